@@ -1,0 +1,101 @@
+/* The convolver: a filter made of input history and a current mask.
+ *
+ * Prepared masks are immutable and made ahead by the control thread. The
+ * history belongs to the convolver; changing the mask never touches it, so the
+ * new mask is exact from its first frame. All masks of one convolver have the
+ * same inputs and outputs and at most `taps` taps.
+ *
+ * Backends are rows of one table (convolver.c): "cpu" and "direct".
+ */
+#ifndef HALO_CONVOLVER_H
+#define HALO_CONVOLVER_H
+
+#include "filter.h"
+#include "mask.h"
+#include "status.h"
+#include "workers.h"
+
+struct convolver_settings {
+    const char *backend; /* a name of convolver_backend_name, or "auto" */
+    size_t block;        /* frames */
+    size_t taps;         /* the longest mask to come; 0: the first one's */
+    struct workers *workers; /* not owned; outlives the convolver */
+};
+
+/* Name of backend `index`, or NULL past the last. */
+const char *convolver_backend_name(size_t index);
+bool convolver_backend_exists(const char *name); /* "auto" too */
+
+/* The filter's latency is the first mask's origin, its tail taps - 1 less that.
+ * Errors: memory, an unknown backend. */
+MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
+                                        const struct mask *mask, struct filter **convolver);
+
+/* The backend that auto chose, and how it goes about it. */
+const char *convolver_backend(const struct filter *convolver);
+const char *convolver_algorithm(const struct filter *convolver);
+
+struct convolver_change;
+
+/* Control thread: prepare `mask` and have the step take it over from frame `at`
+ * of the convolver's input (frames already past: from the next block on). For
+ * `fade` frames both masks sound: frame at + i has the weight i / fade of the
+ * new one. One change at a time: convolver_change_collect the one before first.
+ * Errors: memory, a mask of other inputs, outputs or origin, or more taps. */
+MUST_CHECK enum status convolver_change_begin(struct filter *convolver, const struct mask *mask,
+                                              uint64_t at, uint64_t fade);
+
+/* Control thread: true once no change is under way, and the retired mask is freed. */
+bool convolver_change_collect(struct filter *convolver);
+
+/* Frames a file should be filtered in at a time; at most `most`. */
+size_t convolver_wish(const struct mask *mask, size_t threads, size_t most);
+
+/* ---- what a backend provides (convolver_direct.c, convolver_fft.c) ---- */
+
+enum { CONVOLVER_VOICES = 2 }; /* masks that can sound at once */
+
+struct convolver_shape {
+    size_t inputs;
+    size_t outputs;
+    size_t taps;
+    size_t block;
+    struct workers *workers;
+};
+
+struct convolution; /* a backend's history and scratch memory */
+struct prepared;    /* a backend's form of a mask */
+
+struct convolver_backend {
+    const char *name;
+    enum status (*create)(const struct convolver_shape *shape, struct convolution **convolution);
+    void (*destroy)(struct convolution *convolution);
+    void (*reset)(struct convolution *convolution);
+    const char *(*algorithm)(const struct convolution *convolution);
+
+    /* Control thread; reads nothing that the step writes. */
+    enum status (*prepare)(const struct convolution *convolution, const struct mask *mask,
+                           struct prepared **prepared);
+    void (*release)(struct prepared *prepared);
+
+    /* The step, in this order: one block enters the history; a mask that is new
+     * to `voice` catches up with the past; each voice gives its outputs. */
+    void (*advance)(struct convolution *convolution, const float *const *in);
+    void (*begin)(struct convolution *convolution, const struct prepared *prepared, size_t voice);
+    void (*run)(struct convolution *convolution, const struct prepared *prepared, size_t voice,
+                float *const *out);
+};
+
+extern const struct convolver_backend convolver_direct;
+extern const struct convolver_backend convolver_fft;
+
+/* A mask's paths in the order of their outputs: those to `output` are
+ * paths[first[output]] up to paths[first[output + 1]]. */
+struct path_table {
+    size_t *first;
+    struct mask_path *paths;
+};
+MUST_CHECK enum status path_table_init(struct path_table *table, const struct mask *mask);
+void path_table_free(struct path_table *table);
+
+#endif

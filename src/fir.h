@@ -1,0 +1,24 @@
+/* Direct convolution of a tile of outputs, in registers.
+ *
+ *   sum[i] += sum over k of x[i - k] h[k],   i = 0..frames-1, k = 0..taps-1
+ *
+ * x has taps - 1 readable frames before it, and `frames` (1..FIR_TILE) from it on.
+ * Threads: any. Real-time.
+ */
+#ifndef HALO_FIR_H
+#define HALO_FIR_H
+
+#include <stddef.h>
+
+enum { FIR_TILE = 64 };
+
+/* The truth: products and sums in double precision. */
+void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
+                    size_t taps);
+
+/* Float products, summed in short runs that are then summed, which keeps the
+ * rounding of thousands of taps near that of a few. */
+void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h,
+                   size_t taps);
+
+#endif

@@ -1,0 +1,87 @@
+/* halo: picks the command. */
+#include "build_info.h"
+#include "cmd_render.h"
+#include "fft.h"
+#include "status.h"
+#include "stop.h"
+
+#include <jansson.h>
+#include <sndfile.h>
+#include <soxr.h>
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+    const char *name;
+    const char *help;
+    enum status (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+    {"render", "filter a sound file", cmd_render},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(void)
+{
+    puts("usage: halo COMMAND [arguments]\n\n"
+         "Convolve sound with filter masks (impulse responses).\n\n"
+         "commands:");
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("  %-12s %s\n", commands[i].name, commands[i].help);
+    puts("\noptions:\n"
+         "  -h, --help       print this\n"
+         "  -V, --version    print the version and what is built in\n\n"
+         "halo COMMAND --help tells about a command; man halo tells it all.");
+}
+
+static void print_version(void)
+{
+    printf("halo %s\n"
+           "cuda: %s\n"
+           "portaudio: %s\n"
+           "lv2: %s\n"
+           "with %s, %s, soxr %s, jansson %s\n",
+           HALO_VERSION, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT, sf_version_string(),
+           fft_library(), soxr_version(), jansson_version_str());
+}
+
+static const struct command *command_named(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static enum status run(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (!word)
+        return fail(STATUS_USAGE, "which command? halo --help lists them");
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        print_help();
+        return STATUS_OK;
+    }
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        print_version();
+        return STATUS_OK;
+    }
+    const struct command *command = command_named(word);
+    if (!command)
+        return fail(STATUS_USAGE, "there is no command '%s'; halo --help lists them", word);
+    return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    enum status status = run(argc, argv);
+    if (status == STATUS_INTERRUPTED) {
+        note("stopped; nothing was written");
+        stop_raise_again();
+        status = STATUS_FAILED;
+    }
+    if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        status = fail(STATUS_FAILED, "cannot write standard output");
+    return (int)status;
+}

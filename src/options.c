@@ -1,0 +1,112 @@
+#include "options.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_LONG = 0x100 }; /* getopt's numbers of rows, clear of characters */
+
+static void fill_tables(const struct option_row *rows, size_t count, struct option *longs,
+                        char *shorts)
+{
+    *shorts++ = '-'; /* positional arguments come in their place, as option 1 */
+    *shorts++ = ':'; /* tell a missing value from an unknown option */
+    for (size_t i = 0; i < count; i++) {
+        longs[i] = (struct option){
+            .name = rows[i].name,
+            .has_arg = rows[i].argument ? required_argument : no_argument,
+            .val = FIRST_LONG + (int)i,
+        };
+        if (!rows[i].letter)
+            continue;
+        *shorts++ = rows[i].letter;
+        if (rows[i].argument)
+            *shorts++ = ':';
+    }
+    *shorts = '\0';
+}
+
+static const struct option_row *row_of(int number, const struct option_row *rows, size_t count)
+{
+    if (number >= FIRST_LONG)
+        return &rows[number - FIRST_LONG];
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].letter && rows[i].letter == number)
+            return &rows[i];
+    return NULL;
+}
+
+static enum status refuse(int number, const char *word, const char *command)
+{
+    const char *problem = number == ':' ? "needs a value" : "is not an option";
+    if (number != ':' && strncmp(word, "--", 2) == 0 && strchr(word, '='))
+        problem = "is not an option or takes no value";
+    return fail(STATUS_USAGE, "%s %s; %s --help lists them", word, problem, command);
+}
+
+enum status options_parse(int argc, char **argv, const char *command,
+                          const struct option_row *rows, size_t count, options_take *take,
+                          void *context)
+{
+    struct option *longs = calloc(count + 1, sizeof *longs);
+    char *shorts = calloc(2 * count + 3, 1);
+    enum status status = longs && shorts ? STATUS_OK : fail_memory("options");
+    if (status == STATUS_OK)
+        fill_tables(rows, count, longs, shorts);
+    opterr = 0;
+    optind = 0; /* GNU: start afresh */
+    while (status == STATUS_OK) {
+        int number = getopt_long(argc, argv, shorts, longs, NULL);
+        if (number == -1)
+            break;
+        if (number == 1)
+            status = take(context, NULL, optarg);
+        else if (number == '?' || number == ':')
+            status = refuse(number, argv[optind - 1], command);
+        else
+            status = take(context, row_of(number, rows, count), optarg);
+    }
+    for (int i = optind; status == STATUS_OK && i < argc; i++)
+        status = take(context, NULL, argv[i]); /* behind -- */
+    free(longs);
+    free(shorts);
+    return status;
+}
+
+void options_print(FILE *stream, const struct option_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char head[64];
+        char letter[8] = "    ";
+        if (rows[i].letter)
+            snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
+        snprintf(head, sizeof head, "  %s--%s%s%s", letter, rows[i].name,
+                 rows[i].argument ? " " : "", rows[i].argument ? rows[i].argument : "");
+        for (const char *line = rows[i].help; line; head[0] = '\0') {
+            size_t length = strcspn(line, "\n");
+            if (strlen(head) > 28) {
+                fprintf(stream, "%s\n", head);
+                head[0] = '\0';
+            }
+            fprintf(stream, "%-28s %.*s\n", head, (int)length, line);
+            line = line[length] ? line + length + 1 : NULL;
+        }
+    }
+}
+
+enum status options_choose(const char *option, const char *value, const char *const *names,
+                           size_t *index)
+{
+    char list[128] = "";
+    size_t length = 0;
+    for (size_t i = 0; names[i]; i++) {
+        if (strcmp(names[i], value) == 0) {
+            *index = i;
+            return STATUS_OK;
+        }
+        if (length < sizeof list)
+            length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
+                                       names[i]);
+    }
+    return fail(STATUS_USAGE, "--%s is one of %s, not '%s'", option, list, value);
+}

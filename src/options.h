@@ -1,0 +1,32 @@
+/* A command's options: one table makes the parser and the --help text. */
+#ifndef HALO_OPTIONS_H
+#define HALO_OPTIONS_H
+
+#include "status.h"
+
+#include <stdio.h>
+
+struct option_row {
+    const char *name;     /* without the dashes */
+    char letter;          /* short form, or 0 */
+    const char *argument; /* NULL: takes none */
+    const char *help;     /* lines separated by \n */
+};
+
+/* Called for each option in the order given; positional arguments have a row of
+ * NULL. A status other than STATUS_OK ends the parsing. */
+typedef enum status options_take(void *context, const struct option_row *row, const char *value);
+
+/* `command` is for messages: "halo render". Errors (usage): unknown or ambiguous
+ * options, a missing or unwanted value. */
+MUST_CHECK enum status options_parse(int argc, char **argv, const char *command,
+                                     const struct option_row *rows, size_t count,
+                                     options_take *take, void *context);
+
+void options_print(FILE *stream, const struct option_row *rows, size_t count);
+
+/* The value of an option among `names` (NULL-terminated); usage error otherwise. */
+MUST_CHECK enum status options_choose(const char *option, const char *value,
+                                      const char *const *names, size_t *index);
+
+#endif

@@ -1,0 +1,142 @@
+#include "report.h"
+
+#include "audio.h"
+#include "convolver.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+/* Taps of all masks in a row: the mask they come to. */
+static size_t taps_in_all(const struct stage_list *list)
+{
+    size_t taps = 1;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->stages[i].mask)
+            taps += list->stages[i].mask->taps - 1;
+    return taps;
+}
+
+static double times_real_time(const struct report *report)
+{
+    return (double)report->totals.frames_out / report->rate / fmax(report->seconds, 1e-9);
+}
+
+/* The gain, in whole tenths of a dB, that would have kept every sample in range. */
+static double saving_gain(const struct report *report)
+{
+    unsigned bits = sound_format_bits(report->sound_format);
+    double most = 1 - ldexp(1, -(int)(bits ? bits - 1 : 24));
+    return floor(-10 * audio_to_db(report->totals.peak / most)) / 10;
+}
+
+void report_print(const struct report *report)
+{
+    char true_peak[48] = "";
+    if (report->true_peak && report->totals.peak > 0)
+        snprintf(true_peak, sizeof true_peak, " (true peak %.2f dBTP)",
+                 audio_to_db(report->totals.true_peak));
+    char peak[32] = "silent";
+    if (report->totals.peak > 0)
+        snprintf(peak, sizeof peak, "peak %.2f dBFS", audio_to_db(report->totals.peak));
+    note("%s: %llu frames (%.2f s), %zu channel%s, %u Hz, %s; %s%s; %.0fx real time",
+         strcmp(report->output, "-") == 0 ? "standard output" : report->output,
+         (unsigned long long)report->totals.frames_out,
+         (double)report->totals.frames_out / report->rate, report->channels,
+         report->channels == 1 ? "" : "s", report->rate, sound_format_name(report->sound_format),
+         peak, true_peak, times_real_time(report));
+    if (report->clipped > 0)
+        note("%llu samples clipped; %s--gain %.1f would have avoided it",
+             (unsigned long long)report->clipped, report->stages->count ? "a further " : "",
+             saving_gain(report));
+}
+
+static json_t *db_or_null(double amplitude)
+{
+    return amplitude > 0 ? json_real(audio_to_db(amplitude)) : json_null();
+}
+
+static json_t *string_of(const char *bytes)
+{
+    json_t *string = json_string(bytes);
+    return string ? string : json_string_nocheck(bytes); /* a file name need not be UTF-8 */
+}
+
+static json_t *stage_object(const struct stage *stage)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, stage->kind->option, string_of(stage->text));
+    if (!stage->mask)
+        return object;
+    json_object_set_new(object, "taps", json_integer((json_int_t)stage->mask->taps));
+    json_object_set_new(object, "origin", json_integer((json_int_t)stage->mask->origin));
+    json_object_set_new(object, "paths", json_integer((json_int_t)stage->mask->path_count));
+    json_object_set_new(object, "backend", json_string(convolver_backend(stage->filter)));
+    json_object_set_new(object, "algorithm", json_string(convolver_algorithm(stage->filter)));
+    return object;
+}
+
+/* The words of all masks; a list for scripts is under "stages". */
+static json_t *masks_in_words(const struct stage_list *list)
+{
+    json_t *words = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct stage *stage = &list->stages[i];
+        if (!stage->mask)
+            continue;
+        json_t *longer = words ? json_sprintf("%s + %s", json_string_value(words), stage->text)
+                               : string_of(stage->text);
+        json_decref(words);
+        words = longer;
+    }
+    return words ? words : json_null();
+}
+
+static const struct stage *first_mask(const struct stage_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->stages[i].mask)
+            return &list->stages[i];
+    return NULL;
+}
+
+enum status report_print_json(const struct report *report, FILE *stream)
+{
+    const struct engine_totals *totals = &report->totals;
+    const struct stage *mask = first_mask(report->stages);
+    json_t *root = json_object();
+    json_object_set_new(root, "input", string_of(report->input));
+    json_object_set_new(root, "output", string_of(report->output));
+    json_object_set_new(root, "frames_in", json_integer((json_int_t)totals->frames_in));
+    json_object_set_new(root, "frames_out", json_integer((json_int_t)totals->frames_out));
+    json_object_set_new(root, "rate", json_integer(report->rate));
+    json_object_set_new(root, "channels", json_integer((json_int_t)report->channels));
+    json_object_set_new(root, "channels_in", json_integer((json_int_t)report->channels_in));
+    json_object_set_new(root, "format", json_string(sound_format_name(report->sound_format)));
+    json_object_set_new(root, "mask", masks_in_words(report->stages));
+    json_object_set_new(root, "taps", json_integer((json_int_t)taps_in_all(report->stages)));
+    json_object_set_new(root, "backend",
+                        mask ? json_string(convolver_backend(mask->filter)) : json_null());
+    json_object_set_new(root, "algorithm",
+                        mask ? json_string(convolver_algorithm(mask->filter)) : json_null());
+    json_t *stages = json_array();
+    for (size_t i = 0; i < report->stages->count; i++)
+        json_array_append_new(stages, stage_object(&report->stages->stages[i]));
+    json_object_set_new(root, "stages", stages);
+    json_object_set_new(root, "block", json_integer((json_int_t)report->chain->block));
+    json_object_set_new(root, "threads", json_integer((json_int_t)report->threads));
+    json_object_set_new(root, "latency", json_integer((json_int_t)report->chain->latency));
+    json_object_set_new(root, "peak", json_real(totals->peak));
+    json_object_set_new(root, "peak_db", db_or_null(totals->peak));
+    if (report->true_peak)
+        json_object_set_new(root, "true_peak_db", db_or_null(totals->true_peak));
+    json_object_set_new(root, "normalize_db",
+                        report->scale == 1 ? json_null() : db_or_null(report->scale));
+    json_object_set_new(root, "clipped", json_integer((json_int_t)report->clipped));
+    json_object_set_new(root, "seconds", json_real(report->seconds));
+    json_object_set_new(root, "times_real_time", json_real(times_real_time(report)));
+    int failed = json_dumpf(root, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    failed |= putc('\n', stream) == EOF || fflush(stream) != 0;
+    json_decref(root);
+    return failed ? fail(STATUS_FAILED, "cannot write the report") : STATUS_OK;
+}

@@ -1,0 +1,79 @@
+/* The user's words for stages -> filters. This file's table knows every kind.
+ *
+ *   --mask hall.wav,gain=-6,channel=1        --gain -3
+ *
+ * Words are separated by commas; `\,` is a comma. The first is the stage's
+ * value, the others are its options, key=value.
+ */
+#ifndef HALO_SPECS_H
+#define HALO_SPECS_H
+
+#include "audio.h"
+#include "filter.h"
+#include "mask.h"
+#include "status.h"
+#include "workers.h"
+
+/* What holds for every stage of a command. */
+struct stage_settings {
+    enum mask_align align;
+    const char *backend;
+    bool allow_truncated;
+};
+
+struct stage;
+struct stage_kind {
+    const char *option;   /* "mask": the command line says --mask */
+    const char *argument; /* its value, for --help */
+    const char *help;     /* lines for --help */
+    /* Load what `words` name for a sound of `format`; sets stage->outputs. */
+    enum status (*load)(struct stage *stage, char **words, const struct stream_format *format,
+                        const struct stage_settings *settings);
+    /* Frames a file should be filtered in at a time, at most `most`; 0: any. */
+    size_t (*wish)(const struct stage *stage, size_t threads, size_t most);
+    enum status (*create)(struct stage *stage, size_t block, struct workers *workers,
+                          struct filter **filter);
+};
+
+struct stage {
+    const struct stage_kind *kind;
+    const char *text;     /* the user's, not owned */
+    const char *backend;
+    size_t inputs;
+    size_t outputs;
+    struct mask *mask;    /* of a mask stage */
+    double factor;        /* of a gain stage, linear */
+    struct filter *filter; /* once created; the chain's */
+};
+
+struct stage_list {
+    size_t count;
+    struct stage *stages;
+};
+
+/* The kind behind an option's name, or NULL; kinds by index, NULL past the last. */
+const struct stage_kind *stage_kind_named(const char *option);
+const struct stage_kind *stage_kind_at(size_t index);
+
+MUST_CHECK enum status stage_list_add(struct stage_list *list, const struct stage_kind *kind,
+                                      const char *text);
+void stage_list_free(struct stage_list *list);
+
+/* Load all stages for a sound of `format`; its channels become the output's.
+ * Errors: whatever a stage finds wrong. */
+MUST_CHECK enum status stage_list_load(struct stage_list *list,
+                                       const struct stage_settings *settings,
+                                       struct stream_format *format);
+
+/* The block that suits all stages, in frames, for `most` frames of sound at a time. */
+size_t stage_list_block(const struct stage_list *list, size_t channels, size_t threads,
+                        uint64_t most);
+
+/* The chain of all stages' filters; it owns them. */
+MUST_CHECK enum status stage_list_create(struct stage_list *list, size_t channels, size_t block,
+                                         struct workers *workers, struct filter **chain);
+
+/* A number with an optional unit "dB". Errors (usage), naming `what`. */
+MUST_CHECK enum status specs_parse_db(const char *text, const char *what, double *db);
+
+#endif

@@ -1,0 +1,41 @@
+/* What a call came to, and the one way to tell a person about it.
+ *
+ * A function that can fail returns an enum status and hands its result out
+ * through its last parameter. Whoever knows the cause prints one line with
+ * fail() and everybody above only passes the status on.
+ * Threads: any, except the thread of a real-time step, which prints nothing.
+ */
+#ifndef HALO_STATUS_H
+#define HALO_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The values are the program's exit codes. */
+enum status {
+    STATUS_OK = 0,
+    STATUS_FAILED = 1,
+    STATUS_USAGE = 2,
+    STATUS_INTERRUPTED = 3, /* a signal asked to stop; main raises it again */
+};
+
+enum verbosity { VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_VERBOSE };
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+
+/* Print "halo: ..." on standard error and return `status`. */
+MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Memory ran out while making `what`; prints, returns STATUS_FAILED. */
+MUST_CHECK enum status fail_memory(const char *what);
+
+/* Notes go to standard error: note() unless quiet, note_detail() if verbose. */
+void note(const char *format, ...) PRINTF_LIKE(1, 2);
+void note_detail(const char *format, ...) PRINTF_LIKE(1, 2);
+void note_verbosity(enum verbosity verbosity);
+
+/* A line that stays on the terminal until the next message wipes it (progress). */
+void note_transient(const char *format, ...) PRINTF_LIKE(1, 2);
+
+#endif

@@ -1,0 +1,39 @@
+#include "stop.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static volatile sig_atomic_t caught = 0;
+
+static void catch_signal(int number)
+{
+    caught = number;
+}
+
+void stop_watch(void)
+{
+    /* No SA_RESTART: a read or write that waits returns, and the flag is seen. */
+    struct sigaction action = {.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before;
+        /* nohup and background shells ignore some of these on purpose. */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN);
+}
+
+bool stop_requested(void)
+{
+    return caught != 0;
+}
+
+void stop_raise_again(void)
+{
+    if (caught == 0)
+        return;
+    signal(caught, SIG_DFL);
+    raise(caught);
+}

@@ -1,0 +1,27 @@
+/* A stream that does not seek, dressed for libsndfile's virtual files.
+ *
+ * The first bytes are kept, so that a header can be walked about in; beyond them
+ * nothing seeks. Positions count from stream_io_begin.
+ */
+#ifndef HALO_STREAM_IO_H
+#define HALO_STREAM_IO_H
+
+#include <sndfile.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { STREAM_HEAD = 1 << 16 };
+
+struct stream_io {
+    FILE *stream; /* not owned */
+    int64_t position;
+    int64_t consumed; /* bytes taken from the stream */
+    unsigned char head[STREAM_HEAD];
+};
+
+void stream_io_begin(struct stream_io *io, FILE *stream);
+/* Bytes the caller took from the stream before; they come first again. */
+void stream_io_unread(struct stream_io *io, const void *bytes, size_t count);
+extern SF_VIRTUAL_IO stream_io_functions; /* user data: struct stream_io */
+
+#endif

@@ -1,0 +1,20 @@
+#!/bin/sh
+# The man page and --help name the same options with the same arguments.
+#   man_page.sh HALO MAN_PAGE
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# "--name ARG" for each option, one a line.
+{ "$1" --help; "$1" render --help; } |
+    sed -n 's/^ *\(-[a-zA-Z], \)\{0,1\}\(--[a-z-]*\)\( [A-Z]*\)\{0,1\}\( .*\)\{0,1\}$/\2\3/p' |
+    sed 's/ *$//' | sort -u >"$work/help"
+# .BI \-\-name " ARG" ...   .B \-\-name   .BR \-n ", " \-\-name
+sed -n 's/\\-/-/g
+    s/^\.BI \(--[a-z-]*\) " \([A-Z]*\)".*/\1 \2/p
+    s/^\.B \(--[a-z-]*\)$/\1/p
+    s/^\.BR -[a-zA-Z] ", " \(--[a-z-]*\)$/\1/p' "$2" | sort -u >"$work/man"
+
+test "$(wc -l <"$work/help")" -ge 10
+diff "$work/help" "$work/man"
+echo "$(wc -l <"$work/man") options agree"

@@ -1,0 +1,30 @@
+/* Runs one Check suite; every test file ends with SUITE_MAIN. */
+#ifndef HALO_TESTS_SUITE_H
+#define HALO_TESTS_SUITE_H
+
+#include <check.h>
+#include <stdlib.h>
+
+static inline int suite_run(const char *name, const TTest *const *tests, size_t count)
+{
+    Suite *suite = suite_create(name);
+    TCase *cases = tcase_create(name);
+    tcase_set_timeout(cases, 0); /* ctest keeps the time */
+    for (size_t i = 0; i < count; i++)
+        tcase_add_test(cases, tests[i]);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#define SUITE_MAIN(name, ...)                                                                  \
+    int main(void)                                                                             \
+    {                                                                                          \
+        const TTest *const tests[] = {__VA_ARGS__};                                            \
+        return suite_run(name, tests, sizeof tests / sizeof *tests);                           \
+    }
+
+#endif

@@ -1,0 +1,54 @@
+/* Plans: they cover the mask, add no latency, and stay within their arrays. */
+#include "partition.h"
+#include "suite.h"
+
+static void check_plan(size_t taps, size_t block)
+{
+    struct partition_plan plan = partition_plan(taps, block);
+    if (plan.algorithm == PARTITION_DIRECT) {
+        ck_assert_uint_eq(plan.head, taps);
+        return;
+    }
+    if (plan.algorithm == PARTITION_OVERLAP_SAVE) {
+        ck_assert_uint_eq(plan.hop, plan.fft - taps + 1);
+        ck_assert_uint_ge(plan.hop * plan.chunks, block);
+        ck_assert_uint_lt(plan.hop * (plan.chunks - 1), block);
+        return;
+    }
+    size_t done = plan.head;
+    ck_assert_uint_le(plan.segment_count, PARTITION_SEGMENTS_MOST);
+    for (size_t s = 0; s < plan.segment_count; s++) {
+        const struct partition_segment *segment = &plan.segments[s];
+        ck_assert_uint_eq(segment->offset, done);
+        ck_assert_uint_eq(segment->size % block, 0);
+        ck_assert_uint_gt(segment->parts, 0);
+        ck_assert_msg(segment->offset + block >= segment->size,
+                      "%zu taps, blocks of %zu: segment %zu is late", taps, block, s);
+        done += segment->size * segment->parts;
+    }
+    ck_assert_uint_ge(done, taps);
+}
+
+START_TEST(plans_cover_the_mask)
+{
+    for (size_t taps = 1; taps < 2000000; taps = taps * 5 / 4 + 1)
+        for (size_t block = 1; block < 1000000; block = block * 3 / 2 + 1)
+            check_plan(taps, block);
+    check_plan(100000000, 65536); /* beyond the longest transform */
+    check_plan(100000000, 64);
+}
+END_TEST
+
+START_TEST(wishes_are_within_bounds)
+{
+    for (size_t taps = 1; taps < 50000000; taps = taps * 3 / 2 + 1)
+        for (size_t most = 1024; most < 20000000; most *= 4)
+            for (size_t threads = 1; threads <= 64; threads *= 4) {
+                size_t wish = partition_wish(taps, threads, most);
+                ck_assert_uint_ge(wish, 1);
+                ck_assert_uint_le(wish, most);
+            }
+}
+END_TEST
+
+SUITE_MAIN("partition", plans_cover_the_mask, wishes_are_within_bounds)

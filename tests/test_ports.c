@@ -1,0 +1,154 @@
+/* Ports and what they are made of: edges, spool, memory, quantising. */
+#include "port.h"
+#include "quantise.h"
+#include "stream.h"
+#include "suite.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The textbook's index of extended frame `i` of a sound of `n`; n: silence. */
+static size_t edge_index(enum edge edge, int64_t i, int64_t n)
+{
+    if (n == 0 || (edge == EDGE_ZERO && (i < 0 || i >= n)))
+        return (size_t)n;
+    if (edge == EDGE_REPLICATE)
+        return (size_t)(i < 0 ? 0 : i >= n ? n - 1 : i);
+    if (edge == EDGE_WRAP)
+        return (size_t)((i % n + n) % n);
+    while (n > 1 && (i < 0 || i >= n))
+        i = i < 0 ? -i : 2 * (n - 1) - i;
+    return (size_t)(n > 1 ? i : 0);
+}
+
+static void check_edge(enum edge edge, size_t n, size_t before, size_t after, size_t block)
+{
+    struct block sound = stream_noise(n, 2, n), in;
+    struct source *inner, *source;
+    ck_assert_int_eq(source_open_memory(&sound, 48000, &inner), STATUS_OK);
+    ck_assert_int_eq(source_open_edge(inner, edge, before, after, &source), STATUS_OK);
+    ck_assert_int_eq(source->frames, (int64_t)(before + n + after));
+    ck_assert_int_eq(block_init(&in, 2, block, "block"), STATUS_OK);
+    size_t at = 0, got;
+    do {
+        ck_assert_int_eq(source_read(source, in.data, block, &got), STATUS_OK);
+        for (size_t i = 0; i < got; i++)
+            for (size_t c = 0; c < 2; c++) {
+                size_t index = edge_index(edge, (int64_t)(at + i) - (int64_t)before, (int64_t)n);
+                float expected = index < n ? sound.data[c][index] : 0;
+                ck_assert_msg(in.data[c][i] == expected,
+                              "edge %d, %zu frames, %zu before, blocks of %zu: frame %zu", edge, n,
+                              before, block, at + i);
+            }
+        at += got;
+    } while (got == block);
+    ck_assert_uint_eq(at, before + n + after);
+    source_close(source);
+    block_free(&in);
+    block_free(&sound);
+}
+
+START_TEST(edges_as_the_textbook)
+{
+    const size_t lengths[] = {0, 1, 2, 7, 100}, around[] = {0, 1, 5, 99, 333}, blocks[] = {1, 8, 1000};
+    for (enum edge edge = EDGE_ZERO; edge <= EDGE_WRAP; edge++)
+        for (size_t n = 0; n < 5; n++)
+            for (size_t a = 0; a < 5; a++)
+                for (size_t b = 0; b < 3; b++)
+                    check_edge(edge, lengths[n], around[a], around[4 - a], blocks[b]);
+}
+END_TEST
+
+START_TEST(spool_gives_back_what_it_took)
+{
+    enum { N = 100001 };
+    struct block sound = stream_noise(1, 3, N), back;
+    struct source *like, *source;
+    struct sink *sink;
+    size_t got;
+    ck_assert_int_eq(source_open_memory(&sound, 48000, &like), STATUS_OK);
+    ck_assert_int_eq(spool_open(NULL, like, 3, &sink, &source), STATUS_OK);
+    ck_assert_int_eq(sink_write(sink, (const float *const *)sound.data, N), STATUS_OK);
+    ck_assert_int_eq(sink_commit(sink), STATUS_OK);
+    sink_close(sink);
+    ck_assert_int_eq(block_init(&back, 3, N + 10, "block"), STATUS_OK);
+    ck_assert_int_eq(source_read(source, back.data, N + 10, &got), STATUS_OK);
+    ck_assert_uint_eq(got, N);
+    for (size_t c = 0; c < 3; c++)
+        ck_assert_mem_eq(back.data[c], sound.data[c], N * sizeof(float));
+    source_close(source);
+    source_close(like);
+    block_free(&back);
+    block_free(&sound);
+}
+END_TEST
+
+START_TEST(quantising_saturates)
+{
+    const float samples[] = {0, 1, -1, 2, -2, 0.5f, 32767 / 32768.0f, 1e30f};
+    const float *planar[] = {samples};
+    int32_t out[8];
+    uint64_t clipped = quantise_interleave(planar, 1, 8, 16, true, 0, out);
+    const int32_t expected[] = {0, 32767, -32768, 32767, -32768, 16384, 32767, 32767};
+    for (size_t i = 0; i < 8; i++)
+        ck_assert_int_eq(out[i] >> 16, expected[i]);
+    ck_assert_uint_eq(clipped, 4); /* 1, 2, -2 and 1e30; -1 fits */
+}
+END_TEST
+
+/* TPDF dither makes the error white, free of the signal: its mean is zero and its
+ * power (1/12 + 1/6 + ...) = 1/4 of a step squared, whatever the signal. */
+START_TEST(dither_is_triangular)
+{
+    enum { N = 200000 };
+    static float samples[N];
+    static int32_t out[N];
+    const float *planar[] = {samples};
+    for (int step = 1; step < 8; step++) {
+        double level = step / 8.0 + 0.01;
+        for (size_t i = 0; i < N; i++)
+            samples[i] = (float)(level / 32768);
+        quantise_interleave(planar, 1, N, 16, true, 0, out);
+        double mean = 0, power = 0;
+        for (size_t i = 0; i < N; i++) {
+            double error = (out[i] >> 16) - level;
+            mean += error / N;
+            power += error * error / N;
+        }
+        ck_assert_double_eq_tol(mean, 0, 0.01);
+        ck_assert_double_eq_tol(power, 0.25, 0.01);
+    }
+}
+END_TEST
+
+START_TEST(dither_does_not_depend_on_blocks)
+{
+    enum { N = 1000 };
+    struct block sound = stream_noise(1, 2, N);
+    int32_t whole[2 * N], parts[2 * N];
+    quantise_interleave((const float *const *)sound.data, 2, N, 16, true, 0, whole);
+    for (size_t at = 0; at < N; at += 7) {
+        const float *planar[] = {sound.data[0] + at, sound.data[1] + at};
+        size_t frames = N - at < 7 ? N - at : 7;
+        quantise_interleave(planar, 2, frames, 16, true, 2 * at, parts + 2 * at);
+    }
+    ck_assert_mem_eq(whole, parts, sizeof whole);
+    block_free(&sound);
+}
+END_TEST
+
+START_TEST(exact_samples_stay)
+{
+    float samples[256];
+    int32_t out[256];
+    const float *planar[] = {samples};
+    for (int i = 0; i < 256; i++)
+        samples[i] = (float)(i - 128) / 128;
+    quantise_interleave(planar, 1, 256, 16, true, 5, out);
+    for (int i = 0; i < 256; i++)
+        ck_assert_int_eq(out[i] >> 16, (i - 128) * 256);
+}
+END_TEST
+
+SUITE_MAIN("ports", edges_as_the_textbook, spool_gives_back_what_it_took, quantising_saturates,
+           dither_is_triangular, dither_does_not_depend_on_blocks, exact_samples_stay)
