@@ -211,7 +211,7 @@ static enum status take_option(void *context, const struct option_row *row, cons
 static enum status check_words(struct render *render)
 {
     if (!render->input || !render->output)
-        return fail(STATUS_USAGE, "halo render needs IN and OUT; halo render --help tells more");
+        return fail(STATUS_USAGE, "IN and OUT are needed; halo render --help tells more");
     if (render->edge != EDGE_ZERO) {
         if (render->tail_given && render->tail != TAIL_NONE)
             return fail(STATUS_USAGE, "--edge %s goes with --tail none: a sound that goes on has "

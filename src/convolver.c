@@ -33,7 +33,7 @@ struct convolver {
     uint64_t position;  /* frames that came in */
     struct convolver_change *change; /* under way */
     bool begun;         /* the change's mask sounds already */
-    struct block faded; /* the new mask's output during a fade */
+    struct block faded; /* the new mask's output during a fade; made for the first one */
 
     /* One change crosses to the step and back. */
     _Atomic(struct convolver_change *) armed;
@@ -186,9 +186,7 @@ static enum status fill(struct convolver *convolver, const struct convolver_sett
     if (!convolver->backend)
         return fail(STATUS_USAGE, "unknown backend '%s'", settings->backend);
     enum status status =
-        block_init(&convolver->faded, mask->outputs, settings->block, "a convolver");
-    if (status == STATUS_OK)
-        status = convolver->backend->create(&convolver->shape, &convolver->convolution);
+        convolver->backend->create(&convolver->shape, &convolver->convolution);
     if (status == STATUS_OK)
         status = prepare(convolver, mask, &convolver->current);
     return status;
@@ -255,7 +253,11 @@ enum status convolver_change_begin(struct filter *filter, const struct mask *mas
     struct convolver_change *change = calloc(1, sizeof *change);
     if (!change)
         return fail_memory("a change of mask");
-    enum status status = prepare(convolver, mask, &change->mask);
+    enum status status = STATUS_OK;
+    if (!convolver->faded.data) /* no change is under way: the step does not look at it */
+        status = block_init(&convolver->faded, filter->outputs, filter->block, "a convolver");
+    if (status == STATUS_OK)
+        status = prepare(convolver, mask, &change->mask);
     if (status != STATUS_OK) {
         free(change);
         return status;

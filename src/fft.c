@@ -66,13 +66,19 @@ void fft_inverse(const struct fft *fft, float *spectrum, float *samples)
 }
 
 SIMD_CLONES
-void fft_multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
-                      size_t floats)
+static void multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
+                         size_t floats)
 {
     for (size_t i = 0; i < floats; i += 2) {
         sum[i] += a[i] * b[i] - a[i + 1] * b[i + 1];
         sum[i + 1] += a[i] * b[i + 1] + a[i + 1] * b[i];
     }
+}
+
+void fft_multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
+                      size_t floats)
+{
+    multiply_add(sum, a, b, floats);
 }
 
 const char *fft_library(void)

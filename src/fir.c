@@ -35,8 +35,8 @@ static inline const float *run_window(struct window *window, const float *x, siz
 }
 
 SIMD_CLONES
-void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
-                    size_t taps)
+static void add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
+                       size_t taps)
 {
     struct window window;
     doubles sums[FIR_TILE / DOUBLES];
@@ -57,8 +57,8 @@ void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const f
 }
 
 SIMD_CLONES
-void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h,
-                   size_t taps)
+static void add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h,
+                      size_t taps)
 {
     struct window window;
     floats total[FIR_TILE / FLOATS];
@@ -79,4 +79,15 @@ void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const flo
             total[v] += sums[v];
     }
     memcpy(sum, total, sizeof total);
+}
+
+void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const float *h,
+                    size_t taps)
+{
+    add_double(sum, x, frames, h, taps);
+}
+
+void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h, size_t taps)
+{
+    add_float(sum, x, frames, h, taps);
 }

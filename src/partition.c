@@ -10,6 +10,7 @@ static const double FFT_COST = 0.1;         /* times n log2 n, in the cache */
 static const double FFT_COST_LARGE = 0.16;  /* beyond it */
 static const double MULTIPLY_COST = 0.15;   /* a float of a spectrum */
 static const double STEP_COST = 50;         /* a transform's fixed part */
+static const double NEARLY = 0.88;          /* what twice the memory has to save */
 
 enum {
     FFT_LARGE = 1 << 15,
@@ -128,13 +129,14 @@ struct partition_plan partition_plan(size_t taps, size_t block)
 
 size_t partition_wish(size_t taps, size_t threads, size_t most)
 {
-    /* The hop of the transform that is cheapest a frame. */
+    /* The hop of the transform that is cheapest a frame, unless one of half the
+     * length, and so of half the memory, is nearly as good. */
     double best = INFINITY;
     size_t hop = most;
     for (size_t n = next_power_of_two(taps + 1); n <= FFT_MOST && n - taps + 1 <= most; n *= 2) {
         size_t frames = n - taps + 1;
         double cost = overlap_save_cost(taps, frames, n) / (double)frames;
-        if (cost < best) {
+        if (cost < best * NEARLY) {
             best = cost;
             hop = frames;
         }

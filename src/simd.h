@@ -1,5 +1,6 @@
-/* SIMD_CLONES before a function builds it once for each vector width of the
- * processor family and picks the widest when the program starts. */
+/* SIMD_CLONES before a static function builds it once for each vector width of the
+ * processor family and picks the widest when the program starts. (Static, since
+ * clang 14 gives a cloned function no name that another file could call.) */
 #ifndef HALO_SIMD_H
 #define HALO_SIMD_H
 

@@ -34,7 +34,7 @@ enum status true_peak_create(size_t channels, struct true_peak **result)
     if (!meter)
         return fail_memory("a meter");
     soxr_io_spec_t io = soxr_io_spec(SOXR_FLOAT32_S, SOXR_FLOAT32_S);
-    soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
+    soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, SOXR_STEEP_FILTER);
     soxr_error_t error = NULL;
     meter->channels = channels;
     meter->in = calloc(channels, sizeof *meter->in);

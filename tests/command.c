@@ -1,11 +1,21 @@
 #include "command.h"
 
+#include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LINE_MOST = 8192, PATIENCE = 30 /* seconds */ };
 
 static char folder[64];
 
@@ -33,8 +43,10 @@ const char *command_folder(void)
     return folder;
 }
 
-static void slurp(const char *path, char *text, size_t size)
+static void slurp(const char *name, char *text, size_t size)
 {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "rb");
     size_t length = file ? fread(text, 1, size - 1, file) : 0;
     text[length] = '\0';
@@ -42,24 +54,190 @@ static void slurp(const char *path, char *text, size_t size)
         fclose(file);
 }
 
-struct command_result command_run(const char *format, ...)
+static void take_streams(struct command_result *result)
+{
+    slurp(".out", result->out, sizeof result->out);
+    slurp(".err", result->err, sizeof result->err);
+}
+
+static int code_of(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void print_line(char *line, const char *format, va_list arguments)
+{
+    if (vsnprintf(line, LINE_MOST, format, arguments) >= LINE_MOST)
+        ck_abort_msg("a command of more than %d bytes", LINE_MOST);
+}
+
+static struct command_result run_line(const char *line)
 {
     struct command_result result;
-    char line[4096], wrapped[8192], path[128];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    command_folder();
-    snprintf(wrapped, sizeof wrapped, "cd '%s' && { %s\n} >.out 2>.err </dev/null", folder, line);
-    int status = system(wrapped);
-    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    snprintf(path, sizeof path, "%s/.out", folder);
-    slurp(path, result.out, sizeof result.out);
-    snprintf(path, sizeof path, "%s/.err", folder);
-    slurp(path, result.err, sizeof result.err);
+    char wrapped[LINE_MOST + 128];
+    snprintf(wrapped, sizeof wrapped, "cd '%s' && { %s\n} >.out 2>.err </dev/null",
+             command_folder(), line);
+    result.code = code_of(system(wrapped));
+    take_streams(&result);
     return result;
 }
+
+struct command_result command_run(const char *format, ...)
+{
+    char line[LINE_MOST];
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(line, format, arguments);
+    va_end(arguments);
+    return run_line(line);
+}
+
+struct command_result command_done(const char *format, ...)
+{
+    char line[LINE_MOST];
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(line, format, arguments);
+    va_end(arguments);
+    struct command_result result = run_line(line);
+    ck_assert_msg(result.code == 0, "%s\nexit code %d\n%s", line, result.code, result.err);
+    return result;
+}
+
+void command_refused(int code, const char *words, const char *format, ...)
+{
+    char line[LINE_MOST];
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(line, format, arguments);
+    va_end(arguments);
+    char *before = strdup(command_files());
+    struct command_result result = run_line(line);
+    bool as_asked = code ? result.code == code : result.code == 1 || result.code == 2;
+    bool one_line = command_lines(result.err) == 1 && strncmp(result.err, "halo: ", 6) == 0;
+    ck_assert_msg(as_asked, "%s\nexit code %d, not %d\n%s", line, result.code, code, result.err);
+    ck_assert_msg(one_line, "%s\nnot one line \"halo: ...\":\n%s", line, result.err);
+    ck_assert_msg(strstr(result.err, words) != NULL, "%s\nno \"%s\" in: %s", line, words,
+                  result.err);
+    ck_assert_msg(strcmp(before, command_files()) == 0, "%s\nleft files: %s\nthere were: %s", line,
+                  command_files(), before);
+    free(before);
+}
+
+/* ---- processes of their own ---- */
+
+static void become(const char *line)
+{
+    int in = open("/dev/null", O_RDONLY);
+    if (chdir(folder) != 0 || in < 0 || dup2(in, STDIN_FILENO) < 0)
+        _exit(126);
+    int out = open(".out", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int err = open(".err", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (out < 0 || err < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
+        _exit(126);
+    close(in);
+    close(out);
+    close(err);
+    /* A shell's background job would ignore it. */
+    signal(SIGINT, SIG_DFL);
+    execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+    _exit(127);
+}
+
+static pid_t start_line(const char *line)
+{
+    command_folder();
+    pid_t process = fork();
+    ck_assert_int_ge(process, 0);
+    if (process == 0)
+        become(line);
+    return process;
+}
+
+pid_t command_start(const char *format, ...)
+{
+    char line[LINE_MOST];
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(line, format, arguments);
+    va_end(arguments);
+    return start_line(line);
+}
+
+struct command_result command_wait(pid_t process)
+{
+    struct command_result result;
+    int status = 0;
+    const struct timespec pause = {.tv_nsec = 5000000};
+    for (int i = 0; waitpid(process, &status, WNOHANG) == 0; i++) {
+        if (i > PATIENCE * 200) {
+            kill(process, SIGKILL);
+            waitpid(process, &status, 0);
+            ck_abort_msg("the program hangs");
+        }
+        nanosleep(&pause, NULL);
+    }
+    result.code = code_of(status);
+    take_streams(&result);
+    return result;
+}
+
+long command_memory(const char *format, ...)
+{
+    char line[LINE_MOST];
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(line, format, arguments);
+    va_end(arguments);
+    int status;
+    struct rusage usage;
+    ck_assert_int_gt(wait4(start_line(line), &status, 0, &usage), 0);
+    ck_assert_msg(code_of(status) == 0, "%s: exit code %d", line, code_of(status));
+    return usage.ru_maxrss;
+}
+
+/* ---- the folder ---- */
+
+void command_clean(void)
+{
+    char line[128];
+    snprintf(line, sizeof line, "find '%s' -mindepth 1 -delete", command_folder());
+    ck_assert_int_eq(system(line), 0);
+}
+
+static int is_listed(const struct dirent *entry)
+{
+    static const char *const own[] = {".", "..", ".out", ".err"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(entry->d_name, own[i]) == 0)
+            return 0;
+    return 1;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+const char *command_files(void)
+{
+    static char names[4096];
+    struct dirent **entries;
+    int count = scandir(command_folder(), &entries, is_listed, by_bytes);
+    ck_assert_int_ge(count, 0);
+    size_t length = 0;
+    names[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        if (length < sizeof names)
+            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                       i ? " " : "", entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    return names;
+}
+
+/* ---- what was printed ---- */
 
 size_t command_lines(const char *text)
 {
@@ -67,4 +245,16 @@ size_t command_lines(const char *text)
     for (; *text; text++)
         lines += *text == '\n';
     return lines;
+}
+
+double command_number(const char *text, const char *key)
+{
+    json_error_t error;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    ck_assert_msg(root != NULL, "not one JSON object: %s\n%s", error.text, text);
+    json_t *value = json_object_get(root, key);
+    ck_assert_msg(json_is_number(value), "no number \"%s\" in %s", key, text);
+    double number = json_number_value(value);
+    json_decref(root);
+    return number;
 }

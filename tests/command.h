@@ -3,6 +3,7 @@
 #define HALO_TESTS_COMMAND_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 struct command_result {
     int code;      /* exit code, or 128 + the signal */
@@ -15,10 +16,41 @@ struct command_result {
 struct command_result command_run(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
+/* The same; the test fails unless the command's exit code is 0. */
+struct command_result command_done(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* The same; the test fails unless halo refused as the design has it: that exit
+ * code (0: 1 or 2), one line "halo: ..." that contains `words`, and no file made. */
+void command_refused(int code, const char *words, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Start a shell command and come back; begin it with "exec", so that the number
+ * is the program's own. */
+pid_t command_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Wait for one; if it hangs for half a minute it is killed and the test fails. */
+struct command_result command_wait(pid_t process);
+
+/* The most memory a shell command held at a time, in KiB. Never less than the
+ * test itself holds, since that is where it comes from. */
+long command_memory(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* A temporary folder, made at the first call and removed when the test ends. */
 const char *command_folder(void);
 
+/* Empty the folder; tests that share a process begin with this. */
+void command_clean(void);
+
+/* Names of all files in the folder, hidden ones too, sorted, a blank between
+ * two. Valid until the next call. */
+const char *command_files(void);
+
 /* How many lines `text` has; 1 is what a refusal prints. */
 size_t command_lines(const char *text);
+
+/* A number of the report that --json printed. The test fails unless `text` is
+ * one JSON object and nothing else, and has that number. */
+double command_number(const char *text, const char *key);
 
 #endif

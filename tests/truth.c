@@ -19,6 +19,16 @@ void truth_noise(uint64_t seed, float *samples, size_t count)
     }
 }
 
+/* CMPLX of C11, which clang's headers lack on some systems. */
+static double complex pair(double re, double im)
+{
+    union {
+        double parts[2];
+        double complex number;
+    } pair = {{re, im}};
+    return pair.number;
+}
+
 static void *must(void *memory)
 {
     if (!memory) {
@@ -52,8 +62,8 @@ static void transform(double complex *a, size_t n, const double complex *roots, 
                 double complex u = a[start + k], v = a[start + k + half];
                 double vr = creal(v) * creal(root) - cimag(v) * cimag(root);
                 double vi = creal(v) * cimag(root) + cimag(v) * creal(root);
-                a[start + k] = u + CMPLX(vr, vi);
-                a[start + k + half] = u - CMPLX(vr, vi);
+                a[start + k] = u + pair(vr, vi);
+                a[start + k + half] = u - pair(vr, vi);
             }
         }
     }
@@ -68,7 +78,7 @@ static double complex *roots_of(size_t n)
         roots = must(malloc(n / 2 * sizeof *roots));
         for (size_t k = 0; k < n / 2; k++) {
             double angle = -2 * acos(-1.0) * (double)k / (double)n;
-            roots[k] = CMPLX(cos(angle), sin(angle));
+            roots[k] = pair(cos(angle), sin(angle));
         }
         length = n;
     }
@@ -96,12 +106,12 @@ void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y)
     /* One complex transform of both: x real, h imaginary; (x + ih)^2 has 2 x*h imaginary. */
     double complex *a = must(malloc(length * sizeof *a));
     for (size_t i = 0; i < length; i++)
-        a[i] = CMPLX(i < n ? (double)x[i] : 0, i < taps ? (double)h[i] : 0);
+        a[i] = pair(i < n ? (double)x[i] : 0, i < taps ? (double)h[i] : 0);
     const double complex *roots = roots_of(length);
     transform(a, length, roots, 0);
     for (size_t i = 0; i < length; i++) {
         double re = creal(a[i]), im = cimag(a[i]);
-        a[i] = CMPLX(re * re - im * im, 2 * re * im);
+        a[i] = pair(re * re - im * im, 2 * re * im);
     }
     transform(a, length, roots, 1);
     for (size_t i = 0; i < n + taps - 1; i++)

@@ -1,0 +1,214 @@
+#include "sound.h"
+
+#include "command.h"
+#include "stream.h"
+#include "truth.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_ROOM = 256 };
+
+static const char *path_of(const char *name, char path[PATH_ROOM])
+{
+    if (name[0] == '/')
+        snprintf(path, PATH_ROOM, "%s", name);
+    else
+        snprintf(path, PATH_ROOM, "%s/%s", command_folder(), name);
+    return path;
+}
+
+struct sound sound_create(int format, uint32_t rate, size_t channels, size_t frames)
+{
+    struct sound sound = {.rate = rate, .format = format};
+    ck_assert_int_eq(block_init(&sound.block, channels, frames, "sound"), STATUS_OK);
+    return sound;
+}
+
+void sound_free(struct sound *sound)
+{
+    block_free(&sound->block);
+}
+
+void sound_save(const struct sound *sound, const char *name)
+{
+    char path[PATH_ROOM];
+    size_t channels = sound->block.channels, frames = sound->block.frames;
+    SF_INFO info = {.samplerate = (int)sound->rate, .channels = (int)channels,
+                    .format = sound->format};
+    SNDFILE *file = sf_open(path_of(name, path), SFM_WRITE, &info);
+    ck_assert_msg(file != NULL, "cannot make %s: %s", name, sf_strerror(NULL));
+    sf_command(file, SFC_SET_CLIPPING, NULL, SF_TRUE);
+    float *frame = calloc(channels, sizeof *frame);
+    ck_assert_ptr_nonnull(frame);
+    for (size_t i = 0; i < frames; i++) {
+        for (size_t c = 0; c < channels; c++)
+            frame[c] = sound->block.data[c][i];
+        ck_assert_int_eq(sf_writef_float(file, frame, 1), 1);
+    }
+    free(frame);
+    ck_assert_int_eq(sf_close(file), 0);
+}
+
+struct sound sound_load(const char *name)
+{
+    char path[PATH_ROOM];
+    SF_INFO info = {0};
+    SNDFILE *file = sf_open(path_of(name, path), SFM_READ, &info);
+    ck_assert_msg(file != NULL, "cannot read %s: %s", name, sf_strerror(NULL));
+    size_t channels = (size_t)info.channels, frames = (size_t)info.frames;
+    struct sound sound = sound_create(info.format, (uint32_t)info.samplerate, channels, frames);
+    float *frame = calloc(channels, sizeof *frame);
+    ck_assert_ptr_nonnull(frame);
+    for (size_t i = 0; i < frames; i++) {
+        ck_assert_msg(sf_readf_float(file, frame, 1) == 1, "%s ends at frame %zu of %zu", name, i,
+                      frames);
+        for (size_t c = 0; c < channels; c++)
+            sound.block.data[c][i] = frame[c];
+    }
+    free(frame);
+    sf_close(file);
+    return sound;
+}
+
+struct sound sound_noise(const char *name, uint64_t seed, int format, uint32_t rate,
+                         size_t channels, size_t frames)
+{
+    struct sound sound = sound_create(format, rate, channels, frames);
+    for (size_t c = 0; c < channels; c++) {
+        truth_noise(seed * 1000 + c, sound.block.data[c], frames);
+        for (size_t i = 0; i < frames; i++)
+            sound.block.data[c][i] *= 0.5f;
+    }
+    sound_save(&sound, name);
+    sound_free(&sound);
+    return sound_load(name);
+}
+
+void sound_noise_file(const char *name, uint64_t seed, int format, uint32_t rate, size_t channels,
+                      size_t frames)
+{
+    struct sound sound = sound_noise(name, seed, format, rate, channels, frames);
+    sound_free(&sound);
+}
+
+static void put(unsigned char *at, uint32_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = (unsigned char)(value >> 8 * i);
+}
+
+void sound_sparse(const char *name, uint32_t rate, size_t channels, uint64_t frames)
+{
+    char path[PATH_ROOM];
+    unsigned char head[44] = "RIFF....WAVEfmt ................data....";
+    uint64_t bytes = frames * channels * 2;
+    ck_assert_uint_le(bytes, UINT32_MAX - 36);
+    put(head + 4, (uint32_t)bytes + 36, 4);
+    put(head + 16, 16, 4);
+    put(head + 20, 1, 2);
+    put(head + 22, (uint32_t)channels, 2);
+    put(head + 24, rate, 4);
+    put(head + 28, rate * (uint32_t)channels * 2, 4);
+    put(head + 32, (uint32_t)channels * 2, 2);
+    put(head + 34, 16, 2);
+    put(head + 40, (uint32_t)bytes, 4);
+    FILE *file = fopen(path_of(name, path), "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(head, 1, sizeof head, file), sizeof head);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(truncate(path, (off_t)(sizeof head + bytes)), 0);
+}
+
+struct sound sound_noise_mask(const char *name, uint64_t seed, size_t channels, size_t taps)
+{
+    return sound_noise(name, seed, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, channels, taps);
+}
+
+void sound_text(const char *name, const char *text)
+{
+    char path[PATH_ROOM];
+    FILE *file = fopen(path_of(name, path), "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+struct mask *sound_mask(const struct sound *columns, const struct mask_path *paths, size_t count,
+                        size_t channels)
+{
+    struct mask *mask = NULL;
+    size_t room = count ? count : channels;
+    ck_assert_int_eq(mask_create("truth", columns->block.channels, columns->block.frames, &mask),
+                     STATUS_OK);
+    for (size_t c = 0; c < columns->block.channels; c++)
+        memcpy(mask_column(mask, c), columns->block.data[c], mask->taps * sizeof(float));
+    mask->paths = calloc(room, sizeof *mask->paths);
+    ck_assert_ptr_nonnull(mask->paths);
+    for (; mask->path_count < room; mask->path_count++) {
+        size_t p = mask->path_count;
+        struct mask_path own = {p, p, mask->columns == 1 ? 0 : p};
+        struct mask_path path = count ? paths[p] : own;
+        mask->paths[p] = path;
+        mask->inputs = path.input < mask->inputs ? mask->inputs : path.input + 1;
+        mask->outputs = path.output < mask->outputs ? mask->outputs : path.output + 1;
+    }
+    return mask;
+}
+
+void sound_expect_format(const struct sound *sound, int format, uint32_t rate, size_t channels,
+                         size_t frames)
+{
+    const int both = SF_FORMAT_TYPEMASK | SF_FORMAT_SUBMASK;
+    ck_assert_msg((sound->format & both) == format, "format %#x, not %#x", sound->format & both,
+                  format);
+    ck_assert_uint_eq(sound->rate, rate);
+    ck_assert_uint_eq(sound->block.channels, channels);
+    ck_assert_uint_eq(sound->block.frames, frames);
+}
+
+void sound_expect_same(const struct sound *a, const struct sound *b)
+{
+    ck_assert_uint_eq(a->block.channels, b->block.channels);
+    ck_assert_uint_eq(a->block.frames, b->block.frames);
+    for (size_t c = 0; c < a->block.channels; c++)
+        for (size_t i = 0; i < a->block.frames; i++)
+            ck_assert_msg(a->block.data[c][i] == b->block.data[c][i],
+                          "channel %zu, frame %zu: %.9g, not %.9g", c, i,
+                          (double)a->block.data[c][i], (double)b->block.data[c][i]);
+}
+
+void sound_expect_truth(const struct sound *out, const struct mask *mask, const struct block *in,
+                        size_t first)
+{
+    ck_assert_uint_eq(out->block.channels, mask->outputs);
+    ck_assert_uint_ge(in->channels, mask->inputs);
+    ck_assert_uint_le(first + out->block.frames, in->frames + mask->taps - 1);
+    double **truth = truth_render(mask, in->data, in->frames);
+    double **from = calloc(mask->outputs, sizeof *from);
+    ck_assert_ptr_nonnull(from);
+    for (size_t o = 0; o < mask->outputs; o++)
+        from[o] = truth[o] + first;
+    struct truth_error error = stream_error(&out->block, from, mask, in);
+    free(from);
+    truth_free(truth, mask->outputs);
+    ck_assert_msg(truth_error_bound_db(&error) <= -130, "the error is %.1f dB of max|x| sum|h|",
+                  truth_error_bound_db(&error));
+}
+
+void sound_expect_filtered(const char *out_name, const char *in_name, const char *mask_name)
+{
+    struct sound out = sound_load(out_name), in = sound_load(in_name),
+                 columns = sound_load(mask_name);
+    struct mask *mask = sound_mask(&columns, NULL, 0, in.block.channels);
+    ck_assert_uint_eq(out.block.frames, in.block.frames + mask->taps - 1);
+    sound_expect_truth(&out, mask, &in.block, 0);
+    mask_destroy(mask);
+    sound_free(&columns);
+    sound_free(&in);
+    sound_free(&out);
+}

@@ -1,0 +1,1193 @@
+/* halo render, the files: what is read and written, and that nothing is lost. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+#include "truth.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16,
+    WAV24 = SF_FORMAT_WAV | SF_FORMAT_PCM_24,
+    WAV32 = SF_FORMAT_WAV | SF_FORMAT_PCM_32,
+    WAVU8 = SF_FORMAT_WAV | SF_FORMAT_PCM_U8,
+    WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
+    WAVD = SF_FORMAT_WAV | SF_FORMAT_DOUBLE,
+    FRAMES = 3000,
+};
+
+static char *path_in_folder(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    return path;
+}
+
+static void wait_until(bool (*ready)(void), const char *what)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    for (int i = 0; !ready(); i++) {
+        ck_assert_msg(i < 15000, "waited in vain for %s", what);
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* ---- formats ---- */
+
+static bool can_hold(int format, int rate, int channels)
+{
+    SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
+    return sf_format_check(&info);
+}
+
+/* Some formats libsndfile allows and yet cannot make; others make no file it knows again. */
+static bool makes_readable_file(const char *name, int format, int rate, int channels)
+{
+    SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
+    static float samples[2 * FRAMES];
+    truth_noise(5, samples, 2 * FRAMES);
+    SNDFILE *file = sf_open(path_in_folder(name), SFM_WRITE, &info);
+    if (!file)
+        return false;
+    sf_count_t written = sf_writef_float(file, samples, FRAMES);
+    sf_close(file);
+    info = (SF_INFO){0};
+    file = written == FRAMES ? sf_open(path_in_folder(name), SFM_READ, &info) : NULL;
+    if (file)
+        sf_close(file);
+    return file && info.frames > 0;
+}
+
+static bool check_reading(int format)
+{
+    const struct {
+        int rate, channels;
+    } shapes[] = {{48000, 2}, {48000, 1}, {8000, 1}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        if (!can_hold(format, shapes[i].rate, shapes[i].channels) ||
+            !makes_readable_file("in.any", format, shapes[i].rate, shapes[i].channels))
+            continue;
+        command_done("\"$HALO\" render in.any out.wav --format float -q -f");
+        struct sound in = sound_load("in.any"), out = sound_load("out.wav");
+        ck_assert_msg(in.block.frames == out.block.frames, "format %#x: %zu frames, not %zu",
+                      format, out.block.frames, in.block.frames);
+        sound_expect_same(&out, &in);
+        ck_assert_uint_eq(out.rate, in.rate);
+        sound_free(&in);
+        sound_free(&out);
+        return true;
+    }
+    return false;
+}
+
+START_TEST(every_format_of_the_library_is_read)
+{
+    int majors = 0, subtypes = 0, read = 0;
+    command_clean();
+    sf_command(NULL, SFC_GET_FORMAT_MAJOR_COUNT, &majors, sizeof majors);
+    sf_command(NULL, SFC_GET_FORMAT_SUBTYPE_COUNT, &subtypes, sizeof subtypes);
+    for (int m = 0; m < majors; m++) {
+        SF_FORMAT_INFO major = {.format = m};
+        sf_command(NULL, SFC_GET_FORMAT_MAJOR, &major, sizeof major);
+        /* A raw file has no header, an SD2 lies in two files: nothing tells what it is. */
+        if (major.format == SF_FORMAT_RAW || major.format == SF_FORMAT_SD2)
+            continue;
+        for (int s = 0; s < subtypes; s++) {
+            SF_FORMAT_INFO subtype = {.format = s};
+            sf_command(NULL, SFC_GET_FORMAT_SUBTYPE, &subtype, sizeof subtype);
+            read += check_reading(major.format | subtype.format);
+        }
+    }
+    ck_assert_int_gt(read, 80); /* 1.0.31 and later have a hundred */
+}
+END_TEST
+
+struct conversion {
+    const char *from;
+    int from_format;
+    const char *to;
+    int to_format;
+    bool told; /* 24 bits are not what the input has: the program says so */
+};
+
+/* Lossy ones and ALAC are made at 48000 Hz, which Opus can. */
+static const struct conversion conversions[] = {
+    {"in.wav", WAVU8, "out.wav", WAVU8, false},
+    {"in.wav", WAV16, "out.wav", WAV16, false},
+    {"in.wav", WAV24, "out.wav", WAV24, false},
+    {"in.wav", WAV32, "out.wav", WAV32, false},
+    {"in.wav", WAVF, "out.wav", WAVF, false},
+    {"in.wav", WAVD, "out.wav", WAVD, false},
+    {"in.wav", WAV16, "out.WAV", WAV16, false},
+    {"in.wav", WAV16, "out.rf64", SF_FORMAT_RF64 | SF_FORMAT_PCM_16, false},
+    {"in.wav", WAVF, "out.rf64", SF_FORMAT_RF64 | SF_FORMAT_FLOAT, false},
+    {"in.wav", WAV16, "out.w64", SF_FORMAT_W64 | SF_FORMAT_PCM_16, false},
+    {"in.wav", WAVF, "out.w64", SF_FORMAT_W64 | SF_FORMAT_FLOAT, false},
+    {"in.wav", WAV16, "out.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, false},
+    {"in.wav", WAV24, "out.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, false},
+    {"in.wav", WAVF, "out.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, true},
+    {"in.wav", WAVD, "out.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, true},
+    {"in.wav", WAV32, "out.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, true},
+    {"in.wav", WAV16, "out.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16, false},
+    {"in.wav", WAVF, "out.aiff", SF_FORMAT_AIFF | SF_FORMAT_FLOAT, false},
+    {"in.wav", WAV24, "out.aif", SF_FORMAT_AIFF | SF_FORMAT_PCM_24, false},
+    {"in.wav", WAV24, "out.au", SF_FORMAT_AU | SF_FORMAT_PCM_24, false},
+    {"in.wav", WAVD, "out.au", SF_FORMAT_AU | SF_FORMAT_DOUBLE, false},
+    {"in.wav", WAV16, "out.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16, false},
+    {"in.wav", WAVF, "out.caf", SF_FORMAT_CAF | SF_FORMAT_FLOAT, false},
+    {"in.wav", WAV16, "out.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, false},
+    {"in.wav", WAV16, "out.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, false},
+    {"in.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, "out.wav", WAV24, false},
+    {"in.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, "out.flac",
+     SF_FORMAT_FLAC | SF_FORMAT_PCM_16, false},
+    {"in.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16, "out.wav", WAV16, false},
+    {"in.aiff", SF_FORMAT_AIFF | SF_FORMAT_FLOAT, "out.aiff", SF_FORMAT_AIFF | SF_FORMAT_FLOAT,
+     false},
+    {"in.au", SF_FORMAT_AU | SF_FORMAT_PCM_24, "out.wav", WAV24, false},
+    {"in.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_32, "out.wav", WAV32, false},
+    {"in.caf", SF_FORMAT_CAF | SF_FORMAT_ALAC_16, "out.wav", WAV16, false},
+    {"in.caf", SF_FORMAT_CAF | SF_FORMAT_ALAC_24, "out.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24,
+     false},
+    {"in.w64", SF_FORMAT_W64 | SF_FORMAT_PCM_24, "out.wav", WAV24, false},
+    {"in.rf64", SF_FORMAT_RF64 | SF_FORMAT_FLOAT, "out.wav", WAVF, false},
+    {"in.wav", SF_FORMAT_WAV | SF_FORMAT_ULAW, "out.wav", WAV24, true},
+    {"in.wav", SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM, "out.wav", WAV24, true},
+    {"in.au", SF_FORMAT_AU | SF_FORMAT_ALAW, "out.au", SF_FORMAT_AU | SF_FORMAT_PCM_24, true},
+    {"in.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, "out.wav", WAV24, true},
+    {"in.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, "out.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24,
+     true},
+    {"in.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, "out.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_24,
+     true},
+#ifdef SF_FORMAT_MPEG
+    {"in.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, "out.wav", WAV24, true},
+    {"in.wav", WAV16, "out.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, false},
+#endif
+};
+
+/* What a coarser sample format may lose: half a step, and the dither's. */
+static double step_of(int format)
+{
+    switch (format & SF_FORMAT_SUBMASK) {
+    case SF_FORMAT_PCM_S8:
+    case SF_FORMAT_PCM_U8:
+        return 0x1p-7;
+    case SF_FORMAT_PCM_16:
+        return 0x1p-15;
+    case SF_FORMAT_PCM_24:
+        return 0x1p-23;
+    case SF_FORMAT_FLOAT:
+    case SF_FORMAT_DOUBLE:
+    case SF_FORMAT_PCM_32:
+        return 0x1p-23; /* the program's own blocks are float32 */
+    default:
+        return INFINITY; /* lossy */
+    }
+}
+
+static void expect_near(const struct sound *out, const struct sound *in, double bound)
+{
+    ck_assert_uint_eq(out->block.channels, in->block.channels);
+    ck_assert_uint_eq(out->block.frames, in->block.frames);
+    for (size_t c = 0; c < in->block.channels; c++)
+        for (size_t i = 0; i < in->block.frames; i++)
+            ck_assert_msg(fabs((double)out->block.data[c][i] - (double)in->block.data[c][i]) <=
+                              bound,
+                          "channel %zu, frame %zu: %.9g, not %.9g", c, i,
+                          (double)out->block.data[c][i], (double)in->block.data[c][i]);
+}
+
+static void check_conversion(const struct conversion *row)
+{
+    command_clean();
+    if (!makes_readable_file(row->from, row->from_format, 48000, 2))
+        ck_abort_msg("cannot make %s of format %#x", row->from, row->from_format);
+    struct command_result result = command_done("\"$HALO\" render %s %s", row->from, row->to);
+    struct sound in = sound_load(row->from), out = sound_load(row->to);
+    const int both = SF_FORMAT_TYPEMASK | SF_FORMAT_SUBMASK;
+    ck_assert_msg((out.format & both) == row->to_format, "%s %#x to %s: %#x, not %#x", row->from,
+                  row->from_format, row->to, out.format & both, row->to_format);
+    ck_assert_uint_eq(out.rate, in.rate);
+    if (!isinf(step_of(row->to_format)))
+        expect_near(&out, &in, 1.5 * step_of(row->to_format));
+    size_t lines = command_lines(result.err);
+    ck_assert_msg(lines == (row->told ? 2 : 1), "%s %#x to %s says:\n%s", row->from,
+                  row->from_format, row->to, result.err);
+    ck_assert_msg(!row->told || strstr(result.err, "24"), "%s", result.err);
+    sound_free(&in);
+    sound_free(&out);
+}
+
+START_TEST(container_by_name_and_samples_as_the_input)
+{
+    for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
+        check_conversion(&conversions[i]);
+}
+END_TEST
+
+START_TEST(format_and_container_can_be_chosen)
+{
+    const struct {
+        const char *options, *to;
+        int format;
+    } rows[] = {
+        {"--format pcm16", "a.wav", WAV16},
+        {"--format pcm24", "b.wav", WAV24},
+        {"--format pcm32", "c.wav", WAV32},
+        {"--format float", "d.wav", WAVF},
+        {"--format double", "e.wav", WAVD},
+        {"--format pcm16", "f.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16},
+        {"--format=pcm24", "g.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_24},
+        {"--container aiff", "h.wav", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
+        {"--container flac --format pcm24", "i", SF_FORMAT_FLAC | SF_FORMAT_PCM_24},
+    };
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 44100, 2, FRAMES);
+    struct sound in = sound_load("in.wav");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_done("\"$HALO\" render in.wav %s %s", rows[i].to, rows[i].options);
+        struct sound out = sound_load(rows[i].to);
+        sound_expect_format(&out, rows[i].format, 44100, 2, FRAMES);
+        sound_expect_same(&out, &in);
+        sound_free(&out);
+    }
+    sound_free(&in);
+}
+END_TEST
+
+START_TEST(any_rate_is_kept)
+{
+    const uint32_t rates[] = {1, 8000, 11025, 44100, 88200, 192000, 768000};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        command_clean();
+        sound_noise_file("in.wav", 1, WAV24, rates[i], 1, 100);
+        command_done("\"$HALO\" render in.wav out.wav");
+        struct sound out = sound_load("out.wav");
+        sound_expect_format(&out, WAV24, rates[i], 1, 100);
+        sound_free(&out);
+    }
+}
+END_TEST
+
+/* Nothing to filter loses no bit: not in any format that float32 can hold. */
+START_TEST(identity_is_exact)
+{
+    const char *const stages[] = {"", "--mask \"$FILTERS/identity.txt\"", "--gain 0",
+                                  "--gain 0 --mask \"$FILTERS/identity.txt\" --dither tpdf"};
+    const int formats[] = {WAVU8, WAV16, WAV24, WAVF};
+    for (size_t f = 0; f < 4; f++) {
+        command_clean();
+        sound_noise_file("in.wav", f, formats[f], 48000, 2, 70000);
+        for (size_t s = 0; s < 4; s++) {
+            command_done("\"$HALO\" render in.wav out.wav -f %s", stages[s]);
+            struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
+            sound_expect_format(&out, formats[f], 48000, 2, 70000);
+            sound_expect_same(&out, &in);
+            sound_free(&in);
+            sound_free(&out);
+        }
+    }
+}
+END_TEST
+
+/* ---- tags ---- */
+
+struct tag {
+    int type;
+    const char *text;
+};
+static const struct tag tags[] = {
+    {SF_STR_TITLE, "A title"},     {SF_STR_ARTIST, "Someone, Björk"}, {SF_STR_COMMENT, "No comment"},
+    {SF_STR_COPYRIGHT, "(c) 2024"}, {SF_STR_DATE, "2024-05-06"},      {SF_STR_ALBUM, "Their album"},
+    {SF_STR_GENRE, "Noise"},       {SF_STR_TRACKNUMBER, "7"},
+};
+enum { TAGS = sizeof tags / sizeof *tags };
+
+static void make_tagged(const char *name, int format)
+{
+    SF_INFO info = {.samplerate = 48000, .channels = 1, .format = format};
+    SNDFILE *file = sf_open(path_in_folder(name), SFM_WRITE, &info);
+    const float samples[100] = {0};
+    ck_assert_ptr_nonnull(file);
+    for (size_t i = 0; i < TAGS; i++)
+        sf_set_string(file, tags[i].type, tags[i].text);
+    ck_assert_int_eq(sf_writef_float(file, samples, 100), 100);
+    sf_close(file);
+}
+
+/* Bit i: tag i is there. */
+static unsigned tags_of(const char *name)
+{
+    SF_INFO info = {0};
+    unsigned found = 0;
+    SNDFILE *file = sf_open(path_in_folder(name), SFM_READ, &info);
+    ck_assert_msg(file != NULL, "%s: %s", name, sf_strerror(NULL));
+    for (unsigned i = 0; i < TAGS; i++) {
+        const char *text = sf_get_string(file, tags[i].type);
+        found |= (unsigned)(text && strcmp(text, tags[i].text) == 0) << i;
+    }
+    sf_close(file);
+    return found;
+}
+
+START_TEST(tags_are_carried_over)
+{
+    const struct {
+        const char *extension;
+        int format;
+    } kinds[] = {
+        {"wav", WAV16},
+        {"flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16},
+        {"ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS},
+        {"caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16},
+        {"aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
+        {"rf64", SF_FORMAT_RF64 | SF_FORMAT_PCM_16},
+    };
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    unsigned own[KINDS]; /* what the container can hold */
+    char from[32], to[32];
+    command_clean();
+    for (size_t i = 0; i < KINDS; i++) {
+        snprintf(from, sizeof from, "in.%s", kinds[i].extension);
+        make_tagged(from, kinds[i].format);
+        own[i] = tags_of(from);
+    }
+    ck_assert_uint_gt(own[0], 0);
+    ck_assert_uint_eq(own[1], (1u << TAGS) - 1);
+    for (size_t i = 0; i < KINDS; i++)
+        for (size_t j = 0; j < KINDS; j++) {
+            snprintf(from, sizeof from, "in.%s", kinds[i].extension);
+            snprintf(to, sizeof to, "out.%s", kinds[j].extension);
+            command_done("\"$HALO\" render -f %s %s", from, to);
+            ck_assert_msg(tags_of(to) == (own[i] & own[j]), "%s to %s: tags %#x, not %#x", from,
+                          to, tags_of(to), own[i] & own[j]);
+        }
+}
+END_TEST
+
+START_TEST(tags_go_through_pipes)
+{
+    command_clean();
+    make_tagged("in.wav", WAV16);
+    unsigned own = tags_of("in.wav");
+    ck_assert_uint_gt(own, 1);
+    command_done("cat in.wav | \"$HALO\" render - out.wav");
+    ck_assert_uint_eq(tags_of("out.wav"), own);
+    command_done("\"$HALO\" render in.wav - | cat >through.wav");
+    ck_assert_uint_eq(tags_of("through.wav"), own);
+    command_done("cat in.wav | \"$HALO\" render - - | \"$HALO\" render - twice.wav");
+    ck_assert_uint_eq(tags_of("twice.wav"), own);
+}
+END_TEST
+
+/* ---- streams ---- */
+
+START_TEST(pipes_give_what_files_give)
+{
+    const int wavs[] = {WAVU8, WAV16, WAV24, WAV32, WAVF, WAVD, SF_FORMAT_WAVEX | SF_FORMAT_PCM_24};
+    for (size_t i = 0; i < sizeof wavs / sizeof *wavs; i++)
+        for (size_t channels = 1; channels <= 3; channels += 2) {
+            /* An odd count of frames: of odd bytes in some formats. */
+            command_clean();
+            sound_noise_file("in.wav", i, wavs[i], 44100, channels, 4999);
+            sound_noise_file("m.wav", 77, WAVF, 44100, 1, 300);
+            command_done("\"$HALO\" render in.wav file.wav --mask m.wav,gain=-20");
+            command_done("cat in.wav | \"$HALO\" render - - --mask m.wav,gain=-20 | cat >pipe.wav");
+            command_done("\"$HALO\" render - - --mask m.wav,gain=-20 <in.wav >redirected.wav");
+            command_done("cat in.wav | \"$HALO\" render - to.wav --mask m.wav,gain=-20");
+            struct sound file = sound_load("file.wav"), pipe = sound_load("pipe.wav"),
+                         redirected = sound_load("redirected.wav"), to = sound_load("to.wav");
+            sound_expect_format(&pipe, file.format, 44100, channels, 5298);
+            sound_expect_format(&to, file.format, 44100, channels, 5298);
+            sound_expect_same(&pipe, &file);
+            sound_expect_same(&redirected, &file);
+            sound_expect_same(&to, &file);
+            sound_free(&file);
+            sound_free(&pipe);
+            sound_free(&redirected);
+            sound_free(&to);
+        }
+}
+END_TEST
+
+START_TEST(au_goes_through_pipes)
+{
+    const int subtypes[] = {SF_FORMAT_PCM_S8, SF_FORMAT_PCM_16, SF_FORMAT_PCM_24, SF_FORMAT_PCM_32,
+                            SF_FORMAT_FLOAT, SF_FORMAT_DOUBLE};
+    for (size_t i = 0; i < sizeof subtypes / sizeof *subtypes; i++) {
+        command_clean();
+        sound_noise_file("in.au", i, SF_FORMAT_AU | subtypes[i], 48000, 2, FRAMES);
+        sound_noise_file("m.wav", 78, WAVF, 48000, 2, 65);
+        command_done("\"$HALO\" render in.au file.au --mask m.wav,gain=-20");
+        command_done("cat in.au | \"$HALO\" render - - --mask m.wav,gain=-20 | cat >pipe.au");
+        command_done("\"$HALO\" render in.au - --container wav --mask m.wav,gain=-20 | cat >to.wav");
+        struct sound file = sound_load("file.au"), pipe = sound_load("pipe.au"),
+                     wav = sound_load("to.wav");
+        sound_expect_format(&pipe, SF_FORMAT_AU | subtypes[i], 48000, 2, FRAMES + 64);
+        sound_expect_same(&pipe, &file);
+        ck_assert_int_eq(wav.format & SF_FORMAT_TYPEMASK, SF_FORMAT_WAV);
+        if (subtypes[i] != SF_FORMAT_PCM_S8) /* a WAV's are unsigned, and dithered alike or not */
+            sound_expect_same(&wav, &file);
+        sound_free(&file);
+        sound_free(&pipe);
+        sound_free(&wav);
+    }
+}
+END_TEST
+
+/* As programs write that cannot seek back to the header. */
+static void set_sizes(const char *name, uint32_t value, bool au)
+{
+    unsigned char bytes[4];
+    for (size_t i = 0; i < 4; i++)
+        bytes[i] = (unsigned char)(value >> 8 * i);
+    int fd = open(path_in_folder(name), O_RDWR);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(pwrite(fd, bytes, 4, au ? 8 : 4), 4);
+    if (!au)
+        ck_assert_int_eq(pwrite(fd, bytes, 4, 40), 4);
+    close(fd);
+}
+
+START_TEST(sizes_of_nothing_mean_a_stream)
+{
+    const uint32_t sizes[] = {0, UINT32_MAX};
+    for (size_t i = 0; i < 2; i++)
+        for (int au = 0; au < 2; au++) {
+            command_clean();
+            sound_noise_file("in", 1, au ? SF_FORMAT_AU | SF_FORMAT_PCM_16 : WAV16, 48000, 2, 5000);
+            struct sound in = sound_load("in");
+            set_sizes("in", sizes[i], au);
+            command_done("cat in | \"$HALO\" render - pipe.wav");
+            command_done("\"$HALO\" render in file.wav");
+            command_done("\"$HALO\" render - redirected.wav <in");
+            command_done("cat in | \"$HALO\" render - - | \"$HALO\" render - twice.wav");
+            const char *const names[] = {"pipe.wav", "file.wav", "redirected.wav", "twice.wav"};
+            for (size_t n = 0; n < 4; n++) {
+                struct sound out = sound_load(names[n]);
+                /* Unknown beforehand, but far from 4 GB: no RF64. */
+                ck_assert_msg(out.block.frames == 5000, "%s: %zu frames, au %d, size %#x",
+                              names[n], out.block.frames, au, sizes[i]);
+                sound_expect_format(&out, WAV16, 48000, 2, 5000);
+                sound_expect_same(&out, &in);
+                sound_free(&out);
+            }
+            sound_free(&in);
+        }
+}
+END_TEST
+
+START_TEST(chunks_around_the_sound_are_no_sound)
+{
+    command_clean();
+    make_tagged("in.wav", WAV16); /* its LIST chunk lies before or behind the samples */
+    sound_noise_file("plain.wav", 2, WAV16, 48000, 1, 1001);
+    command_done("{ cat plain.wav; printf 'junk\\003\\000\\000\\000abc\\000'; } >behind.wav");
+    const char *const names[] = {"in.wav", "behind.wav"};
+    const size_t frames[] = {100, 1001};
+    for (size_t i = 0; i < 2; i++) {
+        command_done("cat %s | \"$HALO\" render -f - out.wav", names[i]);
+        struct sound out = sound_load("out.wav");
+        ck_assert_uint_eq(out.block.frames, frames[i]);
+        sound_free(&out);
+    }
+}
+END_TEST
+
+START_TEST(report_of_a_stream_goes_to_standard_error)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
+    struct command_result result =
+        command_done("\"$HALO\" render in.wav - --json --quiet >out.wav");
+    ck_assert_uint_eq((size_t)command_number(result.err, "frames_out"), FRAMES);
+    struct sound out = sound_load("out.wav");
+    sound_expect_format(&out, WAV16, 48000, 1, FRAMES);
+    sound_free(&out);
+    result = command_done("\"$HALO\" render - out.wav --json --force <in.wav");
+    ck_assert_uint_eq((size_t)command_number(result.out, "frames_in"), FRAMES);
+}
+END_TEST
+
+START_TEST(stream_is_passed_on_while_it_comes)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 1, 200000);
+    command_done("mkfifo in out");
+    /* The writer keeps its end open until the reader has seen nine tenths of the sound. */
+    pid_t process = command_start("{ cat in.wav; while [ ! -e seen ]; do sleep 0.01; done; } >in & "
+                                  "{ head -c 200000 >part; : >seen; cat >>part; } <out & "
+                                  "\"$HALO\" render - - <in >out && wait");
+    ck_assert_int_eq(command_wait(process).code, 0);
+    command_done("\"$HALO\" render part out.wav && \"$HALO\" render in.wav same.wav && "
+                 "cmp out.wav same.wav");
+}
+END_TEST
+
+/* ---- where OUT is no plain file ---- */
+
+START_TEST(fifo_is_written_through)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 2, 50000);
+    command_done("mkfifo out.wav; cat out.wav >copy & \"$HALO\" render in.wav out.wav && wait && "
+                 "[ -p out.wav ]");
+    struct sound in = sound_load("in.wav"), copy = sound_load("copy");
+    sound_expect_same(&copy, &in);
+    sound_free(&in);
+    sound_free(&copy);
+    command_done("mkfifo in.fifo; cat in.wav >in.fifo & \"$HALO\" render in.fifo back.wav");
+    struct sound back = sound_load("back.wav");
+    sound_expect_format(&back, WAV16, 48000, 2, 50000);
+    sound_free(&back);
+    ck_assert_str_eq(command_files(), "back.wav copy in.fifo in.wav out.wav");
+}
+END_TEST
+
+START_TEST(devices_are_written_through)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 2, 50000);
+    command_done("\"$HALO\" render in.wav /dev/null && [ -c /dev/null ]");
+    command_done("\"$HALO\" render in.wav /dev/stdout >out.wav && \"$HALO\" render out.wav a.wav");
+    command_done("cat in.wav | \"$HALO\" render /dev/stdin b.wav && cmp a.wav b.wav");
+    if (access("/dev/full", W_OK) == 0) {
+        command_refused(1, "No space left", "\"$HALO\" render in.wav /dev/full");
+        command_refused(1, "No space left", "\"$HALO\" render in.wav - >/dev/full");
+        struct command_result report = command_run("\"$HALO\" render -q in.wav c.wav --json >/dev/full");
+        ck_assert_int_eq(report.code, 1);
+        ck_assert_uint_eq(command_lines(report.err), 1);
+    }
+    command_done("[ ! -e /dev/full ] || [ -c /dev/full ]");
+}
+END_TEST
+
+START_TEST(reader_that_goes_away_is_an_error)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 2, 300000);
+    struct command_result result = command_run(
+        "{ \"$HALO\" render in.wav -; echo $? >code; } | head -c 1000 >/dev/null; exit $(cat code)");
+    ck_assert_int_eq(result.code, 1);
+    ck_assert_uint_eq(command_lines(result.err), 1);
+    ck_assert(strstr(result.err, "halo: ") == result.err);
+}
+END_TEST
+
+START_TEST(symbolic_links_are_followed)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
+    command_done("mkdir folder other; ln -s ../other/target.wav folder/link.wav; "
+                 "ln -s folder/link.wav out.wav; ln -s \"$PWD/absolute.wav\" a.wav");
+    /* Dangling: the target comes into being. */
+    command_done("\"$HALO\" render in.wav out.wav && [ -L out.wav ] && [ -L folder/link.wav ] && "
+                 "[ -f other/target.wav ] && [ ! -L other/target.wav ]");
+    command_done("\"$HALO\" render in.wav a.wav && [ -L a.wav ] && [ -f absolute.wav ]");
+    /* To a file: the file is replaced, by force only. */
+    command_done("echo old >other/target.wav");
+    command_refused(1, "--force", "\"$HALO\" render in.wav out.wav");
+    command_done("[ \"$(cat other/target.wav)\" = old ]");
+    command_done("\"$HALO\" render in.wav out.wav --force && [ -L out.wav ] && "
+                 "[ -L folder/link.wav ]");
+    struct sound out = sound_load("other/target.wav");
+    sound_expect_format(&out, WAV16, 48000, 1, FRAMES);
+    sound_free(&out);
+    command_done("[ \"$(ls -A other folder)\" = 'folder:\nlink.wav\n\nother:\ntarget.wav' ]");
+    command_done("ln -s circle.wav circle.wav");
+    command_refused(1, "circle.wav", "\"$HALO\" render in.wav circle.wav");
+}
+END_TEST
+
+static unsigned mode_of(const char *name)
+{
+    struct stat about;
+    ck_assert_int_eq(stat(path_in_folder(name), &about), 0);
+    return about.st_mode & 07777;
+}
+
+START_TEST(permissions_are_those_of_any_new_file)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 1, 10);
+    command_done("umask 022; \"$HALO\" render in.wav a.wav; umask 077; \"$HALO\" render in.wav b.wav");
+    ck_assert_uint_eq(mode_of("a.wav"), 0644);
+    ck_assert_uint_eq(mode_of("b.wav"), 0600);
+    command_done("umask 022; chmod 640 b.wav; chmod 755 a.wav; \"$HALO\" render -f in.wav b.wav; "
+                 "\"$HALO\" render -f in.wav a.wav");
+    ck_assert_uint_eq(mode_of("b.wav"), 0640);
+    ck_assert_uint_eq(mode_of("a.wav"), 0755);
+}
+END_TEST
+
+/* ---- nothing lost ---- */
+
+START_TEST(existing_file_is_kept_without_force)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
+    command_done("echo precious >out.wav; touch -d 2001-02-03 out.wav; ls -i out.wav >before");
+    command_refused(1, "out.wav", "\"$HALO\" render in.wav out.wav");
+    command_done("[ \"$(cat out.wav)\" = precious ] && ls -i out.wav | cmp - before && "
+                 "[ \"$(date -r out.wav +%%F)\" = 2001-02-03 ]");
+    command_done("\"$HALO\" render in.wav out.wav --force");
+    struct sound out = sound_load("out.wav");
+    sound_expect_format(&out, WAV16, 48000, 1, FRAMES);
+    sound_free(&out);
+    ck_assert_str_eq(command_files(), "before in.wav out.wav");
+}
+END_TEST
+
+/* What was there stays as it was, down to the inode, when rendering over it fails. */
+START_TEST(failure_leaves_what_stood_there)
+{
+    command_clean();
+    struct sound bad = sound_create(WAVF, 48000, 1, 200000);
+    bad.block.data[0][190000] = NAN;
+    sound_save(&bad, "in.wav");
+    sound_free(&bad);
+    command_done("echo precious >out.wav; ls -i out.wav >before");
+    command_refused(1, "in.wav", "\"$HALO\" render in.wav out.wav --force");
+    command_refused(1, "in.wav", "\"$HALO\" render in.wav new.wav");
+    command_refused(1, "in.wav", "\"$HALO\" render in.wav new.wav --normalize -1");
+    command_done("[ \"$(cat out.wav)\" = precious ] && ls -i out.wav | cmp - before");
+}
+END_TEST
+
+START_TEST(input_is_never_the_output)
+{
+    const char *const names[] = {"in.wav", "./in.wav", "symbolic.wav", "hard.wav",
+                                 "folder/../in.wav", "folder/in.wav"};
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
+    command_done("cp in.wav copy; mkdir folder; ln -s in.wav symbolic.wav; ln in.wav hard.wav; "
+                 "ln -s ../in.wav folder/in.wav");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int force = 0; force < 2; force++) {
+            command_refused(0, names[i], "\"$HALO\" render in.wav %s %s", names[i],
+                            force ? "--force" : "");
+            command_refused(0, "in.wav", "\"$HALO\" render %s in.wav %s", names[i],
+                            force ? "--force" : "");
+        }
+    command_refused(0, "in.wav", "\"$HALO\" render - in.wav --force <in.wav");
+    command_done("cmp in.wav copy && [ -L symbolic.wav ]");
+}
+END_TEST
+
+START_TEST(same_command_same_bytes)
+{
+    const char *const extensions[] = {"wav", "rf64", "w64", "flac", "aiff", "au", "caf",
+                                      "ogg", "opus"};
+    enum { COUNT = sizeof extensions / sizeof *extensions };
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 48000, 2, 20000);
+    for (size_t i = 0; i < COUNT; i++)
+        command_done("\"$HALO\" render in.wav a.%s --mask \"$FILTERS/lowpass-1k.wav\"%s",
+                     extensions[i], i < 7 && i != 3 ? " --format pcm16" : "");
+    command_done("\"$HALO\" render in.wav a.float.wav --mask \"$FILTERS/lowpass-1k.wav\"");
+    sleep(1); /* some containers would hold the time of day */
+    for (size_t i = 0; i < COUNT; i++)
+        command_done("\"$HALO\" render in.wav b.%s --mask \"$FILTERS/lowpass-1k.wav\"%s && "
+                     "cmp a.%s b.%s", extensions[i], i < 7 && i != 3 ? " --format pcm16" : "",
+                     extensions[i], extensions[i]);
+    command_done("\"$HALO\" render in.wav b.float.wav --mask \"$FILTERS/lowpass-1k.wav\" && "
+                 "cmp a.float.wav b.float.wav");
+}
+END_TEST
+
+/* ---- cut short ---- */
+
+START_TEST(cut_files_are_refused)
+{
+    const struct {
+        const char *name;
+        int format;
+    } rows[] = {
+        {"in.wav", WAV16},
+        {"in.wav", WAVF},
+        {"in.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16},
+        {"in.aifc", SF_FORMAT_AIFF | SF_FORMAT_FLOAT},
+        {"in.au", SF_FORMAT_AU | SF_FORMAT_PCM_24},
+        {"in.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16},
+        {"in.w64", SF_FORMAT_W64 | SF_FORMAT_PCM_16},
+        {"in.rf64", SF_FORMAT_RF64 | SF_FORMAT_PCM_16},
+        {"in.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16},
+    };
+    enum { LENGTH = 50000 };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_clean();
+        struct sound in = sound_noise(rows[i].name, i, rows[i].format, 48000, 2, LENGTH);
+        /* An odd count of bytes: not at a frame's end. */
+        command_done("truncate -s $(($(stat -c %%s %s) * 2 / 3 | 1)) %s", rows[i].name,
+                     rows[i].name);
+        command_refused(1, "missing", "\"$HALO\" render %s out.wav", rows[i].name);
+        struct command_result refused = command_run("\"$HALO\" render %s out.wav", rows[i].name);
+        command_done("\"$HALO\" render %s out.wav --allow-truncated --format float", rows[i].name);
+        struct sound out = sound_load("out.wav");
+        ck_assert_msg(out.block.frames > LENGTH / 2 && out.block.frames < LENGTH * 3 / 4,
+                      "%s: %zu frames", rows[i].name, out.block.frames);
+        /* How much is missing, in the frames that then are not rendered. */
+        char missing[32];
+        snprintf(missing, sizeof missing, "%zu", LENGTH - out.block.frames);
+        ck_assert_msg(strstr(refused.err, missing) != NULL, "%s: no %s in %s", rows[i].name,
+                      missing, refused.err);
+        in.block.frames = out.block.frames;
+        sound_expect_same(&out, &in);
+        in.block.frames = LENGTH;
+        sound_free(&in);
+        sound_free(&out);
+    }
+}
+END_TEST
+
+START_TEST(cut_streams_are_refused)
+{
+    const int formats[] = {WAV16, SF_FORMAT_AU | SF_FORMAT_PCM_16};
+    for (size_t i = 0; i < 2; i++) {
+        command_clean();
+        sound_noise_file("in", 1, formats[i], 48000, 1, 50000);
+        command_done("head -c 60000 in >cut");
+        command_refused(1, "missing", "cat cut | \"$HALO\" render - out.wav");
+        command_refused(1, "missing", "cat cut | \"$HALO\" render - - >/dev/null");
+        command_done("cat cut | \"$HALO\" render - out.wav --allow-truncated");
+        struct sound out = sound_load("out.wav");
+        ck_assert_uint_ge(out.block.frames, 29950);
+        ck_assert_uint_le(out.block.frames, 30000);
+        sound_free(&out);
+    }
+}
+END_TEST
+
+/* Only the sound counts: a cut chunk behind it takes nothing away. */
+START_TEST(whole_sound_before_a_cut_chunk_is_read)
+{
+    command_clean();
+    sound_noise_file("in.wav", 2, WAV16, 48000, 1, 1000);
+    command_done("printf 'LIST\\100\\000\\000\\000INFO' >>in.wav");
+    command_done("\"$HALO\" render in.wav out.wav");
+    struct sound out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.frames, 1000);
+    sound_free(&out);
+}
+END_TEST
+
+/* ---- levels ---- */
+
+/* Errors of the rounded sound in steps of 16 bits: their mean and mean square. */
+static void error_moments(const struct sound *out, const struct sound *in, double *mean,
+                          double *square)
+{
+    *mean = *square = 0;
+    double count = (double)in->block.frames;
+    for (size_t i = 0; i < in->block.frames; i++) {
+        double error = ((double)out->block.data[0][i] - (double)in->block.data[0][i]) * 32768;
+        ck_assert_msg(fabs(error) < 1.5001, "frame %zu is %g steps off", i, error);
+        *mean += error / count;
+        *square += error * error / count;
+    }
+}
+
+START_TEST(dither_is_triangular_or_none)
+{
+    double mean, square;
+    command_clean();
+    struct sound in = sound_noise("in.wav", 3, WAVF, 48000, 1, 200000);
+    command_done("\"$HALO\" render in.wav tpdf.wav --format pcm16 --dither tpdf && "
+                 "\"$HALO\" render in.wav default.wav --format pcm16 && cmp tpdf.wav default.wav");
+    command_done("\"$HALO\" render in.wav none.wav --format pcm16 --dither none");
+    struct sound tpdf = sound_load("tpdf.wav"), none = sound_load("none.wav");
+    error_moments(&none, &in, &mean, &square);
+    ck_assert_double_le(fabs(mean), 0.01);
+    ck_assert_double_eq_tol(square, 1.0 / 12, 0.002); /* rounding alone */
+    error_moments(&tpdf, &in, &mean, &square);
+    ck_assert_double_le(fabs(mean), 0.01);
+    ck_assert_double_eq_tol(square, 1.0 / 12 + 1.0 / 6, 0.005); /* and two steps of triangle */
+    sound_free(&tpdf);
+    sound_free(&none);
+    sound_free(&in);
+}
+END_TEST
+
+/* A tone of less than half a step: rounding silences it, dither keeps it. */
+START_TEST(dither_keeps_what_is_below_a_step)
+{
+    enum { LENGTH = 96000 };
+    command_clean();
+    struct sound in = sound_create(WAVF, 48000, 1, LENGTH);
+    for (size_t i = 0; i < LENGTH; i++)
+        in.block.data[0][i] = (float)(0.4 / 32768 * sin(2 * acos(-1.0) * (double)i / 96));
+    sound_save(&in, "in.wav");
+    command_done("\"$HALO\" render in.wav tpdf.wav --format pcm16");
+    command_done("\"$HALO\" render in.wav none.wav --format pcm16 --dither none");
+    struct sound tpdf = sound_load("tpdf.wav"), none = sound_load("none.wav");
+    double amplitude = 0;
+    for (size_t i = 0; i < LENGTH; i++) {
+        ck_assert(none.block.data[0][i] == 0);
+        amplitude += (double)tpdf.block.data[0][i] * sin(2 * acos(-1.0) * (double)i / 96);
+    }
+    ck_assert_double_eq_tol(amplitude * 2 / LENGTH * 32768, 0.4, 0.03);
+    sound_free(&in);
+    sound_free(&tpdf);
+    sound_free(&none);
+}
+END_TEST
+
+/* Steps of the format from full scale to zero. */
+static double steps_of(int format)
+{
+    return 1 / step_of(format);
+}
+
+static size_t check_saturation(const struct sound *in, const struct sound *out, double gain)
+{
+    double steps = steps_of(out->format);
+    size_t clipped = 0;
+    for (size_t c = 0; c < in->block.channels; c++)
+        for (size_t i = 0; i < in->block.frames; i++) {
+            double wanted = (double)in->block.data[c][i] * gain;
+            double held = fmin(fmax(wanted, -1), (steps - 1) / steps);
+            ck_assert_msg(fabs((double)out->block.data[c][i] - held) <= 1.5 / steps + 1e-6,
+                          "frame %zu: %g became %g", i, wanted, (double)out->block.data[c][i]);
+            clipped += rint(wanted * steps) > steps - 1 || rint(wanted * steps) < -steps;
+        }
+    return clipped;
+}
+
+START_TEST(integers_saturate_and_say_so)
+{
+    const int formats[] = {WAVU8, WAV16, WAV24, SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
+                           SF_FORMAT_AIFF | SF_FORMAT_PCM_S8};
+    const char *const names[] = {"out.wav", "out.wav", "out.wav", "out.flac", "out.aiff"};
+    for (size_t i = 0; i < 5; i++)
+        for (int dither = 0; dither < 2; dither++) {
+            const char *word = dither ? "tpdf" : "none";
+            command_clean();
+            struct sound in = sound_noise("in", i, formats[i], 48000, 2, 20000);
+            struct command_result result = command_done(
+                "\"$HALO\" render in %s --gain 9.5 --json --dither %s", names[i], word);
+            struct sound out = sound_load(names[i]);
+            double clipped = command_number(result.out, "clipped");
+            double truth = (double)check_saturation(&in, &out, pow(10, 9.5 / 20));
+            /* With dither a sample at the very limit falls on either side. */
+            ck_assert_double_eq_tol(clipped, truth, dither ? truth * 0.02 + 2 : 0);
+            char said[32], *advice = strstr(result.err, "--gain ");
+            snprintf(said, sizeof said, "%.0f samples", clipped);
+            ck_assert_msg(strstr(result.err, said) != NULL, "%s", result.err);
+            ck_assert_msg(advice != NULL, "%s", result.err);
+            double gain = strtod(advice + strlen("--gain "), NULL);
+            ck_assert_double_lt(gain, 0);
+            result = command_done("\"$HALO\" render in -f %s --gain 9.5 --gain %g --json "
+                                  "--dither %s", names[i], gain, word);
+            ck_assert_msg(command_number(result.out, "clipped") == 0, "--gain %g: still %g of %g",
+                          gain, command_number(result.out, "clipped"), clipped);
+            ck_assert_ptr_null(strstr(result.err, "clipped"));
+            /* Not more than that: half a dB louder it would clip. */
+            result = command_done("\"$HALO\" render in -f %s --gain 9.5 --gain %g --json "
+                                  "--dither %s", names[i], gain + 0.5, word);
+            ck_assert_double_gt(command_number(result.out, "clipped"), 0);
+            sound_free(&in);
+            sound_free(&out);
+        }
+}
+END_TEST
+
+START_TEST(floats_do_not_clip)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, 10000);
+    struct command_result result = command_done("\"$HALO\" render in.wav out.wav --gain 40 --json");
+    struct sound out = sound_load("out.wav");
+    for (size_t i = 0; i < 10000; i++)
+        in.block.data[0][i] *= 100;
+    expect_near(&out, &in, 50 * 0x1p-22);
+    ck_assert_double_eq(command_number(result.out, "clipped"), 0);
+    ck_assert_double_eq_tol(command_number(result.out, "peak"), 50, 0.1);
+    ck_assert_ptr_null(strstr(result.err, "clipped"));
+    sound_free(&in);
+    sound_free(&out);
+}
+END_TEST
+
+static double peak_of(const char *name)
+{
+    struct sound sound = sound_load(name);
+    double peak = 0;
+    for (size_t c = 0; c < sound.block.channels; c++)
+        for (size_t i = 0; i < sound.block.frames; i++)
+            peak = fmax(peak, fabs((double)sound.block.data[c][i]));
+    sound_free(&sound);
+    return peak;
+}
+
+START_TEST(normalizing_gives_that_peak)
+{
+    const double levels[] = {-1, -0.1, -20, 0, 6};
+    const char *const stages[] = {"", "--gain 40", "--mask \"$FILTERS/small-room.wav\",gain=-30"};
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 48000, 2, 30000);
+    sound_noise_file("in16.wav", 1, WAV16, 48000, 2, 30000);
+    for (size_t l = 0; l < 5; l++)
+        for (size_t s = 0; s < 3; s++) {
+            double wanted = pow(10, levels[l] / 20);
+            command_done("\"$HALO\" render -f in.wav out.wav --normalize %g %s", levels[l],
+                         stages[s]);
+            ck_assert_double_eq_tol(peak_of("out.wav"), wanted, wanted * 1e-5);
+        }
+    struct command_result result =
+        command_done("\"$HALO\" render in16.wav out16.wav --normalize -1dB --gain 40 --json");
+    ck_assert_double_eq(command_number(result.out, "clipped"), 0);
+    ck_assert_double_eq_tol(peak_of("out16.wav"), pow(10, -1.0 / 20), 3.0 / 32768);
+    command_done("cat in.wav | \"$HALO\" render - - --normalize -1 | cat >stream.wav");
+    command_done("\"$HALO\" render in.wav file.wav --normalize -1 && cmp -s stream.wav file.wav || "
+                 "\"$HALO\" render stream.wav again.wav");
+    ck_assert_double_eq_tol(peak_of("stream.wav"), pow(10, -1.0 / 20), 1e-5);
+}
+END_TEST
+
+START_TEST(normalizing_keeps_the_samples_in_proportion)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 9, WAVF, 48000, 2, 150000);
+    struct sound columns = sound_noise_mask("m.wav", 10, 1, 700);
+    command_done("\"$HALO\" render in.wav out.wav --normalize -3 --mask m.wav");
+    struct sound out = sound_load("out.wav");
+    struct mask *mask = sound_mask(&columns, NULL, 0, 2);
+    double **truth = truth_render(mask, in.block.data, 150000), peak = 0;
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < 150699; i++)
+            peak = fmax(peak, fabs(truth[c][i]));
+    mask_scale(mask, pow(10, -3.0 / 20) / peak);
+    ck_assert_uint_eq(out.block.frames, 150699);
+    sound_expect_truth(&out, mask, &in.block, 0);
+    truth_free(truth, 2);
+    mask_destroy(mask);
+    sound_free(&columns);
+    sound_free(&in);
+    sound_free(&out);
+}
+END_TEST
+
+START_TEST(silence_cannot_be_normalized_and_stays)
+{
+    command_clean();
+    sound_sparse("in.wav", 48000, 1, 1000);
+    command_done("\"$HALO\" render in.wav out.wav --normalize -1");
+    ck_assert_double_eq(peak_of("out.wav"), 0);
+}
+END_TEST
+
+/* ---- stopped in the middle ---- */
+
+static bool something_is_being_written(void)
+{
+    command_files();
+    char line[256];
+    /* A second file or a bigger one: the sound's own size does not count. */
+    snprintf(line, sizeof line, "[ -n \"$(find '%s' -name '.o*' -size +100k -not -name .out)\" ]",
+             command_folder());
+    return system(line) == 0;
+}
+
+static void interrupt(int number, bool (*when)(void), const char *options)
+{
+    char *before = strdup(command_files());
+    pid_t process = command_start("exec \"$HALO\" render %s", options);
+    wait_until(when, options);
+    ck_assert_int_eq(kill(process, number), 0);
+    struct command_result result = command_wait(process);
+    ck_assert_msg(result.code != 0, "%s: exit code %d, %s", options, result.code, result.err);
+    ck_assert_msg(strcmp(command_files(), before) == 0, "%s\nleft files: %s", options,
+                  command_files());
+    ck_assert_ptr_null(strstr(result.err, "rror")); /* nobody failed */
+    free(before);
+}
+
+START_TEST(signals_leave_no_half_file)
+{
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < 3; i++) {
+        command_clean();
+        sound_sparse("in.wav", 48000, 1, UINT64_C(2000000000));
+        command_done("echo precious >old.wav; ls -i old.wav >before");
+        interrupt(numbers[i], something_is_being_written,
+                  "in.wav out.wav --mask \"$FILTERS/hall.wav\",channel=1");
+        interrupt(numbers[i], something_is_being_written,
+                  "in.wav old.wav --force --mask \"$FILTERS/lowpass-1k.wav\"");
+        command_done("[ \"$(cat old.wav)\" = precious ] && ls -i old.wav | cmp - before");
+    }
+}
+END_TEST
+
+static bool halo_waits(void)
+{
+    /* Nothing to see from outside; what it does before it waits takes less. */
+    static const struct timespec pause = {.tv_nsec = 300000000};
+    nanosleep(&pause, NULL);
+    return true;
+}
+
+START_TEST(signals_end_a_wait)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 1, 100000);
+    command_done("mkfifo stalled closed; head -c 20000 in.wav >part");
+    /* Open for reading and writing: neither end is ever missing, and no end comes. */
+    int fifo = open(path_in_folder("stalled"), O_RDWR | O_NONBLOCK);
+    ck_assert_int_ge(fifo, 0);
+    for (int full = 0; full < 2; full++) {
+        interrupt(SIGINT, halo_waits, "stalled out.wav");
+        interrupt(SIGTERM, halo_waits, "- out.wav --json <stalled");
+        interrupt(SIGINT, halo_waits, "closed out.wav");
+        interrupt(SIGINT, halo_waits, "in.wav closed");
+        interrupt(SIGINT, halo_waits, "stalled out.wav --normalize -1");
+        /* The second time a header and some sound have come. */
+        command_done("cat part >stalled");
+    }
+    close(fifo);
+}
+END_TEST
+
+static bool spool_grows(void)
+{
+    return halo_waits();
+}
+
+START_TEST(signals_leave_no_spool)
+{
+    command_clean();
+    sound_sparse("in.wav", 48000, 1, UINT64_C(1000000000));
+    interrupt(SIGINT, spool_grows, "in.wav out.wav --normalize -1 --gain 3");
+    interrupt(SIGTERM, spool_grows,
+              "in.wav out.wav --edge wrap --tail none --mask \"$FILTERS/lowpass-1k.wav\"");
+}
+END_TEST
+
+START_TEST(full_disk_leaves_no_half_file)
+{
+    const char *const outs[] = {"disk/out.wav", "disk/out.flac", "disk/out.ogg", "disk/old.wav -f",
+                                "disk/out.wav --normalize -1"};
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 2, 600000); /* 2.4 MB */
+    command_done("mkdir disk");
+    if (geteuid() != 0 || command_run("mount -t tmpfs -o size=128k tmpfs disk").code != 0)
+        return; /* the limit below stands in for it */
+    command_done("echo precious >disk/old.wav");
+    for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
+        struct command_result result = command_run("\"$HALO\" render in.wav %s", outs[i]);
+        ck_assert_msg(result.code == 1, "%s: exit code %d\n%s", outs[i], result.code, result.err);
+        ck_assert_msg(command_lines(result.err) == 1 && strstr(result.err, "No space left"),
+                      "%s says: %s", outs[i], result.err);
+        struct command_result left = command_run("ls -A disk; cat disk/old.wav");
+        ck_assert_msg(strcmp(left.out, "old.wav\nprecious\n") == 0, "%s left %s", outs[i],
+                      left.out);
+    }
+    command_done("umount disk");
+}
+END_TEST
+
+START_TEST(file_size_limit_leaves_no_half_file)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 2, 600000);
+    command_done("echo precious >old.wav");
+    command_refused(1, "out.wav", "ulimit -f 100; trap '' XFSZ; exec \"$HALO\" render in.wav out.wav");
+    /* As a shell's limit is met: with a signal, unless the program sees to that. */
+    command_refused(1, "out.wav", "ulimit -f 100; (\"$HALO\" render in.wav out.wav)");
+    command_refused(1, "old.wav", "ulimit -f 100; (\"$HALO\" render in.wav old.wav --force)");
+    command_done("[ \"$(cat old.wav)\" = precious ]");
+}
+END_TEST
+
+/* ---- size ---- */
+
+/* 10 seconds against 10 minutes, in KiB; a leak of one sample in ten would show. */
+START_TEST(memory_does_not_grow_with_the_sound)
+{
+    const char *const commands[] = {
+        "\"$HALO\" render %s /dev/null --mask \"$FILTERS/small-room.wav\"",
+        "cat %s | \"$HALO\" render - - --mask \"$FILTERS/small-room.wav\" >/dev/null",
+        "\"$HALO\" render %s out.wav --force --normalize -1 --gain 3 --threads 1",
+        "\"$HALO\" render %s /dev/null --mask \"$FILTERS/small-room.wav\" --edge wrap --tail none",
+        "\"$HALO\" render %s /dev/null --mask \"$FILTERS/small-room.wav\" --edge reflect --tail none",
+        "\"$HALO\" render %s /dev/null --mask \"$FILTERS/small-room.wav\" --tail until:-80dB",
+    };
+    command_clean();
+    sound_sparse("short.wav", 48000, 2, 10 * 48000);
+    sound_sparse("long.wav", 48000, 2, 600 * 48000);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char line[256];
+        snprintf(line, sizeof line, commands[i], "short.wav");
+        long least = command_memory("%s", line);
+        snprintf(line, sizeof line, commands[i], "long.wav");
+        long most = command_memory("%s", line);
+        ck_assert_msg(most <= least + 12000, "%s: %ld KiB, not %ld", line, most, least);
+    }
+}
+END_TEST
+
+static double free_gigabytes(void)
+{
+    struct command_result result = command_run("df -k --output=avail . | tail -1");
+    return strtod(result.out, NULL) / 1e6;
+}
+
+/* 2.2 GB of 16 bits become 4.4 GB of 32 bits. */
+START_TEST(wav_past_4_gb_is_rf64)
+{
+    enum { FRAMES_LONG = 1100000000, LAST = 1000 };
+    command_clean();
+    if (!getenv("HALO_TEST_FULL") || free_gigabytes() < 10)
+        return;
+    sound_sparse("in.wav", 48000, 1, FRAMES_LONG);
+    sound_noise_file("end.wav", 4, WAV16, 48000, 1, LAST);
+    command_done("tail -c %d end.wav >end && dd if=end of=in.wav bs=2 seek=%d conv=notrunc",
+                 2 * LAST, 22 + FRAMES_LONG - LAST);
+    const char *const ways[] = {"\"$HALO\" render in.wav out.wav --format pcm32 -f",
+                                "\"$HALO\" render in.wav - --format pcm32 >out.wav"};
+    for (size_t i = 0; i < 2; i++) {
+        command_done("%s", ways[i]);
+        SF_INFO info = {0};
+        SNDFILE *file = sf_open(path_in_folder("out.wav"), SFM_READ, &info);
+        ck_assert_ptr_nonnull(file);
+        ck_assert_int_eq(info.format & SF_FORMAT_TYPEMASK, SF_FORMAT_RF64);
+        ck_assert_int_eq(info.frames, FRAMES_LONG);
+        float last[LAST];
+        sf_seek(file, FRAMES_LONG - LAST, SEEK_SET);
+        ck_assert_int_eq(sf_readf_float(file, last, LAST), LAST);
+        sf_close(file);
+        struct sound end = sound_load("end.wav");
+        ck_assert_mem_eq(last, end.block.data[0], sizeof last);
+        sound_free(&end);
+        /* And such a file is read, by name and from a pipe. */
+        command_done("\"$HALO\" render out.wav back.wav --format pcm16 -f && cmp in.wav back.wav");
+    }
+    command_done("cat out.wav | \"$HALO\" render - back.wav --format pcm16 -f && "
+                 "cmp in.wav back.wav");
+}
+END_TEST
+
+SUITE_MAIN("render files",
+           memory_does_not_grow_with_the_sound, /* first: the suite itself is small yet */
+           every_format_of_the_library_is_read, container_by_name_and_samples_as_the_input,
+           format_and_container_can_be_chosen, any_rate_is_kept, identity_is_exact,
+           tags_are_carried_over, tags_go_through_pipes, pipes_give_what_files_give,
+           au_goes_through_pipes, sizes_of_nothing_mean_a_stream,
+           chunks_around_the_sound_are_no_sound, report_of_a_stream_goes_to_standard_error,
+           stream_is_passed_on_while_it_comes, fifo_is_written_through,
+           devices_are_written_through, reader_that_goes_away_is_an_error,
+           symbolic_links_are_followed, permissions_are_those_of_any_new_file,
+           existing_file_is_kept_without_force, failure_leaves_what_stood_there,
+           input_is_never_the_output, same_command_same_bytes, cut_files_are_refused,
+           cut_streams_are_refused, whole_sound_before_a_cut_chunk_is_read,
+           dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
+           integers_saturate_and_say_so, floats_do_not_clip, normalizing_gives_that_peak,
+           normalizing_keeps_the_samples_in_proportion, silence_cannot_be_normalized_and_stays,
+           signals_leave_no_half_file, signals_end_a_wait, signals_leave_no_spool,
+           full_disk_leaves_no_half_file, file_size_limit_leaves_no_half_file,
+           wav_past_4_gb_is_rf64)
