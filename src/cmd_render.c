@@ -17,34 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OWN_OPTIONS = 18, STAGES_MOST = 8, THREADS_MOST = 1024 };
-
-static const struct option_row own_options[] = {
-    {"edge", 0, "EDGE", "what lies beyond the sound's ends: zero (default),\n"
-                        "replicate, reflect or wrap; goes with --tail none"},
-    {"align", 0, "ALIGN", "causal (default), or centre: time zero at the mask's\n"
-                          "middle tap, as textbook kernels index"},
-    {"tail", 0, "TAIL", "full (default): frames + taps - 1; none: the input's\n"
-                        "frames; until:-80dB: until it stays below that level"},
-    {"format", 0, "FORMAT", "pcm16, pcm24, pcm32, float or double; the input's\n"
-                            "otherwise"},
-    {"container", 0, "NAME", "wav, flac, aiff, au, caf, ...; by OUT's name otherwise"},
-    {"normalize", 0, "DB", "bring the peak to DB dBFS, such as -1"},
-    {"dither", 0, "DITHER", "tpdf (default) or none, where bits are lost"},
-    {"allow-truncated", 0, NULL, "take a file that is shorter than its header says"},
-    {"backend", 0, "NAME", "auto (default), cpu, or direct: slow, and the truth that\n"
-                           "the others are tested against"},
-    {"threads", 0, "N", "processors to use; all by default"},
-    {"force", 'f', NULL, "replace OUT if it exists"},
-    {"json", 0, NULL, "print a report for scripts on standard output"},
-    {"quiet", 'q', NULL, "print errors only"},
-    {"verbose", 'v', NULL, "say more: paths, algorithm, true peak"},
-    {"help", 'h', NULL, "print this"},
-};
+enum { STAGES_MOST = 8, THREADS_MOST = 1024 };
 
 static const char *const edge_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
-static const char *const align_names[] = {"causal", "centre", NULL};
-static const char *const dither_names[] = {"tpdf", "none", NULL};
 
 struct render {
     const char *input;
@@ -66,56 +41,109 @@ struct render {
     enum verbosity verbosity;
 };
 
-/* ---- the command line ---- */
+/* ---- the command line: one function an option ---- */
 
-static size_t collect_options(struct option_row *rows)
+static enum status take_stage(void *context, const struct option_row *row, const char *value)
 {
-    size_t count = 0;
-    for (const struct stage_kind *kind; (kind = stage_kind_at(count)); count++)
-        rows[count] = (struct option_row){kind->option, 0, kind->argument, kind->help};
-    memcpy(rows + count, own_options, sizeof own_options);
-    return count + sizeof own_options / sizeof *own_options;
+    struct render *render = context;
+    return stage_list_add(&render->stages, stage_kind_named(row->name), value);
 }
 
-static void print_help(void)
+static enum status take_edge(void *context, const struct option_row *row, const char *value)
 {
-    struct option_row rows[STAGES_MOST + OWN_OPTIONS];
-    size_t count = collect_options(rows), stages = 0;
-    while (stage_kind_at(stages))
-        stages++;
-    puts("usage: halo render IN OUT [stages and options]\n\n"
-         "Filter a sound file. IN and OUT may be - for standard input and output.\n"
-         "OUT keeps IN's rate, sample format and tags; its name's ending is its container.\n\n"
-         "stages, in the order given:");
-    options_print(stdout, rows, stages);
-    puts("\noptions:");
-    options_print(stdout, rows + stages, count - stages);
-    puts("\nexample: halo render voice.wav out.wav --mask hall.wav,gain=-6 --gain 3");
+    size_t choice = EDGE_ZERO;
+    enum status status = options_choose(row->name, value, edge_names, &choice);
+    ((struct render *)context)->edge = (enum edge)choice;
+    return status;
 }
 
-static enum status take_tail(struct render *render, const char *value)
+static enum status take_align(void *context, const struct option_row *row, const char *value)
 {
+    static const char *const names[] = {"causal", "centre", NULL};
+    size_t choice = MASK_ALIGN_CAUSAL;
+    enum status status = options_choose(row->name, value, names, &choice);
+    ((struct render *)context)->stage_settings.align = (enum mask_align)choice;
+    return status;
+}
+
+static enum status take_tail(void *context, const struct option_row *row, const char *value)
+{
+    struct render *render = context;
+    enum status status = STATUS_OK;
+    double db = 0;
     render->tail_given = true;
     if (strcmp(value, "full") == 0) {
         render->tail = TAIL_FULL;
     } else if (strcmp(value, "none") == 0) {
         render->tail = TAIL_NONE;
     } else if (strncmp(value, "until:", 6) == 0) {
-        double db;
-        enum status status = specs_parse_db(value + 6, "the level of --tail until:", &db);
-        if (status != STATUS_OK)
-            return status;
+        status = specs_parse_db(value + 6, "the level of --tail until:", &db);
         render->tail = TAIL_UNTIL;
         render->until = audio_from_db(db);
     } else {
-        return fail(STATUS_USAGE, "--tail is full, none or until:LEVEL such as until:-80dB, "
-                    "not '%s'", value);
+        status = fail(STATUS_USAGE, "--%s is full, none or until:LEVEL such as until:-80dB, "
+                      "not '%s'", row->name, value);
     }
+    return status;
+}
+
+static enum status take_format(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct render *)context)->wish.samples = value;
     return STATUS_OK;
 }
 
-static enum status take_threads(struct render *render, const char *value)
+static enum status take_container(void *context, const struct option_row *row, const char *value)
 {
+    (void)row;
+    ((struct render *)context)->wish.container = value;
+    return STATUS_OK;
+}
+
+static enum status take_peak(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct render *render = context;
+    double db = 0;
+    enum status status = specs_parse_db(value, "--normalize", &db);
+    render->normalize = true;
+    render->peak = audio_from_db(db);
+    return status;
+}
+
+static enum status take_dither(void *context, const struct option_row *row, const char *value)
+{
+    static const char *const names[] = {"tpdf", "none", NULL};
+    size_t choice = 0;
+    enum status status = options_choose(row->name, value, names, &choice);
+    ((struct render *)context)->dither = choice == 0;
+    return status;
+}
+
+static enum status take_truncated(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct render *)context)->stage_settings.allow_truncated = true;
+    return STATUS_OK;
+}
+
+static enum status take_backend(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct render *)context)->stage_settings.backend = value;
+    if (convolver_backend_exists(value))
+        return STATUS_OK;
+    char list[64] = "auto";
+    for (size_t i = 0; convolver_backend_name(i); i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), ", %s",
+                 convolver_backend_name(i));
+    return fail(STATUS_USAGE, "--backend is one of %s, not '%s'", list, value);
+}
+
+static enum status take_threads(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
     char *end;
     errno = 0;
     unsigned long threads = strtoul(value, &end, 10);
@@ -123,34 +151,49 @@ static enum status take_threads(struct render *render, const char *value)
         threads > THREADS_MOST)
         return fail(STATUS_USAGE, "--threads must be a whole number from 1 to %d, not '%s'",
                     THREADS_MOST, value);
-    render->threads = threads;
+    ((struct render *)context)->threads = threads;
     return STATUS_OK;
 }
 
-static enum status take_backend(struct render *render, const char *value)
+static enum status take_force(void *context, const struct option_row *row, const char *value)
 {
-    if (!convolver_backend_exists(value)) {
-        char list[64] = "auto";
-        for (size_t i = 0; convolver_backend_name(i); i++)
-            snprintf(list + strlen(list), sizeof list - strlen(list), ", %s",
-                     convolver_backend_name(i));
-        return fail(STATUS_USAGE, "--backend is one of %s, not '%s'", list, value);
-    }
-    render->stage_settings.backend = value;
+    (void)row, (void)value;
+    ((struct render *)context)->force = true;
     return STATUS_OK;
 }
 
-static enum status take_peak(struct render *render, const char *value)
+static enum status take_json(void *context, const struct option_row *row, const char *value)
 {
-    double db;
-    enum status status = specs_parse_db(value, "--normalize", &db);
-    render->normalize = status == STATUS_OK;
-    render->peak = status == STATUS_OK ? audio_from_db(db) : 0;
-    return status;
+    (void)row, (void)value;
+    ((struct render *)context)->json = true;
+    return STATUS_OK;
 }
 
-static enum status take_position(struct render *render, const char *value)
+static enum status take_quiet(void *context, const struct option_row *row, const char *value)
 {
+    (void)row, (void)value;
+    ((struct render *)context)->verbosity = VERBOSITY_QUIET;
+    return STATUS_OK;
+}
+
+static enum status take_verbose(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct render *)context)->verbosity = VERBOSITY_VERBOSE;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct render *)context)->help = true;
+    return STATUS_OK;
+}
+
+static enum status take_position(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct render *render = context;
     if (!render->input)
         render->input = value;
     else if (!render->output)
@@ -161,51 +204,57 @@ static enum status take_position(struct render *render, const char *value)
     return STATUS_OK;
 }
 
-static enum status take_option(void *context, const struct option_row *row, const char *value)
+static const struct option_row own_options[] = {
+    {"edge", 0, "EDGE", "what lies beyond the sound's ends: zero (default),\n"
+                        "replicate, reflect or wrap; goes with --tail none", take_edge},
+    {"align", 0, "ALIGN", "causal (default), or centre: time zero at the mask's\n"
+                          "middle tap, as textbook kernels index", take_align},
+    {"tail", 0, "TAIL", "full (default): frames + taps - 1; none: the input's\n"
+                        "frames; until:-80dB: until it stays below that level", take_tail},
+    {"format", 0, "FORMAT", "pcm16, pcm24, pcm32, float or double; the input's\n"
+                            "otherwise", take_format},
+    {"container", 0, "NAME", "wav, flac, aiff, au, caf, ...; by OUT's name otherwise",
+     take_container},
+    {"normalize", 0, "DB", "bring the peak to DB dBFS, such as -1", take_peak},
+    {"dither", 0, "DITHER", "tpdf (default) or none, where bits are lost", take_dither},
+    {"allow-truncated", 0, NULL, "take a file that is shorter than its header says",
+     take_truncated},
+    {"backend", 0, "NAME", "auto (default), cpu, or direct: slow, and the truth that\n"
+                           "the others are tested against", take_backend},
+    {"threads", 0, "N", "processors to use; all by default", take_threads},
+    {"force", 'f', NULL, "replace OUT if it exists", take_force},
+    {"json", 0, NULL, "print a report for scripts on standard output", take_json},
+    {"quiet", 'q', NULL, "print errors only", take_quiet},
+    {"verbose", 'v', NULL, "say more: paths, algorithm, true peak", take_verbose},
+    {"help", 'h', NULL, "print this", take_help},
+    {.take = take_position},
+};
+
+enum { ROWS_MOST = STAGES_MOST + sizeof own_options / sizeof *own_options };
+
+/* The stages' options first, then our own. Returns how many stages there are. */
+static size_t collect_options(struct option_row rows[ROWS_MOST])
 {
-    struct render *render = context;
-    size_t choice = 0;
-    enum status status = STATUS_OK;
-    if (!row)
-        return take_position(render, value);
-    const struct stage_kind *kind = stage_kind_named(row->name);
-    if (kind)
-        return stage_list_add(&render->stages, kind, value);
-    if (strcmp(row->name, "edge") == 0) {
-        status = options_choose(row->name, value, edge_names, &choice);
-        render->edge = (enum edge)choice;
-    } else if (strcmp(row->name, "align") == 0) {
-        status = options_choose(row->name, value, align_names, &choice);
-        render->stage_settings.align = (enum mask_align)choice;
-    } else if (strcmp(row->name, "dither") == 0) {
-        status = options_choose(row->name, value, dither_names, &choice);
-        render->dither = choice == 0;
-    } else if (strcmp(row->name, "tail") == 0) {
-        status = take_tail(render, value);
-    } else if (strcmp(row->name, "format") == 0) {
-        render->wish.samples = value;
-    } else if (strcmp(row->name, "container") == 0) {
-        render->wish.container = value;
-    } else if (strcmp(row->name, "normalize") == 0) {
-        status = take_peak(render, value);
-    } else if (strcmp(row->name, "allow-truncated") == 0) {
-        render->stage_settings.allow_truncated = true;
-    } else if (strcmp(row->name, "backend") == 0) {
-        status = take_backend(render, value);
-    } else if (strcmp(row->name, "threads") == 0) {
-        status = take_threads(render, value);
-    } else if (strcmp(row->name, "force") == 0) {
-        render->force = true;
-    } else if (strcmp(row->name, "json") == 0) {
-        render->json = true;
-    } else if (strcmp(row->name, "quiet") == 0) {
-        render->verbosity = VERBOSITY_QUIET;
-    } else if (strcmp(row->name, "verbose") == 0) {
-        render->verbosity = VERBOSITY_VERBOSE;
-    } else if (strcmp(row->name, "help") == 0) {
-        render->help = true;
-    }
-    return status;
+    size_t stages = 0;
+    for (const struct stage_kind *kind; (kind = stage_kind_at(stages)); stages++)
+        rows[stages] =
+            (struct option_row){kind->option, 0, kind->argument, kind->help, take_stage};
+    memcpy(rows + stages, own_options, sizeof own_options);
+    return stages;
+}
+
+static void print_help(void)
+{
+    struct option_row rows[ROWS_MOST];
+    size_t stages = collect_options(rows);
+    puts("usage: halo render IN OUT [stages and options]\n\n"
+         "Filter a sound file. IN and OUT may be - for standard input and output.\n"
+         "OUT keeps IN's rate, sample format and tags; its name's ending is its container.\n\n"
+         "stages, in the order given:");
+    options_print(stdout, rows, stages);
+    puts("\noptions:");
+    options_print(stdout, rows + stages, ROWS_MOST);
+    puts("\nexample: halo render voice.wav out.wav --mask hall.wav,gain=-6 --gain 3");
 }
 
 static enum status check_words(struct render *render)
@@ -404,15 +453,14 @@ static enum status render_sound(struct render *render)
 
 enum status cmd_render(int argc, char **argv)
 {
-    struct option_row rows[STAGES_MOST + OWN_OPTIONS];
-    size_t count = collect_options(rows);
+    struct option_row rows[ROWS_MOST];
+    collect_options(rows);
     struct render render = {
         .stage_settings = {.backend = "auto"},
         .dither = true,
         .verbosity = VERBOSITY_NORMAL,
     };
-    enum status status =
-        options_parse(argc, argv, "halo render", rows, count, take_option, &render);
+    enum status status = options_parse(argc, argv, "halo render", rows, &render);
     if (status == STATUS_OK && render.help) {
         print_help();
     } else if (status == STATUS_OK) {

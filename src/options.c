@@ -44,10 +44,19 @@ static enum status refuse(int number, const char *word, const char *command)
     return fail(STATUS_USAGE, "%s %s; %s --help lists them", word, problem, command);
 }
 
-enum status options_parse(int argc, char **argv, const char *command,
-                          const struct option_row *rows, size_t count, options_take *take,
-                          void *context)
+static size_t rows_count(const struct option_row *rows)
 {
+    size_t count = 0;
+    while (rows[count].name)
+        count++;
+    return count;
+}
+
+enum status options_parse(int argc, char **argv, const char *command,
+                          const struct option_row *rows, void *context)
+{
+    size_t count = rows_count(rows);
+    const struct option_row *position = &rows[count];
     struct option *longs = calloc(count + 1, sizeof *longs);
     char *shorts = calloc(2 * count + 3, 1);
     enum status status = longs && shorts ? STATUS_OK : fail_memory("options");
@@ -59,15 +68,15 @@ enum status options_parse(int argc, char **argv, const char *command,
         int number = getopt_long(argc, argv, shorts, longs, NULL);
         if (number == -1)
             break;
-        if (number == 1)
-            status = take(context, NULL, optarg);
-        else if (number == '?' || number == ':')
+        if (number == '?' || number == ':') {
             status = refuse(number, argv[optind - 1], command);
-        else
-            status = take(context, row_of(number, rows, count), optarg);
+            continue;
+        }
+        const struct option_row *row = number == 1 ? position : row_of(number, rows, count);
+        status = row->take(context, row, optarg);
     }
     for (int i = optind; status == STATUS_OK && i < argc; i++)
-        status = take(context, NULL, argv[i]); /* behind -- */
+        status = position->take(context, position, argv[i]); /* behind -- */
     free(longs);
     free(shorts);
     return status;
@@ -75,7 +84,7 @@ enum status options_parse(int argc, char **argv, const char *command,
 
 void options_print(FILE *stream, const struct option_row *rows, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && rows[i].name; i++) {
         char head[64];
         char letter[8] = "    ";
         if (rows[i].letter)

@@ -7,22 +7,21 @@
 #include <stdio.h>
 
 struct option_row {
-    const char *name;     /* without the dashes */
+    const char *name;     /* without the dashes; NULL: what is not an option */
     char letter;          /* short form, or 0 */
     const char *argument; /* NULL: takes none */
     const char *help;     /* lines separated by \n */
+    /* Called in the order given. A status other than STATUS_OK ends the parsing. */
+    enum status (*take)(void *context, const struct option_row *row, const char *value);
 };
 
-/* Called for each option in the order given; positional arguments have a row of
- * NULL. A status other than STATUS_OK ends the parsing. */
-typedef enum status options_take(void *context, const struct option_row *row, const char *value);
-
-/* `command` is for messages: "halo render". Errors (usage): unknown or ambiguous
- * options, a missing or unwanted value. */
+/* The last of `rows` has no name and takes positional arguments. `command` is for
+ * messages: "halo render". Errors (usage): unknown or ambiguous options, a missing
+ * or unwanted value. */
 MUST_CHECK enum status options_parse(int argc, char **argv, const char *command,
-                                     const struct option_row *rows, size_t count,
-                                     options_take *take, void *context);
+                                     const struct option_row *rows, void *context);
 
+/* Print `count` rows, or all up to the last where there are fewer. */
 void options_print(FILE *stream, const struct option_row *rows, size_t count);
 
 /* The value of an option among `names` (NULL-terminated); usage error otherwise. */

@@ -105,7 +105,7 @@ static void put(unsigned char *at, uint32_t value, size_t bytes)
 void sound_sparse(const char *name, uint32_t rate, size_t channels, uint64_t frames)
 {
     char path[PATH_ROOM];
-    unsigned char head[44] = "RIFF....WAVEfmt ................data....";
+    unsigned char head[44] = "RIFF....WAVEfmt ....................data....";
     uint64_t bytes = frames * channels * 2;
     ck_assert_uint_le(bytes, UINT32_MAX - 36);
     put(head + 4, (uint32_t)bytes + 36, 4);

@@ -47,22 +47,33 @@ static bool can_hold(int format, int rate, int channels)
     return sf_format_check(&info);
 }
 
-/* Some formats libsndfile allows and yet cannot make; others make no file it knows again. */
+static bool reads_to_its_end(const char *name)
+{
+    SF_INFO info = {0};
+    SNDFILE *file = sf_open(path_in_folder(name), SFM_READ, &info);
+    static float samples[4 * FRAMES];
+    if (!file)
+        return false;
+    sf_count_t room = (sf_count_t)(sizeof samples / sizeof *samples) / info.channels;
+    sf_count_t read = sf_readf_float(file, samples, room);
+    sf_close(file);
+    return info.frames > 0 && read == info.frames;
+}
+
+/* Some formats libsndfile allows and yet cannot make, or not read again as a whole. */
 static bool makes_readable_file(const char *name, int format, int rate, int channels)
 {
     SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
     static float samples[2 * FRAMES];
     truth_noise(5, samples, 2 * FRAMES);
+    for (size_t i = 0; i < 2 * FRAMES; i++)
+        samples[i] *= 0.25f; /* a lossy format may overshoot */
     SNDFILE *file = sf_open(path_in_folder(name), SFM_WRITE, &info);
     if (!file)
         return false;
     sf_count_t written = sf_writef_float(file, samples, FRAMES);
     sf_close(file);
-    info = (SF_INFO){0};
-    file = written == FRAMES ? sf_open(path_in_folder(name), SFM_READ, &info) : NULL;
-    if (file)
-        sf_close(file);
-    return file && info.frames > 0;
+    return written == FRAMES && reads_to_its_end(name);
 }
 
 static bool check_reading(int format)
@@ -555,7 +566,8 @@ START_TEST(devices_are_written_through)
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 50000);
     command_done("\"$HALO\" render in.wav /dev/null && [ -c /dev/null ]");
-    command_done("\"$HALO\" render in.wav /dev/stdout >out.wav && \"$HALO\" render out.wav a.wav");
+    command_done("\"$HALO\" render in.wav /dev/stdout | cat >out.wav && "
+                 "\"$HALO\" render out.wav a.wav");
     command_done("cat in.wav | \"$HALO\" render /dev/stdin b.wav && cmp a.wav b.wav");
     if (access("/dev/full", W_OK) == 0) {
         command_refused(1, "No space left", "\"$HALO\" render in.wav /dev/full");
@@ -604,6 +616,13 @@ START_TEST(symbolic_links_are_followed)
     command_refused(1, "circle.wav", "\"$HALO\" render in.wav circle.wav");
 }
 END_TEST
+
+static off_t size_of(const char *name)
+{
+    struct stat about;
+    ck_assert_int_eq(stat(path_in_folder(name), &about), 0);
+    return about.st_size;
+}
 
 static unsigned mode_of(const char *name)
 {
@@ -680,24 +699,40 @@ START_TEST(input_is_never_the_output)
 }
 END_TEST
 
-START_TEST(same_command_same_bytes)
+struct way {
+    const char *extension, *options;
+};
+
+static void check_same_bytes(const struct way *ways, size_t count)
 {
-    const char *const extensions[] = {"wav", "rf64", "w64", "flac", "aiff", "au", "caf",
-                                      "ogg", "opus"};
-    enum { COUNT = sizeof extensions / sizeof *extensions };
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 2, 20000);
-    for (size_t i = 0; i < COUNT; i++)
-        command_done("\"$HALO\" render in.wav a.%s --mask \"$FILTERS/lowpass-1k.wav\"%s",
-                     extensions[i], i < 7 && i != 3 ? " --format pcm16" : "");
-    command_done("\"$HALO\" render in.wav a.float.wav --mask \"$FILTERS/lowpass-1k.wav\"");
-    sleep(1); /* some containers would hold the time of day */
-    for (size_t i = 0; i < COUNT; i++)
-        command_done("\"$HALO\" render in.wav b.%s --mask \"$FILTERS/lowpass-1k.wav\"%s && "
-                     "cmp a.%s b.%s", extensions[i], i < 7 && i != 3 ? " --format pcm16" : "",
-                     extensions[i], extensions[i]);
-    command_done("\"$HALO\" render in.wav b.float.wav --mask \"$FILTERS/lowpass-1k.wav\" && "
-                 "cmp a.float.wav b.float.wav");
+    for (int again = 0; again < 2; again++) {
+        for (size_t i = 0; i < count; i++)
+            command_done("\"$HALO\" render in.wav %zu-%d.%s --mask \"$FILTERS/lowpass-1k.wav\" %s",
+                         i, again, ways[i].extension, ways[i].options);
+        sleep(again ? 0 : 1); /* some containers would hold the time of day */
+    }
+    for (size_t i = 0; i < count; i++)
+        command_done("cmp %zu-0.%s %zu-1.%s", i, ways[i].extension, i, ways[i].extension);
+}
+
+START_TEST(same_command_same_bytes)
+{
+    const struct way ways[] = {
+        {"wav", "--format pcm16"}, {"wav", ""},   {"aiff", "--format pcm16"},
+        {"aiff", ""},              {"flac", ""},  {"au", "--format pcm24"},
+        {"caf", ""},               {"w64", ""},   {"rf64", "--format pcm16"},
+        {"rf64", ""},              {"wav", "--normalize -1 --format pcm16"},
+    };
+    check_same_bytes(ways, sizeof ways / sizeof *ways);
+}
+END_TEST
+
+START_TEST(same_command_same_bytes_of_ogg)
+{
+    const struct way ways[] = {{"ogg", ""}, {"opus", ""}};
+    check_same_bytes(ways, sizeof ways / sizeof *ways);
 }
 END_TEST
 
@@ -723,6 +758,7 @@ START_TEST(cut_files_are_refused)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         command_clean();
         struct sound in = sound_noise(rows[i].name, i, rows[i].format, 48000, 2, LENGTH);
+        off_t whole = size_of(rows[i].name);
         /* An odd count of bytes: not at a frame's end. */
         command_done("truncate -s $(($(stat -c %%s %s) * 2 / 3 | 1)) %s", rows[i].name,
                      rows[i].name);
@@ -732,11 +768,12 @@ START_TEST(cut_files_are_refused)
         struct sound out = sound_load("out.wav");
         ck_assert_msg(out.block.frames > LENGTH / 2 && out.block.frames < LENGTH * 3 / 4,
                       "%s: %zu frames", rows[i].name, out.block.frames);
-        /* How much is missing, in the frames that then are not rendered. */
-        char missing[32];
-        snprintf(missing, sizeof missing, "%zu", LENGTH - out.block.frames);
-        ck_assert_msg(strstr(refused.err, missing) != NULL, "%s: no %s in %s", rows[i].name,
-                      missing, refused.err);
+        /* How much is missing: the frames that then are not rendered, or the bytes. */
+        char frames[32], bytes[32];
+        snprintf(frames, sizeof frames, "%zu", LENGTH - out.block.frames);
+        snprintf(bytes, sizeof bytes, "%lld", (long long)(whole - size_of(rows[i].name)));
+        ck_assert_msg(strstr(refused.err, frames) || strstr(refused.err, bytes),
+                      "%s: no %s or %s in %s", rows[i].name, frames, bytes, refused.err);
         in.block.frames = out.block.frames;
         sound_expect_same(&out, &in);
         in.block.frames = LENGTH;
@@ -875,7 +912,7 @@ START_TEST(integers_saturate_and_say_so)
             double clipped = command_number(result.out, "clipped");
             double truth = (double)check_saturation(&in, &out, pow(10, 9.5 / 20));
             /* With dither a sample at the very limit falls on either side. */
-            ck_assert_double_eq_tol(clipped, truth, dither ? truth * 0.02 + 2 : 0);
+            ck_assert_double_le(fabs(clipped - truth), dither ? truth * 0.02 + 2 : 0);
             char said[32], *advice = strstr(result.err, "--gain ");
             snprintf(said, sizeof said, "%.0f samples", clipped);
             ck_assert_msg(strstr(result.err, said) != NULL, "%s", result.err);
@@ -1183,7 +1220,8 @@ SUITE_MAIN("render files",
            devices_are_written_through, reader_that_goes_away_is_an_error,
            symbolic_links_are_followed, permissions_are_those_of_any_new_file,
            existing_file_is_kept_without_force, failure_leaves_what_stood_there,
-           input_is_never_the_output, same_command_same_bytes, cut_files_are_refused,
+           input_is_never_the_output, same_command_same_bytes,
+           same_command_same_bytes_of_ogg, cut_files_are_refused,
            cut_streams_are_refused, whole_sound_before_a_cut_chunk_is_read,
            dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
            integers_saturate_and_say_so, floats_do_not_clip, normalizing_gives_that_peak,
