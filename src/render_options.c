@@ -1,0 +1,264 @@
+#include "render_options.h"
+
+#include "convolver.h"
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STAGES_MOST = 8, THREADS_MOST = 1024 };
+
+static const char *const edge_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
+
+static enum status take_stage(void *context, const struct option_row *row, const char *value)
+{
+    struct render_options *options = context;
+    return stage_list_add(&options->stages, stage_kind_named(row->name), value);
+}
+
+static enum status take_edge(void *context, const struct option_row *row, const char *value)
+{
+    size_t choice = EDGE_ZERO;
+    enum status status = options_choose(row->name, value, edge_names, &choice);
+    ((struct render_options *)context)->edge = (enum edge)choice;
+    return status;
+}
+
+static enum status take_align(void *context, const struct option_row *row, const char *value)
+{
+    static const char *const names[] = {"causal", "centre", NULL};
+    size_t choice = MASK_ALIGN_CAUSAL;
+    enum status status = options_choose(row->name, value, names, &choice);
+    ((struct render_options *)context)->stage_settings.align = (enum mask_align)choice;
+    return status;
+}
+
+static enum status take_tail(void *context, const struct option_row *row, const char *value)
+{
+    struct render_options *options = context;
+    enum status status = STATUS_OK;
+    double db = 0;
+    options->tail_given = true;
+    if (strcmp(value, "full") == 0) {
+        options->tail = TAIL_FULL;
+    } else if (strcmp(value, "none") == 0) {
+        options->tail = TAIL_NONE;
+    } else if (strncmp(value, "until:", 6) == 0) {
+        status = specs_parse_db(value + 6, "the level of --tail until:", &db);
+        options->tail = TAIL_UNTIL;
+        options->until = audio_from_db(db);
+    } else {
+        status = fail(STATUS_USAGE, "--%s is full, none or until:LEVEL such as until:-80dB, "
+                      "not '%s'", row->name, value);
+    }
+    return status;
+}
+
+static enum status take_format(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct render_options *)context)->wish.samples = value;
+    return STATUS_OK;
+}
+
+static enum status take_container(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct render_options *)context)->wish.container = value;
+    return STATUS_OK;
+}
+
+static enum status take_peak(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct render_options *options = context;
+    double db = 0;
+    enum status status = specs_parse_db(value, "--normalize", &db);
+    options->normalize = true;
+    options->peak = audio_from_db(db);
+    return status;
+}
+
+static enum status take_dither(void *context, const struct option_row *row, const char *value)
+{
+    static const char *const names[] = {"tpdf", "none", NULL};
+    size_t choice = 0;
+    enum status status = options_choose(row->name, value, names, &choice);
+    ((struct render_options *)context)->dither = choice == 0;
+    return status;
+}
+
+static enum status take_truncated(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct render_options *)context)->stage_settings.allow_truncated = true;
+    return STATUS_OK;
+}
+
+static enum status take_backend(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct render_options *)context)->stage_settings.backend = value;
+    if (convolver_backend_exists(value))
+        return STATUS_OK;
+    char list[64] = "auto";
+    for (size_t i = 0; convolver_backend_name(i); i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), ", %s",
+                 convolver_backend_name(i));
+    return fail(STATUS_USAGE, "--backend is one of %s, not '%s'", list, value);
+}
+
+static enum status take_threads(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    char *end;
+    errno = 0;
+    unsigned long threads = strtoul(value, &end, 10);
+    if (errno || end == value || *end || strchr(value, '-') || threads < 1 ||
+        threads > THREADS_MOST)
+        return fail(STATUS_USAGE, "--threads must be a whole number from 1 to %d, not '%s'",
+                    THREADS_MOST, value);
+    ((struct render_options *)context)->threads = threads;
+    return STATUS_OK;
+}
+
+static enum status take_force(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct render_options *)context)->force = true;
+    return STATUS_OK;
+}
+
+static enum status take_json(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct render_options *)context)->json = true;
+    return STATUS_OK;
+}
+
+static enum status take_quiet(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct render_options *)context)->verbosity = VERBOSITY_QUIET;
+    return STATUS_OK;
+}
+
+static enum status take_verbose(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct render_options *)context)->verbosity = VERBOSITY_VERBOSE;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct render_options *)context)->help = true;
+    return STATUS_OK;
+}
+
+static enum status take_position(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct render_options *options = context;
+    if (!options->input)
+        options->input = value;
+    else if (!options->output)
+        options->output = value;
+    else
+        return fail(STATUS_USAGE, "one IN and one OUT, not also '%s'; halo render --help tells "
+                    "more", value);
+    return STATUS_OK;
+}
+
+static const struct option_row own_options[] = {
+    {"edge", 0, "EDGE", "what lies beyond the sound's ends: zero (default),\n"
+                        "replicate, reflect or wrap; goes with --tail none", take_edge},
+    {"align", 0, "ALIGN", "causal (default), or centre: time zero at the mask's\n"
+                          "middle tap, as textbook kernels index", take_align},
+    {"tail", 0, "TAIL", "full (default): frames + taps - 1; none: the input's\n"
+                        "frames; until:-80dB: until it stays below that level", take_tail},
+    {"format", 0, "FORMAT", "pcm16, pcm24, pcm32, float or double; the input's\n"
+                            "otherwise", take_format},
+    {"container", 0, "NAME", "wav, flac, aiff, au, caf, ...; by OUT's name otherwise",
+     take_container},
+    {"normalize", 0, "DB", "bring the peak to DB dBFS, such as -1", take_peak},
+    {"dither", 0, "DITHER", "tpdf (default) or none, where bits are lost", take_dither},
+    {"allow-truncated", 0, NULL, "take a file that is shorter than its header says",
+     take_truncated},
+    {"backend", 0, "NAME", "auto (default), cpu, or direct: slow, and the truth that\n"
+                           "the others are tested against", take_backend},
+    {"threads", 0, "N", "processors to use; all by default", take_threads},
+    {"force", 'f', NULL, "replace OUT if it exists", take_force},
+    {"json", 0, NULL, "print a report for scripts on standard output", take_json},
+    {"quiet", 'q', NULL, "print errors only", take_quiet},
+    {"verbose", 'v', NULL, "say more: paths, algorithm, true peak", take_verbose},
+    {"help", 'h', NULL, "print this", take_help},
+    {.take = take_position},
+};
+
+enum { ROWS_MOST = STAGES_MOST + sizeof own_options / sizeof *own_options };
+
+/* The stages' options first, then our own. Returns how many stages there are. */
+static size_t collect_options(struct option_row rows[ROWS_MOST])
+{
+    size_t stages = 0;
+    for (const struct stage_kind *kind; (kind = stage_kind_at(stages)); stages++)
+        rows[stages] =
+            (struct option_row){kind->option, 0, kind->argument, kind->help, take_stage};
+    memcpy(rows + stages, own_options, sizeof own_options);
+    return stages;
+}
+
+void render_options_print_help(void)
+{
+    struct option_row rows[ROWS_MOST];
+    size_t stages = collect_options(rows);
+    puts("usage: halo render IN OUT [stages and options]\n\n"
+         "Filter a sound file. IN and OUT may be - for standard input and output.\n"
+         "OUT keeps IN's rate, sample format and tags; its name's ending is its container.\n\n"
+         "stages, in the order given:");
+    options_print(stdout, rows, stages);
+    puts("\noptions:");
+    options_print(stdout, rows + stages, ROWS_MOST);
+    puts("\nexample: halo render voice.wav out.wav --mask hall.wav,gain=-6 --gain 3");
+}
+
+static enum status check_words(struct render_options *options)
+{
+    if (!options->input || !options->output)
+        return fail(STATUS_USAGE, "IN and OUT are needed; halo render --help tells more");
+    if (options->edge != EDGE_ZERO) {
+        if (options->tail_given && options->tail != TAIL_NONE)
+            return fail(STATUS_USAGE, "--edge %s goes with --tail none: a sound that goes on has "
+                        "no tail", edge_names[options->edge]);
+        options->tail = TAIL_NONE;
+    }
+    if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
+        return fail(STATUS_USAGE, "standard output is a terminal; send the sound to a file or a "
+                    "pipe");
+    return STATUS_OK;
+}
+
+enum status render_options_parse(struct render_options *options, int argc, char **argv)
+{
+    struct option_row rows[ROWS_MOST];
+    collect_options(rows);
+    *options = (struct render_options){
+        .stage_settings = {.backend = "auto"},
+        .dither = true,
+        .verbosity = VERBOSITY_NORMAL,
+    };
+    enum status status = options_parse(argc, argv, "halo render", rows, options);
+    if (status != STATUS_OK || options->help)
+        return status;
+    return check_words(options);
+}
+
+void render_options_free(struct render_options *options)
+{
+    stage_list_free(&options->stages);
+}

@@ -1,0 +1,36 @@
+/* The words of halo render. */
+#ifndef HALO_RENDER_OPTIONS_H
+#define HALO_RENDER_OPTIONS_H
+
+#include "engine.h"
+#include "port.h"
+#include "specs.h"
+#include "status.h"
+
+struct render_options {
+    const char *input;
+    const char *output;
+    struct stage_list stages;
+    struct stage_settings stage_settings;
+    struct sound_wish wish;
+    enum edge edge;
+    enum tail tail;
+    double until; /* linear */
+    bool tail_given;
+    bool normalize;
+    double peak; /* linear, to normalize to */
+    bool dither;
+    size_t threads; /* 0: all */
+    bool force;
+    bool json;
+    bool help;
+    enum verbosity verbosity;
+};
+
+/* Read the command line; argv[0] is "render". Errors: wrong usage. Free in any case. */
+MUST_CHECK enum status render_options_parse(struct render_options *options, int argc, char **argv);
+void render_options_free(struct render_options *options);
+
+void render_options_print_help(void);
+
+#endif
