@@ -39,7 +39,7 @@ float *audio_alloc(size_t count);
 /* Index of the first NaN or infinity in `samples`, or `count` if there is none. */
 size_t audio_find_nonfinite(const float *samples, size_t count);
 
-double audio_from_db(double db);     /* 20 log10 convention: 6.02 dB -> 2 */
+double audio_from_db(double db);      /* 20 log10 convention: 6.02 dB -> 2 */
 double audio_to_db(double amplitude); /* 0 -> -infinity */
 
 /* Bytes of memory this machine could give us; refuse what could never fit

@@ -115,8 +115,7 @@ static enum status run_normalized(struct job *job, struct source *source)
     if (status == STATUS_OK)
         status = gain_create(job->format.channels, 1 << 14, job->report.scale, &gain);
     if (status == STATUS_OK) {
-        struct engine_run_settings second = {.tail = TAIL_NONE,
-                                             .true_peak = job->run.true_peak};
+        struct engine_run_settings second = {.tail = TAIL_NONE, .true_peak = job->run.true_peak};
         status = engine_run(gain, again, job->sink, &second, &totals);
         job->report.totals.peak = totals.peak;
         job->report.totals.true_peak = totals.true_peak;
@@ -143,7 +142,7 @@ static enum status work(struct job *job)
     job->report.scale = 1;
     if (status == STATUS_OK)
         status = (options->normalize ? run_normalized : run_once)(job, extended ? extended
-                                                                              : job->source);
+                                                                                : job->source);
     source_close(extended);
     if (status == STATUS_OK)
         status = sink_commit(job->sink);

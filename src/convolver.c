@@ -29,10 +29,10 @@ struct convolver {
 
     /* The step's own. */
     const struct prepared *current;
-    size_t voice;       /* of the current mask; a fade's new one has the other */
-    uint64_t position;  /* frames that came in */
+    size_t voice;                    /* of the current mask; a fade's new one has the other */
+    uint64_t position;               /* frames that came in */
     struct convolver_change *change; /* under way */
-    bool begun;         /* the change's mask sounds already */
+    bool begun;                      /* the change's mask sounds already */
     struct block faded; /* the new mask's output during a fade; made for the first one */
 
     /* One change crosses to the step and back. */
@@ -81,7 +81,7 @@ static void mix(const struct convolver *convolver, float *const *out)
             continue;
         for (size_t c = 0; c < filter->outputs; c++) {
             float old = out[c][i], new = convolver->faded.data[c][i];
-            out[c][i] = weight == 1 ? new : old + weight * (new - old);
+            out[c][i] = weight == 1 ? new : old + weight *(new - old);
         }
     }
 }
@@ -185,8 +185,7 @@ static enum status fill(struct convolver *convolver, const struct convolver_sett
     convolver->backend = backend_named(settings->backend);
     if (!convolver->backend)
         return fail(STATUS_USAGE, "unknown backend '%s'", settings->backend);
-    enum status status =
-        convolver->backend->create(&convolver->shape, &convolver->convolution);
+    enum status status = convolver->backend->create(&convolver->shape, &convolver->convolution);
     if (status == STATUS_OK)
         status = prepare(convolver, mask, &convolver->current);
     return status;
@@ -240,13 +239,15 @@ enum status convolver_change_begin(struct filter *filter, const struct mask *mas
 {
     struct convolver *convolver = (struct convolver *)filter;
     if (mask->inputs != filter->inputs || mask->outputs != filter->outputs)
-        return fail(STATUS_FAILED, "cannot change to mask %s: it has %zu inputs and %zu outputs, "
-                    "the one before %zu and %zu", mask->name, mask->inputs, mask->outputs,
-                    filter->inputs, filter->outputs);
+        return fail(STATUS_FAILED,
+                    "cannot change to mask %s: it has %zu inputs and %zu outputs, "
+                    "the one before %zu and %zu",
+                    mask->name, mask->inputs, mask->outputs, filter->inputs, filter->outputs);
     if (mask->taps > convolver->shape.taps || mask->origin != convolver->origin)
-        return fail(STATUS_FAILED, "cannot change to mask %s: its %zu taps from tap %zu on do not "
-                    "fit the %zu from tap %zu on that were prepared for", mask->name, mask->taps,
-                    mask->origin, convolver->shape.taps, convolver->origin);
+        return fail(STATUS_FAILED,
+                    "cannot change to mask %s: its %zu taps from tap %zu on do not "
+                    "fit the %zu from tap %zu on that were prepared for",
+                    mask->name, mask->taps, mask->origin, convolver->shape.taps, convolver->origin);
     if (!convolver_change_collect(filter))
         return fail(STATUS_FAILED, "cannot change to mask %s: the change before is not finished",
                     mask->name);

@@ -16,9 +16,9 @@
 #include "workers.h"
 
 struct convolver_settings {
-    const char *backend; /* a name of convolver_backend_name, or "auto" */
-    size_t block;        /* frames */
-    size_t taps;         /* the longest mask to come; 0: the first one's */
+    const char *backend;     /* a name of convolver_backend_name, or "auto" */
+    size_t block;            /* frames */
+    size_t taps;             /* the longest mask to come; 0: the first one's */
     struct workers *workers; /* not owned; outlives the convolver */
 };
 

@@ -86,9 +86,10 @@ static enum status check_memory(const struct convolver_shape *shape,
     double bytes = floats * (double)(shape->inputs + shape->outputs) * (double)sizeof(float);
     if (bytes < (double)audio_memory_limit())
         return STATUS_OK;
-    return fail(STATUS_FAILED, "a mask of %zu taps on %zu channels needs about %.0f GB of memory, "
-                "more than this machine has; use a shorter one", shape->taps, shape->inputs,
-                bytes / 1e9);
+    return fail(STATUS_FAILED,
+                "a mask of %zu taps on %zu channels needs about %.0f GB of memory, "
+                "more than this machine has; use a shorter one",
+                shape->taps, shape->inputs, bytes / 1e9);
 }
 
 static enum status fill(struct convolution *convolution)

@@ -23,7 +23,7 @@ struct spectra_ring {
     size_t floats; /* of a spectrum */
     size_t depth;
     size_t newest;
-    size_t late;   /* results that can still be due when the next partition is full */
+    size_t late;     /* results that can still be due when the next partition is full */
     float **spectra; /* [input] */
 };
 
@@ -38,7 +38,7 @@ struct convolution {
     float **chunk_spectra; /* [input], chunk after chunk */
 
     struct spectra_ring rings[PARTITION_SEGMENTS_MOST];
-    size_t due_length; /* frames of an output's ring */
+    size_t due_length;             /* frames of an output's ring */
     float **due[CONVOLVER_VOICES]; /* [output] */
 
     float **scratch_spectrum; /* [worker] */
@@ -48,9 +48,9 @@ struct convolution {
 struct prepared {
     size_t taps;
     struct path_table paths;
-    float *head;          /* column after column, plan.head taps each */
-    float *chunk_spectra; /* column after column */
-    size_t parts[PARTITION_SEGMENTS_MOST]; /* that are not all zero */
+    float *head;                                  /* column after column, plan.head taps each */
+    float *chunk_spectra;                         /* column after column */
+    size_t parts[PARTITION_SEGMENTS_MOST];        /* that are not all zero */
     float *part_spectra[PARTITION_SEGMENTS_MOST]; /* column after column, part after part */
 };
 

@@ -114,8 +114,7 @@ static void add_due(const struct convolution *convolution, float *due, uint64_t 
 }
 
 /* What the partition that was full `age` partitions ago gives to one output. */
-static void add_partition(const struct job *job, size_t s, size_t age, size_t output,
-                          size_t worker)
+static void add_partition(const struct job *job, size_t s, size_t age, size_t output, size_t worker)
 {
     struct convolution *convolution = job->convolution;
     const struct spectra_ring *ring = &convolution->rings[s];
@@ -131,16 +130,16 @@ static void add_partition(const struct job *job, size_t s, size_t age, size_t ou
     memset(spectrum, 0, floats * sizeof *spectrum);
     for (size_t p = table->first[output]; p < table->first[output + 1]; p++) {
         const float *inputs = ring->spectra[table->paths[p].input];
-        const float *masks = job->prepared->part_spectra[s] +
-                             table->paths[p].column * parts * floats;
+        const float *masks =
+            job->prepared->part_spectra[s] + table->paths[p].column * parts * floats;
         for (size_t part = 0; part < parts; part++) {
             size_t slot = (ring->newest + ring->depth - age - part) % ring->depth;
             fft_multiply_add(spectrum, inputs + slot * floats, masks + part * floats, floats);
         }
     }
     fft_inverse(ring->fft, spectrum, samples);
-    add_due(convolution, convolution->due[job->voice][output],
-            full - size + ring->segment->offset, now, samples + size, size);
+    add_due(convolution, convolution->due[job->voice][output], full - size + ring->segment->offset,
+            now, samples + size, size);
 }
 
 static void add_head(const struct job *job, size_t output, float *out)
@@ -200,14 +199,12 @@ static void catch_up(void *context, size_t output, size_t worker)
     const struct job *job = context;
     struct convolution *convolution = job->convolution;
     if (convolution->due_length > 0)
-        memset(convolution->due[job->voice][output], 0,
-               convolution->due_length * sizeof(float));
+        memset(convolution->due[job->voice][output], 0, convolution->due_length * sizeof(float));
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         const struct spectra_ring *ring = &convolution->rings[s];
         size_t size = ring->segment->size;
         size_t first = is_full(convolution, ring) ? 1 : 0; /* run() adds the newest itself */
-        for (size_t age = first; age < ring->late && (age + 1) * size <= convolution->end;
-             age++)
+        for (size_t age = first; age < ring->late && (age + 1) * size <= convolution->end; age++)
             add_partition(job, s, age, output, worker);
     }
 }

@@ -14,11 +14,11 @@ struct run {
     const struct engine_run_settings *settings;
     struct engine_totals *totals;
     struct true_peak *true_peak;
-    struct sink *tail;  /* TAIL_UNTIL: the tail waits in memory for its end to be known */
+    struct sink *tail; /* TAIL_UNTIL: the tail waits in memory for its end to be known */
     struct block in;
     struct block out;
-    uint64_t position;  /* frames read, lead and silence included */
-    uint64_t read;      /* frames that came from the source */
+    uint64_t position; /* frames read, lead and silence included */
+    uint64_t read;     /* frames that came from the source */
     bool ended;
 };
 
@@ -78,8 +78,10 @@ static enum status measure(const struct run *run, const float *const *planar, si
     double peak = run->totals->peak;
     for (size_t c = 0; c < run->out.channels; c++) {
         if (audio_find_nonfinite(planar[c], frames) < frames)
-            return fail(STATUS_FAILED, "the filtered sound of %s is too loud even for floating "
-                        "point; lower it with --gain", run->source->name);
+            return fail(STATUS_FAILED,
+                        "the filtered sound of %s is too loud even for floating "
+                        "point; lower it with --gain",
+                        run->source->name);
         float highest = 0;
         for (size_t i = 0; i < frames; i++) {
             float magnitude = fabsf(planar[c][i]);
@@ -93,8 +95,8 @@ static enum status measure(const struct run *run, const float *const *planar, si
     return STATUS_OK;
 }
 
-static enum status emit(const struct run *run, struct sink *sink, float *const *planar,
-                        size_t from, size_t frames)
+static enum status emit(const struct run *run, struct sink *sink, float *const *planar, size_t from,
+                        size_t frames)
 {
     const float *at[run->out.channels];
     if (frames == 0)
@@ -136,14 +138,14 @@ static enum status write_block(struct run *run, uint64_t *written)
 static void show_progress(const struct run *run, uint64_t written)
 {
     if (run->settings->progress)
-        run->settings->progress(run->settings->progress_context, written,
-                                engine_frames_out(run->chain,
-                                                  run->source->frames == FRAMES_UNKNOWN
-                                                      ? FRAMES_UNKNOWN
-                                                      : run->source->frames -
-                                                            (int64_t)(run->settings->lead +
-                                                                      run->settings->trail),
-                                                  run->settings->tail));
+        run->settings->progress(
+            run->settings->progress_context, written,
+            engine_frames_out(run->chain,
+                              run->source->frames == FRAMES_UNKNOWN
+                                  ? FRAMES_UNKNOWN
+                                  : run->source->frames -
+                                        (int64_t)(run->settings->lead + run->settings->trail),
+                              run->settings->tail));
 }
 
 static enum status run_blocks(struct run *run)
@@ -180,8 +182,8 @@ enum status engine_run(struct filter *chain, struct source *source, struct sink 
                        const struct engine_run_settings *settings, struct engine_totals *totals)
 {
     *totals = (struct engine_totals){0};
-    struct run run = {.chain = chain, .source = source, .sink = sink, .settings = settings,
-                      .totals = totals};
+    struct run run = {
+        .chain = chain, .source = source, .sink = sink, .settings = settings, .totals = totals};
     enum status status = block_init(&run.in, chain->inputs, chain->block, "a block");
     if (status == STATUS_OK)
         status = block_init(&run.out, chain->outputs, chain->block, "a block");

@@ -33,10 +33,10 @@ struct engine_run_settings {
 };
 
 struct engine_totals {
-    uint64_t frames_in;  /* lead and trail not counted */
+    uint64_t frames_in; /* lead and trail not counted */
     uint64_t frames_out;
-    double peak;         /* linear */
-    double true_peak;    /* linear, where asked for */
+    double peak;      /* linear */
+    double true_peak; /* linear, where asked for */
 };
 
 /* Run the source to its end and the tail after it. The chain's latency is taken

@@ -18,7 +18,6 @@ void fir_add_double(double sum[FIR_TILE], const float *x, size_t frames, const f
 
 /* Float products, summed in short runs that are then summed, which keeps the
  * rounding of thousands of taps near that of a few. */
-void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h,
-                   size_t taps);
+void fir_add_float(float sum[FIR_TILE], const float *x, size_t frames, const float *h, size_t taps);
 
 #endif

@@ -19,9 +19,10 @@ enum status mask_create(const char *name, size_t columns, uint64_t taps, struct 
     /* Spectra and histories take some seven times the taps themselves. */
     uint64_t limit = audio_memory_limit() / 8 / sizeof(float);
     if (columns == 0 || taps > limit / columns)
-        return fail(STATUS_FAILED,
-                    "cannot use mask %s: %llu taps in %zu channels do not fit this machine's memory",
-                    name, (unsigned long long)taps, columns);
+        return fail(
+            STATUS_FAILED,
+            "cannot use mask %s: %llu taps in %zu channels do not fit this machine's memory", name,
+            (unsigned long long)taps, columns);
     struct mask *mask = calloc(1, sizeof *mask);
     if (!mask)
         return fail_memory("a mask");
@@ -87,8 +88,10 @@ static enum status read_by_kind(const char *file, FILE *stream, bool allow_trunc
             break;
         }
     }
-    return fail(STATUS_FAILED, "cannot read mask %s: it is neither a sound file nor text with "
-                "one coefficient a line", file);
+    return fail(STATUS_FAILED,
+                "cannot read mask %s: it is neither a sound file nor text with "
+                "one coefficient a line",
+                file);
 }
 
 enum status mask_load(const char *file, bool allow_truncated, struct mask **result)
@@ -147,11 +150,15 @@ static void lay_path(struct mask *mask, size_t input, size_t output, size_t colu
 static enum status refuse_counts(const struct mask *mask, size_t channels, enum mask_map map)
 {
     if (map == MASK_MAP_SPLIT)
-        return fail(STATUS_USAGE, "mask %s: map=split sends a mono sound through every channel of "
-                    "the mask, but the sound has %zu channels", mask->name, channels);
-    return fail(STATUS_USAGE, "mask %s has %zu channels and the sound %zu: a mask has 1 channel, as "
+        return fail(STATUS_USAGE,
+                    "mask %s: map=split sends a mono sound through every channel of "
+                    "the mask, but the sound has %zu channels",
+                    mask->name, channels);
+    return fail(STATUS_USAGE,
+                "mask %s has %zu channels and the sound %zu: a mask has 1 channel, as "
                 "many as the sound, 4 for a stereo sound, or any number for a mono one; "
-                "channel=N picks one", mask->name, mask->columns, channels);
+                "channel=N picks one",
+                mask->name, mask->columns, channels);
 }
 
 enum status mask_route(struct mask *mask, size_t channels, enum mask_order order, enum mask_map map)

@@ -31,8 +31,8 @@ struct mask {
     char *name;    /* what the user called it */
     uint32_t rate; /* 0 where the file does not say: the sound's */
     size_t columns;
-    size_t taps;   /* of every column */
-    size_t origin; /* the tap at time zero */
+    size_t taps;         /* of every column */
+    size_t origin;       /* the tap at time zero */
     float *coefficients; /* column after column, `taps` each */
 
     size_t inputs; /* the following are empty until mask_route */

@@ -100,13 +100,11 @@ static enum status take_columns(struct mask *mask, const float *columns, struct 
     /* The old mask's own span is kept whole: only the ringing around it goes. */
     double ratio = (double)rate / mask->rate;
     uint64_t first = padding.origin - (uint64_t)floor((double)mask->origin * ratio);
-    uint64_t end = padding.origin +
-                   (uint64_t)ceil((double)(mask->taps - mask->origin) * ratio);
+    uint64_t end = padding.origin + (uint64_t)ceil((double)(mask->taps - mask->origin) * ratio);
     uint64_t before = negligible_taps(columns, mask->columns, padding.output, first, false);
-    uint64_t after = end < padding.output
-                         ? negligible_taps(columns, mask->columns, padding.output,
-                                           padding.output - end, true)
-                         : 0;
+    uint64_t after = end < padding.output ? negligible_taps(columns, mask->columns, padding.output,
+                                                            padding.output - end, true)
+                                          : 0;
     size_t taps = (size_t)(padding.output - before - after);
     float *coefficients = calloc(mask->columns * taps, sizeof *coefficients);
     if (!coefficients)
@@ -126,9 +124,11 @@ enum status mask_resample(struct mask *mask, uint32_t rate)
 {
     struct padding padding = padding_for(mask, rate);
     if (padding.output > audio_memory_limit() / 8 / sizeof(float) / mask->columns)
-        return fail(STATUS_FAILED, "cannot resample mask %s from %u to %u Hz: %llu taps in %zu "
-                    "channels do not fit this machine's memory", mask->name, mask->rate, rate,
-                    (unsigned long long)padding.output, mask->columns);
+        return fail(STATUS_FAILED,
+                    "cannot resample mask %s from %u to %u Hz: %llu taps in %zu "
+                    "channels do not fit this machine's memory",
+                    mask->name, mask->rate, rate, (unsigned long long)padding.output,
+                    mask->columns);
     float *columns = calloc(mask->columns * padding.output, sizeof *columns);
     if (!columns)
         return fail_memory("resampling a mask");

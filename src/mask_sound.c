@@ -25,8 +25,10 @@ static enum status read_columns(const char *file, struct source *source, struct 
     if (source->frames == 0)
         return fail(STATUS_FAILED, "cannot use mask %s: it has no tap", file);
     if (source->frames < 0)
-        return fail(STATUS_FAILED, "cannot use mask %s: it does not say how long it is; convert it "
-                    "to WAV", file);
+        return fail(STATUS_FAILED,
+                    "cannot use mask %s: it does not say how long it is; convert it "
+                    "to WAV",
+                    file);
     struct mask *mask;
     enum status status =
         mask_create(file, source->format.channels, (uint64_t)source->frames, &mask);

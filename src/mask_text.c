@@ -57,8 +57,10 @@ static enum status read_rate(struct table *table, const char *text)
     unsigned long rate = strtoul(text, &end, 10);
     end += strspn(end, " \t\r\n");
     if (errno || *end || rate < 1 || rate > RATE_MOST || strchr(text, '-'))
-        return fail(STATUS_FAILED, "cannot read mask %s: line %zu: the rate must be a whole number "
-                    "of Hz from 1 to %d", table->file, table->line, RATE_MOST);
+        return fail(STATUS_FAILED,
+                    "cannot read mask %s: line %zu: the rate must be a whole number "
+                    "of Hz from 1 to %d",
+                    table->file, table->line, RATE_MOST);
     if (table->rate && table->rate != rate)
         return fail(STATUS_FAILED, "cannot read mask %s: line %zu: a second rate", table->file,
                     table->line);
@@ -77,8 +79,10 @@ static enum status read_number(struct table *table, const char *word)
                                       : "");
     float coefficient = (float)value;
     if (!isfinite(coefficient))
-        return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %.40s is not a finite "
-                    "coefficient", table->file, table->line, word);
+        return fail(STATUS_FAILED,
+                    "cannot read mask %s: line %zu: %.40s is not a finite "
+                    "coefficient",
+                    table->file, table->line, word);
     return append(table, coefficient);
 }
 
@@ -102,8 +106,10 @@ static enum status read_line(struct table *table, char *line)
         return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %zu columns; at most %d",
                     table->file, table->line, columns, COLUMNS_MOST);
     if (table->columns && table->columns != columns)
-        return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %zu columns where the lines "
-                    "before have %zu", table->file, table->line, columns, table->columns);
+        return fail(STATUS_FAILED,
+                    "cannot read mask %s: line %zu: %zu columns where the lines "
+                    "before have %zu",
+                    table->file, table->line, columns, table->columns);
     table->columns = columns;
     return STATUS_OK;
 }
@@ -121,8 +127,10 @@ static enum status read_table(struct table *table, FILE *stream)
         if (table->line == 1 && strncmp(text, "\xEF\xBB\xBF", 3) == 0)
             text += 3; /* a byte order mark, as Windows editors leave it */
         if (length == LINE_MOST - 1 && line[length - 1] != '\n')
-            status = fail(STATUS_FAILED, "cannot read mask %s: line %zu is too long for a line of "
-                          "numbers", table->file, table->line);
+            status = fail(STATUS_FAILED,
+                          "cannot read mask %s: line %zu is too long for a line of "
+                          "numbers",
+                          table->file, table->line);
         else
             status = read_line(table, text);
     }

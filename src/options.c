@@ -52,8 +52,8 @@ static size_t rows_count(const struct option_row *rows)
     return count;
 }
 
-enum status options_parse(int argc, char **argv, const char *command,
-                          const struct option_row *rows, void *context)
+enum status options_parse(int argc, char **argv, const char *command, const struct option_row *rows,
+                          void *context)
 {
     size_t count = rows_count(rows);
     const struct option_row *position = &rows[count];

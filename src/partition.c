@@ -5,12 +5,12 @@
 
 /* Costs in nanoseconds, measured roughly on one core of a present-day server;
  * only their ratios matter. */
-static const double TAP_COST = 0.03;        /* a tap of a frame, time domain */
-static const double FFT_COST = 0.1;         /* times n log2 n, in the cache */
-static const double FFT_COST_LARGE = 0.16;  /* beyond it */
-static const double MULTIPLY_COST = 0.15;   /* a float of a spectrum */
-static const double STEP_COST = 50;         /* a transform's fixed part */
-static const double NEARLY = 0.88;          /* what twice the memory has to save */
+static const double TAP_COST = 0.03;       /* a tap of a frame, time domain */
+static const double FFT_COST = 0.1;        /* times n log2 n, in the cache */
+static const double FFT_COST_LARGE = 0.16; /* beyond it */
+static const double MULTIPLY_COST = 0.15;  /* a float of a spectrum */
+static const double STEP_COST = 50;        /* a transform's fixed part */
+static const double NEARLY = 0.88;         /* what twice the memory has to save */
 
 enum {
     FFT_LARGE = 1 << 15,

@@ -89,14 +89,14 @@ MUST_CHECK enum status source_open_sound(const char *path, bool allow_truncated,
 
 /* Where a rendered sound goes and how. */
 struct sink_settings {
-    const char *path; /* "-": standard output */
+    const char *path;  /* "-": standard output */
     const char *input; /* never overwritten, even with force */
     struct stream_format format;
-    int sound_format;              /* of sound_format.h */
+    int sound_format;                  /* of sound_format.h */
     const struct sound_traits *traits; /* tags to carry over, or NULL */
-    int64_t frames;                /* that will come, or FRAMES_UNKNOWN */
+    int64_t frames;                    /* that will come, or FRAMES_UNKNOWN */
     bool dither;
-    bool force;                    /* replace a file that exists */
+    bool force; /* replace a file that exists */
 };
 MUST_CHECK enum status sink_open_sound(const struct sink_settings *settings, struct sink **sink);
 

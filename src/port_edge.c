@@ -23,8 +23,8 @@ struct edge_source {
     uint64_t inner_position;
     bool first_held;
     bool first_pending; /* read ahead for the extension, still to be given out in its place */
-    float *first; /* a frame: the sound's first */
-    float *last;  /* a frame: the latest that was read */
+    float *first;       /* a frame: the sound's first */
+    float *last;        /* a frame: the latest that was read */
 };
 
 static void edge_close(struct source *source)
@@ -226,8 +226,10 @@ static const struct source_kind edge_source_kind = {
 
 static enum status refuse_stream(const struct source *inner)
 {
-    return fail(STATUS_USAGE, "--edge reflect and wrap need a sound that can seek, and %s cannot; "
-                "save it to a WAV file first", inner->name);
+    return fail(STATUS_USAGE,
+                "--edge reflect and wrap need a sound that can seek, and %s cannot; "
+                "save it to a WAV file first",
+                inner->name);
 }
 
 enum status source_open_edge(struct source *inner, enum edge policy, uint64_t before,

@@ -27,13 +27,13 @@ enum {
 struct sound_sink {
     struct sink sink;
     SNDFILE *file;
-    int fd;          /* -1 once libsndfile owns it */
-    char *path;      /* where the sound will be, links followed */
+    int fd;           /* -1 once libsndfile owns it */
+    char *path;       /* where the sound will be, links followed */
     const char *name; /* for messages */
-    char *temporary; /* NULL where the sink is written through */
+    char *temporary;  /* NULL where the sink is written through */
     bool force;
     struct stream_format format;
-    unsigned bits;   /* of an integer format, else 0 */
+    unsigned bits; /* of an integer format, else 0 */
     bool dither;
     bool pad_to_even; /* a WAV chunk of odd length ends with a byte that does not count */
     uint64_t samples;
@@ -64,9 +64,8 @@ static enum status refuse_write(const struct sound_sink *sound, int error)
     const char *end = strstr(text, "System error : ");
     if (end)
         text = end + strlen("System error : ");
-    return fail(STATUS_FAILED, "cannot write %s: %.*s%s", sound->name,
-                (int)strcspn(text, ".\r\n"), text,
-                sound->temporary ? "; nothing was changed" : "");
+    return fail(STATUS_FAILED, "cannot write %s: %.*s%s", sound->name, (int)strcspn(text, ".\r\n"),
+                text, sound->temporary ? "; nothing was changed" : "");
 }
 
 static void interleave(const float *const *planar, size_t channels, size_t frames, float *out)
@@ -315,8 +314,8 @@ enum status sink_open_sound(const struct sink_settings *settings, struct sink **
         sound->chunk = 1;
     sound->interleaved = audio_alloc(sound->chunk * settings->format.channels);
     bool stream = false;
-    enum status status = sound->interleaved ? open_output(sound, settings, &stream)
-                                            : fail_memory("writing");
+    enum status status =
+        sound->interleaved ? open_output(sound, settings, &stream) : fail_memory("writing");
     if (status == STATUS_OK)
         status = open_sound(sound, settings, stream);
     if (status != STATUS_OK) {

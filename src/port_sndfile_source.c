@@ -57,9 +57,11 @@ static enum status end_early(struct sound_source *sound)
                     (long long)sound->position, sf_strerror(sound->file));
     if (!claimed || sound->allow_truncated)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "%s is cut short: its header says %lld frames, %lld are missing; "
-                "--allow-truncated renders what is there", source->name,
-                (long long)source->frames, (long long)(source->frames - sound->position));
+    return fail(STATUS_FAILED,
+                "%s is cut short: its header says %lld frames, %lld are missing; "
+                "--allow-truncated renders what is there",
+                source->name, (long long)source->frames,
+                (long long)(source->frames - sound->position));
 }
 
 static enum status sound_source_read(struct source *source, float *const *planar, size_t frames,
@@ -90,8 +92,7 @@ static enum status sound_source_seek(struct source *source, uint64_t frame)
 {
     struct sound_source *sound = (struct sound_source *)source;
     if (frame > INT64_MAX || sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) < 0)
-        return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name,
-                    sf_strerror(sound->file));
+        return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name, sf_strerror(sound->file));
     sound->position = (int64_t)frame;
     return STATUS_OK;
 }
@@ -143,12 +144,15 @@ static enum status refuse_short(const struct sound_source *sound, uint64_t missi
 {
     uint64_t frame = info ? sound_format_bytes(info->format) * (uint64_t)info->channels : 0;
     if (frame == 0)
-        return fail(STATUS_FAILED, "%s is cut short: %llu bytes are missing; --allow-truncated "
-                    "renders what is there", sound->source.name, (unsigned long long)missing);
+        return fail(STATUS_FAILED,
+                    "%s is cut short: %llu bytes are missing; --allow-truncated "
+                    "renders what is there",
+                    sound->source.name, (unsigned long long)missing);
     uint64_t frames = (missing + frame - 1) / frame;
-    return fail(STATUS_FAILED, "%s is cut short: its header says %llu frames, %llu are missing; "
-                "--allow-truncated renders what is there", sound->source.name,
-                (unsigned long long)info->frames + (unsigned long long)frames,
+    return fail(STATUS_FAILED,
+                "%s is cut short: its header says %llu frames, %llu are missing; "
+                "--allow-truncated renders what is there",
+                sound->source.name, (unsigned long long)info->frames + (unsigned long long)frames,
                 (unsigned long long)frames);
 }
 
@@ -156,8 +160,8 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
                                    SF_INFO *info)
 {
     struct wav_header header;
-    enum status status = wav_stream_read(sound->stream, head, sound->source.name, &header,
-                                         &sound->source.traits);
+    enum status status =
+        wav_stream_read(sound->stream, head, sound->source.name, &header, &sound->source.traits);
     if (status != STATUS_OK)
         return status;
     *info = (SF_INFO){.format = header.raw_format,
@@ -255,9 +259,9 @@ static enum status open_input(struct sound_source *sound)
     }
     sound->fd = open(sound->path, O_RDONLY | O_CLOEXEC);
     if (sound->fd < 0 || fstat(sound->fd, &about) != 0)
-        return stop_requested() ? STATUS_INTERRUPTED
-                                : fail(STATUS_FAILED, "cannot open %s: %s", sound->path,
-                                       strerror(errno));
+        return stop_requested()
+                   ? STATUS_INTERRUPTED
+                   : fail(STATUS_FAILED, "cannot open %s: %s", sound->path, strerror(errno));
     if (S_ISDIR(about.st_mode))
         return fail(STATUS_FAILED, "cannot read %s: it is a directory", sound->path);
     if (S_ISREG(about.st_mode)) {

@@ -51,8 +51,10 @@ static enum status take_tail(void *context, const struct option_row *row, const 
         options->tail = TAIL_UNTIL;
         options->until = audio_from_db(db);
     } else {
-        status = fail(STATUS_USAGE, "--%s is full, none or until:LEVEL such as until:-80dB, "
-                      "not '%s'", row->name, value);
+        status = fail(STATUS_USAGE,
+                      "--%s is full, none or until:LEVEL such as until:-80dB, "
+                      "not '%s'",
+                      row->name, value);
     }
     return status;
 }
@@ -169,28 +171,40 @@ static enum status take_position(void *context, const struct option_row *row, co
     else if (!options->output)
         options->output = value;
     else
-        return fail(STATUS_USAGE, "one IN and one OUT, not also '%s'; halo render --help tells "
-                    "more", value);
+        return fail(STATUS_USAGE,
+                    "one IN and one OUT, not also '%s'; halo render --help tells "
+                    "more",
+                    value);
     return STATUS_OK;
 }
 
 static const struct option_row own_options[] = {
-    {"edge", 0, "EDGE", "what lies beyond the sound's ends: zero (default),\n"
-                        "replicate, reflect or wrap; goes with --tail none", take_edge},
-    {"align", 0, "ALIGN", "causal (default), or centre: time zero at the mask's\n"
-                          "middle tap, as textbook kernels index", take_align},
-    {"tail", 0, "TAIL", "full (default): frames + taps - 1; none: the input's\n"
-                        "frames; until:-80dB: until it stays below that level", take_tail},
-    {"format", 0, "FORMAT", "pcm16, pcm24, pcm32, float or double; the input's\n"
-                            "otherwise", take_format},
+    {"edge", 0, "EDGE",
+     "what lies beyond the sound's ends: zero (default),\n"
+     "replicate, reflect or wrap; goes with --tail none",
+     take_edge},
+    {"align", 0, "ALIGN",
+     "causal (default), or centre: time zero at the mask's\n"
+     "middle tap, as textbook kernels index",
+     take_align},
+    {"tail", 0, "TAIL",
+     "full (default): frames + taps - 1; none: the input's\n"
+     "frames; until:-80dB: until it stays below that level",
+     take_tail},
+    {"format", 0, "FORMAT",
+     "pcm16, pcm24, pcm32, float or double; the input's\n"
+     "otherwise",
+     take_format},
     {"container", 0, "NAME", "wav, flac, aiff, au, caf, ...; by OUT's name otherwise",
      take_container},
     {"normalize", 0, "DB", "bring the peak to DB dBFS, such as -1", take_peak},
     {"dither", 0, "DITHER", "tpdf (default) or none, where bits are lost", take_dither},
     {"allow-truncated", 0, NULL, "take a file that is shorter than its header says",
      take_truncated},
-    {"backend", 0, "NAME", "auto (default), cpu, or direct: slow, and the truth that\n"
-                           "the others are tested against", take_backend},
+    {"backend", 0, "NAME",
+     "auto (default), cpu, or direct: slow, and the truth that\n"
+     "the others are tested against",
+     take_backend},
     {"threads", 0, "N", "processors to use; all by default", take_threads},
     {"force", 'f', NULL, "replace OUT if it exists", take_force},
     {"json", 0, NULL, "print a report for scripts on standard output", take_json},
@@ -207,8 +221,7 @@ static size_t collect_options(struct option_row rows[ROWS_MOST])
 {
     size_t stages = 0;
     for (const struct stage_kind *kind; (kind = stage_kind_at(stages)); stages++)
-        rows[stages] =
-            (struct option_row){kind->option, 0, kind->argument, kind->help, take_stage};
+        rows[stages] = (struct option_row){kind->option, 0, kind->argument, kind->help, take_stage};
     memcpy(rows + stages, own_options, sizeof own_options);
     return stages;
 }
@@ -233,13 +246,15 @@ static enum status check_words(struct render_options *options)
         return fail(STATUS_USAGE, "IN and OUT are needed; halo render --help tells more");
     if (options->edge != EDGE_ZERO) {
         if (options->tail_given && options->tail != TAIL_NONE)
-            return fail(STATUS_USAGE, "--edge %s goes with --tail none: a sound that goes on has "
-                        "no tail", edge_names[options->edge]);
+            return fail(STATUS_USAGE,
+                        "--edge %s goes with --tail none: a sound that goes on has "
+                        "no tail",
+                        edge_names[options->edge]);
         options->tail = TAIL_NONE;
     }
     if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
         return fail(STATUS_USAGE, "standard output is a terminal; send the sound to a file or a "
-                    "pipe");
+                                  "pipe");
     return STATUS_OK;
 }
 

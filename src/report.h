@@ -13,17 +13,17 @@ struct report {
     const char *input;
     const char *output;
     uint32_t rate;
-    size_t channels;      /* of the output */
+    size_t channels; /* of the output */
     size_t channels_in;
     int sound_format;
     const struct stage_list *stages;
     const struct filter *chain;
     struct engine_totals totals;
-    bool true_peak;       /* totals hold one */
-    double scale;         /* what --normalize multiplied by, else 1; in totals already */
+    bool true_peak; /* totals hold one */
+    double scale;   /* what --normalize multiplied by, else 1; in totals already */
     uint64_t clipped;
     size_t threads;
-    double seconds;       /* the run took */
+    double seconds; /* the run took */
 };
 
 /* One line or two on standard error, as note() allows. */

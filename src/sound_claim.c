@@ -51,8 +51,8 @@ static bool end_of_chunk(const struct bytes *bytes, const char *wanted, uint64_t
 static bool end_of_au(const struct bytes *bytes, uint64_t *end)
 {
     uint64_t offset, size;
-    return number_at(bytes, 4, 4, &offset) && number_at(bytes, 8, 4, &size) &&
-           size != UINT32_MAX && size != 0 && end_from(offset, size, end);
+    return number_at(bytes, 4, 4, &offset) && number_at(bytes, 8, 4, &size) && size != UINT32_MAX &&
+           size != 0 && end_from(offset, size, end);
 }
 
 static bool end_of_caf(const struct bytes *bytes, uint64_t *end)

@@ -162,14 +162,16 @@ static enum status choose_container(const char *path, const struct sound_wish *w
                                    containers[i].extension);
     if (wish->container)
         return fail(STATUS_USAGE, "unknown container '%s'; it is one of %s", extension, list);
-    return fail(STATUS_USAGE, "cannot tell the container of %s from its name; let it end in one of "
-                "%s, or name one with --container", path, list);
+    return fail(STATUS_USAGE,
+                "cannot tell the container of %s from its name; let it end in one of "
+                "%s, or name one with --container",
+                path, list);
 }
 
 static bool holds(int format, const struct stream_format *stream)
 {
-    SF_INFO info = {.samplerate = (int)stream->rate, .channels = (int)stream->channels,
-                    .format = format};
+    SF_INFO info = {
+        .samplerate = (int)stream->rate, .channels = (int)stream->channels, .format = format};
     return sf_format_check(&info);
 }
 
@@ -182,11 +184,15 @@ static enum status choose_named(const char *name, int major, const char *contain
         *format = major | sample_formats[i].subtype;
         if (holds(*format, stream))
             return STATUS_OK;
-        return fail(STATUS_USAGE, "%s cannot hold %zu channels of %s at %u Hz; choose another "
-                    "--format or container", container, stream->channels, name, stream->rate);
+        return fail(STATUS_USAGE,
+                    "%s cannot hold %zu channels of %s at %u Hz; choose another "
+                    "--format or container",
+                    container, stream->channels, name, stream->rate);
     }
-    return fail(STATUS_USAGE, "unknown sample format '%s'; it is pcm16, pcm24, pcm32, float or "
-                "double", name);
+    return fail(STATUS_USAGE,
+                "unknown sample format '%s'; it is pcm16, pcm24, pcm32, float or "
+                "double",
+                name);
 }
 
 /* The subtype that keeps the input's samples. */

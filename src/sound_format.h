@@ -23,7 +23,7 @@ void sound_tags_write(SNDFILE *file, const struct sound_traits *traits);
 
 /* Bits of an integer sample format, 0 for any other. */
 unsigned sound_format_bits(int format);
-unsigned sound_format_bytes(int format); /* a sample's size where it is fixed, else 0 */
+unsigned sound_format_bytes(int format);   /* a sample's size where it is fixed, else 0 */
 const char *sound_format_name(int format); /* "pcm16", "float", "vorbis", ... */
 
 /* What the user asked for: both may be NULL. */

@@ -11,9 +11,9 @@
 #include <strings.h>
 
 enum {
-    BLOCK_DEFAULT = 1 << 16,        /* frames, where no stage has a wish */
+    BLOCK_DEFAULT = 1 << 16, /* frames, where no stage has a wish */
     BLOCK_LEAST = 1 << 10,
-    BLOCK_SAMPLES_MOST = 1 << 23,   /* of all channels: 32 MiB */
+    BLOCK_SAMPLES_MOST = 1 << 23, /* of all channels: 32 MiB */
     DB_MOST = 300,
 };
 
@@ -69,7 +69,7 @@ enum status specs_parse_db(const char *text, const char *what, double *db)
 /* ---- --mask ---- */
 
 struct mask_options {
-    double gain; /* dB */
+    double gain;    /* dB */
     size_t channel; /* 0: all */
     enum mask_order order;
     enum mask_map map;
@@ -108,7 +108,8 @@ static enum status parse_mask_option(const char *word, struct mask_options *opti
         options->map = strcmp(value, "split") == 0 ? MASK_MAP_SPLIT : MASK_MAP_AUTO;
         return STATUS_OK;
     }
-    return fail(STATUS_USAGE, "unknown mask option '%s'; there are gain=DB, channel=N, "
+    return fail(STATUS_USAGE,
+                "unknown mask option '%s'; there are gain=DB, channel=N, "
                 "order=lllrrlrr|llrrlrrl and map=auto|split (a comma in a name is written \\,)",
                 word);
 }
@@ -244,8 +245,7 @@ const struct stage_kind *stage_kind_named(const char *option)
 
 /* ---- lists ---- */
 
-enum status stage_list_add(struct stage_list *list, const struct stage_kind *kind,
-                           const char *text)
+enum status stage_list_add(struct stage_list *list, const struct stage_kind *kind, const char *text)
 {
     struct stage *stages = realloc(list->stages, (list->count + 1) * sizeof *stages);
     if (!stages)

@@ -37,12 +37,12 @@ struct stage_kind {
 
 struct stage {
     const struct stage_kind *kind;
-    const char *text;     /* the user's, not owned */
+    const char *text; /* the user's, not owned */
     const char *backend;
     size_t inputs;
     size_t outputs;
-    struct mask *mask;    /* of a mask stage */
-    double factor;        /* of a gain stage, linear */
+    struct mask *mask;     /* of a mask stage */
+    double factor;         /* of a gain stage, linear */
     struct filter *filter; /* once created; the chain's */
 };
 

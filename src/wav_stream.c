@@ -23,9 +23,9 @@ static const struct {
     const char id[5];
     int tag;
 } info_tags[] = {
-    {"INAM", SF_STR_TITLE},   {"ICOP", SF_STR_COPYRIGHT}, {"ISFT", SF_STR_SOFTWARE},
-    {"IART", SF_STR_ARTIST},  {"ICMT", SF_STR_COMMENT},   {"ICRD", SF_STR_DATE},
-    {"IPRD", SF_STR_ALBUM},   {"ITRK", SF_STR_TRACKNUMBER}, {"IGNR", SF_STR_GENRE},
+    {"INAM", SF_STR_TITLE},  {"ICOP", SF_STR_COPYRIGHT},   {"ISFT", SF_STR_SOFTWARE},
+    {"IART", SF_STR_ARTIST}, {"ICMT", SF_STR_COMMENT},     {"ICRD", SF_STR_DATE},
+    {"IPRD", SF_STR_ALBUM},  {"ITRK", SF_STR_TRACKNUMBER}, {"IGNR", SF_STR_GENRE},
 };
 enum { INFO_TAGS = sizeof info_tags / sizeof *info_tags };
 
@@ -106,8 +106,10 @@ static enum status read_format(struct reader *reader, uint32_t size, struct wav_
         tag = number(reader, bytes + 24, 2);
     int subtype = subtype_for(tag, bits);
     if (!subtype)
-        return fail(STATUS_FAILED, "cannot read %s: WAV of format tag %u with %u bits cannot be "
-                    "streamed; give it as a file", reader->name, tag, bits);
+        return fail(STATUS_FAILED,
+                    "cannot read %s: WAV of format tag %u with %u bits cannot be "
+                    "streamed; give it as a file",
+                    reader->name, tag, bits);
     if (channels == 0 || channels > CHANNELS_MOST)
         return fail(STATUS_FAILED, "cannot read %s: its header says %u channels", reader->name,
                     channels);
@@ -175,8 +177,8 @@ bool wav_stream_recognises(const unsigned char head[12])
 enum status wav_stream_read(FILE *stream, const unsigned char head[12], const char *name,
                             struct wav_header *header, struct sound_traits *traits)
 {
-    struct reader reader = {.stream = stream, .name = name,
-                            .big_endian = memcmp(head, "RIFX", 4) == 0};
+    struct reader reader = {
+        .stream = stream, .name = name, .big_endian = memcmp(head, "RIFX", 4) == 0};
     uint64_t size_64 = 0;
     *header = (struct wav_header){.frames = FRAMES_UNKNOWN};
     for (;;) {

@@ -14,8 +14,8 @@
 
 struct wav_header {
     struct stream_format stream;
-    int raw_format;   /* to read the samples behind the header as SF_FORMAT_RAW */
-    int64_t frames;   /* or FRAMES_UNKNOWN */
+    int raw_format; /* to read the samples behind the header as SF_FORMAT_RAW */
+    int64_t frames; /* or FRAMES_UNKNOWN */
     size_t frame_bytes;
 };
 
@@ -24,9 +24,8 @@ bool wav_stream_recognises(const unsigned char head[12]);
 
 /* Read on from byte 12 to the first sample; tags found on the way go to `traits`.
  * Errors: cut short, no format, a format that is not PCM or float. */
-MUST_CHECK enum status wav_stream_read(FILE *stream, const unsigned char head[12],
-                                       const char *name, struct wav_header *header,
-                                       struct sound_traits *traits);
+MUST_CHECK enum status wav_stream_read(FILE *stream, const unsigned char head[12], const char *name,
+                                       struct wav_header *header, struct sound_traits *traits);
 
 /* The header of `frames` frames (or FRAMES_UNKNOWN) of `sound_format`.
  * Errors: the write. */

@@ -20,9 +20,9 @@ struct workers {
     pthread_mutex_t lock;
     pthread_cond_t begin;
     pthread_cond_t done;
-    unsigned job;   /* lock: number of the job at hand */
-    size_t busy;    /* lock: helpers that have not finished it */
-    bool leave;     /* lock */
+    unsigned job; /* lock: number of the job at hand */
+    size_t busy;  /* lock: helpers that have not finished it */
+    bool leave;   /* lock */
 
     workers_task *task; /* written before a job begins, read while it runs */
     void *context;
