@@ -74,38 +74,35 @@ static enum status open_sink(struct job *job)
 }
 
 /* The edges lie around the source, as far as the chain looks. */
-static enum status lay_edges(struct job *job, struct source **extended)
+static enum status lay_edges(struct job *job)
 {
     const struct render_options *options = job->options;
     if (options->edge == EDGE_ZERO)
         return STATUS_OK;
     job->run.lead = job->chain->tail - job->chain->latency;
     job->run.trail = job->chain->latency;
-    struct source *inner;
-    enum status status =
-        source_open_sound(options->input, options->stage_settings.allow_truncated, &inner);
-    if (status != STATUS_OK)
-        return status;
-    return source_open_edge(inner, options->edge, job->run.lead, job->run.trail, extended);
+    struct source *inner = job->source;
+    job->source = NULL; /* the edge's from here, also when it fails */
+    return source_open_edge(inner, options->edge, job->run.lead, job->run.trail, &job->source);
 }
 
-static enum status run_once(struct job *job, struct source *source)
+static enum status run_once(struct job *job)
 {
-    return engine_run(job->chain, source, job->sink, &job->run, &job->report.totals);
+    return engine_run(job->chain, job->source, job->sink, &job->run, &job->report.totals);
 }
 
 /* Two passes: one to know the peak, one to scale to it. */
-static enum status run_normalized(struct job *job, struct source *source)
+static enum status run_normalized(struct job *job)
 {
     struct sink *spool = NULL;
     struct source *again = NULL;
     struct filter *gain = NULL;
     struct engine_totals totals = {0};
     bool to_file = strcmp(job->options->output, "-") != 0;
-    enum status status = spool_open(to_file ? job->options->output : NULL, source,
+    enum status status = spool_open(to_file ? job->options->output : NULL, job->source,
                                     job->format.channels, &spool, &again);
     if (status == STATUS_OK)
-        status = engine_run(job->chain, source, spool, &job->run, &job->report.totals);
+        status = engine_run(job->chain, job->source, spool, &job->run, &job->report.totals);
     if (status == STATUS_OK)
         status = sink_commit(spool);
     double peak = job->report.totals.peak;
@@ -129,21 +126,18 @@ static enum status run_normalized(struct job *job, struct source *source)
 static enum status work(struct job *job)
 {
     const struct render_options *options = job->options;
-    struct source *extended = NULL;
     job->run.tail = options->tail;
     job->run.until = options->until;
     job->run.true_peak = options->verbosity == VERBOSITY_VERBOSE;
     job->run.progress = progress_update;
     job->run.progress_context = &job->progress;
-    enum status status = lay_edges(job, &extended);
+    enum status status = open_sink(job);
     if (status == STATUS_OK)
-        status = open_sink(job);
+        status = lay_edges(job);
     progress_begin(&job->progress, job->format.rate, options->verbosity != VERBOSITY_QUIET);
     job->report.scale = 1;
     if (status == STATUS_OK)
-        status = (options->normalize ? run_normalized : run_once)(job, extended ? extended
-                                                                                : job->source);
-    source_close(extended);
+        status = (options->normalize ? run_normalized : run_once)(job);
     if (status == STATUS_OK)
         status = sink_commit(job->sink);
     job->report.seconds = progress_clock() - job->progress.start;

@@ -1,5 +1,6 @@
 /* halo: picks the command. */
 #include "build_info.h"
+#include "cmd_bench.h"
 #include "cmd_render.h"
 #include "fft.h"
 #include "status.h"
@@ -19,6 +20,7 @@ struct command {
 
 static const struct command commands[] = {
     {"render", "filter a sound file", cmd_render},
+    {"bench", "measure parts of the program on this machine", cmd_bench},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -151,9 +151,9 @@ static enum status refuse_counts(const struct mask *mask, size_t channels, enum 
 {
     if (map == MASK_MAP_SPLIT)
         return fail(STATUS_USAGE,
-                    "mask %s: map=split sends a mono sound through every channel of "
-                    "the mask, but the sound has %zu channels",
-                    mask->name, channels);
+                    "mask %s: map=split sends a mono sound through each of the mask's %zu "
+                    "channels, but the sound has %zu; channel=N picks one",
+                    mask->name, mask->columns, channels);
     return fail(STATUS_USAGE,
                 "mask %s has %zu channels and the sound %zu: a mask has 1 channel, as "
                 "many as the sound, 4 for a stereo sound, or any number for a mono one; "

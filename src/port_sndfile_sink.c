@@ -2,24 +2,22 @@
  *
  * A regular file is written beside itself under a hidden name and renamed when
  * it is whole. Anything else (a pipe, a device) is written through. */
+#include "new_file.h"
 #include "port.h"
 #include "quantise.h"
 #include "stop.h"
-#include "wav_stream.h"
+#include "stream_header.h"
+#include "stream_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    CHUNK_SAMPLES = 1 << 15,
-    LINKS_MOST = 40,
-};
+enum { CHUNK_SAMPLES = 1 << 15 };
 
 /* A WAV that may pass this becomes an RF64; room is left for headers and tags. */
 #define WAV_BYTES_MOST (UINT32_MAX - (UINT32_C(1) << 20))
@@ -27,11 +25,10 @@ enum {
 struct sound_sink {
     struct sink sink;
     SNDFILE *file;
-    int fd;           /* -1 once libsndfile owns it */
-    char *path;       /* where the sound will be, links followed */
-    const char *name; /* for messages */
-    char *temporary;  /* NULL where the sink is written through */
-    bool force;
+    int fd;                      /* -1 once libsndfile owns it */
+    const char *name;            /* for messages */
+    struct new_file regular;     /* empty where the sink is written through */
+    struct stream_output stream; /* instead, where the header is ours */
     struct stream_format format;
     unsigned bits; /* of an integer format, else 0 */
     bool dither;
@@ -48,10 +45,7 @@ static void sound_sink_close(struct sink *sink)
         sf_close(sound->file);
     if (sound->fd >= 0)
         close(sound->fd);
-    if (sound->temporary)
-        unlink(sound->temporary);
-    free(sound->temporary);
-    free(sound->path);
+    new_file_discard(&sound->regular);
     free(sound->interleaved);
     free(sound);
 }
@@ -65,7 +59,7 @@ static enum status refuse_write(const struct sound_sink *sound, int error)
     if (end)
         text = end + strlen("System error : ");
     return fail(STATUS_FAILED, "cannot write %s: %.*s%s", sound->name, (int)strcspn(text, ".\r\n"),
-                text, sound->temporary ? "; nothing was changed" : "");
+                text, sound->regular.temporary ? "; nothing was changed" : "");
 }
 
 static void interleave(const float *const *planar, size_t channels, size_t frames, float *out)
@@ -109,32 +103,42 @@ static enum status sound_sink_write(struct sink *sink, const float *const *plana
     return STATUS_OK;
 }
 
-static enum status keep_file(struct sound_sink *sound)
+/* libsndfile writes the time of day into the PEAK chunk of an RF64 file and cannot
+ * be told not to: the same command would give other bytes. */
+static int clear_peak_time(const char *path)
 {
-    /* Without force, a file that came up meanwhile is not replaced either. */
-    unsigned flags = sound->force ? 0 : RENAME_NOREPLACE;
-    int failed = renameat2(AT_FDCWD, sound->temporary, AT_FDCWD, sound->path, flags);
-    if (failed && errno == EINVAL) /* a file system without that flag */
-        failed = rename(sound->temporary, sound->path);
-    if (failed)
-        return refuse_write(sound, errno);
-    free(sound->temporary);
-    sound->temporary = NULL;
-    return STATUS_OK;
+    unsigned char head[1024];
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
+    for (ssize_t at = 12; at + 16 <= size && memcmp(head + at, "data", 4) != 0; at++) {
+        if (memcmp(head + at, "PEAK", 4) == 0) {
+            size = pwrite(fd, "\0\0\0", 4, at + 12);
+            break;
+        }
+    }
+    int error = size < 0 ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return error;
 }
 
 static enum status sound_sink_commit(struct sink *sink)
 {
     struct sound_sink *sound = (struct sound_sink *)sink;
     errno = 0;
-    if (sound->pad_to_even && sf_write_raw(sound->file, "", 1) != 1)
+    if (sound->pad_to_even && stream_output_functions.write("", 1, &sound->stream) != 1)
         return refuse_write(sound, errno);
     int error = sf_close(sound->file);
     int cause = errno;
     sound->file = NULL;
     if (error)
         return refuse_write(sound, cause ? cause : EIO);
-    return sound->temporary ? keep_file(sound) : STATUS_OK;
+    if (!sound->regular.temporary)
+        return STATUS_OK;
+    error = clear_peak_time(sound->regular.temporary);
+    if (!error)
+        error = new_file_keep(&sound->regular);
+    return error ? refuse_write(sound, error) : STATUS_OK;
 }
 
 static const struct sink_kind sound_sink_kind = {
@@ -142,63 +146,6 @@ static const struct sink_kind sound_sink_kind = {
     .commit = sound_sink_commit,
     .close = sound_sink_close,
 };
-
-/* The path that is left when links are followed, also where the last leads nowhere yet. */
-static char *follow_links(const char *path)
-{
-    char *at = strdup(path);
-    for (int links = 0; at && links < LINKS_MOST; links++) {
-        char target[PATH_MAX];
-        ssize_t length = readlink(at, target, sizeof target - 1);
-        if (length < 0)
-            return at;
-        target[length] = '\0';
-        char *slash = strrchr(at, '/');
-        char *next = NULL;
-        if (target[0] == '/' || !slash)
-            next = strdup(target);
-        else if (asprintf(&next, "%.*s/%s", (int)(slash - at), at, target) < 0)
-            next = NULL;
-        free(at);
-        at = next;
-    }
-    return at;
-}
-
-static enum status open_temporary(struct sound_sink *sound, mode_t mode)
-{
-    const char *slash = strrchr(sound->path, '/');
-    int folder = slash ? (int)(slash - sound->path) + 1 : 0;
-    const char *base = sound->path + folder;
-    if (asprintf(&sound->temporary, "%.*s.%.200s.XXXXXX", folder, sound->path, base) < 0) {
-        sound->temporary = NULL;
-        return fail_memory("writing");
-    }
-    sound->fd = mkostemp(sound->temporary, O_CLOEXEC);
-    if (sound->fd < 0) {
-        int error = errno;
-        free(sound->temporary);
-        sound->temporary = NULL;
-        return refuse_write(sound, error);
-    }
-    if (fchmod(sound->fd, mode) != 0)
-        return refuse_write(sound, errno);
-    return STATUS_OK;
-}
-
-static mode_t new_file_mode(void)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
-}
-
-static bool is_input(const struct stat *output, const char *input)
-{
-    struct stat about;
-    int found = strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &about) : stat(input, &about);
-    return found == 0 && about.st_dev == output->st_dev && about.st_ino == output->st_ino;
-}
 
 /* Open what the sound is written to; *stream tells that it does not seek. */
 static enum status open_output(struct sound_sink *sound, const struct sink_settings *settings,
@@ -211,36 +158,27 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
         sound->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         return sound->fd < 0 ? refuse_write(sound, errno) : STATUS_OK;
     }
-    sound->path = follow_links(settings->path);
-    if (!sound->path)
-        return fail_memory("writing");
-    sound->name = settings->path;
-    bool exists = stat(sound->path, &about) == 0;
-    if (exists && S_ISDIR(about.st_mode))
-        return fail(STATUS_FAILED, "cannot write %s: it is a directory", settings->path);
-    if (exists && !S_ISREG(about.st_mode)) {
-        sound->fd = open(sound->path, O_WRONLY | O_CLOEXEC);
+    bool exists = stat(settings->path, &about) == 0;
+    if (exists && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+        sound->fd = open(settings->path, O_WRONLY | O_CLOEXEC);
         return sound->fd < 0 ? refuse_write(sound, errno) : STATUS_OK;
     }
     *stream = false;
-    if (exists && settings->input && is_input(&about, settings->input))
-        return fail(STATUS_FAILED, "cannot write %s: it is the input; choose another name",
-                    settings->path);
-    if (exists && !settings->force)
-        return fail(STATUS_FAILED, "%s exists; --force replaces it", settings->path);
-    if (exists && access(sound->path, W_OK) != 0)
-        return refuse_write(sound, errno);
-    return open_temporary(sound, exists ? about.st_mode & 07777 : new_file_mode());
+    enum status status =
+        new_file_open(&sound->regular, settings->path, settings->force, settings->input);
+    sound->fd = sound->regular.fd;
+    return status;
 }
 
+/* What libsndfile is to write; SF_FORMAT_RAW where the header is ours. */
 static int major_of(const struct sink_settings *settings, bool stream)
 {
     int major = settings->sound_format & SF_FORMAT_TYPEMASK;
     bool wav = major == SF_FORMAT_WAV || major == SF_FORMAT_WAVEX || major == SF_FORMAT_RF64;
+    if (stream && (wav || major == SF_FORMAT_AU))
+        return SF_FORMAT_RAW;
     if (!wav)
         return major;
-    if (stream)
-        return SF_FORMAT_RAW; /* the header is ours */
     uint64_t frame =
         sound_format_bytes(settings->sound_format) * (uint64_t)settings->format.channels;
     bool small = settings->frames != FRAMES_UNKNOWN && frame > 0 &&
@@ -248,38 +186,48 @@ static int major_of(const struct sink_settings *settings, bool stream)
     return small ? major : SF_FORMAT_RF64;
 }
 
-static enum status write_wav_header(struct sound_sink *sound, const struct sink_settings *settings)
+/* A header of ours, and the samples behind it. */
+static enum status open_stream(struct sound_sink *sound, const struct sink_settings *settings,
+                               SF_INFO *info)
 {
+    bool au = (settings->sound_format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU;
     FILE *stream = fdopen(fcntl(sound->fd, F_DUPFD_CLOEXEC, 3), "wb");
     if (!stream)
         return refuse_write(sound, errno);
     enum status status =
-        wav_stream_write(stream, sound->name, &settings->format, settings->sound_format,
-                         settings->frames, settings->traits);
+        au ? stream_header_write_au(stream, sound->name, &settings->format, settings->sound_format,
+                                    settings->frames)
+           : stream_header_write_wav(stream, sound->name, &settings->format, settings->sound_format,
+                                     settings->frames, settings->traits);
     if (fclose(stream) != 0 && status == STATUS_OK)
         status = refuse_write(sound, errno);
+    if (status != STATUS_OK)
+        return status;
     uint64_t bytes = sound_format_bytes(settings->sound_format) *
                      (uint64_t)settings->format.channels * (uint64_t)settings->frames;
-    sound->pad_to_even = settings->frames != FRAMES_UNKNOWN && bytes % 2 == 1;
-    return status;
+    sound->pad_to_even = !au && settings->frames != FRAMES_UNKNOWN && bytes % 2 == 1;
+    info->format |= au ? SF_ENDIAN_BIG : SF_ENDIAN_LITTLE;
+    sound->stream = (struct stream_output){.fd = sound->fd};
+    sound->file = sf_open_virtual(&stream_output_functions, SFM_WRITE, info, &sound->stream);
+    return STATUS_OK;
 }
 
 static enum status open_sound(struct sound_sink *sound, const struct sink_settings *settings,
                               bool stream)
 {
     int major = major_of(settings, stream);
-    int subtype = settings->sound_format & SF_FORMAT_SUBMASK;
     SF_INFO info = {.samplerate = (int)settings->format.rate,
                     .channels = (int)settings->format.channels,
-                    .format = major | subtype};
+                    .format = major | (settings->sound_format & SF_FORMAT_SUBMASK)};
+    enum status status = STATUS_OK;
     if (major == SF_FORMAT_RAW) {
-        info.format |= SF_ENDIAN_LITTLE;
-        enum status status = write_wav_header(sound, settings);
-        if (status != STATUS_OK)
-            return status;
+        status = open_stream(sound, settings, &info);
+    } else {
+        sound->file = sf_open_fd(sound->fd, SFM_WRITE, &info, SF_TRUE);
+        sound->fd = -1; /* libsndfile closes it, also when it refuses */
     }
-    sound->file = sf_open_fd(sound->fd, SFM_WRITE, &info, SF_TRUE);
-    sound->fd = -1; /* libsndfile closes it, also when it refuses */
+    if (status != STATUS_OK)
+        return status;
     if (!sound->file) {
         const char *text = sf_strerror(NULL);
         const char *cause = strstr(text, " : ");
@@ -288,7 +236,6 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
                     (int)strcspn(cause, ".\r\n"), cause,
                     stream ? "; wav and au can be streamed (--container)" : "");
     }
-    /* The PEAK chunk holds the time of day: the same command would give other bytes. */
     sf_command(sound->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
     if (major == SF_FORMAT_RF64 && (settings->sound_format & SF_FORMAT_TYPEMASK) != major)
         sf_command(sound->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);
@@ -304,8 +251,8 @@ enum status sink_open_sound(const struct sink_settings *settings, struct sink **
         return fail_memory("writing");
     sound->sink.kind = &sound_sink_kind;
     sound->fd = -1;
+    sound->regular.fd = -1;
     sound->name = settings->path;
-    sound->force = settings->force;
     sound->format = settings->format;
     sound->bits = sound_format_bits(settings->sound_format);
     sound->dither = settings->dither;

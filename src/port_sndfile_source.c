@@ -2,8 +2,8 @@
 #include "port.h"
 #include "sound_claim.h"
 #include "stop.h"
+#include "stream_header.h"
 #include "stream_io.h"
-#include "wav_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,7 +124,9 @@ static enum status refuse_sound(const struct sound_source *sound)
 static enum status take_info(struct sound_source *sound, const SF_INFO *info)
 {
     struct source *source = &sound->source;
-    if (info->channels < 1 || info->samplerate < 1)
+    /* libsndfile makes 1 Hz of an AIFF's rate of nothing. */
+    bool rateless = info->samplerate == 1 && (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
+    if (info->channels < 1 || info->samplerate < 1 || rateless)
         return fail(STATUS_FAILED, "cannot read %s: its header says %d channels at %d Hz",
                     source->name, info->channels, info->samplerate);
     source->format = (struct stream_format){.rate = (uint32_t)info->samplerate,
@@ -160,8 +162,8 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
                                    SF_INFO *info)
 {
     struct wav_header header;
-    enum status status =
-        wav_stream_read(sound->stream, head, sound->source.name, &header, &sound->source.traits);
+    enum status status = stream_header_read_wav(sound->stream, head, sound->source.name, &header,
+                                                &sound->source.traits);
     if (status != STATUS_OK)
         return status;
     *info = (SF_INFO){.format = header.raw_format,
@@ -182,6 +184,14 @@ static void take_stream_claim(struct sound_source *sound, const SF_INFO *info)
         sound->source.frames = info->frames;
 }
 
+/* An AU header of size 0 is a stream's, which libsndfile takes for no sound at all. */
+static void open_au_size(unsigned char head[12])
+{
+    bool au = memcmp(head, ".snd", 4) == 0 || memcmp(head, "dns.", 4) == 0;
+    if (au && memcmp(head + 8, "\0\0\0", 4) == 0)
+        memset(head + 8, 0xFF, 4);
+}
+
 static enum status open_stream(struct sound_source *sound)
 {
     SF_INFO info = {0};
@@ -198,12 +208,13 @@ static enum status open_stream(struct sound_source *sound)
     if (!sound->io)
         return fail_memory("reading");
     stream_io_begin(sound->io, sound->stream);
-    bool wav = wav_stream_recognises(head);
+    bool wav = stream_header_is_wav(head);
     if (wav) {
         enum status status = open_wav_stream(sound, head, &info);
         if (status != STATUS_OK)
             return status;
     } else {
+        open_au_size(head);
         stream_io_unread(sound->io, head, sizeof head);
     }
     sound->file = sf_open_virtual(&stream_io_functions, SFM_READ, &info, sound->io);
@@ -224,18 +235,40 @@ static enum status use_stream(struct sound_source *sound)
     return open_stream(sound);
 }
 
+/* libmpg123, under libsndfile, prints warnings of its own: not while we open. */
+static SNDFILE *open_quietly(int fd, SF_INFO *info)
+{
+    fflush(stderr);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (nowhere >= 0 && before >= 0)
+        dup2(nowhere, STDERR_FILENO);
+    /* A copy, since libsndfile closes what it cannot read, asked to or not. */
+    SNDFILE *file = sf_open_fd(fcntl(fd, F_DUPFD_CLOEXEC, 3), SFM_READ, info, SF_TRUE);
+    if (before >= 0) {
+        dup2(before, STDERR_FILENO);
+        close(before);
+    }
+    if (nowhere >= 0)
+        close(nowhere);
+    return file;
+}
+
 static enum status open_file(struct sound_source *sound, uint64_t size)
 {
     SF_INFO info = {0};
     uint64_t end;
-    bool is_short = sound_claim_end(sound->fd, &end) && end > size;
-    /* A copy, since libsndfile closes what it cannot read, asked to or not. */
-    int fd = fcntl(sound->fd, F_DUPFD_CLOEXEC, 3);
-    sound->file = sf_open_fd(fd, SFM_READ, &info, SF_TRUE);
+    enum sound_claim claim = sound_claim_read(sound->fd, &end);
+    bool is_short = claim == CLAIM_END && end > size;
+    sound->file = open_quietly(sound->fd, &info);
     if (is_short && !sound->allow_truncated)
         return refuse_short(sound, end - size, sound->file ? &info : NULL);
-    if (is_short && !sound->file) {
-        /* Some containers are refused when short, as a stream they are read to their end. */
+    /* Some containers are refused when short, or taken for empty when their size is
+     * left open: as a stream they are read to their end. */
+    if ((is_short && !sound->file) || (claim == CLAIM_OPEN && sound->file && info.frames == 0)) {
+        if (sound->file)
+            sf_close(sound->file);
+        sound->file = NULL;
         lseek(sound->fd, 0, SEEK_SET);
         return use_stream(sound);
     }

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Taps of all masks in a row: the mask they come to. */
@@ -59,7 +60,15 @@ static json_t *db_or_null(double amplitude)
 static json_t *string_of(const char *bytes)
 {
     json_t *string = json_string(bytes);
-    return string ? string : json_string_nocheck(bytes); /* a file name need not be UTF-8 */
+    char *readable = string ? NULL : strdup(bytes);
+    if (!readable)
+        return string;
+    for (char *byte = readable; *byte; byte++) /* a file name need not be UTF-8 */
+        if (*byte & 0x80)
+            *byte = '?';
+    string = json_string(readable);
+    free(readable);
+    return string;
 }
 
 static json_t *stage_object(const struct stage *stage)
@@ -84,8 +93,11 @@ static json_t *masks_in_words(const struct stage_list *list)
         const struct stage *stage = &list->stages[i];
         if (!stage->mask)
             continue;
-        json_t *longer = words ? json_sprintf("%s + %s", json_string_value(words), stage->text)
-                               : string_of(stage->text);
+        json_t *text = string_of(stage->text);
+        json_t *longer =
+            words ? json_sprintf("%s + %s", json_string_value(words), json_string_value(text))
+                  : json_incref(text);
+        json_decref(text);
         json_decref(words);
         words = longer;
     }

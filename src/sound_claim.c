@@ -1,5 +1,6 @@
 #include "sound_claim.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,86 +25,105 @@ static bool number_at(const struct bytes *bytes, uint64_t at, size_t count, uint
     return true;
 }
 
-static bool end_from(uint64_t start, uint64_t size, uint64_t *end)
+static enum sound_claim claim_from(uint64_t start, uint64_t size, uint64_t *end)
 {
     *end = start + size;
-    return *end >= start;
+    return *end >= start ? CLAIM_END : CLAIM_NONE;
+}
+
+/* Do chunks follow one another from `at` to the very end of the file? */
+static bool chunks_to_end(const struct bytes *bytes, uint64_t at)
+{
+    uint64_t size;
+    char beyond;
+    while (read_at(bytes, at, &beyond, 1)) {
+        if (!number_at(bytes, at + 4, 4, &size))
+            return false;
+        at += 8 + size + (size & 1);
+    }
+    return read_at(bytes, at - 1, &beyond, 1);
 }
 
 /* Chunks of a four-letter name and a size, padded to even lengths: RIFF, AIFF. */
-static bool end_of_chunk(const struct bytes *bytes, const char *wanted, uint64_t *end)
+static enum sound_claim claim_of_chunk(const struct bytes *bytes, const char *wanted, uint64_t *end)
 {
     uint64_t at = 12, size_64 = 0, size;
     char id[4];
     while (read_at(bytes, at, id, 4) && number_at(bytes, at + 4, 4, &size)) {
         if (memcmp(id, "ds64", 4) == 0 && !number_at(bytes, at + 16, 8, &size_64))
-            return false;
+            return CLAIM_NONE;
         if (memcmp(id, wanted, 4) == 0) {
             if (size == UINT32_MAX)
                 size = size_64;
-            return size != 0 && end_from(at + 8, size, end); /* 0: a stream's */
+            /* No samples, or as many as come: what follows tells. */
+            if (size == 0 && !chunks_to_end(bytes, at + 8))
+                return CLAIM_OPEN;
+            return claim_from(at + 8, size, end);
         }
         at += 8 + size + (size & 1);
     }
-    return false;
+    return CLAIM_NONE;
 }
 
-static bool end_of_au(const struct bytes *bytes, uint64_t *end)
+static enum sound_claim claim_of_au(const struct bytes *bytes, uint64_t *end)
 {
     uint64_t offset, size;
-    return number_at(bytes, 4, 4, &offset) && number_at(bytes, 8, 4, &size) && size != UINT32_MAX &&
-           size != 0 && end_from(offset, size, end);
+    char beyond;
+    if (!number_at(bytes, 4, 4, &offset) || !number_at(bytes, 8, 4, &size))
+        return CLAIM_NONE;
+    bool open = size == UINT32_MAX || (size == 0 && read_at(bytes, offset, &beyond, 1));
+    return open ? CLAIM_OPEN : claim_from(offset, size, end);
 }
 
-static bool end_of_caf(const struct bytes *bytes, uint64_t *end)
+static enum sound_claim claim_of_caf(const struct bytes *bytes, uint64_t *end)
 {
     uint64_t at = 8, size;
     char id[4];
     while (read_at(bytes, at, id, 4) && number_at(bytes, at + 4, 8, &size)) {
         if (memcmp(id, "data", 4) == 0)
-            return size != UINT64_MAX && end_from(at + 12, size, end);
+            return size == UINT64_MAX ? CLAIM_OPEN : claim_from(at + 12, size, end);
         if (size > INT64_MAX)
-            return false;
+            return CLAIM_NONE;
         at += 12 + size;
     }
-    return false;
+    return CLAIM_NONE;
 }
 
 /* Sony's W64: 16-byte names, sizes that count their own header, padded to 8. */
-static bool end_of_w64(const struct bytes *bytes, uint64_t *end)
+static enum sound_claim claim_of_w64(const struct bytes *bytes, uint64_t *end)
 {
     uint64_t at = 40, size;
     char id[4];
     while (read_at(bytes, at, id, 4) && number_at(bytes, at + 16, 8, &size)) {
         if (size < 24 || size > INT64_MAX)
-            return false;
+            return CLAIM_NONE;
         if (memcmp(id, "data", 4) == 0)
-            return end_from(at, size, end);
+            return claim_from(at, size, end);
         at += (size + 7) / 8 * 8;
     }
-    return false;
+    return CLAIM_NONE;
 }
 
-bool sound_claim_end(int fd, uint64_t *end)
+enum sound_claim sound_claim_read(int fd, uint64_t *end)
 {
     struct bytes bytes = {.fd = fd};
     char head[12];
     if (!read_at(&bytes, 0, head, sizeof head))
-        return false;
+        return CLAIM_NONE;
     if (memcmp(head, "RIFF", 4) == 0 || memcmp(head, "RF64", 4) == 0)
-        return end_of_chunk(&bytes, "data", end);
+        return claim_of_chunk(&bytes, "data", end);
     if (memcmp(head, "riff", 4) == 0)
-        return end_of_w64(&bytes, end);
+        return claim_of_w64(&bytes, end);
     if (memcmp(head, "dns.", 4) == 0)
-        return end_of_au(&bytes, end);
+        return claim_of_au(&bytes, end);
     bytes.big_endian = true;
     if (memcmp(head, "RIFX", 4) == 0)
-        return end_of_chunk(&bytes, "data", end);
+        return claim_of_chunk(&bytes, "data", end);
     if (memcmp(head, "FORM", 4) == 0)
-        return end_of_chunk(&bytes, "SSND", end);
+        return claim_of_chunk(&bytes, "SSND", end);
     if (memcmp(head, ".snd", 4) == 0)
-        return end_of_au(&bytes, end);
+        return claim_of_au(&bytes, end);
     if (memcmp(head, "caff", 4) == 0)
-        return end_of_caf(&bytes, end);
-    return false;
+        return claim_of_caf(&bytes, end);
+    return CLAIM_NONE;
 }

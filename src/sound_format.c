@@ -168,8 +168,15 @@ static enum status choose_container(const char *path, const struct sound_wish *w
                 path, list);
 }
 
+static bool opus_takes(uint32_t rate)
+{
+    return rate == 8000 || rate == 12000 || rate == 16000 || rate == 24000 || rate == 48000;
+}
+
 static bool holds(int format, const struct stream_format *stream)
 {
+    if ((format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS && !opus_takes(stream->rate))
+        return false;
     SF_INFO info = {
         .samplerate = (int)stream->rate, .channels = (int)stream->channels, .format = format};
     return sf_format_check(&info);
@@ -240,6 +247,7 @@ enum status sound_format_choose(const char *path, const struct sound_wish *wish,
         major = SF_FORMAT_WAVEX;
     if (wish->samples)
         return choose_named(wish->samples, major, container->name, stream, format);
+    bool changed = false, lossy = subtype_like(input->format) == 0;
     if (container->own_subtype) {
         *format = major | container->own_subtype;
     } else {
@@ -249,13 +257,15 @@ enum status sound_format_choose(const char *path, const struct sound_wish *wish,
             *format = major | other_sign_of_8_bit(subtype);
         if (!subtype || !holds(*format, stream)) {
             *format = major | SF_FORMAT_PCM_24;
-            note("%s is written as pcm24, since %s %s; --format chooses another", path,
-                 subtype ? container->name : "the input is",
-                 subtype ? "cannot keep the input's sample format" : "lossy");
+            changed = true;
         }
     }
-    if (holds(*format, stream))
-        return STATUS_OK;
-    return fail(STATUS_USAGE, "%s cannot hold %zu channels at %u Hz; choose another container",
-                container->name, stream->channels, stream->rate);
+    if (!holds(*format, stream))
+        return fail(STATUS_USAGE, "%s cannot hold %zu channels at %u Hz; choose another container",
+                    container->name, stream->channels, stream->rate);
+    if (changed)
+        note("%s is written as pcm24, since %s %s; --format chooses another", path,
+             lossy ? "the input is" : container->name,
+             lossy ? "lossy" : "cannot keep the input's sample format");
+    return STATUS_OK;
 }

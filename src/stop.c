@@ -22,7 +22,9 @@ void stop_watch(void)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
+    /* What these say, write() says too, and there it can be told. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 bool stop_requested(void)

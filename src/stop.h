@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-void stop_watch(void);       /* install the handlers; SIGPIPE becomes an error of write() */
+void stop_watch(void);       /* install the handlers; SIGPIPE, SIGXFSZ become errors of write() */
 bool stop_requested(void);   /* any thread */
 void stop_raise_again(void); /* end by the signal that came, as a shell expects; may return */
 

@@ -1,6 +1,10 @@
 #include "stream_io.h"
 
+#include "stop.h"
+
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The length nobody knows: large, and far from overflow in libsndfile's sums. */
 #define LENGTH_UNKNOWN ((sf_count_t)1 << 60)
@@ -79,7 +83,7 @@ static sf_count_t stream_tell(void *user)
     return ((struct stream_io *)user)->position;
 }
 
-static sf_count_t stream_write(const void *buffer, sf_count_t count, void *user)
+static sf_count_t write_nothing(const void *buffer, sf_count_t count, void *user)
 {
     (void)buffer, (void)count, (void)user;
     return 0;
@@ -89,6 +93,48 @@ SF_VIRTUAL_IO stream_io_functions = {
     .get_filelen = stream_length,
     .seek = stream_seek,
     .read = stream_read,
-    .write = stream_write,
+    .write = write_nothing,
     .tell = stream_tell,
+};
+
+static sf_count_t output_write(const void *buffer, sf_count_t count, void *user)
+{
+    struct stream_output *output = user;
+    sf_count_t done = 0;
+    while (done < count) {
+        ssize_t part = write(output->fd, (const char *)buffer + done, (size_t)(count - done));
+        if (part < 0 && errno == EINTR && !stop_requested())
+            continue;
+        if (part <= 0)
+            break;
+        done += part;
+    }
+    output->position += done;
+    return done;
+}
+
+static sf_count_t output_seek(sf_count_t offset, int whence, void *user)
+{
+    const struct stream_output *output = user;
+    sf_count_t target = whence == SEEK_SET ? offset : output->position + offset;
+    return target == output->position ? target : -1;
+}
+
+static sf_count_t output_tell(void *user)
+{
+    return ((const struct stream_output *)user)->position;
+}
+
+static sf_count_t read_nothing(void *buffer, sf_count_t count, void *user)
+{
+    (void)buffer, (void)count, (void)user;
+    return 0;
+}
+
+SF_VIRTUAL_IO stream_output_functions = {
+    .get_filelen = output_tell,
+    .seek = output_seek,
+    .read = read_nothing,
+    .write = output_write,
+    .tell = output_tell,
 };

@@ -24,4 +24,11 @@ void stream_io_begin(struct stream_io *io, FILE *stream);
 void stream_io_unread(struct stream_io *io, const void *bytes, size_t count);
 extern SF_VIRTUAL_IO stream_io_functions; /* user data: struct stream_io */
 
+/* The same for writing: forward only. */
+struct stream_output {
+    int fd; /* not owned */
+    int64_t position;
+};
+extern SF_VIRTUAL_IO stream_output_functions; /* user data: struct stream_output */
+
 #endif

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_MOST = 8192, PATIENCE = 30 /* seconds */ };
+enum { LINE_MOST = 8192, NAMES_MOST = 4096, PATIENCE = 30 /* seconds */ };
 
 static char folder[64];
 
@@ -111,7 +111,8 @@ void command_refused(int code, const char *words, const char *format, ...)
     va_start(arguments, format);
     print_line(line, format, arguments);
     va_end(arguments);
-    char *before = strdup(command_files());
+    char before[NAMES_MOST];
+    snprintf(before, sizeof before, "%s", command_files());
     struct command_result result = run_line(line);
     bool as_asked = code ? result.code == code : result.code == 1 || result.code == 2;
     bool one_line = command_lines(result.err) == 1 && strncmp(result.err, "halo: ", 6) == 0;
@@ -121,7 +122,6 @@ void command_refused(int code, const char *words, const char *format, ...)
                   result.err);
     ck_assert_msg(strcmp(before, command_files()) == 0, "%s\nleft files: %s\nthere were: %s", line,
                   command_files(), before);
-    free(before);
 }
 
 /* ---- processes of their own ---- */
@@ -221,7 +221,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
 
 const char *command_files(void)
 {
-    static char names[4096];
+    static char names[NAMES_MOST];
     struct dirent **entries;
     int count = scandir(command_folder(), &entries, is_listed, by_bytes);
     ck_assert_int_ge(count, 0);
@@ -229,8 +229,8 @@ const char *command_files(void)
     names[0] = '\0';
     for (int i = 0; i < count; i++) {
         if (length < sizeof names)
-            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
-                                       i ? " " : "", entries[i]->d_name);
+            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? " " : "",
+                                       entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);

@@ -6,19 +6,17 @@
 #include <sys/types.h>
 
 struct command_result {
-    int code;      /* exit code, or 128 + the signal */
+    int code;        /* exit code, or 128 + the signal */
     char out[16384]; /* standard output, cut to fit, 0-terminated */
     char err[16384]; /* standard error, likewise */
 };
 
 /* Run a shell command (printf format). In it $HALO is the program, $FILTERS and
  * $WAV the project's folders; the working folder is command_folder(). */
-struct command_result command_run(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+struct command_result command_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same; the test fails unless the command's exit code is 0. */
-struct command_result command_done(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+struct command_result command_done(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same; the test fails unless halo refused as the design has it: that exit
  * code (0: 1 or 2), one line "halo: ..." that contains `words`, and no file made. */

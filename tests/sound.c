@@ -34,23 +34,27 @@ void sound_free(struct sound *sound)
     block_free(&sound->block);
 }
 
+static float *interleaved(size_t channels, size_t frames)
+{
+    float *samples = calloc(channels * frames + 1, sizeof *samples);
+    ck_assert_ptr_nonnull(samples);
+    return samples;
+}
+
 void sound_save(const struct sound *sound, const char *name)
 {
     char path[PATH_ROOM];
     size_t channels = sound->block.channels, frames = sound->block.frames;
-    SF_INFO info = {.samplerate = (int)sound->rate, .channels = (int)channels,
-                    .format = sound->format};
+    SF_INFO info = {
+        .samplerate = (int)sound->rate, .channels = (int)channels, .format = sound->format};
     SNDFILE *file = sf_open(path_of(name, path), SFM_WRITE, &info);
     ck_assert_msg(file != NULL, "cannot make %s: %s", name, sf_strerror(NULL));
     sf_command(file, SFC_SET_CLIPPING, NULL, SF_TRUE);
-    float *frame = calloc(channels, sizeof *frame);
-    ck_assert_ptr_nonnull(frame);
-    for (size_t i = 0; i < frames; i++) {
-        for (size_t c = 0; c < channels; c++)
-            frame[c] = sound->block.data[c][i];
-        ck_assert_int_eq(sf_writef_float(file, frame, 1), 1);
-    }
-    free(frame);
+    float *samples = interleaved(channels, frames);
+    for (size_t i = 0; i < frames * channels; i++)
+        samples[i] = sound->block.data[i % channels][i / channels];
+    ck_assert_int_eq(sf_writef_float(file, samples, (sf_count_t)frames), (sf_count_t)frames);
+    free(samples);
     ck_assert_int_eq(sf_close(file), 0);
 }
 
@@ -62,15 +66,13 @@ struct sound sound_load(const char *name)
     ck_assert_msg(file != NULL, "cannot read %s: %s", name, sf_strerror(NULL));
     size_t channels = (size_t)info.channels, frames = (size_t)info.frames;
     struct sound sound = sound_create(info.format, (uint32_t)info.samplerate, channels, frames);
-    float *frame = calloc(channels, sizeof *frame);
-    ck_assert_ptr_nonnull(frame);
-    for (size_t i = 0; i < frames; i++) {
-        ck_assert_msg(sf_readf_float(file, frame, 1) == 1, "%s ends at frame %zu of %zu", name, i,
-                      frames);
-        for (size_t c = 0; c < channels; c++)
-            sound.block.data[c][i] = frame[c];
-    }
-    free(frame);
+    float *samples = interleaved(channels, frames);
+    sf_count_t read = sf_readf_float(file, samples, (sf_count_t)frames);
+    ck_assert_msg(read == (sf_count_t)frames, "%s ends at frame %lld of %zu", name, (long long)read,
+                  frames);
+    for (size_t i = 0; i < frames * channels; i++)
+        sound.block.data[i % channels][i / channels] = samples[i];
+    free(samples);
     sf_close(file);
     return sound;
 }
@@ -160,11 +162,18 @@ struct mask *sound_mask(const struct sound *columns, const struct mask_path *pat
     return mask;
 }
 
+int sound_format_of(const struct sound *sound)
+{
+    int major = sound->format & SF_FORMAT_TYPEMASK;
+    if (major == SF_FORMAT_WAVEX)
+        major = SF_FORMAT_WAV;
+    return major | (sound->format & SF_FORMAT_SUBMASK);
+}
+
 void sound_expect_format(const struct sound *sound, int format, uint32_t rate, size_t channels,
                          size_t frames)
 {
-    const int both = SF_FORMAT_TYPEMASK | SF_FORMAT_SUBMASK;
-    ck_assert_msg((sound->format & both) == format, "format %#x, not %#x", sound->format & both,
+    ck_assert_msg(sound_format_of(sound) == format, "format %#x, not %#x", sound_format_of(sound),
                   format);
     ck_assert_uint_eq(sound->rate, rate);
     ck_assert_uint_eq(sound->block.channels, channels);

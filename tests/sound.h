@@ -42,6 +42,9 @@ void sound_text(const char *name, const char *text);
 struct mask *sound_mask(const struct sound *columns, const struct mask_path *paths, size_t count,
                         size_t channels);
 
+/* Container and samples; a WAV with the extensible header is a WAV. */
+int sound_format_of(const struct sound *sound);
+
 void sound_expect_format(const struct sound *sound, int format, uint32_t rate, size_t channels,
                          size_t frames);
 void sound_expect_same(const struct sound *a, const struct sound *b);

@@ -3,6 +3,7 @@
 #define HALO_TESTS_SUITE_H
 
 #include <check.h>
+#undef fail /* an old macro of Check; ours is a function */
 #include <stdlib.h>
 
 static inline int suite_run(const char *name, const TTest *const *tests, size_t count)
@@ -20,11 +21,11 @@ static inline int suite_run(const char *name, const TTest *const *tests, size_t 
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-#define SUITE_MAIN(name, ...)                                                                  \
-    int main(void)                                                                             \
-    {                                                                                          \
-        const TTest *const tests[] = {__VA_ARGS__};                                            \
-        return suite_run(name, tests, sizeof tests / sizeof *tests);                           \
+#define SUITE_MAIN(name, ...)                                                                      \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        const TTest *const tests[] = {__VA_ARGS__};                                                \
+        return suite_run(name, tests, sizeof tests / sizeof *tests);                               \
     }
 
 #endif

@@ -103,8 +103,7 @@ START_TEST(cpu_equals_truth)
         size_t block = blocks[b];
         /* Handing out pieces of a few frames would take longer than filtering them. */
         struct workers *workers = crew(block >= 1024 ? 2 : 1);
-        const size_t taps[] = {1,         2,    5,     block - 1, block,
-                               block + 1, 1024, 16384, 16385,     100000};
+        const size_t taps[] = {1, 2, 5, block - 1, block, block + 1, 1024, 16384, 16385, 100000};
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
             if (taps[t] == 0)
                 continue;
@@ -178,8 +177,7 @@ START_TEST(hard_signals)
 END_TEST
 
 /* y = a up to `at`, then a weighted with (i - at) / fade towards b. */
-static void crossfade(double **a, double **b, size_t outputs, size_t frames, size_t at,
-                      size_t fade)
+static void crossfade(double **a, double **b, size_t outputs, size_t frames, size_t at, size_t fade)
 {
     for (size_t o = 0; o < outputs; o++)
         for (size_t i = at; i < frames; i++) {

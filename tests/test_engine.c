@@ -64,8 +64,8 @@ START_TEST(tail_and_alignment)
                         struct block x = stream_noise(l, 2, n);
                         double **truth = truth_render(mask, x.data, n);
                         struct filter *chain = chain_of(&mask, 1, 2, blocks[b]);
-                        struct engine_run_settings settings = {
-                            .tail = full ? TAIL_FULL : TAIL_NONE};
+                        struct engine_run_settings settings = {.tail =
+                                                                   full ? TAIL_FULL : TAIL_NONE};
                         struct engine_totals totals;
                         struct sink *sink = run(chain, &x, &settings, &totals);
                         ck_assert_uint_eq(totals.frames_in, n);

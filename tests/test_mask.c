@@ -26,7 +26,9 @@ START_TEST(text_columns)
 {
     struct mask *mask;
     ck_assert_int_eq(load_text("\xEF\xBB\xBF# two channels\r\nrate: 48000\r\n1 2\r\n\r\n"
-                               " -0.5\t4e-1 # the last\r\n", &mask), STATUS_OK);
+                               " -0.5\t4e-1 # the last\r\n",
+                               &mask),
+                     STATUS_OK);
     ck_assert_uint_eq(mask->columns, 2);
     ck_assert_uint_eq(mask->taps, 2);
     ck_assert_uint_eq(mask->rate, 48000);
@@ -39,9 +41,20 @@ END_TEST
 START_TEST(text_refused)
 {
     static const char *const texts[] = {
-        "1 2\n3\n",       "1\nabc\n",      "0,5\n",         "1\nnan\n",          "inf\n",
-        "# nothing\n",    "rate: 0\n1\n",  "rate: -5\n1\n", "rate: 44100.5\n1\n", "1e400\n",
-        "rate: 1\nrate: 2\n1\n", "\n\n",   "hello world\n", "1 2 3 x\n",
+        "1 2\n3\n",
+        "1\nabc\n",
+        "0,5\n",
+        "1\nnan\n",
+        "inf\n",
+        "# nothing\n",
+        "rate: 0\n1\n",
+        "rate: -5\n1\n",
+        "rate: 44100.5\n1\n",
+        "1e400\n",
+        "rate: 1\nrate: 2\n1\n",
+        "\n\n",
+        "hello world\n",
+        "1 2 3 x\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct mask *mask;
@@ -86,7 +99,10 @@ END_TEST
 
 START_TEST(routes_refused)
 {
-    static const struct { size_t columns, channels; enum mask_map map; } cases[] = {
+    static const struct {
+        size_t columns, channels;
+        enum mask_map map;
+    } cases[] = {
         {2, 3, 0}, {3, 2, 0}, {4, 3, 0}, {2, 6, 0}, {4, 2, MASK_MAP_SPLIT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

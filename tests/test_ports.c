@@ -50,7 +50,8 @@ static void check_edge(enum edge edge, size_t n, size_t before, size_t after, si
 
 START_TEST(edges_as_the_textbook)
 {
-    const size_t lengths[] = {0, 1, 2, 7, 100}, around[] = {0, 1, 5, 99, 333}, blocks[] = {1, 8, 1000};
+    const size_t lengths[] = {0, 1, 2, 7, 100}, around[] = {0, 1, 5, 99, 333},
+                 blocks[] = {1, 8, 1000};
     for (enum edge edge = EDGE_ZERO; edge <= EDGE_WRAP; edge++)
         for (size_t n = 0; n < 5; n++)
             for (size_t a = 0; a < 5; a++)

@@ -20,6 +20,7 @@ enum {
     WAVU8 = SF_FORMAT_WAV | SF_FORMAT_PCM_U8,
     WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
     WAVD = SF_FORMAT_WAV | SF_FORMAT_DOUBLE,
+    MP3 = 0x230000 | 0x82, /* SF_FORMAT_MPEG and _LAYER_III, which older headers lack */
     FRAMES = 3000,
 };
 
@@ -156,8 +157,8 @@ static const struct conversion conversions[] = {
     {"in.wav", WAV16, "out.ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, false},
     {"in.wav", WAV16, "out.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, false},
     {"in.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, "out.wav", WAV24, false},
-    {"in.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, "out.flac",
-     SF_FORMAT_FLAC | SF_FORMAT_PCM_16, false},
+    {"in.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, "out.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
+     false},
     {"in.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_16, "out.wav", WAV16, false},
     {"in.aiff", SF_FORMAT_AIFF | SF_FORMAT_FLOAT, "out.aiff", SF_FORMAT_AIFF | SF_FORMAT_FLOAT,
      false},
@@ -176,10 +177,9 @@ static const struct conversion conversions[] = {
      true},
     {"in.opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, "out.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_24,
      true},
-#ifdef SF_FORMAT_MPEG
-    {"in.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, "out.wav", WAV24, true},
-    {"in.wav", WAV16, "out.mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, false},
-#endif
+    {"in.mp3", MP3, "out.wav", WAV24, true},
+    {"in.mp3", MP3, "out.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, true},
+    {"in.wav", WAV16, "out.mp3", MP3, false},
 };
 
 /* What a coarser sample format may lose: half a step, and the dither's. */
@@ -217,13 +217,17 @@ static void expect_near(const struct sound *out, const struct sound *in, double 
 static void check_conversion(const struct conversion *row)
 {
     command_clean();
+    if (!can_hold(row->from_format, 48000, 2) || !can_hold(row->to_format, 48000, 2)) {
+        ck_assert_msg(row->from_format == MP3 || row->to_format == MP3, "%s to %s", row->from,
+                      row->to); /* only that one depends on the library */
+        return;
+    }
     if (!makes_readable_file(row->from, row->from_format, 48000, 2))
         ck_abort_msg("cannot make %s of format %#x", row->from, row->from_format);
     struct command_result result = command_done("\"$HALO\" render %s %s", row->from, row->to);
     struct sound in = sound_load(row->from), out = sound_load(row->to);
-    const int both = SF_FORMAT_TYPEMASK | SF_FORMAT_SUBMASK;
-    ck_assert_msg((out.format & both) == row->to_format, "%s %#x to %s: %#x, not %#x", row->from,
-                  row->from_format, row->to, out.format & both, row->to_format);
+    ck_assert_msg(sound_format_of(&out) == row->to_format, "%s %#x to %s: %#x, not %#x", row->from,
+                  row->from_format, row->to, sound_format_of(&out), row->to_format);
     ck_assert_uint_eq(out.rate, in.rate);
     if (!isinf(step_of(row->to_format)))
         expect_near(&out, &in, 1.5 * step_of(row->to_format));
@@ -314,9 +318,10 @@ struct tag {
     const char *text;
 };
 static const struct tag tags[] = {
-    {SF_STR_TITLE, "A title"},     {SF_STR_ARTIST, "Someone, Björk"}, {SF_STR_COMMENT, "No comment"},
-    {SF_STR_COPYRIGHT, "(c) 2024"}, {SF_STR_DATE, "2024-05-06"},      {SF_STR_ALBUM, "Their album"},
-    {SF_STR_GENRE, "Noise"},       {SF_STR_TRACKNUMBER, "7"},
+    {SF_STR_TITLE, "A title"},      {SF_STR_ARTIST, "Someone, Björk"},
+    {SF_STR_COMMENT, "No comment"}, {SF_STR_COPYRIGHT, "(c) 2024"},
+    {SF_STR_DATE, "2024-05-06"},    {SF_STR_ALBUM, "Their album"},
+    {SF_STR_GENRE, "Noise"},        {SF_STR_TRACKNUMBER, "7"},
 };
 enum { TAGS = sizeof tags / sizeof *tags };
 
@@ -376,8 +381,8 @@ START_TEST(tags_are_carried_over)
             snprintf(from, sizeof from, "in.%s", kinds[i].extension);
             snprintf(to, sizeof to, "out.%s", kinds[j].extension);
             command_done("\"$HALO\" render -f %s %s", from, to);
-            ck_assert_msg(tags_of(to) == (own[i] & own[j]), "%s to %s: tags %#x, not %#x", from,
-                          to, tags_of(to), own[i] & own[j]);
+            ck_assert_msg(tags_of(to) == (own[i] & own[j]), "%s to %s: tags %#x, not %#x", from, to,
+                          tags_of(to), own[i] & own[j]);
         }
 }
 END_TEST
@@ -410,34 +415,54 @@ START_TEST(pipes_give_what_files_give)
             sound_noise_file("m.wav", 77, WAVF, 44100, 1, 300);
             command_done("\"$HALO\" render in.wav file.wav --mask m.wav,gain=-20");
             command_done("cat in.wav | \"$HALO\" render - - --mask m.wav,gain=-20 | cat >pipe.wav");
-            command_done("\"$HALO\" render - - --mask m.wav,gain=-20 <in.wav >redirected.wav");
             command_done("cat in.wav | \"$HALO\" render - to.wav --mask m.wav,gain=-20");
             struct sound file = sound_load("file.wav"), pipe = sound_load("pipe.wav"),
-                         redirected = sound_load("redirected.wav"), to = sound_load("to.wav");
-            sound_expect_format(&pipe, file.format, 44100, channels, 5298);
-            sound_expect_format(&to, file.format, 44100, channels, 5298);
+                         to = sound_load("to.wav");
+            sound_expect_format(&pipe, sound_format_of(&file), 44100, channels, 5298);
+            sound_expect_format(&to, sound_format_of(&file), 44100, channels, 5298);
             sound_expect_same(&pipe, &file);
-            sound_expect_same(&redirected, &file);
             sound_expect_same(&to, &file);
             sound_free(&file);
             sound_free(&pipe);
-            sound_free(&redirected);
             sound_free(&to);
         }
 }
 END_TEST
 
+/* Standard input and output may be files, or a place in a file. */
+START_TEST(redirected_streams_are_streams)
+{
+    const int formats[] = {WAV16, WAV24, WAVF, SF_FORMAT_AU | SF_FORMAT_PCM_16};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        command_clean();
+        sound_noise_file("in", i, formats[i], 44100, 1, 4999);
+        command_done("\"$HALO\" render - - <in >new");
+        command_done("printf 'a head of 17 byte' >appended && \"$HALO\" render in - >>appended && "
+                     "tail -c +18 appended >out");
+        const char *const names[] = {"new", "out"};
+        struct sound in = sound_load("in");
+        for (size_t n = 0; n < 2; n++) {
+            struct sound out = sound_load(names[n]);
+            sound_expect_same(&out, &in);
+            sound_free(&out);
+        }
+        sound_free(&in);
+    }
+}
+END_TEST
+
 START_TEST(au_goes_through_pipes)
 {
-    const int subtypes[] = {SF_FORMAT_PCM_S8, SF_FORMAT_PCM_16, SF_FORMAT_PCM_24, SF_FORMAT_PCM_32,
-                            SF_FORMAT_FLOAT, SF_FORMAT_DOUBLE};
+    const int subtypes[] = {SF_FORMAT_PCM_S8, SF_FORMAT_PCM_16, SF_FORMAT_PCM_24,
+                            SF_FORMAT_PCM_32, SF_FORMAT_FLOAT,  SF_FORMAT_DOUBLE};
     for (size_t i = 0; i < sizeof subtypes / sizeof *subtypes; i++) {
         command_clean();
         sound_noise_file("in.au", i, SF_FORMAT_AU | subtypes[i], 48000, 2, FRAMES);
         sound_noise_file("m.wav", 78, WAVF, 48000, 2, 65);
         command_done("\"$HALO\" render in.au file.au --mask m.wav,gain=-20");
         command_done("cat in.au | \"$HALO\" render - - --mask m.wav,gain=-20 | cat >pipe.au");
-        command_done("\"$HALO\" render in.au - --container wav --mask m.wav,gain=-20 | cat >to.wav");
+        command_done(
+            "\"$HALO\" render in.au - --container wav --mask m.wav,gain=-20 | cat >to.wav");
         struct sound file = sound_load("file.au"), pipe = sound_load("pipe.au"),
                      wav = sound_load("to.wav");
         sound_expect_format(&pipe, SF_FORMAT_AU | subtypes[i], 48000, 2, FRAMES + 64);
@@ -483,8 +508,8 @@ START_TEST(sizes_of_nothing_mean_a_stream)
             for (size_t n = 0; n < 4; n++) {
                 struct sound out = sound_load(names[n]);
                 /* Unknown beforehand, but far from 4 GB: no RF64. */
-                ck_assert_msg(out.block.frames == 5000, "%s: %zu frames, au %d, size %#x",
-                              names[n], out.block.frames, au, sizes[i]);
+                ck_assert_msg(out.block.frames == 5000, "%s: %zu frames, au %d, size %#x", names[n],
+                              out.block.frames, au, sizes[i]);
                 sound_expect_format(&out, WAV16, 48000, 2, 5000);
                 sound_expect_same(&out, &in);
                 sound_free(&out);
@@ -516,7 +541,7 @@ START_TEST(report_of_a_stream_goes_to_standard_error)
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
     struct command_result result =
-        command_done("\"$HALO\" render in.wav - --json --quiet >out.wav");
+        command_done("\"$HALO\" render in.wav - --json --quiet | cat >out.wav");
     ck_assert_uint_eq((size_t)command_number(result.err, "frames_out"), FRAMES);
     struct sound out = sound_load("out.wav");
     sound_expect_format(&out, WAV16, 48000, 1, FRAMES);
@@ -566,17 +591,29 @@ START_TEST(devices_are_written_through)
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 50000);
     command_done("\"$HALO\" render in.wav /dev/null && [ -c /dev/null ]");
-    command_done("\"$HALO\" render in.wav /dev/stdout | cat >out.wav && "
-                 "\"$HALO\" render out.wav a.wav");
-    command_done("cat in.wav | \"$HALO\" render /dev/stdin b.wav && cmp a.wav b.wav");
     if (access("/dev/full", W_OK) == 0) {
         command_refused(1, "No space left", "\"$HALO\" render in.wav /dev/full");
         command_refused(1, "No space left", "\"$HALO\" render in.wav - >/dev/full");
-        struct command_result report = command_run("\"$HALO\" render -q in.wav c.wav --json >/dev/full");
+        struct command_result report =
+            command_run("\"$HALO\" render -q in.wav c.wav --json >/dev/full");
         ck_assert_int_eq(report.code, 1);
         ck_assert_uint_eq(command_lines(report.err), 1);
     }
     command_done("[ ! -e /dev/full ] || [ -c /dev/full ]");
+}
+END_TEST
+
+/* A symbolic link that leads to a pipe. */
+START_TEST(devices_named_for_streams_work)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 2, 50000);
+    command_done("cat in.wav | \"$HALO\" render /dev/stdin in.same.wav && cmp in.wav in.same.wav");
+    command_done("\"$HALO\" render in.wav /dev/stdout | cat >out.wav");
+    struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
+    sound_expect_same(&out, &in);
+    sound_free(&in);
+    sound_free(&out);
 }
 END_TEST
 
@@ -635,7 +672,8 @@ START_TEST(permissions_are_those_of_any_new_file)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 10);
-    command_done("umask 022; \"$HALO\" render in.wav a.wav; umask 077; \"$HALO\" render in.wav b.wav");
+    command_done(
+        "umask 022; \"$HALO\" render in.wav a.wav; umask 077; \"$HALO\" render in.wav b.wav");
     ck_assert_uint_eq(mode_of("a.wav"), 0644);
     ck_assert_uint_eq(mode_of("b.wav"), 0600);
     command_done("umask 022; chmod 640 b.wav; chmod 755 a.wav; \"$HALO\" render -f in.wav b.wav; "
@@ -681,8 +719,8 @@ END_TEST
 
 START_TEST(input_is_never_the_output)
 {
-    const char *const names[] = {"in.wav", "./in.wav", "symbolic.wav", "hard.wav",
-                                 "folder/../in.wav", "folder/in.wav"};
+    const char *const names[] = {"in.wav",   "./in.wav",         "symbolic.wav",
+                                 "hard.wav", "folder/../in.wav", "folder/in.wav"};
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
     command_done("cp in.wav copy; mkdir folder; ln -s in.wav symbolic.wav; ln in.wav hard.wav; "
@@ -720,19 +758,35 @@ static void check_same_bytes(const struct way *ways, size_t count)
 START_TEST(same_command_same_bytes)
 {
     const struct way ways[] = {
-        {"wav", "--format pcm16"}, {"wav", ""},   {"aiff", "--format pcm16"},
-        {"aiff", ""},              {"flac", ""},  {"au", "--format pcm24"},
-        {"caf", ""},               {"w64", ""},   {"rf64", "--format pcm16"},
-        {"rf64", ""},              {"wav", "--normalize -1 --format pcm16"},
+        {"wav", "--format pcm16"},
+        {"wav", ""},
+        {"aiff", "--format pcm16"},
+        {"aiff", ""},
+        {"flac", ""},
+        {"au", "--format pcm24"},
+        {"caf", ""},
+        {"w64", ""},
+        {"rf64", "--format pcm16"},
+        {"rf64", ""},
+        {"wav", "--normalize -1 --format pcm16"},
     };
     check_same_bytes(ways, sizeof ways / sizeof *ways);
 }
 END_TEST
 
-START_TEST(same_command_same_bytes_of_ogg)
+/* An Ogg stream has a random serial number, which libsndfile draws: the samples
+ * are the same, the bytes cannot be. */
+START_TEST(same_command_same_samples_of_ogg)
 {
-    const struct way ways[] = {{"ogg", ""}, {"opus", ""}};
-    check_same_bytes(ways, sizeof ways / sizeof *ways);
+    const char *const extensions[] = {"ogg", "opus"};
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 48000, 2, 20000);
+    for (size_t i = 0; i < 2; i++) {
+        for (int again = 0; again < 2; again++)
+            command_done("\"$HALO\" render in.wav %d.%s && \"$HALO\" render %d.%s %s-%d.wav", again,
+                         extensions[i], again, extensions[i], extensions[i], again);
+        command_done("cmp %s-0.wav %s-1.wav", extensions[i], extensions[i]);
+    }
 }
 END_TEST
 
@@ -920,13 +974,15 @@ START_TEST(integers_saturate_and_say_so)
             double gain = strtod(advice + strlen("--gain "), NULL);
             ck_assert_double_lt(gain, 0);
             result = command_done("\"$HALO\" render in -f %s --gain 9.5 --gain %g --json "
-                                  "--dither %s", names[i], gain, word);
+                                  "--dither %s",
+                                  names[i], gain, word);
             ck_assert_msg(command_number(result.out, "clipped") == 0, "--gain %g: still %g of %g",
                           gain, command_number(result.out, "clipped"), clipped);
             ck_assert_ptr_null(strstr(result.err, "clipped"));
             /* Not more than that: half a dB louder it would clip. */
             result = command_done("\"$HALO\" render in -f %s --gain 9.5 --gain %g --json "
-                                  "--dither %s", names[i], gain + 0.5, word);
+                                  "--dither %s",
+                                  names[i], gain + 0.5, word);
             ck_assert_double_gt(command_number(result.out, "clipped"), 0);
             sound_free(&in);
             sound_free(&out);
@@ -1033,7 +1089,8 @@ static bool something_is_being_written(void)
 
 static void interrupt(int number, bool (*when)(void), const char *options)
 {
-    char *before = strdup(command_files());
+    char before[4096];
+    snprintf(before, sizeof before, "%s", command_files());
     pid_t process = command_start("exec \"$HALO\" render %s", options);
     wait_until(when, options);
     ck_assert_int_eq(kill(process, number), 0);
@@ -1042,7 +1099,6 @@ static void interrupt(int number, bool (*when)(void), const char *options)
     ck_assert_msg(strcmp(command_files(), before) == 0, "%s\nleft files: %s", options,
                   command_files());
     ck_assert_ptr_null(strstr(result.err, "rror")); /* nobody failed */
-    free(before);
 }
 
 START_TEST(signals_leave_no_half_file)
@@ -1105,6 +1161,11 @@ START_TEST(signals_leave_no_spool)
 }
 END_TEST
 
+/* A disk of 128 KiB, in a name space that takes it away again. */
+#define ON_SMALL_DISK                                                                              \
+    "unshare -rm sh -c 'mount -t tmpfs -o size=128k tmpfs disk && echo precious >disk/old.wav && " \
+    "{ %s; code=$?; ls -A disk >left; cat disk/old.wav >>left; exit $code; }'"
+
 START_TEST(full_disk_leaves_no_half_file)
 {
     const char *const outs[] = {"disk/out.wav", "disk/out.flac", "disk/out.ogg", "disk/old.wav -f",
@@ -1112,19 +1173,21 @@ START_TEST(full_disk_leaves_no_half_file)
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 600000); /* 2.4 MB */
     command_done("mkdir disk");
-    if (geteuid() != 0 || command_run("mount -t tmpfs -o size=128k tmpfs disk").code != 0)
+    if (command_run(ON_SMALL_DISK, ":").code != 0) {
+        puts("not run: full_disk_leaves_no_half_file, for want of the right to mount");
         return; /* the limit below stands in for it */
-    command_done("echo precious >disk/old.wav");
+    }
     for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
-        struct command_result result = command_run("\"$HALO\" render in.wav %s", outs[i]);
+        char line[128];
+        snprintf(line, sizeof line, "\"$HALO\" render in.wav %s", outs[i]);
+        struct command_result result = command_run(ON_SMALL_DISK, line);
         ck_assert_msg(result.code == 1, "%s: exit code %d\n%s", outs[i], result.code, result.err);
         ck_assert_msg(command_lines(result.err) == 1 && strstr(result.err, "No space left"),
                       "%s says: %s", outs[i], result.err);
-        struct command_result left = command_run("ls -A disk; cat disk/old.wav");
+        struct command_result left = command_run("cat left");
         ck_assert_msg(strcmp(left.out, "old.wav\nprecious\n") == 0, "%s left %s", outs[i],
                       left.out);
     }
-    command_done("umount disk");
 }
 END_TEST
 
@@ -1133,7 +1196,8 @@ START_TEST(file_size_limit_leaves_no_half_file)
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 600000);
     command_done("echo precious >old.wav");
-    command_refused(1, "out.wav", "ulimit -f 100; trap '' XFSZ; exec \"$HALO\" render in.wav out.wav");
+    command_refused(1, "out.wav",
+                    "ulimit -f 100; trap '' XFSZ; exec \"$HALO\" render in.wav out.wav");
     /* As a shell's limit is met: with a signal, unless the program sees to that. */
     command_refused(1, "out.wav", "ulimit -f 100; (\"$HALO\" render in.wav out.wav)");
     command_refused(1, "old.wav", "ulimit -f 100; (\"$HALO\" render in.wav old.wav --force)");
@@ -1143,27 +1207,30 @@ END_TEST
 
 /* ---- size ---- */
 
-/* 10 seconds against 10 minutes, in KiB; a leak of one sample in ten would show. */
+/* In KiB. Up to a minute the blocks grow with the sound, as far as pays; that
+ * has a bound, and behind it nothing grows. */
 START_TEST(memory_does_not_grow_with_the_sound)
 {
     const char *const commands[] = {
-        "\"$HALO\" render %s /dev/null --mask \"$FILTERS/small-room.wav\"",
-        "cat %s | \"$HALO\" render - - --mask \"$FILTERS/small-room.wav\" >/dev/null",
-        "\"$HALO\" render %s out.wav --force --normalize -1 --gain 3 --threads 1",
-        "\"$HALO\" render %s /dev/null --mask \"$FILTERS/small-room.wav\" --edge wrap --tail none",
-        "\"$HALO\" render %s /dev/null --mask \"$FILTERS/small-room.wav\" --edge reflect --tail none",
-        "\"$HALO\" render %s /dev/null --mask \"$FILTERS/small-room.wav\" --tail until:-80dB",
+        "\"$HALO\" render $IN /dev/null --mask \"$FILTERS/small-room.wav\"",
+        "cat $IN | \"$HALO\" render - - --mask \"$FILTERS/small-room.wav\" >/dev/null",
+        "\"$HALO\" render $IN out.wav --force --normalize -1 --gain 3 --threads 1",
+        "\"$HALO\" render $IN /dev/null --mask \"$FILTERS/small-room.wav\" --edge wrap --tail none",
+        "\"$HALO\" render $IN /dev/null --mask \"$FILTERS/small-room.wav\" --edge reflect --tail none",
+        "\"$HALO\" render $IN /dev/null --mask \"$FILTERS/small-room.wav\" --tail until:-80dB",
     };
+    const char *const names[] = {"10.wav", "60.wav", "600.wav"};
     command_clean();
-    sound_sparse("short.wav", 48000, 2, 10 * 48000);
-    sound_sparse("long.wav", 48000, 2, 600 * 48000);
+    sound_sparse("10.wav", 48000, 2, 10 * 48000);
+    sound_sparse("60.wav", 48000, 2, 60 * 48000);
+    sound_sparse("600.wav", 48000, 2, 600 * 48000);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        char line[256];
-        snprintf(line, sizeof line, commands[i], "short.wav");
-        long least = command_memory("%s", line);
-        snprintf(line, sizeof line, commands[i], "long.wav");
-        long most = command_memory("%s", line);
-        ck_assert_msg(most <= least + 12000, "%s: %ld KiB, not %ld", line, most, least);
+        long memory[3];
+        for (size_t n = 0; n < 3; n++) {
+            memory[n] = command_memory("IN=%s; %s", names[n], commands[i]);
+        }
+        ck_assert_msg(memory[2] <= memory[1] + 4096 && memory[2] <= memory[0] + (64 << 10),
+                      "%s: %ld, %ld and %ld KiB", commands[i], memory[0], memory[1], memory[2]);
     }
 }
 END_TEST
@@ -1174,38 +1241,50 @@ static double free_gigabytes(void)
     return strtod(result.out, NULL) / 1e6;
 }
 
-/* 2.2 GB of 16 bits become 4.4 GB of 32 bits. */
+/* 2.2 GB of 16 bits, silent up to a little noise at the end. */
+enum { FRAMES_LONG = 1100000000, FRAMES_LAST = 1000 };
+
+static void make_long(const char *name)
+{
+    sound_sparse(name, 48000, 1, FRAMES_LONG);
+    sound_noise_file("end.wav", 4, WAV16, 48000, 1, FRAMES_LAST);
+    command_done("tail -c %d end.wav >end && dd if=end of=%s bs=2 seek=%d conv=notrunc",
+                 2 * FRAMES_LAST, name, 22 + FRAMES_LONG - FRAMES_LAST);
+}
+
+/* The samples alone; the headers may be of other kinds. */
+static void expect_same_samples(const char *name, const char *other)
+{
+    command_done("cmp -i 44:$(($(stat -c %%s %s) - 2 * %d)) %s %s", other, FRAMES_LONG, name,
+                 other);
+}
+
+/* As 32 bits it takes 4.4 GB. */
 START_TEST(wav_past_4_gb_is_rf64)
 {
-    enum { FRAMES_LONG = 1100000000, LAST = 1000 };
     command_clean();
-    if (!getenv("HALO_TEST_FULL") || free_gigabytes() < 10)
+    if (!getenv("HALO_TEST_FULL"))
         return;
-    sound_sparse("in.wav", 48000, 1, FRAMES_LONG);
-    sound_noise_file("end.wav", 4, WAV16, 48000, 1, LAST);
-    command_done("tail -c %d end.wav >end && dd if=end of=in.wav bs=2 seek=%d conv=notrunc",
-                 2 * LAST, 22 + FRAMES_LONG - LAST);
-    const char *const ways[] = {"\"$HALO\" render in.wav out.wav --format pcm32 -f",
-                                "\"$HALO\" render in.wav - --format pcm32 >out.wav"};
-    for (size_t i = 0; i < 2; i++) {
-        command_done("%s", ways[i]);
-        SF_INFO info = {0};
-        SNDFILE *file = sf_open(path_in_folder("out.wav"), SFM_READ, &info);
-        ck_assert_ptr_nonnull(file);
-        ck_assert_int_eq(info.format & SF_FORMAT_TYPEMASK, SF_FORMAT_RF64);
-        ck_assert_int_eq(info.frames, FRAMES_LONG);
-        float last[LAST];
-        sf_seek(file, FRAMES_LONG - LAST, SEEK_SET);
-        ck_assert_int_eq(sf_readf_float(file, last, LAST), LAST);
-        sf_close(file);
-        struct sound end = sound_load("end.wav");
-        ck_assert_mem_eq(last, end.block.data[0], sizeof last);
-        sound_free(&end);
-        /* And such a file is read, by name and from a pipe. */
-        command_done("\"$HALO\" render out.wav back.wav --format pcm16 -f && cmp in.wav back.wav");
+    if (free_gigabytes() < 10) {
+        puts("not run: wav_past_4_gb_is_rf64, for want of 10 GB of disk");
+        return;
     }
-    command_done("cat out.wav | \"$HALO\" render - back.wav --format pcm16 -f && "
-                 "cmp in.wav back.wav");
+    make_long("in.wav");
+    command_done("\"$HALO\" render in.wav out.wav --format pcm32");
+    SF_INFO info = {0};
+    SNDFILE *file = sf_open(path_in_folder("out.wav"), SFM_READ, &info);
+    ck_assert_ptr_nonnull(file);
+    sf_close(file);
+    ck_assert_int_eq(info.format, SF_FORMAT_RF64 | SF_FORMAT_PCM_32);
+    ck_assert_int_eq(info.frames, FRAMES_LONG);
+    /* And it is read again, by name, from a pipe, and where it never was a file. */
+    command_done("\"$HALO\" render out.wav back.wav --format pcm16");
+    expect_same_samples("in.wav", "back.wav");
+    command_done("cat out.wav | \"$HALO\" render - back.wav --format pcm16 -f");
+    expect_same_samples("in.wav", "back.wav");
+    command_done("rm out.wav; \"$HALO\" render in.wav - --format pcm32 | "
+                 "\"$HALO\" render - back.wav --format pcm16 -f");
+    expect_same_samples("in.wav", "back.wav");
 }
 END_TEST
 
@@ -1214,15 +1293,14 @@ SUITE_MAIN("render files",
            every_format_of_the_library_is_read, container_by_name_and_samples_as_the_input,
            format_and_container_can_be_chosen, any_rate_is_kept, identity_is_exact,
            tags_are_carried_over, tags_go_through_pipes, pipes_give_what_files_give,
-           au_goes_through_pipes, sizes_of_nothing_mean_a_stream,
+           redirected_streams_are_streams, au_goes_through_pipes, sizes_of_nothing_mean_a_stream,
            chunks_around_the_sound_are_no_sound, report_of_a_stream_goes_to_standard_error,
-           stream_is_passed_on_while_it_comes, fifo_is_written_through,
-           devices_are_written_through, reader_that_goes_away_is_an_error,
+           stream_is_passed_on_while_it_comes, fifo_is_written_through, devices_are_written_through,
+           devices_named_for_streams_work, reader_that_goes_away_is_an_error,
            symbolic_links_are_followed, permissions_are_those_of_any_new_file,
            existing_file_is_kept_without_force, failure_leaves_what_stood_there,
-           input_is_never_the_output, same_command_same_bytes,
-           same_command_same_bytes_of_ogg, cut_files_are_refused,
-           cut_streams_are_refused, whole_sound_before_a_cut_chunk_is_read,
+           input_is_never_the_output, same_command_same_bytes, same_command_same_samples_of_ogg,
+           cut_files_are_refused, cut_streams_are_refused, whole_sound_before_a_cut_chunk_is_read,
            dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
            integers_saturate_and_say_so, floats_do_not_clip, normalizing_gives_that_peak,
            normalizing_keeps_the_samples_in_proportion, silence_cannot_be_normalized_and_stays,

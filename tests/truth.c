@@ -149,8 +149,7 @@ struct mask *truth_noise_mask(uint64_t seed, size_t channels, size_t taps)
     for (size_t c = 0; c < channels; c++)
         mask->paths[mask->path_count++] = (struct mask_path){c, c, c};
     for (size_t c = 0; channels > 1 && c < channels; c++)
-        mask->paths[mask->path_count++] =
-            (struct mask_path){c, (c + 1) % channels, channels + c};
+        mask->paths[mask->path_count++] = (struct mask_path){c, (c + 1) % channels, channels + c};
     return mask;
 }
 

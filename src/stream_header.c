@@ -1,4 +1,4 @@
-#include "wav_stream.h"
+#include "stream_header.h"
 
 #include "port.h"
 #include "stop.h"
@@ -167,15 +167,15 @@ static enum status read_sizes_64(struct reader *reader, uint32_t size, uint64_t 
     return status;
 }
 
-bool wav_stream_recognises(const unsigned char head[12])
+bool stream_header_is_wav(const unsigned char head[12])
 {
     bool riff = memcmp(head, "RIFF", 4) == 0 || memcmp(head, "RIFX", 4) == 0 ||
                 memcmp(head, "RF64", 4) == 0;
     return riff && memcmp(head + 8, "WAVE", 4) == 0;
 }
 
-enum status wav_stream_read(FILE *stream, const unsigned char head[12], const char *name,
-                            struct wav_header *header, struct sound_traits *traits)
+enum status stream_header_read_wav(FILE *stream, const unsigned char head[12], const char *name,
+                                   struct wav_header *header, struct sound_traits *traits)
 {
     struct reader reader = {
         .stream = stream, .name = name, .big_endian = memcmp(head, "RIFX", 4) == 0};
@@ -256,8 +256,9 @@ static void put_info(FILE *stream, const struct sound_traits *traits, uint32_t s
     }
 }
 
-enum status wav_stream_write(FILE *stream, const char *name, const struct stream_format *format,
-                             int sound_format, int64_t frames, const struct sound_traits *traits)
+enum status stream_header_write_wav(FILE *stream, const char *name,
+                                    const struct stream_format *format, int sound_format,
+                                    int64_t frames, const struct sound_traits *traits)
 {
     uint32_t bytes = sound_format_bytes(sound_format);
     uint32_t frame = (uint32_t)(bytes * format->channels);
@@ -282,6 +283,48 @@ enum status wav_stream_write(FILE *stream, const char *name, const struct stream
         put_info(stream, traits, info);
     put_id(stream, "data");
     put(stream, data, 4);
+    if (fflush(stream) != 0)
+        return fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(errno));
+    return STATUS_OK;
+}
+
+static void put_big(FILE *stream, uint32_t value)
+{
+    for (int shift = 24; shift >= 0; shift -= 8)
+        putc((int)(value >> shift & 0xFF), stream);
+}
+
+static uint32_t au_encoding(int sound_format)
+{
+    switch (sound_format & SF_FORMAT_SUBMASK) {
+    case SF_FORMAT_PCM_S8:
+        return 2;
+    case SF_FORMAT_PCM_16:
+        return 3;
+    case SF_FORMAT_PCM_24:
+        return 4;
+    case SF_FORMAT_PCM_32:
+        return 5;
+    case SF_FORMAT_FLOAT:
+        return 6;
+    default:
+        return 7; /* double */
+    }
+}
+
+enum status stream_header_write_au(FILE *stream, const char *name,
+                                   const struct stream_format *format, int sound_format,
+                                   int64_t frames)
+{
+    enum { HEADER = 24 };
+    uint64_t frame = sound_format_bytes(sound_format) * (uint64_t)format->channels;
+    bool known = frames >= 0 && (uint64_t)frames < SIZE_UNKNOWN / frame;
+    fwrite(".snd", 1, 4, stream);
+    put_big(stream, HEADER);
+    put_big(stream, known ? (uint32_t)((uint64_t)frames * frame) : SIZE_UNKNOWN);
+    put_big(stream, au_encoding(sound_format));
+    put_big(stream, format->rate);
+    put_big(stream, (uint32_t)format->channels);
     if (fflush(stream) != 0)
         return fail(STATUS_FAILED, "cannot write %s: %s", name, strerror(errno));
     return STATUS_OK;

@@ -1,0 +1,14 @@
+/* halo bench WHAT: measures parts of the program on this machine. */
+#ifndef HALO_CMD_BENCH_H
+#define HALO_CMD_BENCH_H
+
+#include "status.h"
+
+/* argv[0] is "bench". */
+MUST_CHECK enum status cmd_bench(int argc, char **argv);
+
+/* halo bench kernels: the kernel laboratory (gpu/bench_kernels.c, or a refusal
+ * where CUDA is not built in). argv[0] is "kernels". */
+MUST_CHECK enum status bench_kernels(int argc, char **argv);
+
+#endif

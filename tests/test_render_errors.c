@@ -1,0 +1,557 @@
+/* halo render, the errors: bad input of any kind gets one clear line, the exit
+ * code of the design (1 failed, 2 wrong usage), and no file. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+#include "truth.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16,
+    WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
+    WAVD = SF_FORMAT_WAV | SF_FORMAT_DOUBLE,
+};
+
+/* A good sound and a good mask, so that only what a test does to them is wrong. */
+static void begin(void)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 2, 5000);
+    sound_noise_file("m.wav", 2, WAVF, 48000, 1, 100);
+}
+
+static FILE *open_in_folder(const char *name, const char *mode)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    FILE *file = fopen(path, mode);
+    ck_assert_ptr_nonnull(file);
+    return file;
+}
+
+/* ---- the command line ---- */
+
+START_TEST(wrong_usage_is_told)
+{
+    const struct {
+        const char *words; /* of the message */
+        const char *arguments;
+    } rows[] = {
+        {"help", ""},
+        {"rendr", "rendr in.wav out.wav"},
+        {"IN and OUT", "render"},
+        {"IN and OUT", "render in.wav"},
+        {"IN and OUT", "render --mask m.wav"},
+        {"third.wav", "render in.wav out.wav third.wav"},
+        {"--loud", "render in.wav out.wav --loud"},
+        {"-z", "render in.wav out.wav -z"},
+        {"--force=yes", "render in.wav out.wav --force=yes"},
+        {"--mask", "render in.wav out.wav --mask"},
+        {"--gain", "render in.wav out.wav --gain"},
+        {"--edge", "render in.wav out.wav --edge"},
+        {"--tail", "render in.wav out.wav --tail"},
+        {"--format", "render in.wav out.wav --format"},
+        {"--threads", "render in.wav out.wav --threads"},
+        {"--gain", "render in.wav out.wav --gain loud"},
+        {"--gain", "render in.wav out.wav --gain ''"},
+        {"--gain", "render in.wav out.wav --gain nan"},
+        {"--gain", "render in.wav out.wav --gain inf"},
+        {"--gain", "render in.wav out.wav --gain 6x"},
+        {"--gain", "render in.wav out.wav --gain 3,channel=1"},
+        {"--edge", "render in.wav out.wav --edge mirror"},
+        {"--edge", "render in.wav out.wav --edge ''"},
+        {"--align", "render in.wav out.wav --align left"},
+        {"--tail", "render in.wav out.wav --tail half"},
+        {"--tail", "render in.wav out.wav --tail until"},
+        {"--tail", "render in.wav out.wav --tail until:"},
+        {"--tail", "render in.wav out.wav --tail until:quiet"},
+        {"pcm12", "render in.wav out.wav --format pcm12"},
+        {"format", "render in.wav out.wav --format ''"},
+        {"pcm32", "render in.wav out.flac --format pcm32"},
+        {"float", "render in.wav out.flac --format float"},
+        {"mp9", "render in.wav out.wav --container mp9"},
+        {"--normalize", "render in.wav out.wav --normalize loud"},
+        {"--normalize", "render in.wav out.wav --normalize nan"},
+        {"--dither", "render in.wav out.wav --dither noise"},
+        {"--backend", "render in.wav out.wav --backend abacus"},
+        {"--threads", "render in.wav out.wav --threads 0"},
+        {"--threads", "render in.wav out.wav --threads -1"},
+        {"--threads", "render in.wav out.wav --threads two"},
+        {"--threads", "render in.wav out.wav --threads 1.5"},
+        {"--threads", "render in.wav out.wav --threads ''"},
+        {"--threads", "render in.wav out.wav --threads 99999999999999999999"},
+        {"out", "render in.wav out"},
+        {"out.xyz", "render in.wav out.xyz"},
+        {"loud=1", "render in.wav out.wav --mask m.wav,loud=1"},
+        {"nonsense", "render in.wav out.wav --mask m.wav,nonsense"},
+        {"gain", "render in.wav out.wav --mask m.wav,gain=loud"},
+        {"gain", "render in.wav out.wav --mask m.wav,gain="},
+        {"channel", "render in.wav out.wav --mask m.wav,channel=0"},
+        {"channel", "render in.wav out.wav --mask m.wav,channel=-1"},
+        {"channel", "render in.wav out.wav --mask m.wav,channel=left"},
+        {"channel 2", "render in.wav out.wav --mask m.wav,channel=2"},
+        {"order", "render in.wav out.wav --mask m.wav,order=rllr"},
+        {"map", "render in.wav out.wav --mask m.wav,map=all"},
+    };
+    begin();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        command_refused(2, rows[i].words, "\"$HALO\" %s", rows[i].arguments);
+}
+END_TEST
+
+START_TEST(commas_in_names_are_escaped)
+{
+    begin();
+    command_done("mv m.wav 'a,b,gain=3.wav'; printf 1 >'c\\d.txt'");
+    command_done(
+        "\"$HALO\" render in.wav out.wav --mask 'a\\,b\\,gain=3.wav,gain=-6' --mask 'c\\d.txt'");
+    command_refused(0, "", "\"$HALO\" render in.wav no.wav --mask 'a,b,gain=3.wav'");
+    struct sound out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.frames, 5099);
+    sound_free(&out);
+}
+END_TEST
+
+START_TEST(names_may_look_like_options)
+{
+    begin();
+    command_done("cp in.wav -- --in.wav && \"$HALO\" render --quiet -- --in.wav --out.wav && "
+                 "[ -f ./--out.wav ]");
+    command_done("cp in.wav 'with blank.wav' && \"$HALO\" render 'with blank.wav' 'out put.wav'");
+    command_done("\"$HALO\" render ./in.wav ./.hidden.wav && [ -f .hidden.wav ]");
+}
+END_TEST
+
+START_TEST(help_is_no_error)
+{
+    const char *const words[] = {"--help",        "-h",        "--version",           "-V",
+                                 "render --help", "render -h", "render in.wav --help"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct command_result result = command_done("\"$HALO\" %s", words[i]);
+        ck_assert_uint_gt(command_lines(result.out), 2);
+        ck_assert_str_eq(result.err, "");
+    }
+    ck_assert_int_ne(command_run("\"$HALO\" --help >/dev/full").code,
+                     access("/dev/full", W_OK) == 0 ? 0 : -1);
+}
+END_TEST
+
+/* ---- sounds ---- */
+
+static void refuse_sound(const char *name, const char *words)
+{
+    command_refused(1, words, "\"$HALO\" render %s out.wav", name);
+    command_refused(1, words, "\"$HALO\" render %s out.wav --normalize -1 --mask m.wav", name);
+    /* From a pipe it is another reader: as clear, and no crash. */
+    command_refused(1, "standard input", "cat %s 2>/dev/null | \"$HALO\" render - out.wav", name);
+}
+
+START_TEST(what_is_no_sound_is_refused)
+{
+    begin();
+    command_done(
+        "mkdir folder; : >empty.wav; printf 'hello, world, this is text\\n' >text.wav; "
+        "printf x >one.wav; printf RIFF >four.wav; printf 'RIFF\\0\\0\\0\\0WAVE' >head.wav; "
+        "head -c 30 in.wav >cut.wav; head -c 40 in.wav >cut40.wav; head -c 4000 /dev/zero >zero.wav");
+    command_refused(1, "missing.wav", "\"$HALO\" render missing.wav out.wav");
+    command_refused(1, "No such file", "\"$HALO\" render missing.wav out.wav");
+    command_refused(1, "folder", "\"$HALO\" render folder out.wav");
+    command_refused(1, "no/such.wav", "\"$HALO\" render no/such.wav out.wav");
+    command_refused(1, "in.wav/x.wav", "\"$HALO\" render in.wav/x.wav out.wav");
+    const char *const names[] = {"empty.wav", "text.wav", "one.wav",   "four.wav",
+                                 "head.wav",  "cut.wav",  "cut40.wav", "zero.wav"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        refuse_sound(names[i], names[i]);
+    command_refused(1, "standard input", "\"$HALO\" render - out.wav </dev/null");
+    command_refused(1, "standard input", "\"$HALO\" render - out.wav <folder");
+}
+END_TEST
+
+START_TEST(files_nobody_may_read_are_refused)
+{
+    begin();
+    if (geteuid() == 0) {
+        puts("not run: files_nobody_may_read_are_refused, since root may");
+        return;
+    }
+    command_done("chmod 0 in.wav");
+    command_refused(1, "Permission denied", "\"$HALO\" render in.wav out.wav");
+    command_done("chmod 644 in.wav; mkdir closed; chmod 555 closed");
+    command_refused(1, "Permission denied", "\"$HALO\" render in.wav closed/out.wav");
+}
+END_TEST
+
+/* Overwrite `count` bytes of a good file with zeros. */
+static void damage(const char *from, const char *to, long at, size_t count)
+{
+    const char zeros[8] = {0};
+    command_done("cp %s %s", from, to);
+    FILE *file = open_in_folder(to, "r+b");
+    ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+    ck_assert_uint_eq(fwrite(zeros, 1, count, file), count);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(headers_of_no_channels_or_rate_are_refused)
+{
+    const struct {
+        const char *name;
+        int format;
+        long channels, rate; /* where they stand */
+        size_t channel_bytes, rate_bytes;
+    } rows[] = {
+        {"wav", WAV16, 22, 24, 2, 4},
+        {"float.wav", WAVF, 22, 24, 2, 4},
+        {"au", SF_FORMAT_AU | SF_FORMAT_PCM_16, 20, 16, 4, 4},
+        {"caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16, 44, 20, 4, 8},
+    };
+    begin();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char good[32], bad[32];
+        snprintf(good, sizeof good, "good.%s", rows[i].name);
+        sound_noise_file(good, 1, rows[i].format, 48000, 2, 1000);
+        snprintf(bad, sizeof bad, "channels.%s", rows[i].name);
+        damage(good, bad, rows[i].channels, rows[i].channel_bytes);
+        refuse_sound(bad, bad);
+        snprintf(bad, sizeof bad, "rate.%s", rows[i].name);
+        damage(good, bad, rows[i].rate, rows[i].rate_bytes);
+        refuse_sound(bad, bad);
+    }
+}
+END_TEST
+
+/* libsndfile makes 1 Hz of a rate of 0 there: read what the file says. */
+START_TEST(aiff_of_no_channels_or_rate_is_refused)
+{
+    begin();
+    sound_noise_file("good.aiff", 1, SF_FORMAT_AIFF | SF_FORMAT_PCM_16, 48000, 2, 1000);
+    damage("good.aiff", "channels.aiff", 20, 2);
+    refuse_sound("channels.aiff", "channels.aiff");
+    damage("good.aiff", "rate.aiff", 28, 8);
+    refuse_sound("rate.aiff", "rate.aiff");
+}
+END_TEST
+
+/* The library behind MP3 has words of its own, which nobody asked for. */
+START_TEST(cut_mp3_is_told_in_one_line)
+{
+    enum { MP3 = 0x230000 | 0x82 }; /* SF_FORMAT_MPEG and _LAYER_III, which older headers lack */
+    SF_INFO info = {.samplerate = 48000, .channels = 2, .format = MP3};
+    if (!sf_format_check(&info))
+        return;
+    begin();
+    sound_noise_file("good.mp3", 1, MP3, 48000, 2, 48000);
+    command_done("head -c 9000 good.mp3 >cut.mp3");
+    command_refused(1, "missing", "\"$HALO\" render cut.mp3 out.wav --format pcm16");
+    command_done("\"$HALO\" render cut.mp3 out.wav --format pcm16 --allow-truncated");
+}
+END_TEST
+
+START_TEST(sounds_of_no_numbers_are_refused)
+{
+    const float bad[] = {NAN, INFINITY, -INFINITY};
+    const size_t places[] = {0, 4999, 150000, 299999};
+    for (size_t b = 0; b < 3; b++)
+        for (size_t p = 0; p < 4; p++) {
+            char frame[32];
+            begin();
+            struct sound sound = sound_create(WAVF, 48000, 2, 300000);
+            sound.block.data[1][places[p]] = bad[b];
+            sound_save(&sound, "bad.wav");
+            sound_free(&sound);
+            refuse_sound("bad.wav", "bad.wav");
+            snprintf(frame, sizeof frame, "%zu", places[p] + 1);
+            command_refused(1, frame, "\"$HALO\" render bad.wav out.wav"); /* where it is */
+            command_refused(1, "bad.wav",
+                            "\"$HALO\" render bad.wav out.wav --edge wrap --tail none "
+                            "--mask m.wav");
+        }
+}
+END_TEST
+
+/* Finite in the file, infinite in single precision. */
+START_TEST(doubles_beyond_floats_are_refused)
+{
+    SF_INFO info = {.samplerate = 48000, .channels = 1, .format = WAVD};
+    const double samples[] = {0, 1e300, 0};
+    char path[256];
+    begin();
+    snprintf(path, sizeof path, "%s/bad.wav", command_folder());
+    SNDFILE *file = sf_open(path, SFM_WRITE, &info);
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(sf_write_double(file, samples, 3), 3);
+    sf_close(file);
+    refuse_sound("bad.wav", "bad.wav");
+    command_refused(1, "bad.wav", "\"$HALO\" render in.wav out.wav --mask bad.wav");
+}
+END_TEST
+
+/* Two sounds that are finite and a filter that makes them infinite. */
+START_TEST(sums_beyond_floats_are_refused)
+{
+    begin();
+    sound_text("loud.txt", "1e38\n");
+    command_refused(1, "", "\"$HALO\" render in.wav out.wav --mask loud.txt --mask loud.txt");
+    command_refused(1, "",
+                    "\"$HALO\" render in.wav out.wav --format float --mask loud.txt "
+                    "--gain 200");
+}
+END_TEST
+
+/* ---- masks ---- */
+
+static void refuse_mask(const char *name, const char *words)
+{
+    command_refused(1, words, "\"$HALO\" render in.wav out.wav --mask %s", name);
+    command_refused(1, name,
+                    "\"$HALO\" render in.wav out.wav --gain 3 --mask m.wav --mask %s,gain=1", name);
+}
+
+START_TEST(what_is_no_mask_is_refused)
+{
+    begin();
+    command_done(
+        "mkdir folder; mkfifo fifo; : >empty.wav; : >empty.txt; head -c 4000 /dev/urandom >noise.bin; "
+        "head -c 4000 /dev/zero >zero.bin; head -c 30 m.wav >head.wav");
+    refuse_mask("missing.wav", "missing.wav");
+    const char *const names[] = {"folder",    "empty.wav", "empty.txt",
+                                 "noise.bin", "zero.bin",  "head.wav"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        refuse_mask(names[i], names[i]);
+    command_refused(0, "", "\"$HALO\" render in.wav out.wav --mask ''");
+    command_refused(0, "", "\"$HALO\" render in.wav out.wav --mask ,gain=3");
+    struct sound none = sound_create(WAVF, 48000, 1, 0);
+    sound_save(&none, "none.wav");
+    sound_free(&none);
+    refuse_mask("none.wav", "none.wav");
+}
+END_TEST
+
+START_TEST(cut_masks_are_refused)
+{
+    begin();
+    command_done("head -c 300 m.wav >cut.wav");
+    refuse_mask("cut.wav", "missing");
+}
+END_TEST
+
+START_TEST(masks_of_no_numbers_are_refused)
+{
+    const float bad[] = {NAN, INFINITY, -INFINITY};
+    begin();
+    for (size_t b = 0; b < 3; b++) {
+        struct sound mask = sound_create(WAVF, 48000, 1, 1000);
+        mask.block.data[0][0] = 1;
+        mask.block.data[0][777] = bad[b];
+        sound_save(&mask, "bad.wav");
+        sound_free(&mask);
+        refuse_mask("bad.wav", "bad.wav");
+        refuse_mask("bad.wav", "778"); /* where it is */
+    }
+}
+END_TEST
+
+START_TEST(bad_lines_are_named)
+{
+    const struct {
+        const char *text, *words;
+    } rows[] = {
+        {"1\n2\nthree\n4\n", "line 3"},
+        {"1\n\n# comment\n0.5x\n", "line 4"},
+        {"nan\n", "line 1"},
+        {"1\ninf\n", "line 2"},
+        {"1\n-infinity\n", "line 2"},
+        {"1\n1e999\n", "line 2"},
+        {"1\n1e39\n", "line 2"}, /* beyond single precision */
+        {"1 2\n3 4\n5\n", "line 3"},
+        {"1\n2 3\n", "line 2"},
+        {"1,5\n2,5\n", "line 1"},
+        {"1;2\n", "line 1"},
+        {"rate: 0\n1\n", "line 1"},
+        {"rate: -48000\n1\n", "line 1"},
+        {"rate: fast\n1\n", "line 1"},
+        {"rate:\n1\n", "line 1"},
+        {"1\nrate: 0\n", "line 2"},
+        {"rate: 48000 Hz please\n1\n", "line 1"},
+        {"rate: 99999999999\n1\n", "line 1"},
+        {"1 2 oops\r\n", "line 1"},
+        {"1\n2\n<html>\n", "line 3"},
+    };
+    begin();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sound_text("bad.txt", rows[i].text);
+        refuse_mask("bad.txt", rows[i].words);
+    }
+    const char *const nothing[] = {"\n\n", "# only words\n", "rate: 48000\n", "  \t \r\n"};
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+        sound_text("bad.txt", nothing[i]);
+        refuse_mask("bad.txt", "bad.txt");
+    }
+}
+END_TEST
+
+static void put_big(unsigned char *at, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = (unsigned char)(value >> 8 * (bytes - 1 - i));
+}
+
+/* A CAF of one channel of floats, all zero: as long as the disk allows, on no disk. */
+static bool make_huge(const char *name, uint64_t taps)
+{
+    unsigned char head[68] = "caff";
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    put_big(head + 4, UINT64_C(0x00010000), 4);
+    memcpy(head + 8, "desc", 4);
+    put_big(head + 12, 32, 8);
+    put_big(head + 20, UINT64_C(0x40E7700000000000), 8); /* 48000 as a double */
+    memcpy(head + 28, "lpcm", 4);
+    put_big(head + 32, 1, 4); /* floating point */
+    put_big(head + 36, 4, 4);
+    put_big(head + 40, 1, 4);
+    put_big(head + 44, 1, 4);
+    put_big(head + 48, 32, 4);
+    memcpy(head + 52, "data", 4);
+    put_big(head + 56, taps * 4 + 4, 8);
+    FILE *file = open_in_folder(name, "wb");
+    ck_assert_uint_eq(fwrite(head, 1, sizeof head, file), sizeof head);
+    ck_assert_int_eq(fclose(file), 0);
+    return truncate(path, (off_t)(sizeof head + taps * 4)) == 0;
+}
+
+START_TEST(masks_longer_than_memory_are_refused)
+{
+    begin();
+    ck_assert(make_huge("fine.caf", 1000)); /* the header is right */
+    command_done("\"$HALO\" render in.wav fine.wav --mask fine.caf");
+    struct sound out = sound_load("fine.wav");
+    ck_assert_uint_eq(out.block.frames, 5999);
+    sound_free(&out);
+    /* 12 TiB of taps where the file system has such files, else 1 TiB. */
+    if (make_huge("huge.caf", UINT64_C(3) << 40) || make_huge("huge.caf", UINT64_C(1) << 38)) {
+        command_refused(1, "huge.caf", "\"$HALO\" render in.wav out.wav --mask huge.caf");
+        command_refused(1, "memory", "\"$HALO\" render in.wav out.wav --mask huge.caf");
+    }
+    /* Claimed and not there: as short as it is. */
+    ck_assert(make_huge("claim.caf", 1000));
+    command_done("truncate -s 2000 claim.caf");
+    refuse_mask("claim.caf", "missing");
+    command_done("rm -f huge.caf");
+}
+END_TEST
+
+/* ---- the output ---- */
+
+START_TEST(places_that_cannot_be_written_are_refused)
+{
+    begin();
+    command_done("mkdir folder folder.wav; echo x >file");
+    command_refused(1, "no/such/out.wav", "\"$HALO\" render in.wav no/such/out.wav");
+    command_refused(1, "folder.wav", "\"$HALO\" render in.wav folder.wav");
+    command_refused(1, "folder.wav", "\"$HALO\" render in.wav folder.wav --force");
+    command_refused(0, "", "\"$HALO\" render in.wav folder/");
+    command_refused(1, "file/out.wav", "\"$HALO\" render in.wav file/out.wav");
+    command_refused(1, "exists", "\"$HALO\" render m.wav in.wav");
+    command_refused(0, "", "\"$HALO\" render in.wav \"$(printf '%%300d' 1).wav\"");
+}
+END_TEST
+
+/* A FLAC holds 8 channels, an Opus file few rates. */
+START_TEST(what_a_container_cannot_hold_is_refused)
+{
+    begin();
+    sound_noise_file("nine.wav", 1, WAV16, 48000, 9, 100);
+    sound_noise_file("odd.wav", 1, WAV16, 44100, 1, 100);
+    sound_noise_file("fast.wav", 1, WAV16, 768000, 1, 100);
+    command_refused(2, "9 channels", "\"$HALO\" render nine.wav out.flac --format pcm16");
+    command_refused(0, "", "\"$HALO\" render odd.wav out.opus");
+    command_refused(0, "", "\"$HALO\" render fast.wav out.flac");
+    command_refused(0, "", "\"$HALO\" render in.wav out.ogg --format float");
+    /* What does not stream is refused, with what does. */
+    command_refused(0, "wav",
+                    "{ \"$HALO\" render in.wav - --container caf; echo $? >.code; } | "
+                    "cat >/dev/null; code=$(cat .code); rm .code; exit $code");
+}
+END_TEST
+
+/* One line says it: no word on how it would be written before it cannot be. */
+START_TEST(refusal_is_one_line)
+{
+    begin();
+    sound_noise_file("nine.wav", 1, WAV16, 48000, 9, 100);
+    command_refused(2, "9 channels", "\"$HALO\" render nine.wav out.flac");
+    sound_noise_file("lossy.wav", 1, SF_FORMAT_WAV | SF_FORMAT_ULAW, 44100, 2, 100);
+    command_refused(2, "", "\"$HALO\" render lossy.wav out.opus");
+}
+END_TEST
+
+/* ---- anything at all ---- */
+
+/* Good files with some bytes changed: rendered or refused, never a crash. */
+START_TEST(damaged_headers_never_crash)
+{
+    const struct {
+        const char *name;
+        int format;
+    } kinds[] = {
+        {"a.wav", WAV16},
+        {"b.wav", SF_FORMAT_WAVEX | SF_FORMAT_FLOAT},
+        {"c.aiff", SF_FORMAT_AIFF | SF_FORMAT_PCM_24},
+        {"d.au", SF_FORMAT_AU | SF_FORMAT_PCM_16},
+        {"e.caf", SF_FORMAT_CAF | SF_FORMAT_PCM_16},
+        {"f.w64", SF_FORMAT_W64 | SF_FORMAT_PCM_16},
+        {"g.rf64", SF_FORMAT_RF64 | SF_FORMAT_PCM_16},
+        {"h.flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16},
+    };
+    enum { ROUNDS = 12, CHANGES = 3, HEAD = 90 };
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        begin();
+        sound_noise_file("good", 1, kinds[k].format, 48000, 2, 300);
+        for (uint64_t round = 0; round < ROUNDS; round++) {
+            float random[2 * CHANGES];
+            truth_noise(100 * k + round, random, 2 * CHANGES);
+            command_done("cp good bad");
+            FILE *file = open_in_folder("bad", "r+b");
+            for (size_t c = 0; c < CHANGES; c++) {
+                ck_assert_int_eq(fseek(file, (long)((random[2 * c] + 1) * HEAD / 2), SEEK_SET), 0);
+                ck_assert_int_ne(fputc((int)((random[2 * c + 1] + 1) * 127), file), EOF);
+            }
+            ck_assert_int_eq(fclose(file), 0);
+            const char *const ways[] = {"bad out.wav", "- out.wav <bad",
+                                        "in.wav out.wav --mask bad",
+                                        "bad out.wav --allow-truncated"};
+            for (size_t w = 0; w < 4; w++) {
+                struct command_result result =
+                    command_run("rm -f out.wav; timeout 20 \"$HALO\" render -q %s", ways[w]);
+                ck_assert_msg(result.code >= 0 && result.code <= 2, "%s, round %d, %s: %d\n%s",
+                              kinds[k].name, (int)round, ways[w], result.code, result.err);
+                const char *files = command_files();
+                ck_assert_msg(strcmp(files, result.code ? "bad good in.wav m.wav"
+                                                        : "bad good in.wav m.wav out.wav") == 0,
+                              "%s, round %d, %s: exit code %d and %s", kinds[k].name, (int)round,
+                              ways[w], result.code, files);
+                ck_assert_msg(command_lines(result.err) == (result.code ? 1 : 0),
+                              "%s, round %d, %s: exit code %d and\n%s", kinds[k].name, (int)round,
+                              ways[w], result.code, result.err);
+            }
+        }
+    }
+}
+END_TEST
+
+SUITE_MAIN("render errors", wrong_usage_is_told, commas_in_names_are_escaped,
+           names_may_look_like_options, help_is_no_error, what_is_no_sound_is_refused,
+           files_nobody_may_read_are_refused, headers_of_no_channels_or_rate_are_refused,
+           aiff_of_no_channels_or_rate_is_refused, cut_mp3_is_told_in_one_line,
+           sounds_of_no_numbers_are_refused, doubles_beyond_floats_are_refused,
+           sums_beyond_floats_are_refused, what_is_no_mask_is_refused, cut_masks_are_refused,
+           masks_of_no_numbers_are_refused, bad_lines_are_named,
+           masks_longer_than_memory_are_refused, places_that_cannot_be_written_are_refused,
+           what_a_container_cannot_hold_is_refused, refusal_is_one_line,
+           damaged_headers_never_crash)

@@ -1,0 +1,953 @@
+/* halo render, the stages: masks and gains, the ends of the sound, the report. */
+#include "command.h"
+#include "sound.h"
+#include "stream.h"
+#include "suite.h"
+#include "truth.h"
+
+#include <complex.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT, WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16 };
+
+/* ---- which channel through which ---- */
+
+enum { LL, LR, RL, RR, PATHS_MOST = 8 };
+
+struct routing {
+    size_t channels; /* of the sound */
+    size_t columns;  /* of the mask */
+    const char *options;
+    size_t count;                       /* of paths; 0: one for all, or channel by channel */
+    struct mask_path paths[PATHS_MOST]; /* input, output, column */
+};
+
+static const struct routing routings[] = {
+    {1, 1, "", 0, {{0}}},
+    {2, 1, "", 0, {{0}}},
+    {3, 1, "", 0, {{0}}},
+    {6, 1, "", 0, {{0}}},
+    {2, 2, "", 0, {{0}}},
+    {3, 3, "", 0, {{0}}},
+    {4, 4, "", 0, {{0}}},
+    {6, 6, "", 0, {{0}}},
+    {2, 4, "", 4, {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}}},
+    {2, 4, ",order=lllrrlrr", 4, {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}}},
+    /* The same four paths, in the file as LL RR LR RL. */
+    {2, 4, ",order=llrrlrrl", 4, {{0, 0, 0}, {1, 1, 1}, {0, 1, 2}, {1, 0, 3}}},
+    {1, 4, "", 4, {{0, 0, LL}, {0, 1, LR}, {0, 0, RL}, {0, 1, RR}}},
+    {1, 4, ",order=llrrlrrl", 4, {{0, 0, 0}, {0, 1, 1}, {0, 1, 2}, {0, 0, 3}}},
+    {1, 4, ",map=split", 4, {{0, 0, 0}, {0, 1, 1}, {0, 2, 2}, {0, 3, 3}}},
+    {1, 2, "", 2, {{0, 0, 0}, {0, 1, 1}}},
+    {1, 3, "", 3, {{0, 0, 0}, {0, 1, 1}, {0, 2, 2}}},
+    {1, 5, "", 5, {{0, 0, 0}, {0, 1, 1}, {0, 2, 2}, {0, 3, 3}, {0, 4, 4}}},
+    {1, 2, ",map=split", 2, {{0, 0, 0}, {0, 1, 1}}},
+    {2, 4, ",channel=3", 2, {{0, 0, 2}, {1, 1, 2}}},
+    {1, 4, ",channel=4", 1, {{0, 0, 3}}},
+    {3, 2, ",channel=1", 3, {{0, 0, 0}, {1, 1, 0}, {2, 2, 0}}},
+};
+
+static void check_routing(const struct routing *row)
+{
+    enum { N = 3000, TAPS = 130 };
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, row->channels, N);
+    struct sound columns = sound_noise_mask("m.wav", 2, row->columns, TAPS);
+    command_done("\"$HALO\" render in.wav out.wav --mask m.wav%s", row->options);
+    struct sound out = sound_load("out.wav");
+    struct mask *mask = sound_mask(&columns, row->paths, row->count, row->channels);
+    ck_assert_msg(out.block.channels == mask->outputs, "%zu on %zu%s: %zu channels, not %zu",
+                  row->columns, row->channels, row->options, out.block.channels, mask->outputs);
+    ck_assert_uint_eq(out.block.frames, N + TAPS - 1);
+    sound_expect_truth(&out, mask, &in.block, 0);
+    mask_destroy(mask);
+    sound_free(&in);
+    sound_free(&columns);
+    sound_free(&out);
+}
+
+START_TEST(masks_are_routed)
+{
+    for (size_t i = 0; i < sizeof routings / sizeof *routings; i++)
+        check_routing(&routings[i]);
+}
+END_TEST
+
+START_TEST(counts_that_do_not_fit_are_refused)
+{
+    const struct {
+        size_t channels, columns;
+        const char *options;
+    } rows[] = {
+        {3, 2, ""}, {2, 3, ""}, {2, 5, ""},           {3, 4, ""},
+        {6, 4, ""}, {6, 2, ""}, {2, 4, ",map=split"},
+    };
+    char counts[2][8];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_clean();
+        sound_noise_file("in.wav", 1, WAVF, 48000, rows[i].channels, 100);
+        sound_noise_file("m.wav", 2, WAVF, 48000, rows[i].columns, 10);
+        snprintf(counts[0], sizeof counts[0], "%zu", rows[i].channels);
+        snprintf(counts[1], sizeof counts[1], "%zu", rows[i].columns);
+        for (size_t c = 0; c < 2; c++)
+            command_refused(0, counts[c], "\"$HALO\" render in.wav out.wav --mask m.wav%s",
+                            rows[i].options);
+        command_refused(0, "channel=", "\"$HALO\" render in.wav out.wav --mask m.wav%s",
+                        rows[i].options);
+    }
+}
+END_TEST
+
+/* ---- stages in a row ---- */
+
+/* The noise mask `name` as the truth has it, `factor` times as loud. */
+static struct block filtered(const struct block *in, const char *name,
+                             const struct mask_path *paths, size_t count, double factor)
+{
+    struct sound columns = sound_load(name);
+    struct mask *mask = sound_mask(&columns, paths, count, in->channels);
+    double **truth = truth_render(mask, in->data, in->frames);
+    struct block out;
+    ck_assert_int_eq(block_init(&out, mask->outputs, in->frames + mask->taps - 1, "truth"),
+                     STATUS_OK);
+    for (size_t c = 0; c < out.channels; c++)
+        for (size_t i = 0; i < out.frames; i++)
+            out.data[c][i] = (float)(truth[c][i] * factor);
+    truth_free(truth, mask->outputs);
+    mask_destroy(mask);
+    sound_free(&columns);
+    return out;
+}
+
+/* Of what several stages made; each adds its own rounding. */
+static void expect_close(const char *name, const struct block *truth, double bound)
+{
+    struct sound out = sound_load(name);
+    double largest = 0, peak = 0;
+    ck_assert_uint_eq(out.block.channels, truth->channels);
+    ck_assert_uint_eq(out.block.frames, truth->frames);
+    for (size_t c = 0; c < truth->channels; c++)
+        for (size_t i = 0; i < truth->frames; i++) {
+            double expected = (double)truth->data[c][i];
+            largest = fmax(largest, fabs((double)out.block.data[c][i] - expected));
+            peak = fmax(peak, fabs(expected));
+        }
+    ck_assert_msg(largest <= bound * peak, "%s is %g off, of a peak of %g", name, largest, peak);
+    sound_free(&out);
+}
+
+START_TEST(gains_are_exact)
+{
+    const struct {
+        const char *stages;
+        double db;
+    } rows[] = {
+        {"--gain -6", -6},
+        {"--gain -6dB --gain +2.5", -3.5},
+        {"--gain=3 --mask m.wav", 3},
+        {"--mask m.wav,gain=-12", -12},
+        {"--mask m.wav,gain=-12,channel=1 --gain 6", -6},
+        {"--gain 6 --mask m.wav,channel=1,gain=-12dB --gain 0.25", -5.75},
+    };
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 2, 5000);
+    struct sound one = sound_create(WAVF, 48000, 1, 1);
+    one.block.data[0][0] = 1;
+    sound_save(&one, "m.wav");
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        command_done("\"$HALO\" render -f in.wav out.wav %s", rows[r].stages);
+        struct block truth = filtered(&in.block, "m.wav", NULL, 0, pow(10, rows[r].db / 20));
+        expect_close("out.wav", &truth, 4e-7);
+        block_free(&truth);
+    }
+    sound_free(&one);
+    sound_free(&in);
+}
+END_TEST
+
+/* Mono to two channels, those through true stereo: the other order would make
+ * other channels of it, and each change of length shows. */
+START_TEST(stages_work_in_the_order_given)
+{
+    const struct mask_path spread[] = {{0, 0, 0}, {0, 1, 1}};
+    const struct mask_path stereo[] = {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}};
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, 4000);
+    sound_noise_file("two.wav", 2, WAVF, 48000, 2, 300);
+    sound_noise_file("four.wav", 3, WAVF, 48000, 4, 1201);
+    sound_noise_file("one.wav", 4, WAVF, 48000, 1, 77);
+    command_done("\"$HALO\" render in.wav out.wav --gain 3 --mask two.wav --gain -20 "
+                 "--mask four.wav --mask one.wav,gain=-3");
+    struct block a = filtered(&in.block, "two.wav", spread, 2, pow(10, -17.0 / 20));
+    struct block b = filtered(&a, "four.wav", stereo, 4, 1);
+    struct block c = filtered(&b, "one.wav", NULL, 0, pow(10, -3.0 / 20));
+    ck_assert_uint_eq(c.frames, 4000 + 299 + 1200 + 76);
+    expect_close("out.wav", &c, 1e-5);
+
+    const struct mask_path mono[] = {{0, 0, LL}, {0, 1, LR}, {0, 0, RL}, {0, 1, RR}};
+    command_done("\"$HALO\" render -f in.wav out.wav --mask four.wav --mask two.wav");
+    struct block d = filtered(&in.block, "four.wav", mono, 4, 1);
+    struct block e = filtered(&d, "two.wav", NULL, 0, 1);
+    expect_close("out.wav", &e, 1e-5);
+    block_free(&a);
+    block_free(&b);
+    block_free(&c);
+    block_free(&d);
+    block_free(&e);
+    sound_free(&in);
+}
+END_TEST
+
+/* ---- text masks ---- */
+
+/* An impulse comes out as the mask itself. */
+static void expect_taps(const char *text, size_t channels, size_t taps, const float *expected)
+{
+    command_clean();
+    sound_text("m.txt", text);
+    struct sound in = sound_create(WAVF, 48000, channels, 1);
+    for (size_t c = 0; c < channels; c++)
+        in.block.data[c][0] = 1;
+    sound_save(&in, "in.wav");
+    sound_free(&in);
+    command_done("\"$HALO\" render in.wav out.wav --mask m.txt");
+    struct sound out = sound_load("out.wav");
+    ck_assert_msg(out.block.frames == taps, "\"%s\": %zu taps, not %zu", text, out.block.frames,
+                  taps);
+    for (size_t k = 0; k < taps; k++)
+        for (size_t c = 0; c < channels; c++) {
+            double difference = (double)out.block.data[c][k] - (double)expected[k * channels + c];
+            ck_assert_msg(fabs(difference) < 1e-6, "\"%s\": tap %zu, column %zu: %g", text, k, c,
+                          (double)out.block.data[c][k]);
+        }
+    sound_free(&out);
+}
+
+START_TEST(text_masks_are_read)
+{
+    const struct {
+        const char *text;
+        size_t channels, taps;
+        float values[8];
+    } rows[] = {
+        {"1\n", 1, 1, {1}},
+        {"0.5", 1, 1, {0.5f}},
+        {"# a comment\n0.25\n-0.5 # behind\n\n1e-1\n", 1, 3, {0.25f, -0.5f, 0.1f}},
+        {"rate: 48000\n1\n.5\n+2\n", 1, 3, {1, 0.5f, 2}},
+        {"rate: 48000 # Hz\r\n1 2\r\n\r\n3 4\r\n", 2, 2, {1, 2, 3, 4}},
+        {"  1\t-2  \n\t3  4\n# end", 2, 2, {1, -2, 3, 4}},
+        {"1 2 3\n4 5 6\n", 3, 2, {1, 2, 3, 4, 5, 6}},
+        {"0\n0\n1\n0\n", 1, 4, {0, 0, 1, 0}}, /* zeros at the ends are taps too */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect_taps(rows[i].text, rows[i].channels, rows[i].taps, rows[i].values);
+}
+END_TEST
+
+/* ---- masks of another rate ---- */
+
+/* The Fourier transform at `hertz`; time zero at sample `zero`. */
+static double complex response(const float *taps, size_t count, double zero, double hertz,
+                               double rate)
+{
+    double complex sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        double angle = -2 * acos(-1.0) * hertz / rate * ((double)k - zero);
+        sum += (double)taps[k] * cexp(I * angle);
+    }
+    return sum;
+}
+
+/* Write a mask of another rate and an impulse at frame ZERO of a sound; what
+ * comes out has the mask's response, up to where both rates reach. */
+static void check_resampling(uint32_t mask_rate, uint32_t rate, const struct sound *columns)
+{
+    enum { ZERO = 6000, LENGTH = 8000 };
+    char words[64];
+    sound_save(columns, "m.wav");
+    struct sound in = sound_create(WAVF, rate, 1, LENGTH);
+    in.block.data[0][ZERO] = 1;
+    sound_save(&in, "in.wav");
+    struct command_result result =
+        command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav --json");
+    struct sound out = sound_load("out.wav");
+    ck_assert_uint_eq(out.rate, rate);
+    ck_assert_uint_eq(out.block.frames, LENGTH - 1 + (size_t)command_number(result.out, "taps"));
+    for (int i = 0; i < 2; i++) {
+        snprintf(words, sizeof words, "%u", i ? mask_rate : rate);
+        ck_assert_msg(strstr(result.err, words) != NULL, "no %s in %s", words, result.err);
+    }
+    double highest = 0.45 * fmin(mask_rate, rate);
+    for (double hertz = 0; hertz <= highest; hertz += highest / 50) {
+        double complex wanted =
+            response(columns->block.data[0], columns->block.frames, 0, hertz, mask_rate);
+        double complex got = response(out.block.data[0], out.block.frames, ZERO, hertz, rate);
+        ck_assert_msg(cabs(got - wanted) < 2e-4, "%u to %u Hz, at %.0f Hz: %g%+gi, not %g%+gi",
+                      mask_rate, rate, hertz, creal(got), cimag(got), creal(wanted), cimag(wanted));
+    }
+    sound_free(&in);
+    sound_free(&out);
+}
+
+START_TEST(resampled_masks_keep_their_response)
+{
+    const uint32_t rates[][2] = {{44100, 48000}, {48000, 44100},  {96000, 48000}, {8000, 48000},
+                                 {48000, 8000},  {192000, 44100}, {22050, 44100}, {48000, 47999}};
+    command_clean();
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        /* A low-pass at an eighth of the rate, in the middle of its taps. */
+        struct sound mask = sound_create(WAVF, rates[i][0], 1, 201);
+        for (int k = -100; k <= 100; k++) {
+            double x = acos(-1.0) * k / 4, window = 0.5 + 0.5 * cos(acos(-1.0) * k / 101);
+            mask.block.data[0][k + 100] = (float)((k ? sin(x) / x : 1) * window / 4);
+        }
+        check_resampling(rates[i][0], rates[i][1], &mask);
+        sound_free(&mask);
+        /* One tap: gain 1 at all frequencies, no delay. */
+        mask = sound_create(WAVF, rates[i][0], 1, 1);
+        mask.block.data[0][0] = 1;
+        check_resampling(rates[i][0], rates[i][1], &mask);
+        sound_free(&mask);
+    }
+}
+END_TEST
+
+START_TEST(resampled_identity_changes_no_tone)
+{
+    enum { N = 48000 };
+    command_clean();
+    struct sound in = sound_create(WAVF, 48000, 1, N);
+    for (size_t i = 0; i < N; i++) {
+        double window = sin(acos(-1.0) * (double)i / N);
+        in.block.data[0][i] =
+            (float)(0.9 * window * window * sin(2 * acos(-1.0) * 1000 / 48000 * (double)i));
+    }
+    sound_save(&in, "in.wav");
+    sound_text("m.txt", "rate: 44100\n1\n");
+    command_done("\"$HALO\" render in.wav out.wav --mask m.txt --tail none");
+    expect_close("out.wav", &in.block, 1e-4);
+    sound_free(&in);
+}
+END_TEST
+
+START_TEST(masks_of_the_same_or_no_rate_stay)
+{
+    const char *const texts[] = {"rate: 44100\n1\n0.5\n", "1\n0.5\n"};
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 44100, 1, 100);
+    for (size_t i = 0; i < 2; i++) {
+        sound_text("m.txt", texts[i]);
+        struct command_result result =
+            command_done("\"$HALO\" render -f in.wav out.wav --mask m.txt --json");
+        ck_assert_ptr_null(strstr(result.err, "resample"));
+        ck_assert_double_eq(command_number(result.out, "taps"), 2);
+        ck_assert_double_eq(command_number(result.out, "frames_out"), 101);
+    }
+}
+END_TEST
+
+/* Resampled, then routed: the columns keep their places. */
+START_TEST(resampled_masks_are_routed)
+{
+    const struct mask_path paths[] = {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}};
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 2, 5000),
+                 four = sound_create(WAVF, 96000, 4, 1);
+    for (size_t c = 0; c < 4; c++)
+        four.block.data[c][0] = (float)(c + 1);
+    sound_save(&four, "four.wav");
+    /* Half-band noise: what both rates hold. */
+    sound_text("low.txt", "0.25\n0.5\n0.25\n");
+    command_done("\"$HALO\" render in.wav low.wav --mask low.txt --mask low.txt --tail none");
+    struct sound low = sound_load("low.wav");
+    command_done("\"$HALO\" render low.wav out.wav --mask four.wav --tail none");
+    struct mask *mask = sound_mask(&four, paths, 4, 2);
+    double **truth = truth_render(mask, low.block.data, 5000);
+    struct block expected;
+    ck_assert_int_eq(block_init(&expected, 2, 5000, "truth"), STATUS_OK);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < 5000; i++)
+            expected.data[c][i] = (float)truth[c][i];
+    expect_close("out.wav", &expected, 0.02); /* the top of the band is the resampler's */
+    truth_free(truth, 2);
+    block_free(&expected);
+    mask_destroy(mask);
+    sound_free(&low);
+    sound_free(&four);
+    sound_free(&in);
+}
+END_TEST
+
+/* ---- what lies beyond the ends ---- */
+
+/* Frame `i` of a sound of `n` that goes on before 0 and behind n - 1. */
+static float ghost(const char *edge, const float *x, int64_t n, int64_t i)
+{
+    if (i >= 0 && i < n)
+        return x[i];
+    switch (edge[2]) {
+    case 'p': /* replicate: a a | a b c | c c */
+        return x[i < 0 ? 0 : n - 1];
+    case 'f': /* reflect: c b | a b c | b a */
+        while (n > 1 && (i < 0 || i >= n))
+            i = i < 0 ? -i : 2 * (n - 1) - i;
+        return x[n > 1 ? i : 0];
+    case 'a': /* wrap: b c | a b c | a b */
+        return x[(i % n + n) % n];
+    default:
+        return 0;
+    }
+}
+
+/* `before` and `after` ghost cells on either side, built by hand. */
+static struct block padded(const struct block *x, const char *edge, size_t before, size_t after)
+{
+    struct block out;
+    ck_assert_int_eq(block_init(&out, x->channels, before + x->frames + after, "padded"),
+                     STATUS_OK);
+    for (size_t c = 0; c < x->channels; c++)
+        for (size_t i = 0; i < out.frames; i++)
+            out.data[c][i] =
+                ghost(edge, x->data[c], (int64_t)x->frames, (int64_t)i - (int64_t)before);
+    return out;
+}
+
+static void check_edge(const char *edge, size_t n, size_t taps, const char *align)
+{
+    size_t origin = strcmp(align, "centre") == 0 ? (taps - 1) / 2 : 0;
+    command_clean();
+    struct sound in = sound_noise("in.wav", n, WAVF, 48000, 2, n);
+    struct sound columns = sound_noise_mask("m.wav", taps, 2, taps);
+    command_done("\"$HALO\" render in.wav out.wav --mask m.wav --edge %s --tail none --align %s",
+                 edge, align);
+    struct sound out = sound_load("out.wav");
+    struct block around = padded(&in.block, edge, taps - 1, taps - 1);
+    struct mask *mask = sound_mask(&columns, NULL, 0, 2);
+    ck_assert_msg(out.block.frames == n, "%s, %zu frames, %zu taps, %s: %zu frames", edge, n, taps,
+                  align, out.block.frames);
+    sound_expect_truth(&out, mask, &around, taps - 1 + origin);
+    mask_destroy(mask);
+    block_free(&around);
+    sound_free(&in);
+    sound_free(&columns);
+    sound_free(&out);
+}
+
+START_TEST(edges_are_ghost_cells)
+{
+    const char *const edges[] = {"zero", "replicate", "reflect", "wrap"};
+    const size_t lengths[] = {1, 2, 3, 100, 5000}, taps[] = {1, 2, 65, 1000};
+    for (size_t e = 0; e < 4; e++)
+        for (size_t n = 0; n < 5; n++)
+            for (size_t t = 0; t < 4; t++) {
+                check_edge(edges[e], lengths[n], taps[t], "causal");
+                if (lengths[n] != 2)
+                    check_edge(edges[e], lengths[n], taps[t], "centre");
+            }
+}
+END_TEST
+
+/* The sound goes on, not each stage's input: ghost cells reach through all masks. */
+START_TEST(edges_hold_for_masks_in_a_row)
+{
+    const char *const edges[] = {"replicate", "reflect", "wrap"};
+    for (size_t e = 0; e < 3; e++) {
+        command_clean();
+        struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, 700);
+        sound_noise_file("a.wav", 2, WAVF, 48000, 1, 301);
+        sound_noise_file("b.wav", 3, WAVF, 48000, 1, 64);
+        command_done("\"$HALO\" render in.wav out.wav --mask a.wav --mask b.wav --gain -20 "
+                     "--edge %s --tail none",
+                     edges[e]);
+        struct block around = padded(&in.block, edges[e], 363, 0);
+        struct block once = filtered(&around, "a.wav", NULL, 0, 0.1);
+        struct block twice = filtered(&once, "b.wav", NULL, 0, 1);
+        memmove(twice.data[0], twice.data[0] + 363, 700 * sizeof(float));
+        twice.frames = 700;
+        expect_close("out.wav", &twice, 1e-5);
+        block_free(&around);
+        block_free(&once);
+        block_free(&twice);
+        sound_free(&in);
+    }
+}
+END_TEST
+
+START_TEST(edges_need_no_tail)
+{
+    const char *const edges[] = {"replicate", "reflect", "wrap"};
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 48000, 1, 100);
+    sound_noise_file("m.wav", 2, WAVF, 48000, 1, 10);
+    for (size_t e = 0; e < 3; e++) {
+        command_refused(2, "--tail none",
+                        "\"$HALO\" render in.wav out.wav --mask m.wav --tail full --edge %s",
+                        edges[e]);
+        command_refused(2, "--tail none",
+                        "\"$HALO\" render in.wav out.wav --mask m.wav --edge %s --tail until:-60",
+                        edges[e]);
+    }
+    command_done("\"$HALO\" render in.wav out.wav --mask m.wav --edge zero --tail full");
+}
+END_TEST
+
+/* A stream knows its beginning once it has come, and never its end beforehand:
+ * what can be had is right, the rest is refused in a word that says why. */
+START_TEST(edges_of_streams_are_right_or_refused)
+{
+    const struct {
+        const char *edge, *align;
+        bool must_work, must_fail;
+    } rows[] = {
+        {"zero", "causal", true, false},       {"zero", "centre", true, false},
+        {"replicate", "causal", false, false}, {"replicate", "centre", false, false},
+        {"reflect", "causal", false, false},   {"reflect", "centre", false, false},
+        {"wrap", "causal", false, true},       {"wrap", "centre", false, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command_clean();
+        sound_noise_file("in.wav", 1, WAVF, 48000, 2, 5000);
+        sound_noise_file("m.wav", 2, WAVF, 48000, 1, 301);
+        char options[128];
+        snprintf(options, sizeof options, "--mask m.wav --tail none --edge %s --align %s",
+                 rows[i].edge, rows[i].align);
+        command_done("\"$HALO\" render in.wav file.wav %s", options);
+        struct command_result result =
+            command_run("cat in.wav | \"$HALO\" render - pipe.wav %s", options);
+        ck_assert_msg(!rows[i].must_work || result.code == 0, "%s: %s", options, result.err);
+        ck_assert_msg(!rows[i].must_fail || result.code != 0, "%s: not refused", options);
+        if (result.code == 0) {
+            struct sound file = sound_load("file.wav"), pipe = sound_load("pipe.wav");
+            sound_expect_same(&pipe, &file);
+            sound_free(&file);
+            sound_free(&pipe);
+            continue;
+        }
+        command_refused(0, "seek", "cat in.wav | \"$HALO\" render - pipe.wav %s", options);
+    }
+}
+END_TEST
+
+/* ---- align and tail ---- */
+
+/* numpy's convolve(x, h, "same"): output i is the full convolution's i + (taps - 1) / 2. */
+START_TEST(centre_is_as_textbooks_index)
+{
+    const size_t taps[] = {1, 2, 3, 4, 5, 64, 65, 1000, 1001};
+    for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
+        command_clean();
+        struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 2, 800);
+        struct sound columns = sound_noise_mask("m.wav", 2, 1, taps[t]);
+        struct mask *mask = sound_mask(&columns, NULL, 0, 2);
+        command_done("\"$HALO\" render in.wav out.wav --mask m.wav --align centre --tail none");
+        struct sound out = sound_load("out.wav");
+        ck_assert_uint_eq(out.block.frames, 800);
+        sound_expect_truth(&out, mask, &in.block, (taps[t] - 1) / 2);
+        sound_free(&out);
+        /* With its tail the sound begins at the same place and has the length promised. */
+        command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav --align centre");
+        out = sound_load("out.wav");
+        ck_assert_uint_eq(out.block.frames, 800 + taps[t] - 1);
+        size_t origin = (taps[t] - 1) / 2, length = out.block.frames;
+        for (size_t c = 0; c < 2; c++)
+            for (size_t i = length - origin; i < length; i++)
+                ck_assert_msg(fabs((double)out.block.data[c][i]) < 1e-5, "%zu taps, frame %zu: %g",
+                              taps[t], i, (double)out.block.data[c][i]);
+        out.block.frames = length - origin;
+        sound_expect_truth(&out, mask, &in.block, origin);
+        out.block.frames = length;
+        mask_destroy(mask);
+        sound_free(&in);
+        sound_free(&columns);
+        sound_free(&out);
+    }
+}
+END_TEST
+
+START_TEST(odd_symmetric_masks_shift_no_phase)
+{
+    command_clean();
+    struct sound in = sound_create(WAVF, 48000, 1, 1001);
+    in.block.data[0][500] = 1;
+    sound_save(&in, "in.wav");
+    sound_text("m.txt", "1\n2\n4\n2\n1\n");
+    command_done("\"$HALO\" render in.wav out.wav --mask m.txt --align centre --tail none");
+    struct sound out = sound_load("out.wav");
+    const float expected[] = {0, 1, 2, 4, 2, 1, 0};
+    for (size_t k = 0; k < 7; k++)
+        ck_assert_double_le(fabs((double)(out.block.data[0][497 + k] - expected[k])), 1e-6);
+    sound_free(&in);
+    sound_free(&out);
+}
+END_TEST
+
+START_TEST(tails_have_the_length_promised)
+{
+    const size_t lengths[] = {0, 1, 2, 1023, 1024, 1025, 70001}, taps[] = {1, 2, 1000, 30001};
+    for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
+        for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
+            command_clean();
+            struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, lengths[n]);
+            struct sound columns = sound_noise_mask("m.wav", 2, 1, taps[t]);
+            command_done("\"$HALO\" render in.wav full.wav --mask m.wav --tail full");
+            command_done("\"$HALO\" render in.wav default.wav --mask m.wav");
+            command_done("\"$HALO\" render in.wav none.wav --mask m.wav --tail none");
+            struct sound full = sound_load("full.wav"), none = sound_load("none.wav");
+            ck_assert_msg(full.block.frames == lengths[n] + taps[t] - 1,
+                          "%zu frames, %zu taps: %zu out", lengths[n], taps[t], full.block.frames);
+            ck_assert_uint_eq(none.block.frames, lengths[n]);
+            struct mask *mask = sound_mask(&columns, NULL, 0, 1);
+            sound_expect_truth(&full, mask, &in.block, 0);
+            sound_expect_truth(&none, mask, &in.block, 0);
+            command_done("cmp full.wav default.wav");
+            mask_destroy(mask);
+            sound_free(&in);
+            sound_free(&columns);
+            sound_free(&full);
+            sound_free(&none);
+        }
+}
+END_TEST
+
+/* A mask that dies away 60 dB in a second, is silent for long, and has a late echo. */
+static void save_decay(const char *name, size_t echo)
+{
+    struct sound mask = sound_noise_mask(name, 5, 1, 100000);
+    for (size_t k = 0; k < 100000; k++)
+        mask.block.data[0][k] *= k < 96000 ? (float)pow(10, -3 * (double)k / 48000) : 0;
+    if (echo)
+        mask.block.data[0][echo] = 0.5f;
+    sound_save(&mask, name);
+    sound_free(&mask);
+}
+
+static void check_until(const char *words, double level, size_t echo)
+{
+    enum { N = 2000 };
+    command_clean();
+    sound_noise_file("in.wav", 6, WAVF, 48000, 1, N);
+    save_decay("m.wav", echo);
+    command_done("\"$HALO\" render in.wav out.wav --mask m.wav --tail until:%s", words);
+    command_done("\"$HALO\" render in.wav full.wav --mask m.wav");
+    struct sound out = sound_load("out.wav"), full = sound_load("full.wav");
+    size_t length = out.block.frames, last = N;
+    for (size_t i = 0; i < full.block.frames; i++)
+        if (fabs((double)full.block.data[0][i]) >= level && i + 1 > last)
+            last = i + 1;
+    ck_assert_msg(length == last, "until:%s, echo %zu: %zu frames, not %zu", words, echo, length,
+                  last);
+    full.block.frames = length;
+    sound_expect_same(&out, &full);
+    full.block.frames = N + 100000 - 1;
+    sound_free(&out);
+    sound_free(&full);
+}
+
+START_TEST(tail_goes_on_until_it_stays_below)
+{
+    check_until("-80dB", 1e-4, 0);
+    check_until("-80", 1e-4, 0);
+    check_until("-20dB", 0.1, 0);
+    check_until("-80dB", 1e-4, 98000); /* the gap before it is no end */
+    check_until("-300dB", 1e-15, 99999);
+    check_until("60dB", 1000, 0); /* below from the start: the sound itself stays */
+}
+END_TEST
+
+START_TEST(shortest_sounds)
+{
+    const char *const options[] = {"",
+                                   "--mask m.wav",
+                                   "--mask m.wav --tail none",
+                                   "--mask m.wav --align centre",
+                                   "--mask m.wav --tail until:-80dB",
+                                   "--normalize -1 --mask m.wav",
+                                   "--gain 3"};
+    const bool tail[] = {false, true, false, true, true, true, false};
+    for (size_t frames = 0; frames < 2; frames++)
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+            command_clean();
+            sound_noise_file("in.wav", 1, WAV16, 48000, 2, frames);
+            sound_noise_file("m.wav", 2, WAVF, 48000, 1, 64);
+            command_done("\"$HALO\" render in.wav out.wav %s", options[i]);
+            struct sound out = sound_load("out.wav");
+            size_t expected = tail[i] ? frames + 63 : frames;
+            if (strstr(options[i], "until") && frames == 0)
+                expected = 0; /* silence stays below */
+            ck_assert_msg(out.block.frames == expected, "%zu frames, %s: %zu out", frames,
+                          options[i], out.block.frames);
+            sound_free(&out);
+            command_done("cat in.wav | \"$HALO\" render - - %s | cat >pipe.wav", options[i]);
+            out = sound_load("pipe.wav");
+            ck_assert_uint_eq(out.block.frames, expected);
+            sound_free(&out);
+        }
+}
+END_TEST
+
+/* ---- the report ---- */
+
+static const char *report_text(json_t *root, const char *key)
+{
+    const char *text = json_string_value(json_object_get(root, key));
+    ck_assert_msg(text != NULL, "no text \"%s\"", key);
+    return text;
+}
+
+START_TEST(report_tells_all)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 44100, 2, 10000);
+    sound_noise_file("m.wav", 2, WAVF, 44100, 2, 300);
+    struct command_result result =
+        command_done("\"$HALO\" render in.wav out.wav --mask m.wav,gain=-20 --json --backend cpu");
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"frames_in", 10000}, {"frames_out", 10299}, {"rate", 44100}, {"channels", 2},
+                   {"taps", 300},        {"latency", 0},        {"clipped", 0}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        ck_assert_msg(command_number(result.out, numbers[i].key) == numbers[i].value, "%s: %g",
+                      numbers[i].key, command_number(result.out, numbers[i].key));
+    struct sound out = sound_load("out.wav");
+    double peak = 0;
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < 10299; i++)
+            peak = fmax(peak, fabs((double)out.block.data[c][i]));
+    ck_assert_double_eq_tol(command_number(result.out, "peak"), peak, 2.0 / 32768);
+    ck_assert_double_ge(command_number(result.out, "block"), 1);
+    double seconds = command_number(result.out, "seconds");
+    ck_assert_double_gt(seconds, 0);
+    ck_assert_double_eq_tol(command_number(result.out, "times_real_time") * seconds,
+                            10299 / 44100.0, 0.01);
+    json_t *root = json_loads(result.out, 0, NULL);
+    ck_assert(strstr(report_text(root, "mask"), "m.wav"));
+    ck_assert_str_eq(report_text(root, "backend"), "cpu");
+    ck_assert_uint_gt(strlen(report_text(root, "algorithm")), 0);
+    json_decref(root);
+    sound_free(&out);
+}
+END_TEST
+
+START_TEST(report_tells_the_latency_of_centred_masks)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
+    sound_noise_file("m.wav", 2, WAVF, 48000, 1, 301);
+    struct command_result result =
+        command_done("\"$HALO\" render in.wav out.wav --mask m.wav --align centre --json");
+    ck_assert_double_ge(command_number(result.out, "latency"), 150);
+}
+END_TEST
+
+/* The report is JSON whatever the files are called; UTF-8 is not promised of names. */
+START_TEST(report_survives_strange_names)
+{
+    const char *const names[] = {"a \"b\".wav", "c\\d.wav", "e\tf.wav", "ü.wav", "g\xff.wav"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        command_clean();
+        sound_noise_file("in.wav", 1, WAV16, 48000, 1, 100);
+        struct command_result result =
+            command_done("\"$HALO\" render in.wav '%s' --json", names[i]);
+        ck_assert_double_eq(command_number(result.out, "frames_out"), 100);
+    }
+}
+END_TEST
+
+START_TEST(quiet_prints_nothing)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 44100, 1, 10000);
+    sound_noise_file("m.wav", 2, WAVF, 48000, 2, 300);
+    struct command_result result = command_done(
+        "\"$HALO\" render in.wav out.flac --mask m.wav --gain 40 --quiet"); /* clips, resamples */
+    ck_assert_str_eq(result.out, "");
+    ck_assert_str_eq(result.err, "");
+    result = command_done("\"$HALO\" render in.wav out.wav --mask m.wav --quiet --json");
+    ck_assert_str_eq(result.err, "");
+    ck_assert_double_eq(command_number(result.out, "frames_in"), 10000);
+    ck_assert_uint_eq(command_lines(command_run("\"$HALO\" render -q no.wav x.wav").err), 1);
+}
+END_TEST
+
+START_TEST(normal_output_is_for_people)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 1, 500000);
+    struct command_result result =
+        command_done("\"$HALO\" render in.wav out.wav --mask \"$FILTERS/hall.wav\"");
+    ck_assert_str_eq(result.out, "");
+    ck_assert_uint_ge(command_lines(result.err), 1);
+    ck_assert(strchr(result.err, '\r') == NULL); /* no progress bar where no terminal is */
+    ck_assert(strchr(result.err, '\033') == NULL);
+}
+END_TEST
+
+START_TEST(verbose_tells_the_paths)
+{
+    /* Of a true-stereo mask: from which input by which column to which output. */
+    const unsigned paths[][3] = {{1, 1, 1}, {1, 2, 2}, {2, 3, 1}, {2, 4, 2}};
+    const unsigned other[][3] = {{1, 1, 1}, {1, 3, 2}, {2, 4, 1}, {2, 2, 2}};
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 48000, 2, 100);
+    sound_noise_file("m.wav", 2, WAVF, 48000, 4, 30);
+    for (int o = 0; o < 2; o++) {
+        struct command_result result =
+            command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav%s --verbose",
+                         o ? ",order=llrrlrrl" : "");
+        for (size_t p = 0; p < 4; p++) {
+            const unsigned *path = o ? other[p] : paths[p];
+            char words[96];
+            snprintf(words, sizeof words, "input %u -> mask channel %u -> output %u", path[0],
+                     path[1], path[2]);
+            ck_assert_msg(strstr(result.err, words) != NULL, "no \"%s\" in\n%s", words, result.err);
+        }
+        ck_assert_str_eq(result.out, "");
+    }
+    struct command_result normal = command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav");
+    ck_assert_ptr_null(strstr(normal.err, "->"));
+}
+END_TEST
+
+/* A quarter of the rate, sampled between its peaks: 3 dB more than the samples show. */
+START_TEST(verbose_tells_the_true_peak)
+{
+    command_clean();
+    struct sound in = sound_create(WAVF, 48000, 1, 48000);
+    for (size_t i = 0; i < 48000; i++) {
+        double window = fmin(1, fmin((double)i, 47999 - (double)i) / 4800);
+        in.block.data[0][i] = (float)(0.5 * window * (i % 4 < 2 ? 1 : -1) * sqrt(0.5));
+    }
+    sound_save(&in, "in.wav");
+    sound_free(&in);
+    struct command_result result = command_done("\"$HALO\" render in.wav out.wav --verbose --json");
+    ck_assert_double_eq_tol(20 * log10(command_number(result.out, "peak")), -9.03, 0.02);
+    const char *said = strstr(result.err, "true peak ");
+    ck_assert_msg(said != NULL, "%s", result.err);
+    ck_assert_double_eq_tol(strtod(said + strlen("true peak "), NULL), -6.02, 0.1);
+}
+END_TEST
+
+/* The text of a terminal on which the command ran: standard error is one, the rest is not. */
+static void run_on_terminal(const char *line, char *text, size_t room)
+{
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    ck_assert_int_ge(terminal, 0);
+    ck_assert(grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    char name[64];
+    snprintf(name, sizeof name, "%s", ptsname(terminal));
+    int keep_open = open(name, O_RDWR | O_NOCTTY);
+    fcntl(terminal, F_SETFL, O_NONBLOCK);
+    size_t length = 0;
+    pid_t process = command_start("{ %s; } 2>%s", line, name);
+    int code = command_wait(process).code;
+    ssize_t got;
+    while (length < room - 1 && (got = read(terminal, text + length, room - 1 - length)) > 0)
+        length += (size_t)got;
+    text[length] = '\0';
+    close(keep_open);
+    close(terminal);
+    ck_assert_msg(code == 0, "exit code %d: %s", code, text);
+}
+
+START_TEST(terminal_shows_progress)
+{
+    static char text[4096]; /* as much as a terminal holds that nobody reads */
+    const char *const slowly = "{ head -c 2000000 in.wav; sleep 0.5; tail -c +2000001 in.wav; } | "
+                               "\"$HALO\" render - out.wav --force --gain 1";
+    char line[256];
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 1, 2000000);
+    run_on_terminal(slowly, text, sizeof text);
+    ck_assert_msg(strchr(text, '\r') != NULL && strchr(text, '%') != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "real time") && strstr(text, "left"), "%s", text);
+    snprintf(line, sizeof line, "%s --quiet", slowly);
+    run_on_terminal(line, text, sizeof text);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+/* ---- backends ---- */
+
+START_TEST(backends_agree)
+{
+    const char *const backends[] = {"auto", "cpu", "direct"};
+    const struct mask_path paths[] = {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}};
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 2, 20000);
+    struct sound columns = sound_noise_mask("m.wav", 2, 4, 3001);
+    struct mask *mask = sound_mask(&columns, paths, 4, 2);
+    for (size_t b = 0; b < 3; b++) {
+        struct command_result result = command_done(
+            "\"$HALO\" render -f in.wav out.wav --mask m.wav --json --backend %s", backends[b]);
+        struct sound out = sound_load("out.wav");
+        ck_assert_uint_eq(out.block.frames, 23000);
+        sound_expect_truth(&out, mask, &in.block, 0);
+        sound_free(&out);
+        json_t *root = json_loads(result.out, 0, NULL);
+        if (b > 0)
+            ck_assert_str_eq(report_text(root, "backend"), backends[b]);
+        else
+            ck_assert_str_ne(report_text(root, "backend"), "auto"); /* which, and not that */
+        json_decref(root);
+    }
+    mask_destroy(mask);
+    sound_free(&columns);
+    sound_free(&in);
+}
+END_TEST
+
+START_TEST(auto_says_what_it_took)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 48000, 1, 100);
+    sound_noise_file("m.wav", 2, WAVF, 48000, 1, 10);
+    struct command_result result =
+        command_done("\"$HALO\" render in.wav out.wav --mask m.wav --verbose");
+    ck_assert(strstr(result.err, "cpu") || strstr(result.err, "direct"));
+}
+END_TEST
+
+START_TEST(threads_give_the_same_bytes)
+{
+    const char *const masks[] = {"hall.wav", "lowpass-1k.wav", "gaussian.txt",
+                                 "room-true-stereo.wav"};
+    command_clean();
+    sound_noise_file("in.wav", 1, WAV16, 48000, 2, 400000);
+    for (size_t m = 0; m < 4; m++) {
+        for (int threads = 1; threads <= 3; threads++)
+            command_done("\"$HALO\" render -f in.wav %d.wav --threads %d --mask \"$FILTERS/%s\"",
+                         threads, threads, masks[m]);
+        command_done("cmp 1.wav 2.wav && cmp 1.wav 3.wav");
+    }
+}
+END_TEST
+
+START_TEST(long_masks_on_long_sounds)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, 300000);
+    struct sound columns = sound_noise_mask("m.wav", 2, 1, 100000);
+    command_done("\"$HALO\" render in.wav out.wav --mask m.wav");
+    sound_expect_filtered("out.wav", "in.wav", "m.wav");
+    sound_free(&columns);
+    sound_free(&in);
+}
+END_TEST
+
+SUITE_MAIN("render stages", masks_are_routed, counts_that_do_not_fit_are_refused, gains_are_exact,
+           stages_work_in_the_order_given, text_masks_are_read, resampled_masks_keep_their_response,
+           resampled_identity_changes_no_tone, masks_of_the_same_or_no_rate_stay,
+           resampled_masks_are_routed, edges_are_ghost_cells, edges_hold_for_masks_in_a_row,
+           edges_need_no_tail, edges_of_streams_are_right_or_refused, centre_is_as_textbooks_index,
+           odd_symmetric_masks_shift_no_phase, tails_have_the_length_promised,
+           tail_goes_on_until_it_stays_below, shortest_sounds, report_tells_all,
+           report_tells_the_latency_of_centred_masks, report_survives_strange_names,
+           quiet_prints_nothing, normal_output_is_for_people, verbose_tells_the_paths,
+           verbose_tells_the_true_peak, terminal_shows_progress, backends_agree,
+           auto_says_what_it_took, threads_give_the_same_bytes, long_masks_on_long_sounds)
