@@ -1,0 +1,218 @@
+/* halo bench kernels: the laboratory's words, tables and plots. */
+#include "cmd_bench.h"
+#include "lab.h"
+#include "lab_report.h"
+#include "options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SAMPLES_MOST_LOG2 = 33,
+    THREADS_MOST = 1024,
+    REPEATS_MOST = 100000,
+};
+
+struct bench_options {
+    struct lab_settings lab;
+    enum lab_form form;
+    const char *plot;
+    bool help;
+};
+
+/* A number, or a power such as 2^28. */
+static bool parse_number(const char *text, char **end, size_t *value)
+{
+    errno = 0;
+    unsigned long long number = strtoull(text, end, 10);
+    if (*end == text || errno || *text == '-')
+        return false;
+    if (**end == '^') {
+        char *base_end = *end + 1;
+        unsigned long power = strtoul(base_end, end, 10);
+        if (*end == base_end || number != 2 || power > SAMPLES_MOST_LOG2)
+            return false;
+        number = 1ull << power;
+    }
+    *value = (size_t)number;
+    return true;
+}
+
+static enum status parse_axis(const char *option, const char *text, size_t least, size_t most,
+                              struct lab_axis *axis)
+{
+    axis->count = 0;
+    for (const char *at = text;; at++) {
+        char *end;
+        size_t value;
+        if (axis->count == LAB_AXIS_MOST || !parse_number(at, &end, &value) || value < least ||
+            value > most || (*end && *end != ','))
+            return fail(STATUS_USAGE,
+                        "--%s takes up to %d numbers from %zu to %zu, separated by "
+                        "commas, not '%s'",
+                        option, LAB_AXIS_MOST, least, most, text);
+        axis->values[axis->count++] = value;
+        at = end;
+        if (!*end)
+            return STATUS_OK;
+    }
+}
+
+static enum status take_kernel(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct bench_options *options = context;
+    options->lab.kernel_count = 0;
+    while (*value) {
+        char name[32];
+        size_t length = strcspn(value, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, value);
+        const struct kernel *kernel = kernel_named(name);
+        if (!kernel || options->lab.kernel_count == LAB_AXIS_MOST)
+            return fail(STATUS_USAGE,
+                        "there is no kernel '%s'; there are basic, constant, tiled, "
+                        "cached and register",
+                        name);
+        options->lab.kernels[options->lab.kernel_count++] = kernel;
+        value += length + (value[length] == ',');
+    }
+    return STATUS_OK;
+}
+
+static enum status take_taps(void *context, const struct option_row *row, const char *value)
+{
+    return parse_axis(row->name, value, 1, KERNEL_TAPS_MOST,
+                      &((struct bench_options *)context)->lab.taps);
+}
+
+static enum status take_samples(void *context, const struct option_row *row, const char *value)
+{
+    return parse_axis(row->name, value, 1, (size_t)1 << SAMPLES_MOST_LOG2,
+                      &((struct bench_options *)context)->lab.samples);
+}
+
+static enum status take_threads(void *context, const struct option_row *row, const char *value)
+{
+    struct lab_axis *axis = &((struct bench_options *)context)->lab.threads;
+    enum status status = parse_axis(row->name, value, 0, THREADS_MOST, axis);
+    for (size_t i = 0; status == STATUS_OK && i < axis->count; i++)
+        if (axis->values[i] % 32 != 0)
+            status = fail(STATUS_USAGE,
+                          "--threads takes multiples of 32, or 0 for each kernel's "
+                          "own choice, not %zu",
+                          axis->values[i]);
+    return status;
+}
+
+static enum status take_boundary(void *context, const struct option_row *row, const char *value)
+{
+    static const char *const names[] = {"zero", "replicate", NULL};
+    size_t choice = 0;
+    enum status status = options_choose(row->name, value, names, &choice);
+    ((struct bench_options *)context)->lab.boundary = (enum kernel_boundary)choice;
+    return status;
+}
+
+static enum status take_repeats(void *context, const struct option_row *row, const char *value)
+{
+    struct lab_axis axis;
+    enum status status = parse_axis(row->name, value, 1, REPEATS_MOST, &axis);
+    if (status == STATUS_OK)
+        ((struct bench_options *)context)->lab.repeats = axis.values[0];
+    return status;
+}
+
+static enum status take_csv(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct bench_options *)context)->form = LAB_CSV;
+    return STATUS_OK;
+}
+
+static enum status take_json(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct bench_options *)context)->form = LAB_JSON;
+    return STATUS_OK;
+}
+
+static enum status take_plot(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct bench_options *)context)->plot = value;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct bench_options *)context)->help = true;
+    return STATUS_OK;
+}
+
+static enum status take_position(void *context, const struct option_row *row, const char *value)
+{
+    (void)context, (void)row;
+    return fail(STATUS_USAGE, "halo bench kernels takes options only, not '%s'", value);
+}
+
+static const struct option_row rows[] = {
+    {"kernel", 0, "LIST", "basic, constant, tiled, cached, register; all by default", take_kernel},
+    {"taps", 0, "LIST", "mask lengths up to 16384; 5,17,65,257,1025,4097 by default", take_taps},
+    {"samples", 0, "LIST", "array sizes; 2^28 by default", take_samples},
+    {"threads", 0, "LIST", "threads a block; 0, each kernel's own choice, by default",
+     take_threads},
+    {"boundary", 0, "POLICY", "zero (default) or replicate", take_boundary},
+    {"repeats", 0, "N", "runs the median is taken of; 11 by default", take_repeats},
+    {"csv", 0, NULL, "print comma-separated values", take_csv},
+    {"json", 0, NULL, "print one JSON object", take_json},
+    {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", take_plot},
+    {"help", 'h', NULL, "print this", take_help},
+    {.take = take_position},
+};
+
+static void set_defaults(struct bench_options *options)
+{
+    struct lab_settings *lab = &options->lab;
+    while (kernel_at(lab->kernel_count)) {
+        lab->kernels[lab->kernel_count] = kernel_at(lab->kernel_count);
+        lab->kernel_count++;
+    }
+    lab->taps = (struct lab_axis){6, {5, 17, 65, 257, 1025, 4097}};
+    lab->samples = (struct lab_axis){1, {(size_t)1 << 28}};
+    lab->threads = (struct lab_axis){1, {0}};
+    lab->repeats = 11;
+}
+
+static enum status measure(const struct bench_options *options)
+{
+    struct lab_device device;
+    struct lab_report *report;
+    enum status status = lab_open(&device);
+    if (status != STATUS_OK)
+        return status;
+    status = lab_report_create(&options->lab, &device, options->form, options->plot, &report);
+    if (status == STATUS_OK)
+        status = lab_run(&options->lab, &device, lab_report_take, report);
+    if (status == STATUS_OK)
+        status = lab_report_finish(report);
+    lab_report_destroy(report);
+    return status;
+}
+
+enum status bench_kernels(int argc, char **argv)
+{
+    struct bench_options options = {0};
+    set_defaults(&options);
+    enum status status = options_parse(argc, argv, "halo bench kernels", rows, &options);
+    if (status != STATUS_OK || !options.help)
+        return status == STATUS_OK ? measure(&options) : status;
+    puts("usage: halo bench kernels [options]\n\n"
+         "Time the GPU's direct convolution kernels on random data beside a plain copy,\n"
+         "each checked against double precision first.\n\noptions:");
+    options_print(stdout, rows, sizeof rows / sizeof *rows);
+    puts(
+        "\nexample: halo bench kernels --kernel register,tiled --taps 5,65,257 --plot kernels.svg");
+    return STATUS_OK;
+}

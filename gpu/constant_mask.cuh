@@ -1,0 +1,21 @@
+/* A mask in constant memory: broadcast to all threads of a warp at the speed of a
+ * register. Each file that includes this has a bank of its own, since each is a
+ * module of its own; all 64 KB of it. */
+#ifndef HALO_GPU_CONSTANT_MASK_CUH
+#define HALO_GPU_CONSTANT_MASK_CUH
+
+#include "kernel.h"
+
+#include <cuda_runtime.h>
+
+static __constant__ float constant_mask[KERNEL_TAPS_MOST];
+
+/* Taps [at, at + count) of the bank. */
+static inline cudaError_t constant_mask_load(const float *taps, size_t at, size_t count,
+                                             cudaStream_t stream)
+{
+    return cudaMemcpyToSymbolAsync(constant_mask, taps, count * sizeof(float),
+                                   at * sizeof(float), cudaMemcpyHostToDevice, stream);
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* One thread an output; mask and sound both in global memory. */
+#include "kernel_device.cuh"
+
+static constexpr unsigned THREADS = 256;
+
+static __device__ float global_mask[KERNEL_TAPS_MOST];
+
+__global__ void convolve_basic(kernel_job job, const float *__restrict__ mask)
+{
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (long long)job.frames)
+        return;
+    float sum = 0;
+    for (int start = 0; start < (int)job.taps; start += RUN) {
+        float run = 0;
+        for (int k = start; k < (int)job.taps && k < start + RUN; k++)
+            run += mask[k] * ghost(job.in, i + (long long)job.origin - k, (long long)job.frames,
+                                 job.boundary);
+        sum += run;
+    }
+    job.out[i] = sum;
+}
+
+static cudaError_t basic_load(const float *mask, const struct kernel_job *job, cudaStream_t stream)
+{
+    return cudaMemcpyToSymbolAsync(global_mask, mask, job->taps * sizeof(float), 0,
+                                   cudaMemcpyHostToDevice, stream);
+}
+
+static cudaError_t basic_launch(const struct kernel_job *job, cudaStream_t stream)
+{
+    void *mask;
+    cudaError_t error = cudaGetSymbolAddress(&mask, global_mask);
+    if (error != cudaSuccess)
+        return error;
+    unsigned threads = job->threads ? job->threads : THREADS;
+    convolve_basic<<<blocks_for(job->frames, threads), threads, 0, stream>>>(
+        *job, static_cast<const float *>(mask));
+    return cudaGetLastError();
+}
+
+const struct kernel kernel_basic = {"basic", basic_load, basic_launch};

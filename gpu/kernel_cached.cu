@@ -1,0 +1,46 @@
+/* A block loads only its tile into shared memory; halo cells are read where they
+ * are, since the neighbours have just brought them into the caches. Mask in
+ * constant memory. */
+#include "constant_mask.cuh"
+#include "kernel_device.cuh"
+
+static constexpr unsigned THREADS = 256;
+
+__global__ void convolve_cached(kernel_job job)
+{
+    extern __shared__ float tile[];
+    long long base = (long long)blockIdx.x * blockDim.x, frames = (long long)job.frames;
+    long long i = base + threadIdx.x;
+    tile[threadIdx.x] = ghost(job.in, i, frames, job.boundary);
+    __syncthreads();
+    if (i >= frames)
+        return;
+    float sum = 0;
+    for (int start = 0; start < (int)job.taps; start += RUN) {
+        float run = 0;
+        for (int k = start; k < (int)job.taps && k < start + RUN; k++) {
+            long long index = i + (long long)job.origin - k;
+            bool inside = index >= base && index < base + (long long)blockDim.x;
+            run += constant_mask[k] *
+                   (inside ? tile[index - base] : ghost(job.in, index, frames, job.boundary));
+        }
+        sum += run;
+    }
+    job.out[i] = sum;
+}
+
+static cudaError_t cached_load(const float *mask, const struct kernel_job *job,
+                               cudaStream_t stream)
+{
+    return constant_mask_load(mask, 0, job->taps, stream);
+}
+
+static cudaError_t cached_launch(const struct kernel_job *job, cudaStream_t stream)
+{
+    unsigned threads = job->threads ? job->threads : THREADS;
+    convolve_cached<<<blocks_for(job->frames, threads), threads, threads * sizeof(float),
+                      stream>>>(*job);
+    return cudaGetLastError();
+}
+
+const struct kernel kernel_cached = {"cached", cached_load, cached_launch};

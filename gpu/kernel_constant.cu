@@ -1,0 +1,36 @@
+/* One thread an output; the mask in constant memory. */
+#include "constant_mask.cuh"
+#include "kernel_device.cuh"
+
+static constexpr unsigned THREADS = 256;
+
+__global__ void convolve_constant(kernel_job job)
+{
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (long long)job.frames)
+        return;
+    float sum = 0;
+    for (int start = 0; start < (int)job.taps; start += RUN) {
+        float run = 0;
+        for (int k = start; k < (int)job.taps && k < start + RUN; k++)
+            run += constant_mask[k] * ghost(job.in, i + (long long)job.origin - k, (long long)job.frames,
+                                 job.boundary);
+        sum += run;
+    }
+    job.out[i] = sum;
+}
+
+static cudaError_t constant_load(const float *mask, const struct kernel_job *job,
+                                 cudaStream_t stream)
+{
+    return constant_mask_load(mask, 0, job->taps, stream);
+}
+
+static cudaError_t constant_launch(const struct kernel_job *job, cudaStream_t stream)
+{
+    unsigned threads = job->threads ? job->threads : THREADS;
+    convolve_constant<<<blocks_for(job->frames, threads), threads, 0, stream>>>(*job);
+    return cudaGetLastError();
+}
+
+const struct kernel kernel_constant = {"constant", constant_load, constant_launch};

@@ -1,0 +1,29 @@
+/* What the kernels share on the device. */
+#ifndef HALO_GPU_KERNEL_DEVICE_CUH
+#define HALO_GPU_KERNEL_DEVICE_CUH
+
+#include "kernel.h"
+
+#include <cuda_runtime.h>
+
+/* Products summed in a row before the sum is put aside: thousands of them in one
+ * row would lose 15 dB to rounding. */
+static constexpr int RUN = 128;
+
+/* Frame `index` of x: of `in`, or a ghost cell beyond its ends. */
+__device__ __forceinline__ float ghost(const float *__restrict__ in, long long index,
+                                       long long frames, kernel_boundary boundary)
+{
+    if (index >= 0 && index < frames)
+        return in[index];
+    if (boundary == KERNEL_ZERO)
+        return 0.0f;
+    return in[index < 0 ? 0 : frames - 1];
+}
+
+static inline unsigned blocks_for(size_t frames, size_t tile)
+{
+    return (unsigned)((frames + tile - 1) / tile);
+}
+
+#endif

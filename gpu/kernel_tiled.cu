@@ -1,0 +1,55 @@
+/* A block loads its tile of the sound and the halo cells on both sides into shared
+ * memory, once, and every thread reads its window there; mask in constant memory. */
+#include "constant_mask.cuh"
+#include "kernel_device.cuh"
+
+static constexpr unsigned THREADS = 256;
+static constexpr unsigned THREADS_MOST = 1024;
+
+__global__ void convolve_tiled(kernel_job job)
+{
+    extern __shared__ float tile[];
+    long long base = (long long)blockIdx.x * blockDim.x;
+    int taps = (int)job.taps;
+    /* tile[j] is frame base + origin - (taps - 1) + j: taps - 1 halo cells in all. */
+    long long first = base + (long long)job.origin - (taps - 1);
+    for (int j = (int)threadIdx.x; j < (int)blockDim.x + taps - 1; j += (int)blockDim.x)
+        tile[j] = ghost(job.in, first + j, (long long)job.frames, job.boundary);
+    __syncthreads();
+    long long i = base + threadIdx.x;
+    if (i >= (long long)job.frames)
+        return;
+    const float *window = tile + threadIdx.x + taps - 1;
+    float sum = 0;
+    for (int start = 0; start < taps; start += RUN) {
+        float run = 0;
+        for (int k = start; k < taps && k < start + RUN; k++)
+            run += constant_mask[k] * window[-k];
+        sum += run;
+    }
+    job.out[i] = sum;
+}
+
+static size_t tile_bytes(size_t threads, size_t taps)
+{
+    return (threads + taps - 1) * sizeof(float);
+}
+
+static cudaError_t tiled_load(const float *mask, const struct kernel_job *job, cudaStream_t stream)
+{
+    /* Beyond 48 KB a kernel has to ask. */
+    cudaError_t error = cudaFuncSetAttribute(convolve_tiled,
+                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             (int)tile_bytes(THREADS_MOST, KERNEL_TAPS_MOST));
+    return error != cudaSuccess ? error : constant_mask_load(mask, 0, job->taps, stream);
+}
+
+static cudaError_t tiled_launch(const struct kernel_job *job, cudaStream_t stream)
+{
+    unsigned threads = job->threads ? job->threads : THREADS;
+    convolve_tiled<<<blocks_for(job->frames, threads), threads, tile_bytes(threads, job->taps),
+                     stream>>>(*job);
+    return cudaGetLastError();
+}
+
+const struct kernel kernel_tiled = {"tiled", tiled_load, tiled_launch};

@@ -1,0 +1,287 @@
+#include "lab.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SETS_MOST = 64, /* of buffers, rotated */
+    PLACES = 64,    /* where a result is compared with the truth */
+    WARM_UPS = 2,
+    CACHE_FACTOR = 4, /* the sets together are as many times the L2 cache */
+};
+
+static const double ERROR_MOST_DB = -130; /* of max|x| sum|h|, the program's first invariant */
+
+static enum status cuda_failed(cudaError_t error, const char *what)
+{
+    return fail(STATUS_FAILED, "the GPU failed to %s: %s", what, cudaGetErrorString(error));
+}
+
+#define TRY(call, what)                                                                            \
+    do {                                                                                           \
+        cudaError_t try_error = (call);                                                            \
+        if (try_error != cudaSuccess)                                                              \
+            return cuda_failed(try_error, what);                                                   \
+    } while (0)
+
+/* Float32 cores of a multiprocessor, by compute capability. */
+static int cores_of(int major, int minor)
+{
+    return major == 7 || (major == 8 && minor == 0) ? 64 : 128;
+}
+
+enum status lab_open(struct lab_device *device)
+{
+    int count = 0, major, minor, kilohertz, cache;
+    struct cudaDeviceProp properties;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaErrorInsufficientDriver)
+        return fail(STATUS_FAILED, "there is no NVIDIA driver here, or it is older than this "
+                                   "build's CUDA; install one");
+    if (error != cudaSuccess || count == 0)
+        return fail(STATUS_FAILED, "there is no NVIDIA GPU here: %s", cudaGetErrorString(error));
+    TRY(cudaGetDeviceProperties(&properties, 0), "tell its properties");
+    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "tell its kind");
+    TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), "tell its kind");
+    TRY(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "tell its clock");
+    TRY(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, 0), "tell its cache");
+    *device = (struct lab_device){
+        .multiprocessors = properties.multiProcessorCount,
+        .clock = 1e3 * kilohertz,
+        .flops_peak = 2e3 * kilohertz * cores_of(major, minor) * properties.multiProcessorCount,
+        .cache = (size_t)cache,
+    };
+    snprintf(device->name, sizeof device->name, "%s", properties.name);
+    TRY(cudaDriverGetVersion(&device->driver), "tell its driver");
+    TRY(cudaRuntimeGetVersion(&device->runtime), "tell its runtime");
+    return STATUS_OK;
+}
+
+/* All that a run holds on the device, for one number of samples. */
+struct bench {
+    const struct lab_settings *settings;
+    const struct lab_device *device;
+    size_t samples;
+    size_t sets;
+    float *in[SETS_MOST];
+    float *out[SETS_MOST];
+    cudaEvent_t begin;
+    cudaEvent_t end;
+    float *sound; /* host */
+    float mask[KERNEL_TAPS_MOST];
+    double *times;
+    double copy_seconds;
+};
+
+static uint64_t random_state = 1;
+
+/* Uniform in -1..1 (xorshift64*, Vigna 2016). */
+static float random_float(void)
+{
+    random_state ^= random_state >> 12;
+    random_state ^= random_state << 25;
+    random_state ^= random_state >> 27;
+    uint64_t bits = random_state * UINT64_C(0x2545F4914F6CDD1D);
+    return (float)((double)(bits >> 11) * 0x1p-52 - 1.0);
+}
+
+static void bench_close(struct bench *bench)
+{
+    for (size_t s = 0; s < SETS_MOST; s++) {
+        cudaFree(bench->in[s]);
+        cudaFree(bench->out[s]);
+    }
+    if (bench->begin)
+        cudaEventDestroy(bench->begin);
+    if (bench->end)
+        cudaEventDestroy(bench->end);
+    free(bench->sound);
+    free(bench->times);
+}
+
+static enum status bench_open(struct bench *bench)
+{
+    size_t bytes = bench->samples * sizeof(float);
+    bench->sets = CACHE_FACTOR * bench->device->cache / (2 * bytes) + 2;
+    if (bench->sets > SETS_MOST)
+        bench->sets = SETS_MOST;
+    bench->sound = malloc(bytes);
+    bench->times = calloc(bench->settings->repeats, sizeof *bench->times);
+    if (!bench->sound || !bench->times)
+        return fail_memory("the laboratory");
+    for (size_t i = 0; i < bench->samples; i++)
+        bench->sound[i] = random_float();
+    for (size_t k = 0; k < KERNEL_TAPS_MOST; k++)
+        bench->mask[k] = random_float();
+    for (size_t s = 0; s < bench->sets; s++) {
+        TRY(cudaMalloc((void **)&bench->in[s], bytes), "find memory");
+        TRY(cudaMalloc((void **)&bench->out[s], bytes), "find memory");
+        TRY(cudaMemcpy(bench->in[s], bench->sound, bytes, cudaMemcpyHostToDevice), "copy");
+    }
+    TRY(cudaEventCreate(&bench->begin), "make an event");
+    TRY(cudaEventCreate(&bench->end), "make an event");
+    return STATUS_OK;
+}
+
+static cudaError_t run_once(struct bench *bench, const struct kernel *kernel,
+                            struct kernel_job *job, size_t set)
+{
+    if (!kernel)
+        return cudaMemcpyAsync(bench->out[set], bench->in[set], bench->samples * sizeof(float),
+                               cudaMemcpyDeviceToDevice, NULL);
+    job->in = bench->in[set];
+    job->out = bench->out[set];
+    return kernel->launch(job, NULL);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* The median of settings->repeats runs, each on the next set of buffers. */
+static enum status time_runs(struct bench *bench, const struct kernel *kernel,
+                             struct kernel_job *job, double *seconds)
+{
+    size_t repeats = bench->settings->repeats;
+    for (size_t r = 0; r < WARM_UPS + repeats; r++) {
+        float milliseconds;
+        TRY(cudaEventRecord(bench->begin, NULL), "record an event");
+        TRY(run_once(bench, kernel, job, r % bench->sets), "run a kernel");
+        TRY(cudaEventRecord(bench->end, NULL), "record an event");
+        TRY(cudaEventSynchronize(bench->end), "run a kernel");
+        TRY(cudaEventElapsedTime(&milliseconds, bench->begin, bench->end), "tell the time");
+        if (r >= WARM_UPS)
+            bench->times[r - WARM_UPS] = 1e-3 * (double)milliseconds;
+    }
+    qsort(bench->times, repeats, sizeof *bench->times, by_value);
+    *seconds = (bench->times[(repeats - 1) / 2] + bench->times[repeats / 2]) / 2;
+    return STATUS_OK;
+}
+
+static double true_output(const struct bench *bench, const struct kernel_job *job, size_t i)
+{
+    double sum = 0;
+    long long frames = (long long)job->frames;
+    for (size_t k = 0; k < job->taps; k++) {
+        long long index = (long long)(i + job->origin) - (long long)k;
+        bool inside = index >= 0 && index < frames;
+        if (!inside && job->boundary == KERNEL_ZERO)
+            continue;
+        index = index < 0 ? 0 : index >= frames ? frames - 1 : index;
+        sum += (double)bench->sound[index] * (double)bench->mask[k];
+    }
+    return sum;
+}
+
+/* Outputs at both ends and at random places between, against double precision. */
+static enum status check_result(struct bench *bench, const struct kernel *kernel,
+                                struct kernel_job *job, double *error_db)
+{
+    double norm = 0, largest = 0;
+    TRY(cudaMemset(bench->out[0], 0xFF, bench->samples * sizeof(float)), "poison a buffer");
+    TRY(run_once(bench, kernel, job, 0), "run a kernel");
+    for (size_t k = 0; k < job->taps; k++)
+        norm += fabs((double)bench->mask[k]);
+    for (size_t p = 0; p < PLACES; p++) {
+        size_t spread =
+            (size_t)((double)(bench->samples - 1) * (0.5 + 0.5 * (double)random_float()));
+        size_t i = p % 4 == 0   ? p % bench->samples
+                   : p % 4 == 1 ? bench->samples - 1 - p % bench->samples
+                                : spread;
+        float value;
+        TRY(cudaMemcpy(&value, bench->out[0] + i, sizeof value, cudaMemcpyDeviceToHost), "copy");
+        double error = fabs((double)value - true_output(bench, job, i));
+        if (isnan(value) || error > largest)
+            largest = isnan(value) ? INFINITY : error;
+    }
+    *error_db = largest > 0 ? 20 * log10(largest / norm) : -INFINITY;
+    if (*error_db <= ERROR_MOST_DB)
+        return STATUS_OK;
+    return fail(STATUS_FAILED, "kernel %s is wrong at %zu taps and %zu samples: %.1f dB",
+                kernel->name, job->taps, job->frames, *error_db);
+}
+
+static void fill_rates(const struct bench *bench, struct lab_row *row)
+{
+    double samples = (double)row->samples;
+    row->samples_rate = samples / row->seconds;
+    row->bytes_rate = 2 * sizeof(float) * samples / row->seconds;
+    row->copy_share = bench->copy_seconds / row->seconds;
+    row->flops = 2 * (double)row->taps * samples / row->seconds;
+    row->peak_share = row->flops / bench->device->flops_peak;
+}
+
+static enum status measure_kernel(struct bench *bench, const struct kernel *kernel, size_t taps,
+                                  size_t threads, struct lab_row *row)
+{
+    struct kernel_job job = {
+        .frames = bench->samples,
+        .taps = taps,
+        .origin = (taps - 1) / 2,
+        .boundary = bench->settings->boundary,
+        .threads = (unsigned)threads,
+    };
+    *row = (struct lab_row){
+        .kernel = kernel->name, .taps = taps, .samples = bench->samples, .threads = threads};
+    TRY(kernel->load(bench->mask, &job, NULL), "load a mask");
+    enum status status = check_result(bench, kernel, &job, &row->error_db);
+    if (status == STATUS_OK)
+        status = time_runs(bench, kernel, &job, &row->seconds);
+    if (status == STATUS_OK)
+        fill_rates(bench, row);
+    return status;
+}
+
+static enum status measure_copy(struct bench *bench, struct lab_row *row)
+{
+    *row = (struct lab_row){.kernel = "copy", .samples = bench->samples, .error_db = -INFINITY};
+    enum status status = time_runs(bench, NULL, NULL, &row->seconds);
+    bench->copy_seconds = row->seconds;
+    if (status == STATUS_OK)
+        fill_rates(bench, row);
+    return status;
+}
+
+static enum status run_cells(struct bench *bench,
+                             enum status (*take)(void *context, const struct lab_row *row),
+                             void *context)
+{
+    const struct lab_settings *settings = bench->settings;
+    struct lab_row row;
+    enum status status = measure_copy(bench, &row);
+    if (status == STATUS_OK)
+        status = take(context, &row);
+    for (size_t k = 0; k < settings->kernel_count; k++)
+        for (size_t t = 0; t < settings->taps.count; t++)
+            for (size_t h = 0; h < settings->threads.count && status == STATUS_OK; h++) {
+                status = measure_kernel(bench, settings->kernels[k], settings->taps.values[t],
+                                        settings->threads.values[h], &row);
+                if (status == STATUS_OK)
+                    status = take(context, &row);
+            }
+    return status;
+}
+
+enum status lab_run(const struct lab_settings *settings, const struct lab_device *device,
+                    enum status (*row)(void *context, const struct lab_row *row), void *context)
+{
+    enum status status = STATUS_OK;
+    struct bench *bench = calloc(1, sizeof *bench);
+    if (!bench)
+        return fail_memory("the laboratory");
+    for (size_t s = 0; s < settings->samples.count && status == STATUS_OK; s++) {
+        *bench = (struct bench){
+            .settings = settings, .device = device, .samples = settings->samples.values[s]};
+        status = bench_open(bench);
+        if (status == STATUS_OK)
+            status = run_cells(bench, row, context);
+        bench_close(bench);
+    }
+    free(bench);
+    return status;
+}

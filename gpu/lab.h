@@ -1,0 +1,63 @@
+/* The kernel laboratory: what each kernel does on this GPU, timed beside the copy
+ * and against the truth. Random data, warm-up, the median of many runs, buffers
+ * rotated so that no cache holds them. */
+#ifndef HALO_GPU_LAB_H
+#define HALO_GPU_LAB_H
+
+#include "kernel.h"
+#include "status.h"
+
+#include <stdbool.h>
+
+enum { LAB_AXIS_MOST = 64 };
+
+struct lab_axis {
+    size_t count;
+    size_t values[LAB_AXIS_MOST];
+};
+
+struct lab_settings {
+    const struct kernel *kernels[LAB_AXIS_MOST];
+    size_t kernel_count;
+    struct lab_axis taps;
+    struct lab_axis samples;
+    struct lab_axis threads; /* 0: the kernel's own choice */
+    enum kernel_boundary boundary;
+    size_t repeats;
+};
+
+/* One cell of the grid. */
+struct lab_row {
+    const char *kernel; /* "copy": a device-to-device copy of as many samples */
+    size_t taps;
+    size_t samples;
+    size_t threads;
+    double seconds;      /* median of the runs */
+    double samples_rate; /* a second */
+    double bytes_rate;   /* read once and written once, a second */
+    double copy_share;   /* of the copy's rate, of as many samples, in this run */
+    double flops;        /* a second, two for each tap */
+    double peak_share;   /* of the GPU's float32 peak */
+    double error_db;     /* largest error at sampled places, of max|x| sum|h| */
+};
+
+struct lab_device {
+    char name[256];
+    int driver; /* CUDA version, 1000 major + 10 minor */
+    int runtime;
+    int multiprocessors;
+    double clock;      /* Hz */
+    double flops_peak; /* float32 multiply-adds, two a cycle and core */
+    size_t cache;      /* bytes of L2 */
+};
+
+/* Errors: no GPU, no driver; says what is missing. */
+MUST_CHECK enum status lab_open(struct lab_device *device);
+
+/* Calls `row` for each cell as it is measured, the copy first for each number of
+ * samples. Errors: CUDA's, a result that is wrong. */
+MUST_CHECK enum status lab_run(const struct lab_settings *settings, const struct lab_device *device,
+                               enum status (*row)(void *context, const struct lab_row *row),
+                               void *context);
+
+#endif

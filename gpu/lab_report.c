@@ -1,0 +1,262 @@
+#include "lab_report.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lab_report {
+    const struct lab_settings *settings;
+    const struct lab_device *device;
+    enum lab_form form;
+    const char *plot;
+    const char *terminal; /* gnuplot's, for the plot's kind */
+    size_t count;
+    size_t room;
+    struct lab_row *rows;
+};
+
+void lab_report_destroy(struct lab_report *report)
+{
+    if (!report)
+        return;
+    free(report->rows);
+    free(report);
+}
+
+static const char *terminal_for(const char *file)
+{
+    static const char *const kinds[][2] = {
+        {".svg", "svg size 1200,500 dynamic background rgb 'white'"},
+        {".png", "pngcairo size 1200,500"},
+        {".pdf", "pdfcairo size 12in,5in"},
+    };
+    const char *dot = strrchr(file, '.');
+    for (size_t i = 0; dot && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(dot, kinds[i][0]) == 0)
+            return kinds[i][1];
+    return NULL;
+}
+
+static void print_head(const struct lab_report *report)
+{
+    const struct lab_device *device = report->device;
+    if (report->form == LAB_CSV) {
+        puts("kernel,taps,samples,threads,seconds,samples_per_second,bytes_per_second,"
+             "copy_share,flops,peak_share,error_db");
+        return;
+    }
+    if (report->form != LAB_TABLE)
+        return;
+    printf("%s, %d multiprocessors, %.0f MHz, float32 peak %.1f TFLOP/s; CUDA %d.%d, driver "
+           "for %d.%d\n",
+           device->name, device->multiprocessors, 1e-6 * device->clock, 1e-12 * device->flops_peak,
+           device->runtime / 1000, device->runtime % 1000 / 10, device->driver / 1000,
+           device->driver % 1000 / 10);
+    printf("random float32 data, %s boundary, median of %zu runs\n\n",
+           report->settings->boundary == KERNEL_ZERO ? "zero" : "replicate",
+           report->settings->repeats);
+    puts("| kernel | taps | samples | threads | ms | Gsamples/s | GB/s | of copy | TFLOP/s | of "
+         "peak | error dB |\n|---|---|---|---|---|---|---|---|---|---|---|");
+}
+
+enum status lab_report_create(const struct lab_settings *settings, const struct lab_device *device,
+                              enum lab_form form, const char *plot, struct lab_report **result)
+{
+    *result = NULL;
+    const char *terminal = plot ? terminal_for(plot) : NULL;
+    if (plot && !terminal)
+        return fail(STATUS_USAGE, "--plot draws .svg, .png or .pdf files, not %s", plot);
+    if (plot && system("command -v gnuplot >/dev/null 2>&1") != 0)
+        return fail(STATUS_FAILED, "--plot needs gnuplot; install it");
+    struct lab_report *report = calloc(1, sizeof *report);
+    if (!report)
+        return fail_memory("a report");
+    *report = (struct lab_report){
+        .settings = settings, .device = device, .form = form, .plot = plot, .terminal = terminal};
+    print_head(report);
+    *result = report;
+    return STATUS_OK;
+}
+
+static void print_table_row(const struct lab_row *row)
+{
+    char threads[24] = "", error[24] = "exact";
+    if (row->threads)
+        snprintf(threads, sizeof threads, "%zu", row->threads);
+    if (isfinite(row->error_db))
+        snprintf(error, sizeof error, "%.0f", row->error_db);
+    printf("| %s | %zu | %zu | %s | %.4f | %.2f | %.0f | %.1f %% | %.2f | %.1f %% | %s |\n",
+           row->kernel, row->taps, row->samples, threads, 1e3 * row->seconds,
+           1e-9 * row->samples_rate, 1e-9 * row->bytes_rate, 100 * row->copy_share,
+           1e-12 * row->flops, 100 * row->peak_share, error);
+}
+
+static void print_csv_row(const struct lab_row *row)
+{
+    printf("%s,%zu,%zu,%zu,%.9g,%.9g,%.9g,%.6g,%.9g,%.6g,", row->kernel, row->taps, row->samples,
+           row->threads, row->seconds, row->samples_rate, row->bytes_rate, row->copy_share,
+           row->flops, row->peak_share);
+    if (isfinite(row->error_db))
+        printf("%.1f", row->error_db);
+    putchar('\n');
+}
+
+enum status lab_report_take(void *context, const struct lab_row *row)
+{
+    struct lab_report *report = context;
+    if (report->count == report->room) {
+        size_t room = report->room ? 2 * report->room : 64;
+        struct lab_row *rows = realloc(report->rows, room * sizeof *rows);
+        if (!rows)
+            return fail_memory("a report");
+        report->rows = rows;
+        report->room = room;
+    }
+    report->rows[report->count++] = *row;
+    if (report->form == LAB_TABLE)
+        print_table_row(row);
+    if (report->form == LAB_CSV)
+        print_csv_row(row);
+    fflush(stdout);
+    return STATUS_OK;
+}
+
+/* The copy of as many samples as `row`. */
+static const struct lab_row *copy_of(const struct lab_report *report, size_t samples)
+{
+    for (size_t i = 0; i < report->count; i++)
+        if (report->rows[i].taps == 0 && report->rows[i].samples == samples)
+            return &report->rows[i];
+    return &report->rows[0];
+}
+
+/* The textbook's arithmetic of a tile: what is loaded once serves how often, and
+ * which limit follows. */
+static void print_tiling(const struct lab_report *report)
+{
+    static const size_t tiles[] = {256, 4096};
+    double copy = copy_of(report, report->settings->samples.values[0])->bytes_rate;
+    double peak = report->device->flops_peak;
+    puts("\n| tile | taps | frames loaded a tile | uses of each | operations a byte | bound, "
+         "TFLOP/s | by |\n|---|---|---|---|---|---|---|");
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
+        for (size_t t = 0; t < report->settings->taps.count; t++) {
+            double tile = (double)tiles[i], taps = (double)report->settings->taps.values[t];
+            double loaded = tile + taps - 1;
+            double intensity = 2 * tile * taps / (sizeof(float) * (loaded + tile));
+            bool memory = intensity * copy < peak;
+            printf("| %zu | %zu | %.0f | %.1f | %.1f | %.2f | %s |\n", tiles[i],
+                   report->settings->taps.values[t], loaded, tile * taps / loaded, intensity,
+                   1e-12 * (memory ? intensity * copy : peak), memory ? "memory" : "arithmetic");
+        }
+}
+
+static enum status print_json(const struct lab_report *report)
+{
+    const struct lab_device *device = report->device;
+    json_t *rows = json_array();
+    for (size_t i = 0; i < report->count; i++) {
+        const struct lab_row *row = &report->rows[i];
+        json_array_append_new(
+            rows, json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "kernel",
+                            row->kernel, "taps", (json_int_t)row->taps, "samples",
+                            (json_int_t)row->samples, "threads", (json_int_t)row->threads,
+                            "seconds", row->seconds, "samples_per_second", row->samples_rate,
+                            "bytes_per_second", row->bytes_rate, "copy_share", row->copy_share,
+                            "flops", row->flops, "peak_share", row->peak_share, "error_db",
+                            isfinite(row->error_db) ? json_real(row->error_db) : json_null()));
+    }
+    json_t *root = json_pack("{s:s, s:i, s:f, s:f, s:i, s:i, s:s, s:I, s:o}", "device",
+                             device->name, "multiprocessors", device->multiprocessors, "clock_hz",
+                             device->clock, "flops_peak", device->flops_peak, "cuda_runtime",
+                             device->runtime, "cuda_driver", device->driver, "boundary",
+                             report->settings->boundary == KERNEL_ZERO ? "zero" : "replicate",
+                             "repeats", (json_int_t)report->settings->repeats, "rows", rows);
+    int failed = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(root);
+    return failed ? fail(STATUS_FAILED, "cannot write the report") : STATUS_OK;
+}
+
+/* ---- plots ---- */
+
+/* One panel's lines: a kernel each, against taps or array size. */
+static void send_lines(const struct lab_report *report, FILE *gnuplot, bool against_taps)
+{
+    const struct lab_settings *settings = report->settings;
+    size_t samples = settings->samples.values[settings->samples.count - 1];
+    size_t taps = settings->taps.values[0];
+    for (size_t k = 0; k < settings->kernel_count; k++) {
+        fprintf(gnuplot, "$k%zu << EOD\n", k);
+        for (size_t i = 0; i < report->count; i++) {
+            const struct lab_row *row = &report->rows[i];
+            bool here = strcmp(row->kernel, settings->kernels[k]->name) == 0 &&
+                        row->threads == settings->threads.values[0] &&
+                        (against_taps ? row->samples == samples : row->taps == taps);
+            if (here)
+                fprintf(gnuplot, "%zu %g %g\n", against_taps ? row->taps : row->samples,
+                        1e-9 * row->bytes_rate, 1e-12 * row->flops);
+        }
+        fprintf(gnuplot, "EOD\n");
+    }
+    fprintf(gnuplot, "$copy << EOD\n");
+    for (size_t i = 0; !against_taps && i < report->count; i++)
+        if (report->rows[i].taps == 0)
+            fprintf(gnuplot, "%zu %g\n", report->rows[i].samples,
+                    1e-9 * report->rows[i].bytes_rate);
+    for (size_t t = 0; against_taps && t < settings->taps.count; t++)
+        fprintf(gnuplot, "%zu %g\n", settings->taps.values[t],
+                1e-9 * copy_of(report, samples)->bytes_rate);
+    fprintf(gnuplot, "EOD\n");
+}
+
+static void send_plot(const struct lab_report *report, FILE *gnuplot, int column, const char *title)
+{
+    const struct lab_settings *settings = report->settings;
+    fprintf(gnuplot, "set title '%s'\nplot ", title);
+    for (size_t k = 0; k < settings->kernel_count; k++)
+        fprintf(gnuplot, "$k%zu using 1:%d with linespoints lw 2 pt 7 ps 0.6 title '%s', ", k,
+                column, settings->kernels[k]->name);
+    if (column == 2)
+        fprintf(gnuplot, "$copy using 1:2 with lines lw 2 dt 2 lc 'black' title 'copy'\n");
+    else
+        fprintf(gnuplot, "%g with lines lw 2 dt 2 lc 'black' title 'FMA limit'\n",
+                1e-12 * report->device->flops_peak);
+}
+
+static enum status draw(const struct lab_report *report)
+{
+    const struct lab_settings *settings = report->settings;
+    bool against_taps = settings->taps.count > 1 || settings->samples.count == 1;
+    FILE *gnuplot = popen("gnuplot", "w");
+    if (!gnuplot)
+        return fail(STATUS_FAILED, "cannot run gnuplot");
+    fprintf(gnuplot, "set terminal %s\nset output '%s'\n", report->terminal, report->plot);
+    send_lines(report, gnuplot, against_taps);
+    fprintf(gnuplot, "set multiplot layout 1,2 title '%s'\n", report->device->name);
+    fprintf(gnuplot, "set logscale xy\nset grid\nset key bottom %s\n",
+            against_taps ? "left" : "right");
+    fprintf(gnuplot, "set xlabel '%s'\nset ylabel 'GB/s'\n",
+            against_taps ? "taps" : "array size in samples");
+    send_plot(report, gnuplot, 2, "bytes read and written once, a second");
+    fprintf(gnuplot, "set key bottom right\nset ylabel 'TFLOP/s'\n");
+    send_plot(report, gnuplot, 3, "multiply-adds, two operations each");
+    fprintf(gnuplot, "unset multiplot\nunset output\n");
+    if (pclose(gnuplot) != 0)
+        return fail(STATUS_FAILED, "gnuplot could not draw %s", report->plot);
+    return STATUS_OK;
+}
+
+enum status lab_report_finish(struct lab_report *report)
+{
+    enum status status = STATUS_OK;
+    if (report->form == LAB_TABLE)
+        print_tiling(report);
+    if (report->form == LAB_JSON)
+        status = print_json(report);
+    if (status == STATUS_OK && report->plot)
+        status = draw(report);
+    return status;
+}

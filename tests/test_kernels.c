@@ -1,0 +1,142 @@
+/* Every kernel against the truth, on a GPU; exit 77 (skipped) where there is none. */
+#include "kernel.h"
+#include "suite.h"
+#include "truth.h"
+
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double BOUND_DB = -130;
+static const double PEAK_DB = -125;
+
+#define CUDA(call)                                                                                 \
+    ck_assert_msg((call) == cudaSuccess, "%s: %s", #call, cudaGetErrorString(cudaGetLastError()))
+
+/* x as far as the mask looks beyond both ends, as the boundary has it. */
+static float *extend(const float *x, size_t frames, const struct kernel_job *job)
+{
+    size_t before = job->taps - 1 - job->origin, length = frames + job->taps - 1;
+    float *extended = malloc(length * sizeof *extended);
+    ck_assert_ptr_nonnull(extended);
+    for (size_t i = 0; i < length; i++) {
+        bool inside = i >= before && i < before + frames;
+        float ghost = job->boundary == KERNEL_ZERO ? 0 : i < before ? x[0] : x[frames - 1];
+        extended[i] = inside ? x[i - before] : ghost;
+    }
+    return extended;
+}
+
+struct data {
+    float *x;
+    float *h;
+    double *truth; /* frames of it, from taps - 1 on */
+    float *out;
+    float *device_in;
+    float *device_out;
+};
+
+static void compare(const struct kernel *kernel, struct kernel_job *job, struct data *data)
+{
+    size_t bytes = job->frames * sizeof(float);
+    CUDA(cudaMemset(data->device_out, 0xFF, bytes + 64)); /* NaN: what is not written shows */
+    CUDA(kernel->load(data->h, job, NULL));
+    CUDA(kernel->launch(job, NULL));
+    CUDA(cudaMemcpy(data->out, data->device_out, bytes, cudaMemcpyDeviceToHost));
+    unsigned beyond;
+    CUDA(cudaMemcpy(&beyond, (char *)data->device_out + bytes, sizeof beyond,
+                    cudaMemcpyDeviceToHost));
+    double largest = 0, peak = 0, norm = 0, input = 0;
+    for (size_t k = 0; k < job->taps; k++)
+        norm += fabs((double)data->h[k]);
+    for (size_t i = 0; i < job->frames; i++) {
+        double truth = data->truth[job->taps - 1 + i];
+        double error = fabs((double)data->out[i] - truth);
+        largest = isnan(error) ? INFINITY : fmax(largest, error);
+        peak = fmax(peak, fabs(truth));
+        input = fmax(input, fabs((double)data->x[i]));
+    }
+    double bound_db = largest > 0 ? 20 * log10(largest / (input * norm)) : -INFINITY;
+    double peak_db = largest > 0 ? 20 * log10(largest / peak) : -INFINITY;
+    bool noise = job->frames > 1000 && (job->boundary == KERNEL_ZERO || job->frames > job->taps);
+    ck_assert_msg(bound_db <= BOUND_DB && (!noise || peak_db <= PEAK_DB) && beyond == 0xFFFFFFFF,
+                  "%s, %zu taps from %zu, %zu frames, boundary %d, %u threads: %.1f dB of the "
+                  "bound, %.1f dB of the peak",
+                  kernel->name, job->taps, job->origin, job->frames, (int)job->boundary,
+                  job->threads, bound_db, peak_db);
+}
+
+static void check_job(struct kernel_job *job, struct data *data)
+{
+    float *extended = extend(data->x, job->frames, job);
+    size_t length = job->frames + 2 * (job->taps - 1);
+    memset(data->truth, 0, (length + 1) * sizeof *data->truth);
+    truth_add(extended, job->frames + job->taps - 1, data->h, job->taps, data->truth);
+    free(extended);
+    job->in = data->device_in;
+    job->out = data->device_out;
+    CUDA(cudaMemcpy(data->device_in, data->x, job->frames * sizeof(float), cudaMemcpyHostToDevice));
+    for (size_t k = 0; kernel_at(k); k++) {
+        const unsigned threads[] = {0, 32, 128};
+        for (size_t t = 0; t < (job->taps < 300 ? 3 : 1); t++) {
+            job->threads = threads[t];
+            compare(kernel_at(k), job, data);
+        }
+    }
+}
+
+START_TEST(every_kernel_equals_the_truth)
+{
+    const size_t taps[] = {1,   2,   3,   4,   5,   7,    8,    9,    16,    17,   19,
+                           20,  21,  24,  31,  32,  33,   63,   65,   92,    93,   94,
+                           95,  96,  97,  131, 132, 133,  145,  161,  255,   257,  259,
+                           260, 261, 511, 512, 513, 1000, 1025, 4097, 16383, 16384};
+    const size_t frames[] = {1, 3, 64, 1001, 4096, 70001};
+    size_t most = 70001 + 2 * KERNEL_TAPS_MOST;
+    struct data data = {.x = malloc(most * sizeof(float)),
+                        .h = malloc(KERNEL_TAPS_MOST * sizeof(float)),
+                        .truth = malloc(most * sizeof(double)),
+                        .out = malloc(most * sizeof(float))};
+    truth_noise(1, data.x, most);
+    truth_noise(2, data.h, KERNEL_TAPS_MOST);
+    CUDA(cudaMalloc((void **)&data.device_in, most * sizeof(float)));
+    CUDA(cudaMalloc((void **)&data.device_out, most * sizeof(float)));
+    for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
+        for (size_t f = 0; f < sizeof frames / sizeof *frames; f++)
+            for (int centre = 0; centre < 2; centre++)
+                for (int boundary = 0; boundary < 2; boundary++) {
+                    struct kernel_job job = {.frames = frames[f],
+                                             .taps = taps[t],
+                                             .origin = centre ? (taps[t] - 1) / 2 : 0,
+                                             .boundary = (enum kernel_boundary)boundary};
+                    check_job(&job, &data);
+                }
+    CUDA(cudaFree(data.device_in));
+    CUDA(cudaFree(data.device_out));
+    free(data.x);
+    free(data.h);
+    free(data.truth);
+    free(data.out);
+}
+END_TEST
+
+START_TEST(kernels_have_names)
+{
+    ck_assert_ptr_nonnull(kernel_named("register"));
+    ck_assert_ptr_null(kernel_named("nonsense"));
+    for (size_t k = 0; kernel_at(k); k++)
+        ck_assert_ptr_eq(kernel_named(kernel_at(k)->name), kernel_at(k));
+}
+END_TEST
+
+int main(void)
+{
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+        puts("no GPU here: the kernels are not tested");
+        return 77;
+    }
+    const TTest *const tests[] = {every_kernel_equals_the_truth, kernels_have_names};
+    return suite_run("kernels", tests, sizeof tests / sizeof *tests);
+}
