@@ -112,6 +112,8 @@ static enum status refuse_sound(const struct sound_source *sound)
     if (error == SF_ERR_UNRECOGNISED_FORMAT)
         return fail(STATUS_FAILED, "cannot read %s: it is not a sound file of a known format",
                     sound->source.name);
+    if (strstr(sf_strerror(NULL), "not a regular file")) /* of a file that is one */
+        return fail(STATUS_FAILED, "cannot read %s: it is damaged", sound->source.name);
     char text[256];
     snprintf(text, sizeof text, "%s", sf_strerror(NULL));
     text[strcspn(text, "\r\n")] = '\0';

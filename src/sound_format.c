@@ -123,12 +123,31 @@ static const char *extension_of(const char *path)
     return dot ? dot + 1 : "";
 }
 
+/* What libsndfile writes besides, by its own list. */
+static const struct container *container_of_library(const char *extension)
+{
+    static struct container found;
+    static char name[32];
+    int count = 0;
+    sf_command(NULL, SFC_GET_FORMAT_MAJOR_COUNT, &count, sizeof count);
+    for (int i = 0; i < count; i++) {
+        SF_FORMAT_INFO info = {.format = i};
+        if (sf_command(NULL, SFC_GET_FORMAT_MAJOR, &info, sizeof info) != 0 || !info.extension ||
+            strcasecmp(info.extension, extension) != 0 || info.format == SF_FORMAT_RAW)
+            continue;
+        snprintf(name, sizeof name, ".%s", info.extension);
+        found = (struct container){info.extension, name, info.format, 0};
+        return &found;
+    }
+    return NULL;
+}
+
 static const struct container *container_named(const char *extension)
 {
     for (size_t i = 0; i < CONTAINERS; i++)
         if (strcasecmp(containers[i].extension, extension) == 0)
             return &containers[i];
-    return NULL;
+    return container_of_library(extension);
 }
 
 /* A pipe or device has no extension worth the name: the input's container if
@@ -257,6 +276,8 @@ enum status sound_format_choose(const char *path, const struct sound_wish *wish,
             *format = major | other_sign_of_8_bit(subtype);
         if (!subtype || !holds(*format, stream)) {
             *format = major | SF_FORMAT_PCM_24;
+            if (!holds(*format, stream)) /* an old container */
+                *format = major | SF_FORMAT_PCM_16;
             changed = true;
         }
     }
@@ -264,8 +285,8 @@ enum status sound_format_choose(const char *path, const struct sound_wish *wish,
         return fail(STATUS_USAGE, "%s cannot hold %zu channels at %u Hz; choose another container",
                     container->name, stream->channels, stream->rate);
     if (changed)
-        note("%s is written as pcm24, since %s %s; --format chooses another", path,
-             lossy ? "the input is" : container->name,
+        note("%s is written as %s, since %s %s; --format chooses another", path,
+             sound_format_name(*format), lossy ? "the input is" : container->name,
              lossy ? "lossy" : "cannot keep the input's sample format");
     return STATUS_OK;
 }
