@@ -18,6 +18,7 @@ struct bench_options {
     struct lab_settings lab;
     enum lab_form form;
     const char *plot;
+    const char *read; /* a file to take the measurements from */
     bool help;
 };
 
@@ -144,6 +145,13 @@ static enum status take_plot(void *context, const struct option_row *row, const 
     return STATUS_OK;
 }
 
+static enum status take_read(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct bench_options *)context)->read = value;
+    return STATUS_OK;
+}
+
 static enum status take_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
@@ -168,6 +176,7 @@ static const struct option_row rows[] = {
     {"csv", 0, NULL, "print comma-separated values", take_csv},
     {"json", 0, NULL, "print one JSON object", take_json},
     {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", take_plot},
+    {"read", 0, "FILE", "plot what --csv printed on another machine", take_read},
     {"help", 'h', NULL, "print this", take_help},
     {.take = take_position},
 };
@@ -183,6 +192,20 @@ static void set_defaults(struct bench_options *options)
     lab->samples = (struct lab_axis){1, {(size_t)1 << 28}};
     lab->threads = (struct lab_axis){1, {0}};
     lab->repeats = 11;
+}
+
+static enum status plot_file(struct bench_options *options)
+{
+    struct lab_device device;
+    struct lab_report *report;
+    if (!options->plot)
+        return fail(STATUS_USAGE, "--read goes with --plot FILE");
+    enum status status =
+        lab_report_read(options->read, &options->lab, &device, options->plot, &report);
+    if (status == STATUS_OK)
+        status = lab_report_finish(report);
+    lab_report_destroy(report);
+    return status;
 }
 
 static enum status measure(const struct bench_options *options)
@@ -206,8 +229,10 @@ enum status bench_kernels(int argc, char **argv)
     struct bench_options options = {0};
     set_defaults(&options);
     enum status status = options_parse(argc, argv, "halo bench kernels", rows, &options);
-    if (status != STATUS_OK || !options.help)
-        return status == STATUS_OK ? measure(&options) : status;
+    if (status != STATUS_OK)
+        return status;
+    if (!options.help)
+        return options.read ? plot_file(&options) : measure(&options);
     puts("usage: halo bench kernels [options]\n\n"
          "Time the GPU's direct convolution kernels on random data beside a plain copy,\n"
          "each checked against double precision first.\n\noptions:");

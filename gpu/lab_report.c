@@ -1,5 +1,6 @@
 #include "lab_report.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ static void print_head(const struct lab_report *report)
 {
     const struct lab_device *device = report->device;
     if (report->form == LAB_CSV) {
+        printf("# device,%s\n# flops_peak,%.9g\n", device->name, device->flops_peak);
         puts("kernel,taps,samples,threads,seconds,samples_per_second,bytes_per_second,"
              "copy_share,flops,peak_share,error_db");
         return;
@@ -79,6 +81,81 @@ enum status lab_report_create(const struct lab_settings *settings, const struct 
     *result = report;
     return STATUS_OK;
 }
+
+/* ---- reading what was measured elsewhere ---- */
+
+static void add_value(struct lab_axis *axis, size_t value)
+{
+    for (size_t i = 0; i < axis->count; i++)
+        if (axis->values[i] == value)
+            return;
+    if (axis->count < LAB_AXIS_MOST)
+        axis->values[axis->count++] = value;
+}
+
+static void add_kernel(struct lab_settings *settings, const struct kernel *kernel)
+{
+    for (size_t i = 0; i < settings->kernel_count; i++)
+        if (settings->kernels[i] == kernel)
+            return;
+    settings->kernels[settings->kernel_count++] = kernel;
+}
+
+/* One line of --csv; false if it is not one. */
+static bool parse_row(const char *line, struct lab_row *row)
+{
+    char name[32];
+    *row = (struct lab_row){.error_db = -INFINITY};
+    int fields = sscanf(line, "%31[^,],%zu,%zu,%zu,%lf,%lf,%lf,%lf,%lf,%lf,%lf", name, &row->taps,
+                        &row->samples, &row->threads, &row->seconds, &row->samples_rate,
+                        &row->bytes_rate, &row->copy_share, &row->flops, &row->peak_share,
+                        &row->error_db);
+    const struct kernel *kernel = kernel_named(name);
+    row->kernel = kernel ? kernel->name : "copy";
+    return fields >= 10 && (kernel || strcmp(name, "copy") == 0);
+}
+
+static enum status take_line(struct lab_report *report, struct lab_settings *settings,
+                             struct lab_device *device, const char *line)
+{
+    struct lab_row row;
+    if (sscanf(line, "# device,%255[^\n]", device->name) == 1 ||
+        sscanf(line, "# flops_peak,%lf", &device->flops_peak) == 1 ||
+        strncmp(line, "kernel,", 7) == 0)
+        return STATUS_OK;
+    if (!parse_row(line, &row))
+        return fail(STATUS_FAILED, "this is not a line that halo bench kernels --csv prints: %.60s",
+                    line);
+    add_value(&settings->samples, row.samples);
+    if (row.taps > 0) {
+        add_value(&settings->taps, row.taps);
+        add_value(&settings->threads, row.threads);
+        add_kernel(settings, kernel_named(row.kernel));
+    }
+    return lab_report_take(report, &row);
+}
+
+enum status lab_report_read(const char *file, struct lab_settings *settings,
+                            struct lab_device *device, const char *plot,
+                            struct lab_report **result)
+{
+    char line[512];
+    *settings = (struct lab_settings){0};
+    *device = (struct lab_device){0};
+    *result = NULL;
+    FILE *stream = fopen(file, "r");
+    if (!stream)
+        return fail(STATUS_FAILED, "cannot open %s: %s", file, strerror(errno));
+    enum status status = lab_report_create(settings, device, LAB_NOTHING, plot, result);
+    while (status == STATUS_OK && fgets(line, sizeof line, stream))
+        status = take_line(*result, settings, device, line);
+    fclose(stream);
+    if (status == STATUS_OK && settings->kernel_count == 0)
+        status = fail(STATUS_FAILED, "%s holds no measurement", file);
+    return status;
+}
+
+/* ---- printing ---- */
 
 static void print_table_row(const struct lab_row *row)
 {
@@ -236,6 +313,7 @@ static enum status draw(const struct lab_report *report)
     fprintf(gnuplot, "set terminal %s\nset output '%s'\n", report->terminal, report->plot);
     send_lines(report, gnuplot, against_taps);
     fprintf(gnuplot, "set multiplot layout 1,2 title '%s'\n", report->device->name);
+    fprintf(gnuplot, "set linetype 5 lc rgb '#c0392b'\n"); /* gnuplot's fifth is a pale yellow */
     fprintf(gnuplot, "set logscale xy\nset grid\nset key bottom %s\n",
             against_taps ? "left" : "right");
     fprintf(gnuplot, "set xlabel '%s'\nset ylabel 'GB/s'\n",

@@ -4,7 +4,7 @@
 
 #include "lab.h"
 
-enum lab_form { LAB_TABLE, LAB_CSV, LAB_JSON };
+enum lab_form { LAB_TABLE, LAB_CSV, LAB_JSON, LAB_NOTHING };
 
 struct lab_report;
 
@@ -13,6 +13,12 @@ struct lab_report;
 MUST_CHECK enum status lab_report_create(const struct lab_settings *settings,
                                          const struct lab_device *device, enum lab_form form,
                                          const char *plot, struct lab_report **report);
+/* A report of what --csv printed elsewhere, on a machine without gnuplot perhaps.
+ * Fills `settings` and `device` from it, which must outlive the report, as for
+ * lab_report_create. Errors: reading, a line that is not the laboratory's. */
+MUST_CHECK enum status lab_report_read(const char *file, struct lab_settings *settings,
+                                       struct lab_device *device, const char *plot,
+                                       struct lab_report **report);
 void lab_report_destroy(struct lab_report *report);
 
 /* lab_run's callback; `context` is the report. Tables grow while it runs. */
