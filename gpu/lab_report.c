@@ -106,10 +106,10 @@ static bool parse_row(const char *line, struct lab_row *row)
 {
     char name[32];
     *row = (struct lab_row){.error_db = -INFINITY};
-    int fields = sscanf(line, "%31[^,],%zu,%zu,%zu,%lf,%lf,%lf,%lf,%lf,%lf,%lf", name, &row->taps,
-                        &row->samples, &row->threads, &row->seconds, &row->samples_rate,
-                        &row->bytes_rate, &row->copy_share, &row->flops, &row->peak_share,
-                        &row->error_db);
+    int fields =
+        sscanf(line, "%31[^,],%zu,%zu,%zu,%lf,%lf,%lf,%lf,%lf,%lf,%lf", name, &row->taps,
+               &row->samples, &row->threads, &row->seconds, &row->samples_rate, &row->bytes_rate,
+               &row->copy_share, &row->flops, &row->peak_share, &row->error_db);
     const struct kernel *kernel = kernel_named(name);
     row->kernel = kernel ? kernel->name : "copy";
     return fields >= 10 && (kernel || strcmp(name, "copy") == 0);
@@ -136,8 +136,7 @@ static enum status take_line(struct lab_report *report, struct lab_settings *set
 }
 
 enum status lab_report_read(const char *file, struct lab_settings *settings,
-                            struct lab_device *device, const char *plot,
-                            struct lab_report **result)
+                            struct lab_device *device, const char *plot, struct lab_report **result)
 {
     char line[512];
     *settings = (struct lab_settings){0};

@@ -9,7 +9,10 @@
 #include "stop.h"
 #include "workers.h"
 
+#include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct job {
     const struct render_options *options;
@@ -98,9 +101,10 @@ static enum status run_normalized(struct job *job)
     struct source *again = NULL;
     struct filter *gain = NULL;
     struct engine_totals totals = {0};
-    bool to_file = strcmp(job->options->output, "-") != 0;
-    enum status status = spool_open(to_file ? job->options->output : NULL, job->source,
-                                    job->format.channels, &spool, &again);
+    unsigned bits = sound_format_bits(job->sound_format);
+    double most = bits ? 1 - ldexp(1, 1 - (int)bits) : INFINITY; /* an integer format's */
+    enum status status =
+        spool_open(job->sink->beside, job->source, job->format.channels, &spool, &again);
     if (status == STATUS_OK)
         status = engine_run(job->chain, job->source, spool, &job->run, &job->report.totals);
     if (status == STATUS_OK)
@@ -108,11 +112,17 @@ static enum status run_normalized(struct job *job)
     double peak = job->report.totals.peak;
     if (status == STATUS_OK && peak == 0)
         note("the sound is silent: there is nothing to normalize");
-    job->report.scale = peak > 0 ? job->options->peak / peak : 1;
+    job->report.scale = peak > 0 ? fmin(job->options->peak, most) / peak : 1;
     if (status == STATUS_OK)
         status = gain_create(job->format.channels, 1 << 14, job->report.scale, &gain);
     if (status == STATUS_OK) {
-        struct engine_run_settings second = {.tail = TAIL_NONE, .true_peak = job->run.true_peak};
+        struct engine_run_settings second = {
+            .tail = TAIL_NONE,
+            .true_peak = job->run.true_peak,
+            .progress = job->run.progress,
+            .progress_context = job->run.progress_context,
+        };
+        again->frames = (int64_t)job->report.totals.frames_out;
         status = engine_run(gain, again, job->sink, &second, &totals);
         job->report.totals.peak = totals.peak;
         job->report.totals.true_peak = totals.true_peak;
@@ -144,6 +154,15 @@ static enum status work(struct job *job)
     return status;
 }
 
+static bool to_standard_output(const struct render_options *options)
+{
+    struct stat output, standard;
+    return strcmp(options->output, "-") == 0 ||
+           (stat(options->output, &output) == 0 && fstat(STDOUT_FILENO, &standard) == 0 &&
+            output.st_dev == standard.st_dev && output.st_ino == standard.st_ino &&
+            !S_ISCHR(output.st_mode));
+}
+
 static enum status print_report(struct job *job)
 {
     const struct render_options *options = job->options;
@@ -162,7 +181,7 @@ static enum status print_report(struct job *job)
     report_print(report);
     if (!options->json)
         return STATUS_OK;
-    return report_print_json(report, strcmp(options->output, "-") == 0 ? stderr : stdout);
+    return report_print_json(report, to_standard_output(options) ? stderr : stdout);
 }
 
 static enum status render_sound(struct render_options *options)
@@ -187,7 +206,9 @@ enum status cmd_render(int argc, char **argv)
     if (status == STATUS_OK && options.help) {
         render_options_print_help();
     } else if (status == STATUS_OK) {
-        note_verbosity(options.verbosity);
+        /* A report on standard error stands alone there. */
+        bool alone = options.json && to_standard_output(&options);
+        note_verbosity(alone ? VERBOSITY_QUIET : options.verbosity);
         stop_watch();
         status = render_sound(&options);
     }

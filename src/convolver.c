@@ -136,6 +136,8 @@ static void convolver_process(struct filter *filter, const float *const *in, flo
 static void convolver_reset(struct filter *filter)
 {
     struct convolver *convolver = (struct convolver *)filter;
+    if (convolver->change)
+        finish_change(convolver); /* nothing is left to fade from */
     convolver->backend->reset(convolver->convolution);
     convolver->position = 0;
 }

@@ -26,7 +26,7 @@ struct convolver_settings {
 const char *convolver_backend_name(size_t index);
 bool convolver_backend_exists(const char *name); /* "auto" too */
 
-/* The filter's latency is the first mask's origin, its tail taps - 1 less that.
+/* The filter's latency is the first mask's origin, its tail taps - 1.
  * Errors: memory, an unknown backend. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);

@@ -60,7 +60,7 @@ static enum status init_ring(struct convolution *convolution, size_t s)
     ring->spectra = rows_alloc(convolution->shape.inputs, ring->depth * ring->floats);
     if (!ring->spectra)
         return fail_memory("a convolver");
-    size_t due = segment->offset + segment->size + convolution->shape.block;
+    size_t due = segment->offset + convolution->shape.block;
     if (due > convolution->due_length)
         convolution->due_length = due;
     return fft_create(2 * segment->size, &ring->fft);
@@ -243,7 +243,6 @@ static enum status fft_prepare(const struct convolution *convolution, const stru
     float *samples = audio_alloc(longest_fft(plan));
     enum status status = prepared && samples ? STATUS_OK : fail_memory("a mask");
     if (status == STATUS_OK) {
-        prepared->taps = mask->taps;
         status = path_table_init(&prepared->paths, mask);
     }
     if (status == STATUS_OK)

@@ -46,7 +46,6 @@ struct convolution {
 };
 
 struct prepared {
-    size_t taps;
     struct path_table paths;
     float *head;                                  /* column after column, plan.head taps each */
     float *chunk_spectra;                         /* column after column */

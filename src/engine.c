@@ -33,11 +33,16 @@ static enum status check_finite(const struct run *run, size_t frames)
 {
     for (size_t c = 0; c < run->in.channels; c++) {
         size_t bad = audio_find_nonfinite(run->in.data[c], frames);
-        if (bad < frames)
-            return fail(STATUS_FAILED, "cannot filter %s: frame %llu of channel %zu is %s",
-                        run->source->name,
-                        (unsigned long long)(run->read - frames + bad - run->settings->lead + 1),
-                        c + 1, isnan(run->in.data[c][bad]) ? "not a number" : "infinite");
+        if (bad == frames)
+            continue;
+        const char *what = isnan(run->in.data[c][bad]) ? "not a number" : "infinite";
+        uint64_t at = run->read - frames + bad;
+        if (at < run->settings->lead) /* met where an edge repeats it */
+            return fail(STATUS_FAILED, "cannot filter %s: a frame of channel %zu is %s",
+                        run->source->name, c + 1, what);
+        return fail(STATUS_FAILED, "cannot filter %s: frame %llu of channel %zu is %s",
+                    run->source->name, (unsigned long long)(at - run->settings->lead + 1), c + 1,
+                    what);
     }
     return STATUS_OK;
 }
@@ -137,15 +142,16 @@ static enum status write_block(struct run *run, uint64_t *written)
 
 static void show_progress(const struct run *run, uint64_t written)
 {
-    if (run->settings->progress)
-        run->settings->progress(
-            run->settings->progress_context, written,
-            engine_frames_out(run->chain,
-                              run->source->frames == FRAMES_UNKNOWN
-                                  ? FRAMES_UNKNOWN
-                                  : run->source->frames -
-                                        (int64_t)(run->settings->lead + run->settings->trail),
-                              run->settings->tail));
+    const struct engine_run_settings *settings = run->settings;
+    if (!settings->progress)
+        return;
+    int64_t frames = run->source->frames;
+    if (frames != FRAMES_UNKNOWN)
+        frames -= (int64_t)(settings->lead + settings->trail);
+    /* Where a tail ends is not known; that it ends with the full one is near enough. */
+    enum tail tail = settings->tail == TAIL_UNTIL ? TAIL_FULL : settings->tail;
+    settings->progress(settings->progress_context, written,
+                       engine_frames_out(run->chain, frames, tail));
 }
 
 static enum status run_blocks(struct run *run)
@@ -158,6 +164,8 @@ static enum status run_blocks(struct run *run)
         if (status != STATUS_OK)
             return status;
         engine_step(run->chain, (const float *const *)run->in.data, run->out.data);
+        if (stop_requested())
+            return STATUS_INTERRUPTED; /* the step may have been cut short */
         status = write_block(run, &written);
         if (status != STATUS_OK)
             return status;

@@ -6,11 +6,13 @@
 #include "status.h"
 #include "stop.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <sndfile.h>
 #include <soxr.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct command {
     const char *name;
@@ -75,11 +77,21 @@ static enum status run(int argc, char **argv)
     return command->run(argc - 1, argv + 1);
 }
 
+/* A standard descriptor that is closed would become the next file that is opened,
+ * and messages would go into it. */
+static void open_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            _exit(STATUS_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_files();
     enum status status = run(argc, argv);
     if (status == STATUS_INTERRUPTED) {
-        note("stopped; nothing was written");
+        note("stopped");
         stop_raise_again();
         status = STATUS_FAILED;
     }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     HEAD_BYTES = 1024,
@@ -90,7 +91,7 @@ static enum status read_line(struct table *table, char *line)
 {
     line[strcspn(line, "#")] = '\0';
     line += strspn(line, " \t\r\n");
-    if (strncmp(line, "rate:", 5) == 0)
+    if (strncasecmp(line, "rate:", 5) == 0)
         return read_rate(table, line + 5);
     size_t columns = 0;
     char *rest;

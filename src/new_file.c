@@ -1,5 +1,7 @@
 #include "new_file.h"
 
+#include "stop.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,7 +32,9 @@ static char *follow_links(const char *path)
         free(at);
         at = next;
     }
-    return at;
+    free(at);
+    errno = ELOOP;
+    return NULL;
 }
 
 static mode_t usual_mode(void)
@@ -45,6 +49,12 @@ static bool same_file(const struct stat *one, const char *other)
     struct stat about;
     int found = strcmp(other, "-") == 0 ? fstat(STDIN_FILENO, &about) : stat(other, &about);
     return found == 0 && about.st_dev == one->st_dev && about.st_ino == one->st_ino;
+}
+
+bool new_file_same(int fd, const char *path)
+{
+    struct stat about;
+    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && same_file(&about, path);
 }
 
 static enum status refuse(const char *path)
@@ -67,6 +77,7 @@ static enum status open_temporary(struct new_file *file, const char *name, mode_
         file->temporary = NULL;
         return refuse(name);
     }
+    stop_remove(file->temporary);
     return fchmod(file->fd, mode) == 0 ? STATUS_OK : refuse(name);
 }
 
@@ -75,7 +86,7 @@ enum status new_file_open(struct new_file *file, const char *path, bool force, c
     struct stat about;
     *file = (struct new_file){.path = follow_links(path), .force = force, .fd = -1};
     if (!file->path)
-        return fail_memory("writing");
+        return refuse(path);
     bool exists = stat(file->path, &about) == 0;
     if (exists && S_ISDIR(about.st_mode))
         return fail(STATUS_FAILED, "cannot write %s: it is a directory", path);
@@ -93,10 +104,14 @@ int new_file_keep(struct new_file *file)
     /* Without force, a file that came up meanwhile is not replaced either. */
     unsigned flags = file->force ? 0 : RENAME_NOREPLACE;
     int failed = renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, flags);
-    if (failed && errno == EINVAL) /* a file system without that flag */
-        failed = rename(file->temporary, file->path);
+    if (failed && errno == EINVAL) { /* a file system without that flag */
+        failed = link(file->temporary, file->path);
+        if (!failed)
+            unlink(file->temporary);
+    }
     if (failed)
         return errno;
+    stop_remove(NULL);
     free(file->temporary);
     file->temporary = NULL;
     return 0;
@@ -104,8 +119,10 @@ int new_file_keep(struct new_file *file)
 
 void new_file_discard(struct new_file *file)
 {
-    if (file->temporary)
+    if (file->temporary) {
         unlink(file->temporary);
+        stop_remove(NULL);
+    }
     free(file->temporary);
     free(file->path);
     *file = (struct new_file){.fd = -1};

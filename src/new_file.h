@@ -17,6 +17,9 @@ struct new_file {
 MUST_CHECK enum status new_file_open(struct new_file *file, const char *path, bool force,
                                      const char *never);
 
+/* Is the open `fd` the regular file `path` ("-": standard input)? */
+bool new_file_same(int fd, const char *path);
+
 /* Make it last. 0, or the errno of what failed. */
 MUST_CHECK int new_file_keep(struct new_file *file);
 

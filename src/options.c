@@ -69,7 +69,9 @@ enum status options_parse(int argc, char **argv, const char *command, const stru
         if (number == -1)
             break;
         if (number == '?' || number == ':') {
-            status = refuse(number, argv[optind - 1], command);
+            char letter[3] = {'-', (char)optopt, '\0'};
+            bool is_short = optopt > 0 && optopt < FIRST_LONG;
+            status = refuse(number, is_short ? letter : argv[optind - 1], command);
             continue;
         }
         const struct option_row *row = number == 1 ? position : row_of(number, rows, count);

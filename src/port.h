@@ -45,7 +45,8 @@ struct sink_kind {
 
 struct sink {
     const struct sink_kind *kind;
-    uint64_t clipped; /* samples that an integer format could not hold */
+    uint64_t clipped;   /* samples that an integer format could not hold */
+    const char *beside; /* the regular file that comes of it, or NULL */
 };
 
 MUST_CHECK static inline enum status source_read(struct source *source, float *const *planar,

@@ -32,6 +32,7 @@ struct sound_sink {
     struct stream_format format;
     unsigned bits; /* of an integer format, else 0 */
     bool dither;
+    bool rf64;        /* or a WAV made of one */
     bool pad_to_even; /* a WAV chunk of odd length ends with a byte that does not count */
     uint64_t samples;
     size_t chunk; /* frames */
@@ -107,16 +108,20 @@ static enum status sound_sink_write(struct sink *sink, const float *const *plana
  * be told not to: the same command would give other bytes. */
 static int clear_peak_time(const char *path)
 {
-    unsigned char head[1024];
+    unsigned char chunk[8];
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
-    for (ssize_t at = 12; at + 16 <= size && memcmp(head + at, "data", 4) != 0; at++) {
-        if (memcmp(head + at, "PEAK", 4) == 0) {
-            size = pwrite(fd, "\0\0\0", 4, at + 12);
+    int error = fd < 0 ? errno : 0;
+    for (off_t at = 12; !error && pread(fd, chunk, sizeof chunk, at) == sizeof chunk;) {
+        if (memcmp(chunk, "data", 4) == 0)
+            break;
+        if (memcmp(chunk, "PEAK", 4) == 0) {
+            error = pwrite(fd, "\0\0\0", 4, at + 12) == 4 ? 0 : errno;
             break;
         }
+        uint32_t size = (uint32_t)chunk[4] | (uint32_t)chunk[5] << 8 | (uint32_t)chunk[6] << 16 |
+                        (uint32_t)chunk[7] << 24;
+        at += 8 + (off_t)size + (size & 1);
     }
-    int error = size < 0 ? errno : 0;
     if (fd >= 0)
         close(fd);
     return error;
@@ -135,7 +140,7 @@ static enum status sound_sink_commit(struct sink *sink)
         return refuse_write(sound, cause ? cause : EIO);
     if (!sound->regular.temporary)
         return STATUS_OK;
-    error = clear_peak_time(sound->regular.temporary);
+    error = sound->rf64 ? clear_peak_time(sound->regular.temporary) : 0;
     if (!error)
         error = new_file_keep(&sound->regular);
     return error ? refuse_write(sound, error) : STATUS_OK;
@@ -155,6 +160,8 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
     *stream = true;
     if (strcmp(settings->path, "-") == 0) {
         sound->name = "standard output";
+        if (settings->input && new_file_same(STDOUT_FILENO, settings->input))
+            return fail(STATUS_FAILED, "cannot write standard output: it is the input");
         sound->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         return sound->fd < 0 ? refuse_write(sound, errno) : STATUS_OK;
     }
@@ -167,6 +174,7 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
     enum status status =
         new_file_open(&sound->regular, settings->path, settings->force, settings->input);
     sound->fd = sound->regular.fd;
+    sound->sink.beside = sound->regular.path;
     return status;
 }
 
@@ -191,9 +199,14 @@ static enum status open_stream(struct sound_sink *sound, const struct sink_setti
                                SF_INFO *info)
 {
     bool au = (settings->sound_format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU;
-    FILE *stream = fdopen(fcntl(sound->fd, F_DUPFD_CLOEXEC, 3), "wb");
-    if (!stream)
-        return refuse_write(sound, errno);
+    int fd = fcntl(sound->fd, F_DUPFD_CLOEXEC, 3);
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (!stream) {
+        int error = errno;
+        if (fd >= 0)
+            close(fd);
+        return refuse_write(sound, error);
+    }
     enum status status =
         au ? stream_header_write_au(stream, sound->name, &settings->format, settings->sound_format,
                                     settings->frames)
@@ -212,6 +225,23 @@ static enum status open_stream(struct sound_sink *sound, const struct sink_setti
     return STATUS_OK;
 }
 
+/* Containers that count their bytes with 32 bits, and have no larger brother. */
+static enum status check_size(const struct sound_sink *sound, const struct sink_settings *settings,
+                              int major)
+{
+    bool large = major == SF_FORMAT_RF64 || major == SF_FORMAT_RAW || major == SF_FORMAT_W64 ||
+                 major == SF_FORMAT_CAF || major == SF_FORMAT_FLAC || major == SF_FORMAT_OGG;
+    uint64_t frame =
+        sound_format_bytes(settings->sound_format) * (uint64_t)settings->format.channels;
+    if (large || frame == 0 || settings->frames == FRAMES_UNKNOWN ||
+        (uint64_t)settings->frames <= WAV_BYTES_MOST / frame)
+        return STATUS_OK;
+    return fail(STATUS_FAILED,
+                "cannot write %s: its container ends at 4 GB; choose wav, rf64, caf, "
+                "w64 or flac",
+                sound->name);
+}
+
 static enum status open_sound(struct sound_sink *sound, const struct sink_settings *settings,
                               bool stream)
 {
@@ -219,7 +249,9 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
     SF_INFO info = {.samplerate = (int)settings->format.rate,
                     .channels = (int)settings->format.channels,
                     .format = major | (settings->sound_format & SF_FORMAT_SUBMASK)};
-    enum status status = STATUS_OK;
+    enum status status = check_size(sound, settings, major);
+    if (status != STATUS_OK)
+        return status;
     if (major == SF_FORMAT_RAW) {
         status = open_stream(sound, settings, &info);
     } else {
@@ -236,6 +268,7 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
                     (int)strcspn(cause, ".\r\n"), cause,
                     stream ? "; wav and au can be streamed (--container)" : "");
     }
+    sound->rf64 = major == SF_FORMAT_RF64;
     sf_command(sound->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
     if (major == SF_FORMAT_RF64 && (settings->sound_format & SF_FORMAT_TYPEMASK) != major)
         sf_command(sound->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);

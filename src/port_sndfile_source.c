@@ -26,7 +26,8 @@ struct sound_source {
     char *path;
     bool allow_truncated;
     int64_t position;
-    size_t chunk; /* frames */
+    int64_t limit; /* frames that are sound, whatever follows them, or FRAMES_UNKNOWN */
+    size_t chunk;  /* frames */
     float *interleaved;
 };
 
@@ -51,6 +52,9 @@ static enum status end_early(struct sound_source *sound)
     struct source *source = &sound->source;
     if (stop_requested())
         return STATUS_INTERRUPTED;
+    if (sound->stream && ferror(sound->stream))
+        return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
+                    (long long)sound->position, strerror(errno));
     bool claimed = source->frames != FRAMES_UNKNOWN && sound->position < source->frames;
     if (!claimed && sf_error(sound->file) != SF_ERR_NO_ERROR && !sound->allow_truncated)
         return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
@@ -72,8 +76,8 @@ static enum status sound_source_read(struct source *source, float *const *planar
     *got = 0;
     while (*got < frames) {
         size_t want = frames - *got < sound->chunk ? frames - *got : sound->chunk;
-        if (source->frames != FRAMES_UNKNOWN && (int64_t)want > source->frames - sound->position)
-            want = (size_t)(source->frames - sound->position);
+        if (sound->limit != FRAMES_UNKNOWN && (int64_t)want > sound->limit - sound->position)
+            want = (size_t)(sound->limit - sound->position);
         sf_count_t count =
             want ? sf_readf_float(sound->file, sound->interleaved, (sf_count_t)want) : 0;
         size_t read = count > 0 ? (size_t)count : 0;
@@ -171,6 +175,7 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
     *info = (SF_INFO){.format = header.raw_format,
                       .channels = (int)header.stream.channels,
                       .samplerate = (int)header.stream.rate};
+    sound->limit = header.frames;
     if (!sound->allow_truncated)
         sound->source.frames = header.frames;
     return STATUS_OK;
@@ -202,6 +207,8 @@ static enum status open_stream(struct sound_source *sound)
     if (size < sizeof head) {
         if (stop_requested())
             return STATUS_INTERRUPTED;
+        if (ferror(sound->stream))
+            return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, strerror(errno));
         return fail(STATUS_FAILED, "cannot read %s: it %s", sound->source.name,
                     size == 0 ? "is empty" : "is not a sound file of a known format");
     }
@@ -314,6 +321,7 @@ enum status source_open_sound(const char *path, bool allow_truncated, struct sou
         return fail_memory("reading");
     sound->source.kind = &sound_source_kind;
     sound->fd = -1;
+    sound->limit = FRAMES_UNKNOWN;
     sound->allow_truncated = allow_truncated;
     sound->path = strdup(path);
     sound->source.name = sound->path;

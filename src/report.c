@@ -47,9 +47,9 @@ void report_print(const struct report *report)
          report->channels == 1 ? "" : "s", report->rate, sound_format_name(report->sound_format),
          peak, true_peak, times_real_time(report));
     if (report->clipped > 0)
-        note("%llu samples clipped; %s--gain %.1f would have avoided it",
-             (unsigned long long)report->clipped, report->stages->count ? "a further " : "",
-             saving_gain(report));
+        note("%llu sample%s clipped; %s--gain %.1f would have avoided it",
+             (unsigned long long)report->clipped, report->clipped == 1 ? "" : "s",
+             report->stages->count ? "a further " : "", saving_gain(report));
 }
 
 static json_t *db_or_null(double amplitude)

@@ -35,10 +35,13 @@ static enum sound_claim claim_from(uint64_t start, uint64_t size, uint64_t *end)
 static bool chunks_to_end(const struct bytes *bytes, uint64_t at)
 {
     uint64_t size;
-    char beyond;
+    char id[4], beyond;
     while (read_at(bytes, at, &beyond, 1)) {
-        if (!number_at(bytes, at + 4, 4, &size))
+        if (!read_at(bytes, at, id, 4) || !number_at(bytes, at + 4, 4, &size))
             return false;
+        for (size_t i = 0; i < sizeof id; i++)
+            if (id[i] < ' ' || id[i] > '~') /* samples, silent ones above all */
+                return false;
         at += 8 + size + (size & 1);
     }
     return read_at(bytes, at - 1, &beyond, 1);

@@ -133,7 +133,9 @@ static const struct container *container_of_library(const char *extension)
     for (int i = 0; i < count; i++) {
         SF_FORMAT_INFO info = {.format = i};
         if (sf_command(NULL, SFC_GET_FORMAT_MAJOR, &info, sizeof info) != 0 || !info.extension ||
-            strcasecmp(info.extension, extension) != 0 || info.format == SF_FORMAT_RAW)
+            strcasecmp(info.extension, extension) != 0 || info.format == SF_FORMAT_RAW ||
+            info.format == SF_FORMAT_SD2 || /* wants two files */
+            info.format == SF_FORMAT_HTK)   /* keeps few rates */
             continue;
         snprintf(name, sizeof name, ".%s", info.extension);
         found = (struct container){info.extension, name, info.format, 0};

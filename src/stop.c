@@ -2,18 +2,32 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t caught = 0;
 
+static const char *volatile half_file = NULL;
+
 static void catch_signal(int number)
 {
+    if (caught) {
+        if (half_file)
+            unlink(half_file);
+        signal(number, SIG_DFL);
+        raise(number);
+    }
     caught = number;
+}
+
+void stop_remove(const char *path)
+{
+    half_file = path;
 }
 
 void stop_watch(void)
 {
     /* No SA_RESTART: a read or write that waits returns, and the flag is seen. */
-    struct sigaction action = {.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = catch_signal};
     sigemptyset(&action.sa_mask);
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

@@ -1,7 +1,7 @@
 /* Ctrl-C and its kin: a flag that long work looks at between blocks.
  *
- * The first SIGINT, SIGTERM or SIGHUP sets the flag and restores the default
- * action, so that a second one ends the program whatever it is waiting for.
+ * The first SIGINT, SIGTERM or SIGHUP sets the flag. A second one ends the program
+ * at once, whatever it is waiting for; the file registered with stop_remove goes.
  */
 #ifndef HALO_STOP_H
 #define HALO_STOP_H
@@ -11,5 +11,9 @@
 void stop_watch(void);       /* install the handlers; SIGPIPE, SIGXFSZ become errors of write() */
 bool stop_requested(void);   /* any thread */
 void stop_raise_again(void); /* end by the signal that came, as a shell expects; may return */
+
+/* A half-written file that must not be left behind, or NULL. The name is kept, not
+ * copied: it lives until the next call. One file at a time. */
+void stop_remove(const char *path);
 
 #endif

@@ -2,8 +2,8 @@
  * AU on the way out, whose sizes it would go back to. Samples follow the header
  * and are read and written as SF_FORMAT_RAW.
  *
- * A data size of 0 or 0xFFFFFFFF means that the sound lasts to the end of the
- * stream. WAV: RIFF, RIFX, RF64; PCM of 8 to 32 bits and IEEE float.
+ * A data size of 0 or 0xFFFFFFFF (or what sox and arecord make up) means that the sound lasts to
+ * the end of the stream. WAV: RIFF, RIFX, RF64; PCM of 8 to 32 bits and IEEE float.
  */
 #ifndef HALO_STREAM_HEADER_H
 #define HALO_STREAM_HEADER_H

@@ -1,5 +1,7 @@
 #include "workers.h"
 
+#include "stop.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -34,7 +36,7 @@ static void take_pieces(struct workers *workers, size_t worker)
 {
     for (;;) {
         size_t piece = atomic_fetch_add(&workers->next, 1);
-        if (piece >= workers->pieces)
+        if (piece >= workers->pieces || stop_requested())
             return;
         workers->task(workers->context, piece, worker);
     }
@@ -100,7 +102,7 @@ enum status workers_create(size_t count, struct workers **result)
     workers->helpers = calloc(workers->count, sizeof *workers->helpers);
     if (!workers->helpers || !start_helpers(workers)) {
         workers_destroy(workers);
-        return fail(STATUS_FAILED, "cannot start %zu threads; try fewer with --threads", count);
+        return fail(STATUS_FAILED, "cannot start the threads; try fewer with --threads");
     }
     *result = workers;
     return STATUS_OK;
@@ -131,7 +133,7 @@ size_t workers_count(const struct workers *workers)
 void workers_run(struct workers *workers, size_t pieces, workers_task *task, void *context)
 {
     if (workers->count == 1 || pieces <= 1) {
-        for (size_t piece = 0; piece < pieces; piece++)
+        for (size_t piece = 0; piece < pieces && !stop_requested(); piece++)
             task(context, piece, 0);
         return;
     }

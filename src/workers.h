@@ -3,7 +3,8 @@
  * workers_run calls task(context, piece, worker) for every piece 0..pieces-1
  * and returns when all are done; `worker` is 0..workers_count-1, so that each
  * can own scratch memory. The caller works too. With one worker no thread is
- * made, no lock is taken, and the pieces run in order.
+ * made, no lock is taken, and the pieces run in order. When a signal has asked to
+ * stop, pieces are left undone: whoever waits for a result looks at stop_requested.
  * Threads: one caller at a time.
  */
 #ifndef HALO_WORKERS_H
