@@ -124,8 +124,8 @@ static enum status take_line(struct lab_report *report, struct lab_settings *set
         strncmp(line, "kernel,", 7) == 0)
         return STATUS_OK;
     if (!parse_row(line, &row))
-        return fail(STATUS_FAILED, "this is not a line that halo bench kernels --csv prints: %.60s",
-                    line);
+        return fail(STATUS_FAILED, "this is not a line that halo bench kernels --csv prints: %.*s",
+                    (int)strcspn(line, "\n"), line);
     add_value(&settings->samples, row.samples);
     if (row.taps > 0) {
         add_value(&settings->taps, row.taps);

@@ -1,0 +1,77 @@
+/* halo bench kernels from the outside, as far as it goes without a GPU: the kernels
+ * themselves are test_kernels' affair. */
+#include "command.h"
+#include "suite.h"
+
+#include <string.h>
+
+static void expect_one_line(const char *arguments, int code, const char *words)
+{
+    struct command_result result = command_run("\"$HALO\" bench %s", arguments);
+    ck_assert_msg(result.code == code, "bench %s: exit code %d, not %d", arguments, result.code,
+                  code);
+    ck_assert_msg(command_lines(result.err) == 1 && strncmp(result.err, "halo: ", 6) == 0,
+                  "bench %s: not one line: %s", arguments, result.err);
+    ck_assert_msg(strstr(result.err, words) != NULL, "bench %s: no \"%s\" in %s", arguments, words,
+                  result.err);
+    ck_assert_str_eq(result.out, "");
+}
+
+START_TEST(wrong_words_are_refused)
+{
+    static const char *const wrong[][2] = {
+        {"", "kernels"},
+        {"nonsense", "kernels"},
+        {"kernels --kernel fastest", "fastest"},
+        {"kernels --taps 0", "--taps"},
+        {"kernels --taps 5,16385", "--taps"},
+        {"kernels --taps 5,,6", "--taps"},
+        {"kernels --samples 2^99", "--samples"},
+        {"kernels --samples 3^2", "--samples"},
+        {"kernels --threads 33", "33"},
+        {"kernels --repeats 0", "--repeats"},
+        {"kernels --boundary wrap", "wrap"},
+        {"kernels --read x.csv", "--plot"},
+        {"kernels more", "more"},
+        {"kernels --nonsense", "--nonsense"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        expect_one_line(wrong[i][0], 2, wrong[i][1]);
+}
+END_TEST
+
+START_TEST(missing_gpu_is_said)
+{
+    /* An empty list of devices hides those that are there. */
+    struct command_result result =
+        command_run("CUDA_VISIBLE_DEVICES= \"$HALO\" bench kernels --samples 1000");
+    ck_assert_int_eq(result.code, 1);
+    ck_assert_uint_eq(command_lines(result.err), 1);
+    ck_assert_ptr_nonnull(strstr(result.err, "NVIDIA"));
+}
+END_TEST
+
+static const char measured[] = "# device,a GPU\\n# flops_peak,6.7e13\\nkernel,taps,samples\\n"
+                               "copy,0,1000,0,1e-5,1e8,8e8,1,0,0,\\n"
+                               "register,5,1000,0,2e-5,5e7,4e8,0.5,5e8,0.1,-150.0\\n"
+                               "register,65,1000,0,4e-5,2e7,2e8,0.2,3e9,0.2,-150.0\\n";
+
+START_TEST(plots_what_was_measured_elsewhere)
+{
+    command_run("printf '%s' >m.csv", measured);
+    if (command_run("command -v gnuplot").code != 0) {
+        expect_one_line("kernels --read m.csv --plot m.svg", 1, "gnuplot");
+        return;
+    }
+    struct command_result result =
+        command_run("\"$HALO\" bench kernels --read m.csv --plot m.svg && grep -c register m.svg");
+    ck_assert_int_eq(result.code, 0);
+    expect_one_line("kernels --read none.csv --plot m.svg", 1, "none.csv");
+    command_run("echo rubbish >rubbish.csv; : >empty.csv");
+    expect_one_line("kernels --read rubbish.csv --plot m.svg", 1, "rubbish");
+    expect_one_line("kernels --read empty.csv --plot m.svg", 1, "empty.csv");
+    expect_one_line("kernels --read m.csv --plot m.doc", 2, "m.doc");
+}
+END_TEST
+
+SUITE_MAIN("bench", wrong_words_are_refused, missing_gpu_is_said, plots_what_was_measured_elsewhere)
