@@ -41,8 +41,9 @@ pkg_check_modules(PORTAUDIO QUIET IMPORTED_TARGET portaudio-2.0)
 pkg_check_modules(LILV QUIET IMPORTED_TARGET lilv-0)
 
 optional_part(CUDA "${CUDAToolkit_FOUND}"
-              "${CUDAToolkit_VERSION} (for halo bench kernels, not yet for render)"
-              gpu/kernel.c "GPU kernels")
+              "${CUDAToolkit_VERSION}"
+              gpu/convolver_cuda.c
+              "GPU convolver")
 optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" src/live.c "live sound")
 optional_part(LV2 "${LILV_FOUND}" "${LILV_VERSION}" src/plugin_lv2.c "plugin host")
 

@@ -15,7 +15,7 @@ static inline cudaError_t constant_mask_load(const float *taps, size_t at, size_
                                              cudaStream_t stream)
 {
     return cudaMemcpyToSymbolAsync(constant_mask, taps, count * sizeof(float),
-                                   at * sizeof(float), cudaMemcpyHostToDevice, stream);
+                                   at * sizeof(float), cudaMemcpyDefault, stream);
 }
 
 #endif

@@ -2,7 +2,9 @@
  *
  *   out[i] = sum over k of x[i + origin - k] h[k],   k = 0..taps-1, i = 0..frames-1
  *
- * where x is `in` and, beyond its ends, what the boundary policy says. They are
+ * where x is `in` and, beyond its ends, what the boundary policy says. For a whole
+ * sound in and out are of one length; for a block of a stream `in` begins with the
+ * past, and origin is as many frames. They are
  * the steps of the textbook's ladder (Kirk and Hwu, "Programming Massively
  * Parallel Processors", chapter on convolution), and on top of it our own:
  *
@@ -19,6 +21,7 @@
 #define HALO_GPU_KERNEL_H
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -30,18 +33,20 @@ enum { KERNEL_TAPS_MOST = 16384 }; /* constant memory: 64 KB */
 enum kernel_boundary { KERNEL_ZERO, KERNEL_REPLICATE };
 
 struct kernel_job {
-    const float *in; /* device, 16-byte aligned */
-    float *out;      /* device, 16-byte aligned, apart from in */
-    size_t frames;   /* at least 1 */
-    size_t taps;     /* of the loaded mask, 1..KERNEL_TAPS_MOST */
-    size_t origin;   /* of the loaded mask, 0..taps-1 */
+    const float *in;  /* device, 16-byte aligned */
+    float *out;       /* device, 16-byte aligned, apart from in */
+    size_t frames_in; /* at least 1 */
+    size_t frames;    /* of out, at least 1 */
+    size_t taps;      /* of the loaded mask, 1..KERNEL_TAPS_MOST */
+    size_t origin;    /* the frame of in that tap 0 meets for out[0] */
+    bool add;         /* to what out holds: several paths to one output */
     enum kernel_boundary boundary;
     unsigned threads; /* a block, a multiple of 32 up to 1024; 0: the kernel's own choice */
 };
 
 struct kernel {
     const char *name;
-    /* Make `mask` (host memory, job->taps long) this kernel's, in stream order. */
+    /* Make `mask` (host or device memory, job->taps long) this kernel's, in stream order. */
     cudaError_t (*load)(const float *mask, const struct kernel_job *job, cudaStream_t stream);
     cudaError_t (*launch)(const struct kernel_job *job, cudaStream_t stream);
 };

@@ -14,17 +14,17 @@ __global__ void convolve_basic(kernel_job job, const float *__restrict__ mask)
     for (int start = 0; start < (int)job.taps; start += RUN) {
         float run = 0;
         for (int k = start; k < (int)job.taps && k < start + RUN; k++)
-            run += mask[k] * ghost(job.in, i + (long long)job.origin - k, (long long)job.frames,
+            run += mask[k] * ghost(job.in, i + (long long)job.origin - k, (long long)job.frames_in,
                                  job.boundary);
         sum += run;
     }
-    job.out[i] = sum;
+    put(job, i, sum);
 }
 
 static cudaError_t basic_load(const float *mask, const struct kernel_job *job, cudaStream_t stream)
 {
     return cudaMemcpyToSymbolAsync(global_mask, mask, job->taps * sizeof(float), 0,
-                                   cudaMemcpyHostToDevice, stream);
+                                   cudaMemcpyDefault, stream);
 }
 
 static cudaError_t basic_launch(const struct kernel_job *job, cudaStream_t stream)

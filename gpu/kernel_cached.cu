@@ -9,11 +9,11 @@ static constexpr unsigned THREADS = 256;
 __global__ void convolve_cached(kernel_job job)
 {
     extern __shared__ float tile[];
-    long long base = (long long)blockIdx.x * blockDim.x, frames = (long long)job.frames;
+    long long base = (long long)blockIdx.x * blockDim.x, frames = (long long)job.frames_in;
     long long i = base + threadIdx.x;
     tile[threadIdx.x] = ghost(job.in, i, frames, job.boundary);
     __syncthreads();
-    if (i >= frames)
+    if (i >= (long long)job.frames)
         return;
     float sum = 0;
     for (int start = 0; start < (int)job.taps; start += RUN) {
@@ -26,7 +26,7 @@ __global__ void convolve_cached(kernel_job job)
         }
         sum += run;
     }
-    job.out[i] = sum;
+    put(job, i, sum);
 }
 
 static cudaError_t cached_load(const float *mask, const struct kernel_job *job,

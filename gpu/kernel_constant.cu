@@ -13,11 +13,11 @@ __global__ void convolve_constant(kernel_job job)
     for (int start = 0; start < (int)job.taps; start += RUN) {
         float run = 0;
         for (int k = start; k < (int)job.taps && k < start + RUN; k++)
-            run += constant_mask[k] * ghost(job.in, i + (long long)job.origin - k, (long long)job.frames,
+            run += constant_mask[k] * ghost(job.in, i + (long long)job.origin - k, (long long)job.frames_in,
                                  job.boundary);
         sum += run;
     }
-    job.out[i] = sum;
+    put(job, i, sum);
 }
 
 static cudaError_t constant_load(const float *mask, const struct kernel_job *job,

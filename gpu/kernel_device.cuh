@@ -21,6 +21,22 @@ __device__ __forceinline__ float ghost(const float *__restrict__ in, long long i
     return in[index < 0 ? 0 : frames - 1];
 }
 
+__device__ __forceinline__ void put(const kernel_job &job, long long i, float sum)
+{
+    job.out[i] = job.add ? job.out[i] + sum : sum;
+}
+
+/* Four outputs at once; `i` a multiple of 4. */
+__device__ __forceinline__ void put_four(const kernel_job &job, long long i, float4 sum)
+{
+    float4 *out = reinterpret_cast<float4 *>(job.out + i);
+    if (job.add) {
+        float4 before = *out;
+        sum.x += before.x, sum.y += before.y, sum.z += before.z, sum.w += before.w;
+    }
+    __stcs(out, sum); /* nobody reads it soon: it need not stay in the cache */
+}
+
 static inline unsigned blocks_for(size_t frames, size_t tile)
 {
     return (unsigned)((frames + tile - 1) / tile);

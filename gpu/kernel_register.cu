@@ -10,18 +10,21 @@
  * takes 16 outputs and 16 taps at a time: 256 multiply-adds for four 16-byte
  * loads. Threads are 16 frames apart, which would hit the same banks: every 16
  * frames 4 unused ones are left (skew), so that eight threads' 16-byte loads meet
- * all 32 banks. Products are summed in runs of 128 taps, and the runs then summed. */
+ * all 32 banks. Products are summed in runs of 64 taps, the
+ * runs by sixteen, and those sums then: rounding grows with the root of each. */
 #include "constant_mask.cuh"
 #include "kernel_device.cuh"
 
 static constexpr int WINDOW_TAPS_MOST = 196;
 static constexpr int WINDOW_TAPS_FINE = 132;  /* a kernel for every 4 taps, above for every 16 */
 static constexpr int WINDOW_TAPS_NARROW = 36; /* up to here 4 outputs a thread, above 8 */
+static constexpr int WINDOW_RUN = 64; /* taps summed in a row */
 static constexpr unsigned WINDOW_THREADS = 256;
 
 static constexpr int SLIDE_OUTPUTS = 16;
 static constexpr int SLIDE_SKEWED = 20; /* floats that 16 frames take in shared memory */
-static constexpr int SLIDE_PAIRS = 4;   /* pairs of 16 taps summed in a row */
+static constexpr int SLIDE_PAIRS = 2;   /* pairs of 16 taps summed in a row */
+static constexpr int SLIDE_RUNS = 16;   /* such sums summed in a row */
 static constexpr unsigned SLIDE_THREADS = 256; /* more would leave too few registers */
 static constexpr unsigned SLIDE_BLOCKS = 2;    /* on a multiprocessor, at least */
 static constexpr unsigned SLIDE_THREADS_SHORT = 128;
@@ -49,14 +52,19 @@ template <int TAPS, int OUTPUTS>
 __global__ void __launch_bounds__(WINDOW_THREADS) convolve_window(kernel_job job, int origin)
 {
     constexpr int PAST = TAPS; /* a multiple of 4 that holds TAPS - 1 frames */
-    long long frames = (long long)job.frames;
+    long long frames = (long long)job.frames, frames_in = (long long)job.frames_in;
     long long tile = (long long)blockDim.x * OUTPUTS, base = blockIdx.x * tile;
-    if (base + origin - PAST < 0 || base + origin + tile > frames || base + tile > frames) {
+    if (base + origin - PAST < 0 || base + origin + tile > frames_in || base + tile > frames) {
         for (long long i = base + threadIdx.x; i < base + tile && i < frames; i += blockDim.x) {
             float sum = 0;
-            for (int k = 0; k < TAPS; k++)
-                sum += constant_mask[k] * ghost(job.in, i + origin - k, frames, job.boundary);
-            job.out[i] = sum;
+            for (int start = 0; start < TAPS; start += WINDOW_RUN) {
+                float run = 0;
+                for (int k = start; k < TAPS && k < start + WINDOW_RUN; k++)
+                    run += constant_mask[k] *
+                           ghost(job.in, i + origin - k, frames_in, job.boundary);
+                sum += run;
+            }
+            put(job, i, sum);
         }
         return;
     }
@@ -72,12 +80,12 @@ __global__ void __launch_bounds__(WINDOW_THREADS) convolve_window(kernel_job job
     for (int r = 0; r < OUTPUTS; r++)
         total[r] = 0;
 #pragma unroll
-    for (int start = 0; start < TAPS; start += RUN) {
+    for (int start = 0; start < TAPS; start += WINDOW_RUN) {
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             sum[r] = 0;
 #pragma unroll
-        for (int k = start; k < TAPS && k < start + RUN; k++)
+        for (int k = start; k < TAPS && k < start + WINDOW_RUN; k++)
 #pragma unroll
             for (int r = 0; r < OUTPUTS; r++)
                 sum[r] += constant_mask[k] * window[PAST + r - k];
@@ -87,8 +95,7 @@ __global__ void __launch_bounds__(WINDOW_THREADS) convolve_window(kernel_job job
     }
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r += 4)
-        __stcs(reinterpret_cast<float4 *>(job.out + i + r),
-               make_float4(total[r], total[r + 1], total[r + 2], total[r + 3]));
+        put_four(job, i + r, make_float4(total[r], total[r + 1], total[r + 2], total[r + 3]));
 }
 
 /* Finds the kernel made for this many taps. */
@@ -158,7 +165,7 @@ __device__ __forceinline__ int skewed(int j)
 __device__ __forceinline__ void load_tile(const kernel_job &job, float *shared, long long first,
                                           int count)
 {
-    long long frames = (long long)job.frames;
+    long long frames = (long long)job.frames_in;
     bool whole = first % 4 == 0 && first >= 0 && first + count <= frames;
     if (whole) {
         for (int j = (int)threadIdx.x * 4; j < count; j += (int)blockDim.x * 4)
@@ -180,12 +187,12 @@ __global__ void __launch_bounds__(SLIDE_THREADS, SLIDE_BLOCKS) convolve_slide(ke
     load_tile(job, shared, base + (long long)job.origin - past, past + tile);
     __syncthreads();
 
-    float total[SLIDE_OUTPUTS] = {0}, sum[SLIDE_OUTPUTS] = {0};
+    float total[SLIDE_OUTPUTS] = {0}, runs[SLIDE_OUTPUTS] = {0}, sum[SLIDE_OUTPUTS] = {0};
     float even[SLIDE_OUTPUTS], odd[SLIDE_OUTPUTS];
     const float *at = shared + skewed(past + (int)threadIdx.x * SLIDE_OUTPUTS);
     load_frames(even, at);
     int k = 0, pairs = taps / (2 * SLIDE_OUTPUTS);
-    for (int pair = 0; pair < pairs;) {
+    for (int pair = 0, run = 1; pair < pairs; run++) {
         int end = min(pair + SLIDE_PAIRS, pairs);
         for (; pair < end; pair++, k += 2 * SLIDE_OUTPUTS) {
             load_frames(odd, at -= SLIDE_SKEWED);
@@ -193,7 +200,9 @@ __global__ void __launch_bounds__(SLIDE_THREADS, SLIDE_BLOCKS) convolve_slide(ke
             load_frames(even, at -= SLIDE_SKEWED);
             add_taps<false>(sum, odd, even, k + SLIDE_OUTPUTS, taps);
         }
-        move_sum(total, sum);
+        move_sum(runs, sum);
+        if (run % SLIDE_RUNS == 0)
+            move_sum(total, runs);
     }
     if (k < taps) {
         load_frames(odd, at -= SLIDE_SKEWED);
@@ -203,19 +212,19 @@ __global__ void __launch_bounds__(SLIDE_THREADS, SLIDE_BLOCKS) convolve_slide(ke
         load_frames(even, at -= SLIDE_SKEWED);
         add_taps<true>(sum, odd, even, k + SLIDE_OUTPUTS, taps);
     }
-    move_sum(total, sum);
+    move_sum(runs, sum);
+    move_sum(total, runs);
 
     long long i = base + (long long)threadIdx.x * SLIDE_OUTPUTS;
     if (i + SLIDE_OUTPUTS <= (long long)job.frames) {
 #pragma unroll
         for (int r = 0; r < SLIDE_OUTPUTS; r += 4)
-            *reinterpret_cast<float4 *>(job.out + i + r) =
-                make_float4(total[r], total[r + 1], total[r + 2], total[r + 3]);
+            put_four(job, i + r, make_float4(total[r], total[r + 1], total[r + 2], total[r + 3]));
     } else {
 #pragma unroll
         for (int r = 0; r < SLIDE_OUTPUTS; r++)
             if (i + r < (long long)job.frames)
-                job.out[i + r] = total[r];
+                put(job, i + r, total[r]);
     }
 }
 

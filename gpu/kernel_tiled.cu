@@ -14,7 +14,7 @@ __global__ void convolve_tiled(kernel_job job)
     /* tile[j] is frame base + origin - (taps - 1) + j: taps - 1 halo cells in all. */
     long long first = base + (long long)job.origin - (taps - 1);
     for (int j = (int)threadIdx.x; j < (int)blockDim.x + taps - 1; j += (int)blockDim.x)
-        tile[j] = ghost(job.in, first + j, (long long)job.frames, job.boundary);
+        tile[j] = ghost(job.in, first + j, (long long)job.frames_in, job.boundary);
     __syncthreads();
     long long i = base + threadIdx.x;
     if (i >= (long long)job.frames)
@@ -27,7 +27,7 @@ __global__ void convolve_tiled(kernel_job job)
             run += constant_mask[k] * window[-k];
         sum += run;
     }
-    job.out[i] = sum;
+    put(job, i, sum);
 }
 
 static size_t tile_bytes(size_t threads, size_t taps)

@@ -220,6 +220,7 @@ static enum status measure_kernel(struct bench *bench, const struct kernel *kern
                                   size_t threads, struct lab_row *row)
 {
     struct kernel_job job = {
+        .frames_in = bench->samples,
         .frames = bench->samples,
         .taps = taps,
         .origin = (taps - 1) / 2,

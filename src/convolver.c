@@ -10,6 +10,7 @@
 /* A new backend is one file and one row; `auto` takes the first. */
 static const struct convolver_backend *const backends[] = {
     &convolver_fft,
+    &convolver_cuda,
     &convolver_direct,
 };
 enum { BACKENDS = sizeof backends / sizeof *backends };
@@ -129,6 +130,8 @@ static void convolver_process(struct filter *filter, const float *const *in, flo
             finish_change(convolver);
     }
     convolver->position = end;
+    if (backend->failure)
+        filter->failure = backend->failure(convolver->convolution);
 }
 
 /* ---- the control thread ---- */

@@ -5,7 +5,7 @@
  * new mask is exact from its first frame. All masks of one convolver have the
  * same inputs and outputs and at most `taps` taps.
  *
- * Backends are rows of one table (convolver.c): "cpu" and "direct".
+ * Backends are rows of one table (convolver.c): "cpu", "cuda" and "direct".
  */
 #ifndef HALO_CONVOLVER_H
 #define HALO_CONVOLVER_H
@@ -72,6 +72,8 @@ struct convolver_backend {
     void (*destroy)(struct convolution *convolution);
     void (*reset)(struct convolution *convolution);
     const char *(*algorithm)(const struct convolution *convolution);
+    /* What a step has failed at for good, or NULL. NULL itself: never fails. */
+    const char *(*failure)(const struct convolution *convolution);
 
     /* Control thread; reads nothing that the step writes. */
     enum status (*prepare)(const struct convolution *convolution, const struct mask *mask,
@@ -86,6 +88,7 @@ struct convolver_backend {
                 float *const *out);
 };
 
+extern const struct convolver_backend convolver_cuda;
 extern const struct convolver_backend convolver_direct;
 extern const struct convolver_backend convolver_fft;
 

@@ -26,9 +26,10 @@ struct filter {
     const struct filter_kind *kind;
     size_t inputs;
     size_t outputs;
-    size_t block;     /* frames */
-    uint64_t latency; /* frames the output comes late */
-    uint64_t tail;    /* frames the output goes on after the input ends, latency not counted */
+    size_t block;        /* frames */
+    uint64_t latency;    /* frames the output comes late */
+    uint64_t tail;       /* frames the output goes on after the input ends, latency not counted */
+    const char *failure; /* what a step has failed at, for good; NULL while all is well */
 };
 
 static inline void filter_process(struct filter *filter, const float *const *in, float *const *out)

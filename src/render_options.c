@@ -202,7 +202,7 @@ static const struct option_row own_options[] = {
     {"allow-truncated", 0, NULL, "take a file that is shorter than its header says",
      take_truncated},
     {"backend", 0, "NAME",
-     "auto (default), cpu, or direct: slow, and the truth that\n"
+     "auto (default), cpu, cuda, or direct: slow, and the truth\n"
      "the others are tested against",
      take_backend},
     {"threads", 0, "N", "processors to use; all by default", take_threads},

@@ -1,6 +1,7 @@
 /* Block by block equals all at once: every backend against the truth, over mask
  * lengths, block lengths, channels and sound lengths. HALO_TEST_FULL in the
  * environment runs the whole grid, otherwise a part of it. */
+#include "cells.h"
 #include "convolver.h"
 #include "stream.h"
 #include "suite.h"
@@ -9,74 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double BOUND_DB = -130; /* of max|x| sum|h|, for every signal and mask */
-static const double PEAK_DB = -125;  /* of the truth's peak, for noise through noise */
-
 static bool full(void)
 {
     return getenv("HALO_TEST_FULL") != NULL;
-}
-
-static struct workers *crew(size_t count)
-{
-    struct workers *workers;
-    ck_assert_int_eq(workers_create(count, &workers), STATUS_OK);
-    return workers;
-}
-
-static struct filter *make(const char *backend, const struct mask *mask, size_t block, size_t taps,
-                           struct workers *workers)
-{
-    struct convolver_settings settings = {
-        .backend = backend, .block = block, .taps = taps, .workers = workers};
-    struct filter *filter;
-    ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
-    return filter;
-}
-
-static void expect_within(const struct block *out, double *const *truth, const struct mask *mask,
-                          const struct block *x, bool noise, const char *what)
-{
-    struct truth_error error = stream_error(out, truth, mask, x);
-    double bound = truth_error_bound_db(&error), peak = truth_error_peak_db(&error);
-    if (getenv("HALO_TEST_SHOW"))
-        printf("%7.1f %7.1f dB  %s\n", bound, peak, what);
-    ck_assert_msg(bound <= BOUND_DB, "%s: error %.1f dB of max|x| sum|h|", what, bound);
-    if (noise)
-        ck_assert_msg(peak <= PEAK_DB, "%s: error %.1f dB of the peak", what, peak);
-}
-
-static void check_cell(const char *backend, size_t taps, size_t block, size_t channels, size_t n,
-                       struct workers *workers)
-{
-    char what[160];
-    snprintf(what, sizeof what, "%s, %zu taps, blocks of %zu, %zu channels, %zu frames", backend,
-             taps, block, channels, n);
-    struct mask *mask = truth_noise_mask(taps + 7, channels, taps);
-    struct block x = stream_noise(taps + block, channels, n);
-    double **truth = truth_render(mask, x.data, n);
-    struct filter *filter = make(backend, mask, block, 0, workers);
-    ck_assert_uint_eq(filter->tail, taps - 1);
-    ck_assert_uint_eq(filter->latency, 0);
-    struct block out = stream_through(filter, x.data, n, n + taps - 1);
-    if (n > 0)
-        expect_within(&out, truth, mask, &x, n > taps, what);
-    for (size_t c = 0; n == 0 && c < channels; c++)
-        for (size_t i = 0; i < out.frames; i++)
-            ck_assert_msg(out.data[c][i] == 0, "%s: sound out of silence", what);
-    filter_destroy(filter);
-    block_free(&out);
-    block_free(&x);
-    truth_free(truth, channels);
-    mask_destroy(mask);
-}
-
-static void check_lengths(const char *backend, size_t taps, size_t block, size_t channels,
-                          struct workers *workers)
-{
-    const size_t lengths[] = {0, 1, block - 1, block, block + 1, 3 * (taps + block) + 7};
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        check_cell(backend, taps, block, channels, lengths[i], workers);
 }
 
 START_TEST(truth_is_true)
@@ -102,7 +38,7 @@ START_TEST(cpu_equals_truth)
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
         size_t block = blocks[b];
         /* Handing out pieces of a few frames would take longer than filtering them. */
-        struct workers *workers = crew(block >= 1024 ? 2 : 1);
+        struct workers *workers = cells_crew(block >= 1024 ? 2 : 1);
         const size_t taps[] = {1, 2, 5, block - 1, block, block + 1, 1024, 16384, 16385, 100000};
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
             if (taps[t] == 0)
@@ -111,7 +47,7 @@ START_TEST(cpu_equals_truth)
                 size_t work = taps[t] * channels[c];
                 if (!full() && (work > 40000 || (block == 1 && work > 3000)))
                     continue;
-                check_lengths("cpu", taps[t], block, channels[c], workers);
+                cells_check_lengths("cpu", taps[t], block, channels[c], workers);
             }
         }
         workers_destroy(workers);
@@ -123,23 +59,23 @@ START_TEST(direct_equals_truth)
 {
     const size_t blocks[] = {1, 16, 64, 100, 1024, 8192};
     const size_t taps[] = {1, 2, 5, 63, 64, 65, 1024, 16385};
-    struct workers *workers = crew(2);
+    struct workers *workers = cells_crew(2);
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t channels = 1; channels <= 6; channels += channels == 1 ? 1 : 4)
                 if (taps[t] * channels <= (full() ? 100000 : 2048))
-                    check_lengths("direct", taps[t], blocks[b], channels, workers);
+                    cells_check_lengths("direct", taps[t], blocks[b], channels, workers);
     workers_destroy(workers);
 }
 END_TEST
 
 START_TEST(long_masks_in_small_blocks)
 {
-    struct workers *workers = crew(1);
-    check_cell("cpu", 100000, 64, 2, 250000, workers);
-    check_cell("cpu", 100000, 100, 1, 250000, workers);
-    check_cell("cpu", 16385, 1, 1, 40000, workers);
-    check_cell("cpu", 480000, 1024, 1, 500000, workers);
+    struct workers *workers = cells_crew(1);
+    cells_check("cpu", 100000, 64, 2, 250000, workers);
+    cells_check("cpu", 100000, 100, 1, 250000, workers);
+    cells_check("cpu", 16385, 1, 1, 40000, workers);
+    cells_check("cpu", 480000, 1024, 1, 500000, workers);
     workers_destroy(workers);
 }
 END_TEST
@@ -148,7 +84,7 @@ END_TEST
 START_TEST(hard_signals)
 {
     enum { N = 60000, TAPS = 4096 };
-    struct workers *workers = crew(1);
+    struct workers *workers = cells_crew(1);
     for (size_t kind = 0; kind < 4; kind++) {
         struct mask *mask = truth_noise_mask(5, 1, TAPS);
         struct block x = stream_noise(kind, 1, N);
@@ -162,9 +98,9 @@ START_TEST(hard_signals)
         double **truth = truth_render(mask, x.data, N);
         const size_t blocks[] = {64, 1000, N};
         for (size_t b = 0; b < 3; b++) {
-            struct filter *filter = make("cpu", mask, blocks[b], 0, workers);
+            struct filter *filter = cells_make("cpu", mask, blocks[b], 0, workers);
             struct block out = stream_through(filter, x.data, N, N + TAPS - 1);
-            expect_within(&out, truth, mask, &x, false, "hard signal");
+            cells_expect_within(&out, truth, mask, &x, false, "hard signal");
             block_free(&out);
             filter_destroy(filter);
         }
@@ -175,46 +111,6 @@ START_TEST(hard_signals)
     workers_destroy(workers);
 }
 END_TEST
-
-/* y = a up to `at`, then a weighted with (i - at) / fade towards b. */
-static void crossfade(double **a, double **b, size_t outputs, size_t frames, size_t at, size_t fade)
-{
-    for (size_t o = 0; o < outputs; o++)
-        for (size_t i = at; i < frames; i++) {
-            double weight = i - at >= fade ? 1 : (double)(i - at) / (double)fade;
-            a[o][i] += weight * (b[o][i] - a[o][i]);
-        }
-}
-
-static void check_change(const char *backend, size_t taps_a, size_t taps_b, size_t block,
-                         size_t channels, size_t at, size_t fade)
-{
-    char what[160];
-    snprintf(what, sizeof what, "%s, %zu to %zu taps, blocks of %zu, at %zu, fade %zu", backend,
-             taps_a, taps_b, block, at, fade);
-    struct workers *workers = crew(1);
-    size_t longest = taps_a > taps_b ? taps_a : taps_b;
-    size_t n = at + fade + 2 * longest + 5 * block;
-    struct mask *a = truth_noise_mask(3, channels, taps_a);
-    struct mask *b = truth_noise_mask(4, channels, taps_b);
-    struct block x = stream_noise(9, channels, n);
-    double **truth = truth_render(a, x.data, n), **after = truth_render(b, x.data, n);
-    crossfade(truth, after, channels, n, at, fade);
-    struct filter *filter = make(backend, a, block, longest, workers);
-    ck_assert_int_eq(convolver_change_begin(filter, b, at, fade), STATUS_OK);
-    ck_assert(!convolver_change_collect(filter));
-    struct block out = stream_through(filter, x.data, n, n);
-    ck_assert_msg(convolver_change_collect(filter), "%s: the change never ended", what);
-    expect_within(&out, truth, taps_a > taps_b ? a : b, &x, true, what);
-    filter_destroy(filter);
-    block_free(&out);
-    block_free(&x);
-    truth_free(truth, channels);
-    truth_free(after, channels);
-    mask_destroy(a);
-    mask_destroy(b);
-    workers_destroy(workers);
-}
 
 START_TEST(change_of_mask)
 {
@@ -231,15 +127,15 @@ START_TEST(change_of_mask)
         {"cpu", 300, 301, 65536, 2, 65536, 7},    {"cpu", 70000, 70000, 1024, 6, 100000, 960},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_change(cases[i].backend, cases[i].a, cases[i].b, cases[i].block, cases[i].channels,
-                     cases[i].at, cases[i].fade);
+        cells_check_change(cases[i].backend, cases[i].a, cases[i].b, cases[i].block,
+                           cases[i].channels, cases[i].at, cases[i].fade);
 }
 END_TEST
 
 START_TEST(many_changes_in_a_row)
 {
     enum { N = 40000, BLOCK = 64, TAPS = 3000, CHANGES = 5 };
-    struct workers *workers = crew(1);
+    struct workers *workers = cells_crew(1);
     struct mask *masks[CHANGES + 1];
     struct block x = stream_noise(1, 1, N);
     double **truth = NULL;
@@ -250,10 +146,10 @@ START_TEST(many_changes_in_a_row)
             truth = next;
             continue;
         }
-        crossfade(truth, next, 1, N, m * 6000 + m, 300);
+        cells_crossfade(truth, next, 1, N, m * 6000 + m, 300);
         truth_free(next, 1);
     }
-    struct filter *filter = make("cpu", masks[0], BLOCK, 0, workers);
+    struct filter *filter = cells_make("cpu", masks[0], BLOCK, 0, workers);
     struct block out = stream_noise(2, 1, N);
     size_t change = 1;
     for (size_t at = 0; at < N; at += BLOCK) {
@@ -269,7 +165,7 @@ START_TEST(many_changes_in_a_row)
         filter_process(filter, in, to);
     }
     ck_assert_uint_eq(change, CHANGES + 1);
-    expect_within(&out, truth, masks[0], &x, true, "many changes");
+    cells_expect_within(&out, truth, masks[0], &x, true, "many changes");
     filter_destroy(filter);
     block_free(&x);
     block_free(&out);
@@ -282,11 +178,11 @@ END_TEST
 
 START_TEST(change_refuses_what_does_not_fit)
 {
-    struct workers *workers = crew(1);
+    struct workers *workers = cells_crew(1);
     struct mask *mask = truth_noise_mask(1, 2, 100);
     struct mask *longer = truth_noise_mask(1, 2, 101);
     struct mask *wider = truth_noise_mask(1, 3, 100);
-    struct filter *filter = make("cpu", mask, 64, 0, workers);
+    struct filter *filter = cells_make("cpu", mask, 64, 0, workers);
     ck_assert_int_eq(convolver_change_begin(filter, longer, 0, 0), STATUS_FAILED);
     ck_assert_int_eq(convolver_change_begin(filter, wider, 0, 0), STATUS_FAILED);
     ck_assert_int_eq(convolver_change_begin(filter, mask, 1000, 0), STATUS_OK);
@@ -301,12 +197,12 @@ END_TEST
 
 START_TEST(reset_forgets)
 {
-    struct workers *workers = crew(1);
+    struct workers *workers = cells_crew(1);
     const size_t blocks[] = {64, 8192};
     for (size_t b = 0; b < 2; b++) {
         struct mask *mask = truth_noise_mask(1, 2, 5000);
         struct block x = stream_noise(1, 2, 20000);
-        struct filter *filter = make("cpu", mask, blocks[b], 0, workers);
+        struct filter *filter = cells_make("cpu", mask, blocks[b], 0, workers);
         struct block first = stream_through(filter, x.data, 20000, 20000);
         filter_reset(filter);
         struct block second = stream_through(filter, x.data, 20000, 20000);

@@ -106,7 +106,8 @@ START_TEST(every_kernel_equals_the_truth)
         for (size_t f = 0; f < sizeof frames / sizeof *frames; f++)
             for (int centre = 0; centre < 2; centre++)
                 for (int boundary = 0; boundary < 2; boundary++) {
-                    struct kernel_job job = {.frames = frames[f],
+                    struct kernel_job job = {.frames_in = frames[f],
+                                             .frames = frames[f],
                                              .taps = taps[t],
                                              .origin = centre ? (taps[t] - 1) / 2 : 0,
                                              .boundary = (enum kernel_boundary)boundary};

@@ -1,0 +1,112 @@
+#include "cells.h"
+
+#include "convolver.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double BOUND_DB = -130; /* of max|x| sum|h|, for every signal and mask */
+static const double PEAK_DB = -125;  /* of the truth's peak, for noise through noise */
+
+struct workers *cells_crew(size_t count)
+{
+    struct workers *workers;
+    ck_assert_int_eq(workers_create(count, &workers), STATUS_OK);
+    return workers;
+}
+
+struct filter *cells_make(const char *backend, const struct mask *mask, size_t block, size_t taps,
+                          struct workers *workers)
+{
+    struct convolver_settings settings = {
+        .backend = backend, .block = block, .taps = taps, .workers = workers};
+    struct filter *filter;
+    ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
+    return filter;
+}
+
+void cells_expect_within(const struct block *out, double *const *truth, const struct mask *mask,
+                         const struct block *x, bool noise, const char *what)
+{
+    struct truth_error error = stream_error(out, truth, mask, x);
+    double bound = truth_error_bound_db(&error), peak = truth_error_peak_db(&error);
+    if (getenv("HALO_TEST_SHOW"))
+        printf("%7.1f %7.1f dB  %s\n", bound, peak, what);
+    ck_assert_msg(bound <= BOUND_DB, "%s: error %.1f dB of max|x| sum|h|", what, bound);
+    if (noise)
+        ck_assert_msg(peak <= PEAK_DB, "%s: error %.1f dB of the peak", what, peak);
+}
+
+void cells_check(const char *backend, size_t taps, size_t block, size_t channels, size_t n,
+                 struct workers *workers)
+{
+    char what[160];
+    snprintf(what, sizeof what, "%s, %zu taps, blocks of %zu, %zu channels, %zu frames", backend,
+             taps, block, channels, n);
+    struct mask *mask = truth_noise_mask(taps + 7, channels, taps);
+    struct block x = stream_noise(taps + block, channels, n);
+    double **truth = truth_render(mask, x.data, n);
+    struct filter *filter = cells_make(backend, mask, block, 0, workers);
+    ck_assert_uint_eq(filter->tail, taps - 1);
+    ck_assert_uint_eq(filter->latency, 0);
+    struct block out = stream_through(filter, x.data, n, n + taps - 1);
+    if (n > 0)
+        cells_expect_within(&out, truth, mask, &x, n > taps, what);
+    for (size_t c = 0; n == 0 && c < channels; c++)
+        for (size_t i = 0; i < out.frames; i++)
+            ck_assert_msg(out.data[c][i] == 0, "%s: sound out of silence", what);
+    filter_destroy(filter);
+    block_free(&out);
+    block_free(&x);
+    truth_free(truth, channels);
+    mask_destroy(mask);
+}
+
+void cells_check_lengths(const char *backend, size_t taps, size_t block, size_t channels,
+                         struct workers *workers)
+{
+    const size_t lengths[] = {0, 1, block - 1, block, block + 1, 3 * (taps + block) + 7};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        cells_check(backend, taps, block, channels, lengths[i], workers);
+}
+
+void cells_crossfade(double **a, double **b, size_t outputs, size_t frames, size_t at, size_t fade)
+{
+    for (size_t o = 0; o < outputs; o++)
+        for (size_t i = at; i < frames; i++) {
+            double weight = i - at >= fade ? 1 : (double)(i - at) / (double)fade;
+            a[o][i] += weight * (b[o][i] - a[o][i]);
+        }
+}
+
+void cells_check_change(const char *backend, size_t taps_a, size_t taps_b, size_t block,
+                        size_t channels, size_t at, size_t fade)
+{
+    char what[160];
+    snprintf(what, sizeof what, "%s, %zu to %zu taps, blocks of %zu, at %zu, fade %zu", backend,
+             taps_a, taps_b, block, at, fade);
+    struct workers *workers = cells_crew(1);
+    size_t longest = taps_a > taps_b ? taps_a : taps_b;
+    size_t n = at + fade + 2 * longest + 5 * block;
+    struct mask *a = truth_noise_mask(3, channels, taps_a);
+    struct mask *b = truth_noise_mask(4, channels, taps_b);
+    struct block x = stream_noise(9, channels, n);
+    double **truth = truth_render(a, x.data, n), **after = truth_render(b, x.data, n);
+    cells_crossfade(truth, after, channels, n, at, fade);
+    struct filter *filter = cells_make(backend, a, block, longest, workers);
+    ck_assert_int_eq(convolver_change_begin(filter, b, at, fade), STATUS_OK);
+    ck_assert(!convolver_change_collect(filter));
+    struct block out = stream_through(filter, x.data, n, n);
+    ck_assert_msg(convolver_change_collect(filter), "%s: the change never ended", what);
+    cells_expect_within(&out, truth, taps_a > taps_b ? a : b, &x, true, what);
+    filter_destroy(filter);
+    block_free(&out);
+    block_free(&x);
+    truth_free(truth, channels);
+    truth_free(after, channels);
+    mask_destroy(a);
+    mask_destroy(b);
+    workers_destroy(workers);
+}
