@@ -127,7 +127,11 @@ static enum status read_table(struct table *table, FILE *stream)
         char *text = line;
         if (table->line == 1 && strncmp(text, "\xEF\xBB\xBF", 3) == 0)
             text += 3; /* a byte order mark, as Windows editors leave it */
-        if (length == LINE_MOST - 1 && line[length - 1] != '\n')
+        bool whole = feof(stream) || (length > 0 && line[length - 1] == '\n');
+        if (!whole && length < LINE_MOST - 1)
+            status = fail(STATUS_FAILED, "cannot read mask %s: line %zu holds a zero byte",
+                          table->file, table->line);
+        else if (!whole)
             status = fail(STATUS_FAILED,
                           "cannot read mask %s: line %zu is too long for a line of "
                           "numbers",

@@ -63,6 +63,22 @@ START_TEST(text_refused)
 }
 END_TEST
 
+START_TEST(zero_bytes_are_refused)
+{
+    static const char text[] = "1\n0.5\0 0.25\n2\n";
+    char path[] = "/tmp/halo-mask-XXXXXX";
+    struct mask *mask;
+    FILE *file = fdopen(mkstemp(path), "wb");
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < 2000; i++) /* beyond what tells text from other files */
+        fputs("1\n", file);
+    fwrite(text, 1, sizeof text - 1, file);
+    fclose(file);
+    ck_assert_int_eq(mask_load(path, false, &mask), STATUS_FAILED);
+    unlink(path);
+}
+END_TEST
+
 static struct mask *columns_of(size_t columns)
 {
     struct mask *mask;
@@ -183,5 +199,5 @@ START_TEST(too_large_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("mask", text_columns, text_refused, routes, routes_refused, selects_and_scales,
-           resampling_keeps_the_response, too_large_is_refused)
+SUITE_MAIN("mask", text_columns, text_refused, zero_bytes_are_refused, routes, routes_refused,
+           selects_and_scales, resampling_keeps_the_response, too_large_is_refused)
