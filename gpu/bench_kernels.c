@@ -1,5 +1,6 @@
 /* halo bench kernels: the laboratory's words, tables and plots. */
 #include "cmd_bench.h"
+#include "fft_plan.h"
 #include "lab.h"
 #include "lab_report.h"
 #include "options.h"
@@ -10,6 +11,7 @@
 
 enum {
     SAMPLES_MOST_LOG2 = 33,
+    TAPS_MOST = FFT_MOST / 2,
     THREADS_MOST = 1024,
     REPEATS_MOST = 100000,
 };
@@ -73,7 +75,7 @@ static enum status take_kernel(void *context, const struct option_row *row, cons
         if (!kernel || options->lab.kernel_count == LAB_AXIS_MOST)
             return fail(STATUS_USAGE,
                         "there is no kernel '%s'; there are basic, constant, tiled, "
-                        "cached and register",
+                        "cached, register and fft",
                         name);
         options->lab.kernels[options->lab.kernel_count++] = kernel;
         value += length + (value[length] == ',');
@@ -83,8 +85,7 @@ static enum status take_kernel(void *context, const struct option_row *row, cons
 
 static enum status take_taps(void *context, const struct option_row *row, const char *value)
 {
-    return parse_axis(row->name, value, 1, KERNEL_TAPS_MOST,
-                      &((struct bench_options *)context)->lab.taps);
+    return parse_axis(row->name, value, 1, TAPS_MOST, &((struct bench_options *)context)->lab.taps);
 }
 
 static enum status take_samples(void *context, const struct option_row *row, const char *value)
@@ -103,6 +104,21 @@ static enum status take_threads(void *context, const struct option_row *row, con
                           "--threads takes multiples of 32, or 0 for each kernel's "
                           "own choice, not %zu",
                           axis->values[i]);
+    return status;
+}
+
+static enum status take_fft(void *context, const struct option_row *row, const char *value)
+{
+    struct lab_axis *axis = &((struct bench_options *)context)->lab.fft;
+    enum status status = parse_axis(row->name, value, 0, FFT_MOST, axis);
+    for (size_t i = 0; status == STATUS_OK && i < axis->count; i++) {
+        size_t fft = axis->values[i];
+        if (fft != 0 && (fft < FFT_FUSED_LEAST || (fft & (fft - 1)) != 0))
+            status = fail(STATUS_USAGE,
+                          "--fft takes powers of two from %d to %d, or 0 for the cheapest, not "
+                          "%zu",
+                          FFT_FUSED_LEAST, FFT_MOST, fft);
+    }
     return status;
 }
 
@@ -166,11 +182,16 @@ static enum status take_position(void *context, const struct option_row *row, co
 }
 
 static const struct option_row rows[] = {
-    {"kernel", 0, "LIST", "basic, constant, tiled, cached, register; all by default", take_kernel},
-    {"taps", 0, "LIST", "mask lengths up to 16384; 5,17,65,257,1025,4097 by default", take_taps},
+    {"kernel", 0, "LIST", "basic, constant, tiled, cached, register, fft; all by\ndefault",
+     take_kernel},
+    {"taps", 0, "LIST",
+     "mask lengths; 5,17,65,257,1025,4097 by default; beyond\n"
+     "16384, what constant memory holds, basic and fft only",
+     take_taps},
     {"samples", 0, "LIST", "array sizes; 2^28 by default", take_samples},
     {"threads", 0, "LIST", "threads a block; 0, each kernel's own choice, by default",
      take_threads},
+    {"fft", 0, "LIST", "transform lengths of fft; 0, the cheapest, by default", take_fft},
     {"boundary", 0, "POLICY", "zero (default) or replicate", take_boundary},
     {"repeats", 0, "N", "runs the median is taken of; 11 by default", take_repeats},
     {"csv", 0, NULL, "print comma-separated values", take_csv},
@@ -191,6 +212,7 @@ static void set_defaults(struct bench_options *options)
     lab->taps = (struct lab_axis){6, {5, 17, 65, 257, 1025, 4097}};
     lab->samples = (struct lab_axis){1, {(size_t)1 << 28}};
     lab->threads = (struct lab_axis){1, {0}};
+    lab->fft = (struct lab_axis){1, {0}};
     lab->repeats = 11;
 }
 
@@ -234,7 +256,7 @@ enum status bench_kernels(int argc, char **argv)
     if (!options.help)
         return options.read ? plot_file(&options) : measure(&options);
     puts("usage: halo bench kernels [options]\n\n"
-         "Time the GPU's direct convolution kernels on random data beside a plain copy,\n"
+         "Time the GPU's convolution kernels on random data beside a plain copy,\n"
          "each checked against double precision first.\n\noptions:");
     options_print(stdout, rows, sizeof rows / sizeof *rows);
     puts(

@@ -8,7 +8,7 @@
 
 #include <cuda_runtime.h>
 
-static __constant__ float constant_mask[KERNEL_TAPS_MOST];
+static __constant__ float constant_mask[KERNEL_TAPS_CONSTANT];
 
 /* Taps [at, at + count) of the bank. */
 static inline cudaError_t constant_mask_load(const float *taps, size_t at, size_t count,

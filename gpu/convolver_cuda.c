@@ -85,11 +85,11 @@ static cudaError_t allocate(struct convolution *convolution)
 
 static enum status cuda_create(const struct convolver_shape *shape, struct convolution **result)
 {
-    if (shape->taps > KERNEL_TAPS_MOST)
+    if (shape->taps > KERNEL_TAPS_CONSTANT)
         return fail(STATUS_FAILED,
                     "the cuda backend takes masks of up to %d taps in this version, "
                     "and this one has %zu; use --backend cpu",
-                    KERNEL_TAPS_MOST, shape->taps);
+                    KERNEL_TAPS_CONSTANT, shape->taps);
     struct convolution *convolution = calloc(1, sizeof *convolution);
     if (!convolution)
         return fail_memory("a convolver");
@@ -186,13 +186,6 @@ static void cuda_advance(struct convolution *convolution, const float *const *in
         convolution->error = take_block(convolution, in);
 }
 
-static void cuda_begin(struct convolution *convolution, const struct prepared *prepared,
-                       size_t voice)
-{
-    /* A voice has no state of its own: the history is all there is. */
-    (void)convolution, (void)prepared, (void)voice;
-}
-
 static cudaError_t add_path(const struct convolution *convolution, const struct prepared *prepared,
                             const struct mask_path *path, bool first)
 {
@@ -208,7 +201,8 @@ static cudaError_t add_path(const struct convolution *convolution, const struct 
     if (loaded.prepared != prepared || loaded.column != path->column) {
         loaded.prepared = NULL;
         const float *taps = prepared->device + path->column * prepared->taps;
-        cudaError_t error = kernel_register.load(taps, &job, convolution->stream);
+        job.mask = taps;
+        cudaError_t error = kernel_register.load(&job, convolution->stream);
         if (error != cudaSuccess)
             return error;
         loaded.prepared = prepared;
@@ -242,16 +236,24 @@ static cudaError_t give_block(struct convolution *convolution, float *const *out
     return error;
 }
 
-static void cuda_run(struct convolution *convolution, const struct prepared *prepared, size_t voice,
+static void cuda_run(struct convolution *convolution, const struct prepared *prepared,
                      float *const *out)
 {
-    (void)voice;
     if (convolution->error == cudaSuccess)
         convolution->error = run_paths(convolution, prepared);
     if (convolution->error == cudaSuccess)
         convolution->error = give_block(convolution, out);
     for (size_t c = 0; c < convolution->shape.outputs && convolution->error != cudaSuccess; c++)
         memset(out[c], 0, convolution->shape.block * sizeof(float));
+}
+
+static void cuda_step(struct convolution *convolution, const float *const *in,
+                      const struct convolver_voice voices[CONVOLVER_VOICES])
+{
+    cuda_advance(convolution, in);
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        if (voices[v].prepared)
+            cuda_run(convolution, voices[v].prepared, voices[v].out);
 }
 
 const struct convolver_backend convolver_cuda = {
@@ -263,7 +265,5 @@ const struct convolver_backend convolver_cuda = {
     .failure = cuda_failure,
     .prepare = cuda_prepare,
     .release = cuda_release,
-    .advance = cuda_advance,
-    .begin = cuda_begin,
-    .run = cuda_run,
+    .step = cuda_step,
 };

@@ -1,12 +1,16 @@
 #include "kernel.h"
 
+#include "status.h"
+
 #include <string.h>
 
 /* A new technique is one file and one row. */
 static const struct kernel *const kernels[] = {
-    &kernel_basic, &kernel_constant, &kernel_tiled, &kernel_cached, &kernel_register,
+    &kernel_basic, &kernel_constant, &kernel_tiled, &kernel_cached, &kernel_register, &kernel_fft,
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+enum { FFT_TAPS_LEAST = 128 }; /* below, the direct form is faster; docs/measurements.md */
 
 const struct kernel *kernel_at(size_t index)
 {
@@ -19,4 +23,46 @@ const struct kernel *kernel_named(const char *name)
         if (strcmp(kernels[i]->name, name) == 0)
             return kernels[i];
     return NULL;
+}
+
+const struct kernel *kernel_for(size_t taps)
+{
+    return taps < FFT_TAPS_LEAST ? &kernel_register : &kernel_fft;
+}
+
+enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *shape,
+                        struct kernel_plan **plan)
+{
+    *plan = NULL;
+    if (kernel->taps_most && shape->taps > kernel->taps_most)
+        return fail(STATUS_FAILED,
+                    "the %s kernel keeps its mask in constant memory, which holds %zu taps, and "
+                    "this one has %zu; use --kernel fft or auto",
+                    kernel->name, kernel->taps_most, shape->taps);
+    return kernel->open ? kernel->open(shape, plan) : STATUS_OK;
+}
+
+void kernel_close(const struct kernel *kernel, struct kernel_plan *plan)
+{
+    if (plan)
+        kernel->close(plan);
+}
+
+size_t kernel_form_floats(const struct kernel *kernel, const struct kernel_plan *plan, size_t taps)
+{
+    return kernel->form_floats ? kernel->form_floats(plan) : taps;
+}
+
+cudaError_t kernel_form(const struct kernel *kernel, struct kernel_plan *plan, const float *taps,
+                        size_t count, float *form, cudaStream_t stream)
+{
+    if (kernel->form)
+        return kernel->form(plan, taps, form, stream);
+    return cudaMemcpyAsync(form, taps, count * sizeof(float), cudaMemcpyDeviceToDevice, stream);
+}
+
+cudaError_t kernel_load(const struct kernel *kernel, const struct kernel_job *job,
+                        cudaStream_t stream)
+{
+    return kernel->load ? kernel->load(job, stream) : cudaSuccess;
 }

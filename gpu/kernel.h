@@ -1,4 +1,4 @@
-/* The direct convolution kernels, one technique a file. All compute
+/* The convolution kernels, one technique a file. All compute
  *
  *   out[i] = sum over k of x[i + origin - k] h[k],   k = 0..taps-1, i = 0..frames-1
  *
@@ -13,12 +13,19 @@
  *   tiled     a block loads its tile and both halos into shared memory
  *   cached    the tile in shared memory, halo cells left to the caches
  *   register  a window slides through registers, 4 to 16 outputs a thread
+ *   fft       overlap-save: multiplied in the frequency domain
  *
- * Errors come back as cudaError_t; nothing here synchronises, prints or exits.
- * Threads: one host thread at a time for each kernel, since a kernel has one mask.
+ * A kernel is opened for a number of taps and frames (a plan), brings masks into its
+ * own form ahead, then for each job makes the form current (load) and runs (launch).
+ * Errors come back as cudaError_t, except from opening, which says what failed;
+ * what takes a stream does not synchronise. All of it works on the current device.
+ * Threads: one host thread at a time for each kernel, since constant memory has one
+ * mask; kernels in flight on different streams share it too.
  */
 #ifndef HALO_GPU_KERNEL_H
 #define HALO_GPU_KERNEL_H
+
+#include "status.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
@@ -28,26 +35,44 @@
 extern "C" {
 #endif
 
-enum { KERNEL_TAPS_MOST = 16384 }; /* constant memory: 64 KB */
+enum { KERNEL_TAPS_CONSTANT = 16384 }; /* constant memory: 64 KB */
 
 enum kernel_boundary { KERNEL_ZERO, KERNEL_REPLICATE };
 
+struct kernel_plan; /* what a kernel keeps for one number of taps and frames */
+
+struct kernel_shape {
+    size_t taps;
+    size_t frames; /* of out, at most */
+    size_t fft;    /* transform length, 0: the cheapest */
+};
+
 struct kernel_job {
-    const float *in;  /* device, 16-byte aligned */
-    float *out;       /* device, 16-byte aligned, apart from in */
+    const float *in;   /* device, 16-byte aligned */
+    float *out;        /* device, 16-byte aligned, apart from in */
+    const float *mask; /* device: what form() wrote */
+    struct kernel_plan *plan;
     size_t frames_in; /* at least 1 */
     size_t frames;    /* of out, at least 1 */
-    size_t taps;      /* of the loaded mask, 1..KERNEL_TAPS_MOST */
+    size_t taps;      /* as the plan has it */
     size_t origin;    /* the frame of in that tap 0 meets for out[0] */
     bool add;         /* to what out holds: several paths to one output */
     enum kernel_boundary boundary;
     unsigned threads; /* a block, a multiple of 32 up to 1024; 0: the kernel's own choice */
 };
 
+/* Only launch is there in every row: see kernel_open and its neighbours for the rest. */
 struct kernel {
     const char *name;
-    /* Make `mask` (host or device memory, job->taps long) this kernel's, in stream order. */
-    cudaError_t (*load)(const float *mask, const struct kernel_job *job, cudaStream_t stream);
+    const char *technique; /* for people */
+    size_t taps_most;      /* 0: any number */
+    bool transforms;       /* heeds kernel_shape.fft, not kernel_job.threads */
+    enum status (*open)(const struct kernel_shape *shape, struct kernel_plan **plan);
+    void (*close)(struct kernel_plan *plan);
+    size_t (*form_floats)(const struct kernel_plan *plan);
+    cudaError_t (*form)(struct kernel_plan *plan, const float *taps, float *form,
+                        cudaStream_t stream);
+    cudaError_t (*load)(const struct kernel_job *job, cudaStream_t stream);
     cudaError_t (*launch)(const struct kernel_job *job, cudaStream_t stream);
 };
 
@@ -56,10 +81,29 @@ extern const struct kernel kernel_constant;
 extern const struct kernel kernel_tiled;
 extern const struct kernel kernel_cached;
 extern const struct kernel kernel_register;
+extern const struct kernel kernel_fft;
 
 /* By index (NULL past the last) and by name (NULL: there is none). */
 const struct kernel *kernel_at(size_t index);
 const struct kernel *kernel_named(const char *name);
+
+/* The fastest for this many taps. */
+const struct kernel *kernel_for(size_t taps);
+
+/* An enum status: too many taps for the kernel, memory, a library that is missing. The
+ * plan may come out as NULL: some kernels need none. */
+enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *shape,
+                        struct kernel_plan **plan);
+void kernel_close(const struct kernel *kernel, struct kernel_plan *plan);
+
+/* What a mask takes in the kernel's form, and its writing there: both device memory. */
+size_t kernel_form_floats(const struct kernel *kernel, const struct kernel_plan *plan, size_t taps);
+cudaError_t kernel_form(const struct kernel *kernel, struct kernel_plan *plan, const float *taps,
+                        size_t count, float *form, cudaStream_t stream);
+
+/* Make job->mask the kernel's, in stream order. */
+cudaError_t kernel_load(const struct kernel *kernel, const struct kernel_job *job,
+                        cudaStream_t stream);
 
 #ifdef __cplusplus
 }

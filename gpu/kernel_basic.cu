@@ -3,10 +3,9 @@
 
 static constexpr unsigned THREADS = 256;
 
-static __device__ float global_mask[KERNEL_TAPS_MOST];
-
-__global__ void convolve_basic(kernel_job job, const float *__restrict__ mask)
+__global__ void convolve_basic(kernel_job job)
 {
+    const float *__restrict__ mask = job.mask;
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= (long long)job.frames)
         return;
@@ -21,22 +20,15 @@ __global__ void convolve_basic(kernel_job job, const float *__restrict__ mask)
     put(job, i, sum);
 }
 
-static cudaError_t basic_load(const float *mask, const struct kernel_job *job, cudaStream_t stream)
-{
-    return cudaMemcpyToSymbolAsync(global_mask, mask, job->taps * sizeof(float), 0,
-                                   cudaMemcpyDefault, stream);
-}
-
 static cudaError_t basic_launch(const struct kernel_job *job, cudaStream_t stream)
 {
-    void *mask;
-    cudaError_t error = cudaGetSymbolAddress(&mask, global_mask);
-    if (error != cudaSuccess)
-        return error;
     unsigned threads = job->threads ? job->threads : THREADS;
-    convolve_basic<<<blocks_for(job->frames, threads), threads, 0, stream>>>(
-        *job, static_cast<const float *>(mask));
+    convolve_basic<<<blocks_for(job->frames, threads), threads, 0, stream>>>(*job);
     return cudaGetLastError();
 }
 
-const struct kernel kernel_basic = {"basic", basic_load, basic_launch};
+const struct kernel kernel_basic = {
+    .name = "basic",
+    .technique = "direct, mask in global memory",
+    .launch = basic_launch,
+};

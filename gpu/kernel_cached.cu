@@ -29,10 +29,9 @@ __global__ void convolve_cached(kernel_job job)
     put(job, i, sum);
 }
 
-static cudaError_t cached_load(const float *mask, const struct kernel_job *job,
-                               cudaStream_t stream)
+static cudaError_t cached_load(const struct kernel_job *job, cudaStream_t stream)
 {
-    return constant_mask_load(mask, 0, job->taps, stream);
+    return constant_mask_load(job->mask, 0, job->taps, stream);
 }
 
 static cudaError_t cached_launch(const struct kernel_job *job, cudaStream_t stream)
@@ -43,4 +42,10 @@ static cudaError_t cached_launch(const struct kernel_job *job, cudaStream_t stre
     return cudaGetLastError();
 }
 
-const struct kernel kernel_cached = {"cached", cached_load, cached_launch};
+const struct kernel kernel_cached = {
+    .name = "cached",
+    .technique = "direct, tile in shared memory, halo cells cached",
+    .taps_most = KERNEL_TAPS_CONSTANT,
+    .load = cached_load,
+    .launch = cached_launch,
+};

@@ -20,10 +20,9 @@ __global__ void convolve_constant(kernel_job job)
     put(job, i, sum);
 }
 
-static cudaError_t constant_load(const float *mask, const struct kernel_job *job,
-                                 cudaStream_t stream)
+static cudaError_t constant_load(const struct kernel_job *job, cudaStream_t stream)
 {
-    return constant_mask_load(mask, 0, job->taps, stream);
+    return constant_mask_load(job->mask, 0, job->taps, stream);
 }
 
 static cudaError_t constant_launch(const struct kernel_job *job, cudaStream_t stream)
@@ -33,4 +32,10 @@ static cudaError_t constant_launch(const struct kernel_job *job, cudaStream_t st
     return cudaGetLastError();
 }
 
-const struct kernel kernel_constant = {"constant", constant_load, constant_launch};
+const struct kernel kernel_constant = {
+    .name = "constant",
+    .technique = "direct, mask in constant memory",
+    .taps_most = KERNEL_TAPS_CONSTANT,
+    .load = constant_load,
+    .launch = constant_launch,
+};

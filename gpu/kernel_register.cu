@@ -248,8 +248,7 @@ static bool is_short(const struct kernel_job *job)
     return window_taps(job) <= (size_t)WINDOW_TAPS_MOST;
 }
 
-static cudaError_t register_load(const float *mask, const struct kernel_job *job,
-                                 cudaStream_t stream)
+static cudaError_t register_load(const struct kernel_job *job, cudaStream_t stream)
 {
     static const float zeros[SLIDE_OUTPUTS] = {0};
     size_t shift = is_short(job) ? window_shift(job) : 0;
@@ -258,11 +257,11 @@ static cudaError_t register_load(const float *mask, const struct kernel_job *job
     size_t after = (is_short(job) ? window_taps(job) : (end + 3) / 4 * 4) - end;
     cudaError_t error = cudaFuncSetAttribute(
         convolve_slide, cudaFuncAttributeMaxDynamicSharedMemorySize,
-        (int)slide_bytes(SLIDE_THREADS, KERNEL_TAPS_MOST));
+        (int)slide_bytes(SLIDE_THREADS, KERNEL_TAPS_CONSTANT));
     if (error == cudaSuccess && shift > 0)
         error = constant_mask_load(zeros, 0, shift, stream);
     if (error == cudaSuccess)
-        error = constant_mask_load(mask, shift, job->taps, stream);
+        error = constant_mask_load(job->mask, shift, job->taps, stream);
     if (error == cudaSuccess && after > 0)
         error = constant_mask_load(zeros, end, after, stream);
     return error;
@@ -279,4 +278,10 @@ static cudaError_t register_launch(const struct kernel_job *job, cudaStream_t st
     return cudaGetLastError();
 }
 
-const struct kernel kernel_register = {"register", register_load, register_launch};
+const struct kernel kernel_register = {
+    .name = "register",
+    .technique = "direct, window in registers",
+    .taps_most = KERNEL_TAPS_CONSTANT,
+    .load = register_load,
+    .launch = register_launch,
+};

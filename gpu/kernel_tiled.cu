@@ -35,13 +35,13 @@ static size_t tile_bytes(size_t threads, size_t taps)
     return (threads + taps - 1) * sizeof(float);
 }
 
-static cudaError_t tiled_load(const float *mask, const struct kernel_job *job, cudaStream_t stream)
+static cudaError_t tiled_load(const struct kernel_job *job, cudaStream_t stream)
 {
     /* Beyond 48 KB a kernel has to ask. */
     cudaError_t error = cudaFuncSetAttribute(convolve_tiled,
                                              cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             (int)tile_bytes(THREADS_MOST, KERNEL_TAPS_MOST));
-    return error != cudaSuccess ? error : constant_mask_load(mask, 0, job->taps, stream);
+                                             (int)tile_bytes(THREADS_MOST, KERNEL_TAPS_CONSTANT));
+    return error != cudaSuccess ? error : constant_mask_load(job->mask, 0, job->taps, stream);
 }
 
 static cudaError_t tiled_launch(const struct kernel_job *job, cudaStream_t stream)
@@ -52,4 +52,10 @@ static cudaError_t tiled_launch(const struct kernel_job *job, cudaStream_t strea
     return cudaGetLastError();
 }
 
-const struct kernel kernel_tiled = {"tiled", tiled_load, tiled_launch};
+const struct kernel kernel_tiled = {
+    .name = "tiled",
+    .technique = "direct, tile and halo cells in shared memory",
+    .taps_most = KERNEL_TAPS_CONSTANT,
+    .load = tiled_load,
+    .launch = tiled_launch,
+};

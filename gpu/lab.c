@@ -70,8 +70,10 @@ struct bench {
     float *out[SETS_MOST];
     cudaEvent_t begin;
     cudaEvent_t end;
-    float *sound; /* host */
-    float mask[KERNEL_TAPS_MOST];
+    float *sound;       /* host */
+    float *mask;        /* host */
+    float *device_taps; /* the mask as it came */
+    float *form;        /* and in the form of the kernel at hand */
     double *times;
     double copy_seconds;
 };
@@ -98,8 +100,20 @@ static void bench_close(struct bench *bench)
         cudaEventDestroy(bench->begin);
     if (bench->end)
         cudaEventDestroy(bench->end);
+    cudaFree(bench->device_taps);
+    cudaFree(bench->form);
     free(bench->sound);
+    free(bench->mask);
     free(bench->times);
+}
+
+static size_t longest_mask(const struct lab_settings *settings)
+{
+    size_t taps = 0;
+    for (size_t t = 0; t < settings->taps.count; t++)
+        if (settings->taps.values[t] > taps)
+            taps = settings->taps.values[t];
+    return taps;
 }
 
 static enum status bench_open(struct bench *bench)
@@ -110,12 +124,17 @@ static enum status bench_open(struct bench *bench)
         bench->sets = SETS_MOST;
     bench->sound = malloc(bytes);
     bench->times = calloc(bench->settings->repeats, sizeof *bench->times);
-    if (!bench->sound || !bench->times)
+    size_t taps = longest_mask(bench->settings);
+    bench->mask = malloc(taps * sizeof *bench->mask);
+    if (!bench->sound || !bench->mask || !bench->times)
         return fail_memory("the laboratory");
     for (size_t i = 0; i < bench->samples; i++)
         bench->sound[i] = random_float();
-    for (size_t k = 0; k < KERNEL_TAPS_MOST; k++)
+    for (size_t k = 0; k < taps; k++)
         bench->mask[k] = random_float();
+    TRY(cudaMalloc((void **)&bench->device_taps, taps * sizeof(float)), "find memory");
+    TRY(cudaMemcpy(bench->device_taps, bench->mask, taps * sizeof(float), cudaMemcpyHostToDevice),
+        "copy");
     for (size_t s = 0; s < bench->sets; s++) {
         TRY(cudaMalloc((void **)&bench->in[s], bytes), "find memory");
         TRY(cudaMalloc((void **)&bench->out[s], bytes), "find memory");
@@ -216,25 +235,46 @@ static void fill_rates(const struct bench *bench, struct lab_row *row)
     row->peak_share = row->flops / bench->device->flops_peak;
 }
 
-static enum status measure_kernel(struct bench *bench, const struct kernel *kernel, size_t taps,
-                                  size_t threads, struct lab_row *row)
+/* The mask in the kernel's form, and current. */
+static enum status take_mask(struct bench *bench, const struct kernel *kernel,
+                             struct kernel_job *job)
 {
+    size_t bytes = kernel_form_floats(kernel, job->plan, job->taps) * sizeof(float);
+    cudaFree(bench->form);
+    bench->form = NULL;
+    TRY(cudaMalloc((void **)&bench->form, bytes), "find memory");
+    TRY(kernel_form(kernel, job->plan, bench->device_taps, job->taps, bench->form, NULL),
+        "take a mask");
+    job->mask = bench->form;
+    TRY(kernel_load(kernel, job, NULL), "load a mask");
+    return STATUS_OK;
+}
+
+static enum status measure_kernel(struct bench *bench, const struct kernel *kernel, size_t taps,
+                                  size_t setting, struct lab_row *row)
+{
+    struct kernel_shape shape = {
+        .taps = taps, .frames = bench->samples, .fft = kernel->transforms ? setting : 0};
     struct kernel_job job = {
         .frames_in = bench->samples,
         .frames = bench->samples,
         .taps = taps,
         .origin = (taps - 1) / 2,
         .boundary = bench->settings->boundary,
-        .threads = (unsigned)threads,
+        .threads = kernel->transforms ? 0 : (unsigned)setting,
     };
     *row = (struct lab_row){
-        .kernel = kernel->name, .taps = taps, .samples = bench->samples, .threads = threads};
-    TRY(kernel->load(bench->mask, &job, NULL), "load a mask");
-    enum status status = check_result(bench, kernel, &job, &row->error_db);
+        .kernel = kernel->name, .taps = taps, .samples = bench->samples, .setting = setting};
+    enum status status = kernel_open(kernel, &shape, &job.plan);
+    if (status == STATUS_OK)
+        status = take_mask(bench, kernel, &job);
+    if (status == STATUS_OK)
+        status = check_result(bench, kernel, &job, &row->error_db);
     if (status == STATUS_OK)
         status = time_runs(bench, kernel, &job, &row->seconds);
     if (status == STATUS_OK)
         fill_rates(bench, row);
+    kernel_close(kernel, job.plan);
     return status;
 }
 
@@ -248,6 +288,15 @@ static enum status measure_copy(struct bench *bench, struct lab_row *row)
     return status;
 }
 
+/* What a kernel cannot do is left out: masks beyond constant memory, transforms that do
+ * not hold the mask. */
+static bool is_cell(const struct kernel *kernel, size_t taps, size_t setting)
+{
+    if (kernel->transforms)
+        return setting == 0 || setting > taps;
+    return kernel->taps_most == 0 || taps <= kernel->taps_most;
+}
+
 static enum status run_cells(struct bench *bench,
                              enum status (*take)(void *context, const struct lab_row *row),
                              void *context)
@@ -257,14 +306,19 @@ static enum status run_cells(struct bench *bench,
     enum status status = measure_copy(bench, &row);
     if (status == STATUS_OK)
         status = take(context, &row);
-    for (size_t k = 0; k < settings->kernel_count; k++)
+    for (size_t k = 0; k < settings->kernel_count; k++) {
+        const struct kernel *kernel = settings->kernels[k];
+        const struct lab_axis *axis = kernel->transforms ? &settings->fft : &settings->threads;
         for (size_t t = 0; t < settings->taps.count; t++)
-            for (size_t h = 0; h < settings->threads.count && status == STATUS_OK; h++) {
-                status = measure_kernel(bench, settings->kernels[k], settings->taps.values[t],
-                                        settings->threads.values[h], &row);
+            for (size_t h = 0; h < axis->count && status == STATUS_OK; h++) {
+                size_t taps = settings->taps.values[t], setting = axis->values[h];
+                if (!is_cell(kernel, taps, setting))
+                    continue;
+                status = measure_kernel(bench, kernel, taps, setting, &row);
                 if (status == STATUS_OK)
                     status = take(context, &row);
             }
+    }
     return status;
 }
 

@@ -21,7 +21,8 @@ struct lab_settings {
     size_t kernel_count;
     struct lab_axis taps;
     struct lab_axis samples;
-    struct lab_axis threads; /* 0: the kernel's own choice */
+    struct lab_axis threads; /* a block; 0: the kernel's own choice */
+    struct lab_axis fft;     /* transform lengths of kernels that transform; 0: likewise */
     enum kernel_boundary boundary;
     size_t repeats;
 };
@@ -31,12 +32,12 @@ struct lab_row {
     const char *kernel; /* "copy": a device-to-device copy of as many samples */
     size_t taps;
     size_t samples;
-    size_t threads;
+    size_t setting;      /* threads or transform length, 0: the kernel's own choice */
     double seconds;      /* median of the runs */
     double samples_rate; /* a second */
     double bytes_rate;   /* read once and written once, a second */
     double copy_share;   /* of the copy's rate, of as many samples, in this run */
-    double flops;        /* a second, two for each tap */
+    double flops;        /* a second, two for each tap: what the direct form would need */
     double peak_share;   /* of the GPU's float32 peak */
     double error_db;     /* largest error at sampled places, of max|x| sum|h| */
 };

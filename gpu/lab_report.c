@@ -45,7 +45,7 @@ static void print_head(const struct lab_report *report)
     const struct lab_device *device = report->device;
     if (report->form == LAB_CSV) {
         printf("# device,%s\n# flops_peak,%.9g\n", device->name, device->flops_peak);
-        puts("kernel,taps,samples,threads,seconds,samples_per_second,bytes_per_second,"
+        puts("kernel,taps,samples,setting,seconds,samples_per_second,bytes_per_second,"
              "copy_share,flops,peak_share,error_db");
         return;
     }
@@ -59,7 +59,7 @@ static void print_head(const struct lab_report *report)
     printf("random float32 data, %s boundary, median of %zu runs\n\n",
            report->settings->boundary == KERNEL_ZERO ? "zero" : "replicate",
            report->settings->repeats);
-    puts("| kernel | taps | samples | threads | ms | Gsamples/s | GB/s | of copy | TFLOP/s | of "
+    puts("| kernel | taps | samples | setting | ms | Gsamples/s | GB/s | of copy | TFLOP/s | of "
          "peak | error dB |\n|---|---|---|---|---|---|---|---|---|---|---|");
 }
 
@@ -108,7 +108,7 @@ static bool parse_row(const char *line, struct lab_row *row)
     *row = (struct lab_row){.error_db = -INFINITY};
     int fields =
         sscanf(line, "%31[^,],%zu,%zu,%zu,%lf,%lf,%lf,%lf,%lf,%lf,%lf", name, &row->taps,
-               &row->samples, &row->threads, &row->seconds, &row->samples_rate, &row->bytes_rate,
+               &row->samples, &row->setting, &row->seconds, &row->samples_rate, &row->bytes_rate,
                &row->copy_share, &row->flops, &row->peak_share, &row->error_db);
     const struct kernel *kernel = kernel_named(name);
     row->kernel = kernel ? kernel->name : "copy";
@@ -129,8 +129,9 @@ static enum status take_line(struct lab_report *report, struct lab_settings *set
     add_value(&settings->samples, row.samples);
     if (row.taps > 0) {
         add_value(&settings->taps, row.taps);
-        add_value(&settings->threads, row.threads);
-        add_kernel(settings, kernel_named(row.kernel));
+        const struct kernel *kernel = kernel_named(row.kernel);
+        add_value(kernel->transforms ? &settings->fft : &settings->threads, row.setting);
+        add_kernel(settings, kernel);
     }
     return lab_report_take(report, &row);
 }
@@ -158,13 +159,13 @@ enum status lab_report_read(const char *file, struct lab_settings *settings,
 
 static void print_table_row(const struct lab_row *row)
 {
-    char threads[24] = "", error[24] = "exact";
-    if (row->threads)
-        snprintf(threads, sizeof threads, "%zu", row->threads);
+    char setting[24] = "", error[24] = "exact";
+    if (row->setting)
+        snprintf(setting, sizeof setting, "%zu", row->setting);
     if (isfinite(row->error_db))
         snprintf(error, sizeof error, "%.0f", row->error_db);
     printf("| %s | %zu | %zu | %s | %.4f | %.2f | %.0f | %.1f %% | %.2f | %.1f %% | %s |\n",
-           row->kernel, row->taps, row->samples, threads, 1e3 * row->seconds,
+           row->kernel, row->taps, row->samples, setting, 1e3 * row->seconds,
            1e-9 * row->samples_rate, 1e-9 * row->bytes_rate, 100 * row->copy_share,
            1e-12 * row->flops, 100 * row->peak_share, error);
 }
@@ -172,7 +173,7 @@ static void print_table_row(const struct lab_row *row)
 static void print_csv_row(const struct lab_row *row)
 {
     printf("%s,%zu,%zu,%zu,%.9g,%.9g,%.9g,%.6g,%.9g,%.6g,", row->kernel, row->taps, row->samples,
-           row->threads, row->seconds, row->samples_rate, row->bytes_rate, row->copy_share,
+           row->setting, row->seconds, row->samples_rate, row->bytes_rate, row->copy_share,
            row->flops, row->peak_share);
     if (isfinite(row->error_db))
         printf("%.1f", row->error_db);
@@ -238,7 +239,7 @@ static enum status print_json(const struct lab_report *report)
         json_array_append_new(
             rows, json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "kernel",
                             row->kernel, "taps", (json_int_t)row->taps, "samples",
-                            (json_int_t)row->samples, "threads", (json_int_t)row->threads,
+                            (json_int_t)row->samples, "setting", (json_int_t)row->setting,
                             "seconds", row->seconds, "samples_per_second", row->samples_rate,
                             "bytes_per_second", row->bytes_rate, "copy_share", row->copy_share,
                             "flops", row->flops, "peak_share", row->peak_share, "error_db",
@@ -258,6 +259,11 @@ static enum status print_json(const struct lab_report *report)
 
 /* ---- plots ---- */
 
+static size_t own_setting(const struct lab_settings *settings, const struct kernel *kernel)
+{
+    return kernel->transforms ? settings->fft.values[0] : settings->threads.values[0];
+}
+
 /* One panel's lines: a kernel each, against taps or array size. */
 static void send_lines(const struct lab_report *report, FILE *gnuplot, bool against_taps)
 {
@@ -269,7 +275,7 @@ static void send_lines(const struct lab_report *report, FILE *gnuplot, bool agai
         for (size_t i = 0; i < report->count; i++) {
             const struct lab_row *row = &report->rows[i];
             bool here = strcmp(row->kernel, settings->kernels[k]->name) == 0 &&
-                        row->threads == settings->threads.values[0] &&
+                        row->setting == own_setting(settings, settings->kernels[k]) &&
                         (against_taps ? row->samples == samples : row->taps == taps);
             if (here)
                 fprintf(gnuplot, "%zu %g %g\n", against_taps ? row->taps : row->samples,
@@ -312,7 +318,8 @@ static enum status draw(const struct lab_report *report)
     fprintf(gnuplot, "set terminal %s\nset output '%s'\n", report->terminal, report->plot);
     send_lines(report, gnuplot, against_taps);
     fprintf(gnuplot, "set multiplot layout 1,2 title '%s'\n", report->device->name);
-    fprintf(gnuplot, "set linetype 5 lc rgb '#c0392b'\n"); /* gnuplot's fifth is a pale yellow */
+    /* gnuplot's fifth is a pale yellow. */
+    fprintf(gnuplot, "set linetype 5 lc rgb '#c0392b'\nset linetype 6 lc rgb '#1f4e79'\n");
     fprintf(gnuplot, "set logscale xy\nset grid\nset key bottom %s\n",
             against_taps ? "left" : "right");
     fprintf(gnuplot, "set xlabel '%s'\nset ylabel 'GB/s'\n",

@@ -87,8 +87,11 @@ static void mix(const struct convolver *convolver, float *const *out)
     }
 }
 
-static void take_change(struct convolver *convolver)
+/* The change that has begun to sound by the end of this block, if any; `fresh` where
+ * it does so now. */
+static struct convolver_change *take_change(struct convolver *convolver, bool *fresh)
 {
+    *fresh = false;
     if (!convolver->change) {
         convolver->change = atomic_exchange(&convolver->armed, NULL);
         if (convolver->change && convolver->change->at < convolver->position)
@@ -96,11 +99,11 @@ static void take_change(struct convolver *convolver)
         convolver->begun = false;
     }
     uint64_t end = convolver->position + convolver->filter.block;
-    if (convolver->change && !convolver->begun && convolver->change->at < end) {
-        convolver->backend->begin(convolver->convolution, convolver->change->mask,
-                                  1 - convolver->voice);
-        convolver->begun = true;
-    }
+    if (!convolver->change || convolver->change->at >= end)
+        return NULL;
+    *fresh = !convolver->begun;
+    convolver->begun = true;
+    return convolver->change;
 }
 
 static void finish_change(struct convolver *convolver)
@@ -118,15 +121,18 @@ static void convolver_process(struct filter *filter, const float *const *in, flo
 {
     struct convolver *convolver = (struct convolver *)filter;
     const struct convolver_backend *backend = convolver->backend;
-    backend->advance(convolver->convolution, in);
-    take_change(convolver);
-    backend->run(convolver->convolution, convolver->current, convolver->voice, out);
+    struct convolver_voice voices[CONVOLVER_VOICES] = {0};
+    bool fresh;
+    struct convolver_change *change = take_change(convolver, &fresh);
+    voices[convolver->voice] = (struct convolver_voice){convolver->current, false, out};
+    if (change)
+        voices[1 - convolver->voice] =
+            (struct convolver_voice){change->mask, fresh, convolver->faded.data};
+    backend->step(convolver->convolution, in, voices);
     uint64_t end = convolver->position + filter->block;
-    if (convolver->change && convolver->begun) {
-        backend->run(convolver->convolution, convolver->change->mask, 1 - convolver->voice,
-                     convolver->faded.data);
+    if (change) {
         mix(convolver, out);
-        if (end - convolver->change->at >= convolver->change->fade)
+        if (end - change->at >= change->fade)
             finish_change(convolver);
     }
     convolver->position = end;
@@ -217,6 +223,8 @@ enum status convolver_create(const struct convolver_settings *settings, const st
         .outputs = mask->outputs,
         .taps = taps,
         .block = settings->block,
+        .live = settings->live,
+        .gpu = settings->gpu,
         .workers = settings->workers,
     };
     enum status status = fill(convolver, settings, mask);

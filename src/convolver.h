@@ -15,10 +15,22 @@
 #include "status.h"
 #include "workers.h"
 
+enum gpu_mode { GPU_MODE_AUTO, GPU_MODE_RESIDENT, GPU_MODE_GRAPH };
+
+/* How a GPU goes about it; all zero leaves it to the program. */
+struct gpu_settings {
+    const char *kernel; /* a kernel's name; NULL: the fastest */
+    enum gpu_mode mode; /* other than auto: answer block by block, as live */
+    uint64_t devices;   /* bit d: use GPU d; 0: the first */
+};
+
 struct convolver_settings {
-    const char *backend;     /* a name of convolver_backend_name, or "auto" */
-    size_t block;            /* frames */
-    size_t taps;             /* the longest mask to come; 0: the first one's */
+    const char *backend; /* a name of convolver_backend_name, or "auto" */
+    size_t block;        /* frames */
+    size_t taps;         /* the longest mask to come; 0: the first one's */
+    int64_t frames;      /* of the whole sound, for auto; 0 or less: not known */
+    bool live;           /* blocks come one by one and each is waited for */
+    struct gpu_settings gpu;
     struct workers *workers; /* not owned; outlives the convolver */
 };
 
@@ -60,11 +72,21 @@ struct convolver_shape {
     size_t outputs;
     size_t taps;
     size_t block;
+    bool live;
+    struct gpu_settings gpu;
     struct workers *workers;
 };
 
 struct convolution; /* a backend's history and scratch memory */
 struct prepared;    /* a backend's form of a mask */
+
+/* A mask that sounds during a step. A voice keeps its mask from step to step;
+ * results that are still to come belong to it. */
+struct convolver_voice {
+    const struct prepared *prepared; /* NULL: this voice is silent */
+    bool fresh;                      /* new to this voice: catch up with the past first */
+    float *const *out;
+};
 
 struct convolver_backend {
     const char *name;
@@ -80,12 +102,9 @@ struct convolver_backend {
                            struct prepared **prepared);
     void (*release)(struct prepared *prepared);
 
-    /* The step, in this order: one block enters the history; a mask that is new
-     * to `voice` catches up with the past; each voice gives its outputs. */
-    void (*advance)(struct convolution *convolution, const float *const *in);
-    void (*begin)(struct convolution *convolution, const struct prepared *prepared, size_t voice);
-    void (*run)(struct convolution *convolution, const struct prepared *prepared, size_t voice,
-                float *const *out);
+    /* One block enters the history, and each voice gives its outputs. */
+    void (*step)(struct convolution *convolution, const float *const *in,
+                 const struct convolver_voice voices[CONVOLVER_VOICES]);
 };
 
 extern const struct convolver_backend convolver_cuda;

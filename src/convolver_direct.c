@@ -83,18 +83,6 @@ static enum status direct_prepare(const struct convolution *convolution, const s
     return STATUS_OK;
 }
 
-static void direct_advance(struct convolution *convolution, const float *const *in)
-{
-    history_advance(&convolution->history, in);
-}
-
-static void direct_begin(struct convolution *convolution, const struct prepared *prepared,
-                         size_t voice)
-{
-    /* A voice has no state of its own: the history is all there is. */
-    (void)convolution, (void)prepared, (void)voice;
-}
-
 struct job {
     const struct convolution *convolution;
     const struct prepared *prepared;
@@ -122,13 +110,16 @@ static void direct_tile(void *context, size_t piece, size_t worker)
         job->out[output][start + i] = (float)sum[i];
 }
 
-static void direct_run(struct convolution *convolution, const struct prepared *prepared,
-                       size_t voice, float *const *out)
+static void direct_step(struct convolution *convolution, const float *const *in,
+                        const struct convolver_voice voices[CONVOLVER_VOICES])
 {
-    (void)voice;
-    struct job job = {convolution, prepared, out};
-    workers_run(convolution->shape.workers, convolution->shape.outputs * convolution->tiles,
-                direct_tile, &job);
+    const struct convolver_shape *shape = &convolution->shape;
+    history_advance(&convolution->history, in);
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
+        struct job job = {convolution, voices[v].prepared, voices[v].out};
+        if (job.prepared)
+            workers_run(shape->workers, shape->outputs * convolution->tiles, direct_tile, &job);
+    }
 }
 
 const struct convolver_backend convolver_direct = {
@@ -139,7 +130,5 @@ const struct convolver_backend convolver_direct = {
     .algorithm = direct_algorithm,
     .prepare = direct_prepare,
     .release = direct_release,
-    .advance = direct_advance,
-    .begin = direct_begin,
-    .run = direct_run,
+    .step = direct_step,
 };

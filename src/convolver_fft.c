@@ -269,7 +269,5 @@ const struct convolver_backend convolver_fft = {
     .algorithm = fft_algorithm,
     .prepare = fft_prepare,
     .release = fft_release,
-    .advance = fft_step_advance,
-    .begin = fft_step_begin,
-    .run = fft_step_run,
+    .step = fft_step,
 };

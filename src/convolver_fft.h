@@ -54,9 +54,7 @@ struct prepared {
 };
 
 /* Real-time; see struct convolver_backend. */
-void fft_step_advance(struct convolution *convolution, const float *const *in);
-void fft_step_begin(struct convolution *convolution, const struct prepared *prepared, size_t voice);
-void fft_step_run(struct convolution *convolution, const struct prepared *prepared, size_t voice,
-                  float *const *out);
+void fft_step(struct convolution *convolution, const float *const *in,
+              const struct convolver_voice voices[CONVOLVER_VOICES]);
 
 #endif

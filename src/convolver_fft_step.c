@@ -51,7 +51,7 @@ static void transform_partitions(void *context, size_t input, size_t worker)
     }
 }
 
-void fft_step_advance(struct convolution *convolution, const float *const *in)
+static void advance(struct convolution *convolution, const float *const *in)
 {
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
@@ -181,15 +181,15 @@ static void partitioned_output(void *context, size_t output, size_t worker)
     add_head(job, output, out);
 }
 
-void fft_step_run(struct convolution *convolution, const struct prepared *prepared, size_t voice,
-                  float *const *out)
+static void run(const struct job *job)
 {
+    struct convolution *convolution = job->convolution;
     const struct convolver_shape *shape = &convolution->shape;
-    struct job job = {convolution, prepared, voice, out};
     if (convolution->plan.algorithm == PARTITION_OVERLAP_SAVE)
-        workers_run(shape->workers, shape->outputs * convolution->plan.chunks, chunk_output, &job);
+        workers_run(shape->workers, shape->outputs * convolution->plan.chunks, chunk_output,
+                    (void *)job);
     else
-        workers_run(shape->workers, shape->outputs, partitioned_output, &job);
+        workers_run(shape->workers, shape->outputs, partitioned_output, (void *)job);
 }
 
 /* The mask is new to this voice: what it makes of partitions that were full before
@@ -209,9 +209,17 @@ static void catch_up(void *context, size_t output, size_t worker)
     }
 }
 
-void fft_step_begin(struct convolution *convolution, const struct prepared *prepared, size_t voice)
+void fft_step(struct convolution *convolution, const float *const *in,
+              const struct convolver_voice voices[CONVOLVER_VOICES])
 {
-    struct job job = {convolution, prepared, voice, NULL};
-    if (convolution->plan.segment_count > 0)
-        workers_run(convolution->shape.workers, convolution->shape.outputs, catch_up, &job);
+    const struct convolver_shape *shape = &convolution->shape;
+    advance(convolution, in);
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
+        struct job job = {convolution, voices[v].prepared, v, voices[v].out};
+        if (!job.prepared)
+            continue;
+        if (voices[v].fresh && convolution->plan.segment_count > 0)
+            workers_run(shape->workers, shape->outputs, catch_up, &job);
+        run(&job);
+    }
 }

@@ -6,10 +6,13 @@
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double BOUND_DB = -130;
 static const double PEAK_DB = -125;
+
+enum { TAPS_MOST = 70000, FORM_FLOATS = 1 << 20 };
 
 #define CUDA(call)                                                                                 \
     ck_assert_msg((call) == cudaSuccess, "%s: %s", #call, cudaGetErrorString(cudaGetLastError()))
@@ -35,13 +38,21 @@ struct data {
     float *out;
     float *device_in;
     float *device_out;
+    float *device_taps;
+    float *form;
 };
 
-static void compare(const struct kernel *kernel, struct kernel_job *job, struct data *data)
+static void compare(const struct kernel *kernel, size_t fft, struct kernel_job *job,
+                    struct data *data)
 {
     size_t bytes = job->frames * sizeof(float);
+    struct kernel_shape shape = {.taps = job->taps, .frames = job->frames, .fft = fft};
     CUDA(cudaMemset(data->device_out, 0xFF, bytes + 64)); /* NaN: what is not written shows */
-    CUDA(kernel->load(data->h, job, NULL));
+    ck_assert_int_eq(kernel_open(kernel, &shape, &job->plan), STATUS_OK);
+    ck_assert_uint_le(kernel_form_floats(kernel, job->plan, job->taps), FORM_FLOATS);
+    CUDA(kernel_form(kernel, job->plan, data->device_taps, job->taps, data->form, NULL));
+    job->mask = data->form;
+    CUDA(kernel_load(kernel, job, NULL));
     CUDA(kernel->launch(job, NULL));
     CUDA(cudaMemcpy(data->out, data->device_out, bytes, cudaMemcpyDeviceToHost));
     unsigned beyond;
@@ -61,10 +72,14 @@ static void compare(const struct kernel *kernel, struct kernel_job *job, struct 
     double peak_db = largest > 0 ? 20 * log10(largest / peak) : -INFINITY;
     bool noise = job->frames > 1000 && (job->boundary == KERNEL_ZERO || job->frames > job->taps);
     ck_assert_msg(bound_db <= BOUND_DB && (!noise || peak_db <= PEAK_DB) && beyond == 0xFFFFFFFF,
-                  "%s, %zu taps from %zu, %zu frames, boundary %d, %u threads: %.1f dB of the "
-                  "bound, %.1f dB of the peak",
+                  "%s, %zu taps from %zu, %zu frames, boundary %d, %u threads, transforms of %zu: "
+                  "%.1f dB of the bound, %.1f dB of the peak",
                   kernel->name, job->taps, job->origin, job->frames, (int)job->boundary,
-                  job->threads, bound_db, peak_db);
+                  job->threads, fft, bound_db, peak_db);
+    kernel_close(kernel, job->plan);
+    if (getenv("HALO_TEST_SHOW") && noise)
+        printf("%7.1f %7.1f dB  %s, %zu taps, transforms of %zu\n", bound_db, peak_db, kernel->name,
+               job->taps, fft);
 }
 
 static void check_job(struct kernel_job *job, struct data *data)
@@ -77,31 +92,42 @@ static void check_job(struct kernel_job *job, struct data *data)
     job->in = data->device_in;
     job->out = data->device_out;
     CUDA(cudaMemcpy(data->device_in, data->x, job->frames * sizeof(float), cudaMemcpyHostToDevice));
+    CUDA(cudaMemcpy(data->device_taps, data->h, job->taps * sizeof(float), cudaMemcpyHostToDevice));
     for (size_t k = 0; kernel_at(k); k++) {
+        const struct kernel *kernel = kernel_at(k);
         const unsigned threads[] = {0, 32, 128};
-        for (size_t t = 0; t < (job->taps < 300 ? 3 : 1); t++) {
+        const size_t ffts[] = {0, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
+        if (kernel->taps_most && job->taps > kernel->taps_most)
+            continue;
+        for (size_t t = 0; t < (kernel->transforms || job->taps >= 300 ? 1 : 3); t++) {
             job->threads = threads[t];
-            compare(kernel_at(k), job, data);
+            compare(kernel, 0, job, data);
         }
+        job->threads = 0;
+        for (size_t f = 1; kernel->transforms && f < sizeof ffts / sizeof *ffts; f++)
+            if (ffts[f] > job->taps && (ffts[f] <= 16384 || job->taps >= 1000))
+                compare(kernel, ffts[f], job, data);
     }
 }
 
 START_TEST(every_kernel_equals_the_truth)
 {
-    const size_t taps[] = {1,   2,   3,   4,   5,   7,    8,    9,    16,    17,   19,
-                           20,  21,  24,  31,  32,  33,   63,   65,   92,    93,   94,
-                           95,  96,  97,  131, 132, 133,  145,  161,  255,   257,  259,
-                           260, 261, 511, 512, 513, 1000, 1025, 4097, 16383, 16384};
+    const size_t taps[] = {1,   2,   3,    4,    5,    7,     8,     9,     16,   17,  19,  20,
+                           21,  24,  31,   32,   33,   63,    65,    92,    93,   94,  95,  96,
+                           97,  131, 132,  133,  145,  161,   255,   257,   259,  260, 261, 511,
+                           512, 513, 1000, 1025, 4097, 16383, 16384, 20001, 70000};
     const size_t frames[] = {1, 3, 64, 1001, 4096, 70001};
-    size_t most = 70001 + 2 * KERNEL_TAPS_MOST;
+    size_t most = 70001 + 2 * TAPS_MOST;
     struct data data = {.x = malloc(most * sizeof(float)),
-                        .h = malloc(KERNEL_TAPS_MOST * sizeof(float)),
+                        .h = malloc(TAPS_MOST * sizeof(float)),
                         .truth = malloc(most * sizeof(double)),
                         .out = malloc(most * sizeof(float))};
     truth_noise(1, data.x, most);
-    truth_noise(2, data.h, KERNEL_TAPS_MOST);
+    truth_noise(2, data.h, TAPS_MOST);
     CUDA(cudaMalloc((void **)&data.device_in, most * sizeof(float)));
     CUDA(cudaMalloc((void **)&data.device_out, most * sizeof(float)));
+    CUDA(cudaMalloc((void **)&data.device_taps, TAPS_MOST * sizeof(float)));
+    CUDA(cudaMalloc((void **)&data.form, FORM_FLOATS * sizeof(float)));
     for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
         for (size_t f = 0; f < sizeof frames / sizeof *frames; f++)
             for (int centre = 0; centre < 2; centre++)
@@ -115,6 +141,8 @@ START_TEST(every_kernel_equals_the_truth)
                 }
     CUDA(cudaFree(data.device_in));
     CUDA(cudaFree(data.device_out));
+    CUDA(cudaFree(data.device_taps));
+    CUDA(cudaFree(data.form));
     free(data.x);
     free(data.h);
     free(data.truth);

@@ -1,0 +1,410 @@
+/* Overlap-save in one pass over device memory: a block of threads loads two chunks of
+ * the sound as one complex sequence, transforms it, multiplies it by the mask's
+ * spectrum, transforms it back, and writes what the chunks yield.
+ *
+ * The transform is mixed-radix, decimated in frequency (Gentleman and Sande 1966), in
+ * place: a thread holds 16 points, does its butterflies in registers, and the stages
+ * exchange points through shared memory. Nothing is brought into order: the spectrum
+ * stays digit-reversed, as the mask's does, which the same code made; the way back
+ * runs the stages in reverse. Between the last stage there and the first one back lies
+ * only the product, in registers. Every 16 points one unused lies in shared memory, so
+ * that strides of 16 meet all banks. */
+#include "fft_kernels.h"
+#include "kernel_device.cuh"
+
+#include <cmath>
+
+static constexpr int POINTS = 16; /* a thread's */
+static constexpr int WARPS = 16;  /* on a multiprocessor, at least: more would leave a thread
+                                   * fewer than the 128 registers it wants */
+
+/* Radices of the stages, first to last; the last one is 16. */
+template <int N> struct radices;
+template <> struct radices<1024> { static constexpr int of[4] = {4, 16, 16, 1}; };
+template <> struct radices<2048> { static constexpr int of[4] = {8, 16, 16, 1}; };
+template <> struct radices<4096> { static constexpr int of[4] = {16, 16, 16, 1}; };
+template <> struct radices<8192> { static constexpr int of[4] = {8, 8, 8, 16}; };
+template <> struct radices<16384> { static constexpr int of[4] = {16, 8, 8, 16}; };
+
+template <int N> __host__ __device__ constexpr int blocks()
+{
+    return WARPS * 32 * POINTS / N > 0 ? WARPS * 32 * POINTS / N : 1;
+}
+
+template <int N> __host__ __device__ constexpr int stages()
+{
+    return radices<N>::of[3] == 1 ? 3 : 4;
+}
+
+/* Points of the sequences that stage S takes apart. */
+template <int N, int S> __host__ __device__ constexpr int length()
+{
+    int points = N;
+    for (int s = 0; s < S; s++)
+        points /= radices<N>::of[s];
+    return points;
+}
+
+/* Where stage S's part of the table begins: (R - 1) rows of length / R factors. */
+template <int N, int S> __host__ __device__ constexpr int table_at()
+{
+    int at = 0, points = N;
+    for (int s = 0; s < S; s++) {
+        at += points - points / radices<N>::of[s];
+        points /= radices<N>::of[s];
+    }
+    return at;
+}
+
+/* ---- complex arithmetic and butterflies ---- */
+
+__device__ __forceinline__ float2 operator+(float2 a, float2 b)
+{
+    return make_float2(a.x + b.x, a.y + b.y);
+}
+
+__device__ __forceinline__ float2 operator-(float2 a, float2 b)
+{
+    return make_float2(a.x - b.x, a.y - b.y);
+}
+
+__device__ __forceinline__ float2 operator*(float2 a, float2 b)
+{
+    return make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+}
+
+template <bool BACK> __device__ __forceinline__ float2 turn(float2 a, float2 factor)
+{
+    return a * make_float2(factor.x, BACK ? -factor.y : factor.y);
+}
+
+/* -i a, or i a on the way back. */
+template <bool BACK> __device__ __forceinline__ float2 quarter(float2 a)
+{
+    return BACK ? make_float2(-a.y, a.x) : make_float2(a.y, -a.x);
+}
+
+template <bool BACK>
+__device__ __forceinline__ void butterfly_4(float2 &a, float2 &b, float2 &c, float2 &d)
+{
+    float2 sum = a + c, difference = a - c, other = b + d, turned = quarter<BACK>(b - d);
+    a = sum + other, b = difference + turned, c = sum - other, d = difference - turned;
+}
+
+template <int R, bool BACK> __device__ __forceinline__ void butterfly(float2 *v)
+{
+    constexpr float HALF = 0.70710678118654752f, COS = 0.92387953251128674f,
+                    SIN = 0.38268343236508977f;
+    if constexpr (R == 4) {
+        butterfly_4<BACK>(v[0], v[1], v[2], v[3]);
+    } else if constexpr (R == 8) {
+        butterfly_4<BACK>(v[0], v[2], v[4], v[6]);
+        butterfly_4<BACK>(v[1], v[3], v[5], v[7]);
+        v[3] = turn<BACK>(v[3], make_float2(HALF, -HALF));
+        v[5] = quarter<BACK>(v[5]);
+        v[7] = turn<BACK>(v[7], make_float2(-HALF, -HALF));
+        float2 y[8];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            y[k] = v[2 * k] + v[2 * k + 1];
+            y[k + 4] = v[2 * k] - v[2 * k + 1];
+        }
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            v[k] = y[k];
+    } else {
+        static_assert(R == 16, "a radix of the table above");
+#pragma unroll
+        for (int n = 0; n < 4; n++)
+            butterfly_4<BACK>(v[n], v[4 + n], v[8 + n], v[12 + n]);
+        /* v[4 k + n] times the 16th root to the power of k n. */
+        v[5] = turn<BACK>(v[5], make_float2(COS, -SIN));
+        v[6] = turn<BACK>(v[6], make_float2(HALF, -HALF));
+        v[7] = turn<BACK>(v[7], make_float2(SIN, -COS));
+        v[9] = turn<BACK>(v[9], make_float2(HALF, -HALF));
+        v[10] = quarter<BACK>(v[10]);
+        v[11] = turn<BACK>(v[11], make_float2(-HALF, -HALF));
+        v[13] = turn<BACK>(v[13], make_float2(SIN, -COS));
+        v[14] = turn<BACK>(v[14], make_float2(-HALF, -HALF));
+        v[15] = turn<BACK>(v[15], make_float2(-COS, SIN));
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            butterfly_4<BACK>(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
+        float2 y[16];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+#pragma unroll
+            for (int n = 0; n < 4; n++)
+                y[k + 4 * n] = v[4 * k + n];
+#pragma unroll
+        for (int k = 0; k < 16; k++)
+            v[k] = y[k];
+    }
+}
+
+/* ---- stages ---- */
+
+__device__ __forceinline__ int padded(int point)
+{
+    return point + point / 16;
+}
+
+/* The points of this thread's butterfly B in stage S: first, first + stride, ... */
+template <int N, int S> struct place {
+    static constexpr int R = radices<N>::of[S], L = length<N, S>(), STRIDE = L / R,
+                         BUTTERFLIES = POINTS / R, THREADS = N / POINTS;
+    int first, turn;
+    __device__ __forceinline__ place(int butterfly)
+    {
+        int u = (int)threadIdx.x + butterfly * THREADS;
+        turn = u % STRIDE;
+        first = u / STRIDE * L + turn;
+    }
+};
+
+template <int N, int S, bool BACK>
+__device__ __forceinline__ void turn_points(float2 *v, const float2 *__restrict__ table, int turn)
+{
+    using at = place<N, S>;
+    if constexpr (at::STRIDE > 1) {
+#pragma unroll
+        for (int k = 1; k < at::R; k++)
+            v[k] = ::turn<BACK>(v[k],
+                                __ldg(table + table_at<N, S>() + (k - 1) * at::STRIDE + turn));
+    }
+}
+
+template <int N, int S>
+__device__ __forceinline__ void load_points(float2 *v, const float2 *shared)
+{
+    using at = place<N, S>;
+#pragma unroll
+    for (int b = 0; b < at::BUTTERFLIES; b++) {
+        at where(b);
+#pragma unroll
+        for (int k = 0; k < at::R; k++)
+            v[b * at::R + k] = shared[padded(where.first + k * at::STRIDE)];
+    }
+}
+
+template <int N, int S>
+__device__ __forceinline__ void store_points(const float2 *v, float2 *shared)
+{
+    using at = place<N, S>;
+#pragma unroll
+    for (int b = 0; b < at::BUTTERFLIES; b++) {
+        at where(b);
+#pragma unroll
+        for (int k = 0; k < at::R; k++)
+            shared[padded(where.first + k * at::STRIDE)] = v[b * at::R + k];
+    }
+}
+
+template <int N, int S>
+__device__ __forceinline__ void stage_there(float2 *v, const float2 *__restrict__ table)
+{
+    using at = place<N, S>;
+#pragma unroll
+    for (int b = 0; b < at::BUTTERFLIES; b++) {
+        butterfly<at::R, false>(v + b * at::R);
+        turn_points<N, S, false>(v + b * at::R, table, at(b).turn);
+    }
+}
+
+template <int N, int S>
+__device__ __forceinline__ void stage_back(float2 *v, const float2 *__restrict__ table)
+{
+    using at = place<N, S>;
+#pragma unroll
+    for (int b = 0; b < at::BUTTERFLIES; b++) {
+        turn_points<N, S, true>(v + b * at::R, table, at(b).turn);
+        butterfly<at::R, true>(v + b * at::R);
+    }
+}
+
+/* From the points of the first stage to the spectrum, in the last stage's places. The
+ * threads meet before a stage's points are read, which is enough: a stage writes only
+ * where it has read. */
+template <int N, int S>
+__device__ __forceinline__ void transform(float2 *v, float2 *shared,
+                                          const float2 *__restrict__ table)
+{
+    stage_there<N, S>(v, table);
+    if constexpr (S + 1 < stages<N>()) {
+        store_points<N, S>(v, shared);
+        __syncthreads();
+        load_points<N, S + 1>(v, shared);
+        transform<N, S + 1>(v, shared, table);
+    }
+}
+
+template <int N, int S>
+__device__ __forceinline__ void transform_back(float2 *v, float2 *shared,
+                                               const float2 *__restrict__ table)
+{
+    stage_back<N, S>(v, table);
+    if constexpr (S > 0) {
+        store_points<N, S>(v, shared);
+        __syncthreads();
+        load_points<N, S - 1>(v, shared);
+        transform_back<N, S - 1>(v, shared, table);
+    }
+}
+
+/* ---- kernels ---- */
+
+/* The form: point m of thread t at m * threads + t, scaled for the way back. */
+template <int N>
+__global__ void __launch_bounds__(N / POINTS)
+    fused_form(const float *__restrict__ taps, int count, const float2 *__restrict__ table,
+               float2 *__restrict__ form)
+{
+    extern __shared__ float2 shared[];
+    float2 v[POINTS];
+    using at = place<N, 0>;
+    for (int b = 0; b < at::BUTTERFLIES; b++)
+        for (int k = 0; k < at::R; k++) {
+            int p = at(b).first + k * at::STRIDE;
+            v[b * at::R + k] = make_float2(p < count ? taps[p] * (1.0f / N) : 0.0f, 0.0f);
+        }
+    transform<N, 0>(v, shared, table);
+    for (int m = 0; m < POINTS; m++)
+        form[m * (N / POINTS) + threadIdx.x] = v[m];
+}
+
+/* table_back is the table once more: were it known to be the same, its factors would be
+ * kept in registers from the way there, and leave room for half as many threads. */
+template <int N>
+__global__ void __launch_bounds__(N / POINTS, blocks<N>())
+    fused_convolve(kernel_job job, int past, const float2 *__restrict__ table,
+                   const float2 *__restrict__ table_back)
+{
+    extern __shared__ float2 shared[];
+    using at = place<N, 0>;
+    float2 v[POINTS];
+    int hop = N - past;
+    long long base = (long long)blockIdx.x * 2 * hop; /* the first output's frame */
+    long long from = base + (long long)job.origin - past;
+    long long frames_in = (long long)job.frames_in, frames = (long long)job.frames;
+    if (from >= 0 && from + hop + N <= frames_in) {
+        const float *__restrict__ in = job.in + from;
+#pragma unroll
+        for (int b = 0; b < at::BUTTERFLIES; b++)
+#pragma unroll
+            for (int k = 0; k < at::R; k++) {
+                int p = at(b).first + k * at::STRIDE;
+                v[b * at::R + k] = make_float2(__ldg(in + p), __ldg(in + hop + p));
+            }
+    } else {
+#pragma unroll
+        for (int b = 0; b < at::BUTTERFLIES; b++)
+#pragma unroll
+            for (int k = 0; k < at::R; k++) {
+                long long p = from + at(b).first + k * at::STRIDE;
+                v[b * at::R + k] = make_float2(ghost(job.in, p, frames_in, job.boundary),
+                                               ghost(job.in, p + hop, frames_in, job.boundary));
+            }
+    }
+    transform<N, 0>(v, shared, table);
+    const float2 *__restrict__ form = reinterpret_cast<const float2 *>(job.mask);
+#pragma unroll
+    for (int m = 0; m < POINTS; m++)
+        v[m] = v[m] * __ldg(form + m * (N / POINTS) + threadIdx.x);
+    transform_back<N, stages<N>() - 1>(v, shared, table_back);
+#pragma unroll
+    for (int b = 0; b < at::BUTTERFLIES; b++)
+#pragma unroll
+        for (int k = 0; k < at::R; k++) {
+            int q = at(b).first + k * at::STRIDE - past;
+            if (q >= 0 && base + q < frames)
+                put(job, base + q, v[b * at::R + k].x);
+            if (q >= 0 && base + hop + q < frames)
+                put(job, base + hop + q, v[b * at::R + k].y);
+        }
+}
+
+/* ---- launchers ---- */
+
+template <int N, int S> static void fill_stage(float2 *table)
+{
+    constexpr int R = radices<N>::of[S], L = length<N, S>(), STRIDE = L / R;
+    for (int k = 1; k < R; k++)
+        for (int j = 0; j < STRIDE; j++) {
+            double angle = -2 * M_PI * (double)j * k / L;
+            table[table_at<N, S>() + (k - 1) * STRIDE + j] =
+                make_float2((float)cos(angle), (float)sin(angle));
+        }
+    if constexpr (S + 1 < stages<N>())
+        fill_stage<N, S + 1>(table);
+}
+
+template <int N> static constexpr int shared_bytes()
+{
+    return (N + N / 16) * (int)sizeof(float2);
+}
+
+template <int N> static cudaError_t launch_form(const float *table, const float *taps, size_t count,
+                                                float *form, cudaStream_t stream)
+{
+    cudaError_t error = cudaFuncSetAttribute(
+        fused_form<N>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<N>());
+    if (error == cudaSuccess)
+        error = cudaFuncSetAttribute(
+            fused_convolve<N>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<N>());
+    if (error != cudaSuccess)
+        return error;
+    fused_form<N><<<1, N / POINTS, shared_bytes<N>(), stream>>>(
+        taps, (int)count, reinterpret_cast<const float2 *>(table),
+        reinterpret_cast<float2 *>(form));
+    return cudaGetLastError();
+}
+
+template <int N> static cudaError_t launch_convolve(const struct kernel_job *job, size_t past,
+                                                    const float *table, cudaStream_t stream)
+{
+    unsigned pairs = blocks_for(job->frames, 2 * (N - past));
+    fused_convolve<N><<<pairs, N / POINTS, shared_bytes<N>(), stream>>>(
+        *job, (int)past, reinterpret_cast<const float2 *>(table),
+        reinterpret_cast<const float2 *>(table));
+    return cudaGetLastError();
+}
+
+/* Calls `function<N>(...)` for the length. */
+#define FOR_LENGTH(fft, function, ...)                                                             \
+    ((fft) == 1024   ? function<1024>(__VA_ARGS__)                                                 \
+     : (fft) == 2048 ? function<2048>(__VA_ARGS__)                                                 \
+     : (fft) == 4096 ? function<4096>(__VA_ARGS__)                                                 \
+     : (fft) == 8192 ? function<8192>(__VA_ARGS__)                                                 \
+                     : function<16384>(__VA_ARGS__))
+
+template <int N> static void fill_table(float2 *table)
+{
+    fill_stage<N, 0>(table);
+}
+
+template <int N> static size_t table_points()
+{
+    return (size_t)table_at<N, stages<N>()>();
+}
+
+size_t fft_fused_table_floats(size_t fft)
+{
+    return 2 * FOR_LENGTH(fft, table_points);
+}
+
+void fft_fused_fill_table(size_t fft, float *table)
+{
+    FOR_LENGTH(fft, fill_table, reinterpret_cast<float2 *>(table));
+}
+
+cudaError_t fft_fused_form(size_t fft, const float *table, const float *taps, size_t count,
+                           float *form, cudaStream_t stream)
+{
+    return FOR_LENGTH(fft, launch_form, table, taps, count, form, stream);
+}
+
+cudaError_t fft_fused_launch(const struct kernel_job *job, const struct fft_plan *plan,
+                             const float *table, cudaStream_t stream)
+{
+    return FOR_LENGTH(plan->fft, launch_convolve, job, plan->past, table, stream);
+}

@@ -1,0 +1,87 @@
+/* What goes on around cuFFT's transforms: each pass reads and writes all chunks. */
+#include "fft_kernels.h"
+#include "kernel_device.cuh"
+
+static constexpr unsigned THREADS = 256;
+
+__global__ void pad_taps(const float *__restrict__ taps, size_t count, size_t fft,
+                         float2 *__restrict__ work)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < fft)
+        work[i] = make_float2(i < count ? taps[i] / (float)fft : 0.0f, 0.0f);
+}
+
+/* blockIdx.y is the pair, x goes along it. */
+__global__ void gather_pairs(kernel_job job, fft_plan plan, size_t first,
+                             float2 *__restrict__ work)
+{
+    size_t p = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= plan.fft)
+        return;
+    long long frames = (long long)job.frames_in;
+    long long at = (long long)((first + blockIdx.y) * 2 * plan.hop + job.origin + p) -
+                   (long long)plan.past;
+    work[blockIdx.y * plan.fft + p] =
+        make_float2(ghost(job.in, at, frames, job.boundary),
+                    ghost(job.in, at + (long long)plan.hop, frames, job.boundary));
+}
+
+__global__ void multiply_pairs(size_t fft, const float2 *__restrict__ form,
+                               float2 *__restrict__ work)
+{
+    size_t p = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= fft)
+        return;
+    float2 x = work[blockIdx.y * fft + p], h = form[p];
+    work[blockIdx.y * fft + p] = make_float2(x.x * h.x - x.y * h.y, x.x * h.y + x.y * h.x);
+}
+
+__global__ void scatter_pairs(kernel_job job, fft_plan plan, size_t first,
+                              const float2 *__restrict__ work)
+{
+    size_t q = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (q >= plan.hop)
+        return;
+    float2 y = work[blockIdx.y * plan.fft + plan.past + q];
+    long long i = (long long)((first + blockIdx.y) * 2 * plan.hop + q);
+    if (i < (long long)job.frames)
+        put(job, i, y.x);
+    i += (long long)plan.hop;
+    if (i < (long long)job.frames)
+        put(job, i, y.y);
+}
+
+static dim3 grid_for(size_t points, size_t pairs)
+{
+    return dim3(blocks_for(points, THREADS), (unsigned)pairs);
+}
+
+cudaError_t fft_pass_pad(const float *taps, size_t count, size_t fft, float2 *work,
+                         cudaStream_t stream)
+{
+    pad_taps<<<blocks_for(fft, THREADS), THREADS, 0, stream>>>(taps, count, fft, work);
+    return cudaGetLastError();
+}
+
+cudaError_t fft_pass_gather(const struct kernel_job *job, const struct fft_plan *plan, size_t first,
+                            size_t pairs, float2 *work, cudaStream_t stream)
+{
+    gather_pairs<<<grid_for(plan->fft, pairs), THREADS, 0, stream>>>(*job, *plan, first, work);
+    return cudaGetLastError();
+}
+
+cudaError_t fft_pass_multiply(const struct fft_plan *plan, size_t pairs, const float *form,
+                              float2 *work, cudaStream_t stream)
+{
+    multiply_pairs<<<grid_for(plan->fft, pairs), THREADS, 0, stream>>>(
+        plan->fft, reinterpret_cast<const float2 *>(form), work);
+    return cudaGetLastError();
+}
+
+cudaError_t fft_pass_scatter(const struct kernel_job *job, const struct fft_plan *plan,
+                             size_t first, size_t pairs, const float2 *work, cudaStream_t stream)
+{
+    scatter_pairs<<<grid_for(plan->hop, pairs), THREADS, 0, stream>>>(*job, *plan, first, work);
+    return cudaGetLastError();
+}

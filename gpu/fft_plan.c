@@ -1,0 +1,67 @@
+#include "fft_plan.h"
+
+#include <math.h>
+
+enum {
+    HOP_MULTIPLE = 32,      /* frames: chunks begin on 128 bytes of output */
+    BATCH_POINTS = 1 << 25, /* 256 MB: launches no longer matter */
+};
+
+static const double LAUNCH_COST = 5000; /* ns: what a launch costs however small */
+
+/* Nanoseconds that a pair takes a point, there and back, where there are thousands:
+ * read off halo bench kernels --kernel fft --fft ... on an H200. */
+static double pair_cost(size_t fft)
+{
+    static const double costs[] = {
+        0.0050, 0.0050, 0.0058, 0.0093, 0.0168,                 /* 2^10 to 2^14, fused */
+        0.0261, 0.0294, 0.0308, 0.0314, 0.0328, 0.0345, 0.0348, /* 2^15 to 2^21, cuFFT */
+        0.0414, 0.0451, 0.0459, 0.0470,                         /* 2^22 to 2^25 */
+    };
+    size_t power = 0;
+    while ((size_t)FFT_FUSED_LEAST << power < fft)
+        power++;
+    return costs[power] * (double)fft;
+}
+
+static struct fft_plan plan_length(size_t taps, size_t frames, size_t fft)
+{
+    struct fft_plan plan = {.fft = fft, .fused = fft <= FFT_FUSED_MOST};
+    plan.hop = fft - taps + 1;
+    if (plan.hop > HOP_MULTIPLE)
+        plan.hop = plan.hop / HOP_MULTIPLE * HOP_MULTIPLE;
+    plan.past = fft - plan.hop;
+    plan.pairs = (frames + 2 * plan.hop - 1) / (2 * plan.hop);
+    size_t most = BATCH_POINTS / fft ? BATCH_POINTS / fft : 1;
+    size_t batches = plan.fused ? 1 : (plan.pairs + most - 1) / most;
+    plan.batch = (plan.pairs + batches - 1) / batches;
+    return plan;
+}
+
+static double plan_cost(const struct fft_plan *plan)
+{
+    size_t batches = (plan->pairs + plan->batch - 1) / plan->batch;
+    double launches = plan->fused ? 1 : 5 * (double)batches;
+    return LAUNCH_COST * launches + pair_cost(plan->fft) * (double)(batches * plan->batch);
+}
+
+struct fft_plan fft_plan_choose(size_t taps, size_t frames, size_t fft)
+{
+    if (fft)
+        return plan_length(taps, frames, fft);
+    struct fft_plan best = {0};
+    double best_cost = INFINITY;
+    for (size_t length = FFT_FUSED_LEAST; length <= FFT_MOST; length *= 2) {
+        if (length < taps + HOP_MULTIPLE)
+            continue;
+        struct fft_plan plan = plan_length(taps, frames, length);
+        double cost = plan_cost(&plan);
+        if (cost < best_cost) {
+            best_cost = cost;
+            best = plan;
+        }
+        if (plan.pairs == 1)
+            break;
+    }
+    return best;
+}

@@ -1,0 +1,160 @@
+/* Overlap-save by transforms: one fused kernel where a transform fits a multiprocessor,
+ * cuFFT between passes of our own where it does not. The plan says which. */
+#include "cufft_library.h"
+#include "fft_kernels.h"
+
+#include <stdlib.h>
+
+struct kernel_plan {
+    struct fft_plan fft;
+    size_t taps;
+    float *table; /* device; fused */
+    /* cuFFT's. */
+    const struct cufft_library *library;
+    cufftHandle batch;
+    cufftHandle one; /* for masks */
+    float2 *work;    /* device: fft.batch x fft.fft */
+};
+
+static void fft_close(struct kernel_plan *plan)
+{
+    cudaFree(plan->table);
+    cudaFree(plan->work);
+    if (plan->batch)
+        plan->library->destroy(plan->batch);
+    if (plan->one)
+        plan->library->destroy(plan->one);
+    free(plan);
+}
+
+static enum status refuse(cudaError_t error)
+{
+    return fail(STATUS_FAILED, "the GPU failed to make room for transforms: %s; use --backend cpu",
+                cudaGetErrorString(error));
+}
+
+static enum status open_fused(struct kernel_plan *plan)
+{
+    size_t floats = fft_fused_table_floats(plan->fft.fft);
+    float *table = malloc(floats * sizeof *table);
+    if (!table)
+        return fail_memory("a transform");
+    fft_fused_fill_table(plan->fft.fft, table);
+    cudaError_t error = cudaMalloc((void **)&plan->table, floats * sizeof *table);
+    if (error == cudaSuccess)
+        error = cudaMemcpy(plan->table, table, floats * sizeof *table, cudaMemcpyHostToDevice);
+    free(table);
+    return error == cudaSuccess ? STATUS_OK : refuse(error);
+}
+
+static enum status open_passes(struct kernel_plan *plan)
+{
+    const struct fft_plan *fft = &plan->fft;
+    enum status status = cufft_library_open(&plan->library);
+    if (status != STATUS_OK)
+        return status;
+    cudaError_t error = cudaMalloc((void **)&plan->work, fft->batch * fft->fft * sizeof(float2));
+    if (error != cudaSuccess)
+        return refuse(error);
+    cufftResult result =
+        plan->library->plan(&plan->batch, (int)fft->fft, CUFFT_C2C, (int)fft->batch);
+    if (result == CUFFT_SUCCESS)
+        result = plan->library->plan(&plan->one, (int)fft->fft, CUFFT_C2C, 1);
+    if (result == CUFFT_SUCCESS)
+        return STATUS_OK;
+    return fail(STATUS_FAILED,
+                "cuFFT failed to plan a transform of %zu points: error %d; use "
+                "--backend cpu",
+                fft->fft, (int)result);
+}
+
+static enum status fft_open(const struct kernel_shape *shape, struct kernel_plan **result)
+{
+    struct kernel_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return fail_memory("a transform");
+    plan->taps = shape->taps;
+    plan->fft = fft_plan_choose(shape->taps, shape->frames, shape->fft);
+    enum status status = STATUS_OK;
+    if (plan->fft.fft <= shape->taps)
+        status = fail(STATUS_FAILED,
+                      "a mask of %zu taps is too long for the GPU; use --backend cpu", shape->taps);
+    else
+        status = plan->fft.fused ? open_fused(plan) : open_passes(plan);
+    if (status != STATUS_OK) {
+        fft_close(plan);
+        return status;
+    }
+    *result = plan;
+    return STATUS_OK;
+}
+
+static size_t fft_form_floats(const struct kernel_plan *plan)
+{
+    return 2 * plan->fft.fft;
+}
+
+static cudaError_t transform(const struct kernel_plan *plan, cufftHandle handle, float2 *work,
+                             int direction, cudaStream_t stream)
+{
+    cufftResult result = plan->library->set_stream(handle, stream);
+    if (result == CUFFT_SUCCESS)
+        result = plan->library->transform(handle, work, work, direction);
+    if (result == CUFFT_SUCCESS)
+        return cudaSuccess;
+    cudaError_t error = cudaGetLastError();
+    return error == cudaSuccess ? cudaErrorUnknown : error;
+}
+
+static cudaError_t fft_form(struct kernel_plan *plan, const float *taps, float *form,
+                            cudaStream_t stream)
+{
+    if (plan->fft.fused)
+        return fft_fused_form(plan->fft.fft, plan->table, taps, plan->taps, form, stream);
+    float2 *work = (float2 *)(void *)form;
+    cudaError_t error = fft_pass_pad(taps, plan->taps, plan->fft.fft, work, stream);
+    if (error == cudaSuccess)
+        error = transform(plan, plan->one, work, CUFFT_FORWARD, stream);
+    return error;
+}
+
+static cudaError_t run_batch(const struct kernel_job *job, size_t first, size_t pairs,
+                             cudaStream_t stream)
+{
+    const struct kernel_plan *plan = job->plan;
+    cudaError_t error = fft_pass_gather(job, &plan->fft, first, pairs, plan->work, stream);
+    if (error == cudaSuccess)
+        error = transform(plan, plan->batch, plan->work, CUFFT_FORWARD, stream);
+    if (error == cudaSuccess)
+        error = fft_pass_multiply(&plan->fft, pairs, job->mask, plan->work, stream);
+    if (error == cudaSuccess)
+        error = transform(plan, plan->batch, plan->work, CUFFT_INVERSE, stream);
+    if (error == cudaSuccess)
+        error = fft_pass_scatter(job, &plan->fft, first, pairs, plan->work, stream);
+    return error;
+}
+
+static cudaError_t fft_launch(const struct kernel_job *job, cudaStream_t stream)
+{
+    const struct kernel_plan *plan = job->plan;
+    if (plan->fft.fused)
+        return fft_fused_launch(job, &plan->fft, plan->table, stream);
+    size_t pairs = (job->frames + 2 * plan->fft.hop - 1) / (2 * plan->fft.hop);
+    cudaError_t error = cudaSuccess;
+    for (size_t first = 0; first < pairs && error == cudaSuccess; first += plan->fft.batch) {
+        size_t left = pairs - first;
+        error = run_batch(job, first, left < plan->fft.batch ? left : plan->fft.batch, stream);
+    }
+    return error;
+}
+
+const struct kernel kernel_fft = {
+    .name = "fft",
+    .technique = "overlap-save",
+    .transforms = true,
+    .open = fft_open,
+    .close = fft_close,
+    .form_floats = fft_form_floats,
+    .form = fft_form,
+    .launch = fft_launch,
+};
