@@ -5,16 +5,16 @@
 #include "lab_report.h"
 #include "options.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SAMPLES_MOST_LOG2 = 33,
     TAPS_MOST = FFT_MOST / 2,
     THREADS_MOST = 1024,
     REPEATS_MOST = 100000,
 };
+
+static const size_t SAMPLES_MOST = (size_t)1 << 33;
 
 struct bench_options {
     struct lab_settings lab;
@@ -23,44 +23,6 @@ struct bench_options {
     const char *read; /* a file to take the measurements from */
     bool help;
 };
-
-/* A number, or a power such as 2^28. */
-static bool parse_number(const char *text, char **end, size_t *value)
-{
-    errno = 0;
-    unsigned long long number = strtoull(text, end, 10);
-    if (*end == text || errno || *text == '-')
-        return false;
-    if (**end == '^') {
-        char *base_end = *end + 1;
-        unsigned long power = strtoul(base_end, end, 10);
-        if (*end == base_end || number != 2 || power > SAMPLES_MOST_LOG2)
-            return false;
-        number = 1ull << power;
-    }
-    *value = (size_t)number;
-    return true;
-}
-
-static enum status parse_axis(const char *option, const char *text, size_t least, size_t most,
-                              struct lab_axis *axis)
-{
-    axis->count = 0;
-    for (const char *at = text;; at++) {
-        char *end;
-        size_t value;
-        if (axis->count == LAB_AXIS_MOST || !parse_number(at, &end, &value) || value < least ||
-            value > most || (*end && *end != ','))
-            return fail(STATUS_USAGE,
-                        "--%s takes up to %d numbers from %zu to %zu, separated by "
-                        "commas, not '%s'",
-                        option, LAB_AXIS_MOST, least, most, text);
-        axis->values[axis->count++] = value;
-        at = end;
-        if (!*end)
-            return STATUS_OK;
-    }
-}
 
 static enum status take_kernel(void *context, const struct option_row *row, const char *value)
 {
@@ -72,7 +34,7 @@ static enum status take_kernel(void *context, const struct option_row *row, cons
         size_t length = strcspn(value, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, value);
         const struct kernel *kernel = kernel_named(name);
-        if (!kernel || options->lab.kernel_count == LAB_AXIS_MOST)
+        if (!kernel || options->lab.kernel_count == OPTIONS_LIST_MOST)
             return fail(STATUS_USAGE,
                         "there is no kernel '%s'; there are basic, constant, tiled, "
                         "cached, register and fft",
@@ -85,19 +47,20 @@ static enum status take_kernel(void *context, const struct option_row *row, cons
 
 static enum status take_taps(void *context, const struct option_row *row, const char *value)
 {
-    return parse_axis(row->name, value, 1, TAPS_MOST, &((struct bench_options *)context)->lab.taps);
+    return options_parse_list(row->name, value, 1, TAPS_MOST,
+                              &((struct bench_options *)context)->lab.taps);
 }
 
 static enum status take_samples(void *context, const struct option_row *row, const char *value)
 {
-    return parse_axis(row->name, value, 1, (size_t)1 << SAMPLES_MOST_LOG2,
-                      &((struct bench_options *)context)->lab.samples);
+    return options_parse_list(row->name, value, 1, SAMPLES_MOST,
+                              &((struct bench_options *)context)->lab.samples);
 }
 
 static enum status take_threads(void *context, const struct option_row *row, const char *value)
 {
-    struct lab_axis *axis = &((struct bench_options *)context)->lab.threads;
-    enum status status = parse_axis(row->name, value, 0, THREADS_MOST, axis);
+    struct number_list *axis = &((struct bench_options *)context)->lab.threads;
+    enum status status = options_parse_list(row->name, value, 0, THREADS_MOST, axis);
     for (size_t i = 0; status == STATUS_OK && i < axis->count; i++)
         if (axis->values[i] % 32 != 0)
             status = fail(STATUS_USAGE,
@@ -109,8 +72,8 @@ static enum status take_threads(void *context, const struct option_row *row, con
 
 static enum status take_fft(void *context, const struct option_row *row, const char *value)
 {
-    struct lab_axis *axis = &((struct bench_options *)context)->lab.fft;
-    enum status status = parse_axis(row->name, value, 0, FFT_MOST, axis);
+    struct number_list *axis = &((struct bench_options *)context)->lab.fft;
+    enum status status = options_parse_list(row->name, value, 0, FFT_MOST, axis);
     for (size_t i = 0; status == STATUS_OK && i < axis->count; i++) {
         size_t fft = axis->values[i];
         if (fft != 0 && (fft < FFT_FUSED_LEAST || (fft & (fft - 1)) != 0))
@@ -133,11 +96,8 @@ static enum status take_boundary(void *context, const struct option_row *row, co
 
 static enum status take_repeats(void *context, const struct option_row *row, const char *value)
 {
-    struct lab_axis axis;
-    enum status status = parse_axis(row->name, value, 1, REPEATS_MOST, &axis);
-    if (status == STATUS_OK)
-        ((struct bench_options *)context)->lab.repeats = axis.values[0];
-    return status;
+    return options_parse_number(row->name, value, 1, REPEATS_MOST,
+                                &((struct bench_options *)context)->lab.repeats);
 }
 
 static enum status take_csv(void *context, const struct option_row *row, const char *value)
@@ -186,7 +146,7 @@ static const struct option_row rows[] = {
      take_kernel},
     {"taps", 0, "LIST",
      "mask lengths; 5,17,65,257,1025,4097 by default; beyond\n"
-     "16384, what constant memory holds, basic and fft only",
+     "16384, what constant memory holds, fft only",
      take_taps},
     {"samples", 0, "LIST", "array sizes; 2^28 by default", take_samples},
     {"threads", 0, "LIST", "threads a block; 0, each kernel's own choice, by default",
@@ -209,10 +169,10 @@ static void set_defaults(struct bench_options *options)
         lab->kernels[lab->kernel_count] = kernel_at(lab->kernel_count);
         lab->kernel_count++;
     }
-    lab->taps = (struct lab_axis){6, {5, 17, 65, 257, 1025, 4097}};
-    lab->samples = (struct lab_axis){1, {(size_t)1 << 28}};
-    lab->threads = (struct lab_axis){1, {0}};
-    lab->fft = (struct lab_axis){1, {0}};
+    lab->taps = (struct number_list){6, {5, 17, 65, 257, 1025, 4097}};
+    lab->samples = (struct number_list){1, {(size_t)1 << 28}};
+    lab->threads = (struct number_list){1, {0}};
+    lab->fft = (struct number_list){1, {0}};
     lab->repeats = 11;
 }
 

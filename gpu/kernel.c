@@ -10,7 +10,7 @@ static const struct kernel *const kernels[] = {
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-enum { FFT_TAPS_LEAST = 128 }; /* below, the direct form is faster; docs/measurements.md */
+enum { FFT_TAPS_LEAST = 80 }; /* below, the direct form is faster; docs/measurements.md */
 
 const struct kernel *kernel_at(size_t index)
 {
@@ -35,10 +35,11 @@ enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *
 {
     *plan = NULL;
     if (kernel->taps_most && shape->taps > kernel->taps_most)
-        return fail(STATUS_FAILED,
-                    "the %s kernel keeps its mask in constant memory, which holds %zu taps, and "
-                    "this one has %zu; use --kernel fft or auto",
-                    kernel->name, kernel->taps_most, shape->taps);
+        return fail(
+            STATUS_FAILED,
+            "the %s kernel takes masks of up to %zu taps, as many as constant memory holds, "
+            "and this one has %zu; use --kernel fft or auto",
+            kernel->name, kernel->taps_most, shape->taps);
     return kernel->open ? kernel->open(shape, plan) : STATUS_OK;
 }
 

@@ -1,5 +1,7 @@
 #include "lab.h"
 
+#include "gpu.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,16 +17,11 @@ enum {
 
 static const double ERROR_MOST_DB = -130; /* of max|x| sum|h|, the program's first invariant */
 
-static enum status cuda_failed(cudaError_t error, const char *what)
-{
-    return fail(STATUS_FAILED, "the GPU failed to %s: %s", what, cudaGetErrorString(error));
-}
-
 #define TRY(call, what)                                                                            \
     do {                                                                                           \
         cudaError_t try_error = (call);                                                            \
         if (try_error != cudaSuccess)                                                              \
-            return cuda_failed(try_error, what);                                                   \
+            return gpu_failed(try_error, what);                                                    \
     } while (0)
 
 /* Float32 cores of a multiprocessor, by compute capability. */
@@ -35,14 +32,11 @@ static int cores_of(int major, int minor)
 
 enum status lab_open(struct lab_device *device)
 {
-    int count = 0, major, minor, kilohertz, cache;
+    int count, major, minor, kilohertz, cache;
     struct cudaDeviceProp properties;
-    cudaError_t error = cudaGetDeviceCount(&count);
-    if (error == cudaErrorInsufficientDriver)
-        return fail(STATUS_FAILED, "there is no NVIDIA driver here, or it is older than this "
-                                   "build's CUDA; install one");
-    if (error != cudaSuccess || count == 0)
-        return fail(STATUS_FAILED, "there is no NVIDIA GPU here: %s", cudaGetErrorString(error));
+    enum status status = gpu_count(&count);
+    if (status != STATUS_OK)
+        return status;
     TRY(cudaGetDeviceProperties(&properties, 0), "tell its properties");
     TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "tell its kind");
     TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), "tell its kind");
@@ -308,7 +302,7 @@ static enum status run_cells(struct bench *bench,
         status = take(context, &row);
     for (size_t k = 0; k < settings->kernel_count; k++) {
         const struct kernel *kernel = settings->kernels[k];
-        const struct lab_axis *axis = kernel->transforms ? &settings->fft : &settings->threads;
+        const struct number_list *axis = kernel->transforms ? &settings->fft : &settings->threads;
         for (size_t t = 0; t < settings->taps.count; t++)
             for (size_t h = 0; h < axis->count && status == STATUS_OK; h++) {
                 size_t taps = settings->taps.values[t], setting = axis->values[h];

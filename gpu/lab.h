@@ -5,24 +5,18 @@
 #define HALO_GPU_LAB_H
 
 #include "kernel.h"
+#include "options.h"
 #include "status.h"
 
 #include <stdbool.h>
 
-enum { LAB_AXIS_MOST = 64 };
-
-struct lab_axis {
-    size_t count;
-    size_t values[LAB_AXIS_MOST];
-};
-
 struct lab_settings {
-    const struct kernel *kernels[LAB_AXIS_MOST];
+    const struct kernel *kernels[OPTIONS_LIST_MOST];
     size_t kernel_count;
-    struct lab_axis taps;
-    struct lab_axis samples;
-    struct lab_axis threads; /* a block; 0: the kernel's own choice */
-    struct lab_axis fft;     /* transform lengths of kernels that transform; 0: likewise */
+    struct number_list taps;
+    struct number_list samples;
+    struct number_list threads; /* a block; 0: the kernel's own choice */
+    struct number_list fft;     /* transform lengths of kernels that transform; 0: likewise */
     enum kernel_boundary boundary;
     size_t repeats;
 };

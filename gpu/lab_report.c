@@ -84,12 +84,12 @@ enum status lab_report_create(const struct lab_settings *settings, const struct 
 
 /* ---- reading what was measured elsewhere ---- */
 
-static void add_value(struct lab_axis *axis, size_t value)
+static void add_value(struct number_list *axis, size_t value)
 {
     for (size_t i = 0; i < axis->count; i++)
         if (axis->values[i] == value)
             return;
-    if (axis->count < LAB_AXIS_MOST)
+    if (axis->count < OPTIONS_LIST_MOST)
         axis->values[axis->count++] = value;
 }
 

@@ -21,8 +21,13 @@ static void chain_process(struct filter *filter, const float *const *in, float *
     for (size_t i = 0; i < chain->count; i++) {
         float *const *next = i + 1 < chain->count ? chain->between[i].data : out;
         filter_process(chain->filters[i], in, next);
-        if (chain->filters[i]->failure)
-            filter->failure = chain->filters[i]->failure;
+        struct filter *one = chain->filters[i];
+        if (one->failure)
+            filter->failure = one->failure;
+        if (one->notice && !filter->notice) {
+            filter->notice = one->notice;
+            one->notice = NULL;
+        }
         in = (const float *const *)next;
     }
 }

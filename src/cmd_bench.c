@@ -3,16 +3,36 @@
 #include <stdio.h>
 #include <string.h>
 
+struct bench {
+    const char *name;
+    const char *help;
+    enum status (*run)(int argc, char **argv);
+};
+
+static const struct bench benches[] = {
+    {"kernels", "times the GPU's convolution kernels beside a plain copy", bench_kernels},
+    {"stream", "times blocks that come one by one, as in live sound", bench_stream},
+};
+enum { BENCHES = sizeof benches / sizeof *benches };
+
+static void print_help(void)
+{
+    puts("usage: halo bench WHAT [options]\n");
+    for (size_t i = 0; i < BENCHES; i++)
+        printf("  %-12s %s\n", benches[i].name, benches[i].help);
+    puts("\nhalo bench WHAT --help tells more.");
+}
+
 enum status cmd_bench(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
-    if (strcmp(what, "kernels") == 0)
-        return bench_kernels(argc - 1, argv + 1);
+    for (size_t i = 0; i < BENCHES; i++)
+        if (strcmp(what, benches[i].name) == 0)
+            return benches[i].run(argc - 1, argv + 1);
     if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0) {
-        puts("usage: halo bench kernels [options]\n\n"
-             "  kernels      times the GPU's convolution kernels beside a plain copy\n\n"
-             "halo bench kernels --help tells more.");
+        print_help();
         return STATUS_OK;
     }
-    return fail(STATUS_USAGE, "halo bench measures: kernels; halo bench --help tells more");
+    return fail(STATUS_USAGE,
+                "halo bench measures: kernels and stream; halo bench --help tells more");
 }

@@ -46,6 +46,7 @@ static enum status prepare(struct job *job, struct render_options *options)
     if (status != STATUS_OK)
         return status;
     job->format = job->source->format;
+    options->stage_settings.convolver.frames = job->source->frames;
     status = stage_list_load(&options->stages, &options->stage_settings, &job->format);
     if (status == STATUS_OK)
         status = sound_format_choose(options->output, &options->wish, &job->source->traits,
@@ -55,8 +56,10 @@ static enum status prepare(struct job *job, struct render_options *options)
     if (status != STATUS_OK)
         return status;
     size_t channels = job->source->format.channels;
-    size_t block = stage_list_block(&options->stages, channels, workers_count(job->workers),
+    size_t block = stage_list_block(&options->stages, channels, job->workers,
                                     frames_to_come(job->source, &options->stages));
+    if (options->block)
+        block = options->block;
     return stage_list_create(&options->stages, channels, block, job->workers, &job->chain);
 }
 

@@ -1,13 +1,16 @@
 #include "convolver.h"
 
 #include "audio.h"
+#include "backend_cost.h"
+#include "history.h"
 #include "partition.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A new backend is one file and one row; `auto` takes the first. */
+/* A new backend is one file and one row; the first is the one that always works. */
 static const struct convolver_backend *const backends[] = {
     &convolver_fft,
     &convolver_cuda,
@@ -15,21 +18,36 @@ static const struct convolver_backend *const backends[] = {
 };
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
+enum { LIVE_BLOCK = 64 }; /* frames, where nobody says */
+
+/* What carries out the convolution: the backend asked for, or the CPU that stands by. */
+enum side { MAIN, STANDBY, SIDES };
+
+/* A mask, prepared for each side; NULL where there is no such side. */
+struct forms {
+    const struct prepared *of[SIDES];
+};
+
 struct convolver_change {
-    const struct prepared *mask; /* on the way in the new one, on the way out the retired one */
+    struct forms forms; /* on the way in the new mask's, on the way out the retired one's */
     uint64_t at;
     uint64_t fade;
 };
 
 struct convolver {
     struct filter filter;
-    const struct convolver_backend *backend;
     struct convolver_shape shape;
     size_t origin;
-    struct convolution *convolution;
+    const struct convolver_backend *backend[SIDES]; /* STANDBY: NULL if none is needed */
+    struct convolution *convolution[SIDES];
+    struct history history; /* for the standby: the past, in whole blocks */
+    char algorithm[SIDES][96];
+    char reason[160];
+    char notice[200];
 
-    /* The step's own. */
-    const struct prepared *current;
+    /* The step's own, but that `side` is read by all. */
+    _Atomic int side;
+    struct forms current;
     size_t voice;                    /* of the current mask; a fade's new one has the other */
     uint64_t position;               /* frames that came in */
     struct convolver_change *change; /* under way */
@@ -49,8 +67,6 @@ const char *convolver_backend_name(size_t index)
 
 static const struct convolver_backend *backend_named(const char *name)
 {
-    if (strcmp(name, "auto") == 0)
-        return backends[0];
     for (size_t i = 0; i < BACKENDS; i++)
         if (strcmp(backends[i]->name, name) == 0)
             return backends[i];
@@ -59,7 +75,7 @@ static const struct convolver_backend *backend_named(const char *name)
 
 bool convolver_backend_exists(const char *name)
 {
-    return backend_named(name) != NULL;
+    return strcmp(name, "auto") == 0 || backend_named(name) != NULL;
 }
 
 /* ---- the step ---- */
@@ -109,26 +125,64 @@ static struct convolver_change *take_change(struct convolver *convolver, bool *f
 static void finish_change(struct convolver *convolver)
 {
     struct convolver_change *change = convolver->change;
-    const struct prepared *old = convolver->current;
-    convolver->current = change->mask;
+    struct forms old = convolver->current;
+    convolver->current = change->forms;
     convolver->voice = 1 - convolver->voice;
     convolver->change = NULL;
-    change->mask = old;
+    change->forms = old;
     atomic_store(&convolver->retired, change);
+}
+
+static void run_side(struct convolver *convolver, enum side side, const float *const *in,
+                     float *const *out, const struct convolver_change *change, bool fresh,
+                     bool all_fresh)
+{
+    struct convolver_voice voices[CONVOLVER_VOICES] = {0};
+    voices[convolver->voice] =
+        (struct convolver_voice){convolver->current.of[side], all_fresh, out};
+    if (change)
+        voices[1 - convolver->voice] = (struct convolver_voice){
+            change->forms.of[side], fresh || all_fresh, convolver->faded.data};
+    convolver->backend[side]->step(convolver->convolution[side], in, voices);
+}
+
+/* The main backend has failed within this block: the standby hears the past, without
+ * a voice, and is up to date. */
+static void take_over(struct convolver *convolver, const char *failure)
+{
+    const struct convolver_voice silent[CONVOLVER_VOICES] = {0};
+    const struct history *history = &convolver->history;
+    size_t block = convolver->filter.block, inputs = convolver->filter.inputs;
+    const float *past[inputs];
+    for (size_t before = history->keep / block; before > 0; before--) {
+        for (size_t c = 0; c < inputs; c++)
+            past[c] = history_now(history, c) - before * block;
+        convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], past, silent);
+    }
+    snprintf(convolver->notice, sizeof convolver->notice,
+             "the GPU failed (%s): the CPU goes on from frame %llu, with nothing lost", failure,
+             (unsigned long long)convolver->position);
+    convolver->filter.notice = convolver->notice;
+    atomic_store(&convolver->side, STANDBY);
 }
 
 static void convolver_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct convolver *convolver = (struct convolver *)filter;
-    const struct convolver_backend *backend = convolver->backend;
-    struct convolver_voice voices[CONVOLVER_VOICES] = {0};
     bool fresh;
     struct convolver_change *change = take_change(convolver, &fresh);
-    voices[convolver->voice] = (struct convolver_voice){convolver->current, false, out};
-    if (change)
-        voices[1 - convolver->voice] =
-            (struct convolver_voice){change->mask, fresh, convolver->faded.data};
-    backend->step(convolver->convolution, in, voices);
+    enum side side = (enum side)atomic_load(&convolver->side);
+    const struct convolver_backend *backend = convolver->backend[side];
+    if (side == MAIN && convolver->backend[STANDBY])
+        history_advance(&convolver->history, in);
+    run_side(convolver, side, in, out, change, fresh, false);
+    const char *failure = backend->failure ? backend->failure(convolver->convolution[side]) : NULL;
+    if (failure && side == MAIN && convolver->backend[STANDBY]) {
+        take_over(convolver, failure);
+        run_side(convolver, STANDBY, in, out, change, fresh, true);
+    } else if (failure) {
+        filter->failure = failure;
+    }
     uint64_t end = convolver->position + filter->block;
     if (change) {
         mix(convolver, out);
@@ -136,8 +190,6 @@ static void convolver_process(struct filter *filter, const float *const *in, flo
             finish_change(convolver);
     }
     convolver->position = end;
-    if (backend->failure)
-        filter->failure = backend->failure(convolver->convolution);
 }
 
 /* ---- the control thread ---- */
@@ -147,15 +199,26 @@ static void convolver_reset(struct filter *filter)
     struct convolver *convolver = (struct convolver *)filter;
     if (convolver->change)
         finish_change(convolver); /* nothing is left to fade from */
-    convolver->backend->reset(convolver->convolution);
+    for (size_t s = 0; s < SIDES; s++)
+        if (convolver->backend[s])
+            convolver->backend[s]->reset(convolver->convolution[s]);
+    if (convolver->backend[STANDBY])
+        history_reset(&convolver->history);
     convolver->position = 0;
+}
+
+static void forms_release(const struct convolver *convolver, const struct forms *forms)
+{
+    for (size_t s = 0; s < SIDES; s++)
+        if (forms->of[s])
+            convolver->backend[s]->release(convolver->convolution[s],
+                                           (struct prepared *)forms->of[s]);
 }
 
 static void change_free(const struct convolver *convolver, struct convolver_change *change)
 {
-    if (!change)
-        return;
-    convolver->backend->release((struct prepared *)change->mask);
+    if (change)
+        forms_release(convolver, &change->forms);
     free(change);
 }
 
@@ -165,10 +228,11 @@ static void convolver_destroy(struct filter *filter)
     change_free(convolver, convolver->change);
     change_free(convolver, atomic_load(&convolver->armed));
     change_free(convolver, atomic_load(&convolver->retired));
-    if (convolver->current)
-        convolver->backend->release((struct prepared *)convolver->current);
-    if (convolver->convolution)
-        convolver->backend->destroy(convolver->convolution);
+    forms_release(convolver, &convolver->current);
+    for (size_t s = 0; s < SIDES; s++)
+        if (convolver->convolution[s])
+            convolver->backend[s]->destroy(convolver->convolution[s]);
+    history_free(&convolver->history);
     block_free(&convolver->faded);
     free(convolver);
 }
@@ -180,54 +244,115 @@ static const struct filter_kind convolver_kind = {
     .destroy = convolver_destroy,
 };
 
+/* On failure `forms` holds what was prepared, to be released. */
 static enum status prepare(const struct convolver *convolver, const struct mask *mask,
-                           const struct prepared **result)
+                           struct forms *forms)
 {
-    struct prepared *prepared;
-    enum status status = convolver->backend->prepare(convolver->convolution, mask, &prepared);
-    if (status == STATUS_OK)
-        *result = prepared;
+    enum status status = STATUS_OK;
+    *forms = (struct forms){0};
+    for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES && status == STATUS_OK; s++) {
+        struct prepared *prepared = NULL;
+        if (!convolver->backend[s])
+            continue;
+        status = convolver->backend[s]->prepare(convolver->convolution[s], mask, &prepared);
+        if (status == STATUS_OK)
+            forms->of[s] = prepared;
+    }
     return status;
 }
 
-static enum status fill(struct convolver *convolver, const struct convolver_settings *settings,
+static enum status create_side(struct convolver *convolver, enum side side,
+                               const struct convolver_backend *backend)
+{
+    const struct convolver_shape *shape = &convolver->shape;
+    if (backend->variant)
+        backend = backend->variant(shape);
+    enum status status = backend->create(shape, &convolver->convolution[side]);
+    if (status != STATUS_OK)
+        return status;
+    convolver->backend[side] = backend;
+    backend->describe(convolver->convolution[side], convolver->algorithm[side],
+                      sizeof convolver->algorithm[side]);
+    return STATUS_OK;
+}
+
+static enum status fill(struct convolver *convolver, const struct convolver_backend *backend,
                         const struct mask *mask)
 {
-    convolver->backend = backend_named(settings->backend);
-    if (!convolver->backend)
-        return fail(STATUS_USAGE, "unknown backend '%s'", settings->backend);
-    enum status status = convolver->backend->create(&convolver->shape, &convolver->convolution);
-    if (status == STATUS_OK)
-        status = prepare(convolver, mask, &convolver->current);
-    return status;
+    const struct convolver_shape *shape = &convolver->shape;
+    enum status status = create_side(convolver, MAIN, backend);
+    if (status == STATUS_OK && convolver->backend[MAIN]->failure) {
+        size_t blocks = (shape->taps - 1 + shape->block - 1) / shape->block;
+        status =
+            history_init(&convolver->history, shape->inputs, blocks * shape->block, shape->block);
+        if (status == STATUS_OK)
+            status = create_side(convolver, STANDBY, &convolver_fft);
+    }
+    return status == STATUS_OK ? prepare(convolver, mask, &convolver->current) : status;
 }
 
-enum status convolver_create(const struct convolver_settings *settings, const struct mask *mask,
-                             struct filter **result)
+static struct convolver_shape shape_for(const struct convolver_settings *settings,
+                                        const struct mask *mask)
+{
+    return (struct convolver_shape){
+        .inputs = mask->inputs,
+        .outputs = mask->outputs,
+        .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
+        .block = settings->block,
+        .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
+        .gpu = settings->gpu,
+        .workers = settings->workers,
+    };
+}
+
+/* What auto comes to, and why. NULL for an unknown name. */
+static const struct convolver_backend *choose(const struct convolver_settings *settings,
+                                              const struct mask *mask, char *reason, size_t size)
+{
+    const struct gpu_settings *gpu = &settings->gpu;
+    *reason = '\0';
+    if (strcmp(settings->backend, "auto") != 0)
+        return backend_named(settings->backend);
+    if (gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0)
+        return &convolver_cuda; /* who names a GPU's ways wants the GPU */
+    struct backend_job job = {
+        .frames = (double)settings->frames,
+        .inputs = mask->inputs,
+        .outputs = mask->outputs,
+        .paths = mask->path_count,
+        .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
+        .threads = workers_count(settings->workers),
+    };
+    double cpu = backend_cost_cpu(&job), cuda = backend_cost_gpu(&job);
+    bool long_enough = !settings->live && settings->frames > 0 && cuda < cpu;
+    bool there = long_enough && convolver_cuda.is_usable && convolver_cuda.is_usable();
+    if (settings->live || settings->frames <= 0)
+        snprintf(reason, size, "%s",
+                 settings->live ? "a live stream" : "the sound's length is not known");
+    else
+        snprintf(reason, size, "by estimate %.2f s on the CPU, %.2f s on a GPU%s", cpu, cuda,
+                 long_enough && !there ? ", of which there is none" : "");
+    return there ? &convolver_cuda : &convolver_fft;
+}
+
+enum status convolver_create_on(const struct convolver_backend *backend,
+                                const struct convolver_settings *settings, const struct mask *mask,
+                                struct filter **result)
 {
     struct convolver *convolver = calloc(1, sizeof *convolver);
     if (!convolver)
         return fail_memory("a convolver");
-    size_t taps = settings->taps > mask->taps ? settings->taps : mask->taps;
+    convolver->shape = shape_for(settings, mask);
     convolver->filter = (struct filter){
         .kind = &convolver_kind,
         .inputs = mask->inputs,
         .outputs = mask->outputs,
         .block = settings->block,
         .latency = mask->origin,
-        .tail = taps - 1,
+        .tail = convolver->shape.taps - 1,
     };
     convolver->origin = mask->origin;
-    convolver->shape = (struct convolver_shape){
-        .inputs = mask->inputs,
-        .outputs = mask->outputs,
-        .taps = taps,
-        .block = settings->block,
-        .live = settings->live,
-        .gpu = settings->gpu,
-        .workers = settings->workers,
-    };
-    enum status status = fill(convolver, settings, mask);
+    enum status status = fill(convolver, backend, mask);
     if (status != STATUS_OK) {
         convolver_destroy(&convolver->filter);
         return status;
@@ -236,15 +361,46 @@ enum status convolver_create(const struct convolver_settings *settings, const st
     return STATUS_OK;
 }
 
+enum status convolver_create(const struct convolver_settings *settings, const struct mask *mask,
+                             struct filter **result)
+{
+    char reason[sizeof((struct convolver *)NULL)->reason];
+    const struct convolver_backend *backend = choose(settings, mask, reason, sizeof reason);
+    if (!backend)
+        return fail(STATUS_USAGE, "unknown backend '%s'", settings->backend);
+    enum status status = convolver_create_on(backend, settings, mask, result);
+    if (status != STATUS_OK && backend != &convolver_fft && *reason) {
+        note("going on with the CPU");
+        status = convolver_create_on(&convolver_fft, settings, mask, result);
+    }
+    if (status == STATUS_OK)
+        memcpy(((struct convolver *)*result)->reason, reason, sizeof reason);
+    return status;
+}
+
+static enum side side_of(const struct filter *filter)
+{
+    return (enum side)atomic_load(&((const struct convolver *)filter)->side);
+}
+
 const char *convolver_backend(const struct filter *filter)
 {
-    return ((const struct convolver *)filter)->backend->name;
+    return ((const struct convolver *)filter)->backend[side_of(filter)]->name;
 }
 
 const char *convolver_algorithm(const struct filter *filter)
 {
-    const struct convolver *convolver = (const struct convolver *)filter;
-    return convolver->backend->algorithm(convolver->convolution);
+    return ((const struct convolver *)filter)->algorithm[side_of(filter)];
+}
+
+const char *convolver_reason(const struct filter *filter)
+{
+    return ((const struct convolver *)filter)->reason;
+}
+
+uint64_t convolver_failures(const struct filter *filter)
+{
+    return side_of(filter) == STANDBY;
 }
 
 enum status convolver_change_begin(struct filter *filter, const struct mask *mask, uint64_t at,
@@ -271,9 +427,9 @@ enum status convolver_change_begin(struct filter *filter, const struct mask *mas
     if (!convolver->faded.data) /* no change is under way: the step does not look at it */
         status = block_init(&convolver->faded, filter->outputs, filter->block, "a convolver");
     if (status == STATUS_OK)
-        status = prepare(convolver, mask, &change->mask);
+        status = prepare(convolver, mask, &change->forms);
     if (status != STATUS_OK) {
-        free(change);
+        change_free(convolver, change);
         return status;
     }
     change->at = at;
@@ -296,9 +452,16 @@ bool convolver_change_collect(struct filter *filter)
     return true;
 }
 
-size_t convolver_wish(const struct mask *mask, size_t threads, size_t most)
+size_t convolver_wish(const struct convolver_settings *settings, const struct mask *mask,
+                      size_t most)
 {
-    return partition_wish(mask->taps, threads, most);
+    char reason[sizeof((struct convolver *)NULL)->reason];
+    const struct convolver_backend *backend = choose(settings, mask, reason, sizeof reason);
+    if (settings->live || settings->gpu.mode != GPU_MODE_AUTO)
+        return LIVE_BLOCK;
+    if (backend && backend->wish)
+        return backend->wish(mask->taps, most);
+    return partition_wish(mask->taps, workers_count(settings->workers), most);
 }
 
 /* ---- for the backends ---- */

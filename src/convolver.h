@@ -38,14 +38,25 @@ struct convolver_settings {
 const char *convolver_backend_name(size_t index);
 bool convolver_backend_exists(const char *name); /* "auto" too */
 
-/* The filter's latency is the first mask's origin, its tail taps - 1.
- * Errors: memory, an unknown backend. */
+/* The filter's latency is the first mask's origin, its tail taps - 1. A backend that can
+ * fail in a step (a GPU) has the CPU standing by: made ready here, and handed the last
+ * inputs at the block where the failure happens, so that the sound goes on unharmed;
+ * filter->notice then says so.
+ * Errors: memory, an unknown backend, one that cannot work here. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);
 
-/* The backend that auto chose, and how it goes about it. */
+/* The same on a given backend, not one of the table. */
+struct convolver_backend;
+MUST_CHECK enum status convolver_create_on(const struct convolver_backend *backend,
+                                           const struct convolver_settings *settings,
+                                           const struct mask *mask, struct filter **convolver);
+
+/* The backend at work, how it goes about it, and why auto chose it ("" if it did not). */
 const char *convolver_backend(const struct filter *convolver);
 const char *convolver_algorithm(const struct filter *convolver);
+const char *convolver_reason(const struct filter *convolver);
+uint64_t convolver_failures(const struct filter *convolver); /* GPUs left for the CPU: 0 or 1 */
 
 struct convolver_change;
 
@@ -60,12 +71,17 @@ MUST_CHECK enum status convolver_change_begin(struct filter *convolver, const st
 /* Control thread: true once no change is under way, and the retired mask is freed. */
 bool convolver_change_collect(struct filter *convolver);
 
-/* Frames a file should be filtered in at a time; at most `most`. */
-size_t convolver_wish(const struct mask *mask, size_t threads, size_t most);
+/* Frames a file should be filtered in at a time, at most `most`. settings->block is not
+ * looked at. */
+size_t convolver_wish(const struct convolver_settings *settings, const struct mask *mask,
+                      size_t most);
 
 /* ---- what a backend provides (convolver_direct.c, convolver_fft.c) ---- */
 
 enum { CONVOLVER_VOICES = 2 }; /* masks that can sound at once */
+
+struct convolution; /* a backend's history and scratch memory */
+struct prepared;    /* a backend's form of a mask */
 
 struct convolver_shape {
     size_t inputs;
@@ -77,9 +93,6 @@ struct convolver_shape {
     struct workers *workers;
 };
 
-struct convolution; /* a backend's history and scratch memory */
-struct prepared;    /* a backend's form of a mask */
-
 /* A mask that sounds during a step. A voice keeps its mask from step to step;
  * results that are still to come belong to it. */
 struct convolver_voice {
@@ -90,17 +103,24 @@ struct convolver_voice {
 
 struct convolver_backend {
     const char *name;
+    /* Whether auto may think of it: the machine has what it needs. NULL: no. */
+    bool (*is_usable)(void);
+    /* The backend that does it for this shape. NULL: this one. */
+    const struct convolver_backend *(*variant)(const struct convolver_shape *shape);
+    /* Frames a file should be filtered in at a time. NULL: as partition_wish has it. */
+    size_t (*wish)(size_t taps, size_t most);
     enum status (*create)(const struct convolver_shape *shape, struct convolution **convolution);
     void (*destroy)(struct convolution *convolution);
     void (*reset)(struct convolution *convolution);
-    const char *(*algorithm)(const struct convolution *convolution);
+    /* How it goes about it, for people. */
+    void (*describe)(const struct convolution *convolution, char *text, size_t size);
     /* What a step has failed at for good, or NULL. NULL itself: never fails. */
     const char *(*failure)(const struct convolution *convolution);
 
     /* Control thread; reads nothing that the step writes. */
     enum status (*prepare)(const struct convolution *convolution, const struct mask *mask,
                            struct prepared **prepared);
-    void (*release)(struct prepared *prepared);
+    void (*release)(const struct convolution *convolution, struct prepared *prepared);
 
     /* One block enters the history, and each voice gives its outputs. */
     void (*step)(struct convolution *convolution, const float *const *in,

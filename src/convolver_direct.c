@@ -5,6 +5,7 @@
 #include "fir.h"
 #include "history.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,14 +49,15 @@ static void direct_reset(struct convolution *convolution)
     history_reset(&convolution->history);
 }
 
-static const char *direct_algorithm(const struct convolution *convolution)
+static void direct_describe(const struct convolution *convolution, char *text, size_t size)
 {
     (void)convolution;
-    return "direct";
+    snprintf(text, size, "direct");
 }
 
-static void direct_release(struct prepared *prepared)
+static void direct_release(const struct convolution *convolution, struct prepared *prepared)
 {
+    (void)convolution;
     path_table_free(&prepared->paths);
     free(prepared->columns);
     free(prepared);
@@ -75,7 +77,7 @@ static enum status direct_prepare(const struct convolution *convolution, const s
     if (status == STATUS_OK && !prepared->columns)
         status = fail_memory("a mask");
     if (status != STATUS_OK) {
-        direct_release(prepared);
+        direct_release(convolution, prepared);
         return status;
     }
     memcpy(prepared->columns, mask->coefficients, bytes);
@@ -127,7 +129,7 @@ const struct convolver_backend convolver_direct = {
     .create = direct_create,
     .destroy = direct_destroy,
     .reset = direct_reset,
-    .algorithm = direct_algorithm,
+    .describe = direct_describe,
     .prepare = direct_prepare,
     .release = direct_release,
     .step = direct_step,

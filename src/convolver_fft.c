@@ -3,6 +3,7 @@
 
 #include "audio.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,15 +158,16 @@ static void fft_convolution_reset(struct convolution *convolution)
             memset(convolution->due[v][c], 0, convolution->due_length * sizeof(float));
 }
 
-static const char *fft_algorithm(const struct convolution *convolution)
+static void fft_describe(const struct convolution *convolution, char *text, size_t size)
 {
-    return partition_algorithm_name(convolution->plan.algorithm);
+    snprintf(text, size, "%s", partition_algorithm_name(convolution->plan.algorithm));
 }
 
 /* ---- masks ---- */
 
-static void fft_release(struct prepared *prepared)
+static void fft_release(const struct convolution *convolution, struct prepared *prepared)
 {
+    (void)convolution;
     path_table_free(&prepared->paths);
     free(prepared->head);
     free(prepared->chunk_spectra);
@@ -254,7 +256,7 @@ static enum status fft_prepare(const struct convolution *convolution, const stru
     free(samples);
     if (status != STATUS_OK) {
         if (prepared)
-            fft_release(prepared);
+            fft_release(convolution, prepared);
         return status;
     }
     *result = prepared;
@@ -266,7 +268,7 @@ const struct convolver_backend convolver_fft = {
     .create = fft_convolution_create,
     .destroy = fft_convolution_destroy,
     .reset = fft_convolution_reset,
-    .algorithm = fft_algorithm,
+    .describe = fft_describe,
     .prepare = fft_prepare,
     .release = fft_release,
     .step = fft_step,

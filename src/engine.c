@@ -166,6 +166,9 @@ static enum status run_blocks(struct run *run)
         engine_step(run->chain, (const float *const *)run->in.data, run->out.data);
         if (stop_requested())
             return STATUS_INTERRUPTED; /* the step may have been cut short */
+        if (run->chain->notice)
+            note("%s", run->chain->notice);
+        run->chain->notice = NULL;
         if (run->chain->failure)
             return fail(STATUS_FAILED, "the filter failed: %s; try --backend cpu",
                         run->chain->failure);

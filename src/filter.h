@@ -30,6 +30,7 @@ struct filter {
     uint64_t latency;    /* frames the output comes late */
     uint64_t tail;       /* frames the output goes on after the input ends, latency not counted */
     const char *failure; /* what a step has failed at, for good; NULL while all is well */
+    const char *notice;  /* what whoever drives the chain should print once and clear; NULL */
 };
 
 static inline void filter_process(struct filter *filter, const float *const *in, float *const *out)

@@ -1,6 +1,10 @@
 #include "options.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,4 +124,79 @@ enum status options_choose(const char *option, const char *value, const char *co
                                        names[i]);
     }
     return fail(STATUS_USAGE, "--%s is one of %s, not '%s'", option, list, value);
+}
+
+/* ---- numbers and lists ---- */
+
+/* A number, or a power of two such as 2^28; `end` is behind it. */
+static bool read_number(const char *text, char **end, size_t *value)
+{
+    if (!isdigit((unsigned char)*text)) /* strtoull takes blanks and signs */
+        return false;
+    errno = 0;
+    unsigned long long number = strtoull(text, end, 10);
+    if (!errno && **end == '^') {
+        const char *power_text = *end + 1;
+        if (number != 2 || !isdigit((unsigned char)*power_text))
+            return false;
+        unsigned long power = strtoul(power_text, end, 10);
+        if (power >= sizeof(size_t) * CHAR_BIT)
+            return false;
+        number = 1ull << power;
+    }
+    *value = (size_t)number;
+    return !errno && number <= SIZE_MAX;
+}
+
+enum status options_parse_number(const char *option, const char *text, size_t least, size_t most,
+                                 size_t *value)
+{
+    char *end;
+    size_t number;
+    if (!read_number(text, &end, &number) || *end || number < least || number > most)
+        return fail(STATUS_USAGE, "--%s takes a number from %zu to %zu, not '%s'", option, least,
+                    most, text);
+    *value = number;
+    return STATUS_OK;
+}
+
+enum status options_parse_list(const char *option, const char *text, size_t least, size_t most,
+                               struct number_list *list)
+{
+    list->count = 0;
+    for (const char *at = text;; at++) {
+        char *end;
+        size_t value;
+        if (list->count == OPTIONS_LIST_MOST || !read_number(at, &end, &value) || value < least ||
+            value > most || (*end && *end != ','))
+            return fail(STATUS_USAGE,
+                        "--%s takes up to %d numbers from %zu to %zu, separated by commas, "
+                        "not '%s'",
+                        option, OPTIONS_LIST_MOST, least, most, text);
+        list->values[list->count++] = value;
+        at = end;
+        if (!*end)
+            return STATUS_OK;
+    }
+}
+
+enum status options_choose_list(const char *option, const char *text, const char *const *names,
+                                struct number_list *list)
+{
+    list->count = 0;
+    for (const char *at = text;; at++) {
+        char name[64];
+        size_t index, length = strcspn(at, ",");
+        if (list->count == OPTIONS_LIST_MOST)
+            return fail(STATUS_USAGE, "--%s takes at most %d names, not '%s'", option,
+                        OPTIONS_LIST_MOST, text);
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        enum status status = options_choose(option, name, names, &index);
+        if (status != STATUS_OK)
+            return status;
+        list->values[list->count++] = index;
+        at += length;
+        if (!*at)
+            return STATUS_OK;
+    }
 }

@@ -28,4 +28,20 @@ void options_print(FILE *stream, const struct option_row *rows, size_t count);
 MUST_CHECK enum status options_choose(const char *option, const char *value,
                                       const char *const *names, size_t *index);
 
+enum { OPTIONS_LIST_MOST = 64 };
+
+struct number_list {
+    size_t count;
+    size_t values[OPTIONS_LIST_MOST];
+};
+
+/* Whole numbers from `least` to `most`, also as powers such as 2^28: one, or a list
+ * separated by commas; or names, whose indices are listed. Usage errors otherwise. */
+MUST_CHECK enum status options_parse_number(const char *option, const char *text, size_t least,
+                                            size_t most, size_t *value);
+MUST_CHECK enum status options_parse_list(const char *option, const char *text, size_t least,
+                                          size_t most, struct number_list *list);
+MUST_CHECK enum status options_choose_list(const char *option, const char *text,
+                                           const char *const *names, struct number_list *list);
+
 #endif

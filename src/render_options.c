@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STAGES_MOST = 8, THREADS_MOST = 1024 };
+enum { STAGES_MOST = 8, THREADS_MOST = 1024, BLOCK_MOST = 1 << 24 };
 
 static const char *const edge_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
 
@@ -103,7 +103,7 @@ static enum status take_truncated(void *context, const struct option_row *row, c
 static enum status take_backend(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
-    ((struct render_options *)context)->stage_settings.backend = value;
+    ((struct render_options *)context)->stage_settings.convolver.backend = value;
     if (convolver_backend_exists(value))
         return STATUS_OK;
     char list[64] = "auto";
@@ -111,6 +111,57 @@ static enum status take_backend(void *context, const struct option_row *row, con
         snprintf(list + strlen(list), sizeof list - strlen(list), ", %s",
                  convolver_backend_name(i));
     return fail(STATUS_USAGE, "--backend is one of %s, not '%s'", list, value);
+}
+
+static enum status take_kernel(void *context, const struct option_row *row, const char *value)
+{
+    static const char *const names[] = {"auto",   "basic",    "constant", "tiled",
+                                        "cached", "register", "fft",      NULL};
+    size_t choice = 0;
+    enum status status = options_choose(row->name, value, names, &choice);
+    ((struct render_options *)context)->stage_settings.convolver.gpu.kernel =
+        choice ? names[choice] : NULL;
+    return status;
+}
+
+static enum status take_gpu_mode(void *context, const struct option_row *row, const char *value)
+{
+    static const char *const names[] = {"auto", "resident", "graph", NULL};
+    size_t choice = GPU_MODE_AUTO;
+    enum status status = options_choose(row->name, value, names, &choice);
+    ((struct render_options *)context)->stage_settings.convolver.gpu.mode = (enum gpu_mode)choice;
+    return status;
+}
+
+static enum status take_devices(void *context, const struct option_row *row, const char *value)
+{
+    uint64_t *devices = &((struct render_options *)context)->stage_settings.convolver.gpu.devices;
+    *devices = strcmp(value, "all") == 0 ? UINT64_MAX : 0;
+    for (const char *at = value; *devices != UINT64_MAX;) {
+        char *end;
+        unsigned long device = strtoul(at, &end, 10);
+        if (end == at || *at == '-' || device >= 64 || (*end && *end != ','))
+            return fail(STATUS_USAGE, "--%s is all, or numbers of GPUs such as 0,2, not '%s'",
+                        row->name, value);
+        *devices |= UINT64_C(1) << device;
+        if (!*end)
+            break;
+        at = end + 1;
+    }
+    return STATUS_OK;
+}
+
+static enum status take_block(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    char *end;
+    errno = 0;
+    unsigned long block = strtoul(value, &end, 10);
+    if (errno || end == value || *end || strchr(value, '-') || block < 1 || block > BLOCK_MOST)
+        return fail(STATUS_USAGE, "--block must be a whole number of frames from 1 to %d, not '%s'",
+                    BLOCK_MOST, value);
+    ((struct render_options *)context)->block = block;
+    return STATUS_OK;
 }
 
 static enum status take_threads(void *context, const struct option_row *row, const char *value)
@@ -205,6 +256,17 @@ static const struct option_row own_options[] = {
      "auto (default), cpu, cuda, or direct: slow, and the truth\n"
      "the others are tested against",
      take_backend},
+    {"kernel", 0, "NAME",
+     "the GPU's: auto (default), basic, constant, tiled,\n"
+     "cached, register (masks of up to 16384 taps) or fft",
+     take_kernel},
+    {"gpu-mode", 0, "MODE",
+     "auto (default): long blocks; resident or graph: block by\n"
+     "block, as a live stream would be",
+     take_gpu_mode},
+    {"devices", 0, "LIST", "GPUs that share out the channels: 0 (default), 0,2 or all",
+     take_devices},
+    {"block", 0, "FRAMES", "frames filtered at a time; as suits the masks by default", take_block},
     {"threads", 0, "N", "processors to use; all by default", take_threads},
     {"force", 'f', NULL, "replace OUT if it exists", take_force},
     {"json", 0, NULL, "print a report for scripts on standard output", take_json},
@@ -263,7 +325,7 @@ enum status render_options_parse(struct render_options *options, int argc, char 
     struct option_row rows[ROWS_MOST];
     collect_options(rows);
     *options = (struct render_options){
-        .stage_settings = {.backend = "auto"},
+        .stage_settings = {.convolver = {.backend = "auto"}},
         .dither = true,
         .verbosity = VERBOSITY_NORMAL,
     };

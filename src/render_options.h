@@ -21,6 +21,7 @@ struct render_options {
     double peak; /* linear, to normalize to */
     bool dither;
     size_t threads; /* 0: all */
+    size_t block;   /* frames; 0: the masks' wish */
     bool force;
     bool json;
     bool help;

@@ -147,7 +147,7 @@ static enum status mask_stage_load(struct stage *stage, char **words,
         if (status != STATUS_OK)
             return status;
     }
-    stage->backend = settings->backend;
+    stage->convolver = settings->convolver;
     enum status status = mask_load(words[0], settings->allow_truncated, &stage->mask);
     if (status == STATUS_OK)
         status = fit_mask(stage->mask, &options, format, settings);
@@ -163,22 +163,29 @@ static enum status mask_stage_load(struct stage *stage, char **words,
     return STATUS_OK;
 }
 
-static size_t mask_stage_wish(const struct stage *stage, size_t threads, size_t most)
+static size_t mask_stage_wish(const struct stage *stage, struct workers *workers, size_t most)
 {
-    return convolver_wish(stage->mask, threads, most);
+    struct convolver_settings settings = stage->convolver;
+    settings.workers = workers;
+    return convolver_wish(&settings, stage->mask, most);
 }
 
 static enum status mask_stage_create(struct stage *stage, size_t block, struct workers *workers,
                                      struct filter **filter)
 {
-    struct convolver_settings settings = {
-        .backend = stage->backend, .block = block, .workers = workers};
+    struct convolver_settings settings = stage->convolver;
+    settings.block = block;
+    settings.workers = workers;
     enum status status = convolver_create(&settings, stage->mask, filter);
-    if (status == STATUS_OK)
-        note_detail("mask %s: backend %s, %s, blocks of %zu frames on %zu threads",
-                    stage->mask->name, convolver_backend(*filter), convolver_algorithm(*filter),
-                    block, workers_count(workers));
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    note_detail("mask %s: backend %s, %s, blocks of %zu frames on %zu threads", stage->mask->name,
+                convolver_backend(*filter), convolver_algorithm(*filter), block,
+                workers_count(workers));
+    if (*convolver_reason(*filter))
+        note_detail("mask %s: auto took that backend: %s", stage->mask->name,
+                    convolver_reason(*filter));
+    return STATUS_OK;
 }
 
 /* ---- --gain ---- */
@@ -281,7 +288,7 @@ enum status stage_list_load(struct stage_list *list, const struct stage_settings
     return STATUS_OK;
 }
 
-size_t stage_list_block(const struct stage_list *list, size_t channels, size_t threads,
+size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
                         uint64_t most)
 {
     size_t widest = channels, block = 0;
@@ -294,7 +301,7 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, size_t t
         most = BLOCK_LEAST;
     for (size_t i = 0; i < list->count; i++) {
         const struct stage *stage = &list->stages[i];
-        size_t wish = stage->kind->wish ? stage->kind->wish(stage, threads, (size_t)most) : 0;
+        size_t wish = stage->kind->wish ? stage->kind->wish(stage, workers, (size_t)most) : 0;
         if (wish > block)
             block = wish;
     }

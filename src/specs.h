@@ -9,6 +9,7 @@
 #define HALO_SPECS_H
 
 #include "audio.h"
+#include "convolver.h"
 #include "filter.h"
 #include "mask.h"
 #include "status.h"
@@ -17,7 +18,7 @@
 /* What holds for every stage of a command. */
 struct stage_settings {
     enum mask_align align;
-    const char *backend;
+    struct convolver_settings convolver; /* of masks; block and workers are filled in */
     bool allow_truncated;
 };
 
@@ -30,7 +31,7 @@ struct stage_kind {
     enum status (*load)(struct stage *stage, char **words, const struct stream_format *format,
                         const struct stage_settings *settings);
     /* Frames a file should be filtered in at a time, at most `most`; 0: any. */
-    size_t (*wish)(const struct stage *stage, size_t threads, size_t most);
+    size_t (*wish)(const struct stage *stage, struct workers *workers, size_t most);
     enum status (*create)(struct stage *stage, size_t block, struct workers *workers,
                           struct filter **filter);
 };
@@ -38,7 +39,7 @@ struct stage_kind {
 struct stage {
     const struct stage_kind *kind;
     const char *text; /* the user's, not owned */
-    const char *backend;
+    struct convolver_settings convolver;
     size_t inputs;
     size_t outputs;
     struct mask *mask;     /* of a mask stage */
@@ -66,7 +67,7 @@ MUST_CHECK enum status stage_list_load(struct stage_list *list,
                                        struct stream_format *format);
 
 /* The block that suits all stages, in frames, for `most` frames of sound at a time. */
-size_t stage_list_block(const struct stage_list *list, size_t channels, size_t threads,
+size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
                         uint64_t most);
 
 /* The chain of all stages' filters; it owns them. */

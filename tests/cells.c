@@ -20,8 +20,17 @@ struct workers *cells_crew(size_t count)
 struct filter *cells_make(const char *backend, const struct mask *mask, size_t block, size_t taps,
                           struct workers *workers)
 {
+    char name[32];
+    const char *slash = strchr(backend, '/'), *way = slash ? slash + 1 : NULL;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(backend, "/"), backend);
     struct convolver_settings settings = {
-        .backend = backend, .block = block, .taps = taps, .workers = workers};
+        .backend = name, .block = block, .taps = taps, .workers = workers};
+    if (way && strcmp(way, "resident") == 0)
+        settings.gpu.mode = GPU_MODE_RESIDENT;
+    else if (way && strcmp(way, "graph") == 0)
+        settings.gpu.mode = GPU_MODE_GRAPH;
+    else
+        settings.gpu.kernel = way;
     struct filter *filter;
     ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
     return filter;
@@ -52,6 +61,7 @@ void cells_check(const char *backend, size_t taps, size_t block, size_t channels
     ck_assert_uint_eq(filter->tail, taps - 1);
     ck_assert_uint_eq(filter->latency, 0);
     struct block out = stream_through(filter, x.data, n, n + taps - 1);
+    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was left", what);
     if (n > 0)
         cells_expect_within(&out, truth, mask, &x, n > taps, what);
     for (size_t c = 0; n == 0 && c < channels; c++)
@@ -100,6 +110,7 @@ void cells_check_change(const char *backend, size_t taps_a, size_t taps_b, size_
     ck_assert(!convolver_change_collect(filter));
     struct block out = stream_through(filter, x.data, n, n);
     ck_assert_msg(convolver_change_collect(filter), "%s: the change never ended", what);
+    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was left", what);
     cells_expect_within(&out, truth, taps_a > taps_b ? a : b, &x, true, what);
     filter_destroy(filter);
     block_free(&out);

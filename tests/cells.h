@@ -11,7 +11,8 @@
 #include <stdbool.h>
 
 struct workers *cells_crew(size_t count);
-/* `taps`: the longest mask to come, 0: this one. */
+/* `backend` may name a GPU's kernel or mode too, as in cuda/tiled or cuda/graph.
+ * `taps`: the longest mask to come, 0: this one. */
 struct filter *cells_make(const char *backend, const struct mask *mask, size_t block, size_t taps,
                           struct workers *workers);
 /* The first invariant's bounds; the one of the truth's peak only for noise. */

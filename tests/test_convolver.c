@@ -218,6 +218,76 @@ START_TEST(reset_forgets)
 }
 END_TEST
 
-SUITE_MAIN("convolver", truth_is_true, cpu_equals_truth, direct_equals_truth,
-           long_masks_in_small_blocks, hard_signals, change_of_mask, many_changes_in_a_row,
-           change_refuses_what_does_not_fit, reset_forgets)
+/* ---- a backend that fails, as a GPU can ---- */
+
+static int steps_left;
+
+/* The CPU's step, until it fails; from then on it leaves rubbish. */
+static void failing_step(struct convolution *convolution, const float *const *in,
+                         const struct convolver_voice voices[CONVOLVER_VOICES])
+{
+    convolver_fft.step(convolution, in, voices);
+    if (steps_left-- > 0)
+        return;
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        if (voices[v].prepared)
+            voices[v].out[0][0] = NAN;
+}
+
+static const char *failing_failure(const struct convolution *convolution)
+{
+    (void)convolution;
+    return steps_left < 0 ? "it was told to" : NULL;
+}
+
+static void check_failing(size_t taps, size_t block, int after, size_t change_at)
+{
+    struct convolver_backend failing = convolver_fft;
+    failing.name = "failing";
+    failing.step = failing_step;
+    failing.failure = failing_failure;
+    struct workers *workers = cells_crew(1);
+    struct mask *mask = truth_noise_mask(1, 2, taps), *other = truth_noise_mask(2, 2, taps);
+    size_t n = 3 * taps + 20 * block, fade = taps / 2;
+    struct block x = stream_noise(3, 2, n);
+    double **truth = truth_render(mask, x.data, n), **after_change = truth_render(other, x.data, n);
+    cells_crossfade(truth, after_change, 2, n, change_at, fade);
+    struct convolver_settings settings = {.backend = "", .block = block, .workers = workers};
+    struct filter *filter;
+    steps_left = after;
+    ck_assert_int_eq(convolver_create_on(&failing, &settings, mask, &filter), STATUS_OK);
+    ck_assert_str_eq(convolver_backend(filter), "failing");
+    ck_assert_int_eq(convolver_change_begin(filter, other, change_at, fade), STATUS_OK);
+    struct block out = stream_through(filter, x.data, n, n);
+    cells_expect_within(&out, truth, mask, &x, true, "a failing backend");
+    ck_assert_uint_eq(convolver_failures(filter), 1);
+    ck_assert_str_eq(convolver_backend(filter), "cpu");
+    ck_assert_ptr_null(filter->failure);
+    ck_assert_msg(filter->notice && strstr(filter->notice, "it was told to"), "no notice");
+    ck_assert(convolver_change_collect(filter));
+    filter_destroy(filter);
+    truth_free(truth, 2);
+    truth_free(after_change, 2);
+    mask_destroy(mask);
+    mask_destroy(other);
+    block_free(&x);
+    block_free(&out);
+    workers_destroy(workers);
+}
+
+START_TEST(failing_backend_is_left_for_the_cpu)
+{
+    const size_t taps[] = {1, 63, 1000, 20000};
+    for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
+        check_failing(taps[t], 64, 0, 100);                 /* at the first block */
+        check_failing(taps[t], 64, 10, 100);                /* in or after the fade */
+        check_failing(taps[t], 64, 10, 700);                /* before the change */
+        check_failing(taps[t], 1000, 3, 3100);              /* in the block where it begins */
+        check_failing(taps[t], 100000, 1, 2 * 100000 + 17); /* in blocks of files */
+    }
+}
+END_TEST
+
+SUITE_MAIN("convolver", failing_backend_is_left_for_the_cpu, truth_is_true, cpu_equals_truth,
+           direct_equals_truth, long_masks_in_small_blocks, hard_signals, change_of_mask,
+           many_changes_in_a_row, change_refuses_what_does_not_fit, reset_forgets)

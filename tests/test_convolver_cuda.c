@@ -5,38 +5,226 @@
 #include "suite.h"
 
 #include <cuda_runtime_api.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-START_TEST(cuda_equals_truth)
+START_TEST(files_equal_truth)
 {
-    const size_t blocks[] = {1, 16, 64, 100, 1024, 8192};
-    const size_t taps[] = {1, 2, 5, 33, 63, 64, 65, 196, 197, 1024, 1025, 16384};
+    const size_t blocks[] = {1, 16, 64, 100, 1024, 8192, 200001};
+    const size_t taps[] = {1, 2, 5, 33, 63, 64, 65, 196, 197, 1024, 1025, 16384, 16385, 100000};
+    const size_t channels[] = {1, 2, 6, 32};
+    struct workers *workers = cells_crew(2);
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+        for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
+            for (size_t c = 0; c < sizeof channels / sizeof *channels; c++) {
+                /* A step of one frame costs as much as one of thousands; the truth takes
+                 * longest of all. */
+                size_t work = (taps[t] + blocks[b]) * channels[c];
+                size_t steps = taps[t] / blocks[b] * channels[c];
+                if (work <= 4000 && steps <= 400)
+                    cells_check_lengths("cuda", taps[t], blocks[b], channels[c], workers);
+                else if (work <= 210000 && steps <= 400)
+                    cells_check("cuda", taps[t], blocks[b], channels[c],
+                                2 * taps[t] + 2 * blocks[b] + 7, workers);
+            }
+    workers_destroy(workers);
+}
+END_TEST
+
+START_TEST(every_kernel_filters_files)
+{
+    static const char *const ways[] = {"cuda/basic",  "cuda/constant", "cuda/tiled",
+                                       "cuda/cached", "cuda/register", "cuda/fft"};
+    const size_t taps[] = {1, 65, 1000, 16384};
+    struct workers *workers = cells_crew(1);
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        /* On a mask of one tap a transform's rounding shows: see test_kernels. */
+        for (size_t t = strcmp(ways[w], "cuda/fft") == 0; t < sizeof taps / sizeof *taps; t++) {
+            cells_check(ways[w], taps[t], 4096, 2, 3 * taps[t] + 9001, workers);
+            cells_check(ways[w], taps[t], 100003, 2, 250001, workers); /* in slices */
+        }
+    workers_destroy(workers);
+}
+END_TEST
+
+/* Blocks one by one, as a live stream has them. */
+static void check_live(const char *way)
+{
+    const size_t blocks[] = {1, 16, 32, 64, 100, 128, 480, 1024, 1025, 2048};
+    const size_t taps[] = {1, 2, 33, 64, 65, 129, 1024, 5000, 20000, 40000};
     const size_t channels[] = {1, 2, 6, 32};
     struct workers *workers = cells_crew(1);
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t c = 0; c < sizeof channels / sizeof *channels; c++) {
-                /* A step of one frame costs as much as one of thousands. */
-                size_t steps = (taps[t] + blocks[b]) / blocks[b] * channels[c];
-                if (steps <= 2000 && taps[t] * channels[c] <= 40000)
-                    cells_check_lengths("cuda", taps[t], blocks[b], channels[c], workers);
+                if (taps[t] / blocks[b] <= 400 && taps[t] * channels[c] <= 40000)
+                    cells_check(way, taps[t], blocks[b], channels[c],
+                                3 * blocks[b] + 2 * taps[t] + 7, workers);
             }
     workers_destroy(workers);
+}
+
+START_TEST(resident_kernel_equals_truth)
+{
+    check_live("cuda/resident");
+}
+END_TEST
+
+START_TEST(graph_equals_truth)
+{
+    check_live("cuda/graph");
 }
 END_TEST
 
 START_TEST(change_of_mask)
 {
     static const struct {
+        const char *way;
         size_t a, b, block, channels, at, fade;
     } cases[] = {
-        {30, 20, 64, 2, 1000, 480},     {1000, 3000, 64, 2, 2048, 0},
-        {3000, 1000, 64, 1, 2049, 1},   {16384, 16384, 1024, 1, 30011, 960},
-        {300, 301, 65536, 2, 65536, 7},
+        {"cuda", 30, 20, 64, 2, 1000, 480},
+        {"cuda", 1000, 3000, 64, 2, 2048, 0},
+        {"cuda", 3000, 1000, 64, 1, 2049, 1},
+        {"cuda", 16384, 16384, 1024, 1, 30011, 960},
+        {"cuda", 300, 301, 65536, 2, 65536, 7},
+        {"cuda", 20000, 30000, 65536, 2, 100000, 10000},
+        {"cuda/resident", 30, 20, 64, 2, 1000, 480},
+        {"cuda/resident", 1000, 3000, 64, 2, 2048, 0},
+        {"cuda/resident", 3000, 1000, 64, 1, 2049, 1},
+        {"cuda/resident", 20000, 20000, 128, 6, 30011, 960},
+        {"cuda/graph", 30, 20, 64, 2, 1000, 480},
+        {"cuda/graph", 1000, 3000, 64, 2, 2048, 0},
+        {"cuda/graph", 3000, 1000, 64, 1, 2049, 1},
+        {"cuda/graph", 20000, 20000, 128, 6, 30011, 960},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        cells_check_change("cuda", cases[i].a, cases[i].b, cases[i].block, cases[i].channels,
+        cells_check_change(cases[i].way, cases[i].a, cases[i].b, cases[i].block, cases[i].channels,
                            cases[i].at, cases[i].fade);
+}
+END_TEST
+
+/* Masks come and go while the kernel stays: their memory is used again, none is freed. */
+START_TEST(many_changes_while_resident)
+{
+    static const char *const ways[] = {"cuda/resident", "cuda/graph"};
+    struct workers *workers = cells_crew(1);
+    enum { BLOCK = 64, CHANGES = 40, STEPS = 30, TAPS = 3000 };
+    for (size_t w = 0; w < 2; w++) {
+        struct block x = stream_noise(7, 2, BLOCK * CHANGES * STEPS);
+        struct block out = stream_noise(8, 2, BLOCK * CHANGES * STEPS);
+        struct mask *mask = truth_noise_mask(0, 2, TAPS);
+        struct filter *filter = cells_make(ways[w], mask, BLOCK, TAPS, workers);
+        for (size_t c = 0; c < CHANGES; c++) {
+            struct mask *next = truth_noise_mask(c, 2, TAPS - c);
+            ck_assert_int_eq(convolver_change_begin(filter, next, 0, 100), STATUS_OK);
+            for (size_t s = 0; s < STEPS; s++) {
+                size_t at = (c * STEPS + s) * BLOCK;
+                const float *in[] = {x.data[0] + at, x.data[1] + at};
+                float *to[] = {out.data[0] + at, out.data[1] + at};
+                filter_process(filter, in, to);
+            }
+            mask_destroy(mask);
+            mask = next;
+        }
+        ck_assert_ptr_null(filter->failure);
+        ck_assert_uint_eq(convolver_failures(filter), 0);
+        /* The last mask has sounded alone for 28 blocks. */
+        size_t alone = BLOCK * (STEPS - 2), from = out.frames - alone;
+        double **truth = truth_render(mask, x.data, x.frames);
+        for (size_t o = 0; o < 2; o++) {
+            memmove(truth[o], truth[o] + from, alone * sizeof **truth);
+            memmove(out.data[o], out.data[o] + from, alone * sizeof(float));
+        }
+        out.frames = alone;
+        cells_expect_within(&out, truth, mask, &x, true, ways[w]);
+        truth_free(truth, 2);
+        filter_destroy(filter);
+        mask_destroy(mask);
+        block_free(&x);
+        block_free(&out);
+    }
+    workers_destroy(workers);
+}
+END_TEST
+
+START_TEST(reset_forgets)
+{
+    static const char *const ways[] = {"cuda", "cuda/resident", "cuda/graph"};
+    struct workers *workers = cells_crew(1);
+    for (size_t w = 0; w < 3; w++) {
+        struct mask *mask = truth_noise_mask(1, 2, 700);
+        struct block x = stream_noise(2, 2, 3000);
+        struct filter *filter = cells_make(ways[w], mask, 64, 0, workers);
+        double **truth = truth_render(mask, x.data, 3000);
+        for (int time = 0; time < 2; time++) {
+            struct block out = stream_through(filter, x.data, 3000, 3000);
+            cells_expect_within(&out, truth, mask, &x, true, ways[w]);
+            block_free(&out);
+            filter_reset(filter);
+        }
+        truth_free(truth, 2);
+        filter_destroy(filter);
+        mask_destroy(mask);
+        block_free(&x);
+    }
+    workers_destroy(workers);
+}
+END_TEST
+
+/* A GPU that fails at any block leaves no trace in the sound. */
+START_TEST(failing_gpu_is_left_for_the_cpu)
+{
+    static const char *const ways[] = {"cuda", "cuda/resident", "cuda/graph"};
+    static const char *const faults[] = {"0", "1:memory", "7:lost", "40"};
+    struct workers *workers = cells_crew(1);
+    for (size_t w = 0; w < 3; w++)
+        for (size_t f = 0; f < 4; f++) {
+            struct mask *mask = truth_noise_mask(1, 2, 1000);
+            struct block x = stream_noise(2, 2, 5000);
+            setenv("HALO_GPU_FAULT", faults[f], 1);
+            struct filter *filter = cells_make(ways[w], mask, 64, 0, workers);
+            unsetenv("HALO_GPU_FAULT");
+            double **truth = truth_render(mask, x.data, 5000);
+            struct block out = stream_through(filter, x.data, 5000, 5999);
+            cells_expect_within(&out, truth, mask, &x, true, faults[f]);
+            ck_assert_uint_eq(convolver_failures(filter), 1);
+            ck_assert_str_eq(convolver_backend(filter), "cpu");
+            ck_assert_ptr_null(filter->failure);
+            ck_assert_ptr_nonnull(filter->notice);
+            truth_free(truth, 2);
+            filter_destroy(filter);
+            mask_destroy(mask);
+            block_free(&x);
+            block_free(&out);
+        }
+    workers_destroy(workers);
+}
+END_TEST
+
+/* Sound of 16 bits, of 24 and of more travels as such, and may change in mid-stream. */
+START_TEST(integers_cross_the_bus_whole)
+{
+    struct workers *workers = cells_crew(2);
+    struct mask *mask = truth_noise_mask(1, 2, 300);
+    struct block x = stream_noise(2, 2, 600000);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < 400000; i++) {
+            double scale = i < 200000 + 7 * c ? 32768.0 : 8388608.0;
+            x.data[c][i] = (float)(rint(x.data[c][i] * scale) / scale);
+        }
+    x.data[0][3] = -1.0f;
+    struct filter *filter = cells_make("cuda", mask, 131072, 0, workers);
+    double **truth = truth_render(mask, x.data, 600000);
+    struct block out = stream_through(filter, x.data, 600000, 600000);
+    cells_expect_within(&out, truth, mask, &x, true, "integers");
+    truth_free(truth, 2);
+    filter_destroy(filter);
+    mask_destroy(mask);
+    block_free(&x);
+    block_free(&out);
+    workers_destroy(workers);
 }
 END_TEST
 
@@ -74,10 +262,37 @@ START_TEST(too_long_a_mask_is_refused)
 {
     struct workers *workers = cells_crew(1);
     struct mask *mask = truth_noise_mask(1, 1, 16385);
-    struct convolver_settings settings = {.backend = "cuda", .block = 64, .workers = workers};
-    struct filter *filter;
-    ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_FAILED);
+    static const char *const kernels[] = {"basic", "constant", "tiled", "cached", "register"};
+    for (size_t k = 0; k < 5; k++) {
+        struct convolver_settings settings = {
+            .backend = "cuda", .block = 64, .gpu = {.kernel = kernels[k]}, .workers = workers};
+        struct filter *filter;
+        ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_FAILED);
+    }
     mask_destroy(mask);
+    workers_destroy(workers);
+}
+END_TEST
+
+/* With several GPUs here, the outputs are shared out among them. */
+START_TEST(all_gpus_together)
+{
+    struct workers *workers = cells_crew(2);
+    struct mask *mask = truth_noise_mask(1, 5, 3000);
+    struct block x = stream_noise(2, 5, 300000);
+    struct convolver_settings settings = {
+        .backend = "cuda", .block = 70000, .gpu = {.devices = UINT64_MAX}, .workers = workers};
+    struct filter *filter;
+    ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
+    printf("all GPUs: %s\n", convolver_algorithm(filter));
+    double **truth = truth_render(mask, x.data, 300000);
+    struct block out = stream_through(filter, x.data, 300000, 302999);
+    cells_expect_within(&out, truth, mask, &x, true, "all GPUs");
+    truth_free(truth, 5);
+    filter_destroy(filter);
+    mask_destroy(mask);
+    block_free(&x);
+    block_free(&out);
     workers_destroy(workers);
 }
 END_TEST
@@ -89,7 +304,19 @@ int main(void)
         puts("no GPU here: its convolver is not tested");
         return 77;
     }
-    const TTest *const tests[] = {cuda_equals_truth, change_of_mask, two_convolvers_in_turn,
-                                  too_long_a_mask_is_refused};
+    const TTest *const tests[] = {
+        files_equal_truth,
+        every_kernel_filters_files,
+        resident_kernel_equals_truth,
+        graph_equals_truth,
+        change_of_mask,
+        many_changes_while_resident,
+        reset_forgets,
+        failing_gpu_is_left_for_the_cpu,
+        integers_cross_the_bus_whole,
+        two_convolvers_in_turn,
+        too_long_a_mask_is_refused,
+        all_gpus_together,
+    };
     return suite_run("convolver_cuda", tests, sizeof tests / sizeof *tests);
 }

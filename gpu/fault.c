@@ -1,0 +1,32 @@
+#include "fault.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct fault fault_wanted(void)
+{
+    static const char *const kinds[] = {
+        [FAULT_MEMORY] = ":memory", [FAULT_LOST] = ":lost", [FAULT_TRAP] = ":trap"};
+    struct fault fault = {.step = UINT64_MAX};
+    const char *text = getenv("HALO_GPU_FAULT");
+    if (!text || *text < '0' || *text > '9')
+        return fault;
+    char *end;
+    fault.step = strtoull(text, &end, 10);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (strcmp(end, kinds[k]) == 0)
+            fault.kind = k;
+    return fault;
+}
+
+cudaError_t fault_at(const struct fault *fault, uint64_t step, cudaStream_t stream)
+{
+    if (step != fault->step)
+        return cudaSuccess;
+    if (fault->kind == FAULT_MEMORY)
+        return cudaErrorMemoryAllocation;
+    if (fault->kind == FAULT_LOST)
+        return cudaErrorDevicesUnavailable;
+    cudaError_t error = fault_trap(stream);
+    return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
+}

@@ -1,0 +1,31 @@
+/* A GPU that fails on request, so that what follows can be tested: HALO_GPU_FAULT=N in
+ * the environment makes every convolver's step N (from 0) fail; N:memory as if memory
+ * had run out (the default), N:lost as if the device were gone, N:trap for real, by a
+ * kernel that traps, after which this process can use the GPU no more. */
+#ifndef HALO_GPU_FAULT_H
+#define HALO_GPU_FAULT_H
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fault {
+    uint64_t step; /* UINT64_MAX: never */
+    enum { FAULT_MEMORY, FAULT_LOST, FAULT_TRAP } kind;
+};
+
+struct fault fault_wanted(void); /* reads the environment */
+
+/* The error of step `step`, or cudaSuccess. */
+cudaError_t fault_at(const struct fault *fault, uint64_t step, cudaStream_t stream);
+
+cudaError_t fault_trap(cudaStream_t stream); /* launches the kernel that traps */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,429 @@
+/* The live convolver on the device: one kernel, for one block of the stream or for all
+ * that come. Thread block b has the roles b, b + grid, ...: role r takes in input r and
+ * answers for output r. All thread blocks run at once and wait for each other by flags in
+ * device memory; whatever another may have written meanwhile is read past the L1 cache. */
+#include "live_kernels.h"
+
+#include <cuda_runtime.h>
+
+/* Products summed in a row before the sum is put aside, for the rounding's sake. */
+static constexpr unsigned RUN = 32;
+
+/* Bins a thread holds while they are put into another order. */
+static constexpr unsigned HELD = LIVE_BLOCK_MOST / LIVE_THREADS;
+
+/* ---- memory that others write ---- */
+
+__device__ __forceinline__ uint4 load_packet(const uint4 *packet)
+{
+    uint4 value;
+    asm volatile("ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(packet)
+                 : "memory");
+    return value;
+}
+
+__device__ __forceinline__ void store_packet(uint4 *packet, uint4 value)
+{
+    asm volatile("st.volatile.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(packet), "r"(value.x),
+                 "r"(value.y), "r"(value.z), "r"(value.w)
+                 : "memory");
+}
+
+__device__ __forceinline__ uint4 await_packet(const uint4 *packet, unsigned number)
+{
+    uint4 value = load_packet(packet);
+    while (value.w != number)
+        value = load_packet(packet);
+    return value;
+}
+
+__device__ __forceinline__ void publish(unsigned *flag, unsigned number)
+{
+    __threadfence();
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(number) : "memory");
+}
+
+/* One thread waits for all; numbers may wrap. */
+__device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number)
+{
+    if (threadIdx.x == 0) {
+        unsigned value;
+        do
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+        while ((int)(value - number) < 0);
+    }
+    __syncthreads();
+}
+
+/* ---- what a thread block knows ---- */
+
+struct voice {
+    unsigned code; /* of the mask at hand; 0: silent */
+    bool fresh;
+    live_mask mask;
+};
+
+__device__ __forceinline__ live_path path_of(const live_mask &mask, unsigned p)
+{
+    uint2 words = __ldcg(reinterpret_cast<const uint2 *>(mask.paths + p));
+    live_path path = {words.x, words.y};
+    return path;
+}
+
+/* Shared memory, laid out for the state's block and transform. */
+struct room {
+    float2 *fft;   /* fft; and rows of products before that */
+    float *window; /* 2 block: the block before and the one at hand */
+    float *own;    /* block: of this thread block's input */
+    float *head;   /* block */
+    float *sum;    /* block */
+};
+
+__host__ __device__ __forceinline__ size_t fft_bytes(const live_state &s)
+{
+    size_t rows = LIVE_THREADS * sizeof(float4), fft = s.fft * sizeof(float2);
+    return rows > fft ? rows : fft;
+}
+
+__device__ __forceinline__ room room_of(const live_state &s, char *shared)
+{
+    room r;
+    r.fft = reinterpret_cast<float2 *>(shared);
+    r.window = reinterpret_cast<float *>(shared + fft_bytes(s));
+    r.own = r.window + 2 * s.block;
+    r.head = r.own + s.block;
+    r.sum = r.head + s.block;
+    return r;
+}
+
+static size_t room_bytes(const live_state &s)
+{
+    return fft_bytes(s) + 5 * s.block * sizeof(float);
+}
+
+__device__ __forceinline__ unsigned own_input(const live_state &s)
+{
+    return s.roles <= gridDim.x ? blockIdx.x : s.inputs; /* of several, none is at hand */
+}
+
+/* ---- taking in ---- */
+
+/* Input `role`'s samples of block `number`, to device memory and this thread block's
+ * room. Returns the header, the same for all threads. */
+__device__ uint4 take(const live_state &s, const room &r, unsigned role, unsigned number)
+{
+    __shared__ uint4 header;
+    const uint4 *from = s.in + ((size_t)(number & 1) * s.roles + role) * (1 + s.packets);
+    float *to = s.time + ((size_t)role * 2 + (number & 1)) * s.block;
+    unsigned count = role < s.inputs ? s.packets + 1 : 1;
+    __syncthreads(); /* the room and the header are free */
+    for (unsigned q = threadIdx.x; q < count; q += LIVE_THREADS) {
+        uint4 packet = await_packet(from + q, number);
+        if (q == 0) {
+            header = packet;
+            continue;
+        }
+        const unsigned words[3] = {packet.x, packet.y, packet.z};
+        for (unsigned w = 0; w < 3; w++) {
+            unsigned i = 3 * (q - 1) + w;
+            if (i < s.block)
+                to[i] = r.own[i] = __uint_as_float(words[w]);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && role < s.inputs)
+        publish(s.time_done + role, number);
+    return header;
+}
+
+__device__ void take_voice(const live_state &s, voice &v, unsigned code, bool fresh)
+{
+    v.fresh = fresh;
+    if (code == v.code)
+        return;
+    v.code = code;
+    if (code == 0)
+        return;
+    const volatile live_mask *mask = s.masks + (code - 1) % LIVE_MASKS;
+    v.mask.first = mask->first;
+    v.mask.paths = mask->paths;
+    v.mask.heads = mask->heads;
+    v.mask.spectra = mask->spectra;
+    v.mask.head = mask->head;
+    v.mask.parts = mask->parts;
+}
+
+/* ---- transforms in shared memory ---- */
+
+__device__ __forceinline__ unsigned reversed(const live_state &s, unsigned i)
+{
+    return __brev(i) >> (32 - s.fft_log2);
+}
+
+/* In place, radix 2, from bit-reversed order (Cooley and Tukey 1965). */
+__device__ void transform(const live_state &s, float2 *points, bool back)
+{
+    for (unsigned half = 1; half < s.fft; half *= 2) {
+        __syncthreads();
+        for (unsigned j = threadIdx.x; j < s.fft / 2; j += LIVE_THREADS) {
+            unsigned k = j % half, at = (j - k) * 2 + k;
+            float2 w = __ldg(s.factors + k * (s.fft / 2 / half));
+            float2 a = points[at], b = points[at + half];
+            if (back)
+                w.y = -w.y;
+            float2 turned = make_float2(b.x * w.x - b.y * w.y, b.x * w.y + b.y * w.x);
+            points[at] = make_float2(a.x + turned.x, a.y + turned.y);
+            points[at + half] = make_float2(a.x - turned.x, a.y - turned.y);
+        }
+    }
+    __syncthreads();
+}
+
+/* The spectrum of input `role`'s last two blocks. */
+__device__ void add_spectrum(const live_state &s, const room &r, unsigned role, unsigned number)
+{
+    const float *time = s.time + (size_t)role * 2 * s.block;
+    const float *now = time + (number & 1) * s.block, *before = time + (~number & 1) * s.block;
+    unsigned silent = s.fft - 2 * s.block;
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < s.fft; i += LIVE_THREADS) {
+        float x = 0;
+        if (i >= silent + s.block)
+            x = __ldcg(now + i - silent - s.block);
+        else if (i >= silent)
+            x = __ldcg(before + i - silent);
+        r.fft[reversed(s, i)] = make_float2(x, 0);
+    }
+    transform(s, r.fft, false);
+    float2 *to = s.spectra + ((size_t)role * s.depth + number % s.depth) * s.bins;
+    for (unsigned k = threadIdx.x; k < s.bins; k += LIVE_THREADS)
+        to[k] = k ? r.fft[k] : make_float2(r.fft[0].x, r.fft[s.bins].x);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        publish(s.spectra_done + role, number);
+}
+
+/* ---- the tail: partitions, due in block `number` ---- */
+
+/* Two bins at a time; bin 0 holds two real ones, which do not mix. */
+__device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, bool real)
+{
+    sum.x += real ? x.x * h.x : x.x * h.x - x.y * h.y;
+    sum.y += real ? x.y * h.y : x.x * h.y + x.y * h.x;
+    sum.z += x.z * h.z - x.w * h.w;
+    sum.w += x.z * h.w + x.w * h.z;
+}
+
+/* One path's parts row, row + rows, ...: bins 2 `pair` and 2 `pair` + 1. */
+__device__ __forceinline__ void add_parts(const live_state &s, const live_mask &mask,
+                                          live_path path, unsigned number, unsigned pair,
+                                          unsigned row, unsigned rows, float4 &sum)
+{
+    const float4 *ring = reinterpret_cast<const float4 *>(s.spectra + (size_t)path.input * s.depth *
+                                                                          s.bins) +
+                         pair;
+    const float4 *parts = reinterpret_cast<const float4 *>(
+                              mask.spectra + (size_t)path.column * mask.parts * s.bins) +
+                          pair;
+    unsigned pairs = s.bins / 2;
+    /* Part p meets the spectrum of p + 1 blocks before; slots go down, and wrap. */
+    unsigned slot = (number % s.depth + 2 * s.depth - 1 - row % s.depth) % s.depth;
+    unsigned step = rows % s.depth;
+#pragma unroll 4
+    for (unsigned p = row; p < mask.parts; p += rows) {
+        add_product(sum, __ldcg(ring + (size_t)slot * pairs), __ldcg(parts + (size_t)p * pairs),
+                    pair == 0);
+        slot = slot >= step ? slot - step : slot + s.depth - step;
+    }
+}
+
+/* The sum of all products for one output, bins 0..bins-1 of it in shared memory. Every
+ * thread has two bins of one row of parts; rows are added up at the end. */
+__device__ void add_products(const live_state &s, const room &r, const live_mask &mask,
+                             unsigned first, unsigned last, unsigned number)
+{
+    unsigned pairs = s.bins / 2;
+    unsigned across = pairs < LIVE_THREADS ? pairs : LIVE_THREADS, rows = LIVE_THREADS / across;
+    unsigned lane = threadIdx.x % across, row = threadIdx.x / across;
+    float4 *sums = reinterpret_cast<float4 *>(r.fft);
+    for (unsigned pair = lane; pair < pairs; pair += across) {
+        float4 sum = make_float4(0, 0, 0, 0);
+        for (unsigned p = first; p < last; p++)
+            add_parts(s, mask, path_of(mask, p), number, pair, row, rows, sum);
+        sums[rows == 1 ? pair : threadIdx.x] = sum;
+    }
+    for (unsigned half = rows / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (row < half) {
+            float4 a = sums[threadIdx.x], b = sums[threadIdx.x + half * across];
+            sums[threadIdx.x] = make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+        }
+    }
+    __syncthreads();
+}
+
+__device__ void make_tail(const live_state &s, const room &r, const live_mask &mask,
+                          unsigned voice, unsigned output, unsigned number)
+{
+    float *tail = s.tails + ((size_t)voice * s.outputs + output) * s.block;
+    unsigned first = __ldcg(mask.first + output), last = __ldcg(mask.first + output + 1);
+    for (unsigned p = first; p < last; p++)
+        await_flag(s.spectra_done + path_of(mask, p).input, number - 1);
+    add_products(s, r, mask, first, last, number);
+    /* Into bit-reversed order, through registers, since it is the same memory: the bins,
+     * and their mirror images. */
+    float2 held[HELD];
+    unsigned count = (s.bins + LIVE_THREADS - 1) / LIVE_THREADS;
+#pragma unroll
+    for (unsigned c = 0; c < HELD; c++)
+        if (c < count && c * LIVE_THREADS + threadIdx.x < s.bins)
+            held[c] = r.fft[c * LIVE_THREADS + threadIdx.x];
+    __syncthreads();
+#pragma unroll
+    for (unsigned c = 0; c < HELD; c++) {
+        unsigned k = c * LIVE_THREADS + threadIdx.x;
+        if (c >= count || k >= s.bins)
+            continue;
+        r.fft[reversed(s, k)] = k ? held[c] : make_float2(held[c].x, 0);
+        r.fft[reversed(s, k ? s.fft - k : s.bins)] =
+            k ? make_float2(held[c].x, -held[c].y) : make_float2(held[c].y, 0);
+    }
+    transform(s, r.fft, true);
+    for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
+        tail[i] = r.fft[s.fft - s.block + i].x;
+    __syncthreads();
+}
+
+/* ---- answering ---- */
+
+/* sum[i] += the head of one path; lanes of a group share out an output's taps. */
+__device__ void add_head(const live_state &s, const room &r, const live_mask &mask, live_path path,
+                         unsigned number)
+{
+    const float *time = s.time + (size_t)path.input * 2 * s.block;
+    const float *now = time + (number & 1) * s.block, *before = time + (~number & 1) * s.block;
+    const float *head = mask.heads + (size_t)path.column * s.block;
+    bool own = path.input == own_input(s); /* its block is here already */
+    if (!own)
+        await_flag(s.time_done + path.input, number);
+    for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS) {
+        r.window[i] = __ldcg(before + i);
+        r.head[i] = i < mask.head ? __ldcg(head + i) : 0;
+        r.window[s.block + i] = own ? r.own[i] : __ldcg(now + i);
+    }
+    __syncthreads();
+    unsigned lanes = 1;
+    while (lanes < 16 && lanes * 2 * s.block <= LIVE_THREADS)
+        lanes *= 2;
+    unsigned lane = threadIdx.x % lanes, groups = LIVE_THREADS / lanes;
+    for (unsigned base = 0; base < s.block; base += groups) {
+        unsigned i = base + threadIdx.x / lanes;
+        float sum = 0;
+        for (unsigned start = lane; i < s.block && start < mask.head; start += RUN * lanes) {
+            float run = 0;
+            for (unsigned k = start; k < mask.head && k < start + RUN * lanes; k += lanes)
+                run += r.head[k] * r.window[s.block + i - k];
+            sum += run;
+        }
+        for (unsigned other = lanes / 2; other > 0; other /= 2)
+            sum += __shfl_xor_sync(0xFFFFFFFF, sum, other);
+        if (i < s.block && lane == 0)
+            r.sum[i] += sum;
+    }
+    __syncthreads();
+}
+
+__device__ void answer(const live_state &s, const room &r, const voice &v, unsigned which,
+                       unsigned output, unsigned number)
+{
+    if (v.fresh && v.mask.parts > 0)
+        make_tail(s, r, v.mask, which, output, number);
+    const float *tail = s.tails + ((size_t)which * s.outputs + output) * s.block;
+    for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
+        r.sum[i] = v.mask.parts > 0 ? tail[i] : 0;
+    unsigned first = __ldcg(v.mask.first + output), last = __ldcg(v.mask.first + output + 1);
+    __syncthreads();
+    for (unsigned p = first; p < last; p++)
+        add_head(s, r, v.mask, path_of(v.mask, p), number);
+    uint4 *to = s.out + ((size_t)which * s.outputs + output) * s.packets;
+    for (unsigned q = threadIdx.x; q < s.packets; q += LIVE_THREADS) {
+        float x[3];
+        for (unsigned w = 0; w < 3; w++)
+            x[w] = 3 * q + w < s.block ? r.sum[3 * q + w] : 0;
+        store_packet(to + q, make_uint4(__float_as_uint(x[0]), __float_as_uint(x[1]),
+                                        __float_as_uint(x[2]), number));
+    }
+    __syncthreads();
+}
+
+/* ---- the kernel ---- */
+
+/* One block of the stream; false if it was the word to stop. */
+__device__ bool run_block(const live_state &s, const room &r, voice (&voices)[LIVE_VOICES],
+                          unsigned number)
+{
+    uint4 header;
+    for (unsigned role = blockIdx.x; role < s.roles; role += gridDim.x)
+        header = take(s, r, role, number);
+    if (header.z & LIVE_STOP)
+        return false;
+    take_voice(s, voices[0], header.x, header.z & LIVE_FRESH);
+    take_voice(s, voices[1], header.y, header.z & LIVE_FRESH << 1);
+    for (unsigned o = blockIdx.x; o < s.outputs; o += gridDim.x)
+        for (unsigned v = 0; v < LIVE_VOICES; v++)
+            if (voices[v].code)
+                answer(s, r, voices[v], v, o, number);
+    bool tails = s.depth > 0;
+    for (unsigned i = blockIdx.x; i < s.inputs && tails; i += gridDim.x)
+        add_spectrum(s, r, i, number);
+    for (unsigned o = blockIdx.x; o < s.outputs && tails; o += gridDim.x)
+        for (unsigned v = 0; v < LIVE_VOICES; v++)
+            if (voices[v].code && voices[v].mask.parts > 0)
+                make_tail(s, r, voices[v].mask, v, o, number + 1);
+    return true;
+}
+
+__global__ void __launch_bounds__(LIVE_THREADS) live_kernel(live_state s, bool forever)
+{
+    extern __shared__ __align__(16) char shared[];
+    room r = room_of(s, shared);
+    voice voices[LIVE_VOICES];
+    for (unsigned v = 0; v < LIVE_VOICES; v++)
+        voices[v].code = 0;
+    unsigned number = s.counters[blockIdx.x];
+    bool more;
+    do
+        more = run_block(s, r, voices, number + 1), number += more;
+    while (more && forever);
+    if (threadIdx.x == 0)
+        s.counters[blockIdx.x] = number;
+}
+
+cudaError_t live_grid(const struct live_state *state, unsigned *blocks)
+{
+    int device, processors, each;
+    cudaError_t error = cudaFuncSetAttribute(
+        live_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room_bytes(*state));
+    if (error == cudaSuccess)
+        error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    if (error == cudaSuccess)
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, live_kernel, LIVE_THREADS,
+                                                              room_bytes(*state));
+    if (error != cudaSuccess)
+        return error;
+    unsigned most = (unsigned)(processors * each);
+    *blocks = state->roles < most ? state->roles : most;
+    return most > 0 ? cudaSuccess : cudaErrorInvalidConfiguration;
+}
+
+cudaError_t live_launch(const struct live_state *state, unsigned blocks, bool forever,
+                        cudaStream_t stream)
+{
+    void *arguments[] = {(void *)state, &forever};
+    return cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(live_kernel), dim3(blocks),
+                                       dim3(LIVE_THREADS), arguments, room_bytes(*state), stream);
+}
