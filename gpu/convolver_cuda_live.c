@@ -106,7 +106,10 @@ static cudaError_t bring_back(struct convolution *convolution)
     if (convolution->running)
         return cudaSuccess;
     convolution->running = true;
-    return live_launch(&convolution->state, convolution->blocks, true, convolution->stream);
+    cudaError_t error = cudaSetDevice(convolution->device);
+    return error != cudaSuccess
+               ? error
+               : live_launch(&convolution->state, convolution->blocks, true, convolution->stream);
 }
 
 void convolver_cuda_send_home(void)
@@ -267,12 +270,20 @@ static cudaError_t make_graph(struct convolution *convolution)
 static cudaError_t choose_mode(struct convolution *convolution)
 {
     int limited = 0;
+    unsigned most = 0, used = 0; /* thread blocks that fit, and others' */
     cudaError_t error =
         cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, convolution->device);
     enum gpu_mode mode = convolution->shape.gpu.mode;
     convolution->resident = mode == GPU_MODE_RESIDENT || (mode == GPU_MODE_AUTO && !limited);
     if (error == cudaSuccess)
-        error = live_grid(&convolution->state, &convolution->blocks);
+        error = live_room(&convolution->state, &most);
+    for (const struct convolution *one = alive; one; one = one->next)
+        used += one != convolution && one->device == convolution->device ? one->blocks : 0;
+    if (error == cudaSuccess && used >= most)
+        error = cudaErrorLaunchOutOfResources;
+    if (error == cudaSuccess)
+        convolution->blocks =
+            convolution->state.roles < most - used ? convolution->state.roles : most - used;
     if (error == cudaSuccess && !convolution->resident)
         error = make_graph(convolution);
     return error;
@@ -469,6 +480,14 @@ static void live_release(const struct convolution *constant, struct prepared *pr
     free(prepared);
 }
 
+static bool is_crossed(const struct mask *mask)
+{
+    for (size_t p = 0; p < mask->path_count; p++)
+        if (mask->paths[p].input != mask->paths[p].output)
+            return true;
+    return false;
+}
+
 /* Into the piece, and into a slot of the table. */
 static cudaError_t upload(struct convolution *convolution, const struct mask *mask,
                           const struct mask_layout *at, const char *memory,
@@ -488,6 +507,7 @@ static cudaError_t upload(struct convolution *convolution, const struct mask *ma
         .spectra = (const float2 *)(void *)(device + at->spectra),
         .head = (unsigned)(mask->taps < state->block ? mask->taps : state->block),
         .parts = (unsigned)at->parts,
+        .crossed = is_crossed(mask),
     };
     cudaError_t error = cudaSetDevice(convolution->device);
     if (error == cudaSuccess)
@@ -539,6 +559,8 @@ static void send_block(struct convolution *convolution, const float *const *in,
     uint32_t number = convolution->number;
     packet header = {voices[0].prepared ? voices[0].prepared->code : 0,
                      voices[1].prepared ? voices[1].prepared->code : 0, 0, number};
+    if (convolution->fault.kind == FAULT_TRAP && convolution->fault.step == convolution->steps)
+        header[2] |= LIVE_TRAP;
     for (size_t v = 0; v < LIVE_VOICES; v++)
         header[2] |= voices[v].prepared && voices[v].fresh ? (uint32_t)LIVE_FRESH << v : 0;
     for (size_t role = 0; role < state->roles; role++) {
@@ -609,13 +631,15 @@ static cudaError_t run_block(struct convolution *convolution, const float *const
                              const struct convolver_voice voices[CONVOLVER_VOICES])
 {
     const struct live_state *state = &convolution->state;
-    cudaError_t error = cudaSetDevice(convolution->device);
-    if (error == cudaSuccess)
-        error = fault_at(&convolution->fault, convolution->steps++, convolution->copies);
+    const struct fault *fault = &convolution->fault;
+    cudaError_t error = cudaSuccess;
+    if (fault->kind != FAULT_TRAP) /* the live kernel itself does that */
+        error = fault_at(fault, convolution->steps, convolution->copies);
     if (error != cudaSuccess)
         return error;
     convolution->number++;
     send_block(convolution, in, voices);
+    convolution->steps++;
     error = convolution->resident ? bring_back(convolution)
                                   : cudaGraphLaunch(convolution->graph, convolution->stream);
     for (size_t v = 0; v < LIVE_VOICES; v++)

@@ -17,7 +17,8 @@ MUST_CHECK enum status gpu_count(int *count);
 MUST_CHECK enum status gpu_choose(uint64_t set, int devices[GPU_MOST], size_t *count);
 
 /* A kernel on some GPU does not end: what frees device memory would wait for it for ever,
- * and is left undone from now on, for the driver to do. */
+ * and is left undone from now on, for the driver to do; the process ends without it.
+ * May be called in a step. */
 void gpu_abandon(void);
 bool gpu_abandoned(void);
 

@@ -74,11 +74,12 @@ __device__ __forceinline__ live_path path_of(const live_mask &mask, unsigned p)
 
 /* Shared memory, laid out for the state's block and transform. */
 struct room {
-    float2 *fft;   /* fft; and rows of products before that */
-    float *window; /* 2 block: the block before and the one at hand */
-    float *own;    /* block: of this thread block's input */
-    float *head;   /* block */
-    float *sum;    /* block */
+    float2 *fft;  /* fft; and rows of products before that */
+    float *mine;  /* 2 block: of the one input that is this thread block's, the block
+                   * before and the one at hand */
+    float *other; /* 2 block: of another input */
+    float *head;  /* block */
+    float *sum;   /* block */
 };
 
 __host__ __device__ __forceinline__ size_t fft_bytes(const live_state &s)
@@ -91,33 +92,40 @@ __device__ __forceinline__ room room_of(const live_state &s, char *shared)
 {
     room r;
     r.fft = reinterpret_cast<float2 *>(shared);
-    r.window = reinterpret_cast<float *>(shared + fft_bytes(s));
-    r.own = r.window + 2 * s.block;
-    r.head = r.own + s.block;
+    r.mine = reinterpret_cast<float *>(shared + fft_bytes(s));
+    r.other = r.mine + 2 * s.block;
+    r.head = r.other + 2 * s.block;
     r.sum = r.head + s.block;
     return r;
 }
 
 static size_t room_bytes(const live_state &s)
 {
-    return fft_bytes(s) + 5 * s.block * sizeof(float);
+    return fft_bytes(s) + 6 * s.block * sizeof(float);
 }
 
-__device__ __forceinline__ unsigned own_input(const live_state &s)
+/* Its one role, which leaves the input at hand; of several inputs, none is. */
+__device__ __forceinline__ bool is_single(const live_state &s)
 {
-    return s.roles <= gridDim.x ? blockIdx.x : s.inputs; /* of several, none is at hand */
+    return s.roles <= gridDim.x;
+}
+
+__device__ __forceinline__ bool is_mine(const live_state &s, unsigned input)
+{
+    return is_single(s) && input == blockIdx.x;
 }
 
 /* ---- taking in ---- */
 
-/* Input `role`'s samples of block `number`, to device memory and this thread block's
- * room. Returns the header, the same for all threads. */
+/* Input `role`'s samples of block `number`, to device memory and, if it is this thread
+ * block's only one, to its room. Returns the header, the same for all threads. */
 __device__ uint4 take(const live_state &s, const room &r, unsigned role, unsigned number)
 {
     __shared__ uint4 header;
     const uint4 *from = s.in + ((size_t)(number & 1) * s.roles + role) * (1 + s.packets);
     float *to = s.time + ((size_t)role * 2 + (number & 1)) * s.block;
     unsigned count = role < s.inputs ? s.packets + 1 : 1;
+    bool single = is_single(s);
     __syncthreads(); /* the room and the header are free */
     for (unsigned q = threadIdx.x; q < count; q += LIVE_THREADS) {
         uint4 packet = await_packet(from + q, number);
@@ -128,14 +136,23 @@ __device__ uint4 take(const live_state &s, const room &r, unsigned role, unsigne
         const unsigned words[3] = {packet.x, packet.y, packet.z};
         for (unsigned w = 0; w < 3; w++) {
             unsigned i = 3 * (q - 1) + w;
-            if (i < s.block)
-                to[i] = r.own[i] = __uint_as_float(words[w]);
+            if (i >= s.block)
+                continue;
+            to[i] = __uint_as_float(words[w]);
+            if (single)
+                r.mine[s.block + i] = __uint_as_float(words[w]);
         }
     }
     __syncthreads();
-    if (threadIdx.x == 0 && role < s.inputs)
-        publish(s.time_done + role, number);
     return header;
+}
+
+/* The samples of all this thread block's inputs are in device memory. */
+__device__ void publish_inputs(const live_state &s, unsigned number)
+{
+    for (unsigned role = blockIdx.x; role < s.inputs; role += gridDim.x)
+        if (threadIdx.x == 0)
+            publish(s.time_done + role, number);
 }
 
 __device__ void take_voice(const live_state &s, voice &v, unsigned code, bool fresh)
@@ -153,6 +170,7 @@ __device__ void take_voice(const live_state &s, voice &v, unsigned code, bool fr
     v.mask.spectra = mask->spectra;
     v.mask.head = mask->head;
     v.mask.parts = mask->parts;
+    v.mask.crossed = mask->crossed;
 }
 
 /* ---- transforms in shared memory ---- */
@@ -181,21 +199,29 @@ __device__ void transform(const live_state &s, float2 *points, bool back)
     __syncthreads();
 }
 
+/* The last two blocks of an input, the older one first, into 2 block floats. */
+__device__ __forceinline__ void load_input(const live_state &s, unsigned input, unsigned number,
+                                           float *to)
+{
+    const float *time = s.time + (size_t)input * 2 * s.block;
+    const float *now = time + (number & 1) * s.block, *before = time + (~number & 1) * s.block;
+    for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS) {
+        to[i] = __ldcg(before + i);
+        to[s.block + i] = __ldcg(now + i);
+    }
+}
+
 /* The spectrum of input `role`'s last two blocks. */
 __device__ void add_spectrum(const live_state &s, const room &r, unsigned role, unsigned number)
 {
-    const float *time = s.time + (size_t)role * 2 * s.block;
-    const float *now = time + (number & 1) * s.block, *before = time + (~number & 1) * s.block;
+    const float *window = is_mine(s, role) ? r.mine : r.other;
     unsigned silent = s.fft - 2 * s.block;
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < s.fft; i += LIVE_THREADS) {
-        float x = 0;
-        if (i >= silent + s.block)
-            x = __ldcg(now + i - silent - s.block);
-        else if (i >= silent)
-            x = __ldcg(before + i - silent);
-        r.fft[reversed(s, i)] = make_float2(x, 0);
-    }
+    if (!is_mine(s, role))
+        load_input(s, role, number, r.other);
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < s.fft; i += LIVE_THREADS)
+        r.fft[reversed(s, i)] = make_float2(i < silent ? 0 : window[i - silent], 0);
     transform(s, r.fft, false);
     float2 *to = s.spectra + ((size_t)role * s.depth + number % s.depth) * s.bins;
     for (unsigned k = threadIdx.x; k < s.bins; k += LIVE_THREADS)
@@ -298,21 +324,63 @@ __device__ void make_tail(const live_state &s, const room &r, const live_mask &m
 
 /* ---- answering ---- */
 
+/* What an answer needs and can be had before its block is there. */
+struct readied {
+    unsigned code; /* of the voice; 0: nothing is ready */
+    unsigned first, last;
+    live_path path; /* the first one; its head is in the room, and the tail in the sum */
+};
+
+__device__ __forceinline__ void load_head(const live_state &s, const room &r,
+                                          const live_mask &mask, live_path path)
+{
+    const float *head = mask.heads + (size_t)path.column * s.block;
+    for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
+        r.head[i] = i < mask.head ? __ldcg(head + i) : 0;
+}
+
+__device__ __forceinline__ void load_tail(const live_state &s, const room &r,
+                                          const live_mask &mask, unsigned which, unsigned output)
+{
+    const float *tail = s.tails + ((size_t)which * s.outputs + output) * s.block;
+    for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
+        r.sum[i] = mask.parts > 0 ? tail[i] : 0;
+}
+
+/* For the next block, if one voice sounds and there is one output to answer for. */
+__device__ readied make_ready(const live_state &s, const room &r,
+                              const voice (&voices)[LIVE_VOICES])
+{
+    readied ready = {0, 0, 0, {0, 0}};
+    unsigned which = voices[0].code ? 0 : 1, output = blockIdx.x;
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < s.block && is_single(s); i += LIVE_THREADS)
+        r.mine[i] = r.mine[s.block + i];
+    if (!is_single(s) || output >= s.outputs || (voices[0].code && voices[1].code))
+        return ready;
+    const live_mask &mask = voices[which].mask;
+    ready.first = __ldcg(mask.first + output);
+    ready.last = __ldcg(mask.first + output + 1);
+    ready.code = voices[which].code;
+    load_tail(s, r, mask, which, output);
+    if (ready.first < ready.last) {
+        ready.path = path_of(mask, ready.first);
+        load_head(s, r, mask, ready.path);
+    }
+    return ready;
+}
+
 /* sum[i] += the head of one path; lanes of a group share out an output's taps. */
 __device__ void add_head(const live_state &s, const room &r, const live_mask &mask, live_path path,
-                         unsigned number)
+                         unsigned number, bool is_ready)
 {
-    const float *time = s.time + (size_t)path.input * 2 * s.block;
-    const float *now = time + (number & 1) * s.block, *before = time + (~number & 1) * s.block;
-    const float *head = mask.heads + (size_t)path.column * s.block;
-    bool own = path.input == own_input(s); /* its block is here already */
-    if (!own)
+    const float *window = is_mine(s, path.input) ? r.mine : r.other;
+    if (window == r.other) {
         await_flag(s.time_done + path.input, number);
-    for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS) {
-        r.window[i] = __ldcg(before + i);
-        r.head[i] = i < mask.head ? __ldcg(head + i) : 0;
-        r.window[s.block + i] = own ? r.own[i] : __ldcg(now + i);
+        load_input(s, path.input, number, r.other);
     }
+    if (!is_ready)
+        load_head(s, r, mask, path);
     __syncthreads();
     unsigned lanes = 1;
     while (lanes < 16 && lanes * 2 * s.block <= LIVE_THREADS)
@@ -324,7 +392,7 @@ __device__ void add_head(const live_state &s, const room &r, const live_mask &ma
         for (unsigned start = lane; i < s.block && start < mask.head; start += RUN * lanes) {
             float run = 0;
             for (unsigned k = start; k < mask.head && k < start + RUN * lanes; k += lanes)
-                run += r.head[k] * r.window[s.block + i - k];
+                run += r.head[k] * window[s.block + i - k];
             sum += run;
         }
         for (unsigned other = lanes / 2; other > 0; other /= 2)
@@ -336,17 +404,22 @@ __device__ void add_head(const live_state &s, const room &r, const live_mask &ma
 }
 
 __device__ void answer(const live_state &s, const room &r, const voice &v, unsigned which,
-                       unsigned output, unsigned number)
+                       unsigned output, unsigned number, const readied &ready)
 {
+    bool is_ready = ready.code == v.code && !v.fresh;
+    unsigned first = ready.first, last = ready.last;
     if (v.fresh && v.mask.parts > 0)
         make_tail(s, r, v.mask, which, output, number);
-    const float *tail = s.tails + ((size_t)which * s.outputs + output) * s.block;
-    for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
-        r.sum[i] = v.mask.parts > 0 ? tail[i] : 0;
-    unsigned first = __ldcg(v.mask.first + output), last = __ldcg(v.mask.first + output + 1);
+    if (!is_ready) {
+        load_tail(s, r, v.mask, which, output);
+        first = __ldcg(v.mask.first + output);
+        last = __ldcg(v.mask.first + output + 1);
+    }
+    for (unsigned p = first; p < last; p++) {
+        bool here = is_ready && p == first;
+        add_head(s, r, v.mask, here ? ready.path : path_of(v.mask, p), number, here);
+    }
     __syncthreads();
-    for (unsigned p = first; p < last; p++)
-        add_head(s, r, v.mask, path_of(v.mask, p), number);
     uint4 *to = s.out + ((size_t)which * s.outputs + output) * s.packets;
     for (unsigned q = threadIdx.x; q < s.packets; q += LIVE_THREADS) {
         float x[3];
@@ -362,19 +435,29 @@ __device__ void answer(const live_state &s, const room &r, const voice &v, unsig
 
 /* One block of the stream; false if it was the word to stop. */
 __device__ bool run_block(const live_state &s, const room &r, voice (&voices)[LIVE_VOICES],
-                          unsigned number)
+                          unsigned number, readied &ready)
 {
     uint4 header;
     for (unsigned role = blockIdx.x; role < s.roles; role += gridDim.x)
         header = take(s, r, role, number);
+    if (header.z & LIVE_TRAP)
+        __trap();
     if (header.z & LIVE_STOP)
         return false;
     take_voice(s, voices[0], header.x, header.z & LIVE_FRESH);
     take_voice(s, voices[1], header.y, header.z & LIVE_FRESH << 1);
+    if (voices[0].code && voices[1].code)
+        ready.code = 0;
+    bool crossed = (voices[0].code && voices[0].mask.crossed) ||
+                   (voices[1].code && voices[1].mask.crossed);
+    if (crossed)
+        publish_inputs(s, number);
     for (unsigned o = blockIdx.x; o < s.outputs; o += gridDim.x)
         for (unsigned v = 0; v < LIVE_VOICES; v++)
             if (voices[v].code)
-                answer(s, r, voices[v], v, o, number);
+                answer(s, r, voices[v], v, o, number, ready);
+    if (!crossed) /* nobody waits for them: the fence is for after the answer */
+        publish_inputs(s, number);
     bool tails = s.depth > 0;
     for (unsigned i = blockIdx.x; i < s.inputs && tails; i += gridDim.x)
         add_spectrum(s, r, i, number);
@@ -385,23 +468,30 @@ __device__ bool run_block(const live_state &s, const room &r, voice (&voices)[LI
     return true;
 }
 
-__global__ void __launch_bounds__(LIVE_THREADS) live_kernel(live_state s, bool forever)
+__global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s, bool forever)
 {
     extern __shared__ __align__(16) char shared[];
     room r = room_of(s, shared);
     voice voices[LIVE_VOICES];
     for (unsigned v = 0; v < LIVE_VOICES; v++)
         voices[v].code = 0;
+    readied ready = {0, 0, 0, {0, 0}};
     unsigned number = s.counters[blockIdx.x];
+    if (is_single(s) && blockIdx.x < s.inputs) /* the last block is now the one before */
+        for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
+            r.mine[i] = s.time[((size_t)blockIdx.x * 2 + (number & 1)) * s.block + i];
     bool more;
-    do
-        more = run_block(s, r, voices, number + 1), number += more;
-    while (more && forever);
+    do {
+        more = run_block(s, r, voices, number + 1, ready);
+        number += more;
+        if (more && forever)
+            ready = make_ready(s, r, voices);
+    } while (more && forever);
     if (threadIdx.x == 0)
         s.counters[blockIdx.x] = number;
 }
 
-cudaError_t live_grid(const struct live_state *state, unsigned *blocks)
+cudaError_t live_room(const struct live_state *state, unsigned *blocks)
 {
     int device, processors, each;
     cudaError_t error = cudaFuncSetAttribute(
@@ -413,17 +503,14 @@ cudaError_t live_grid(const struct live_state *state, unsigned *blocks)
     if (error == cudaSuccess)
         error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, live_kernel, LIVE_THREADS,
                                                               room_bytes(*state));
-    if (error != cudaSuccess)
-        return error;
-    unsigned most = (unsigned)(processors * each);
-    *blocks = state->roles < most ? state->roles : most;
-    return most > 0 ? cudaSuccess : cudaErrorInvalidConfiguration;
+    if (error == cudaSuccess)
+        *blocks = (unsigned)(processors * each);
+    return error;
 }
 
 cudaError_t live_launch(const struct live_state *state, unsigned blocks, bool forever,
                         cudaStream_t stream)
 {
-    void *arguments[] = {(void *)state, &forever};
-    return cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(live_kernel), dim3(blocks),
-                                       dim3(LIVE_THREADS), arguments, room_bytes(*state), stream);
+    live_kernel<<<blocks, LIVE_THREADS, room_bytes(*state), stream>>>(*state, forever);
+    return cudaGetLastError();
 }

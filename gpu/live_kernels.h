@@ -33,6 +33,7 @@ enum {
     LIVE_BLOCK_MOST = 2048, /* frames */
     LIVE_FRESH = 1,         /* flags: voice v is new, shifted by v */
     LIVE_STOP = 1 << LIVE_VOICES,
+    LIVE_TRAP = 2 << LIVE_VOICES, /* for tests: fail for good */
 };
 
 struct live_path {
@@ -48,6 +49,7 @@ struct live_mask {
     const float2 *spectra; /* column after column, part after part, `bins` each */
     unsigned head;
     unsigned parts;
+    unsigned crossed; /* some path leads from an input to another one's output */
 };
 
 /* Device memory but for the packets and masks, which are mapped. */
@@ -69,10 +71,12 @@ struct live_state {
     unsigned *spectra_done;          /* inputs: and whose spectrum is there */
 };
 
-/* Thread blocks for the state on this device, all of which can run at once. */
-cudaError_t live_grid(const struct live_state *state, unsigned *blocks);
+/* How many thread blocks of the state's size the device can run at once. */
+cudaError_t live_room(const struct live_state *state, unsigned *blocks);
 
-/* Run for one block, or until a header says stop. */
+/* Run for one block, or until a header says stop. Thread blocks wait for each other, so
+ * that all must fit on the device beside those of other residents. (Not as a cooperative
+ * launch: the device does not run two of these at once.) */
 cudaError_t live_launch(const struct live_state *state, unsigned blocks, bool forever,
                         cudaStream_t stream);
 

@@ -18,6 +18,8 @@ static const struct convolver_backend *const backends[] = {
 };
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
+static const double CLEARLY = 0.8; /* of the CPU's time: estimates are rough */
+
 enum { LIVE_BLOCK = 64 }; /* frames, where nobody says */
 
 /* What carries out the convolution: the backend asked for, or the CPU that stands by. */
@@ -324,7 +326,7 @@ static const struct convolver_backend *choose(const struct convolver_settings *s
         .threads = workers_count(settings->workers),
     };
     double cpu = backend_cost_cpu(&job), cuda = backend_cost_gpu(&job);
-    bool long_enough = !settings->live && settings->frames > 0 && cuda < cpu;
+    bool long_enough = !settings->live && settings->frames > 0 && cuda < CLEARLY * cpu;
     bool there = long_enough && convolver_cuda.is_usable && convolver_cuda.is_usable();
     if (settings->live || settings->frames <= 0)
         snprintf(reason, size, "%s",

@@ -82,7 +82,18 @@ static json_t *stage_object(const struct stage *stage)
     json_object_set_new(object, "paths", json_integer((json_int_t)stage->mask->path_count));
     json_object_set_new(object, "backend", json_string(convolver_backend(stage->filter)));
     json_object_set_new(object, "algorithm", json_string(convolver_algorithm(stage->filter)));
+    json_object_set_new(object, "gpu_failures",
+                        json_integer((json_int_t)convolver_failures(stage->filter)));
     return object;
+}
+
+static json_int_t gpu_failures(const struct stage_list *list)
+{
+    json_int_t failures = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->stages[i].mask)
+            failures += (json_int_t)convolver_failures(list->stages[i].filter);
+    return failures;
 }
 
 /* The words of all masks; a list for scripts is under "stages". */
@@ -131,6 +142,7 @@ enum status report_print_json(const struct report *report, FILE *stream)
                         mask ? json_string(convolver_backend(mask->filter)) : json_null());
     json_object_set_new(root, "algorithm",
                         mask ? json_string(convolver_algorithm(mask->filter)) : json_null());
+    json_object_set_new(root, "gpu_failures", json_integer(gpu_failures(report->stages)));
     json_t *stages = json_array();
     for (size_t i = 0; i < report->stages->count; i++)
         json_array_append_new(stages, stage_object(&report->stages->stages[i]));

@@ -36,9 +36,9 @@ const char *command_folder(void)
         perror("mkdtemp");
         abort();
     }
-    setenv("HALO", HALO_PROGRAM, 1);
-    setenv("FILTERS", HALO_FILTERS, 1);
-    setenv("WAV", HALO_WAV, 1);
+    setenv("HALO", HALO_PROGRAM, 0); /* a bundle elsewhere names its own */
+    setenv("FILTERS", HALO_FILTERS, 0);
+    setenv("WAV", HALO_WAV, 0);
     atexit(remove_folder);
     return folder;
 }

@@ -919,6 +919,35 @@ START_TEST(auto_says_what_it_took)
 }
 END_TEST
 
+/* No GPU, or a build without CUDA: auto makes do, and who asks for one is told. */
+START_TEST(missing_gpu_is_said)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
+    sound_noise_file("m.wav", 2, WAVF, 48000, 1, 10);
+    static const char *const words[] = {"--backend cuda", "--kernel tiled", "--gpu-mode resident",
+                                        "--devices all"};
+    for (size_t w = 0; w < 4; w++)
+        command_refused(1, "--backend cpu",
+                        "CUDA_VISIBLE_DEVICES= \"$HALO\" render in.wav out.wav --mask m.wav %s",
+                        words[w]);
+    command_done("CUDA_VISIBLE_DEVICES= \"$HALO\" render in.wav out.wav --mask m.wav");
+}
+END_TEST
+
+START_TEST(blocks_of_any_length_do)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 48000, 2, 5000);
+    sound_noise_file("m.wav", 2, WAVF, 48000, 2, 700);
+    static const size_t blocks[] = {1, 64, 100, 4096, 1000000};
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+        command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav --block %zu", blocks[b]);
+        sound_expect_filtered("out.wav", "in.wav", "m.wav");
+    }
+}
+END_TEST
+
 START_TEST(threads_give_the_same_bytes)
 {
     const char *const masks[] = {"hall.wav", "lowpass-1k.wav", "gaussian.txt",
@@ -956,4 +985,5 @@ SUITE_MAIN("render stages", masks_are_routed, counts_that_do_not_fit_are_refused
            report_tells_the_latency_of_centred_masks, report_survives_strange_names,
            quiet_prints_nothing, normal_output_is_for_people, verbose_tells_the_paths,
            verbose_tells_the_true_peak, terminal_shows_progress, backends_agree,
-           auto_says_what_it_took, threads_give_the_same_bytes, long_masks_on_long_sounds)
+           missing_gpu_is_said, blocks_of_any_length_do, auto_says_what_it_took,
+           threads_give_the_same_bytes, long_masks_on_long_sounds)

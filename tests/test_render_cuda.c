@@ -1,0 +1,120 @@
+/* halo render on a GPU, from the outside; exit 77 (skipped) where there is none. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <cuda_runtime_api.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+static json_t *render(const char *before, const char *options)
+{
+    struct command_result result = command_done(
+        "%s \"$HALO\" render -f in.wav out.wav --mask m.wav --json %s 2>err.txt", before, options);
+    json_t *root = json_loads(result.out, 0, NULL);
+    ck_assert_msg(root != NULL, "%s: no report", options);
+    return root;
+}
+
+static const char *text_of(json_t *root, const char *key)
+{
+    return json_string_value(json_object_get(root, key));
+}
+
+/* Integers and floats, short masks and long, all ways of the GPU. */
+START_TEST(every_way_equals_the_truth)
+{
+    static const char *const ways[] = {
+        "--backend cuda",
+        "--kernel basic",
+        "--kernel constant",
+        "--kernel tiled",
+        "--kernel cached",
+        "--kernel register",
+        "--kernel fft",
+        "--gpu-mode resident",
+        "--gpu-mode graph --block 100",
+        "--backend cuda --block 50000",
+        "--devices all",
+    };
+    const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_WAV | SF_FORMAT_PCM_24,
+                           SF_FORMAT_WAV | SF_FORMAT_FLOAT};
+    for (size_t f = 0; f < 3; f++) {
+        command_clean();
+        sound_noise_file("in.wav", 1, formats[f], 48000, 2, 60000);
+        sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 3000);
+        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            char options[80];
+            snprintf(options, sizeof options, "%s --format float", ways[w]);
+            json_t *root = render("", options);
+            ck_assert_str_eq(text_of(root, "backend"), "cuda");
+            ck_assert_int_eq(json_integer_value(json_object_get(root, "gpu_failures")), 0);
+            json_decref(root);
+            sound_expect_filtered("out.wav", "in.wav", "m.wav");
+        }
+    }
+}
+END_TEST
+
+/* The last one is a real fault, after which the process has no GPU. */
+START_TEST(failing_gpu_is_left_for_the_cpu)
+{
+    static const char *const faults[] = {"0", "1:memory", "2:lost", "3:trap"};
+    static const char *const modes[] = {"--block 5000 --backend cuda", "--gpu-mode resident",
+                                        "--gpu-mode graph"};
+    command_clean();
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 60000);
+    sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 3000);
+    for (size_t f = 0; f < 4; f++)
+        for (size_t m = 0; m < 3; m++) {
+            char before[64];
+            snprintf(before, sizeof before, "HALO_GPU_FAULT=%s", faults[f]);
+            json_t *root = render(before, modes[m]);
+            ck_assert_str_eq(text_of(root, "backend"), "cpu");
+            ck_assert_int_eq(json_integer_value(json_object_get(root, "gpu_failures")), 1);
+            json_decref(root);
+            command_done("test $(grep -c 'the GPU failed' err.txt) = 1");
+            sound_expect_filtered("out.wav", "in.wav", "m.wav");
+        }
+}
+END_TEST
+
+/* Two masks in a row: their kernels share constant memory, and both may be resident. */
+START_TEST(masks_in_a_row)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 20000);
+    sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 50);
+    sound_noise_file("n.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 700);
+    command_done("\"$HALO\" render in.wav between.wav --mask m.wav --backend direct");
+    static const char *const ways[] = {"--kernel tiled", "--backend cuda", "--gpu-mode resident",
+                                       "--gpu-mode graph"};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav --mask n.wav %s", ways[w]);
+        sound_expect_filtered("out.wav", "between.wav", "n.wav");
+    }
+}
+END_TEST
+
+START_TEST(what_cannot_be_is_refused)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 1000);
+    sound_noise_file("m.wav", 2, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 16385);
+    command_refused(1, "16384", "\"$HALO\" render in.wav out.wav --mask m.wav --kernel tiled");
+    command_refused(1, "GPU 63", "\"$HALO\" render in.wav out.wav --mask m.wav --devices 63");
+}
+END_TEST
+
+int main(void)
+{
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+        puts("no GPU here: rendering on it is not tested");
+        return 77;
+    }
+    const TTest *const tests[] = {every_way_equals_the_truth, failing_gpu_is_left_for_the_cpu,
+                                  masks_in_a_row, what_cannot_be_is_refused};
+    return suite_run("render_cuda", tests, sizeof tests / sizeof *tests);
+}
