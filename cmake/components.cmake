@@ -36,7 +36,7 @@ function(optional_part name found version source purpose)
   set(HALO_PARTS ${HALO_PARTS} ${name} PARENT_SCOPE)
 endfunction()
 
-find_package(CUDAToolkit QUIET)
+find_package(CUDAToolkit 12 QUIET)
 pkg_check_modules(PORTAUDIO QUIET IMPORTED_TARGET portaudio-2.0)
 pkg_check_modules(LILV QUIET IMPORTED_TARGET lilv-0)
 

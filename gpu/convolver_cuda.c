@@ -14,6 +14,8 @@ static bool cuda_is_usable(void)
     return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
 }
 
+_Static_assert((int)GPU_LIVE_BLOCK_MOST == (int)LIVE_BLOCK_MOST, "one limit, told twice");
+
 static const struct convolver_backend *cuda_variant(const struct convolver_shape *shape)
 {
     return shape->live && shape->block <= LIVE_BLOCK_MOST ? &convolver_cuda_live

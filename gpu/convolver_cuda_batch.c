@@ -34,6 +34,7 @@ struct share {
     float *history[2];     /* inputs x stride */
     float *out;            /* outputs x out_stride */
     unsigned char *packed; /* inputs x packed_pitch */
+    float *column;         /* shape.taps: a mask's, on its way into its form */
     const float *loaded;   /* the form in constant memory, known within a step only */
     cudaStream_t up, work, down;
     cudaEvent_t arrived[SLICES_MOST], computed[SLICES_MOST], returned[SLICES_MOST];
@@ -53,15 +54,18 @@ struct convolution {
     float *staged_out;        /* pinned: outputs x out_stride */
     size_t share_count;
     struct share shares[GPU_MOST];
+    struct prepared *spare; /* freed at the end: freeing waits for what runs on the device */
     uint64_t steps;
     struct fault fault;
     cudaError_t error; /* the first that a step met */
 };
 
 struct prepared {
+    struct prepared *next; /* of those whose memory another may have */
     size_t taps;
     struct path_table paths;
     size_t form_floats;
+    size_t bytes; /* on each device */
     size_t share_count;
     float *forms[GPU_MOST]; /* device, column after column */
 };
@@ -76,6 +80,7 @@ static void share_free(const struct convolution *convolution, struct share *shar
     cudaFree(share->history[1]);
     cudaFree(share->out);
     cudaFree(share->packed);
+    cudaFree(share->column);
     for (size_t s = 0; s < SLICES_MOST; s++) {
         cudaEvent_t events[] = {share->arrived[s], share->computed[s], share->returned[s]};
         for (size_t e = 0; e < 3; e++)
@@ -88,9 +93,23 @@ static void share_free(const struct convolution *convolution, struct share *shar
             cudaStreamDestroy(streams[s]);
 }
 
+static void prepared_free(const struct convolution *convolution, struct prepared *prepared)
+{
+    for (size_t s = 0; s < prepared->share_count && !gpu_abandoned(); s++) {
+        cudaSetDevice(convolution->shares[s].device);
+        cudaFree(prepared->forms[s]);
+    }
+    free(prepared);
+}
+
 static void batch_destroy(struct convolution *convolution)
 {
     convolver_cuda_send_home();
+    while (convolution->spare) {
+        struct prepared *prepared = convolution->spare;
+        convolution->spare = prepared->next;
+        prepared_free(convolution, prepared);
+    }
     for (size_t s = 0; s < convolution->share_count && !gpu_abandoned(); s++)
         share_free(convolution, &convolution->shares[s]);
     if (!gpu_abandoned()) {
@@ -139,6 +158,8 @@ static enum status share_init(const struct convolution *convolution, struct shar
     if (error == cudaSuccess)
         error = cudaMalloc((void **)&share->packed,
                            shape->inputs * convolution->out_stride * pcm_bytes(PCM_24));
+    if (error == cudaSuccess)
+        error = cudaMalloc((void **)&share->column, shape->taps * sizeof(float));
     if (error == cudaSuccess)
         error = clear_history(convolution, share);
     if (error != cudaSuccess)
@@ -198,6 +219,10 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
     convolution->shape = *shape;
     convolution->kernel =
         shape->gpu.kernel ? kernel_named(shape->gpu.kernel) : kernel_for(shape->taps);
+    if (!convolution->kernel) {
+        free(convolution);
+        return fail(STATUS_USAGE, "there is no kernel '%s'", shape->gpu.kernel);
+    }
     convolution->past = (shape->taps - 1 + 3) / 4 * 4;
     convolution->stride = (convolution->past + shape->block + 3) / 4 * 4;
     convolution->out_stride = (shape->block + 3) / 4 * 4;
@@ -217,6 +242,8 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
 
 static void note_error(struct convolution *convolution, cudaError_t error)
 {
+    if (error != cudaSuccess)
+        (void)cudaGetLastError(); /* it is noted here, and not another call's */
     if (convolution->error == cudaSuccess)
         convolution->error = error;
 }
@@ -242,68 +269,82 @@ static const char *batch_failure(const struct convolution *convolution)
 
 /* ---- masks ---- */
 
-static void batch_release(const struct convolution *convolution, struct prepared *prepared)
+static void batch_release(const struct convolution *constant, struct prepared *prepared)
 {
-    convolver_cuda_send_home();
-    for (size_t s = 0; s < prepared->share_count && !gpu_abandoned(); s++) {
-        cudaSetDevice(convolution->shares[s].device);
-        cudaFree(prepared->forms[s]);
-    }
+    struct convolution *convolution = (struct convolution *)constant; /* the control part of it */
     path_table_free(&prepared->paths);
-    free(prepared);
+    prepared->next = convolution->spare;
+    convolution->spare = prepared;
 }
 
-/* All columns, in the kernel's form, on one device. */
-static cudaError_t form_columns(const struct convolution *convolution, const struct share *share,
-                                const struct mask *mask, size_t taps, float *forms,
-                                size_t form_floats)
-{
-    float *column = NULL;
-    cudaError_t error = cudaMalloc((void **)&column, taps * sizeof(float));
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(column, 0, taps * sizeof(float), share->work);
-    for (size_t c = 0; c < mask->columns && error == cudaSuccess; c++) {
-        error = cudaMemcpyAsync(column, mask_column(mask, c), mask->taps * sizeof(float),
-                                cudaMemcpyHostToDevice, share->work);
-        if (error == cudaSuccess)
-            error = kernel_form(convolution->kernel, share->plan, column, taps,
-                                forms + c * form_floats, share->work);
-    }
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(share->work);
-    cudaFree(column);
-    return error;
-}
-
-static cudaError_t prepare_share(const struct convolution *convolution, size_t s,
-                                 const struct mask *mask, struct prepared *prepared)
-{
-    const struct share *share = &convolution->shares[s];
-    size_t bytes = mask->columns * prepared->form_floats * sizeof(float);
-    cudaError_t error = cudaSetDevice(share->device);
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&prepared->forms[s], bytes);
-    prepared->share_count++;
-    if (error == cudaSuccess)
-        error = form_columns(convolution, share, mask, prepared->taps, prepared->forms[s],
-                             prepared->form_floats);
-    return error;
-}
-
-static enum status batch_prepare(const struct convolution *convolution, const struct mask *mask,
+/* With memory for `bytes` on each device: a spare one, or new. */
+static enum status take_prepared(struct convolution *convolution, size_t bytes,
                                  struct prepared **result)
 {
+    cudaError_t error = cudaSuccess;
+    for (struct prepared **at = &convolution->spare; *at; at = &(*at)->next)
+        if ((*at)->bytes >= bytes) {
+            *result = *at;
+            *at = (*at)->next;
+            return STATUS_OK;
+        }
     struct prepared *prepared = calloc(1, sizeof *prepared);
     if (!prepared)
         return fail_memory("a mask");
+    prepared->bytes = bytes;
+    while (prepared->share_count < convolution->share_count && error == cudaSuccess) {
+        size_t s = prepared->share_count++;
+        error = cudaSetDevice(convolution->shares[s].device);
+        if (error == cudaSuccess)
+            error = cudaMalloc((void **)&prepared->forms[s], bytes);
+    }
+    if (error != cudaSuccess) {
+        batch_release(convolution, prepared);
+        prepared->bytes = 0; /* not all of it is there */
+        return gpu_failed(error, "take the mask");
+    }
+    *result = prepared;
+    return STATUS_OK;
+}
+
+/* All columns, in the kernel's form, on one device. */
+static cudaError_t form_columns(const struct convolution *convolution, size_t s,
+                                const struct mask *mask, const struct prepared *prepared)
+{
+    const struct share *share = &convolution->shares[s];
+    size_t taps = prepared->taps;
+    cudaError_t error = cudaSetDevice(share->device);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(share->column, 0, taps * sizeof(float), share->work);
+    for (size_t c = 0; c < mask->columns && error == cudaSuccess; c++) {
+        error = cudaMemcpyAsync(share->column, mask_column(mask, c), mask->taps * sizeof(float),
+                                cudaMemcpyHostToDevice, share->work);
+        if (error == cudaSuccess)
+            error = kernel_form(convolution->kernel, share->plan, share->column, taps,
+                                prepared->forms[s] + c * prepared->form_floats, share->work);
+    }
+    return error == cudaSuccess ? cudaStreamSynchronize(share->work) : error;
+}
+
+static enum status batch_prepare(const struct convolution *constant, const struct mask *mask,
+                                 struct prepared **result)
+{
+    struct convolution *convolution = (struct convolution *)constant; /* the control part of it */
+    const struct kernel *kernel = convolution->kernel;
+    struct prepared *prepared = NULL;
     /* Transforms were planned for the longest mask; the direct form takes what there is. */
-    prepared->taps = convolution->kernel->transforms ? convolution->shape.taps : mask->taps;
-    prepared->form_floats =
-        kernel_form_floats(convolution->kernel, convolution->shares[0].plan, prepared->taps);
-    prepared->form_floats = (prepared->form_floats + 3) / 4 * 4;
-    enum status status = path_table_init(&prepared->paths, mask);
+    size_t taps = kernel->transforms ? convolution->shape.taps : mask->taps;
+    size_t floats = kernel_form_floats(kernel, convolution->shares[0].plan, taps);
+    floats = (floats + 3) / 4 * 4;
+    enum status status =
+        take_prepared(convolution, mask->columns * floats * sizeof(float), &prepared);
+    if (status != STATUS_OK)
+        return status;
+    prepared->taps = taps;
+    prepared->form_floats = floats;
+    status = path_table_init(&prepared->paths, mask);
     for (size_t s = 0; s < convolution->share_count && status == STATUS_OK; s++) {
-        cudaError_t error = prepare_share(convolution, s, mask, prepared);
+        cudaError_t error = form_columns(convolution, s, mask, prepared);
         if (error != cudaSuccess)
             status = gpu_failed(error, "take the mask");
     }

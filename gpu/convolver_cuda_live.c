@@ -53,6 +53,7 @@ struct convolution {
     bool running; /* a resident kernel is there */
     bool lost;    /* it does not answer */
     unsigned blocks;
+    size_t parts; /* partitions of the longest mask */
     struct live_state state;
     struct fft *fft;
     packet *in; /* the host's view of state.in and state.out */
@@ -72,6 +73,13 @@ struct convolution {
 static struct convolution *alive; /* the control thread's */
 
 /* ---- the resident kernel's coming and going ---- */
+
+static double clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 static volatile packet *region(const struct convolution *convolution, uint32_t number, size_t role)
 {
@@ -95,10 +103,16 @@ static void send_home(struct convolution *convolution)
     for (size_t role = 0; role < state->roles; role++)
         for (size_t q = 0; q <= state->packets; q++)
             region(convolution, number, role)[q] = (packet){0, 0, q == 0 ? LIVE_STOP : 0, number};
-    cudaSetDevice(convolution->device);
-    cudaStreamSynchronize(convolution->stream);
-    clear_packets(convolution);
     convolution->running = false;
+    double since = clock_now();
+    while (cudaStreamQuery(convolution->stream) == cudaErrorNotReady) {
+        if (clock_now() - since < ANSWER_SECONDS)
+            continue;
+        gpu_abandon();
+        return;
+    }
+    (void)cudaGetLastError(); /* that it was not ready is no error to remember */
+    clear_packets(convolution);
 }
 
 static cudaError_t bring_back(struct convolution *convolution)
@@ -167,9 +181,12 @@ static void lay_out(struct convolution *convolution)
         .roles = (unsigned)(shape->inputs > shape->outputs ? shape->inputs : shape->outputs),
         .block = (unsigned)shape->block,
         .fft = FFT_LEAST,
-        .depth = parts > 0 ? (unsigned)(parts + SPARE_SPECTRA) : 0,
+        .depth = parts > 0 ? 1 : 0,
         .packets = (unsigned)((shape->block + 2) / 3),
     };
+    convolution->parts = parts;
+    while (parts > 0 && state->depth < parts + SPARE_SPECTRA)
+        state->depth *= 2; /* so that slots go on where block numbers wrap */
     while (state->fft < 2 * shape->block)
         state->fft *= 2;
     while (1u << state->fft_log2 < state->fft)
@@ -182,6 +199,12 @@ static cudaError_t take_memory(void **memory, size_t bytes, cudaStream_t stream)
 {
     cudaError_t error = cudaMalloc(memory, bytes);
     return error == cudaSuccess ? cudaMemsetAsync(*memory, 0, bytes, stream) : error;
+}
+
+/* Packets that answer, in all voices. */
+static size_t live_answers(const struct live_state *state)
+{
+    return (size_t)LIVE_VOICES * state->outputs * state->packets;
 }
 
 /* Zeroed pinned memory, seen from both sides. */
@@ -239,7 +262,7 @@ static cudaError_t make_room(struct convolution *convolution)
                             2 * (size_t)state->roles * (1 + state->packets));
     if (error == cudaSuccess)
         error = map_packets(&convolution->out, &state->out,
-                            (size_t)LIVE_VOICES * state->outputs * state->packets);
+                            live_answers(state) + state->roles - state->outputs);
     if (error == cudaSuccess)
         error = upload_factors(convolution);
     return error == cudaSuccess ? cudaStreamSynchronize(convolution->stream) : error;
@@ -278,8 +301,10 @@ static cudaError_t choose_mode(struct convolution *convolution)
     if (error == cudaSuccess)
         error = live_room(&convolution->state, &most);
     for (const struct convolution *one = alive; one; one = one->next)
-        used += one != convolution && one->device == convolution->device ? one->blocks : 0;
-    if (error == cudaSuccess && used >= most)
+        used += one != convolution && one->resident && one->device == convolution->device
+                    ? one->blocks
+                    : 0;
+    if (error == cudaSuccess && used >= most) /* others are resident everywhere */
         error = cudaErrorLaunchOutOfResources;
     if (error == cudaSuccess)
         convolution->blocks =
@@ -325,8 +350,12 @@ static cudaError_t silence(struct convolution *convolution)
 {
     const struct live_state *state = &convolution->state;
     size_t spectra = (size_t)state->inputs * state->depth * state->bins * sizeof(float2);
+    if (gpu_abandoned())
+        return cudaErrorLaunchTimeout;
     send_home(convolution);
-    cudaError_t error = cudaStreamSynchronize(convolution->stream);
+    cudaError_t error = cudaSetDevice(convolution->device);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(convolution->stream);
     if (error == cudaSuccess)
         error = cudaMemsetAsync(state->time, 0,
                                 (size_t)state->inputs * 2 * state->block * sizeof(float),
@@ -342,6 +371,8 @@ static cudaError_t silence(struct convolution *convolution)
 
 static void note_error(struct convolution *convolution, cudaError_t error)
 {
+    if (error != cudaSuccess)
+        (void)cudaGetLastError(); /* it is noted here, and not another call's */
     if (convolution->error == cudaSuccess)
         convolution->error = error;
 }
@@ -355,7 +386,7 @@ static void live_describe(const struct convolution *convolution, char *text, siz
 {
     const struct live_state *state = &convolution->state;
     if (state->depth > 0)
-        snprintf(text, size, "direct head and %u partitions, %s", state->depth - SPARE_SPECTRA,
+        snprintf(text, size, "direct head and %zu partitions, %s", convolution->parts,
                  convolution->resident ? "resident kernel" : "graph");
     else
         snprintf(text, size, "direct, %s", convolution->resident ? "resident kernel" : "graph");
@@ -527,6 +558,7 @@ static enum status live_prepare(const struct convolution *constant, const struct
                                 struct prepared **result)
 {
     struct convolution *convolution = (struct convolution *)constant; /* the control part of it */
+    cudaSetDevice(convolution->device);
     struct mask_layout at = layout_of(&convolution->state, mask);
     struct prepared *prepared = calloc(1, sizeof *prepared);
     char *memory = calloc(1, at.bytes);
@@ -577,13 +609,6 @@ static void send_block(struct convolution *convolution, const float *const *in,
     }
 }
 
-static double clock_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void pause_briefly(void)
 {
 #if defined(__x86_64__)
@@ -597,6 +622,7 @@ static cudaError_t ask_after(struct convolution *convolution, double *since)
     cudaError_t error = cudaStreamQuery(convolution->stream);
     if (error != cudaErrorNotReady && error != cudaSuccess)
         return error;
+    (void)cudaGetLastError(); /* that it is not ready is no error to remember */
     if (*since == 0)
         *since = clock_now();
     if (clock_now() - *since < ANSWER_SECONDS)
@@ -606,25 +632,36 @@ static cudaError_t ask_after(struct convolution *convolution, double *since)
     return cudaErrorLaunchTimeout;
 }
 
+static cudaError_t await_packet(struct convolution *convolution, const volatile packet *from,
+                                packet *result)
+{
+    double since = 0;
+    packet answer = *from;
+    for (size_t spins = 1; answer[3] != convolution->number; spins++, answer = *from) {
+        if (spins % SPINS == 0) {
+            cudaError_t error = ask_after(convolution, &since);
+            if (error != cudaSuccess)
+                return error;
+        }
+        pause_briefly();
+    }
+    if (result)
+        *result = answer;
+    return cudaSuccess;
+}
+
 static cudaError_t await_channel(struct convolution *convolution, const volatile packet *from,
                                  float *out)
 {
     const struct live_state *state = &convolution->state;
-    double since = 0;
-    for (size_t i = 0; i < state->block; i += 3, from++) {
-        packet answer = *from;
-        for (size_t spins = 1; answer[3] != convolution->number; spins++, answer = *from) {
-            if (spins % SPINS == 0) {
-                cudaError_t error = ask_after(convolution, &since);
-                if (error != cudaSuccess)
-                    return error;
-            }
-            pause_briefly();
-        }
+    cudaError_t error = cudaSuccess;
+    for (size_t i = 0; i < state->block && error == cudaSuccess; i += 3) {
+        packet answer = {0};
+        error = await_packet(convolution, from++, &answer);
         size_t left = state->block - i;
         memcpy(out + i, &answer, (left < 3 ? left : 3) * sizeof *out);
     }
-    return cudaSuccess;
+    return error;
 }
 
 static cudaError_t run_block(struct convolution *convolution, const float *const *in,
@@ -647,6 +684,9 @@ static cudaError_t run_block(struct convolution *convolution, const float *const
             error = await_channel(convolution,
                                   convolution->out + (v * state->outputs + o) * state->packets,
                                   voices[v].out[o]);
+    for (size_t role = state->outputs; role < state->roles && error == cudaSuccess; role++)
+        error = await_packet(convolution,
+                             convolution->out + live_answers(state) + role - state->outputs, NULL);
     return error;
 }
 

@@ -25,9 +25,9 @@ enum status cufft_library_open(const struct cufft_library **result)
     void *handle = dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return fail(STATUS_FAILED,
-                    "cannot find %s, which the GPU needs for masks this long; install CUDA's "
+                    "cannot open %s, which the GPU needs for masks this long (%s); install CUDA's "
                     "libraries or use --backend cpu",
-                    NAME);
+                    NAME, dlerror());
     is_open = find(handle, "cufftPlan1d", &library.plan, sizeof library.plan) &&
               find(handle, "cufftDestroy", &library.destroy, sizeof library.destroy) &&
               find(handle, "cufftSetStream", &library.set_stream, sizeof library.set_stream) &&

@@ -15,7 +15,7 @@ struct fault fault_wanted(void)
     fault.step = strtoull(text, &end, 10);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (strcmp(end, kinds[k]) == 0)
-            fault.kind = k;
+            fault.kind = (enum fault_kind)k;
     return fault;
 }
 

@@ -12,9 +12,11 @@
 extern "C" {
 #endif
 
+enum fault_kind { FAULT_MEMORY, FAULT_LOST, FAULT_TRAP };
+
 struct fault {
     uint64_t step; /* UINT64_MAX: never */
-    enum { FAULT_MEMORY, FAULT_LOST, FAULT_TRAP } kind;
+    enum fault_kind kind;
 };
 
 struct fault fault_wanted(void); /* reads the environment */

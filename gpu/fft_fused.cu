@@ -397,6 +397,16 @@ void fft_fused_fill_table(size_t fft, float *table)
     FOR_LENGTH(fft, fill_table, reinterpret_cast<float2 *>(table));
 }
 
+template <int N> static size_t shared_of()
+{
+    return (size_t)shared_bytes<N>();
+}
+
+size_t fft_fused_shared(size_t fft)
+{
+    return FOR_LENGTH(fft, shared_of);
+}
+
 cudaError_t fft_fused_form(size_t fft, const float *table, const float *taps, size_t count,
                            float *form, cudaStream_t stream)
 {

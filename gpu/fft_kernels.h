@@ -15,6 +15,9 @@ extern "C" {
 size_t fft_fused_table_floats(size_t fft);
 void fft_fused_fill_table(size_t fft, float *table);
 
+/* Bytes of shared memory that the fused kernel of this length takes. */
+size_t fft_fused_shared(size_t fft);
+
 /* The spectrum of `taps` taps in the fused kernel's own order: 2 fft floats. */
 cudaError_t fft_fused_form(size_t fft, const float *table, const float *taps, size_t count,
                            float *form, cudaStream_t stream);

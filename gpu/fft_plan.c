@@ -24,9 +24,9 @@ static double pair_cost(size_t fft)
     return costs[power] * (double)fft;
 }
 
-static struct fft_plan plan_length(size_t taps, size_t frames, size_t fft)
+static struct fft_plan plan_length(size_t taps, size_t frames, size_t fused_most, size_t fft)
 {
-    struct fft_plan plan = {.fft = fft, .fused = fft <= FFT_FUSED_MOST};
+    struct fft_plan plan = {.fft = fft, .fused = fft <= fused_most};
     plan.hop = fft - taps + 1;
     if (plan.hop > HOP_MULTIPLE)
         plan.hop = plan.hop / HOP_MULTIPLE * HOP_MULTIPLE;
@@ -45,16 +45,16 @@ static double plan_cost(const struct fft_plan *plan)
     return LAUNCH_COST * launches + pair_cost(plan->fft) * (double)(batches * plan->batch);
 }
 
-struct fft_plan fft_plan_choose(size_t taps, size_t frames, size_t fft)
+struct fft_plan fft_plan_choose(size_t taps, size_t frames, size_t fused_most, size_t fft)
 {
     if (fft)
-        return plan_length(taps, frames, fft);
+        return plan_length(taps, frames, fused_most, fft);
     struct fft_plan best = {0};
     double best_cost = INFINITY;
     for (size_t length = FFT_FUSED_LEAST; length <= FFT_MOST; length *= 2) {
         if (length < taps + HOP_MULTIPLE)
             continue;
-        struct fft_plan plan = plan_length(taps, frames, length);
+        struct fft_plan plan = plan_length(taps, frames, fused_most, length);
         double cost = plan_cost(&plan);
         if (cost < best_cost) {
             best_cost = cost;

@@ -25,8 +25,9 @@ struct fft_plan {
     bool fused;   /* one kernel does it all */
 };
 
-/* The cheapest, by costs measured on an H200 (docs/measurements.md). `fft`: the length
- * to take, a power of two of more than taps, up to FFT_MOST; 0 leaves the choice. */
-struct fft_plan fft_plan_choose(size_t taps, size_t frames, size_t fft);
+/* The cheapest, by costs measured on an H200 (docs/measurements.md). `fused_most`: the
+ * longest transform that the device's shared memory holds. `fft`: the length to take, a
+ * power of two of more than taps, up to FFT_MOST; 0 leaves the choice. */
+struct fft_plan fft_plan_choose(size_t taps, size_t frames, size_t fused_most, size_t fft);
 
 #endif

@@ -1,5 +1,6 @@
 #include "gpu.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -32,14 +33,16 @@ enum status gpu_choose(uint64_t set, int devices[GPU_MOST], size_t *count)
         if (d >= there && set == UINT64_MAX) /* all there are */
             break;
         if (d >= there)
-            return fail(STATUS_FAILED, "there is no GPU %d here: the last of the %d is GPU %d", d,
-                        there, there - 1);
+            return fail(STATUS_FAILED,
+                        "cannot use GPU %d: there %s here, counted from 0; name others with "
+                        "--devices or use --backend cpu",
+                        d, there == 1 ? "is one GPU" : "are fewer GPUs");
         devices[(*count)++] = d;
     }
     return STATUS_OK;
 }
 
-static bool abandoned;
+static atomic_bool abandoned;
 
 /* The driver's own leaving would wait for the kernel too. */
 static void leave(int status, void *context)
@@ -51,18 +54,18 @@ static void leave(int status, void *context)
 
 void gpu_abandon(void)
 {
-    if (!abandoned)
+    if (!atomic_exchange(&abandoned, true))
         on_exit(leave, NULL);
-    abandoned = true;
 }
 
 bool gpu_abandoned(void)
 {
-    return abandoned;
+    return atomic_load(&abandoned);
 }
 
 enum status gpu_failed(cudaError_t error, const char *what)
 {
+    (void)cudaGetLastError(); /* it is told here, and not of another call */
     return fail(STATUS_FAILED, "the GPU failed to %s: %s; use --backend cpu", what,
                 cudaGetErrorString(error));
 }

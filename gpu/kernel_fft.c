@@ -68,13 +68,27 @@ static enum status open_passes(struct kernel_plan *plan)
                 fft->fft, (int)result);
 }
 
+/* The longest transform that a thread block of this device can hold. */
+static size_t fused_most(void)
+{
+    int device = 0, shared = 0;
+    size_t most = FFT_FUSED_MOST;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+            cudaSuccess)
+        return FFT_FUSED_LEAST;
+    while (most > FFT_FUSED_LEAST && fft_fused_shared(most) > (size_t)shared)
+        most /= 2;
+    return most;
+}
+
 static enum status fft_open(const struct kernel_shape *shape, struct kernel_plan **result)
 {
     struct kernel_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return fail_memory("a transform");
     plan->taps = shape->taps;
-    plan->fft = fft_plan_choose(shape->taps, shape->frames, shape->fft);
+    plan->fft = fft_plan_choose(shape->taps, shape->frames, fused_most(), shape->fft);
     enum status status = STATUS_OK;
     if (plan->fft.fft <= shape->taps)
         status = fail(STATUS_FAILED,

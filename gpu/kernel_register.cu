@@ -236,9 +236,16 @@ static size_t slide_bytes(size_t threads, size_t taps)
 
 static unsigned slide_threads(const struct kernel_job *job)
 {
+    unsigned threads = job->taps <= SLIDE_TAPS_SHORT ? SLIDE_THREADS_SHORT : SLIDE_THREADS;
     if (job->threads)
-        return job->threads < SLIDE_THREADS ? job->threads : SLIDE_THREADS;
-    return job->taps <= SLIDE_TAPS_SHORT ? SLIDE_THREADS_SHORT : SLIDE_THREADS;
+        threads = job->threads < SLIDE_THREADS ? job->threads : SLIDE_THREADS;
+    int device = 0, most = 0; /* of shared memory: smaller GPUs have not room for all lengths */
+    if (cudaGetDevice(&device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+            cudaSuccess)
+        while (threads > 32 && slide_bytes(threads, job->taps) > (size_t)most)
+            threads /= 2;
+    return threads;
 }
 
 /* ---- both ---- */
@@ -255,9 +262,10 @@ static cudaError_t register_load(const struct kernel_job *job, cudaStream_t stre
     size_t end = shift + job->taps;
     /* Taps are taken by fours, or as many as the kernel was made for. */
     size_t after = (is_short(job) ? window_taps(job) : (end + 3) / 4 * 4) - end;
-    cudaError_t error = cudaFuncSetAttribute(
-        convolve_slide, cudaFuncAttributeMaxDynamicSharedMemorySize,
-        (int)slide_bytes(SLIDE_THREADS, KERNEL_TAPS_CONSTANT));
+    cudaError_t error = cudaSuccess;
+    if (!is_short(job))
+        error = cudaFuncSetAttribute(convolve_slide, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)slide_bytes(slide_threads(job), job->taps));
     if (error == cudaSuccess && shift > 0)
         error = constant_mask_load(zeros, 0, shift, stream);
     if (error == cudaSuccess)

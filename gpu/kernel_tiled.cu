@@ -4,7 +4,6 @@
 #include "kernel_device.cuh"
 
 static constexpr unsigned THREADS = 256;
-static constexpr unsigned THREADS_MOST = 1024;
 
 __global__ void convolve_tiled(kernel_job job)
 {
@@ -40,7 +39,7 @@ static cudaError_t tiled_load(const struct kernel_job *job, cudaStream_t stream)
     /* Beyond 48 KB a kernel has to ask. */
     cudaError_t error = cudaFuncSetAttribute(convolve_tiled,
                                              cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             (int)tile_bytes(THREADS_MOST, KERNEL_TAPS_CONSTANT));
+                                             (int)tile_bytes(job->threads ? job->threads : THREADS, job->taps));
     return error != cudaSuccess ? error : constant_mask_load(job->mask, 0, job->taps, stream);
 }
 

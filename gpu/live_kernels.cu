@@ -356,7 +356,7 @@ __device__ readied make_ready(const live_state &s, const room &r,
     __syncthreads();
     for (unsigned i = threadIdx.x; i < s.block && is_single(s); i += LIVE_THREADS)
         r.mine[i] = r.mine[s.block + i];
-    if (!is_single(s) || output >= s.outputs || (voices[0].code && voices[1].code))
+    if (!is_single(s) || output >= s.outputs || !voices[0].code == !voices[1].code)
         return ready;
     const live_mask &mask = voices[which].mask;
     ready.first = __ldcg(mask.first + output);
@@ -448,7 +448,7 @@ __device__ bool run_block(const live_state &s, const room &r, voice (&voices)[LI
     take_voice(s, voices[1], header.y, header.z & LIVE_FRESH << 1);
     if (voices[0].code && voices[1].code)
         ready.code = 0;
-    bool crossed = (voices[0].code && voices[0].mask.crossed) ||
+    bool crossed = !is_single(s) || (voices[0].code && voices[0].mask.crossed) ||
                    (voices[1].code && voices[1].mask.crossed);
     if (crossed)
         publish_inputs(s, number);
@@ -456,6 +456,10 @@ __device__ bool run_block(const live_state &s, const room &r, voice (&voices)[LI
         for (unsigned v = 0; v < LIVE_VOICES; v++)
             if (voices[v].code)
                 answer(s, r, voices[v], v, o, number, ready);
+    for (unsigned role = blockIdx.x; role < s.roles; role += gridDim.x)
+        if (role >= s.outputs && threadIdx.x == 0) /* no answer but that it took its input in */
+            store_packet(s.out + (size_t)LIVE_VOICES * s.outputs * s.packets + role - s.outputs,
+                         make_uint4(0, 0, 0, number));
     if (!crossed) /* nobody waits for them: the fence is for after the answer */
         publish_inputs(s, number);
     bool tails = s.depth > 0;
@@ -491,13 +495,27 @@ __global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s, boo
         s.counters[blockIdx.x] = number;
 }
 
+/* The kernel may take what the device has: the limit is one for all states. */
+static cudaError_t allow_shared(int device)
+{
+    int most;
+    cudaFuncAttributes attributes;
+    cudaError_t error =
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error == cudaSuccess)
+        error = cudaFuncGetAttributes(&attributes, live_kernel);
+    if (error == cudaSuccess)
+        error = cudaFuncSetAttribute(live_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     most - (int)attributes.sharedSizeBytes);
+    return error;
+}
+
 cudaError_t live_room(const struct live_state *state, unsigned *blocks)
 {
     int device, processors, each;
-    cudaError_t error = cudaFuncSetAttribute(
-        live_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room_bytes(*state));
+    cudaError_t error = cudaGetDevice(&device);
     if (error == cudaSuccess)
-        error = cudaGetDevice(&device);
+        error = allow_shared(device);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (error == cudaSuccess)

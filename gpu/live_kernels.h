@@ -60,7 +60,8 @@ struct live_state {
     unsigned depth;                  /* spectra an input keeps */
     unsigned packets;                /* of a channel: block / 3, rounded up */
     const uint4 *in;                 /* 2 x roles x (1 + packets) */
-    uint4 *out;                      /* voices x outputs x packets */
+    uint4 *out;                      /* voices x outputs x packets, and one for each role
+                                      * that is no output, to say that it heard */
     const struct live_mask *masks;   /* LIVE_MASKS */
     float *time;                     /* inputs x 2 x block */
     float2 *spectra;                 /* inputs x depth x bins */

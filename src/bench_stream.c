@@ -192,7 +192,8 @@ static void print_help(void)
     puts("\npaced: a block every period, as a sound card has it, with real-time priority\n"
          "and locked memory where the system allows that. `missed` blocks took longer than\n"
          "their period; `late` ones were not there at its end, be it for one before them.\n"
-         "spun: the same, the thread never sleeping, so that no waking is in the times.\n"
+         "spun: the same at ordinary priority, the thread never sleeping, so that no waking is\n"
+         "in the times.\n"
          "back-to-back: each as soon as the one before is done.\n\n"
          "example: halo bench stream --backend cpu,cuda --taps 1024,480000 --channels 2,64");
 }

@@ -201,7 +201,7 @@ static void convolver_reset(struct filter *filter)
     struct convolver *convolver = (struct convolver *)filter;
     if (convolver->change)
         finish_change(convolver); /* nothing is left to fade from */
-    for (size_t s = 0; s < SIDES; s++)
+    for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES; s++)
         if (convolver->backend[s])
             convolver->backend[s]->reset(convolver->convolution[s]);
     if (convolver->backend[STANDBY])
@@ -370,9 +370,12 @@ enum status convolver_create(const struct convolver_settings *settings, const st
     const struct convolver_backend *backend = choose(settings, mask, reason, sizeof reason);
     if (!backend)
         return fail(STATUS_USAGE, "unknown backend '%s'", settings->backend);
+    bool free_to_choose = backend != &convolver_fft && *reason;
+    failures_as_notes(free_to_choose);
     enum status status = convolver_create_on(backend, settings, mask, result);
-    if (status != STATUS_OK && backend != &convolver_fft && *reason) {
-        note("going on with the CPU");
+    failures_as_notes(false);
+    if (status != STATUS_OK && free_to_choose) {
+        snprintf(reason, sizeof reason, "the GPU could not be made ready");
         status = convolver_create_on(&convolver_fft, settings, mask, result);
     }
     if (status == STATUS_OK)

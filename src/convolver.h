@@ -17,6 +17,8 @@
 
 enum gpu_mode { GPU_MODE_AUTO, GPU_MODE_RESIDENT, GPU_MODE_GRAPH };
 
+enum { GPU_LIVE_BLOCK_MOST = 2048 }; /* frames: longer blocks are filtered as files are */
+
 /* How a GPU goes about it; all zero leaves it to the program. */
 struct gpu_settings {
     const char *kernel; /* a kernel's name; NULL: the fastest */
@@ -40,8 +42,8 @@ bool convolver_backend_exists(const char *name); /* "auto" too */
 
 /* The filter's latency is the first mask's origin, its tail taps - 1. A backend that can
  * fail in a step (a GPU) has the CPU standing by: made ready here, and handed the last
- * inputs at the block where the failure happens, so that the sound goes on unharmed;
- * filter->notice then says so.
+ * inputs at the block where the failure happens, so that the sound goes on unharmed (live
+ * it may come late: a long past takes the CPU its time); filter->notice then says so.
  * Errors: memory, an unknown backend, one that cannot work here. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);

@@ -258,7 +258,8 @@ static const struct option_row own_options[] = {
      take_backend},
     {"kernel", 0, "NAME",
      "the GPU's: auto (default), basic, constant, tiled,\n"
-     "cached, register (masks of up to 16384 taps) or fft",
+     "cached, register (masks of up to 16384 taps) or fft;\n"
+     "this and the next two imply --backend cuda",
      take_kernel},
     {"gpu-mode", 0, "MODE",
      "auto (default): long blocks; resident or graph: block by\n"
@@ -302,6 +303,33 @@ void render_options_print_help(void)
     puts("\nexample: halo render voice.wav out.wav --mask hall.wav,gain=-6 --gain 3");
 }
 
+/* What one says of a GPU must be meant for one, and go together. */
+static enum status check_gpu_words(const struct render_options *options)
+{
+    const struct convolver_settings *convolver = &options->stage_settings.convolver;
+    const struct gpu_settings *gpu = &convolver->gpu;
+    bool named = gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0;
+    bool other = strcmp(convolver->backend, "auto") != 0 && strcmp(convolver->backend, "cuda") != 0;
+    if (named && other)
+        return fail(STATUS_USAGE,
+                    "--kernel, --gpu-mode and --devices are a GPU's: they do not go with "
+                    "--backend %s",
+                    convolver->backend);
+    if (gpu->mode == GPU_MODE_AUTO)
+        return STATUS_OK;
+    if (gpu->kernel)
+        return fail(STATUS_USAGE, "--kernel is for long blocks: it does not go with --gpu-mode "
+                                  "resident or graph, which have a kernel of their own");
+    if (gpu->devices & (gpu->devices - 1))
+        return fail(STATUS_USAGE, "--gpu-mode resident and graph take one GPU; name one with "
+                                  "--devices");
+    if (options->block > GPU_LIVE_BLOCK_MOST)
+        return fail(STATUS_USAGE,
+                    "--gpu-mode resident and graph take blocks of up to %d frames, not %zu",
+                    GPU_LIVE_BLOCK_MOST, options->block);
+    return STATUS_OK;
+}
+
 static enum status check_words(struct render_options *options)
 {
     if (!options->input || !options->output)
@@ -314,6 +342,9 @@ static enum status check_words(struct render_options *options)
                         edge_names[options->edge]);
         options->tail = TAIL_NONE;
     }
+    enum status status = check_gpu_words(options);
+    if (status != STATUS_OK)
+        return status;
     if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
         return fail(STATUS_USAGE, "standard output is a terminal; send the sound to a file or a "
                                   "pipe");

@@ -5,6 +5,7 @@
 
 static enum verbosity level = VERBOSITY_NORMAL;
 static bool transient_shown = false;
+static bool failures_are_notes = false;
 
 static void wipe_transient(void)
 {
@@ -25,9 +26,15 @@ enum status fail(enum status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_line(format, arguments);
+    if (!failures_are_notes || level >= VERBOSITY_NORMAL)
+        print_line(format, arguments);
     va_end(arguments);
     return status;
+}
+
+void failures_as_notes(bool are_notes)
+{
+    failures_are_notes = are_notes;
 }
 
 enum status fail_memory(const char *what)

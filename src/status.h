@@ -27,6 +27,9 @@ enum verbosity { VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_VERBOSE };
 /* Print "halo: ..." on standard error and return `status`. */
 MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* What fails from now on is no more than a note: another way will be tried. */
+void failures_as_notes(bool are_notes);
+
 /* Memory ran out while making `what`; prints, returns STATUS_FAILED. */
 MUST_CHECK enum status fail_memory(const char *what);
 

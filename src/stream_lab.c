@@ -341,7 +341,7 @@ static enum status run_with_grants(struct stream *stream)
     /* What is mapped by now and no more: a limit would make later allocations fail. */
     row->locked = mlockall(MCL_CURRENT) == 0;
     int lock_error = errno;
-    row->realtime = priority_raise(&before);
+    row->realtime = stream->cell->pace == STREAM_PACED && priority_raise(&before);
     tell_grants(row, lock_error);
     enum status status = run_all(stream);
     if (row->realtime)

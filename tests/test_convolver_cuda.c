@@ -78,6 +78,57 @@ START_TEST(graph_equals_truth)
 }
 END_TEST
 
+/* A mask of its own for each channel and no path across, or any other set of paths. */
+static void check_paths(const char *way, size_t inputs, size_t outputs,
+                        const struct mask_path *paths, size_t count, size_t taps, size_t block)
+{
+    char what[120];
+    snprintf(what, sizeof what, "%s, %zu inputs, %zu outputs, %zu paths, %zu taps", way, inputs,
+             outputs, count, taps);
+    struct workers *workers = cells_crew(1);
+    struct mask *mask = truth_noise_mask(5, 1, taps * count); /* cut into columns */
+    mask->columns = count;
+    mask->taps = taps;
+    mask->inputs = inputs;
+    mask->outputs = outputs;
+    mask->path_count = count;
+    free(mask->paths);
+    mask->paths = malloc(count * sizeof *paths);
+    memcpy(mask->paths, paths, count * sizeof *paths);
+    size_t n = 2 * taps + 5 * block + 7;
+    struct block x = stream_noise(6, inputs, n);
+    double **truth = truth_render(mask, x.data, n);
+    struct filter *filter = cells_make(way, mask, block, 0, workers);
+    struct block out = stream_through(filter, x.data, n, n);
+    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was left", what);
+    cells_expect_within(&out, truth, mask, &x, false, what);
+    filter_destroy(filter);
+    truth_free(truth, outputs);
+    mask_destroy(mask);
+    block_free(&x);
+    block_free(&out);
+    workers_destroy(workers);
+}
+
+START_TEST(paths_of_all_kinds)
+{
+    static const char *const ways[] = {"cuda", "cuda/tiled", "cuda/resident", "cuda/graph"};
+    static struct mask_path diagonal[400];
+    for (size_t c = 0; c < 400; c++)
+        diagonal[c] = (struct mask_path){c, c, c};
+    const struct mask_path down[] = {{0, 0, 0}, {2, 1, 1}, {4, 1, 2}};          /* 5 to 2 */
+    const struct mask_path up[] = {{0, 0, 0}, {0, 4, 1}, {1, 2, 2}, {0, 2, 3}}; /* 2 to 5 */
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        for (size_t t = 0; t < 3; t++) {
+            const size_t taps[] = {10, 300, 2000};
+            check_paths(ways[w], 5, 2, down, 3, taps[t], 64);
+            check_paths(ways[w], 2, 5, up, 4, taps[t], 64);
+            check_paths(ways[w], 3, 3, diagonal, 3, taps[t], 100);
+            check_paths(ways[w], 400, 400, diagonal, 400, taps[t] / 10, 32); /* more than fit */
+        }
+}
+END_TEST
+
 START_TEST(change_of_mask)
 {
     static const struct {
@@ -309,6 +360,7 @@ int main(void)
         every_kernel_filters_files,
         resident_kernel_equals_truth,
         graph_equals_truth,
+        paths_of_all_kinds,
         change_of_mask,
         many_changes_while_resident,
         reset_forgets,

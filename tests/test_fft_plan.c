@@ -2,9 +2,9 @@
 #include "fft_plan.h"
 #include "suite.h"
 
-static void check_plan(size_t taps, size_t frames, size_t fft)
+static void check_plan(size_t taps, size_t frames, size_t fused_most, size_t fft)
 {
-    struct fft_plan plan = fft_plan_choose(taps, frames, fft);
+    struct fft_plan plan = fft_plan_choose(taps, frames, fused_most, fft);
     ck_assert_msg((plan.fft & (plan.fft - 1)) == 0 && plan.fft >= FFT_FUSED_LEAST &&
                       plan.fft <= FFT_MOST && (fft == 0 || plan.fft == fft),
                   "%zu taps, %zu frames: transforms of %zu", taps, frames, plan.fft);
@@ -13,7 +13,7 @@ static void check_plan(size_t taps, size_t frames, size_t fft)
     ck_assert_uint_ge(plan.hop, 1);
     ck_assert_uint_ge(plan.pairs * 2 * plan.hop, frames);
     ck_assert_uint_lt((plan.pairs - 1) * 2 * plan.hop, frames);
-    ck_assert(plan.fused == (plan.fft <= FFT_FUSED_MOST));
+    ck_assert(plan.fused == (plan.fft <= fused_most));
     ck_assert_uint_ge(plan.batch, 1);
     ck_assert_uint_le(plan.batch, plan.pairs);
     if (!plan.fused && plan.batch > 1)
@@ -26,27 +26,28 @@ START_TEST(every_plan_holds_its_mask)
     const size_t frames[] = {1, 64, 1000, 100000, 1 << 20, (1 << 22) + 5, (size_t)1 << 33};
     for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
         for (size_t f = 0; f < sizeof frames / sizeof *frames; f++) {
-            check_plan(taps[t], frames[f], 0);
+            check_plan(taps[t], frames[f], FFT_FUSED_MOST, 0);
+            check_plan(taps[t], frames[f], 4096, 0); /* a small GPU */
             for (size_t fft = FFT_FUSED_LEAST; fft <= FFT_MOST; fft *= 2)
                 if (fft > taps[t])
-                    check_plan(taps[t], frames[f], fft);
+                    check_plan(taps[t], frames[f], FFT_FUSED_MOST, fft);
         }
 }
 END_TEST
 
 START_TEST(short_masks_take_one_kernel)
 {
-    ck_assert_uint_eq(fft_plan_choose(1024, 1 << 28, 0).fft, 4096);
-    ck_assert(fft_plan_choose(4096, 1 << 28, 0).fused);
-    ck_assert(!fft_plan_choose(65536, 1 << 28, 0).fused);
+    ck_assert_uint_eq(fft_plan_choose(1024, 1 << 28, FFT_FUSED_MOST, 0).fft, 4096);
+    ck_assert(fft_plan_choose(4096, 1 << 28, FFT_FUSED_MOST, 0).fused);
+    ck_assert(!fft_plan_choose(65536, 1 << 28, FFT_FUSED_MOST, 0).fused);
     /* A short sound takes no longer transform than it needs. */
-    ck_assert_uint_le(fft_plan_choose(100, 200, 0).fft, 2048);
+    ck_assert_uint_le(fft_plan_choose(100, 200, FFT_FUSED_MOST, 0).fft, 2048);
 }
 END_TEST
 
 START_TEST(too_long_a_mask_has_no_plan)
 {
-    ck_assert_uint_eq(fft_plan_choose(FFT_MOST, 1000, 0).fft, 0);
+    ck_assert_uint_eq(fft_plan_choose(FFT_MOST, 1000, FFT_FUSED_MOST, 0).fft, 0);
 }
 END_TEST
 

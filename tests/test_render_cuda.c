@@ -91,7 +91,9 @@ START_TEST(masks_in_a_row)
     static const char *const ways[] = {"--kernel tiled", "--backend cuda", "--gpu-mode resident",
                                        "--gpu-mode graph"};
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-        command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav --mask n.wav %s", ways[w]);
+        struct command_result result = command_done(
+            "\"$HALO\" render -f in.wav out.wav --mask m.wav --mask n.wav --json %s", ways[w]);
+        ck_assert_double_eq(command_number(result.out, "gpu_failures"), 0);
         sound_expect_filtered("out.wav", "between.wav", "n.wav");
     }
 }
