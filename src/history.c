@@ -4,10 +4,13 @@
 
 enum status history_init(struct history *history, size_t inputs, size_t keep, size_t block)
 {
-    /* Twice what must be kept, so that the past moves back only now and then. */
-    size_t blocks = (keep + block - 1) / block;
-    size_t room = keep + block * (blocks ? blocks : 1);
-    *history = (struct history){.keep = keep, .block = block, .end = keep};
+    *history = (struct history){.keep = keep, .block = block, .end = keep + block};
+    size_t room = keep + block;
+    if (keep > block) {
+        history->ring = (keep + 2 * block - 1) / block * block;
+        history->end = history->ring + block;
+        room = 2 * history->ring;
+    }
     return block_init(&history->frames, inputs, room, "a convolver");
 }
 
@@ -19,18 +22,20 @@ void history_free(struct history *history)
 void history_reset(struct history *history)
 {
     block_silence(&history->frames, 0, history->frames.frames);
-    history->end = history->keep;
 }
 
 void history_advance(struct history *history, const float *const *in)
 {
-    bool full = history->end + history->block > history->frames.frames;
+    size_t ring = history->ring, block = history->block;
+    size_t at = ring ? history->end % ring : history->keep; /* of the block, in the first copy */
     for (size_t c = 0; c < history->frames.channels; c++) {
         float *data = history->frames.data[c];
-        if (full)
-            memmove(data, data + history->end - history->keep, history->keep * sizeof(float));
-        size_t at = full ? history->keep : history->end;
-        memcpy(data + at, in[c], history->block * sizeof(float));
+        if (ring == 0)
+            memmove(data, data + block, history->keep * sizeof *data);
+        else
+            memcpy(data + at + ring, in[c], block * sizeof *data);
+        memcpy(data + at, in[c], block * sizeof *data);
     }
-    history->end = (full ? history->keep : history->end) + history->block;
+    if (ring)
+        history->end = at + ring + block;
 }

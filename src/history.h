@@ -10,11 +10,15 @@
 #include "audio.h"
 #include "status.h"
 
+/* A past no longer than a block is moved back at each step. A longer one lies in a ring,
+ * everything twice, a ring's length apart: so some stretch always holds it whole, and no
+ * step has more to copy than another. */
 struct history {
-    struct block frames; /* `room` frames an input */
+    struct block frames;
     size_t keep;
     size_t block;
-    size_t end; /* of the newest block */
+    size_t ring; /* frames, a multiple of the block; 0: there is none */
+    size_t end;  /* of the newest block */
 };
 
 MUST_CHECK enum status history_init(struct history *history, size_t inputs, size_t keep,
