@@ -325,8 +325,9 @@ static enum status draw(const struct lab_report *report)
     fprintf(gnuplot, "set xlabel '%s'\nset ylabel 'GB/s'\n",
             against_taps ? "taps" : "array size in samples");
     send_plot(report, gnuplot, 2, "bytes read and written once, a second");
-    fprintf(gnuplot, "set key %s\nset ylabel 'TFLOP/s'\n",
-            against_taps ? "top left" : "bottom right");
+    /* Room for the key below the lines. */
+    fprintf(gnuplot, "set key bottom right\nset ylabel 'TFLOP/s'\n%s",
+            against_taps ? "set yrange [0.01:*]\n" : "");
     send_plot(report, gnuplot, 3, "arithmetic of the direct form, two operations a tap");
     fprintf(gnuplot, "unset multiplot\nunset output\n");
     if (pclose(gnuplot) != 0)
