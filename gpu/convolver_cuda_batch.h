@@ -1,0 +1,66 @@
+/* The way of files of the backend "cuda", shared by its setting up
+ * (convolver_cuda_batch.c) and its step (convolver_cuda_batch_step.c) alone. */
+#ifndef HALO_GPU_CONVOLVER_CUDA_BATCH_H
+#define HALO_GPU_CONVOLVER_CUDA_BATCH_H
+
+#include "convolver_cuda.h"
+#include "fault.h"
+#include "gpu.h"
+#include "kernel.h"
+#include "pcm.h"
+
+enum { SLICES_MOST = 8 };
+
+/* One device's part: some of the outputs. */
+struct share {
+    int device;
+    size_t first_output;
+    size_t outputs;
+    struct kernel_plan *plan;
+    float *history[2];     /* inputs x stride */
+    float *out;            /* outputs x out_stride */
+    unsigned char *packed; /* inputs x packed_pitch */
+    float *column;         /* shape.taps: a mask's, on its way into its form */
+    const float *loaded;   /* the form in constant memory, known within a step only */
+    cudaStream_t up, work, down;
+    cudaEvent_t arrived[SLICES_MOST], computed[SLICES_MOST], returned[SLICES_MOST];
+};
+
+struct convolution {
+    struct convolver_shape shape;
+    const struct kernel *kernel;
+    size_t slice; /* frames, a multiple of 4; the last one is perhaps shorter */
+    size_t slices;
+    size_t past;              /* frames before the block, a multiple of 4 */
+    size_t stride;            /* floats of an input: past and block */
+    size_t out_stride;        /* floats of an output */
+    size_t now;               /* which history holds the newest block */
+    enum pcm pcm;             /* what the sound has fitted so far */
+    unsigned char *staged_in; /* pinned: inputs x out_stride x 4 bytes */
+    float *staged_out;        /* pinned: outputs x out_stride */
+    size_t share_count;
+    struct share shares[GPU_MOST];
+    struct prepared *spare; /* freed at the end: freeing waits for what runs on the device */
+    uint64_t steps;
+    struct fault fault;
+    cudaError_t error; /* the first that a step met */
+};
+
+struct prepared {
+    struct prepared *next; /* of those whose memory another may have */
+    size_t taps;
+    struct path_table paths;
+    size_t form_floats;
+    size_t bytes; /* on each device */
+    size_t share_count;
+    float *forms[GPU_MOST]; /* device, column after column */
+};
+
+/* Real-time, but for waiting on the GPU. See struct convolver_backend. */
+void batch_step(struct convolution *convolution, const float *const *in,
+                const struct convolver_voice voices[CONVOLVER_VOICES]);
+
+/* Keep the first error, and have CUDA forget it. */
+void batch_note_error(struct convolution *convolution, cudaError_t error);
+
+#endif

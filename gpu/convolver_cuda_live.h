@@ -1,0 +1,87 @@
+/* The live way of the backend "cuda", shared by its setting up (convolver_cuda_live.c),
+ * its masks (convolver_cuda_live_mask.c) and its step (convolver_cuda_live_step.c) alone.
+ * live_kernels.h says how block and answer cross the bus. */
+#ifndef HALO_GPU_CONVOLVER_CUDA_LIVE_H
+#define HALO_GPU_CONVOLVER_CUDA_LIVE_H
+
+#include "convolver_cuda.h"
+#include "fault.h"
+#include "fft.h"
+#include "gpu.h"
+#include "live_kernels.h"
+
+#include <stdatomic.h>
+
+static const double LIVE_ANSWER_SECONDS = 2; /* a GPU that takes longer has failed */
+
+typedef uint32_t packet __attribute__((vector_size(16))); /* stored and loaded in one piece */
+
+/* Device memory that a mask had and another may have. */
+struct piece {
+    struct piece *next;
+    size_t bytes;
+    uint32_t retired; /* the block it was last used for, at most */
+    void *memory;
+};
+
+struct prepared {
+    unsigned code;
+    struct piece *piece;
+};
+
+struct convolution {
+    struct convolver_shape shape;
+    int device;
+    bool resident;
+    bool running; /* a resident kernel is there */
+    bool lost;    /* it does not answer */
+    unsigned blocks;
+    size_t parts; /* partitions of the longest mask */
+    struct live_state state;
+    struct fft *fft;
+    packet *in; /* the host's view of state.in and state.out */
+    packet *out;
+    cudaStream_t stream, copies;
+    cudaGraphExec_t graph;
+    _Atomic uint32_t number; /* of the last block */
+    unsigned generation;
+    bool slots[LIVE_MASKS]; /* taken */
+    struct piece *spare;
+    uint64_t steps;
+    struct fault fault;
+    cudaError_t error;
+    struct convolution *next; /* of all that are alive */
+};
+
+/* Where role `role` of block `number` is written. */
+static inline volatile packet *region(const struct convolution *convolution, uint32_t number,
+                                      size_t role)
+{
+    const struct live_state *state = &convolution->state;
+    return convolution->in + ((number & 1) * state->roles + role) * (1 + state->packets);
+}
+
+/* Packets that answer, in all voices. */
+static inline size_t live_answers(const struct live_state *state)
+{
+    return (size_t)LIVE_VOICES * state->outputs * state->packets;
+}
+
+/* Control thread. See struct convolver_backend. */
+enum status live_prepare(const struct convolution *convolution, const struct mask *mask,
+                         struct prepared **prepared);
+void live_release(const struct convolution *convolution, struct prepared *prepared);
+
+/* Real-time, but for a resident kernel's start. */
+void live_step(struct convolution *convolution, const float *const *in,
+               const struct convolver_voice voices[CONVOLVER_VOICES]);
+
+/* Start the resident kernel, unless it is there. */
+cudaError_t live_bring_back(struct convolution *convolution);
+
+/* Keep the first error, and have CUDA forget it. */
+void live_note_error(struct convolution *convolution, cudaError_t error);
+
+double live_clock(void); /* seconds */
+
+#endif

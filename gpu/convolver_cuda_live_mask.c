@@ -1,0 +1,192 @@
+/* Masks of the live convolver on the GPU: laid out on the host, copied in one piece. A
+ * piece whose mask has gone serves another, since nothing is freed while a kernel is
+ * resident. */
+#include "convolver_cuda_live.h"
+
+#include "audio.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RETIRED_BLOCKS = 2 }; /* until the kernel surely looks at a mask no more */
+
+struct mask_layout {
+    size_t parts;
+    size_t first, paths, heads, spectra, bytes; /* where each begins; multiples of 16 */
+};
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+static struct mask_layout layout_of(const struct live_state *state, const struct mask *mask)
+{
+    struct mask_layout at = {0};
+    at.parts = (mask->taps + state->block - 1) / state->block - 1;
+    at.paths = at.first + rounded((mask->outputs + 1) * sizeof(unsigned));
+    at.heads = at.paths + rounded(mask->path_count * sizeof(struct live_path));
+    at.spectra = at.heads + rounded(mask->columns * state->block * sizeof(float));
+    at.bytes = at.spectra + mask->columns * at.parts * state->bins * sizeof(float2);
+    return at;
+}
+
+static enum status fill_paths(const struct mask *mask, unsigned *first, struct live_path *paths)
+{
+    struct path_table table;
+    enum status status = path_table_init(&table, mask);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t o = 0; o <= mask->outputs; o++)
+        first[o] = (unsigned)table.first[o];
+    for (size_t p = 0; p < mask->path_count; p++)
+        paths[p] =
+            (struct live_path){(unsigned)table.paths[p].input, (unsigned)table.paths[p].column};
+    path_table_free(&table);
+    return STATUS_OK;
+}
+
+/* A column's partitions; bin 0 holds the first and the middle one, both real. */
+static void fill_spectra(const struct convolution *convolution, const float *column, size_t taps,
+                         size_t parts, float *samples, float *spectrum, float2 *to)
+{
+    const struct live_state *state = &convolution->state;
+    for (size_t p = 0; p < parts; p++, to += state->bins) {
+        size_t from = (p + 1) * state->block, left = taps - from;
+        size_t count = left < state->block ? left : state->block;
+        memset(samples, 0, state->fft * sizeof *samples);
+        for (size_t k = 0; k < count; k++)
+            samples[k] = column[from + k] / (float)state->fft;
+        fft_forward(convolution->fft, samples, spectrum);
+        memcpy(to, spectrum, state->bins * sizeof *to);
+        to[0].y = spectrum[2 * state->bins];
+    }
+}
+
+static enum status fill_mask(const struct convolution *convolution, const struct mask *mask,
+                             const struct mask_layout *at, char *memory)
+{
+    const struct live_state *state = &convolution->state;
+    float *samples = audio_alloc(state->fft);
+    float *spectrum = audio_alloc(fft_spectrum_floats(state->fft));
+    enum status status = samples && spectrum ? STATUS_OK : fail_memory("a mask");
+    if (status == STATUS_OK)
+        status = fill_paths(mask, (unsigned *)(void *)(memory + at->first),
+                            (struct live_path *)(void *)(memory + at->paths));
+    for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
+        const float *column = mask_column(mask, c);
+        size_t head = mask->taps < state->block ? mask->taps : state->block;
+        memcpy(memory + at->heads + c * state->block * sizeof(float), column, head * sizeof(float));
+        fill_spectra(convolution, column, mask->taps, at->parts, samples, spectrum,
+                     (float2 *)(void *)(memory + at->spectra) + c * at->parts * state->bins);
+    }
+    free(samples);
+    free(spectrum);
+    return status;
+}
+
+/* A piece that was a mask's, or a new one. */
+static enum status take_piece(struct convolution *convolution, size_t bytes, struct piece **result)
+{
+    for (struct piece **at = &convolution->spare; *at; at = &(*at)->next)
+        if ((*at)->bytes >= bytes && convolution->number - (*at)->retired >= RETIRED_BLOCKS) {
+            *result = *at;
+            *at = (*at)->next;
+            return STATUS_OK;
+        }
+    struct piece *piece = calloc(1, sizeof *piece);
+    if (!piece)
+        return fail_memory("a mask");
+    cudaError_t error = cudaMalloc(&piece->memory, bytes);
+    if (error != cudaSuccess) {
+        free(piece);
+        return gpu_failed(error, "take the mask");
+    }
+    piece->bytes = bytes;
+    *result = piece;
+    return STATUS_OK;
+}
+
+void live_release(const struct convolution *constant, struct prepared *prepared)
+{
+    struct convolution *convolution = (struct convolution *)constant; /* the control part of it */
+    if (prepared->code)
+        convolution->slots[(prepared->code - 1) % LIVE_MASKS] = false;
+    if (prepared->piece) {
+        prepared->piece->retired = convolution->number;
+        prepared->piece->next = convolution->spare;
+        convolution->spare = prepared->piece;
+    }
+    free(prepared);
+}
+
+static bool is_crossed(const struct mask *mask)
+{
+    for (size_t p = 0; p < mask->path_count; p++)
+        if (mask->paths[p].input != mask->paths[p].output)
+            return true;
+    return false;
+}
+
+/* Into the piece, and into a slot of the table. */
+static cudaError_t upload(struct convolution *convolution, const struct mask *mask,
+                          const struct mask_layout *at, const char *memory,
+                          struct prepared *prepared)
+{
+    const struct live_state *state = &convolution->state;
+    char *device = prepared->piece->memory;
+    size_t slot = 0;
+    while (slot < LIVE_MASKS && convolution->slots[slot])
+        slot++;
+    if (slot == LIVE_MASKS)
+        return cudaErrorInvalidValue; /* a convolver has three masks at most */
+    struct live_mask entry = {
+        .first = (const unsigned *)(void *)(device + at->first),
+        .paths = (const struct live_path *)(void *)(device + at->paths),
+        .heads = (const float *)(void *)(device + at->heads),
+        .spectra = (const float2 *)(void *)(device + at->spectra),
+        .head = (unsigned)(mask->taps < state->block ? mask->taps : state->block),
+        .parts = (unsigned)at->parts,
+        .crossed = is_crossed(mask),
+    };
+    cudaError_t error = cudaSetDevice(convolution->device);
+    if (error == cudaSuccess)
+        error =
+            cudaMemcpyAsync(device, memory, at->bytes, cudaMemcpyHostToDevice, convolution->copies);
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync((void *)(state->masks + slot), &entry, sizeof entry,
+                                cudaMemcpyHostToDevice, convolution->copies);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(convolution->copies);
+    convolution->slots[slot] = true;
+    prepared->code = (unsigned)(LIVE_MASKS * convolution->generation++ + slot + 1);
+    return error;
+}
+
+enum status live_prepare(const struct convolution *constant, const struct mask *mask,
+                         struct prepared **result)
+{
+    struct convolution *convolution = (struct convolution *)constant; /* the control part of it */
+    cudaSetDevice(convolution->device);
+    struct mask_layout at = layout_of(&convolution->state, mask);
+    struct prepared *prepared = calloc(1, sizeof *prepared);
+    char *memory = calloc(1, at.bytes);
+    enum status status = prepared && memory ? STATUS_OK : fail_memory("a mask");
+    if (status == STATUS_OK)
+        status = take_piece(convolution, at.bytes, &prepared->piece);
+    if (status == STATUS_OK)
+        status = fill_mask(convolution, mask, &at, memory);
+    if (status == STATUS_OK) {
+        cudaError_t error = upload(convolution, mask, &at, memory, prepared);
+        if (error != cudaSuccess)
+            status = gpu_failed(error, "take the mask");
+    }
+    free(memory);
+    if (status != STATUS_OK) {
+        if (prepared)
+            live_release(convolution, prepared);
+        return status;
+    }
+    *result = prepared;
+    return STATUS_OK;
+}
