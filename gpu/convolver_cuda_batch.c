@@ -14,11 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SLICE_LEAST = 1 << 15, /* frames: below, launches cost more than the overlap gains */
-    SLICE_MASKS = 4,       /* masks' lengths: below, transforms overlap too much */
-};
-
 /* ---- set up ---- */
 
 static void share_free(const struct convolution *convolution, struct share *share)
@@ -149,17 +144,6 @@ static enum status stage(struct convolution *convolution)
     return error == cudaSuccess ? STATUS_OK : gpu_failed(error, "pin memory");
 }
 
-static void cut_slices(struct convolution *convolution)
-{
-    size_t block = convolution->shape.block, least = SLICE_MASKS * convolution->shape.taps;
-    size_t slice = (block + SLICES_MOST - 1) / SLICES_MOST;
-    slice = slice < least ? least : slice;
-    slice = slice < SLICE_LEAST ? SLICE_LEAST : slice;
-    slice = slice > block ? block : slice;
-    convolution->slice = (slice + 3) / 4 * 4;
-    convolution->slices = (block + convolution->slice - 1) / convolution->slice;
-}
-
 static enum status batch_create(const struct convolver_shape *shape, struct convolution **result)
 {
     struct convolution *convolution = calloc(1, sizeof *convolution);
@@ -176,7 +160,9 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
     convolution->stride = (convolution->past + shape->block + 3) / 4 * 4;
     convolution->out_stride = (shape->block + 3) / 4 * 4;
     convolution->fault = fault_wanted();
-    cut_slices(convolution);
+    struct slice_plan plan = slice_plan_for(shape->block, shape->taps);
+    convolution->slice = plan.slice;
+    convolution->slices = plan.slices;
     convolver_cuda_send_home();
     enum status status = share_out(convolution);
     if (status == STATUS_OK)

@@ -3,13 +3,12 @@
 #ifndef HALO_GPU_CONVOLVER_CUDA_BATCH_H
 #define HALO_GPU_CONVOLVER_CUDA_BATCH_H
 
+#include "block_plan.h"
 #include "convolver_cuda.h"
 #include "fault.h"
 #include "gpu.h"
 #include "kernel.h"
 #include "pcm.h"
-
-enum { SLICES_MOST = 8 };
 
 /* One device's part: some of the outputs. */
 struct share {

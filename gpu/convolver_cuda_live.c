@@ -14,11 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FFT_LEAST = 64,
-    SPARE_SPECTRA = 3, /* slots that a slow thread block may still read: see live_kernels.h */
-};
-
 static struct convolution *alive; /* the control thread's */
 
 /* ---- the resident kernel's coming and going ---- */
@@ -109,25 +104,19 @@ static void live_destroy(struct convolution *convolution)
 static void lay_out(struct convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
-    struct live_state *state = &convolution->state;
-    size_t parts = (shape->taps + shape->block - 1) / shape->block - 1;
-    *state = (struct live_state){
+    struct live_plan plan = live_plan_for(shape->block, shape->taps);
+    convolution->parts = plan.parts;
+    convolution->state = (struct live_state){
         .inputs = (unsigned)shape->inputs,
         .outputs = (unsigned)shape->outputs,
         .roles = (unsigned)(shape->inputs > shape->outputs ? shape->inputs : shape->outputs),
         .block = (unsigned)shape->block,
-        .fft = FFT_LEAST,
-        .depth = parts > 0 ? 1 : 0,
-        .packets = (unsigned)((shape->block + 2) / 3),
+        .fft = (unsigned)plan.fft,
+        .fft_log2 = (unsigned)plan.fft_log2,
+        .bins = (unsigned)plan.fft / 2,
+        .depth = (unsigned)plan.depth,
+        .packets = (unsigned)plan.packets,
     };
-    convolution->parts = parts;
-    while (parts > 0 && state->depth < parts + SPARE_SPECTRA)
-        state->depth *= 2; /* so that slots go on where block numbers wrap */
-    while (state->fft < 2 * shape->block)
-        state->fft *= 2;
-    while (1u << state->fft_log2 < state->fft)
-        state->fft_log2++;
-    state->bins = state->fft / 2;
 }
 
 /* Zeroed device memory. */

@@ -4,6 +4,7 @@
 #ifndef HALO_GPU_CONVOLVER_CUDA_LIVE_H
 #define HALO_GPU_CONVOLVER_CUDA_LIVE_H
 
+#include "block_plan.h"
 #include "convolver_cuda.h"
 #include "fault.h"
 #include "fft.h"

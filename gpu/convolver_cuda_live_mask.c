@@ -23,7 +23,7 @@ static size_t rounded(size_t bytes)
 static struct mask_layout layout_of(const struct live_state *state, const struct mask *mask)
 {
     struct mask_layout at = {0};
-    at.parts = (mask->taps + state->block - 1) / state->block - 1;
+    at.parts = live_parts(state->block, mask->taps);
     at.paths = at.first + rounded((mask->outputs + 1) * sizeof(unsigned));
     at.heads = at.paths + rounded(mask->path_count * sizeof(struct live_path));
     at.spectra = at.heads + rounded(mask->columns * state->block * sizeof(float));

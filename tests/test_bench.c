@@ -1,6 +1,7 @@
 /* halo bench kernels from the outside, as far as it goes without a GPU: the kernels
  * themselves are test_kernels' affair. */
 #include "command.h"
+#include "kernel.h"
 #include "suite.h"
 
 #include <string.h>
@@ -52,6 +53,18 @@ START_TEST(missing_gpu_is_said)
 }
 END_TEST
 
+/* halo render knows every kernel there is by its name, and no other. */
+START_TEST(kernels_can_be_named)
+{
+    for (size_t k = 0; kernel_at(k); k++) {
+        struct command_result result =
+            command_run("\"$HALO\" render none.wav out.wav --kernel %s", kernel_at(k)->name);
+        ck_assert_msg(result.code == 1 && strstr(result.err, "none.wav"), "--kernel %s: %s",
+                      kernel_at(k)->name, result.err);
+    }
+}
+END_TEST
+
 static const char measured[] = "# device,a GPU\\n# flops_peak,6.7e13\\nkernel,taps,samples\\n"
                                "copy,0,1000,0,1e-5,1e8,8e8,1,0,0,\\n"
                                "register,5,1000,0,2e-5,5e7,4e8,0.5,5e8,0.1,-150.0\\n"
@@ -75,4 +88,5 @@ START_TEST(plots_what_was_measured_elsewhere)
 }
 END_TEST
 
-SUITE_MAIN("bench", wrong_words_are_refused, missing_gpu_is_said, plots_what_was_measured_elsewhere)
+SUITE_MAIN("bench", kernels_can_be_named, wrong_words_are_refused, missing_gpu_is_said,
+           plots_what_was_measured_elsewhere)

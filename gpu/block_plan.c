@@ -1,0 +1,41 @@
+#include "block_plan.h"
+
+enum {
+    SLICE_LEAST = 1 << 15, /* frames: below, launches cost more than the overlap gains */
+    SLICE_MASKS = 4,       /* masks' lengths: below, transforms overlap too much */
+    SLICE_MULTIPLE = 4,    /* frames: kernels load and store 16 bytes */
+    LIVE_FFT_LEAST = 64,
+    /* A slow thread block may still look at the oldest spectrum of the block before, while
+     * a quick one writes that of the block to come. */
+    SPARE_SPECTRA = 3,
+};
+
+struct slice_plan slice_plan_for(size_t block, size_t taps)
+{
+    size_t slice = (block + SLICES_MOST - 1) / SLICES_MOST, least = SLICE_MASKS * taps;
+    slice = slice < least ? least : slice;
+    slice = slice < SLICE_LEAST ? SLICE_LEAST : slice;
+    slice = slice > block ? block : slice;
+    slice = (slice + SLICE_MULTIPLE - 1) / SLICE_MULTIPLE * SLICE_MULTIPLE;
+    return (struct slice_plan){slice, (block + slice - 1) / slice};
+}
+
+size_t live_parts(size_t block, size_t taps)
+{
+    return (taps + block - 1) / block - 1;
+}
+
+struct live_plan live_plan_for(size_t block, size_t taps)
+{
+    struct live_plan plan = {
+        .parts = live_parts(block, taps), .fft = LIVE_FFT_LEAST, .packets = (block + 2) / 3};
+    if (plan.parts > 0)
+        plan.depth = 1;
+    while (plan.parts > 0 && plan.depth < plan.parts + SPARE_SPECTRA)
+        plan.depth *= 2; /* so that slots go on where block numbers wrap */
+    while (plan.fft < 2 * block)
+        plan.fft *= 2;
+    while ((size_t)1 << plan.fft_log2 < plan.fft)
+        plan.fft_log2++;
+    return plan;
+}

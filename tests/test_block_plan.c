@@ -1,0 +1,46 @@
+/* How blocks and masks are cut up for the GPU: arithmetic, tested without one. */
+#include "block_plan.h"
+#include "suite.h"
+
+static const size_t BLOCKS[] = {1,    3,    32,    64,     100,     480,
+                                1024, 2048, 65536, 262144, 1 << 20, 1 << 23};
+static const size_t TAPS[] = {1, 2, 64, 65, 1000, 16384, 480000, 10000000};
+enum { BLOCK_COUNT = sizeof BLOCKS / sizeof *BLOCKS, TAP_COUNT = sizeof TAPS / sizeof *TAPS };
+
+START_TEST(slices_cover_the_block)
+{
+    for (size_t b = 0; b < BLOCK_COUNT; b++)
+        for (size_t t = 0; t < TAP_COUNT; t++) {
+            struct slice_plan plan = slice_plan_for(BLOCKS[b], TAPS[t]);
+            ck_assert_uint_eq(plan.slice % 4, 0);
+            ck_assert_uint_ge(plan.slices, 1);
+            ck_assert_uint_le(plan.slices, SLICES_MOST);
+            ck_assert_uint_ge(plan.slice * plan.slices, BLOCKS[b]);
+            ck_assert_uint_lt(plan.slice * (plan.slices - 1), BLOCKS[b]);
+        }
+    /* A long block of a short mask is cut, a short one and one of a long mask are not. */
+    ck_assert_uint_eq(slice_plan_for(1 << 20, 1000).slices, SLICES_MOST);
+    ck_assert_uint_eq(slice_plan_for(1 << 12, 1000).slices, 1);
+    ck_assert_uint_eq(slice_plan_for(1 << 20, 480000).slices, 1);
+}
+END_TEST
+
+START_TEST(live_partitions_hold_the_mask)
+{
+    for (size_t b = 0; b < BLOCK_COUNT; b++)
+        for (size_t t = 0; t < TAP_COUNT; t++) {
+            size_t block = BLOCKS[b], taps = TAPS[t];
+            struct live_plan plan = live_plan_for(block, taps);
+            ck_assert_uint_ge(block * (plan.parts + 1), taps); /* the head is one block */
+            ck_assert(plan.parts == 0 || block * plan.parts < taps);
+            ck_assert_uint_eq(plan.parts, live_parts(block, taps));
+            ck_assert_uint_ge(plan.fft, 2 * block);
+            ck_assert_uint_eq((size_t)1 << plan.fft_log2, plan.fft);
+            ck_assert_uint_ge(3 * plan.packets, block);
+            ck_assert(plan.parts > 0 ? plan.depth >= plan.parts + 3 : plan.depth == 0);
+            ck_assert_uint_eq(plan.depth & (plan.depth - 1), 0);
+        }
+}
+END_TEST
+
+SUITE_MAIN("block_plan", slices_cover_the_block, live_partitions_hold_the_mask)
