@@ -9,6 +9,8 @@
  * a convolver goes. They come back with their next block. */
 #include "convolver_cuda_live.h"
 
+#include "monotonic.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +37,9 @@ static void send_home(struct convolution *convolution)
         for (size_t q = 0; q <= state->packets; q++)
             region(convolution, number, role)[q] = (packet){0, 0, q == 0 ? LIVE_STOP : 0, number};
     convolution->running = false;
-    double since = live_clock();
+    double since = monotonic_seconds();
     while (cudaStreamQuery(convolution->stream) == cudaErrorNotReady) {
-        if (live_clock() - since < LIVE_ANSWER_SECONDS)
+        if (monotonic_seconds() - since < LIVE_ANSWER_SECONDS)
             continue;
         gpu_abandon();
         return;

@@ -83,6 +83,4 @@ cudaError_t live_bring_back(struct convolution *convolution);
 /* Keep the first error, and have CUDA forget it. */
 void live_note_error(struct convolution *convolution, cudaError_t error);
 
-double live_clock(void); /* seconds */
-
 #endif

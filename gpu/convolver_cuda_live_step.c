@@ -1,17 +1,11 @@
 /* The live convolver on the GPU at work: everything here runs in the real-time step. */
 #include "convolver_cuda_live.h"
 
+#include "monotonic.h"
+
 #include <string.h>
-#include <time.h>
 
 enum { SPINS = 1 << 10 }; /* looks at the answer between looks at the clock */
-
-double live_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 void live_note_error(struct convolution *convolution, cudaError_t error)
 {
@@ -61,8 +55,8 @@ static cudaError_t ask_after(struct convolution *convolution, double *since)
         return error;
     (void)cudaGetLastError(); /* that it is not ready is no error to remember */
     if (*since == 0)
-        *since = live_clock();
-    if (live_clock() - *since < LIVE_ANSWER_SECONDS)
+        *since = monotonic_seconds();
+    if (monotonic_seconds() - *since < LIVE_ANSWER_SECONDS)
         return cudaSuccess;
     convolution->lost = true;
     gpu_abandon();

@@ -1,6 +1,7 @@
 #include "lab.h"
 
 #include "gpu.h"
+#include "noise.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -74,16 +75,6 @@ struct bench {
 
 static uint64_t random_state = 1;
 
-/* Uniform in -1..1 (xorshift64*, Vigna 2016). */
-static float random_float(void)
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    uint64_t bits = random_state * UINT64_C(0x2545F4914F6CDD1D);
-    return (float)((double)(bits >> 11) * 0x1p-52 - 1.0);
-}
-
 static void bench_close(struct bench *bench)
 {
     for (size_t s = 0; s < SETS_MOST; s++) {
@@ -123,9 +114,9 @@ static enum status bench_open(struct bench *bench)
     if (!bench->sound || !bench->mask || !bench->times)
         return fail_memory("the laboratory");
     for (size_t i = 0; i < bench->samples; i++)
-        bench->sound[i] = random_float();
+        bench->sound[i] = noise_next(&random_state);
     for (size_t k = 0; k < taps; k++)
-        bench->mask[k] = random_float();
+        bench->mask[k] = noise_next(&random_state);
     TRY(cudaMalloc((void **)&bench->device_taps, taps * sizeof(float)), "find memory");
     TRY(cudaMemcpy(bench->device_taps, bench->mask, taps * sizeof(float), cudaMemcpyHostToDevice),
         "copy");
@@ -201,8 +192,8 @@ static enum status check_result(struct bench *bench, const struct kernel *kernel
     for (size_t k = 0; k < job->taps; k++)
         norm += fabs((double)bench->mask[k]);
     for (size_t p = 0; p < PLACES; p++) {
-        size_t spread =
-            (size_t)((double)(bench->samples - 1) * (0.5 + 0.5 * (double)random_float()));
+        size_t spread = (size_t)((double)(bench->samples - 1) *
+                                 (0.5 + 0.5 * (double)noise_next(&random_state)));
         size_t i = p % 4 == 0   ? p % bench->samples
                    : p % 4 == 1 ? bench->samples - 1 - p % bench->samples
                                 : spread;

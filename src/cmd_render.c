@@ -2,6 +2,7 @@
 
 #include "engine.h"
 #include "gain.h"
+#include "monotonic.h"
 #include "port.h"
 #include "progress.h"
 #include "render_options.h"
@@ -153,7 +154,7 @@ static enum status work(struct job *job)
         status = (options->normalize ? run_normalized : run_once)(job);
     if (status == STATUS_OK)
         status = sink_commit(job->sink);
-    job->report.seconds = progress_clock() - job->progress.start;
+    job->report.seconds = monotonic_seconds() - job->progress.start;
     return status;
 }
 

@@ -1,25 +1,18 @@
 #include "progress.h"
 
+#include "monotonic.h"
 #include "status.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BAR = 30 };
 static const double INTERVAL = 0.2; /* seconds between two pictures */
 
-double progress_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void progress_begin(struct progress *progress, uint32_t rate, bool wanted)
 {
-    double now = progress_clock();
+    double now = monotonic_seconds();
     *progress = (struct progress){
         .shown = wanted && isatty(STDERR_FILENO),
         .rate = rate,
@@ -33,7 +26,7 @@ void progress_update(void *context, uint64_t frames, int64_t total)
     struct progress *progress = context;
     if (!progress->shown)
         return;
-    double now = progress_clock();
+    double now = monotonic_seconds();
     if (now < progress->next)
         return;
     progress->next = now + INTERVAL;

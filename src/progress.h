@@ -8,11 +8,9 @@
 struct progress {
     bool shown;
     uint32_t rate; /* frames a second */
-    double start;  /* seconds, of a clock that only goes forward */
+    double start;  /* seconds, as monotonic_seconds has them */
     double next;
 };
-
-double progress_clock(void);
 
 /* Shows only where standard error is a terminal and `wanted`. */
 void progress_begin(struct progress *progress, uint32_t rate, bool wanted);

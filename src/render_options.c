@@ -3,7 +3,6 @@
 #include "convolver.h"
 #include "options.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,29 +152,14 @@ static enum status take_devices(void *context, const struct option_row *row, con
 
 static enum status take_block(void *context, const struct option_row *row, const char *value)
 {
-    (void)row;
-    char *end;
-    errno = 0;
-    unsigned long block = strtoul(value, &end, 10);
-    if (errno || end == value || *end || strchr(value, '-') || block < 1 || block > BLOCK_MOST)
-        return fail(STATUS_USAGE, "--block must be a whole number of frames from 1 to %d, not '%s'",
-                    BLOCK_MOST, value);
-    ((struct render_options *)context)->block = block;
-    return STATUS_OK;
+    return options_parse_number(row->name, value, 1, BLOCK_MOST,
+                                &((struct render_options *)context)->block);
 }
 
 static enum status take_threads(void *context, const struct option_row *row, const char *value)
 {
-    (void)row;
-    char *end;
-    errno = 0;
-    unsigned long threads = strtoul(value, &end, 10);
-    if (errno || end == value || *end || strchr(value, '-') || threads < 1 ||
-        threads > THREADS_MOST)
-        return fail(STATUS_USAGE, "--threads must be a whole number from 1 to %d, not '%s'",
-                    THREADS_MOST, value);
-    ((struct render_options *)context)->threads = threads;
-    return STATUS_OK;
+    return options_parse_number(row->name, value, 1, THREADS_MOST,
+                                &((struct render_options *)context)->threads);
 }
 
 static enum status take_force(void *context, const struct option_row *row, const char *value)

@@ -1,6 +1,8 @@
 #include "stream_lab.h"
 
 #include "audio.h"
+#include "monotonic.h"
+#include "noise.h"
 #include "stop.h"
 #include "workers.h"
 
@@ -40,17 +42,6 @@ struct stream {
 
 /* ---- sound and masks ---- */
 
-/* Uniform in -1..1 (splitmix64). */
-static float random_float(uint64_t *state)
-{
-    *state += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    z ^= z >> 31;
-    return (float)((double)(z >> 11) * 0x1p-52 - 1.0);
-}
-
 /* A direct sound and noise that decays like a room's. The magnitudes sum up to 1, so that
  * no output leaves -1..1. */
 static void fill_column(float *column, size_t taps, uint64_t *random)
@@ -59,7 +50,7 @@ static void fill_column(float *column, size_t taps, uint64_t *random)
     column[0] = 1;
     for (size_t k = 1; k < taps; k++) {
         level *= step;
-        column[k] = (float)(level * (double)random_float(random));
+        column[k] = (float)(level * (double)noise_next(random));
         sum += fabs((double)column[k]);
     }
     for (size_t k = 0; k < taps; k++)
@@ -91,7 +82,7 @@ static enum status make_sound(struct stream *stream)
         return status;
     for (size_t c = 0; c < cell->channels; c++)
         for (size_t i = 0; i < stream->input.frames; i++)
-            stream->input.data[c][i] = random_float(&stream->random);
+            stream->input.data[c][i] = noise_next(&stream->random);
     stream->in = calloc(cell->channels, sizeof *stream->in);
     stream->times = malloc(cell->blocks * sizeof *stream->times);
     if (!stream->in || !stream->times)
@@ -176,20 +167,13 @@ static enum status stream_open(struct stream *stream)
 
 /* ---- blocks: nothing here allocates ---- */
 
-static int64_t clock_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 static void wait_until(int64_t due, bool spun)
 {
     int64_t wake = due - SPIN;
     const struct timespec time = {.tv_sec = wake / 1000000000, .tv_nsec = wake % 1000000000};
-    if (!spun && wake > clock_now())
+    if (!spun && wake > monotonic_ns())
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
-    while (clock_now() < due && !stop_requested())
+    while (monotonic_ns() < due && !stop_requested())
         ;
 }
 
@@ -234,18 +218,18 @@ struct stretch {
 static enum status run(struct stream *stream, struct stretch *stretch)
 {
     int64_t limit = (int64_t)(1e9 * stretch->seconds);
-    int64_t origin = clock_now() + (int64_t)(stretch->paced ? stream->period : 0);
+    int64_t origin = monotonic_ns() + (int64_t)(stretch->paced ? stream->period : 0);
     enum status status = STATUS_OK;
     for (size_t n = 0; n < stretch->blocks && status == STATUS_OK; n++) {
         double due = (double)n * stream->period; /* ns from the origin */
         take_input(stream);
         if (stretch->paced)
             wait_until(origin + (int64_t)ceil(due), stretch->spun);
-        int64_t begin = clock_now();
+        int64_t begin = monotonic_ns();
         if (n > 0 && begin - origin >= limit)
             break;
         filter_process(stream->convolver, stream->in, stream->output.data);
-        int64_t end = clock_now();
+        int64_t end = monotonic_ns();
         if (stretch->times)
             stretch->times[n] = end - begin;
         stretch->late += stretch->paced && (double)(end - origin) > due + stream->period;
@@ -273,7 +257,7 @@ static double true_output(const struct stream *stream, size_t channel, size_t fr
 
 static size_t random_below(uint64_t *state, size_t count)
 {
-    double at = (0.5 + 0.5 * (double)random_float(state)) * (double)count;
+    double at = (0.5 + 0.5 * (double)noise_next(state)) * (double)count;
     return at < (double)count ? (size_t)at : count - 1;
 }
 

@@ -1,0 +1,10 @@
+/* A clock that only goes forward. Threads: any. Real-time. */
+#ifndef HALO_MONOTONIC_H
+#define HALO_MONOTONIC_H
+
+#include <stdint.h>
+
+int64_t monotonic_ns(void); /* CLOCK_MONOTONIC's */
+double monotonic_seconds(void);
+
+#endif
