@@ -1,18 +1,37 @@
 #include "fft.h"
 
 #include "audio.h"
+#include "monotonic.h"
 #include "simd.h"
 
+#include <errno.h>
 #include <fftw3.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum direction { FORWARD, INVERSE, DIRECTIONS };
 
 struct fft {
     size_t n;
-    fftwf_plan forward;
-    fftwf_plan inverse;
+    fftwf_plan plans[DIRECTIONS];
 };
 
-enum { FLOATS_PER_LINE = 16 };
+enum {
+    FLOATS_PER_LINE = 16,
+    TRIED_MOST = 1 << 13, /* longer ones take longer than the budget, and time spent is lost then */
+    WISDOM_PATH = 4096,
+};
+
+static const double TRY_SECONDS = 0.5; /* in all, for plans that nobody asked to tune */
+
+/* The library's planner, and so everything here, is one thread's at a time. */
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+static double seconds_tried;
 
 size_t fft_spectrum_floats(size_t n)
 {
@@ -20,49 +39,210 @@ size_t fft_spectrum_floats(size_t n)
     return (floats + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
 }
 
-enum status fft_create(size_t n, struct fft **result)
+/* ---- wisdom ---- */
+
+static const char *find_wisdom_file(char path[WISDOM_PATH])
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = 0;
+    if (cache && cache[0] == '/')
+        length = snprintf(path, WISDOM_PATH, "%s/halo/fft-wisdom", cache);
+    else if (home && home[0] == '/')
+        length = snprintf(path, WISDOM_PATH, "%s/.cache/halo/fft-wisdom", home);
+    return length > 0 && length < WISDOM_PATH ? path : NULL;
+}
+
+/* Read once; what another version of the library or another processor wrote is refused by
+ * the library, and is as if it were not there. */
+static void read_wisdom(void)
+{
+    static bool read = false;
+    char place[WISDOM_PATH];
+    const char *path = read ? NULL : find_wisdom_file(place);
+    if (path)
+        (void)fftwf_import_wisdom_from_filename(path);
+    read = true;
+}
+
+static bool make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool there = mkdir(path, 0700) == 0 || errno == EEXIST;
+        *slash = '/';
+        if (!there)
+            return false;
+    }
+    return true;
+}
+
+/* With what another program may have written meanwhile; whole or not at all. */
+static bool write_wisdom(const char *path)
+{
+    char folders[WISDOM_PATH], temporary[WISDOM_PATH + 32];
+    snprintf(folders, sizeof folders, "%s", path);
+    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
+    (void)fftwf_import_wisdom_from_filename(path);
+    bool written = make_folders(folders) && fftwf_export_wisdom_to_filename(temporary) &&
+                   rename(temporary, path) == 0;
+    if (!written)
+        unlink(temporary);
+    return written;
+}
+
+/* ---- plans ---- */
+
+/* The arrays' contents are spoilt. */
+static bool plan(struct fft *fft, enum direction direction, float *samples, float *spectrum,
+                 unsigned flags)
+{
+    fftwf_complex *bins = (fftwf_complex *)spectrum;
+    if (direction == FORWARD)
+        fft->plans[FORWARD] =
+            fftwf_plan_dft_r2c_1d((int)fft->n, samples, bins, flags | FFTW_PRESERVE_INPUT);
+    else
+        fft->plans[INVERSE] = fftwf_plan_dft_c2r_1d((int)fft->n, bins, samples, flags);
+    return fft->plans[direction] != NULL;
+}
+
+static bool plan_known(struct fft *fft, enum direction direction, float *samples, float *spectrum)
+{
+    return plan(fft, direction, samples, spectrum, FFTW_PATIENT | FFTW_WISDOM_ONLY) ||
+           plan(fft, direction, samples, spectrum, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+}
+
+/* Within what is left of the budget. A plan that came too late is an estimate's. */
+static bool plan_by_trying(struct fft *fft, enum direction direction, float *samples,
+                           float *spectrum)
+{
+    char place[WISDOM_PATH];
+    const char *path = find_wisdom_file(place);
+    double left = TRY_SECONDS - seconds_tried;
+    if (fft->n > TRIED_MOST || left <= 0 || !path)
+        return false;
+    double start = monotonic_seconds();
+    fftwf_set_timelimit(left);
+    bool planned = plan(fft, direction, samples, spectrum, FFTW_MEASURE);
+    fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
+    seconds_tried += monotonic_seconds() - start;
+    if (planned)
+        (void)write_wisdom(path); /* without it the next program tries again */
+    return planned;
+}
+
+static bool plan_somehow(struct fft *fft, enum direction direction, float *samples, float *spectrum)
+{
+    return plan_known(fft, direction, samples, spectrum) ||
+           plan_by_trying(fft, direction, samples, spectrum) ||
+           plan(fft, direction, samples, spectrum, FFTW_ESTIMATE);
+}
+
+typedef bool planning(struct fft *fft, enum direction direction, float *samples, float *spectrum);
+
+/* NULL: no memory, or no plan by such planning. */
+static struct fft *fft_make(size_t n, planning *make)
 {
     struct fft *fft = calloc(1, sizeof *fft);
     float *samples = audio_alloc(n);
     float *spectrum = audio_alloc(fft_spectrum_floats(n));
+    bool made = false;
     if (fft && samples && spectrum) {
         fft->n = n;
-        fftwf_complex *bins = (fftwf_complex *)spectrum;
-        fft->forward = fftwf_plan_dft_r2c_1d((int)n, samples, bins, FFTW_ESTIMATE);
-        fft->inverse = fftwf_plan_dft_c2r_1d((int)n, bins, samples, FFTW_ESTIMATE);
+        pthread_mutex_lock(&planner);
+        read_wisdom();
+        made = make(fft, FORWARD, samples, spectrum) && make(fft, INVERSE, samples, spectrum);
+        pthread_mutex_unlock(&planner);
     }
     free(spectrum);
     free(samples);
-    if (!fft || !fft->forward || !fft->inverse) {
-        fft_destroy(fft);
-        return fail_memory("a Fourier transform");
-    }
-    *result = fft;
-    return STATUS_OK;
+    if (made)
+        return fft;
+    fft_destroy(fft);
+    return NULL;
+}
+
+enum status fft_create(size_t n, struct fft **result)
+{
+    *result = fft_make(n, plan_somehow);
+    return *result ? STATUS_OK : fail_memory("a Fourier transform");
 }
 
 void fft_destroy(struct fft *fft)
 {
     if (!fft)
         return;
-    fftwf_destroy_plan(fft->forward);
-    fftwf_destroy_plan(fft->inverse);
+    pthread_mutex_lock(&planner);
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (fft->plans[d])
+            fftwf_destroy_plan(fft->plans[d]);
+    pthread_mutex_unlock(&planner);
     free(fft);
 }
+
+/* ---- tuning ---- */
+
+static bool know_patient(struct fft *fft, enum direction direction, float *samples, float *spectrum)
+{
+    return plan(fft, direction, samples, spectrum, FFTW_PATIENT | FFTW_WISDOM_ONLY);
+}
+
+static bool find_measured(struct fft *fft, enum direction direction, float *samples,
+                          float *spectrum)
+{
+    return plan(fft, direction, samples, spectrum, FFTW_MEASURE);
+}
+
+static bool find_patient(struct fft *fft, enum direction direction, float *samples, float *spectrum)
+{
+    return plan(fft, direction, samples, spectrum, FFTW_PATIENT);
+}
+
+const char *fft_wisdom_file(void)
+{
+    static char path[WISDOM_PATH];
+    return find_wisdom_file(path);
+}
+
+enum status fft_tune(size_t n, bool patient, bool *known)
+{
+    char place[WISDOM_PATH];
+    const char *path = find_wisdom_file(place);
+    if (!path)
+        return fail(STATUS_FAILED, "there is no cache folder to keep plans in: set HOME");
+    struct fft *fft = fft_make(n, patient ? know_patient : plan_known);
+    *known = fft != NULL;
+    if (!fft)
+        fft = fft_make(n, patient ? find_patient : find_measured);
+    if (!fft)
+        return fail_memory("a Fourier transform");
+    fft_destroy(fft);
+    pthread_mutex_lock(&planner);
+    bool kept = *known || write_wisdom(path);
+    pthread_mutex_unlock(&planner);
+    return kept ? STATUS_OK : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+}
+
+/* ---- transforms ---- */
 
 size_t fft_length(const struct fft *fft)
 {
     return fft->n;
 }
 
-void fft_forward(const struct fft *fft, float *samples, float *spectrum)
+bool fft_is_aligned(const float *samples)
 {
-    fftwf_execute_dft_r2c(fft->forward, samples, (fftwf_complex *)spectrum);
+    return (uintptr_t)samples % (FLOATS_PER_LINE * sizeof *samples) == 0;
+}
+
+void fft_forward(const struct fft *fft, const float *samples, float *spectrum)
+{
+    /* The library takes no pointer to const, but preserves this input. */
+    fftwf_execute_dft_r2c(fft->plans[FORWARD], (float *)samples, (fftwf_complex *)spectrum);
 }
 
 void fft_inverse(const struct fft *fft, float *spectrum, float *samples)
 {
-    fftwf_execute_dft_c2r(fft->inverse, (fftwf_complex *)spectrum, samples);
+    fftwf_execute_dft_c2r(fft->plans[INVERSE], (fftwf_complex *)spectrum, samples);
 }
 
 SIMD_CLONES
