@@ -1,5 +1,7 @@
 #include "audio.h"
 
+#include "simd.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,22 +54,82 @@ void block_silence(struct block *block, size_t from, size_t frames)
         memset(block->data[c] + from, 0, frames * sizeof(float));
 }
 
+/* Without their sign, the bits of floats are in the order of their magnitudes, infinity and
+ * then NaN last: a maximum of integers, which compilers make vectors of. */
+SIMD_CLONES
+static uint32_t highest_bits(const float *samples, size_t count)
+{
+    uint32_t highest = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &samples[i], sizeof bits);
+        bits &= INT32_MAX;
+        highest = bits > highest ? bits : highest;
+    }
+    return highest;
+}
+
+float audio_peak(const float *samples, size_t count)
+{
+    uint32_t bits = highest_bits(samples, count);
+    float peak;
+    memcpy(&peak, &bits, sizeof peak);
+    return peak;
+}
+
 size_t audio_find_nonfinite(const float *samples, size_t count)
 {
-    /* x * 0 is 0 for finite x and NaN otherwise: one sum tells for a whole run. */
-    enum { RUN = 1024 };
-    for (size_t start = 0; start < count; start += RUN) {
-        size_t end = start + RUN < count ? start + RUN : count;
-        float sum = 0;
-        for (size_t i = start; i < end; i++)
-            sum += samples[i] * 0.0f;
-        if (sum == 0.0f)
-            continue;
-        for (size_t i = start; i < end; i++)
-            if (!isfinite(samples[i]))
-                return i;
+    if (isfinite(audio_peak(samples, count)))
+        return count;
+    size_t i = 0;
+    while (isfinite(samples[i]))
+        i++;
+    return i;
+}
+
+/* Stereo by itself: two known rows are what compilers make vectors of. */
+SIMD_CLONES
+static void interleave_two(const float *restrict left, const float *restrict right, size_t frames,
+                           float *restrict interleaved)
+{
+    for (size_t i = 0; i < frames; i++) {
+        interleaved[2 * i] = left[i];
+        interleaved[2 * i + 1] = right[i];
     }
-    return count;
+}
+
+SIMD_CLONES
+static void deinterleave_two(const float *restrict interleaved, size_t frames, float *restrict left,
+                             float *restrict right)
+{
+    for (size_t i = 0; i < frames; i++) {
+        left[i] = interleaved[2 * i];
+        right[i] = interleaved[2 * i + 1];
+    }
+}
+
+void audio_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
+                      float *interleaved)
+{
+    if (channels == 2) {
+        interleave_two(planar[0] + at, planar[1] + at, frames, interleaved);
+        return;
+    }
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = 0; i < frames; i++)
+            interleaved[i * channels + c] = planar[c][at + i];
+}
+
+void audio_deinterleave(const float *interleaved, size_t channels, size_t frames,
+                        float *const *planar, size_t at)
+{
+    if (channels == 2) {
+        deinterleave_two(interleaved, frames, planar[0] + at, planar[1] + at);
+        return;
+    }
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = 0; i < frames; i++)
+            planar[c][at + i] = interleaved[i * channels + c];
 }
 
 double audio_from_db(double db)

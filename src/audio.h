@@ -36,8 +36,18 @@ void block_silence(struct block *block, size_t from, size_t frames);
 /* Zeroed, 64-byte aligned floats, or NULL; free() releases them. */
 float *audio_alloc(size_t count);
 
+/* The largest magnitude of `samples`; NaN or infinite where one of them is. */
+float audio_peak(const float *samples, size_t count);
+
 /* Index of the first NaN or infinity in `samples`, or `count` if there is none. */
 size_t audio_find_nonfinite(const float *samples, size_t count);
+
+/* Between frames of `channels` samples in a row and a row for each channel, from
+ * planar[c][at] on. */
+void audio_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
+                      float *interleaved);
+void audio_deinterleave(const float *interleaved, size_t channels, size_t frames,
+                        float *const *planar, size_t at);
 
 double audio_from_db(double db);      /* 20 log10 convention: 6.02 dB -> 2 */
 double audio_to_db(double amplitude); /* 0 -> -infinity */

@@ -82,16 +82,12 @@ static enum status measure(const struct run *run, const float *const *planar, si
 {
     double peak = run->totals->peak;
     for (size_t c = 0; c < run->out.channels; c++) {
-        if (audio_find_nonfinite(planar[c], frames) < frames)
+        float highest = audio_peak(planar[c], frames);
+        if (!isfinite(highest))
             return fail(STATUS_FAILED,
                         "the filtered sound of %s is too loud even for floating "
                         "point; lower it with --gain",
                         run->source->name);
-        float highest = 0;
-        for (size_t i = 0; i < frames; i++) {
-            float magnitude = fabsf(planar[c][i]);
-            highest = magnitude > highest ? magnitude : highest;
-        }
         peak = fmax(peak, (double)highest);
     }
     run->totals->peak = peak;

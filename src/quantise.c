@@ -21,7 +21,7 @@ static double triangular(uint64_t position)
     return (a + b) * 0x1p-32 - 1.0;
 }
 
-uint64_t quantise_interleave(const float *const *planar, size_t channels, size_t frames,
+uint64_t quantise_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
                              unsigned bits, bool dither, uint64_t position, int32_t *out)
 {
     double scale = ldexp(1.0, (int)bits - 1);
@@ -31,7 +31,7 @@ uint64_t quantise_interleave(const float *const *planar, size_t channels, size_t
     uint64_t clipped = 0;
     for (size_t c = 0; c < channels; c++) {
         for (size_t i = 0; i < frames; i++) {
-            double exact = (double)planar[c][i] * scale;
+            double exact = (double)planar[c][at + i] * scale;
             double value = rint(exact);
             clipped += value > most || value < least;
             if (dithered && value != exact)

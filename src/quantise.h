@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Interleave `frames` frames into left-justified 32-bit integers of `bits`
+/* Interleave `frames` frames, from planar[c][at] on, into left-justified 32-bit integers of `bits`
  * significant bits (8..32). `position`: of the first sample in the whole sound,
  * in samples of all channels. Returns how many samples were out of range. */
-uint64_t quantise_interleave(const float *const *planar, size_t channels, size_t frames,
+uint64_t quantise_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
                              unsigned bits, bool dither, uint64_t position, int32_t *out);
 
 #endif

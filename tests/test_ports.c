@@ -89,7 +89,7 @@ START_TEST(quantising_saturates)
     const float samples[] = {0, 1, -1, 2, -2, 0.5f, 32767 / 32768.0f, 1e30f};
     const float *planar[] = {samples};
     int32_t out[8];
-    uint64_t clipped = quantise_interleave(planar, 1, 8, 16, true, 0, out);
+    uint64_t clipped = quantise_interleave(planar, 0, 1, 8, 16, true, 0, out);
     const int32_t expected[] = {0, 32767, -32768, 32767, -32768, 16384, 32767, 32767};
     for (size_t i = 0; i < 8; i++)
         ck_assert_int_eq(out[i] >> 16, expected[i]);
@@ -109,7 +109,7 @@ START_TEST(dither_is_triangular)
         double level = step / 8.0 + 0.01;
         for (size_t i = 0; i < N; i++)
             samples[i] = (float)(level / 32768);
-        quantise_interleave(planar, 1, N, 16, true, 0, out);
+        quantise_interleave(planar, 0, 1, N, 16, true, 0, out);
         double mean = 0, power = 0;
         for (size_t i = 0; i < N; i++) {
             double error = (out[i] >> 16) - level;
@@ -127,11 +127,11 @@ START_TEST(dither_does_not_depend_on_blocks)
     enum { N = 1000 };
     struct block sound = stream_noise(1, 2, N);
     int32_t whole[2 * N], parts[2 * N];
-    quantise_interleave((const float *const *)sound.data, 2, N, 16, true, 0, whole);
+    quantise_interleave((const float *const *)sound.data, 0, 2, N, 16, true, 0, whole);
     for (size_t at = 0; at < N; at += 7) {
         const float *planar[] = {sound.data[0] + at, sound.data[1] + at};
         size_t frames = N - at < 7 ? N - at : 7;
-        quantise_interleave(planar, 2, frames, 16, true, 2 * at, parts + 2 * at);
+        quantise_interleave(planar, 0, 2, frames, 16, true, 2 * at, parts + 2 * at);
     }
     ck_assert_mem_eq(whole, parts, sizeof whole);
     block_free(&sound);
@@ -145,7 +145,7 @@ START_TEST(exact_samples_stay)
     const float *planar[] = {samples};
     for (int i = 0; i < 256; i++)
         samples[i] = (float)(i - 128) / 128;
-    quantise_interleave(planar, 1, 256, 16, true, 5, out);
+    quantise_interleave(planar, 0, 1, 256, 16, true, 5, out);
     for (int i = 0; i < 256; i++)
         ck_assert_int_eq(out[i] >> 16, (i - 128) * 256);
 }
