@@ -9,7 +9,7 @@
 
 /* A new backend is one file and one row; the first is the one that always works. */
 static const struct convolver_backend *const backends[] = {
-    &convolver_fft,
+    &convolver_cpu,
     &convolver_cuda,
     &convolver_direct,
 };
@@ -129,7 +129,7 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
         status =
             history_init(&convolver->history, shape->inputs, blocks * shape->block, shape->block);
         if (status == STATUS_OK)
-            status = create_side(convolver, STANDBY, &convolver_fft);
+            status = create_side(convolver, STANDBY, &convolver_cpu);
     }
     return status == STATUS_OK ? prepare(convolver, mask, &convolver->current) : status;
 }
@@ -175,7 +175,7 @@ static const struct convolver_backend *choose(const struct convolver_settings *s
     else
         snprintf(reason, size, "by estimate %.2f s on the CPU, %.2f s on a GPU%s", cpu, cuda,
                  long_enough && !there ? ", of which there is none" : "");
-    return there ? &convolver_cuda : &convolver_fft;
+    return there ? &convolver_cuda : &convolver_cpu;
 }
 
 enum status convolver_create_on(const struct convolver_backend *backend,
@@ -211,13 +211,13 @@ enum status convolver_create(const struct convolver_settings *settings, const st
     const struct convolver_backend *backend = choose(settings, mask, reason, sizeof reason);
     if (!backend)
         return fail(STATUS_USAGE, "unknown backend '%s'", settings->backend);
-    bool free_to_choose = backend != &convolver_fft && *reason;
+    bool free_to_choose = backend != &convolver_cpu && *reason;
     failures_as_notes(free_to_choose);
     enum status status = convolver_create_on(backend, settings, mask, result);
     failures_as_notes(false);
     if (status != STATUS_OK && free_to_choose) {
         snprintf(reason, sizeof reason, "the GPU could not be made ready");
-        status = convolver_create_on(&convolver_fft, settings, mask, result);
+        status = convolver_create_on(&convolver_cpu, settings, mask, result);
     }
     if (status == STATUS_OK)
         memcpy(((struct convolver *)*result)->reason, reason, sizeof reason);
@@ -307,7 +307,8 @@ size_t convolver_wish(const struct convolver_settings *settings, const struct ma
         return LIVE_BLOCK;
     if (backend && backend->wish)
         return backend->wish(mask->taps, most);
-    return partition_wish(mask->taps, workers_count(settings->workers), most);
+    return partition_wish(mask->taps, mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
+                          workers_count(settings->workers), most);
 }
 
 /* ---- for the backends ---- */

@@ -78,7 +78,7 @@ bool convolver_change_collect(struct filter *convolver);
 size_t convolver_wish(const struct convolver_settings *settings, const struct mask *mask,
                       size_t most);
 
-/* ---- what a backend provides (convolver_direct.c, convolver_fft.c) ---- */
+/* ---- what a backend provides (convolver_direct.c, convolver_cpu.c) ---- */
 
 enum { CONVOLVER_VOICES = 2 }; /* masks that can sound at once */
 
@@ -131,7 +131,7 @@ struct convolver_backend {
 
 extern const struct convolver_backend convolver_cuda;
 extern const struct convolver_backend convolver_direct;
-extern const struct convolver_backend convolver_fft;
+extern const struct convolver_backend convolver_cpu;
 
 /* A mask's paths in the order of their outputs: those to `output` are
  * paths[first[output]] up to paths[first[output + 1]]. */

@@ -1,36 +1,37 @@
 #include "partition.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* Costs in nanoseconds, measured roughly on one core of a present-day server;
  * only their ratios matter. */
 static const double TAP_COST = 0.03;       /* a tap of a frame, time domain */
-static const double FFT_COST = 0.1;        /* times n log2 n, in the cache */
-static const double FFT_COST_LARGE = 0.16; /* beyond it */
-static const double MULTIPLY_COST = 0.15;  /* a float of a spectrum */
-static const double STEP_COST = 50;        /* a transform's fixed part */
-static const double NEARLY = 0.88;         /* what twice the memory has to save */
+static const double FFT_COST = 0.075;      /* times n log2 n, in the cache */
+static const double FFT_COST_LARGE = 0.12; /* beyond it */
+static const double MULTIPLY_COST = 0.1;   /* a float of a spectrum, in the cache */
+static const double MULTIPLY_COST_LARGE = 0.25;
+static const double STEP_COST = 50; /* a transform's fixed part */
 
 enum {
-    FFT_LARGE = 1 << 15,
-    FFT_MOST = 1 << 23,
-    WISH_LEAST = 1 << 17, /* frames: enough work between two reads */
-    HEAD_LEAST = 64,      /* frames: below, transforms lose to the direct form */
+    FFT_LARGE = 1 << 17,
+    MASK_LARGE = 1 << 18,     /* floats of spectra: more come from beyond the cache */
+    FFT_MOST = 1 << 23,       /* points, where nothing shorter holds a mask */
+    CHUNK_FFT_MOST = 1 << 18, /* of a mask in parts: longer ones leave the cache, and save little */
+    WISH_LEAST = 1 << 16,     /* frames: enough work between two reads */
+    WISH_SAMPLES_MOST = 1 << 21, /* of all channels: a few blocks of that are in memory */
+    HEAD_LEAST = 64,             /* frames: below, transforms lose to the direct form */
+    SPREAD_MOST = 128,           /* blocks that a partition may be long, live: the longest
+                                    transform is done within one of them */
 };
 
-static double fft_cost(size_t n)
+double partition_fft_cost(size_t n)
 {
     double factor = n > FFT_LARGE ? FFT_COST_LARGE : FFT_COST;
     return STEP_COST + factor * (double)n * log2((double)n);
 }
 
-static size_t next_power_of_two(size_t n)
+double partition_multiply_cost(size_t n)
 {
-    size_t power = 2;
-    while (power < n)
-        power *= 2;
-    return power;
+    return MULTIPLY_COST * (double)n;
 }
 
 static size_t divide_up(size_t a, size_t b)
@@ -38,62 +39,97 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* The cost of one block. */
-static double overlap_save_cost(size_t taps, size_t block, size_t n)
+/* ---- overlap-save ---- */
+
+/* The cost of one chunk. */
+static double chunk_cost(const struct partition_plan *plan)
 {
-    size_t chunks = divide_up(block, n - taps + 1);
-    return (double)chunks * (2 * fft_cost(n) + MULTIPLY_COST * (double)n);
+    double floats = (double)plan->fft * (double)plan->parts;
+    double factor = floats > MASK_LARGE ? MULTIPLY_COST_LARGE : MULTIPLY_COST;
+    return 2 * partition_fft_cost(plan->fft) + factor * floats;
 }
 
-static double plan_overlap_save(size_t taps, size_t block, struct partition_plan *plan)
+/* Overlap-save by transforms of n points: the mask whole, or in parts of n / 2 taps. */
+static bool cut(size_t taps, size_t n, bool parts, struct partition_plan *plan)
 {
-    double best = INFINITY;
-    /* Powers of two and 3/4 of them, from just holding the mask to one chunk a block. */
-    for (size_t n = next_power_of_two(taps + 1); n <= FFT_MOST; n *= 2) {
-        const size_t lengths[] = {n / 4 * 3, n};
-        for (size_t i = 0; i < 2; i++) {
-            size_t length = lengths[i];
-            if (length < taps + 1 || length < 2 || length % 2)
-                continue;
-            double cost = overlap_save_cost(taps, block, length);
-            if (cost < best) {
-                best = cost;
-                plan->fft = length;
-            }
+    size_t past = divide_up(taps - 1, PARTITION_LINE) * PARTITION_LINE;
+    if (parts)
+        past = n / 2;
+    if (n % PARTITION_LINE || past >= n ||
+        (parts && (n > CHUNK_FFT_MOST || past >= taps || past % PARTITION_LINE)))
+        return false;
+    *plan = (struct partition_plan){
+        .algorithm = PARTITION_OVERLAP_SAVE,
+        .fft = n,
+        .past = past,
+        .hop = n - past,
+        .parts = parts ? divide_up(taps, past) : 1,
+    };
+    return true;
+}
+
+/* Goes through all cuts: powers of two and 3/4 of them, whole and in parts. */
+static bool next_cut(size_t taps, size_t *number, struct partition_plan *plan)
+{
+    for (size_t n; (n = (size_t)PARTITION_LINE << (*number / 4)) <= FFT_MOST;) {
+        size_t kind = (*number)++ % 4;
+        if (cut(taps, kind < 2 ? n : n / 4 * 3, kind % 2, plan))
+            return true;
+    }
+    return false;
+}
+
+static double plan_overlap_save(size_t taps, size_t block, struct partition_plan *best)
+{
+    double best_cost = INFINITY;
+    struct partition_plan plan;
+    for (size_t number = 0; next_cut(taps, &number, &plan);) {
+        if (plan.parts > 1 && block % plan.hop)
+            continue; /* a chunk's spectrum must be of use to later blocks */
+        plan.chunks = divide_up(block, plan.hop);
+        double cost = (double)plan.chunks * chunk_cost(&plan);
+        if (cost < best_cost) {
+            best_cost = cost;
+            *best = plan;
         }
-        if (n >= block + taps)
+        if (plan.parts == 1 && plan.hop > 2 * block)
             break;
     }
-    if (isinf(best))
-        return best;
-    plan->algorithm = PARTITION_OVERLAP_SAVE;
-    plan->hop = plan->fft - taps + 1;
-    plan->chunks = divide_up(block, plan->hop);
-    return best;
+    return best_cost;
 }
+
+/* ---- growing partitions ---- */
 
 static double segment_cost(const struct partition_segment *segment, size_t block)
 {
     double fires = (double)block / (double)segment->size; /* a block */
-    double n = 2 * (double)segment->size;
-    return fires * (2 * fft_cost(2 * segment->size) + MULTIPLY_COST * n * (double)segment->parts);
+    double floats = 2 * (double)segment->size * (double)segment->parts;
+    return fires * (2 * partition_fft_cost(2 * segment->size) + MULTIPLY_COST * floats);
 }
 
-/* Segments that grow by `growth` each, at most `levels` of them. */
-static double plan_partitioned(size_t taps, size_t block, size_t growth, size_t levels,
-                               struct partition_plan *plan)
+/* The first tap of a segment: a partition's results are due when the next one is full but
+ * for a block, and within that block its work ends. */
+static size_t least_offset(size_t size, size_t block)
 {
-    size_t size = block * divide_up(HEAD_LEAST, block);
-    *plan = (struct partition_plan){.algorithm = PARTITION_PARTITIONED, .head = size - block};
+    return 2 * (size - block);
+}
+
+/* Segments from `size` on that grow by `growth` each, at most `levels` of them. */
+static double plan_partitioned(size_t taps, size_t block, size_t size, size_t growth, size_t levels,
+                               bool live, struct partition_plan *plan)
+{
+    *plan = (struct partition_plan){.algorithm = PARTITION_PARTITIONED,
+                                    .head = least_offset(size, block)};
     if (plan->head > taps)
         plan->head = taps;
-    size_t done = plan->head;
+    size_t done = plan->head, longest = live ? SPREAD_MOST * block : FFT_MOST / 2;
     double cost = TAP_COST * (double)plan->head * (double)block;
     while (done < taps) {
         struct partition_segment *segment = &plan->segments[plan->segment_count++];
         size_t next = size * growth;
-        bool last = plan->segment_count == levels || next - block >= taps || 2 * next > FFT_MOST;
-        size_t until = last ? taps : next - block;
+        bool last = plan->segment_count == levels || least_offset(next, block) >= taps ||
+                    next > longest || 2 * next > FFT_MOST;
+        size_t until = last ? taps : least_offset(next, block);
         *segment = (struct partition_segment){
             .offset = done, .size = size, .parts = divide_up(until - done, size)};
         cost += segment_cost(segment, block);
@@ -103,49 +139,60 @@ static double plan_partitioned(size_t taps, size_t block, size_t growth, size_t 
     return cost;
 }
 
-struct partition_plan partition_plan(size_t taps, size_t block)
+static double plan_segments(size_t taps, size_t block, bool live, struct partition_plan *best)
 {
-    struct partition_plan best = {.algorithm = PARTITION_DIRECT, .head = taps};
+    double best_cost = INFINITY;
+    struct partition_plan plan;
+    size_t first = block * divide_up(HEAD_LEAST, block);
+    for (size_t size = first; size <= 4 * first; size *= 2)
+        for (size_t growth = 2; growth <= 8; growth *= 2)
+            for (size_t levels = 1; levels <= PARTITION_SEGMENTS_MOST; levels++) {
+                double cost = plan_partitioned(taps, block, size, growth, levels, live, &plan);
+                if (cost < best_cost) {
+                    best_cost = cost;
+                    *best = plan;
+                }
+                if (plan.segment_count < levels)
+                    break;
+            }
+    return best_cost;
+}
+
+/* ---- the choice ---- */
+
+struct partition_plan partition_plan(size_t taps, size_t block, bool live)
+{
+    struct partition_plan best = {.algorithm = PARTITION_DIRECT, .head = taps}, plan;
     double best_cost = TAP_COST * (double)taps * (double)block;
-    struct partition_plan plan = {0};
     double cost = plan_overlap_save(taps, block, &plan);
     if (cost < best_cost) {
         best_cost = cost;
         best = plan;
     }
-    for (size_t growth = 2; growth <= 8; growth *= 2) {
-        for (size_t levels = 1; levels <= PARTITION_SEGMENTS_MOST; levels++) {
-            cost = plan_partitioned(taps, block, growth, levels, &plan);
-            if (cost < best_cost) {
-                best_cost = cost;
-                best = plan;
-            }
-            if (plan.segment_count < levels)
-                break;
-        }
-    }
+    cost = plan_segments(taps, block, live, &plan);
+    if (cost < best_cost)
+        best = plan;
     return best;
 }
 
-size_t partition_wish(size_t taps, size_t threads, size_t most)
+size_t partition_wish(size_t taps, size_t channels, size_t threads, size_t most)
 {
-    /* The hop of the transform that is cheapest a frame, unless one of half the
-     * length, and so of half the memory, is nearly as good. */
-    double best = INFINITY;
+    if (most > WISH_SAMPLES_MOST / channels)
+        most = WISH_SAMPLES_MOST / channels > 0 ? WISH_SAMPLES_MOST / channels : 1;
+    double best_cost = INFINITY;
+    struct partition_plan plan;
     size_t hop = most;
-    for (size_t n = next_power_of_two(taps + 1); n <= FFT_MOST && n - taps + 1 <= most; n *= 2) {
-        size_t frames = n - taps + 1;
-        double cost = overlap_save_cost(taps, frames, n) / (double)frames;
-        if (cost < best * NEARLY) {
-            best = cost;
-            hop = frames;
-        }
+    for (size_t number = 0; next_cut(taps, &number, &plan);) {
+        double cost = chunk_cost(&plan) / (double)plan.hop;
+        if (plan.hop > most || cost >= best_cost)
+            continue;
+        best_cost = cost;
+        hop = plan.hop;
     }
     size_t chunks = divide_up(WISH_LEAST, hop);
     chunks = divide_up(chunks, threads) * threads;
-    if (hop >= WISH_LEAST)
-        chunks = 1; /* long masks: channels are shared out, not chunks */
-    return hop * chunks <= most ? hop * chunks : hop;
+    size_t fit = most / hop > 0 ? most / hop : 1;
+    return hop * (chunks < fit ? chunks : fit);
 }
 
 const char *partition_algorithm_name(enum partition_algorithm algorithm)

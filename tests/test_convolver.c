@@ -222,11 +222,11 @@ END_TEST
 
 static int steps_left;
 
-/* The CPU's step, until it fails; from then on it leaves rubbish. */
+/* The direct form's step, until it fails; from then on it leaves rubbish. */
 static void failing_step(struct convolution *convolution, const float *const *in,
                          const struct convolver_voice voices[CONVOLVER_VOICES])
 {
-    convolver_fft.step(convolution, in, voices);
+    convolver_direct.step(convolution, in, voices);
     if (steps_left-- > 0)
         return;
     for (size_t v = 0; v < CONVOLVER_VOICES; v++)
@@ -242,7 +242,7 @@ static const char *failing_failure(const struct convolution *convolution)
 
 static void check_failing(size_t taps, size_t block, int after, size_t change_at)
 {
-    struct convolver_backend failing = convolver_fft;
+    struct convolver_backend failing = convolver_direct;
     failing.name = "failing";
     failing.step = failing_step;
     failing.failure = failing_failure;

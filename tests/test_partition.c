@@ -2,40 +2,58 @@
 #include "partition.h"
 #include "suite.h"
 
-static void check_plan(size_t taps, size_t block)
+static void check_chunks(const struct partition_plan *plan, size_t taps, size_t block)
 {
-    struct partition_plan plan = partition_plan(taps, block);
-    if (plan.algorithm == PARTITION_DIRECT) {
-        ck_assert_uint_eq(plan.head, taps);
+    ck_assert_uint_eq(plan->fft, plan->past + plan->hop);
+    ck_assert_uint_eq(plan->past % PARTITION_LINE, 0);
+    ck_assert_uint_eq(plan->hop % PARTITION_LINE, 0);
+    ck_assert_uint_ge(plan->hop * plan->chunks, block);
+    ck_assert_uint_lt(plan->hop * (plan->chunks - 1), block);
+    if (plan->parts == 1) {
+        ck_assert_uint_ge(plan->past + 1, taps);
         return;
     }
-    if (plan.algorithm == PARTITION_OVERLAP_SAVE) {
-        ck_assert_uint_eq(plan.hop, plan.fft - taps + 1);
-        ck_assert_uint_ge(plan.hop * plan.chunks, block);
-        ck_assert_uint_lt(plan.hop * (plan.chunks - 1), block);
-        return;
-    }
-    size_t done = plan.head;
-    ck_assert_uint_le(plan.segment_count, PARTITION_SEGMENTS_MOST);
-    for (size_t s = 0; s < plan.segment_count; s++) {
-        const struct partition_segment *segment = &plan.segments[s];
+    ck_assert_uint_eq(plan->past, plan->hop);
+    ck_assert_uint_ge(plan->parts * plan->hop, taps);
+    ck_assert_uint_eq(block % plan->hop, 0);
+}
+
+static void check_segments(const struct partition_plan *plan, size_t taps, size_t block)
+{
+    size_t done = plan->head;
+    ck_assert_uint_le(plan->segment_count, PARTITION_SEGMENTS_MOST);
+    for (size_t s = 0; s < plan->segment_count; s++) {
+        const struct partition_segment *segment = &plan->segments[s];
         ck_assert_uint_eq(segment->offset, done);
         ck_assert_uint_eq(segment->size % block, 0);
         ck_assert_uint_gt(segment->parts, 0);
-        ck_assert_msg(segment->offset + block >= segment->size,
+        ck_assert_msg(segment->offset + 2 * block >= 2 * segment->size,
                       "%zu taps, blocks of %zu: segment %zu is late", taps, block, s);
         done += segment->size * segment->parts;
     }
     ck_assert_uint_ge(done, taps);
 }
 
+static void check_plan(size_t taps, size_t block, bool live)
+{
+    struct partition_plan plan = partition_plan(taps, block, live);
+    if (plan.algorithm == PARTITION_DIRECT)
+        ck_assert_uint_eq(plan.head, taps);
+    else if (plan.algorithm == PARTITION_OVERLAP_SAVE)
+        check_chunks(&plan, taps, block);
+    else
+        check_segments(&plan, taps, block);
+}
+
 START_TEST(plans_cover_the_mask)
 {
     for (size_t taps = 1; taps < 2000000; taps = taps * 5 / 4 + 1)
-        for (size_t block = 1; block < 1000000; block = block * 3 / 2 + 1)
-            check_plan(taps, block);
-    check_plan(100000000, 65536); /* beyond the longest transform */
-    check_plan(100000000, 64);
+        for (size_t block = 1; block < 1000000; block = block * 3 / 2 + 1) {
+            check_plan(taps, block, false);
+            check_plan(taps, block, true);
+        }
+    check_plan(100000000, 65536, false); /* beyond the longest transform */
+    check_plan(100000000, 64, true);
 }
 END_TEST
 
@@ -44,7 +62,7 @@ START_TEST(wishes_are_within_bounds)
     for (size_t taps = 1; taps < 50000000; taps = taps * 3 / 2 + 1)
         for (size_t most = 1024; most < 20000000; most *= 4)
             for (size_t threads = 1; threads <= 64; threads *= 4) {
-                size_t wish = partition_wish(taps, threads, most);
+                size_t wish = partition_wish(taps, threads + 1, threads, most);
                 ck_assert_uint_ge(wish, 1);
                 ck_assert_uint_le(wish, most);
             }

@@ -1,0 +1,192 @@
+/* The CPU's live convolver, set up: buffers, transforms and the spectra of masks. */
+#include "convolver_cpu_live.h"
+
+#include "audio.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void live_destroy(struct convolution *convolution)
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    history_free(&convolution->history);
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        fft_destroy(convolution->segments[s].fft);
+        rows_free(convolution->segments[s].spectra, shape->inputs);
+        free(convolution->segments[s].sum);
+    }
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        rows_free(convolution->due[v], shape->outputs);
+    free(convolution->samples);
+    free(convolution);
+}
+
+static enum status init_segment(struct convolution *convolution, size_t s)
+{
+    const struct partition_segment *cut = &convolution->plan.segments[s];
+    struct segment *segment = &convolution->segments[s];
+    segment->cut = *cut;
+    segment->floats = fft_spectrum_floats(2 * cut->size);
+    /* A mask that begins later looks back by as many partitions as are still due. */
+    segment->late = cut->offset / cut->size + 2;
+    segment->depth = cut->parts + segment->late;
+    segment->spectra = rows_alloc(convolution->shape.inputs, segment->depth * segment->floats);
+    segment->sum = audio_alloc(segment->floats);
+    if (!segment->spectra || !segment->sum)
+        return fail_memory("a convolver");
+    size_t due = cut->offset + convolution->shape.block;
+    if (due > convolution->due_length)
+        convolution->due_length = due;
+    return fft_create(2 * cut->size, &segment->fft);
+}
+
+/* Frames of the past: the head's, and each segment's last partition with the one before,
+ * for as long as its job can be under way. */
+static size_t past_frames(const struct partition_plan *plan)
+{
+    size_t past = plan->head > 0 ? plan->head - 1 : 0;
+    for (size_t s = 0; s < plan->segment_count; s++)
+        if (3 * plan->segments[s].size > past)
+            past = 3 * plan->segments[s].size;
+    return past;
+}
+
+static enum status fill(struct convolution *convolution)
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    const struct partition_plan *plan = &convolution->plan;
+    size_t past = past_frames(plan), longest = 0;
+    double floats = 2.0 * (double)past + (double)shape->taps;
+    for (size_t s = 0; s < plan->segment_count; s++) {
+        floats += 3.0 * (double)(plan->segments[s].size * (plan->segments[s].parts + 4));
+        longest = 2 * plan->segments[s].size > longest ? 2 * plan->segments[s].size : longest;
+    }
+    enum status status = check_memory(shape, floats);
+    if (status == STATUS_OK)
+        status = history_init(&convolution->history, shape->inputs, past, shape->block);
+    for (size_t s = 0; s < plan->segment_count && status == STATUS_OK; s++)
+        status = init_segment(convolution, s);
+    for (size_t v = 0; v < CONVOLVER_VOICES && status == STATUS_OK; v++) {
+        convolution->due[v] = rows_alloc(shape->outputs, convolution->due_length);
+        status = convolution->due[v] ? STATUS_OK : fail_memory("a convolver");
+    }
+    convolution->samples = audio_alloc(longest);
+    if (status == STATUS_OK && !convolution->samples)
+        status = fail_memory("a convolver");
+    return status;
+}
+
+static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
+{
+    struct convolution *convolution = calloc(1, sizeof *convolution);
+    if (!convolution)
+        return fail_memory("a convolver");
+    convolution->shape = *shape;
+    convolution->plan = partition_plan(shape->taps, shape->block, shape->live);
+    enum status status = fill(convolution);
+    if (status != STATUS_OK) {
+        live_destroy(convolution);
+        return status;
+    }
+    *result = convolution;
+    return STATUS_OK;
+}
+
+static void live_reset(struct convolution *convolution)
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    history_reset(&convolution->history);
+    convolution->end = 0;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        struct segment *segment = &convolution->segments[s];
+        segment->job = (struct job){0};
+        segment->newest = 0;
+        for (size_t c = 0; c < shape->inputs; c++)
+            memset(segment->spectra[c], 0, segment->depth * segment->floats * sizeof(float));
+    }
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        for (size_t c = 0; c < shape->outputs; c++)
+            memset(convolution->due[v][c], 0, convolution->due_length * sizeof(float));
+}
+
+static void live_describe(const struct convolution *convolution, char *text, size_t size)
+{
+    const struct partition_plan *plan = &convolution->plan;
+    size_t used = (size_t)snprintf(text, size, "partitioned");
+    if (plan->head > 0 && used < size)
+        used += (size_t)snprintf(text + used, size - used, ": direct %zu", plan->head);
+    for (size_t s = 0; s < plan->segment_count && used < size; s++)
+        used += (size_t)snprintf(text + used, size - used, "%s %zu x %zu",
+                                 s > 0 || plan->head > 0 ? "," : ":", plan->segments[s].parts,
+                                 plan->segments[s].size);
+}
+
+/* ---- masks ---- */
+
+static void live_release(const struct convolution *convolution, struct prepared *prepared)
+{
+    (void)convolution;
+    path_table_free(&prepared->paths);
+    free(prepared->head);
+    for (size_t s = 0; s < PARTITION_SEGMENTS_MOST; s++)
+        free(prepared->spectra[s]);
+    free(prepared);
+}
+
+static enum status prepare_segment(const struct convolution *convolution, size_t s,
+                                   const struct mask *mask, float *samples,
+                                   struct prepared *prepared)
+{
+    const struct segment *segment = &convolution->segments[s];
+    size_t size = segment->cut.size, offset = segment->cut.offset, floats = segment->floats;
+    size_t left = mask->taps > offset ? mask->taps - offset : 0;
+    size_t parts = (left + size - 1) / size;
+    if (parts > segment->cut.parts)
+        parts = segment->cut.parts;
+    prepared->parts[s] = parts;
+    prepared->spectra[s] = audio_alloc(mask->columns * parts * floats);
+    if (!prepared->spectra[s])
+        return fail_memory("a mask");
+    for (size_t i = 0; i < mask->columns * parts; i++)
+        transform_taps(segment->fft, mask, i / parts, offset + i % parts * size, size, samples,
+                       prepared->spectra[s] + i * floats);
+    return STATUS_OK;
+}
+
+static enum status live_prepare(const struct convolution *convolution, const struct mask *mask,
+                                struct prepared **result)
+{
+    const struct partition_plan *plan = &convolution->plan;
+    size_t longest = 1;
+    for (size_t s = 0; s < plan->segment_count; s++)
+        longest = 2 * plan->segments[s].size > longest ? 2 * plan->segments[s].size : longest;
+    struct prepared *prepared = calloc(1, sizeof *prepared);
+    float *samples = audio_alloc(longest);
+    enum status status = prepared && samples ? STATUS_OK : fail_memory("a mask");
+    if (status == STATUS_OK)
+        status = path_table_init(&prepared->paths, mask);
+    if (status == STATUS_OK && !(prepared->head = copy_head(mask, plan->head)))
+        status = fail_memory("a mask");
+    for (size_t s = 0; s < plan->segment_count && status == STATUS_OK; s++)
+        status = prepare_segment(convolution, s, mask, samples, prepared);
+    free(samples);
+    if (status != STATUS_OK) {
+        if (prepared)
+            live_release(convolution, prepared);
+        return status;
+    }
+    *result = prepared;
+    return STATUS_OK;
+}
+
+const struct convolver_backend convolver_cpu_live = {
+    .name = "cpu",
+    .create = live_create,
+    .destroy = live_destroy,
+    .reset = live_reset,
+    .describe = live_describe,
+    .prepare = live_prepare,
+    .release = live_release,
+    .step = cpu_live_step,
+};
