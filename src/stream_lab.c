@@ -292,6 +292,14 @@ static enum status check_result(struct stream *stream)
 
 /* ---- measuring ---- */
 
+/* Of all threads, user and system: what getrusage tells in microseconds. */
+static double process_cpu_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 static enum status run_all(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
@@ -309,8 +317,10 @@ static enum status run_all(struct stream *stream)
         status = check_result(stream);
     if (status == STATUS_OK && cell->warm_up > 0)
         status = run(stream, &warm_up);
+    double cpu = process_cpu_seconds();
     if (status == STATUS_OK)
         status = run(stream, &timed);
+    stream->row->cpu = process_cpu_seconds() - cpu;
     stream->row->blocks = timed.ran;
     stream->row->late = timed.late;
     return status == STATUS_OK ? check_result(stream) : status;
@@ -355,6 +365,7 @@ static void sum_up(struct stream *stream)
     row->p50 = quantile(stream, 0.5);
     row->p99 = quantile(stream, 0.99);
     row->p999 = quantile(stream, 0.999);
+    row->p9999 = quantile(stream, 0.9999);
     row->most = quantile(stream, 1);
     for (size_t n = 0; n < row->blocks; n++) {
         row->sum += 1e-9 * (double)stream->times[n];

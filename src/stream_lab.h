@@ -43,8 +43,10 @@ struct stream_row {
     double p50;
     double p99;
     double p999;
+    double p9999;
     double most;
     double sum;
+    double cpu;    /* that all threads of the process ran during the timed blocks, waits spun too */
     size_t missed; /* blocks that took longer than their period */
     size_t late;   /* paced: outputs that came after the end of their period, for whatever cause */
     double error_db; /* largest error at sampled places, of max|x| sum|h| */
