@@ -184,8 +184,9 @@ static void print_help(void)
 {
     puts("usage: halo bench stream [options]\n\n"
          "Hand blocks of noise one by one to a convolver, as live sound comes, and time\n"
-         "each from handing it in to having its output: the median, the 99th and the 99.9th\n"
-         "percentile and the longest, against the deadline, which is a block's own length.\n"
+         "each from handing it in to having its output: the median, the 99th, the 99.9th\n"
+         "and the 99.99th percentile and the longest, against the deadline, which is a\n"
+         "block's own length.\n"
          "Lists, separated by commas, make a grid, a row a cell. Outputs are compared with\n"
          "double precision; a wrong one ends the bench.\n\noptions:");
     options_print(stdout, rows, sizeof rows / sizeof *rows);
@@ -194,7 +195,8 @@ static void print_help(void)
          "their period; `late` ones were not there at its end, be it for one before them.\n"
          "spun: the same at ordinary priority, the thread never sleeping, so that no waking is\n"
          "in the times.\n"
-         "back-to-back: each as soon as the one before is done.\n\n"
+         "back-to-back: each as soon as the one before is done. Only here is the processors'\n"
+         "time told (cpu s per s: of all threads, for a second of sound), since waiting spins.\n\n"
          "example: halo bench stream --backend cpu,cuda --taps 1024,480000 --channels 2,64");
 }
 

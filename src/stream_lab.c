@@ -6,6 +6,7 @@
 #include "stop.h"
 #include "workers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -18,9 +19,10 @@
 enum {
     ROTATION = 13, /* blocks of input; a prime, so that no ring of partitions repeats with it */
     PLACES = 32,   /* outputs compared at a time */
-    PRIORITY = 60, /* what audio servers take, and below the kernel's own watchdogs */
     SPIN = 200000, /* ns before a block is due: sleep ends late by up to that */
 };
+
+static_assert(STREAM_FIRST_BLOCKS > ROTATION, "all input is heard before the first check");
 
 static const double ERROR_MOST_DB = -130;
 static const double DECAY = 1e-3; /* of a mask from its first tap to its last */
@@ -29,13 +31,13 @@ struct stream {
     const struct stream_cell *cell;
     struct mask *mask;
     struct workers *workers;
-    struct filter *convolver;
+    struct filter *filter;
     struct block input; /* ROTATION blocks in a row */
     struct block output;
     const float **in; /* of the block at hand */
     int64_t *times;   /* ns */
     double period;    /* ns */
-    size_t handed;    /* blocks since the convolver was made */
+    size_t handed;    /* blocks since the filter was made */
     uint64_t random;
     struct stream_row *row;
 };
@@ -101,7 +103,7 @@ struct priority {
 /* Threads made from here on have it too. */
 static bool priority_raise(struct priority *before)
 {
-    const struct sched_param parameters = {.sched_priority = PRIORITY};
+    const struct sched_param parameters = {.sched_priority = STREAM_PRIORITY};
     if (pthread_getschedparam(pthread_self(), &before->policy, &before->parameters) != 0)
         return false;
     return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) == 0;
@@ -126,7 +128,7 @@ static void tell_grants(const struct stream_row *row, int lock_error)
 
 static void stream_close(struct stream *stream)
 {
-    filter_destroy(stream->convolver);
+    filter_destroy(stream->filter);
     workers_destroy(stream->workers);
     mask_destroy(stream->mask);
     block_free(&stream->input);
@@ -145,6 +147,19 @@ static enum status make_workers(struct stream *stream)
     return status;
 }
 
+static enum status make_convolver(const struct stream_cell *cell, const struct mask *mask,
+                                  struct workers *workers, struct filter **filter)
+{
+    struct convolver_settings settings = {
+        .backend = cell->backend,
+        .block = cell->block,
+        .live = true,
+        .gpu = {.mode = cell->gpu_mode},
+        .workers = workers,
+    };
+    return convolver_create(&settings, mask, filter);
+}
+
 static enum status stream_open(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
@@ -155,14 +170,8 @@ static enum status stream_open(struct stream *stream)
         status = make_workers(stream);
     if (status != STATUS_OK)
         return status;
-    struct convolver_settings settings = {
-        .backend = cell->backend,
-        .block = cell->block,
-        .live = true,
-        .gpu = {.mode = cell->gpu_mode},
-        .workers = stream->workers,
-    };
-    return convolver_create(&settings, stream->mask, &stream->convolver);
+    stream_make *make = cell->make ? cell->make : make_convolver;
+    return make(cell, stream->mask, stream->workers, &stream->filter);
 }
 
 /* ---- blocks: nothing here allocates ---- */
@@ -194,12 +203,12 @@ static enum status fail_cell(const struct stream_cell *cell, const char *problem
  * through, which is soon done; check_result sees them all. */
 static enum status look_after(const struct stream *stream)
 {
-    const struct filter *convolver = stream->convolver;
+    const struct filter *filter = stream->filter;
     size_t block = stream->cell->block, channel = stream->handed % stream->cell->channels;
     if (stop_requested()) /* workers leave their pieces undone then */
         return STATUS_INTERRUPTED;
-    if (convolver->failure || convolver->notice)
-        return fail_cell(stream->cell, convolver->failure ? convolver->failure : convolver->notice);
+    if (filter->failure || filter->notice)
+        return fail_cell(stream->cell, filter->failure ? filter->failure : filter->notice);
     if (audio_find_nonfinite(stream->output.data[channel], block) < block)
         return fail_cell(stream->cell, "an output is not a finite number");
     return STATUS_OK;
@@ -228,7 +237,7 @@ static enum status run(struct stream *stream, struct stretch *stretch)
         int64_t begin = monotonic_ns();
         if (n > 0 && begin - origin >= limit)
             break;
-        filter_process(stream->convolver, stream->in, stream->output.data);
+        filter_process(stream->filter, stream->in, stream->output.data);
         int64_t end = monotonic_ns();
         if (stretch->times)
             stretch->times[n] = end - begin;
@@ -292,11 +301,19 @@ static enum status check_result(struct stream *stream)
 
 /* ---- measuring ---- */
 
+/* Of all threads, user and system: what getrusage tells in microseconds. */
+static double process_cpu_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 static enum status run_all(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
     bool paced = cell->pace != STREAM_BACK_TO_BACK, spun = cell->pace == STREAM_SPUN;
-    struct stretch first = {.blocks = ROTATION + 1, .seconds = cell->seconds};
+    struct stretch first = {.blocks = STREAM_FIRST_BLOCKS, .seconds = cell->seconds};
     struct stretch warm_up = {
         .blocks = SIZE_MAX, .seconds = cell->warm_up, .paced = paced, .spun = spun};
     struct stretch timed = {.blocks = cell->blocks,
@@ -309,8 +326,10 @@ static enum status run_all(struct stream *stream)
         status = check_result(stream);
     if (status == STATUS_OK && cell->warm_up > 0)
         status = run(stream, &warm_up);
+    double cpu = process_cpu_seconds();
     if (status == STATUS_OK)
         status = run(stream, &timed);
+    stream->row->cpu = process_cpu_seconds() - cpu;
     stream->row->blocks = timed.ran;
     stream->row->late = timed.late;
     return status == STATUS_OK ? check_result(stream) : status;
@@ -355,12 +374,14 @@ static void sum_up(struct stream *stream)
     row->p50 = quantile(stream, 0.5);
     row->p99 = quantile(stream, 0.99);
     row->p999 = quantile(stream, 0.999);
+    row->p9999 = quantile(stream, 0.9999);
     row->most = quantile(stream, 1);
     for (size_t n = 0; n < row->blocks; n++) {
         row->sum += 1e-9 * (double)stream->times[n];
         row->missed += (double)stream->times[n] > stream->period;
     }
-    snprintf(row->algorithm, sizeof row->algorithm, "%s", convolver_algorithm(stream->convolver));
+    snprintf(row->algorithm, sizeof row->algorithm, "%s",
+             row->cell.make ? stream->filter->kind->name : convolver_algorithm(stream->filter));
 }
 
 enum status stream_lab_measure(const struct stream_cell *cell, struct stream_row *row)

@@ -41,31 +41,38 @@ static double times_real_time(const struct stream_row *row)
     return (double)row->blocks * row->period / row->sum;
 }
 
+/* Paced and spun cells have none: what they spend waiting is in theirs. */
+static double cpu_per_second(const struct stream_row *row)
+{
+    return row->cpu / ((double)row->blocks * row->period);
+}
+
 static void print_table_row(const struct stream_row *row, bool first)
 {
     const struct stream_cell *cell = &row->cell;
-    char backend[32], late[24] = "", speed[32] = "", error[24] = "exact";
+    char backend[32], late[24] = "", speed[48] = " | ", error[24] = "exact";
     bool paced = cell->pace != STREAM_BACK_TO_BACK;
     if (first)
         printf("%u Hz, %zu thread%s; times in microseconds\n\n"
                "| backend | pace | block | channels | taps | algorithm | blocks | deadline | p50 | "
-               "p99 | p99.9 | max | p50 of deadline | missed | late | x real time | error dB |\n"
-               "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+               "p99 | p99.9 | p99.99 | max | p50 of deadline | missed | late | x real time | "
+               "cpu s per s | error dB |\n"
+               "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
                cell->rate, cell->threads, cell->threads == 1 ? "" : "s");
     snprintf(backend, sizeof backend, "%s%s%s", cell->backend, cell->gpu_mode ? " " : "",
              cell->gpu_mode ? stream_mode_names[cell->gpu_mode] : "");
     if (paced)
         snprintf(late, sizeof late, "%zu", row->late);
     else
-        snprintf(speed, sizeof speed, "%.1f", times_real_time(row));
+        snprintf(speed, sizeof speed, "%.1f | %.5f", times_real_time(row), cpu_per_second(row));
     if (isfinite(row->error_db))
         snprintf(error, sizeof error, "%.0f", row->error_db);
-    printf("| %s | %s | %zu | %zu | %zu | %s | %zu | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f %% | "
-           "%zu | %s | %s | %s |\n",
+    printf("| %s | %s | %zu | %zu | %zu | %s | %zu | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | "
+           "%.2f %% | %zu | %s | %s | %s |\n",
            backend, stream_pace_names[cell->pace], cell->block, cell->channels, cell->taps,
            row->algorithm, row->blocks, 1e6 * row->period, 1e6 * row->p50, 1e6 * row->p99,
-           1e6 * row->p999, 1e6 * row->most, 100 * row->p50 / row->period, row->missed, late, speed,
-           error);
+           1e6 * row->p999, 1e6 * row->p9999, 1e6 * row->most, 100 * row->p50 / row->period,
+           row->missed, late, speed, error);
 }
 
 /* An empty field: it does not apply. */
@@ -75,18 +82,19 @@ static void print_csv_row(const struct stream_row *row, bool first)
     bool paced = cell->pace != STREAM_BACK_TO_BACK;
     if (first)
         puts("backend,gpu_mode,algorithm,pace,block,channels,taps,rate,threads,blocks,deadline_us,"
-             "p50_us,p99_us,p999_us,max_us,share,missed,late,blocks_per_second,times_real_time,"
-             "error_db,realtime,locked");
-    printf("%s,%s,\"%s\",%s,%zu,%zu,%zu,%u,%zu,%zu,%.9g,%.9g,%.9g,%.9g,%.9g,%.6g,%zu,",
-           cell->backend,
-           strcmp(cell->backend, "cuda") == 0 ? stream_mode_names[cell->gpu_mode] : "",
-           row->algorithm, stream_pace_names[cell->pace], cell->block, cell->channels, cell->taps,
-           cell->rate, cell->threads, row->blocks, 1e6 * row->period, 1e6 * row->p50,
-           1e6 * row->p99, 1e6 * row->p999, 1e6 * row->most, row->p50 / row->period, row->missed);
+             "p50_us,p99_us,p999_us,p9999_us,max_us,share,missed,late,blocks_per_second,"
+             "times_real_time,cpu_per_second,error_db,realtime,locked");
+    printf(
+        "%s,%s,\"%s\",%s,%zu,%zu,%zu,%u,%zu,%zu,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.6g,%zu,",
+        cell->backend, strcmp(cell->backend, "cuda") == 0 ? stream_mode_names[cell->gpu_mode] : "",
+        row->algorithm, stream_pace_names[cell->pace], cell->block, cell->channels, cell->taps,
+        cell->rate, cell->threads, row->blocks, 1e6 * row->period, 1e6 * row->p50, 1e6 * row->p99,
+        1e6 * row->p999, 1e6 * row->p9999, 1e6 * row->most, row->p50 / row->period, row->missed);
     if (paced)
-        printf("%zu,,,", row->late);
+        printf("%zu,,,,", row->late);
     else
-        printf(",%.9g,%.9g,", (double)row->blocks / row->sum, times_real_time(row));
+        printf(",%.9g,%.9g,%.9g,", (double)row->blocks / row->sum, times_real_time(row),
+               cpu_per_second(row));
     if (isfinite(row->error_db))
         printf("%.1f", row->error_db);
     printf(",%d,%d\n", row->realtime, row->locked);
@@ -96,21 +104,22 @@ static json_t *cell_object(const struct stream_row *row)
 {
     const struct stream_cell *cell = &row->cell;
     bool paced = cell->pace != STREAM_BACK_TO_BACK, gpu = strcmp(cell->backend, "cuda") == 0;
-    json_t *numbers =
-        json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "blocks", (json_int_t)row->blocks,
-                  "deadline_us", 1e6 * row->period, "p50_us", 1e6 * row->p50, "p99_us",
-                  1e6 * row->p99, "p999_us", 1e6 * row->p999, "max_us", 1e6 * row->most, "share",
-                  row->p50 / row->period, "missed", (json_int_t)row->missed);
+    json_t *numbers = json_pack(
+        "{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "blocks", (json_int_t)row->blocks,
+        "deadline_us", 1e6 * row->period, "p50_us", 1e6 * row->p50, "p99_us", 1e6 * row->p99,
+        "p999_us", 1e6 * row->p999, "p9999_us", 1e6 * row->p9999, "max_us", 1e6 * row->most,
+        "share", row->p50 / row->period, "missed", (json_int_t)row->missed);
     json_t *object = json_pack(
-        "{s:s, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o}", "backend",
-        cell->backend, "gpu_mode",
+        "{s:s, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:o}",
+        "backend", cell->backend, "gpu_mode",
         gpu ? json_string(stream_mode_names[cell->gpu_mode]) : json_null(), "algorithm",
         row->algorithm, "pace", stream_pace_names[cell->pace], "block", (json_int_t)cell->block,
         "channels", (json_int_t)cell->channels, "taps", (json_int_t)cell->taps, "rate",
         (json_int_t)cell->rate, "threads", (json_int_t)cell->threads, "realtime", row->realtime,
         "locked", row->locked, "late", paced ? json_integer((json_int_t)row->late) : json_null(),
         "blocks_per_second", paced ? json_null() : json_real((double)row->blocks / row->sum),
-        "times_real_time", paced ? json_null() : json_real(times_real_time(row)), "error_db",
+        "times_real_time", paced ? json_null() : json_real(times_real_time(row)), "cpu_per_second",
+        paced ? json_null() : json_real(cpu_per_second(row)), "error_db",
         isfinite(row->error_db) ? json_real(row->error_db) : json_null());
     json_object_update(object, numbers);
     json_decref(numbers);
