@@ -12,6 +12,7 @@ struct bench {
 static const struct bench benches[] = {
     {"kernels", "times the GPU's convolution kernels beside a plain copy", bench_kernels},
     {"stream", "times blocks that come one by one, as in live sound", bench_stream},
+    {"tune", "finds the fastest transforms on this machine and keeps them", bench_tune},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 
@@ -34,5 +35,5 @@ enum status cmd_bench(int argc, char **argv)
         return STATUS_OK;
     }
     return fail(STATUS_USAGE,
-                "halo bench measures: kernels and stream; halo bench --help tells more");
+                "halo bench measures: kernels, stream and tune; halo bench --help tells more");
 }

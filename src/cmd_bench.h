@@ -14,4 +14,7 @@ MUST_CHECK enum status bench_kernels(int argc, char **argv);
 /* halo bench stream: blocks one by one, as live (bench_stream.c). argv[0] is "stream". */
 MUST_CHECK enum status bench_stream(int argc, char **argv);
 
+/* halo bench tune: fast plans of transforms, kept (bench_tune.c). argv[0] is "tune". */
+MUST_CHECK enum status bench_tune(int argc, char **argv);
+
 #endif

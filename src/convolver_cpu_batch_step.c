@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { PRODUCTS_MOST = 4 };
+
 static float *spectrum_at(const struct convolution *convolution, size_t input, size_t place)
 {
     return convolution->spectra[input] + place % convolution->depth * convolution->floats;
@@ -48,30 +50,63 @@ static void finish_chunk(const struct job *job, size_t output, size_t chunk, flo
            chunk_frames(convolution, chunk) * sizeof *samples);
 }
 
-/* A group of chunks of one output: each of the mask's spectra is gone through for all. */
+/* Products that are added up together. */
+struct products {
+    size_t count;
+    size_t input[PRODUCTS_MOST];
+    size_t part[PRODUCTS_MOST];
+    const float *mask[PRODUCTS_MOST];
+};
+
+/* To the sums of all chunks from `first` to `end`: the masks come from far, and once. */
+static void add_products(const struct convolution *convolution, struct products *products,
+                         size_t first, size_t end, float *sums)
+{
+    size_t newest = convolution->newest + convolution->depth;
+    const float *inputs[PRODUCTS_MOST];
+    for (size_t chunk = first; chunk < end; chunk++) {
+        for (size_t i = 0; i < products->count; i++)
+            inputs[i] =
+                spectrum_at(convolution, products->input[i], newest + chunk - products->part[i]);
+        fft_multiply_add_all(sums + (chunk - first) * convolution->floats, inputs, products->mask,
+                             products->count, convolution->floats);
+    }
+    products->count = 0;
+}
+
+static void add_paths(const struct job *job, size_t output, size_t first, size_t end, float *sums)
+{
+    const struct convolution *convolution = job->convolution;
+    const struct path_table *table = &job->prepared->paths;
+    size_t parts = job->prepared->parts;
+    struct products products = {0};
+    memset(sums, 0, (end - first) * convolution->floats * sizeof *sums);
+    for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
+        for (size_t part = 0; part < parts; part++) {
+            size_t at = products.count++;
+            products.input[at] = table->paths[p].input;
+            products.part[at] = part;
+            products.mask[at] = job->prepared->spectra +
+                                (table->paths[p].column * parts + part) * convolution->floats;
+            if (products.count == PRODUCTS_MOST)
+                add_products(convolution, &products, first, end, sums);
+        }
+    add_products(convolution, &products, first, end, sums);
+}
+
+/* A group of chunks of one output. */
 static void overlap_save_output(void *context, size_t piece, size_t worker)
 {
     const struct job *job = context;
-    struct convolution *convolution = job->convolution;
-    const struct path_table *table = &job->prepared->paths;
-    size_t floats = convolution->floats, chunks = convolution->plan.chunks;
-    size_t groups = (chunks + convolution->group - 1) / convolution->group;
-    size_t output = piece / groups, first = piece % groups * convolution->group;
-    size_t end = first + convolution->group < chunks ? first + convolution->group : chunks;
-    size_t newest = convolution->newest + convolution->depth;
+    const struct convolution *convolution = job->convolution;
+    size_t chunks = convolution->plan.chunks, group = convolution->group;
+    size_t groups = (chunks + group - 1) / group;
+    size_t output = piece / groups, first = piece % groups * group;
+    size_t end = first + group < chunks ? first + group : chunks;
     float *sums = convolution->sums[worker];
-    memset(sums, 0, (end - first) * floats * sizeof *sums);
-    for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
-        for (size_t part = 0; part < job->prepared->parts; part++) {
-            size_t column = table->paths[p].column * job->prepared->parts + part;
-            for (size_t chunk = first; chunk < end; chunk++)
-                fft_multiply_add(
-                    sums + (chunk - first) * floats,
-                    spectrum_at(convolution, table->paths[p].input, newest + chunk - part),
-                    job->prepared->spectra + column * floats, floats);
-        }
+    add_paths(job, output, first, end, sums);
     for (size_t chunk = first; chunk < end; chunk++)
-        finish_chunk(job, output, chunk, sums + (chunk - first) * floats,
+        finish_chunk(job, output, chunk, sums + (chunk - first) * convolution->floats,
                      convolution->samples[worker]);
 }
 

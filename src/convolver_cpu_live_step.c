@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { PARTS_MOST = 4 }; /* of a mask, multiplied in one unit */
+
 /* ---- what a job consists of ---- */
 
 /* One input's partition and the one before it. */
@@ -48,14 +50,26 @@ static void lay_down(struct convolution *convolution, const struct segment *segm
             convolution->end - convolution->shape.block, convolution->samples + size, size);
 }
 
-/* A part's products. `age`: of the newest partition in the sum, in partitions. */
-static void add_part(const struct segment *segment, const struct prepared *prepared, size_t s,
-                     const struct mask_path *path, size_t part, size_t age)
+/* The products of some parts of a path. `age`: of the newest partition in the sum, in
+ * partitions. */
+static void add_parts(const struct segment *segment, const struct prepared *prepared, size_t s,
+                      const struct mask_path *path, size_t part, size_t count, size_t age)
 {
-    size_t slot = (segment->newest + segment->depth - age - part) % segment->depth;
-    const float *masks = prepared->spectra[s] + path->column * prepared->parts[s] * segment->floats;
-    fft_multiply_add(segment->sum, segment->spectra[path->input] + slot * segment->floats,
-                     masks + part * segment->floats, segment->floats);
+    const float *inputs[PARTS_MOST], *masks[PARTS_MOST];
+    const float *mask = prepared->spectra[s] + path->column * prepared->parts[s] * segment->floats;
+    for (size_t i = 0; i < count; i++) {
+        size_t slot = (segment->newest + segment->depth - age - part - i) % segment->depth;
+        inputs[i] = segment->spectra[path->input] + slot * segment->floats;
+        masks[i] = mask + (part + i) * segment->floats;
+    }
+    fft_multiply_add_all(segment->sum, inputs, masks, count, segment->floats);
+}
+
+/* How many of a mask's parts go together from this one on. */
+static size_t parts_from(const struct prepared *prepared, size_t s, size_t part)
+{
+    size_t left = prepared->parts[s] - part;
+    return left < PARTS_MOST ? left : PARTS_MOST;
 }
 
 /* ---- jobs ---- */
@@ -122,17 +136,19 @@ static double unit(struct convolution *convolution, size_t s, bool run)
     const struct path_table *table = &prepared->paths;
     size_t path = table->first[job->output] + job->path;
     if (path < table->first[job->output + 1]) {
+        size_t count = parts_from(prepared, s, job->part);
         if (run) {
             if (!job->summing)
                 memset(segment->sum, 0, segment->floats * sizeof(float));
             job->summing = true;
-            add_part(segment, prepared, s, &table->paths[path], job->part, 0);
-            if (++job->part == prepared->parts[s]) {
+            add_parts(segment, prepared, s, &table->paths[path], job->part, count, 0);
+            job->part += count;
+            if (job->part == prepared->parts[s]) {
                 job->part = 0;
                 job->path++;
             }
         }
-        return partition_multiply_cost(2 * segment->cut.size);
+        return (double)count * partition_multiply_cost(2 * segment->cut.size);
     }
     if (run) {
         if (job->summing)
@@ -202,8 +218,9 @@ static void catch_up_with(struct convolution *convolution, size_t s, size_t age,
         return; /* nothing of it is still to come */
     memset(segment->sum, 0, segment->floats * sizeof(float));
     for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
-        for (size_t part = 0; part < prepared->parts[s]; part++)
-            add_part(segment, prepared, s, &table->paths[p], part, age);
+        for (size_t part = 0; part < prepared->parts[s]; part += PARTS_MOST)
+            add_parts(segment, prepared, s, &table->paths[p], part, parts_from(prepared, s, part),
+                      age);
     lay_down(convolution, segment, segment->sum, full, v, output);
 }
 

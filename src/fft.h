@@ -35,6 +35,10 @@ bool fft_is_aligned(const float *samples);
 void fft_multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
                       size_t floats);
 
+/* The same with the products of several spectra, gone through once. */
+void fft_multiply_add_all(float *restrict sum, const float *const *a, const float *const *b,
+                          size_t count, size_t floats);
+
 /* Find and keep the fastest plans of a length, however long that takes: seconds, or with
  * `patient` minutes. *known: they were kept already. Errors: memory, the cache folder. */
 MUST_CHECK enum status fft_tune(size_t n, bool patient, bool *known);

@@ -22,7 +22,8 @@ enum {
     SPIN = 200000, /* ns before a block is due: sleep ends late by up to that */
 };
 
-static_assert(STREAM_FIRST_BLOCKS > ROTATION, "all input is heard before the first check");
+static_assert((int)STREAM_FIRST_BLOCKS > (int)ROTATION,
+              "all input is heard before the first check");
 
 static const double ERROR_MOST_DB = -130;
 static const double DECAY = 1e-3; /* of a mask from its first tap to its last */
