@@ -11,6 +11,7 @@ struct bench {
 
 static const struct bench benches[] = {
     {"kernels", "times the GPU's convolution kernels beside a plain copy", bench_kernels},
+    {"render", "times sound files, file to file, beside their floor", bench_render},
     {"stream", "times blocks that come one by one, as in live sound", bench_stream},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
@@ -34,5 +35,5 @@ enum status cmd_bench(int argc, char **argv)
         return STATUS_OK;
     }
     return fail(STATUS_USAGE,
-                "halo bench measures: kernels and stream; halo bench --help tells more");
+                "halo bench measures: kernels, render and stream; halo bench --help tells more");
 }
