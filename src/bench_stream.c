@@ -4,7 +4,6 @@
 #include "stop.h"
 #include "stream_report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,18 +41,6 @@ struct stream_options {
 };
 
 /* ---- words ---- */
-
-static enum status parse_seconds(const char *option, const char *text, double least, double *value)
-{
-    char *end;
-    errno = 0;
-    double seconds = strtod(text, &end);
-    if (end == text || *end || errno || !(seconds >= least && seconds <= SECONDS_MOST))
-        return fail(STATUS_USAGE, "--%s takes seconds from %g to %d, not '%s'", option, least,
-                    SECONDS_MOST, text);
-    *value = seconds;
-    return STATUS_OK;
-}
 
 static enum status take_backend(void *context, const struct option_row *row, const char *value)
 {
@@ -114,12 +101,14 @@ static enum status take_count(void *context, const struct option_row *row, const
 
 static enum status take_seconds(void *context, const struct option_row *row, const char *value)
 {
-    return parse_seconds(row->name, value, 0.001, &((struct stream_options *)context)->seconds);
+    return options_parse_seconds(row->name, value, 0.001, SECONDS_MOST,
+                                 &((struct stream_options *)context)->seconds);
 }
 
 static enum status take_warm_up(void *context, const struct option_row *row, const char *value)
 {
-    return parse_seconds(row->name, value, 0, &((struct stream_options *)context)->warm_up);
+    return options_parse_seconds(row->name, value, 0, SECONDS_MOST,
+                                 &((struct stream_options *)context)->warm_up);
 }
 
 static enum status take_csv(void *context, const struct option_row *row, const char *value)

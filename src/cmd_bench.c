@@ -11,6 +11,7 @@ struct bench {
 
 static const struct bench benches[] = {
     {"kernels", "times the GPU's convolution kernels beside a plain copy", bench_kernels},
+    {"render", "times sound files, file to file, beside their floor", bench_render},
     {"stream", "times blocks that come one by one, as in live sound", bench_stream},
     {"tune", "finds the fastest transforms on this machine and keeps them", bench_tune},
 };
@@ -35,5 +36,6 @@ enum status cmd_bench(int argc, char **argv)
         return STATUS_OK;
     }
     return fail(STATUS_USAGE,
-                "halo bench measures: kernels, stream and tune; halo bench --help tells more");
+                "halo bench measures: kernels, render, stream and tune; halo bench --help tells "
+                "more");
 }

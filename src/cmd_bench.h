@@ -11,6 +11,9 @@ MUST_CHECK enum status cmd_bench(int argc, char **argv);
  * where CUDA is not built in). argv[0] is "kernels". */
 MUST_CHECK enum status bench_kernels(int argc, char **argv);
 
+/* halo bench render: files, end to end (bench_render.c). argv[0] is "render". */
+MUST_CHECK enum status bench_render(int argc, char **argv);
+
 /* halo bench stream: blocks one by one, as live (bench_stream.c). argv[0] is "stream". */
 MUST_CHECK enum status bench_stream(int argc, char **argv);
 

@@ -154,10 +154,15 @@ static enum status refuse_counts(const struct mask *mask, size_t channels, enum 
                     "mask %s: map=split sends a mono sound through each of the mask's %zu "
                     "channels, but the sound has %zu; channel=N picks one",
                     mask->name, mask->columns, channels);
+    if (map == MASK_MAP_MATRIX)
+        return fail(STATUS_USAGE,
+                    "mask %s: map=matrix takes a mask channel for each input and output, but the "
+                    "mask's %zu are no multiple of the sound's %zu",
+                    mask->name, mask->columns, channels);
     return fail(STATUS_USAGE,
                 "mask %s has %zu channels and the sound %zu: a mask has 1 channel, as "
                 "many as the sound, 4 for a stereo sound, or any number for a mono one; "
-                "channel=N picks one",
+                "channel=N picks one, map=matrix takes one for each input and output",
                 mask->name, mask->columns, channels);
 }
 
@@ -170,21 +175,27 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
     mask->paths = calloc(most, sizeof *mask->paths);
     if (!mask->paths)
         return fail_memory("a mask");
-    if (map == MASK_MAP_SPLIT && channels != 1)
+    if ((map == MASK_MAP_SPLIT && channels != 1) ||
+        (map == MASK_MAP_MATRIX && columns % channels != 0))
         return refuse_counts(mask, channels, map);
 
-    /* Columns of a true-stereo mask by (input, output). */
+    /* Columns of a true-stereo mask by (input, output); also those of a matrix, for
+     * which the order holds as well. */
     size_t lr = order == MASK_ORDER_LL_LR_RL_RR ? 1 : 2;
     size_t rl = order == MASK_ORDER_LL_LR_RL_RR ? 2 : 3;
     size_t rr = order == MASK_ORDER_LL_LR_RL_RR ? 3 : 1;
 
-    if (columns == 1) {
+    bool true_stereo = columns == 4 && (channels == 2 || (channels == 1 && map == MASK_MAP_AUTO));
+    if (map == MASK_MAP_MATRIX && !true_stereo) {
+        for (size_t c = 0; c < columns; c++)
+            lay_path(mask, c / (columns / channels), c % (columns / channels), c);
+    } else if (columns == 1) {
         for (size_t c = 0; c < channels; c++)
             lay_path(mask, c, c, 0);
     } else if (columns == channels) {
         for (size_t c = 0; c < channels; c++)
             lay_path(mask, c, c, c);
-    } else if (columns == 4 && channels <= 2 && map == MASK_MAP_AUTO) {
+    } else if (true_stereo) {
         size_t right = channels - 1; /* a mono sound feeds both inputs */
         lay_path(mask, 0, 0, 0);
         lay_path(mask, 0, 1, lr);

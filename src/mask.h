@@ -42,7 +42,9 @@ struct mask {
 };
 
 enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL };
-enum mask_map { MASK_MAP_AUTO, MASK_MAP_SPLIT };
+/* AUTO: by the counts. SPLIT: a mono sound through every column. MATRIX: a column for
+ * every input and output, all outputs of the first input first. */
+enum mask_map { MASK_MAP_AUTO, MASK_MAP_SPLIT, MASK_MAP_MATRIX };
 enum mask_align { MASK_ALIGN_CAUSAL, MASK_ALIGN_CENTRE };
 
 /* Zeroed columns. Errors: memory, or more than this machine could hold. */

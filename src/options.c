@@ -160,6 +160,19 @@ enum status options_parse_number(const char *option, const char *text, size_t le
     return STATUS_OK;
 }
 
+enum status options_parse_seconds(const char *option, const char *text, double least, double most,
+                                  double *seconds)
+{
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || *end || errno || !(value >= least && value <= most))
+        return fail(STATUS_USAGE, "--%s takes seconds from %g to %g, not '%s'", option, least, most,
+                    text);
+    *seconds = value;
+    return STATUS_OK;
+}
+
 enum status options_parse_list(const char *option, const char *text, size_t least, size_t most,
                                struct number_list *list)
 {

@@ -35,6 +35,10 @@ struct number_list {
     size_t values[OPTIONS_LIST_MOST];
 };
 
+/* Seconds, with or without a fraction, from `least` to `most`. Usage errors otherwise. */
+MUST_CHECK enum status options_parse_seconds(const char *option, const char *text, double least,
+                                             double most, double *seconds);
+
 /* Whole numbers from `least` to `most`, also as powers such as 2^28: one, or a list
  * separated by commas; or names, whose indices are listed. Usage errors otherwise. */
 MUST_CHECK enum status options_parse_number(const char *option, const char *text, size_t least,

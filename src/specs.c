@@ -103,15 +103,21 @@ static enum status parse_mask_option(const char *word, struct mask_options *opti
         return STATUS_OK;
     }
     if ((value = value_of(word, "map"))) {
-        if (strcmp(value, "auto") != 0 && strcmp(value, "split") != 0)
-            return fail(STATUS_USAGE, "map= is auto or split, not '%s'", value);
-        options->map = strcmp(value, "split") == 0 ? MASK_MAP_SPLIT : MASK_MAP_AUTO;
+        if (strcmp(value, "auto") == 0)
+            options->map = MASK_MAP_AUTO;
+        else if (strcmp(value, "split") == 0)
+            options->map = MASK_MAP_SPLIT;
+        else if (strcmp(value, "matrix") == 0)
+            options->map = MASK_MAP_MATRIX;
+        else
+            return fail(STATUS_USAGE, "map= is auto, split or matrix, not '%s'", value);
         return STATUS_OK;
     }
-    return fail(STATUS_USAGE,
-                "unknown mask option '%s'; there are gain=DB, channel=N, "
-                "order=lllrrlrr|llrrlrrl and map=auto|split (a comma in a name is written \\,)",
-                word);
+    return fail(
+        STATUS_USAGE,
+        "unknown mask option '%s'; there are gain=DB, channel=N, "
+        "order=lllrrlrr|llrrlrrl and map=auto|split|matrix (a comma in a name is written \\,)",
+        word);
 }
 
 static enum status fit_mask(struct mask *mask, const struct mask_options *options,
@@ -222,7 +228,7 @@ static const struct stage_kind kinds[] = {
         .help = "filter with an impulse response: a sound file, or text with one\n"
                 "tap a line and a column a channel; several masks go in a row.\n"
                 "Options follow after commas: gain=DB, channel=N,\n"
-                "order=lllrrlrr|llrrlrrl (true stereo), map=auto|split",
+                "order=lllrrlrr|llrrlrrl (true stereo), map=auto|split|matrix",
         .load = mask_stage_load,
         .wish = mask_stage_wish,
         .create = mask_stage_create,

@@ -110,6 +110,13 @@ START_TEST(routes)
     expect_paths(4, 1, 0, MASK_MAP_SPLIT, "0>0:0 0>1:1 0>2:2 0>3:3 ");
     expect_paths(2, 1, 0, 0, "0>0:0 0>1:1 ");
     expect_paths(4, 4, 0, 0, "0>0:0 1>1:1 2>2:2 3>3:3 ");
+    expect_paths(6, 3, 0, MASK_MAP_MATRIX, "0>0:0 0>1:1 1>0:2 1>1:3 2>0:4 2>1:5 ");
+    expect_paths(6, 2, 0, MASK_MAP_MATRIX, "0>0:0 0>1:1 0>2:2 1>0:3 1>1:4 1>2:5 ");
+    expect_paths(3, 3, 0, MASK_MAP_MATRIX, "0>0:0 1>0:1 2>0:2 ");
+    expect_paths(4, 1, 0, MASK_MAP_MATRIX, "0>0:0 0>1:1 0>2:2 0>3:3 ");
+    expect_paths(4, 4, 0, MASK_MAP_MATRIX, "0>0:0 1>0:1 2>0:2 3>0:3 ");
+    expect_paths(1, 1, 0, MASK_MAP_MATRIX, "0>0:0 ");
+    expect_paths(4, 2, MASK_ORDER_LL_RR_LR_RL, MASK_MAP_MATRIX, "0>0:0 0>1:2 1>0:3 1>1:1 ");
 }
 END_TEST
 
@@ -119,7 +126,14 @@ START_TEST(routes_refused)
         size_t columns, channels;
         enum mask_map map;
     } cases[] = {
-        {2, 3, 0}, {3, 2, 0}, {4, 3, 0}, {2, 6, 0}, {4, 2, MASK_MAP_SPLIT},
+        {2, 3, 0},
+        {3, 2, 0},
+        {4, 3, 0},
+        {2, 6, 0},
+        {4, 2, MASK_MAP_SPLIT},
+        {5, 3, MASK_MAP_MATRIX},
+        {1, 2, MASK_MAP_MATRIX},
+        {2, 4, MASK_MAP_MATRIX},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mask *mask = columns_of(cases[i].columns);

@@ -50,6 +50,10 @@ static const struct routing routings[] = {
     {2, 4, ",channel=3", 2, {{0, 0, 2}, {1, 1, 2}}},
     {1, 4, ",channel=4", 1, {{0, 0, 3}}},
     {3, 2, ",channel=1", 3, {{0, 0, 0}, {1, 1, 0}, {2, 2, 0}}},
+    {3, 6, ",map=matrix", 6, {{0, 0, 0}, {0, 1, 1}, {1, 0, 2}, {1, 1, 3}, {2, 0, 4}, {2, 1, 5}}},
+    {2, 6, ",map=matrix", 6, {{0, 0, 0}, {0, 1, 1}, {0, 2, 2}, {1, 0, 3}, {1, 1, 4}, {1, 2, 5}}},
+    {3, 3, ",map=matrix", 3, {{0, 0, 0}, {1, 0, 1}, {2, 0, 2}}},
+    {1, 4, ",map=matrix", 4, {{0, 0, 0}, {0, 1, 1}, {0, 2, 2}, {0, 3, 3}}},
 };
 
 static void check_routing(const struct routing *row)
@@ -100,6 +104,19 @@ START_TEST(counts_that_do_not_fit_are_refused)
         command_refused(0, "channel=", "\"$HALO\" render in.wav out.wav --mask m.wav%s",
                         rows[i].options);
     }
+}
+END_TEST
+
+START_TEST(matrices_that_do_not_divide_are_refused)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, 48000, 3, 100);
+    sound_noise_file("m.wav", 2, WAVF, 48000, 7, 10);
+    static const char *const words[] = {"map=matrix", "7", "3"};
+    for (size_t w = 0; w < 3; w++)
+        command_refused(2, words[w], "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix");
+    command_refused(2, "map=matrix",
+                    "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix,channel=1");
 }
 END_TEST
 
@@ -975,8 +992,9 @@ START_TEST(long_masks_on_long_sounds)
 }
 END_TEST
 
-SUITE_MAIN("render stages", masks_are_routed, counts_that_do_not_fit_are_refused, gains_are_exact,
-           stages_work_in_the_order_given, text_masks_are_read, resampled_masks_keep_their_response,
+SUITE_MAIN("render stages", masks_are_routed, counts_that_do_not_fit_are_refused,
+           matrices_that_do_not_divide_are_refused, gains_are_exact, stages_work_in_the_order_given,
+           text_masks_are_read, resampled_masks_keep_their_response,
            resampled_identity_changes_no_tone, masks_of_the_same_or_no_rate_stay,
            resampled_masks_are_routed, edges_are_ghost_cells, edges_hold_for_masks_in_a_row,
            edges_need_no_tail, edges_of_streams_are_right_or_refused, centre_is_as_textbooks_index,
