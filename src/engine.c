@@ -1,12 +1,33 @@
 #include "engine.h"
 
+#include "relay.h"
 #include "stop.h"
 #include "true_peak.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
-/* What a run keeps from block to block. */
+enum { SLOTS = 2 }; /* blocks on either side of the chain: one at work, one waiting */
+
+/* A block as it came from the source. */
+struct input {
+    struct block block;
+    uint64_t read; /* frames that came from the source, this block's included */
+    bool ended;
+    enum status status;
+};
+
+/* A block as it came from the chain. */
+struct output {
+    struct block block;
+    uint64_t position; /* frames read, lead and silence included */
+    uint64_t read;
+    bool ended;
+};
+
+/* What a run keeps from block to block. The source belongs to the reading thread, the sink
+ * and the totals to the writing one, while there are such. */
 struct run {
     struct filter *chain;
     struct source *source;
@@ -15,11 +36,17 @@ struct run {
     struct engine_totals *totals;
     struct true_peak *true_peak;
     struct sink *tail; /* TAIL_UNTIL: the tail waits in memory for its end to be known */
-    struct block in;
-    struct block out;
-    uint64_t position; /* frames read, lead and silence included */
-    uint64_t read;     /* frames that came from the source */
-    bool ended;
+
+    struct relay *reader; /* NULL: blocks are read when they are needed */
+    struct input inputs[SLOTS];
+    uint64_t read; /* the reader's */
+    bool ended;    /* likewise */
+    bool broken;   /* likewise: reading has failed */
+
+    struct relay *writer; /* NULL: blocks are written when they are there */
+    struct output outputs[SLOTS];
+    uint64_t written;        /* the writer's: frames of the sound */
+    atomic_int write_status; /* enum status: once it is not STATUS_OK nothing more is written */
 };
 
 int64_t engine_frames_out(const struct filter *chain, int64_t frames_in, enum tail tail)
@@ -29,13 +56,13 @@ int64_t engine_frames_out(const struct filter *chain, int64_t frames_in, enum ta
     return tail == TAIL_FULL ? frames_in + (int64_t)chain->tail : frames_in;
 }
 
-static enum status check_finite(const struct run *run, size_t frames)
+static enum status check_finite(const struct run *run, const struct block *block, size_t frames)
 {
-    for (size_t c = 0; c < run->in.channels; c++) {
-        size_t bad = audio_find_nonfinite(run->in.data[c], frames);
+    for (size_t c = 0; c < block->channels; c++) {
+        size_t bad = audio_find_nonfinite(block->data[c], frames);
         if (bad == frames)
             continue;
-        const char *what = isnan(run->in.data[c][bad]) ? "not a number" : "infinite";
+        const char *what = isnan(block->data[c][bad]) ? "not a number" : "infinite";
         uint64_t at = run->read - frames + bad;
         if (at < run->settings->lead) /* met where an edge repeats it */
             return fail(STATUS_FAILED, "cannot filter %s: a frame of channel %zu is %s",
@@ -47,41 +74,53 @@ static enum status check_finite(const struct run *run, size_t frames)
     return STATUS_OK;
 }
 
-static enum status read_block(struct run *run)
+static enum status read_block(struct run *run, struct block *block)
 {
-    size_t got = 0, block = run->chain->block;
+    size_t got = 0;
     if (!run->ended) {
-        enum status status = source_read(run->source, run->in.data, block, &got);
+        enum status status = source_read(run->source, block->data, block->frames, &got);
         if (status != STATUS_OK)
             return status;
         run->read += got;
-        run->ended = got < block;
-        status = check_finite(run, got);
+        run->ended = got < block->frames;
+        status = check_finite(run, block, got);
         if (status != STATUS_OK)
             return status;
     }
-    block_silence(&run->in, got, block - got);
-    run->position += block;
+    block_silence(block, got, block->frames - got);
     return STATUS_OK;
 }
 
-static uint64_t sound_frames(const struct run *run)
+/* On the reading thread, or on the caller's where there is none. */
+static void read_input(void *context, size_t slot)
 {
-    uint64_t around = run->settings->lead + run->settings->trail;
-    return run->read > around ? run->read - around : 0;
+    struct run *run = context;
+    struct input *input = &run->inputs[slot];
+    if (run->broken) /* nobody looks at what comes after */
+        return;
+    input->status = read_block(run, &input->block);
+    input->read = run->read;
+    input->ended = run->ended;
+    run->broken = input->status != STATUS_OK;
 }
 
-/* Frames of output that are known to be wanted by now. */
-static uint64_t wanted(const struct run *run)
+static uint64_t sound_frames(const struct run *run, uint64_t read)
 {
-    uint64_t frames = sound_frames(run);
-    return run->ended && run->settings->tail != TAIL_NONE ? frames + run->chain->tail : frames;
+    uint64_t around = run->settings->lead + run->settings->trail;
+    return read > around ? read - around : 0;
+}
+
+/* Frames of output that are known to be wanted by then. */
+static uint64_t wanted(const struct run *run, uint64_t read, bool ended)
+{
+    uint64_t frames = sound_frames(run, read);
+    return ended && run->settings->tail != TAIL_NONE ? frames + run->chain->tail : frames;
 }
 
 static enum status measure(const struct run *run, const float *const *planar, size_t frames)
 {
     double peak = run->totals->peak;
-    for (size_t c = 0; c < run->out.channels; c++) {
+    for (size_t c = 0; c < run->chain->outputs; c++) {
         float highest = audio_peak(planar[c], frames);
         if (!isfinite(highest))
             return fail(STATUS_FAILED,
@@ -99,10 +138,10 @@ static enum status measure(const struct run *run, const float *const *planar, si
 static enum status emit(const struct run *run, struct sink *sink, float *const *planar, size_t from,
                         size_t frames)
 {
-    const float *at[run->out.channels];
+    const float *at[run->chain->outputs];
     if (frames == 0)
         return STATUS_OK;
-    for (size_t c = 0; c < run->out.channels; c++)
+    for (size_t c = 0; c < run->chain->outputs; c++)
         at[c] = planar[c] + from;
     if (sink == run->tail)
         return sink_write(sink, at, frames);
@@ -113,30 +152,30 @@ static enum status emit(const struct run *run, struct sink *sink, float *const *
     return status;
 }
 
-/* Write what the block at hand holds of the wanted output. */
-static enum status write_block(struct run *run, uint64_t *written)
+/* Write what a block holds of the wanted output. */
+static enum status write_block(struct run *run, const struct output *output)
 {
     uint64_t skip = run->chain->latency + run->settings->lead;
-    uint64_t start = run->position - run->chain->block; /* output frame skip + i is the sound's i */
-    uint64_t first = skip + *written;
-    uint64_t end = skip + wanted(run);
-    if (end > run->position)
-        end = run->position;
+    uint64_t start = output->position - run->chain->block; /* frame skip + i is the sound's i */
+    uint64_t first = skip + run->written;
+    uint64_t end = skip + wanted(run, output->read, output->ended);
+    if (end > output->position)
+        end = output->position;
     if (first >= end)
         return STATUS_OK;
     size_t from = (size_t)(first - start), frames = (size_t)(end - first);
-    uint64_t sound = sound_frames(run);
+    uint64_t sound = sound_frames(run, output->read);
     size_t before = frames;
-    if (run->tail && *written + frames > sound)
-        before = *written < sound ? (size_t)(sound - *written) : 0;
-    *written += frames;
-    enum status status = emit(run, run->sink, run->out.data, from, before);
+    if (run->tail && run->written + frames > sound)
+        before = run->written < sound ? (size_t)(sound - run->written) : 0;
+    run->written += frames;
+    enum status status = emit(run, run->sink, output->block.data, from, before);
     if (status == STATUS_OK && before < frames)
-        status = emit(run, run->tail, run->out.data, from + before, frames - before);
+        status = emit(run, run->tail, output->block.data, from + before, frames - before);
     return status;
 }
 
-static void show_progress(const struct run *run, uint64_t written)
+static void show_progress(const struct run *run)
 {
     const struct engine_run_settings *settings = run->settings;
     if (!settings->progress)
@@ -146,34 +185,105 @@ static void show_progress(const struct run *run, uint64_t written)
         frames -= (int64_t)(settings->lead + settings->trail);
     /* Where a tail ends is not known; that it ends with the full one is near enough. */
     enum tail tail = settings->tail == TAIL_UNTIL ? TAIL_FULL : settings->tail;
-    settings->progress(settings->progress_context, written,
+    settings->progress(settings->progress_context, run->written,
                        engine_frames_out(run->chain, frames, tail));
+}
+
+/* On the writing thread, or on the caller's where there is none. */
+static void write_output(void *context, size_t slot)
+{
+    struct run *run = context;
+    if (atomic_load(&run->write_status) != STATUS_OK)
+        return;
+    enum status status = write_block(run, &run->outputs[slot]);
+    if (status == STATUS_OK)
+        show_progress(run);
+    atomic_store(&run->write_status, (int)status);
+}
+
+static enum status take_input(struct run *run, const struct input **input)
+{
+    size_t slot = 0;
+    enum status status = run->reader ? relay_take(run->reader, &slot) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    if (!run->reader)
+        read_input(run, slot);
+    *input = &run->inputs[slot];
+    return (*input)->status;
+}
+
+static enum status step(struct run *run, const struct input *input, struct output *output)
+{
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    engine_step(run->chain, (const float *const *)input->block.data, output->block.data);
+    if (stop_requested())
+        return STATUS_INTERRUPTED; /* the step may have been cut short */
+    if (run->chain->notice)
+        note("%s", run->chain->notice);
+    run->chain->notice = NULL;
+    if (run->chain->failure)
+        return fail(STATUS_FAILED, "the filter failed: %s; try --backend cpu", run->chain->failure);
+    return STATUS_OK;
+}
+
+/* One block from the source through the chain to the sink. */
+static enum status run_block(struct run *run, uint64_t position, bool *last)
+{
+    const struct input *input;
+    size_t slot = 0;
+    enum status status = take_input(run, &input);
+    if (status == STATUS_OK && run->writer)
+        status = relay_take(run->writer, &slot);
+    struct output *output = &run->outputs[slot];
+    if (status == STATUS_OK)
+        status = step(run, input, output);
+    if (status != STATUS_OK)
+        return status;
+    output->position = position;
+    output->read = input->read;
+    output->ended = input->ended;
+    uint64_t skip = run->chain->latency + run->settings->lead;
+    *last = input->ended && position >= skip + wanted(run, input->read, true);
+    if (run->reader)
+        relay_give(run->reader);
+    if (run->writer)
+        relay_give(run->writer);
+    else
+        write_output(run, slot);
+    return (enum status)atomic_load(&run->write_status);
 }
 
 static enum status run_blocks(struct run *run)
 {
-    uint64_t written = 0;
-    do {
-        if (stop_requested())
-            return STATUS_INTERRUPTED;
-        enum status status = read_block(run);
-        if (status != STATUS_OK)
-            return status;
-        engine_step(run->chain, (const float *const *)run->in.data, run->out.data);
-        if (stop_requested())
-            return STATUS_INTERRUPTED; /* the step may have been cut short */
-        if (run->chain->notice)
-            note("%s", run->chain->notice);
-        run->chain->notice = NULL;
-        if (run->chain->failure)
-            return fail(STATUS_FAILED, "the filter failed: %s; try --backend cpu",
-                        run->chain->failure);
-        status = write_block(run, &written);
-        if (status != STATUS_OK)
-            return status;
-        show_progress(run, written);
-    } while (!run->ended || written < wanted(run));
-    return STATUS_OK;
+    enum status status = STATUS_OK;
+    bool last = false;
+    for (uint64_t position = run->chain->block; status == STATUS_OK && !last;
+         position += run->chain->block)
+        status = run_block(run, position, &last);
+    if (status == STATUS_OK && run->writer)
+        relay_finish(run->writer);
+    return status == STATUS_OK ? (enum status)atomic_load(&run->write_status) : status;
+}
+
+/* Reading and writing go on beside the chain. Who waits for another program is left on the
+ * thread that signals reach, which they free from its wait. */
+static enum status start_threads(struct run *run)
+{
+    enum status status = STATUS_OK;
+    if (!run->source->waits)
+        status = relay_create(SLOTS, RELAY_WITH_THREAD, read_input, run, &run->reader);
+    if (status == STATUS_OK && !run->sink->waits)
+        status = relay_create(SLOTS, RELAY_WITH_OWNER, write_output, run, &run->writer);
+    return status;
+}
+
+static void stop_threads(struct run *run)
+{
+    relay_destroy(run->reader);
+    relay_destroy(run->writer);
+    run->reader = run->writer = NULL;
 }
 
 /* Write the tail up to the last frame that is not below the level. */
@@ -194,23 +304,31 @@ enum status engine_run(struct filter *chain, struct source *source, struct sink 
     *totals = (struct engine_totals){0};
     struct run run = {
         .chain = chain, .source = source, .sink = sink, .settings = settings, .totals = totals};
-    enum status status = block_init(&run.in, chain->inputs, chain->block, "a block");
-    if (status == STATUS_OK)
-        status = block_init(&run.out, chain->outputs, chain->block, "a block");
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < SLOTS && status == STATUS_OK; i++) {
+        status = block_init(&run.inputs[i].block, chain->inputs, chain->block, "a block");
+        if (status == STATUS_OK)
+            status = block_init(&run.outputs[i].block, chain->outputs, chain->block, "a block");
+    }
     if (status == STATUS_OK && settings->tail == TAIL_UNTIL)
         status = sink_open_memory(chain->outputs, &run.tail);
     if (status == STATUS_OK && settings->true_peak)
         status = true_peak_create(chain->outputs, &run.true_peak);
     if (status == STATUS_OK)
+        status = start_threads(&run);
+    if (status == STATUS_OK)
         status = run_blocks(&run);
+    stop_threads(&run);
     if (status == STATUS_OK && run.tail)
         status = write_tail(&run);
     if (status == STATUS_OK && run.true_peak)
         totals->true_peak = fmax(true_peak_finish(run.true_peak), totals->peak);
-    totals->frames_in = sound_frames(&run);
+    totals->frames_in = sound_frames(&run, run.read);
     true_peak_destroy(run.true_peak);
     sink_close(run.tail);
-    block_free(&run.out);
-    block_free(&run.in);
+    for (size_t i = 0; i < SLOTS; i++) {
+        block_free(&run.inputs[i].block);
+        block_free(&run.outputs[i].block);
+    }
     return status;
 }

@@ -16,7 +16,7 @@ enum {
     MASK_LARGE = 1 << 18,     /* floats of spectra: more come from beyond the cache */
     FFT_MOST = 1 << 23,       /* points, where nothing shorter holds a mask */
     CHUNK_FFT_MOST = 1 << 18, /* of a mask in parts: longer ones leave the cache, and save little */
-    WISH_LEAST = 1 << 16,     /* frames: enough work between two reads */
+    WISH_LEAST = 1 << 17,     /* frames: enough work between two reads */
     WISH_SAMPLES_MOST = 1 << 21, /* of all channels: a few blocks of that are in memory */
     HEAD_LEAST = 64,             /* frames: below, transforms lose to the direct form */
     SPREAD_MOST = 128,           /* blocks that a partition may be long, live: the longest

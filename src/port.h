@@ -31,6 +31,7 @@ struct source {
     struct stream_format format;
     int64_t frames; /* or FRAMES_UNKNOWN */
     bool seekable;
+    bool waits;                 /* for another program: only a signal ends that */
     struct sound_traits traits; /* empty where the sound is not from a file */
 };
 
@@ -45,6 +46,7 @@ struct sink_kind {
 
 struct sink {
     const struct sink_kind *kind;
+    bool waits;         /* likewise */
     uint64_t clipped;   /* samples that an integer format could not hold */
     const char *beside; /* the regular file that comes of it, or NULL */
 };

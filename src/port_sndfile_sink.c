@@ -5,24 +5,19 @@
 #include "new_file.h"
 #include "port.h"
 #include "quantise.h"
-#include "relay.h"
 #include "stop.h"
 #include "stream_header.h"
 #include "stream_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    CHUNK_SAMPLES = 1 << 15, /* interleaved samples at a time: stays in the cache */
-    CHUNKS = 4,              /* that may wait for a regular file */
-};
+enum { CHUNK_SAMPLES = 1 << 15 };
 
 /* A WAV that may pass this becomes an RF64; room is left for headers and tags. */
 #define WAV_BYTES_MOST (UINT32_MAX - (UINT32_C(1) << 20))
@@ -40,28 +35,19 @@ struct sound_sink {
     bool rf64;        /* or a WAV made of one */
     bool pad_to_even; /* a WAV chunk of odd length ends with a byte that does not count */
     uint64_t samples;
-
-    struct relay *relay; /* writes behind; NULL where the sink is written through */
-    size_t room;         /* frames of a chunk */
-    struct chunk {
-        void *interleaved;
-        size_t frames;
-    } chunks[CHUNKS];
-    atomic_bool failed; /* writing; nothing is written after that */
-    int error;          /* its errno */
+    size_t chunk; /* frames */
+    void *interleaved;
 };
 
 static void sound_sink_close(struct sink *sink)
 {
     struct sound_sink *sound = (struct sound_sink *)sink;
-    relay_destroy(sound->relay);
     if (sound->file)
         sf_close(sound->file);
     if (sound->fd >= 0)
         close(sound->fd);
     new_file_discard(&sound->regular);
-    for (size_t i = 0; i < CHUNKS; i++)
-        free(sound->chunks[i].interleaved);
+    free(sound->interleaved);
     free(sound);
 }
 
@@ -77,53 +63,34 @@ static enum status refuse_write(const struct sound_sink *sound, int error)
                 text, sound->regular.temporary ? "; nothing was changed" : "");
 }
 
-/* On the writing thread, or on the caller's where the sink is written through. */
-static void write_chunk(void *context, size_t slot)
-{
-    struct sound_sink *sound = context;
-    const struct chunk *chunk = &sound->chunks[slot];
-    sf_count_t frames = (sf_count_t)chunk->frames;
-    if (atomic_load(&sound->failed))
-        return;
-    errno = 0;
-    sf_count_t written = sound->bits ? sf_writef_int(sound->file, chunk->interleaved, frames)
-                                     : sf_writef_float(sound->file, chunk->interleaved, frames);
-    if (written == frames)
-        return;
-    sound->error = errno;
-    atomic_store(&sound->failed, true);
-}
-
-static void fill_chunk(struct sound_sink *sound, struct chunk *chunk, const float *const *planar,
-                       size_t at, size_t frames)
+static enum status write_chunk(struct sound_sink *sound, const float *const *planar, size_t at,
+                               size_t frames)
 {
     size_t channels = sound->format.channels;
-    chunk->frames = frames;
-    if (sound->bits)
+    sf_count_t written;
+    errno = 0;
+    if (sound->bits) {
         sound->sink.clipped +=
             quantise_interleave(planar, at, channels, frames, sound->bits, sound->dither,
-                                sound->samples, chunk->interleaved);
-    else
-        audio_interleave(planar, at, channels, frames, chunk->interleaved);
+                                sound->samples, sound->interleaved);
+        written = sf_writef_int(sound->file, sound->interleaved, (sf_count_t)frames);
+    } else {
+        audio_interleave(planar, at, channels, frames, sound->interleaved);
+        written = sf_writef_float(sound->file, sound->interleaved, (sf_count_t)frames);
+    }
     sound->samples += frames * channels;
+    return written == (sf_count_t)frames ? STATUS_OK : refuse_write(sound, errno);
 }
 
 static enum status sound_sink_write(struct sink *sink, const float *const *planar, size_t frames)
 {
     struct sound_sink *sound = (struct sound_sink *)sink;
-    for (size_t done = 0, part; done < frames; done += part) {
-        size_t slot = 0;
-        part = frames - done < sound->room ? frames - done : sound->room;
-        enum status status = sound->relay ? relay_take(sound->relay, &slot) : STATUS_OK;
+    for (size_t done = 0; done < frames;) {
+        size_t part = frames - done < sound->chunk ? frames - done : sound->chunk;
+        enum status status = write_chunk(sound, planar, done, part);
         if (status != STATUS_OK)
             return status;
-        fill_chunk(sound, &sound->chunks[slot], planar, done, part);
-        if (sound->relay)
-            relay_give(sound->relay);
-        else
-            write_chunk(sound, slot);
-        if (atomic_load(&sound->failed))
-            return refuse_write(sound, sound->error);
+        done += part;
     }
     return STATUS_OK;
 }
@@ -154,10 +121,6 @@ static int clear_peak_time(const char *path)
 static enum status sound_sink_commit(struct sink *sink)
 {
     struct sound_sink *sound = (struct sound_sink *)sink;
-    if (sound->relay)
-        relay_finish(sound->relay);
-    if (atomic_load(&sound->failed))
-        return refuse_write(sound, sound->error);
     errno = 0;
     if (sound->pad_to_even && stream_output_functions.write("", 1, &sound->stream) != 1)
         return refuse_write(sound, errno);
@@ -305,19 +268,6 @@ static enum status open_sound(struct sound_sink *sound, const struct sink_settin
     return STATUS_OK;
 }
 
-static enum status make_chunks(struct sound_sink *sound)
-{
-    sound->room = CHUNK_SAMPLES / sound->format.channels;
-    if (sound->room == 0)
-        sound->room = 1;
-    for (size_t i = 0; i < CHUNKS; i++) {
-        sound->chunks[i].interleaved = audio_alloc(sound->room * sound->format.channels);
-        if (!sound->chunks[i].interleaved)
-            return fail_memory("writing");
-    }
-    return STATUS_OK;
-}
-
 enum status sink_open_sound(const struct sink_settings *settings, struct sink **result)
 {
     struct sound_sink *sound = calloc(1, sizeof *sound);
@@ -330,14 +280,16 @@ enum status sink_open_sound(const struct sink_settings *settings, struct sink **
     sound->format = settings->format;
     sound->bits = sound_format_bits(settings->sound_format);
     sound->dither = settings->dither;
+    sound->chunk = CHUNK_SAMPLES / settings->format.channels;
+    if (sound->chunk == 0)
+        sound->chunk = 1;
+    sound->interleaved = audio_alloc(sound->chunk * settings->format.channels);
     bool stream = false;
-    enum status status = make_chunks(sound);
-    if (status == STATUS_OK)
-        status = open_output(sound, settings, &stream);
+    enum status status =
+        sound->interleaved ? open_output(sound, settings, &stream) : fail_memory("writing");
+    sound->sink.waits = stream;
     if (status == STATUS_OK)
         status = open_sound(sound, settings, stream);
-    if (status == STATUS_OK && !stream) /* who waits for a stream must be able to leave */
-        status = relay_create(CHUNKS, RELAY_WITH_OWNER, write_chunk, sound, &sound->relay);
     if (status != STATUS_OK) {
         sound_sink_close(&sound->sink);
         return status;

@@ -1,6 +1,5 @@
 /* Sound files and streams as a source, through libsndfile. */
 #include "port.h"
-#include "relay.h"
 #include "sound_claim.h"
 #include "stop.h"
 #include "stream_header.h"
@@ -14,10 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    CHUNK_SAMPLES = 1 << 15, /* interleaved samples at a time: stays in the cache */
-    CHUNKS = 4,              /* that are read ahead of a regular file */
-};
+enum { CHUNK_SAMPLES = 1 << 15 }; /* interleaved samples at a time: stays in the cache */
 
 #define FRAMES_ABSURD ((sf_count_t)1 << 48)
 
@@ -29,26 +25,15 @@ struct sound_source {
     struct stream_io *io;
     char *path;
     bool allow_truncated;
-    int64_t position; /* frames that were given out */
-    int64_t limit;    /* frames that are sound, whatever follows them, or FRAMES_UNKNOWN */
-
-    struct relay *relay; /* reads ahead; NULL before the first read, and for a stream */
-    int64_t reached;     /* frames that were read from the file; the reading thread's */
-    bool ended;          /* likewise */
-    size_t room;         /* frames of a chunk */
-    struct chunk {
-        float *interleaved;
-        size_t frames; /* less than wanted: the end, or an error */
-        bool last;
-    } chunks[CHUNKS];
-    const struct chunk *chunk; /* at hand, or NULL */
-    size_t used;               /* frames of it */
+    int64_t position;
+    int64_t limit; /* frames that are sound, whatever follows them, or FRAMES_UNKNOWN */
+    size_t chunk;  /* frames */
+    float *interleaved;
 };
 
 static void sound_source_close(struct source *source)
 {
     struct sound_source *sound = (struct sound_source *)source;
-    relay_destroy(sound->relay);
     if (sound->file)
         sf_close(sound->file);
     if (sound->fd >= 0)
@@ -57,8 +42,7 @@ static void sound_source_close(struct source *source)
         fclose(sound->stream);
     sound_traits_free(&source->traits);
     free(sound->io);
-    for (size_t i = 0; i < CHUNKS; i++)
-        free(sound->chunks[i].interleaved);
+    free(sound->interleaved);
     free(sound->path);
     free(sound);
 }
@@ -84,44 +68,6 @@ static enum status end_early(struct sound_source *sound)
                 (long long)(source->frames - sound->position));
 }
 
-/* On the reading thread, or on the caller's for a stream. */
-static void read_chunk(void *context, size_t slot)
-{
-    struct sound_source *sound = context;
-    struct chunk *chunk = &sound->chunks[slot];
-    size_t want = sound->ended ? 0 : sound->room; /* the error of the end stays as it is */
-    if (sound->limit != FRAMES_UNKNOWN && (int64_t)want > sound->limit - sound->reached)
-        want = (size_t)(sound->limit - sound->reached);
-    sf_count_t count = want ? sf_readf_float(sound->file, chunk->interleaved, (sf_count_t)want) : 0;
-    chunk->frames = count > 0 ? (size_t)count : 0;
-    chunk->last = sound->ended = chunk->frames == 0 || chunk->frames < want;
-    sound->reached += (int64_t)chunk->frames;
-}
-
-/* A stream is read when it is needed: who waits for one must be able to leave. */
-static enum status next_chunk(struct sound_source *sound)
-{
-    size_t slot = 0;
-    enum status status = STATUS_OK;
-    if (sound->stream) {
-        read_chunk(sound, slot);
-    } else if (!sound->relay) {
-        sound->reached = sound->position;
-        sound->ended = false;
-        status = relay_create(CHUNKS, RELAY_WITH_THREAD, read_chunk, sound, &sound->relay);
-    } else if (sound->chunk) {
-        relay_give(sound->relay);
-    }
-    sound->chunk = NULL;
-    if (status == STATUS_OK && sound->relay)
-        status = relay_take(sound->relay, &slot);
-    if (status != STATUS_OK)
-        return status;
-    sound->chunk = &sound->chunks[slot];
-    sound->used = 0;
-    return STATUS_OK;
-}
-
 static enum status sound_source_read(struct source *source, float *const *planar, size_t frames,
                                      size_t *got)
 {
@@ -129,19 +75,16 @@ static enum status sound_source_read(struct source *source, float *const *planar
     size_t channels = source->format.channels;
     *got = 0;
     while (*got < frames) {
-        if (!sound->chunk || (sound->used == sound->chunk->frames && !sound->chunk->last)) {
-            enum status status = next_chunk(sound);
-            if (status != STATUS_OK)
-                return status;
-        }
-        size_t left = sound->chunk->frames - sound->used;
-        size_t part = frames - *got < left ? frames - *got : left;
-        audio_deinterleave(sound->chunk->interleaved + sound->used * channels, channels, part,
-                           planar, *got);
-        *got += part;
-        sound->used += part;
-        sound->position += (int64_t)part;
-        if (*got < frames && sound->chunk->last)
+        size_t want = frames - *got < sound->chunk ? frames - *got : sound->chunk;
+        if (sound->limit != FRAMES_UNKNOWN && (int64_t)want > sound->limit - sound->position)
+            want = (size_t)(sound->limit - sound->position);
+        sf_count_t count =
+            want ? sf_readf_float(sound->file, sound->interleaved, (sf_count_t)want) : 0;
+        size_t read = count > 0 ? (size_t)count : 0;
+        audio_deinterleave(sound->interleaved, channels, read, planar, *got);
+        *got += read;
+        sound->position += (int64_t)read;
+        if (read == 0 || read < want)
             return end_early(sound);
     }
     return STATUS_OK;
@@ -150,9 +93,6 @@ static enum status sound_source_read(struct source *source, float *const *planar
 static enum status sound_source_seek(struct source *source, uint64_t frame)
 {
     struct sound_source *sound = (struct sound_source *)source;
-    relay_destroy(sound->relay); /* what it has read ahead lies elsewhere */
-    sound->relay = NULL;
-    sound->chunk = NULL;
     if (frame > INT64_MAX || sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) < 0)
         return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name, sf_strerror(sound->file));
     sound->position = (int64_t)frame;
@@ -195,14 +135,12 @@ static enum status take_info(struct sound_source *sound, const SF_INFO *info)
                     source->name, info->channels, info->samplerate);
     source->format = (struct stream_format){.rate = (uint32_t)info->samplerate,
                                             .channels = (size_t)info->channels};
-    sound->room = CHUNK_SAMPLES / source->format.channels;
-    if (sound->room == 0)
-        sound->room = 1;
-    for (size_t i = 0; i < CHUNKS; i++) {
-        sound->chunks[i].interleaved = audio_alloc(sound->room * source->format.channels);
-        if (!sound->chunks[i].interleaved)
-            return fail_memory("reading");
-    }
+    sound->chunk = CHUNK_SAMPLES / source->format.channels;
+    if (sound->chunk == 0)
+        sound->chunk = 1;
+    sound->interleaved = audio_alloc(sound->chunk * source->format.channels);
+    if (!sound->interleaved)
+        return fail_memory("reading");
     sound_tags_read(sound->file, &source->traits);
     return STATUS_OK;
 }
@@ -273,6 +211,7 @@ static enum status open_stream(struct sound_source *sound)
                     size == 0 ? "is empty" : "is not a sound file of a known format");
     }
     sound->source.frames = FRAMES_UNKNOWN;
+    sound->source.waits = true;
     sound->io = malloc(sizeof *sound->io);
     if (!sound->io)
         return fail_memory("reading");

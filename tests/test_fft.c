@@ -1,0 +1,134 @@
+/* Transforms: they are right at every kind of length, and plans are kept and found again,
+ * whatever is wrong with the place they are kept in. */
+#include "audio.h"
+#include "fft.h"
+#include "noise.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const double ERROR_MOST = 1e-6; /* of the root of n, for noise within -1..1 */
+
+static void check_bin(const float *samples, const float *spectrum, size_t n, size_t bin)
+{
+    double re = 0, im = 0, most = ERROR_MOST * sqrt((double)n) * log2((double)n);
+    for (size_t i = 0; i < n; i++) {
+        double turn = 2 * M_PI * (double)(bin * i % n) / (double)n;
+        re += (double)samples[i] * cos(turn);
+        im -= (double)samples[i] * sin(turn);
+    }
+    ck_assert_double_le(fabs(re - (double)spectrum[2 * bin]), most);
+    ck_assert_double_le(fabs(im - (double)spectrum[2 * bin + 1]), most);
+}
+
+static void check_length(size_t n)
+{
+    struct fft *fft;
+    uint64_t random = n;
+    float *samples = audio_alloc(n), *before = audio_alloc(n), *back = audio_alloc(n);
+    float *spectrum = audio_alloc(fft_spectrum_floats(n));
+    ck_assert_int_eq(fft_create(n, &fft), STATUS_OK);
+    ck_assert_uint_eq(fft_length(fft), n);
+    for (size_t i = 0; i < n; i++)
+        before[i] = samples[i] = noise_next(&random);
+    fft_forward(fft, samples, spectrum);
+    ck_assert_mem_eq(samples, before, n * sizeof *samples);
+    for (size_t bin = 0; bin <= n / 2; bin += n / 16 + 1)
+        check_bin(samples, spectrum, n, bin);
+    check_bin(samples, spectrum, n, n / 2);
+    fft_inverse(fft, spectrum, back);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_double_le(fabs((double)back[i] / (double)n - (double)samples[i]), 1e-5);
+    fft_destroy(fft);
+    free(samples);
+    free(before);
+    free(back);
+    free(spectrum);
+}
+
+START_TEST(transforms_are_right)
+{
+    const size_t lengths[] = {2, 16, 48, 100, 101, 128, 1536, 8192, 49152};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        check_length(lengths[i]);
+}
+END_TEST
+
+/* Seven: by fours, and what is left. */
+START_TEST(products_add_up)
+{
+    enum { FLOATS = 96, COUNT = 7 };
+    uint64_t random = 1;
+    float *sum = audio_alloc(FLOATS), *a[COUNT], *b[COUNT];
+    for (size_t k = 0; k < COUNT; k++) {
+        a[k] = audio_alloc(FLOATS);
+        b[k] = audio_alloc(FLOATS);
+        for (size_t i = 0; i < FLOATS; i++) {
+            a[k][i] = noise_next(&random);
+            b[k][i] = noise_next(&random);
+        }
+    }
+    fft_multiply_add_all(sum, (const float *const *)a, (const float *const *)b, COUNT, FLOATS);
+    for (size_t i = 0; i < FLOATS; i += 2) {
+        double re = 0, im = 0;
+        for (size_t k = 0; k < COUNT; k++) {
+            re += (double)a[k][i] * (double)b[k][i] - (double)a[k][i + 1] * (double)b[k][i + 1];
+            im += (double)a[k][i] * (double)b[k][i + 1] + (double)a[k][i + 1] * (double)b[k][i];
+        }
+        ck_assert_double_eq_tol((double)sum[i], re, 1e-5);
+        ck_assert_double_eq_tol((double)sum[i + 1], im, 1e-5);
+    }
+    for (size_t k = 0; k < COUNT; k++) {
+        free(a[k]);
+        free(b[k]);
+    }
+    free(sum);
+}
+END_TEST
+
+static bool exists(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && about.st_size > 0;
+}
+
+START_TEST(plans_are_kept)
+{
+    char folder[] = "/tmp/halo-fft-XXXXXX", path[64], before[4096] = "";
+    bool known = true;
+    const char *cache = getenv("XDG_CACHE_HOME");
+    snprintf(before, sizeof before, "%s", cache ? cache : "");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/halo/fft-wisdom", folder);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    ck_assert_str_eq(fft_wisdom_file(), path);
+    ck_assert_int_eq(fft_tune(90, false, &known), STATUS_OK);
+    ck_assert(!known);
+    ck_assert(exists(path));
+    ck_assert_int_eq(fft_tune(90, false, &known), STATUS_OK);
+    ck_assert(known);
+
+    FILE *file = fopen(path, "wb"); /* rubbish is as good as nothing */
+    fputs("(fftw-3.3 rubbish", file);
+    fclose(file);
+    check_length(360);
+    ck_assert_int_eq(fft_tune(180, false, &known), STATUS_OK);
+    ck_assert(exists(path));
+
+    setenv("XDG_CACHE_HOME", "/dev/null", 1); /* no folder can be made there */
+    check_length(420);
+    ck_assert_int_eq(fft_tune(210, false, &known), STATUS_FAILED);
+    setenv("XDG_CACHE_HOME", before, 1);
+    unlink(path);
+    path[strlen(path) - strlen("/fft-wisdom")] = '\0';
+    rmdir(path);
+    rmdir(folder);
+}
+END_TEST
+
+SUITE_MAIN("fft", transforms_are_right, products_add_up, plans_are_kept)
