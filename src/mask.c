@@ -133,6 +133,12 @@ void mask_scale(struct mask *mask, double gain)
         mask->coefficients[i] = (float)(mask->coefficients[i] * gain);
 }
 
+void mask_discard_coefficients(struct mask *mask)
+{
+    free(mask->coefficients);
+    mask->coefficients = NULL;
+}
+
 void mask_align(struct mask *mask, enum mask_align align)
 {
     mask->origin = align == MASK_ALIGN_CENTRE ? (mask->taps - 1) / 2 : 0;

@@ -63,6 +63,10 @@ MUST_CHECK enum status mask_select(struct mask *mask, size_t column);
 void mask_scale(struct mask *mask, double gain);
 void mask_align(struct mask *mask, enum mask_align align); /* sets origin */
 
+/* Once it is prepared, the numbers of a mask say enough: its coefficients go, and with them
+ * a third of the memory that it takes. */
+void mask_discard_coefficients(struct mask *mask);
+
 /* Replace the columns by ones for another rate, with the same frequency
  * response (mask_resample.c). Both rates known. Errors: memory. */
 MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);

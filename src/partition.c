@@ -17,7 +17,8 @@ enum {
     FFT_MOST = 1 << 23,       /* points, where nothing shorter holds a mask */
     CHUNK_FFT_MOST = 1 << 18, /* of a mask in parts: longer ones leave the cache, and save little */
     WISH_LEAST = 1 << 17,     /* frames: enough work between two reads */
-    WISH_SAMPLES_MOST = 1 << 21, /* of all channels: a few blocks of that are in memory */
+    WISH_SAMPLES_MOST = 1 << 20, /* of all channels: a few blocks of that are in memory */
+    SPARE_FLOATS = 1 << 13,      /* that a mask's spectra may take beyond 9/4 of its taps */
     HEAD_LEAST = 64,             /* frames: below, transforms lose to the direct form */
     SPREAD_MOST = 128,           /* blocks that a partition may be long, live: the longest
                                     transform is done within one of them */
@@ -65,7 +66,7 @@ static bool cut(size_t taps, size_t n, bool parts, struct partition_plan *plan)
         .hop = n - past,
         .parts = parts ? divide_up(taps, past) : 1,
     };
-    return true;
+    return n * plan->parts <= taps / 4 * 9 + SPARE_FLOATS; /* memory is bounded by the mask's */
 }
 
 /* Goes through all cuts: powers of two and 3/4 of them, whole and in parts. */
