@@ -7,9 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct partition_plan cpu_plan(const struct convolver_shape *shape)
+{
+    enum partition_pace pace = PARTITION_AVERAGE;
+    if (shape->live)
+        pace = workers_count(shape->workers) > 1 ? PARTITION_HELPED : PARTITION_SPREAD;
+    return partition_plan(shape->taps, shape->block, pace);
+}
+
 static const struct convolver_backend *cpu_variant(const struct convolver_shape *shape)
 {
-    struct partition_plan plan = partition_plan(shape->taps, shape->block, shape->live);
+    struct partition_plan plan = cpu_plan(shape);
     return plan.algorithm == PARTITION_PARTITIONED ? &convolver_cpu_live : &convolver_cpu_batch;
 }
 

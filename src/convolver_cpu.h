@@ -16,6 +16,8 @@
 extern const struct convolver_backend convolver_cpu_batch;
 extern const struct convolver_backend convolver_cpu_live;
 
+struct partition_plan cpu_plan(const struct convolver_shape *shape);
+
 /* Zeroed rows of floats, each from audio_alloc; NULL without memory. */
 float **rows_alloc(size_t rows, size_t floats);
 void rows_free(float **rows, size_t count);

@@ -60,7 +60,7 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
     if (!convolution)
         return fail_memory("a convolver");
     convolution->shape = *shape;
-    convolution->plan = partition_plan(shape->taps, shape->block, shape->live);
+    convolution->plan = cpu_plan(shape);
     enum status status = fill(convolution);
     if (status != STATUS_OK) {
         batch_destroy(convolution);

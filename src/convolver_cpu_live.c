@@ -7,18 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { HELPED_FFT = 1 << 11 }; /* points: shorter transforms are done sooner than a thread wakes */
+
+static bool live_is_helped(const struct convolver_shape *shape)
+{
+    return shape->live && workers_count(shape->workers) > 1;
+}
+
 static void live_destroy(struct convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
+    live_helper_destroy(convolution->helper);
     history_free(&convolution->history);
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
-        fft_destroy(convolution->segments[s].fft);
-        rows_free(convolution->segments[s].spectra, shape->inputs);
-        free(convolution->segments[s].sum);
+        struct segment *segment = &convolution->segments[s];
+        fft_destroy(segment->fft);
+        rows_free(segment->spectra, shape->inputs);
+        free(segment->sum);
+        free(segment->samples);
+        free(segment->job.ends);
     }
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
-        rows_free(convolution->due[v], shape->outputs);
-    free(convolution->samples);
+    for (size_t r = 0; r < RINGS; r++)
+        for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+            rows_free(convolution->due[r][v], shape->outputs);
     free(convolution);
 }
 
@@ -33,8 +44,14 @@ static enum status init_segment(struct convolution *convolution, size_t s)
     segment->depth = cut->parts + segment->late;
     segment->spectra = rows_alloc(convolution->shape.inputs, segment->depth * segment->floats);
     segment->sum = audio_alloc(segment->floats);
-    if (!segment->spectra || !segment->sum)
+    segment->samples = audio_alloc(2 * cut->size);
+    segment->job.ends = calloc(convolution->shape.inputs, sizeof *segment->job.ends);
+    if (!segment->spectra || !segment->sum || !segment->samples || !segment->job.ends)
         return fail_memory("a convolver");
+    bool helped = live_is_helped(&convolution->shape) && 2 * cut->size > HELPED_FFT;
+    segment->ring = helped ? HELPERS_RING : STEPS_RING;
+    atomic_flag_clear(&segment->token);
+    atomic_store(&segment->deadline, UINT64_MAX);
     size_t due = cut->offset + convolution->shape.block;
     if (due > convolution->due_length)
         convolution->due_length = due;
@@ -52,29 +69,35 @@ static size_t past_frames(const struct partition_plan *plan)
     return past;
 }
 
+static enum status init_due(struct convolution *convolution)
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    bool helped = false;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++)
+        helped = helped || convolution->segments[s].ring == HELPERS_RING;
+    for (size_t r = 0; r < (helped ? RINGS : HELPERS_RING); r++)
+        for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
+            convolution->due[r][v] = rows_alloc(shape->outputs, convolution->due_length);
+            if (!convolution->due[r][v])
+                return fail_memory("a convolver");
+        }
+    return helped ? live_helper_create(convolution, &convolution->helper) : STATUS_OK;
+}
+
 static enum status fill(struct convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
-    size_t past = past_frames(plan), longest = 0;
+    size_t past = past_frames(plan);
     double floats = 2.0 * (double)past + (double)shape->taps;
-    for (size_t s = 0; s < plan->segment_count; s++) {
+    for (size_t s = 0; s < plan->segment_count; s++)
         floats += 3.0 * (double)(plan->segments[s].size * (plan->segments[s].parts + 4));
-        longest = 2 * plan->segments[s].size > longest ? 2 * plan->segments[s].size : longest;
-    }
     enum status status = check_memory(shape, floats);
     if (status == STATUS_OK)
         status = history_init(&convolution->history, shape->inputs, past, shape->block);
     for (size_t s = 0; s < plan->segment_count && status == STATUS_OK; s++)
         status = init_segment(convolution, s);
-    for (size_t v = 0; v < CONVOLVER_VOICES && status == STATUS_OK; v++) {
-        convolution->due[v] = rows_alloc(shape->outputs, convolution->due_length);
-        status = convolution->due[v] ? STATUS_OK : fail_memory("a convolver");
-    }
-    convolution->samples = audio_alloc(longest);
-    if (status == STATUS_OK && !convolution->samples)
-        status = fail_memory("a convolver");
-    return status;
+    return status == STATUS_OK ? init_due(convolution) : status;
 }
 
 static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
@@ -83,7 +106,7 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     if (!convolution)
         return fail_memory("a convolver");
     convolution->shape = *shape;
-    convolution->plan = partition_plan(shape->taps, shape->block, shape->live);
+    convolution->plan = cpu_plan(shape);
     enum status status = fill(convolution);
     if (status != STATUS_OK) {
         live_destroy(convolution);
@@ -100,14 +123,20 @@ static void live_reset(struct convolution *convolution)
     convolution->end = 0;
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
-        segment->job = (struct job){0};
+        job_seize(segment);
+        segment->job = (struct job){.ends = segment->job.ends};
+        for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+            atomic_store(&segment->wanted[v], NULL);
+        atomic_store(&segment->deadline, UINT64_MAX);
+        job_release(segment);
         segment->newest = 0;
         for (size_t c = 0; c < shape->inputs; c++)
             memset(segment->spectra[c], 0, segment->depth * segment->floats * sizeof(float));
     }
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
-        for (size_t c = 0; c < shape->outputs; c++)
-            memset(convolution->due[v][c], 0, convolution->due_length * sizeof(float));
+    for (size_t r = 0; r < RINGS; r++)
+        for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+            for (size_t o = 0; convolution->due[r][v] && o < shape->outputs; o++)
+                memset(convolution->due[r][v][o], 0, convolution->due_length * sizeof(float));
 }
 
 static void live_describe(const struct convolution *convolution, char *text, size_t size)
@@ -120,18 +149,39 @@ static void live_describe(const struct convolution *convolution, char *text, siz
         used += (size_t)snprintf(text + used, size - used, "%s %zu x %zu",
                                  s > 0 || plan->head > 0 ? "," : ":", plan->segments[s].parts,
                                  plan->segments[s].size);
+    if (convolution->helper && used < size)
+        snprintf(text + used, size - used, ", helped");
 }
 
 /* ---- masks ---- */
 
-static void live_release(const struct convolution *convolution, struct prepared *prepared)
+static void prepared_free(struct prepared *prepared)
 {
-    (void)convolution;
+    if (!prepared)
+        return;
     path_table_free(&prepared->paths);
     free(prepared->head);
     for (size_t s = 0; s < PARTITION_SEGMENTS_MOST; s++)
         free(prepared->spectra[s]);
     free(prepared);
+}
+
+/* A job may still be at the mask: it leaves it out from now on. */
+static void leave_out(struct segment *segment, const struct prepared *prepared)
+{
+    job_seize(segment);
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        if (atomic_load(&segment->wanted[v]) == prepared)
+            atomic_store(&segment->wanted[v], NULL);
+    job_release(segment);
+}
+
+static void live_release(const struct convolution *constant, struct prepared *prepared)
+{
+    struct convolution *convolution = (struct convolution *)constant;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++)
+        leave_out(&convolution->segments[s], prepared);
+    prepared_free(prepared);
 }
 
 static enum status prepare_segment(const struct convolution *convolution, size_t s,
@@ -172,8 +222,7 @@ static enum status live_prepare(const struct convolution *convolution, const str
         status = prepare_segment(convolution, s, mask, samples, prepared);
     free(samples);
     if (status != STATUS_OK) {
-        if (prepared)
-            live_release(convolution, prepared);
+        prepared_free(prepared);
         return status;
     }
     *result = prepared;

@@ -5,28 +5,36 @@
  * wait in a ring of outputs, one for each voice, until they are due. When a partition of a
  * segment is full its job begins: transform it for every input; then, for every voice and
  * output, multiply spectra and add up, transform back, and lay down what is due. A job is
- * done in units, none longer than one transform, as many in each block as its share is: it
- * has to be finished when the next partition is full. Only partitions of one block's length
- * are due at once.
+ * done in units, none longer than one transform; it has to be finished when the next
+ * partition is full but for a block. Only partitions of one block's length are due at once.
+ *
+ * The step does as much of each job in each block as its share is. Where there is a second
+ * thread, a helper does those of long partitions, the most urgent first, and the step only
+ * what is not done a block before it is due. A segment's job is whose token it is; between
+ * units the token is free. The helper's results lie in rings of their own.
  */
 #ifndef HALO_CONVOLVER_CPU_LIVE_H
 #define HALO_CONVOLVER_CPU_LIVE_H
 
 #include "convolver_cpu.h"
 
+#include <stdatomic.h>
+
 /* How far a segment's job has come. */
 struct job {
-    uint64_t full; /* the end of its partition, in frames of the stream; 0: no job yet */
-    size_t input;  /* to be transformed next; all of them come first */
-    size_t voice;  /* then these: whose output comes next, and within it */
-    size_t output; /* which path and part */
-    size_t path;   /* in the order of the voice's path table */
-    size_t part;   /* of the mask */
-    bool summing;  /* the segment's sum holds what came of the output so far */
-    double cost;   /* ns by the model, all of it */
-    double done;   /* of that */
-    const struct prepared *prepared[CONVOLVER_VOICES]; /* NULL: nobody waits for it (any more) */
+    uint64_t full;      /* the end of its partition, in frames of the stream; 0: no job yet */
+    const float **ends; /* [input] where its partition ends in the history */
+    size_t input;       /* to be transformed next; all of them come first */
+    size_t voice;       /* then these: whose output comes next, and within it */
+    size_t output;
+    size_t path;  /* of the output, in the order of the voice's path table */
+    size_t part;  /* of the mask */
+    bool summing; /* the segment's sum holds what came of the output so far */
+    double cost;  /* ns by the model, all of it */
+    double done;  /* of that */
 };
+
+enum side_of_ring { STEPS_RING, HELPERS_RING, RINGS };
 
 struct segment {
     struct partition_segment cut;
@@ -37,8 +45,17 @@ struct segment {
     size_t late;     /* results that can still be due when the next partition is full */
     float **spectra; /* [input] */
     float *sum;      /* of the job's output */
+    float *samples;  /* of one transform */
+    enum side_of_ring ring;
     struct job job;
+    /* Whose masks the job is for. NULL: nobody waits for it (any more). Written under the
+     * token only. */
+    _Atomic(const struct prepared *) wanted[CONVOLVER_VOICES];
+    atomic_flag token;             /* held by who works on the job */
+    atomic_uint_fast64_t deadline; /* frames; UINT64_MAX: nothing is left of the job */
 };
+
+struct live_helper;
 
 struct convolution {
     struct convolver_shape shape;
@@ -46,9 +63,9 @@ struct convolution {
     struct history history;
     uint64_t end; /* frames that came in, the block at hand included */
     struct segment segments[PARTITION_SEGMENTS_MOST];
-    size_t due_length;             /* frames of an output's ring */
-    float **due[CONVOLVER_VOICES]; /* [output] */
-    float *samples;                /* of one transform */
+    size_t due_length;                    /* frames of an output's ring */
+    float **due[RINGS][CONVOLVER_VOICES]; /* [output]; HELPERS_RING: NULL without a helper */
+    struct live_helper *helper;           /* or NULL */
 };
 
 struct prepared {
@@ -57,6 +74,35 @@ struct prepared {
     size_t parts[PARTITION_SEGMENTS_MOST];   /* that are not all zero */
     float *spectra[PARTITION_SEGMENTS_MOST]; /* column after column, part after part */
 };
+
+/* ---- jobs: convolver_cpu_live_job.c; real-time ---- */
+
+/* A segment's job for the partition that is full now. */
+void job_begin(struct convolution *convolution, size_t s,
+               const struct convolver_voice voices[CONVOLVER_VOICES]);
+
+/* As many units as come to no more than `until` ns of the whole job; the token is the
+ * caller's. False once nothing is left. */
+bool job_run(struct convolution *convolution, size_t s, double until);
+bool job_run_unit(struct convolution *convolution, size_t s);
+
+/* What the partition that was full `age` partitions ago gives to an output of a mask that
+ * is new; the job itself is done. */
+void job_catch_up(struct convolution *convolution, size_t s, size_t age,
+                  const struct convolver_voice *voice, size_t v, size_t output);
+
+/* The token, waited for as long as a unit takes. */
+void job_seize(struct segment *segment);
+void job_release(struct segment *segment);
+
+/* ---- the helper: convolver_cpu_live_helper.c ---- */
+
+/* A thread that works on all jobs of HELPERS_RING until it is destroyed, at the caller's
+ * priority or one below. Errors: memory, threads. */
+MUST_CHECK enum status live_helper_create(struct convolution *convolution,
+                                          struct live_helper **helper);
+void live_helper_destroy(struct live_helper *helper);
+void live_helper_wake(struct live_helper *helper); /* real-time: there is a new job */
 
 /* Real-time; see struct convolver_backend. */
 void cpu_live_step(struct convolution *convolution, const float *const *in,

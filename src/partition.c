@@ -1,6 +1,7 @@
 #include "partition.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 /* Costs in nanoseconds, measured roughly on one core of a present-day server;
  * only their ratios matter. */
@@ -20,8 +21,10 @@ enum {
     WISH_SAMPLES_MOST = 1 << 20, /* of all channels: a few blocks of that are in memory */
     SPARE_FLOATS = 1 << 13,      /* that a mask's spectra may take beyond 9/4 of its taps */
     HEAD_LEAST = 64,             /* frames: below, transforms lose to the direct form */
-    SPREAD_MOST = 128,           /* blocks that a partition may be long, live: the longest
-                                    transform is done within one of them */
+    /* Blocks that a partition may be long, live: the step does its longest transform within
+     * a block, a helper has many. */
+    SPREAD_MOST = 128,
+    HELPED_MOST = 512,
 };
 
 double partition_fft_cost(size_t n)
@@ -117,13 +120,15 @@ static size_t least_offset(size_t size, size_t block)
 
 /* Segments from `size` on that grow by `growth` each, at most `levels` of them. */
 static double plan_partitioned(size_t taps, size_t block, size_t size, size_t growth, size_t levels,
-                               bool live, struct partition_plan *plan)
+                               enum partition_pace pace, struct partition_plan *plan)
 {
     *plan = (struct partition_plan){.algorithm = PARTITION_PARTITIONED,
                                     .head = least_offset(size, block)};
     if (plan->head > taps)
         plan->head = taps;
-    size_t done = plan->head, longest = live ? SPREAD_MOST * block : FFT_MOST / 2;
+    size_t done = plan->head, longest = FFT_MOST / 2;
+    if (pace != PARTITION_AVERAGE)
+        longest = (pace == PARTITION_SPREAD ? SPREAD_MOST : HELPED_MOST) * block;
     double cost = TAP_COST * (double)plan->head * (double)block;
     while (done < taps) {
         struct partition_segment *segment = &plan->segments[plan->segment_count++];
@@ -140,7 +145,8 @@ static double plan_partitioned(size_t taps, size_t block, size_t size, size_t gr
     return cost;
 }
 
-static double plan_segments(size_t taps, size_t block, bool live, struct partition_plan *best)
+static double plan_segments(size_t taps, size_t block, enum partition_pace pace,
+                            struct partition_plan *best)
 {
     double best_cost = INFINITY;
     struct partition_plan plan;
@@ -148,7 +154,7 @@ static double plan_segments(size_t taps, size_t block, bool live, struct partiti
     for (size_t size = first; size <= 4 * first; size *= 2)
         for (size_t growth = 2; growth <= 8; growth *= 2)
             for (size_t levels = 1; levels <= PARTITION_SEGMENTS_MOST; levels++) {
-                double cost = plan_partitioned(taps, block, size, growth, levels, live, &plan);
+                double cost = plan_partitioned(taps, block, size, growth, levels, pace, &plan);
                 if (cost < best_cost) {
                     best_cost = cost;
                     *best = plan;
@@ -161,7 +167,7 @@ static double plan_segments(size_t taps, size_t block, bool live, struct partiti
 
 /* ---- the choice ---- */
 
-struct partition_plan partition_plan(size_t taps, size_t block, bool live)
+struct partition_plan partition_plan(size_t taps, size_t block, enum partition_pace pace)
 {
     struct partition_plan best = {.algorithm = PARTITION_DIRECT, .head = taps}, plan;
     double best_cost = TAP_COST * (double)taps * (double)block;
@@ -170,7 +176,7 @@ struct partition_plan partition_plan(size_t taps, size_t block, bool live)
         best_cost = cost;
         best = plan;
     }
-    cost = plan_segments(taps, block, live, &plan);
+    cost = plan_segments(taps, block, pace, &plan);
     if (cost < best_cost)
         best = plan;
     return best;

@@ -15,7 +15,6 @@
 #ifndef HALO_PARTITION_H
 #define HALO_PARTITION_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum partition_algorithm {
@@ -47,9 +46,15 @@ struct partition_plan {
     struct partition_segment segments[PARTITION_SEGMENTS_MOST];
 };
 
-/* The cheapest plan by a model of the costs: for blocks that come one by one and are
- * waited for (live), or by the average alone. taps and block at least 1. */
-struct partition_plan partition_plan(size_t taps, size_t block, bool live);
+/* What a plan has to heed beside the average. */
+enum partition_pace {
+    PARTITION_AVERAGE, /* nothing: files */
+    PARTITION_SPREAD,  /* each block is waited for: no transform may take much of its time */
+    PARTITION_HELPED,  /* likewise, but a thread beside does the long ones */
+};
+
+/* The cheapest plan by a model of the costs. taps and block at least 1. */
+struct partition_plan partition_plan(size_t taps, size_t block, enum partition_pace pace);
 
 /* The block length, in frames, that files of `channels` are best filtered with: whole
  * chunks that `threads` can share, at most `most` frames. */

@@ -123,7 +123,7 @@ static enum status time_transforms(size_t n, uint64_t count, double *seconds)
 enum status render_floor_transforms(size_t taps, size_t block, uint64_t frames, size_t channels,
                                     uint64_t *pairs, double *seconds)
 {
-    struct partition_plan plan = partition_plan(taps, block, false);
+    struct partition_plan plan = partition_plan(taps, block, PARTITION_AVERAGE);
     uint64_t blocks = (frames + block - 1) / block;
     enum status status = STATUS_OK;
     *pairs = 0;

@@ -138,16 +138,6 @@ static void stream_close(struct stream *stream)
     free(stream->times);
 }
 
-static enum status make_workers(struct stream *stream)
-{
-    struct priority before;
-    bool raised = stream->cell->pace == STREAM_PACED && priority_raise(&before);
-    enum status status = workers_create(stream->cell->threads, &stream->workers);
-    if (raised)
-        priority_restore(&before);
-    return status;
-}
-
 static enum status make_convolver(const struct stream_cell *cell, const struct mask *mask,
                                   struct workers *workers, struct filter **filter)
 {
@@ -161,18 +151,27 @@ static enum status make_convolver(const struct stream_cell *cell, const struct m
     return convolver_create(&settings, mask, filter);
 }
 
-static enum status stream_open(struct stream *stream)
+/* Ours, with its threads at the priority that the step will have. */
+static enum status make_filter(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
+    struct priority before;
+    bool raised = !cell->make && cell->pace == STREAM_PACED && priority_raise(&before);
+    stream_make *make = cell->make ? cell->make : make_convolver;
+    enum status status = workers_create(cell->threads, &stream->workers);
+    if (status == STATUS_OK)
+        status = make(cell, stream->mask, stream->workers, &stream->filter);
+    if (raised)
+        priority_restore(&before);
+    return status;
+}
+
+static enum status stream_open(struct stream *stream)
+{
     enum status status = make_mask(stream);
     if (status == STATUS_OK)
         status = make_sound(stream);
-    if (status == STATUS_OK)
-        status = make_workers(stream);
-    if (status != STATUS_OK)
-        return status;
-    stream_make *make = cell->make ? cell->make : make_convolver;
-    return make(cell, stream->mask, stream->workers, &stream->filter);
+    return status == STATUS_OK ? make_filter(stream) : status;
 }
 
 /* ---- blocks: nothing here allocates ---- */

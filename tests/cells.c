@@ -29,6 +29,8 @@ struct filter *cells_make(const char *backend, const struct mask *mask, size_t b
         settings.gpu.mode = GPU_MODE_RESIDENT;
     else if (way && strcmp(way, "graph") == 0)
         settings.gpu.mode = GPU_MODE_GRAPH;
+    else if (way && strcmp(way, "live") == 0)
+        settings.live = true;
     else
         settings.gpu.kernel = way;
     struct filter *filter;
@@ -97,7 +99,7 @@ void cells_check_change(const char *backend, size_t taps_a, size_t taps_b, size_
     char what[160];
     snprintf(what, sizeof what, "%s, %zu to %zu taps, blocks of %zu, at %zu, fade %zu", backend,
              taps_a, taps_b, block, at, fade);
-    struct workers *workers = cells_crew(1);
+    struct workers *workers = cells_crew(strstr(backend, "/live") ? 2 : 1); /* with a helper */
     size_t longest = taps_a > taps_b ? taps_a : taps_b;
     size_t n = at + fade + 2 * longest + 5 * block;
     struct mask *a = truth_noise_mask(3, channels, taps_a);

@@ -11,7 +11,8 @@
 #include <stdbool.h>
 
 struct workers *cells_crew(size_t count);
-/* `backend` may name a GPU's kernel or mode too, as in cuda/tiled or cuda/graph.
+/* `backend` may name a GPU's kernel or mode too, as in cuda/tiled or cuda/graph;
+ * cpu/live: blocks are waited for.
  * `taps`: the longest mask to come, 0: this one. */
 struct filter *cells_make(const char *backend, const struct mask *mask, size_t block, size_t taps,
                           struct workers *workers);

@@ -80,6 +80,23 @@ START_TEST(long_masks_in_small_blocks)
 }
 END_TEST
 
+/* As live: with one thread the work of long partitions is spread over the blocks, with two
+ * a helper does it. */
+START_TEST(long_masks_live)
+{
+    for (size_t threads = 1; threads <= 2; threads++) {
+        struct workers *workers = cells_crew(threads);
+        cells_check("cpu/live", 1000, 64, 2, 20000, workers);
+        cells_check("cpu/live", 100000, 64, 2, 250000, workers);
+        cells_check("cpu/live", 30000, 100, 3, 90000, workers);
+        cells_check("cpu/live", 20000, 16, 1, 50000, workers);
+        cells_check("cpu/live", 480000, 1024, 1, 500000, workers);
+        cells_check_lengths("cpu/live", 16385, 32, 1, workers);
+        workers_destroy(workers);
+    }
+}
+END_TEST
+
 /* Signals that are not noise: the error stays under the worst case's share. */
 START_TEST(hard_signals)
 {
@@ -118,13 +135,24 @@ START_TEST(change_of_mask)
         const char *backend;
         size_t a, b, block, channels, at, fade;
     } cases[] = {
-        {"direct", 100, 70, 64, 2, 1000, 500},    {"direct", 1, 200, 100, 1, 333, 0},
-        {"cpu", 30, 20, 64, 2, 1000, 480},        {"cpu", 1000, 3000, 64, 2, 2048, 0},
-        {"cpu", 3000, 1000, 64, 1, 2049, 1},      {"cpu", 20000, 20000, 64, 1, 30011, 960},
-        {"cpu", 20000, 5000, 16, 2, 12345, 4800}, {"cpu", 5000, 20000, 100, 1, 777, 100},
-        {"cpu", 5000, 6000, 1, 1, 1500, 20},      {"cpu", 5000, 4000, 8192, 2, 9000, 10000},
-        {"cpu", 70000, 70000, 128, 1, 0, 0},      {"cpu", 70000, 40000, 128, 1, 90001, 3},
-        {"cpu", 300, 301, 65536, 2, 65536, 7},    {"cpu", 70000, 70000, 1024, 6, 100000, 960},
+        {"direct", 100, 70, 64, 2, 1000, 500},
+        {"direct", 1, 200, 100, 1, 333, 0},
+        {"cpu", 30, 20, 64, 2, 1000, 480},
+        {"cpu", 1000, 3000, 64, 2, 2048, 0},
+        {"cpu", 3000, 1000, 64, 1, 2049, 1},
+        {"cpu", 20000, 20000, 64, 1, 30011, 960},
+        {"cpu", 20000, 5000, 16, 2, 12345, 4800},
+        {"cpu", 5000, 20000, 100, 1, 777, 100},
+        {"cpu", 5000, 6000, 1, 1, 1500, 20},
+        {"cpu", 5000, 4000, 8192, 2, 9000, 10000},
+        {"cpu", 70000, 70000, 128, 1, 0, 0},
+        {"cpu", 70000, 40000, 128, 1, 90001, 3},
+        {"cpu/live", 70000, 70000, 64, 1, 90001, 3},
+        {"cpu/live", 20000, 60000, 64, 2, 77777, 20000},
+        {"cpu/live", 60000, 300, 128, 1, 50000, 9000},
+        {"cpu/live", 1, 60000, 64, 1, 65536, 0},
+        {"cpu", 300, 301, 65536, 2, 65536, 7},
+        {"cpu", 70000, 70000, 1024, 6, 100000, 960},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cells_check_change(cases[i].backend, cases[i].a, cases[i].b, cases[i].block,
@@ -289,5 +317,5 @@ START_TEST(failing_backend_is_left_for_the_cpu)
 END_TEST
 
 SUITE_MAIN("convolver", failing_backend_is_left_for_the_cpu, truth_is_true, cpu_equals_truth,
-           direct_equals_truth, long_masks_in_small_blocks, hard_signals, change_of_mask,
-           many_changes_in_a_row, change_refuses_what_does_not_fit, reset_forgets)
+           direct_equals_truth, long_masks_in_small_blocks, long_masks_live, hard_signals,
+           change_of_mask, many_changes_in_a_row, change_refuses_what_does_not_fit, reset_forgets)

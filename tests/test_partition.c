@@ -34,9 +34,9 @@ static void check_segments(const struct partition_plan *plan, size_t taps, size_
     ck_assert_uint_ge(done, taps);
 }
 
-static void check_plan(size_t taps, size_t block, bool live)
+static void check_plan(size_t taps, size_t block, enum partition_pace pace)
 {
-    struct partition_plan plan = partition_plan(taps, block, live);
+    struct partition_plan plan = partition_plan(taps, block, pace);
     if (plan.algorithm == PARTITION_DIRECT)
         ck_assert_uint_eq(plan.head, taps);
     else if (plan.algorithm == PARTITION_OVERLAP_SAVE)
@@ -49,11 +49,11 @@ START_TEST(plans_cover_the_mask)
 {
     for (size_t taps = 1; taps < 2000000; taps = taps * 5 / 4 + 1)
         for (size_t block = 1; block < 1000000; block = block * 3 / 2 + 1) {
-            check_plan(taps, block, false);
-            check_plan(taps, block, true);
+            for (int pace = PARTITION_AVERAGE; pace <= PARTITION_HELPED; pace++)
+                check_plan(taps, block, (enum partition_pace)pace);
         }
-    check_plan(100000000, 65536, false); /* beyond the longest transform */
-    check_plan(100000000, 64, true);
+    check_plan(100000000, 65536, PARTITION_AVERAGE); /* beyond the longest transform */
+    check_plan(100000000, 64, PARTITION_SPREAD);
 }
 END_TEST
 

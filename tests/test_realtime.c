@@ -85,14 +85,17 @@ START_TEST(counters_count)
 }
 END_TEST
 
-static void check_steps(const char *backend, size_t taps, size_t block, size_t channels)
+/* Live with one thread, with more so that a helper takes part; else as files. */
+static void check_steps(const char *backend, size_t taps, size_t block, size_t channels,
+                        size_t live_threads)
 {
     struct workers *workers;
     struct filter *chain, *filter;
-    ck_assert_int_eq(workers_create(1, &workers), STATUS_OK);
+    ck_assert_int_eq(workers_create(live_threads ? live_threads : 1, &workers), STATUS_OK);
     struct mask *mask = truth_noise_mask(1, channels, taps);
     struct mask *other = truth_noise_mask(2, channels, taps);
-    struct convolver_settings settings = {.backend = backend, .block = block, .workers = workers};
+    struct convolver_settings settings = {
+        .backend = backend, .block = block, .live = live_threads > 0, .workers = workers};
     ck_assert_int_eq(chain_create(channels, block, &chain), STATUS_OK);
     ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
     ck_assert_int_eq(chain_append(chain, filter), STATUS_OK);
@@ -123,8 +126,9 @@ START_TEST(steps_allocate_nothing)
     const size_t taps[] = {1, 64, 1000, 20000, 100000};
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
-            check_steps("cpu", taps[t], blocks[b], 2);
-    check_steps("direct", 1000, 64, 2);
+            for (size_t live_threads = 0; live_threads <= 2; live_threads++)
+                check_steps("cpu", taps[t], blocks[b], 2, live_threads);
+    check_steps("direct", 1000, 64, 2, 0);
 }
 END_TEST
 

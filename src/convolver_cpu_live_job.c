@@ -1,0 +1,227 @@
+/* A partition's job in the CPU's live convolver, unit by unit. Real-time: the step's, or the
+ * helper's. */
+#include "convolver_cpu_live.h"
+
+#include <string.h>
+#include <time.h>
+
+enum {
+    PARTS_MOST = 4,  /* of a mask, multiplied in one unit */
+    SPINS = 1 << 14, /* longer than any unit takes */
+    SLEEP_NS = 20000,
+};
+
+/* ---- what a job consists of ---- */
+
+/* One input's partition and the one before it. */
+static void transform_input(const struct segment *segment, size_t input)
+{
+    size_t n = 2 * segment->cut.size;
+    const float *from = segment->job.ends[input] - n;
+    if (!fft_is_aligned(from))
+        from = memcpy(segment->samples, from, n * sizeof *from);
+    fft_forward(segment->fft, from, segment->spectra[input] + segment->newest * segment->floats);
+}
+
+/* Add `frames` results, the first due at frame `at` of the stream, to an output's ring;
+ * what was due before `now` is past. */
+static void add_due(const struct convolution *convolution, float *due, uint64_t at, uint64_t now,
+                    const float *results, size_t frames)
+{
+    size_t skip = now > at ? (size_t)(now - at) : 0;
+    size_t length = convolution->due_length;
+    size_t slot = (size_t)((at + skip) % length);
+    for (size_t i = skip; i < frames;) {
+        size_t run = frames - i < length - slot ? frames - i : length - slot;
+        for (size_t k = 0; k < run; k++)
+            due[slot + k] += results[i + k];
+        i += run;
+        slot = 0;
+    }
+}
+
+/* The sum of an output becomes samples, due from `at` on; those before `now` are past. */
+static void lay_down(const struct convolution *convolution, const struct segment *segment,
+                     uint64_t at, uint64_t now, size_t voice, size_t output)
+{
+    fft_inverse(segment->fft, segment->sum, segment->samples);
+    add_due(convolution, convolution->due[segment->ring][voice][output], at, now,
+            segment->samples + segment->cut.size, segment->cut.size);
+}
+
+/* The first frame of what the partition full at `full` gives to its segment's first part. */
+static uint64_t due_at(const struct segment *segment, uint64_t full)
+{
+    return full - segment->cut.size + segment->cut.offset;
+}
+
+/* The products of some parts of a path. `age`: of the newest partition in the sum, in
+ * partitions. */
+static void add_parts(const struct segment *segment, const struct prepared *prepared, size_t s,
+                      const struct mask_path *path, size_t part, size_t count, size_t age)
+{
+    const float *inputs[PARTS_MOST], *masks[PARTS_MOST];
+    const float *mask = prepared->spectra[s] + path->column * prepared->parts[s] * segment->floats;
+    for (size_t i = 0; i < count; i++) {
+        size_t slot = (segment->newest + segment->depth - age - part - i) % segment->depth;
+        inputs[i] = segment->spectra[path->input] + slot * segment->floats;
+        masks[i] = mask + (part + i) * segment->floats;
+    }
+    fft_multiply_add_all(segment->sum, inputs, masks, count, segment->floats);
+}
+
+/* How many of a mask's parts go together from this one on. */
+static size_t parts_from(const struct prepared *prepared, size_t s, size_t part)
+{
+    size_t left = prepared->parts[s] - part;
+    return left < PARTS_MOST ? left : PARTS_MOST;
+}
+
+/* ---- jobs ---- */
+
+static double job_cost(const struct convolution *convolution, size_t s)
+{
+    const struct segment *segment = &convolution->segments[s];
+    const struct partition_segment *cut = &segment->cut;
+    double transform = partition_fft_cost(2 * cut->size);
+    double product = partition_multiply_cost(2 * cut->size);
+    double cost = (double)convolution->shape.inputs * transform;
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
+        const struct prepared *prepared = atomic_load(&segment->wanted[v]);
+        if (!prepared || prepared->parts[s] == 0)
+            continue;
+        size_t outputs = convolution->shape.outputs, paths = prepared->paths.first[outputs];
+        cost += (double)outputs * transform;
+        cost += (double)(paths * prepared->parts[s]) * product;
+    }
+    return cost;
+}
+
+void job_begin(struct convolution *convolution, size_t s,
+               const struct convolver_voice voices[CONVOLVER_VOICES])
+{
+    struct segment *segment = &convolution->segments[s];
+    const float **ends = segment->job.ends;
+    segment->newest = (segment->newest + 1) % segment->depth;
+    segment->job = (struct job){.full = convolution->end, .ends = ends};
+    for (size_t c = 0; c < convolution->shape.inputs; c++)
+        ends[c] = history_now(&convolution->history, c) + convolution->shape.block;
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        atomic_store(&segment->wanted[v], voices[v].prepared);
+    segment->job.cost = job_cost(convolution, s);
+    atomic_store(&segment->deadline, convolution->end + segment->cut.size);
+}
+
+static void next_output(struct job *job, size_t outputs)
+{
+    job->path = job->part = 0;
+    job->summing = false;
+    if (++job->output == outputs) {
+        job->output = 0;
+        job->voice++;
+    }
+}
+
+/* The next unit of a job, and what it costs; 0 when nothing is left. With `run` false
+ * nothing is done but passing over voices that wait for nothing. */
+static double unit(struct convolution *convolution, size_t s, bool run)
+{
+    struct segment *segment = &convolution->segments[s];
+    struct job *job = &segment->job;
+    size_t outputs = convolution->shape.outputs;
+    if (job->input < convolution->shape.inputs) {
+        if (run)
+            transform_input(segment, job->input++);
+        return partition_fft_cost(2 * segment->cut.size);
+    }
+    const struct prepared *prepared = NULL;
+    while (job->voice < CONVOLVER_VOICES) {
+        prepared = atomic_load(&segment->wanted[job->voice]);
+        if (prepared && prepared->parts[s] > 0)
+            break;
+        job->voice++;
+        job->output = job->path = job->part = 0;
+        job->summing = false;
+    }
+    if (job->voice == CONVOLVER_VOICES)
+        return 0;
+    const struct path_table *table = &prepared->paths;
+    size_t path = table->first[job->output] + job->path;
+    if (path < table->first[job->output + 1]) {
+        size_t count = parts_from(prepared, s, job->part);
+        if (run) {
+            if (!job->summing)
+                memset(segment->sum, 0, segment->floats * sizeof(float));
+            job->summing = true;
+            add_parts(segment, prepared, s, &table->paths[path], job->part, count, 0);
+            job->part += count;
+            if (job->part == prepared->parts[s]) {
+                job->part = 0;
+                job->path++;
+            }
+        }
+        return (double)count * partition_multiply_cost(2 * segment->cut.size);
+    }
+    if (run) {
+        if (job->summing)
+            lay_down(convolution, segment, due_at(segment, job->full), 0, job->voice, job->output);
+        next_output(job, outputs);
+    }
+    return partition_fft_cost(2 * segment->cut.size);
+}
+
+bool job_run(struct convolution *convolution, size_t s, double until)
+{
+    struct segment *segment = &convolution->segments[s];
+    struct job *job = &segment->job;
+    double cost = 0;
+    while (job->full > 0 && (cost = unit(convolution, s, false)) > 0 && job->done + cost <= until) {
+        job->done += cost;
+        unit(convolution, s, true);
+    }
+    if (cost == 0)
+        atomic_store(&segment->deadline, UINT64_MAX);
+    return cost > 0;
+}
+
+bool job_run_unit(struct convolution *convolution, size_t s)
+{
+    struct job *job = &convolution->segments[s].job;
+    return job_run(convolution, s, job->done + unit(convolution, s, false));
+}
+
+void job_catch_up(struct convolution *convolution, size_t s, size_t age,
+                  const struct convolver_voice *voice, size_t v, size_t output)
+{
+    struct segment *segment = &convolution->segments[s];
+    const struct prepared *prepared = voice->prepared;
+    const struct path_table *table = &prepared->paths;
+    uint64_t full = segment->job.full - age * segment->cut.size;
+    uint64_t now = convolution->end - convolution->shape.block;
+    if (full + segment->cut.offset <= now)
+        return; /* nothing of it is still to come */
+    memset(segment->sum, 0, segment->floats * sizeof(float));
+    for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
+        for (size_t part = 0; part < prepared->parts[s]; part += PARTS_MOST)
+            add_parts(segment, prepared, s, &table->paths[p], part, parts_from(prepared, s, part),
+                      age);
+    lay_down(convolution, segment, due_at(segment, full), now, v, output);
+}
+
+/* ---- tokens ---- */
+
+/* The other one is within a unit, and soon out of it: unless it was put off its processor, by
+ * this very thread perhaps, which must sleep then for it to go on. */
+void job_seize(struct segment *segment)
+{
+    const struct timespec pause = {.tv_nsec = SLEEP_NS};
+    for (size_t spins = 1; atomic_flag_test_and_set_explicit(&segment->token, memory_order_acquire);
+         spins++)
+        if (spins % SPINS == 0)
+            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+void job_release(struct segment *segment)
+{
+    atomic_flag_clear_explicit(&segment->token, memory_order_release);
+}
