@@ -5,6 +5,18 @@
 
 enum { PRODUCTS_MOST = 4 };
 
+/* Live the step does it all: waking threads takes longer than what they would do. */
+static void share_out(const struct convolution *convolution, size_t pieces, workers_task *task,
+                      void *context)
+{
+    if (!convolution->shape.live) {
+        workers_run(convolution->shape.workers, pieces, task, context);
+        return;
+    }
+    for (size_t piece = 0; piece < pieces; piece++)
+        task(context, piece, 0);
+}
+
 static float *spectrum_at(const struct convolution *convolution, size_t input, size_t place)
 {
     return convolution->spectra[input] + place % convolution->depth * convolution->floats;
@@ -127,11 +139,10 @@ static void run_voice(struct job *job)
     const struct convolver_shape *shape = &convolution->shape;
     size_t group = convolution->group;
     if (convolution->plan.algorithm == PARTITION_DIRECT)
-        workers_run(shape->workers, shape->outputs, direct_output, job);
+        share_out(convolution, shape->outputs, direct_output, job);
     else
-        workers_run(shape->workers,
-                    shape->outputs * ((convolution->plan.chunks + group - 1) / group),
-                    overlap_save_output, job);
+        share_out(convolution, shape->outputs * ((convolution->plan.chunks + group - 1) / group),
+                  overlap_save_output, job);
 }
 
 void cpu_batch_step(struct convolution *convolution, const float *const *in,
@@ -141,8 +152,8 @@ void cpu_batch_step(struct convolution *convolution, const float *const *in,
     history_advance(&convolution->history, in);
     if (convolution->plan.algorithm == PARTITION_OVERLAP_SAVE) {
         convolution->newest = (convolution->newest + convolution->plan.chunks) % convolution->depth;
-        workers_run(shape->workers, shape->inputs * convolution->plan.chunks, transform_chunk,
-                    convolution);
+        share_out(convolution, shape->inputs * convolution->plan.chunks, transform_chunk,
+                  convolution);
     }
     for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
         struct job job = {convolution, voices[v].prepared, voices[v].out};
