@@ -5,8 +5,8 @@
 static const double NS = 1e-9;
 
 /* CPU, one processor: a transform there or back of a frame, and a path's products. */
-static const double CPU_TRANSFORM = 0.3; /* times log2 of the taps */
-static const double CPU_FAR = 1.6;       /* times that, beyond the caches */
+static const double CPU_TRANSFORM = 0.18; /* times log2 of the taps */
+static const double CPU_FAR = 1.4;        /* times that, beyond the caches */
 static const double CPU_PRODUCT = 0.8;
 
 /* GPU: making a context and pinning memory; carrying a frame there or back, mostly
@@ -18,7 +18,7 @@ static const double GPU_TAP = 10;
 
 enum {
     TAPS_FAR = 1 << 17,
-    TAPS_CHUNKED = 1 << 14, /* longer masks share out channels, not chunks of a block */
+    TAPS_CHUNKED = 1 << 16, /* longer masks share out channels, not chunks of a block */
 };
 
 double backend_cost_cpu(const struct backend_job *job)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELPED_FFT = 1 << 11 }; /* points: shorter transforms are done sooner than a thread wakes */
+enum { HELPED_FFT = 1 << 8 }; /* points: shorter transforms are done sooner than a thread wakes */
 
 static bool live_is_helped(const struct convolver_shape *shape)
 {

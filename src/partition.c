@@ -18,9 +18,10 @@ enum {
     FFT_MOST = 1 << 23,       /* points, where nothing shorter holds a mask */
     CHUNK_FFT_MOST = 1 << 18, /* of a mask in parts: longer ones leave the cache, and save little */
     WISH_LEAST = 1 << 17,     /* frames: enough work between two reads */
-    WISH_SAMPLES_MOST = 1 << 20, /* of all channels: a few blocks of that are in memory */
-    SPARE_FLOATS = 1 << 13,      /* that a mask's spectra may take beyond 9/4 of its taps */
-    HEAD_LEAST = 64,             /* frames: below, transforms lose to the direct form */
+    WISH_SAMPLES_MOST =
+        1 << 20, /* of all channels, for short masks: some blocks of that are in memory */
+    SPARE_FLOATS = 1 << 13, /* that a mask's spectra may take beyond 9/4 of its taps */
+    HEAD_LEAST = 64,        /* frames: below, transforms lose to the direct form */
     /* Blocks that a partition may be long, live: the step does its longest transform within
      * a block, a helper has many. */
     SPREAD_MOST = 128,
@@ -184,8 +185,9 @@ struct partition_plan partition_plan(size_t taps, size_t block, enum partition_p
 
 size_t partition_wish(size_t taps, size_t channels, size_t threads, size_t most)
 {
-    if (most > WISH_SAMPLES_MOST / channels)
-        most = WISH_SAMPLES_MOST / channels > 0 ? WISH_SAMPLES_MOST / channels : 1;
+    /* Memory beside the masks' own: little, or in proportion to them. */
+    size_t share = WISH_SAMPLES_MOST / channels + taps / 8 + 1;
+    most = most < share ? most : share;
     double best_cost = INFINITY;
     struct partition_plan plan;
     size_t hop = most;
