@@ -3,6 +3,7 @@
 #include "fft.h"
 #include "monotonic.h"
 #include "options.h"
+#include "partition.h"
 #include "stop.h"
 
 #include <stdio.h>
@@ -91,7 +92,8 @@ enum status bench_tune(int argc, char **argv)
     stop_watch();
     /* Powers of two and 3/4 of them, as partition.c cuts masks. */
     for (size_t n = LENGTH_LEAST; n <= options.most && status == STATUS_OK; n *= 2) {
-        status = tune(n / 4 * 3, &options);
+        if (n / 4 * 3 % PARTITION_LINE == 0)
+            status = tune(n / 4 * 3, &options);
         if (status == STATUS_OK)
             status = tune(n, &options);
     }

@@ -61,7 +61,11 @@ static enum status prepare(struct job *job, struct render_options *options)
                                     frames_to_come(job->source, &options->stages));
     if (options->block)
         block = options->block;
-    return stage_list_create(&options->stages, channels, block, job->workers, &job->chain);
+    status = stage_list_create(&options->stages, channels, block, job->workers, &job->chain);
+    for (size_t i = 0; i < options->stages.count && status == STATUS_OK; i++)
+        if (options->stages.stages[i].mask) /* prepared by now, and never changed */
+            mask_discard_coefficients(options->stages.stages[i].mask);
+    return status;
 }
 
 static enum status open_sink(struct job *job)

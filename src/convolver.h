@@ -66,6 +66,8 @@ struct convolver_change;
  * of the convolver's input (frames already past: from the next block on). For
  * `fade` frames both masks sound: frame at + i has the weight i / fade of the
  * new one. One change at a time: convolver_change_collect the one before first.
+ * The step in which a mask begins to sound computes what is to come of the past: for a long
+ * mask in short blocks that takes it longer than a block.
  * Errors: memory, a mask of other inputs, outputs or origin, or more taps. */
 MUST_CHECK enum status convolver_change_begin(struct filter *convolver, const struct mask *mask,
                                               uint64_t at, uint64_t fade);
@@ -119,7 +121,7 @@ struct convolver_backend {
     /* What a step has failed at for good, or NULL. NULL itself: never fails. */
     const char *(*failure)(const struct convolution *convolution);
 
-    /* Control thread; reads nothing that the step writes. */
+    /* Control thread; beside the step. */
     enum status (*prepare)(const struct convolution *convolution, const struct mask *mask,
                            struct prepared **prepared);
     void (*release)(const struct convolution *convolution, struct prepared *prepared);

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELPED_FFT = 1 << 8 }; /* points: shorter transforms are done sooner than a thread wakes */
+enum {
+    HELPED_FFT = 1 << 8, /* points: shorter transforms are done sooner than a thread wakes */
+    HELPED_BLOCKS = 4,   /* in fewer a thread may not have woken */
+};
+/* points: shorter transforms are done sooner than a thread wakes */
 
 static bool live_is_helped(const struct convolver_shape *shape)
 {
@@ -48,7 +52,8 @@ static enum status init_segment(struct convolution *convolution, size_t s)
     segment->job.ends = calloc(convolution->shape.inputs, sizeof *segment->job.ends);
     if (!segment->spectra || !segment->sum || !segment->samples || !segment->job.ends)
         return fail_memory("a convolver");
-    bool helped = live_is_helped(&convolution->shape) && 2 * cut->size > HELPED_FFT;
+    bool helped = live_is_helped(&convolution->shape) && 2 * cut->size > HELPED_FFT &&
+                  cut->size >= HELPED_BLOCKS * convolution->shape.block;
     segment->ring = helped ? HELPERS_RING : STEPS_RING;
     atomic_flag_clear(&segment->token);
     atomic_store(&segment->deadline, UINT64_MAX);
@@ -119,7 +124,6 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
 static void live_reset(struct convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
-    history_reset(&convolution->history);
     convolution->end = 0;
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
@@ -129,6 +133,10 @@ static void live_reset(struct convolution *convolution)
             atomic_store(&segment->wanted[v], NULL);
         atomic_store(&segment->deadline, UINT64_MAX);
         job_release(segment);
+    }
+    history_reset(&convolution->history); /* no job reads it any more */
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        struct segment *segment = &convolution->segments[s];
         segment->newest = 0;
         for (size_t c = 0; c < shape->inputs; c++)
             memset(segment->spectra[c], 0, segment->depth * segment->floats * sizeof(float));

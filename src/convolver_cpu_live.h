@@ -91,7 +91,8 @@ bool job_run_unit(struct convolution *convolution, size_t s);
 void job_catch_up(struct convolution *convolution, size_t s, size_t age,
                   const struct convolver_voice *voice, size_t v, size_t output);
 
-/* The token, waited for as long as a unit takes. */
+/* The token, waited for as long as a unit takes: the step asks for one that another may hold
+ * only where a job was not done in time, or a voice left it. */
 void job_seize(struct segment *segment);
 void job_release(struct segment *segment);
 

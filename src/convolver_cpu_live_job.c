@@ -6,8 +6,8 @@
 #include <time.h>
 
 enum {
-    PARTS_MOST = 4,  /* of a mask, multiplied in one unit */
-    SPINS = 1 << 14, /* longer than any unit takes */
+    PARTS_MOST = 4, /* of a mask, multiplied in one unit */
+    SPINS = 1 << 9, /* some 10 us: then it is longer than a look at the token */
     SLEEP_NS = 20000,
 };
 
@@ -210,6 +210,13 @@ void job_catch_up(struct convolution *convolution, size_t s, size_t age,
 
 /* ---- tokens ---- */
 
+static void pause_briefly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
 /* The other one is within a unit, and soon out of it: unless it was put off its processor, by
  * this very thread perhaps, which must sleep then for it to go on. */
 void job_seize(struct segment *segment)
@@ -217,7 +224,9 @@ void job_seize(struct segment *segment)
     const struct timespec pause = {.tv_nsec = SLEEP_NS};
     for (size_t spins = 1; atomic_flag_test_and_set_explicit(&segment->token, memory_order_acquire);
          spins++)
-        if (spins % SPINS == 0)
+        if (spins % SPINS)
+            pause_briefly();
+        else
             clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 

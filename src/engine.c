@@ -8,7 +8,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SLOTS = 2 }; /* blocks on either side of the chain: one at work, one waiting */
+enum {
+    SLOTS = 2,      /* blocks on either side of the chain: one at work, one waiting */
+    PROBLEM = 1024, /* bytes of a failure's text */
+};
 
 /* A block as it came from the source. */
 struct input {
@@ -16,6 +19,7 @@ struct input {
     uint64_t read; /* frames that came from the source, this block's included */
     bool ended;
     enum status status;
+    char problem[PROBLEM]; /* of the status */
 };
 
 /* A block as it came from the chain. */
@@ -45,7 +49,8 @@ struct run {
 
     struct relay *writer; /* NULL: blocks are written when they are there */
     struct output outputs[SLOTS];
-    uint64_t written;        /* the writer's: frames of the sound */
+    uint64_t written; /* the writer's: frames of the sound */
+    char write_problem[PROBLEM];
     atomic_int write_status; /* enum status: once it is not STATUS_OK nothing more is written */
 };
 
@@ -98,7 +103,9 @@ static void read_input(void *context, size_t slot)
     struct input *input = &run->inputs[slot];
     if (run->broken) /* nobody looks at what comes after */
         return;
+    failures_keep(input->problem, sizeof input->problem);
     input->status = read_block(run, &input->block);
+    failures_keep(NULL, 0);
     input->read = run->read;
     input->ended = run->ended;
     run->broken = input->status != STATUS_OK;
@@ -175,7 +182,7 @@ static enum status write_block(struct run *run, const struct output *output)
     return status;
 }
 
-static void show_progress(const struct run *run)
+static void show_progress(const struct run *run, uint64_t written)
 {
     const struct engine_run_settings *settings = run->settings;
     if (!settings->progress)
@@ -185,7 +192,7 @@ static void show_progress(const struct run *run)
         frames -= (int64_t)(settings->lead + settings->trail);
     /* Where a tail ends is not known; that it ends with the full one is near enough. */
     enum tail tail = settings->tail == TAIL_UNTIL ? TAIL_FULL : settings->tail;
-    settings->progress(settings->progress_context, run->written,
+    settings->progress(settings->progress_context, written,
                        engine_frames_out(run->chain, frames, tail));
 }
 
@@ -195,10 +202,21 @@ static void write_output(void *context, size_t slot)
     struct run *run = context;
     if (atomic_load(&run->write_status) != STATUS_OK)
         return;
+    failures_keep(run->write_problem, sizeof run->write_problem);
     enum status status = write_block(run, &run->outputs[slot]);
-    if (status == STATUS_OK)
-        show_progress(run);
+    failures_keep(NULL, 0);
     atomic_store(&run->write_status, (int)status);
+}
+
+/* Only this thread, the caller's, tells what went wrong: the first it learns of. */
+static enum status tell(enum status status, const char *problem)
+{
+    return status == STATUS_FAILED || status == STATUS_USAGE ? fail(status, "%s", problem) : status;
+}
+
+static enum status write_result(struct run *run)
+{
+    return tell((enum status)atomic_load(&run->write_status), run->write_problem);
 }
 
 static enum status take_input(struct run *run, const struct input **input)
@@ -210,7 +228,7 @@ static enum status take_input(struct run *run, const struct input **input)
     if (!run->reader)
         read_input(run, slot);
     *input = &run->inputs[slot];
-    return (*input)->status;
+    return tell((*input)->status, (*input)->problem);
 }
 
 static enum status step(struct run *run, const struct input *input, struct output *output)
@@ -226,6 +244,14 @@ static enum status step(struct run *run, const struct input *input, struct outpu
     if (run->chain->failure)
         return fail(STATUS_FAILED, "the filter failed: %s; try --backend cpu", run->chain->failure);
     return STATUS_OK;
+}
+
+/* Frames of the sound that are done once `position` frames went through the chain. */
+static uint64_t frames_done(const struct run *run, uint64_t position, uint64_t all)
+{
+    uint64_t skip = run->chain->latency + run->settings->lead;
+    uint64_t out = position > skip ? position - skip : 0;
+    return out < all ? out : all;
 }
 
 /* One block from the source through the chain to the sink. */
@@ -244,15 +270,17 @@ static enum status run_block(struct run *run, uint64_t position, bool *last)
     output->position = position;
     output->read = input->read;
     output->ended = input->ended;
-    uint64_t skip = run->chain->latency + run->settings->lead;
-    *last = input->ended && position >= skip + wanted(run, input->read, true);
+    uint64_t all = wanted(run, input->read, input->ended);
+    uint64_t done = frames_done(run, position, all);
+    *last = input->ended && done == all;
     if (run->reader)
         relay_give(run->reader);
     if (run->writer)
         relay_give(run->writer);
     else
         write_output(run, slot);
-    return (enum status)atomic_load(&run->write_status);
+    show_progress(run, done);
+    return write_result(run);
 }
 
 static enum status run_blocks(struct run *run)
@@ -264,7 +292,7 @@ static enum status run_blocks(struct run *run)
         status = run_block(run, position, &last);
     if (status == STATUS_OK && run->writer)
         relay_finish(run->writer);
-    return status == STATUS_OK ? (enum status)atomic_load(&run->write_status) : status;
+    return status == STATUS_OK ? write_result(run) : status;
 }
 
 /* Reading and writing go on beside the chain. Who waits for another program is left on the

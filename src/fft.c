@@ -64,29 +64,34 @@ static void read_wisdom(void)
     read = true;
 }
 
+/* The file's folder and the one around it, but no home for them. */
 static bool make_folders(char *path)
 {
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        bool there = mkdir(path, 0700) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!there)
-            return false;
-    }
-    return true;
+    char *own = strrchr(path, '/');
+    *own = '\0';
+    char *cache = strrchr(path, '/');
+    *cache = '\0';
+    bool there = mkdir(path, 0700) == 0 || errno == EEXIST;
+    *cache = '/';
+    there = there && (mkdir(path, 0700) == 0 || errno == EEXIST);
+    *own = '/';
+    return there;
 }
 
 /* With what another program may have written meanwhile; whole or not at all. */
 static bool write_wisdom(const char *path)
 {
-    char folders[WISDOM_PATH], temporary[WISDOM_PATH + 32];
+    char folders[WISDOM_PATH], temporary[WISDOM_PATH + 48];
     snprintf(folders, sizeof folders, "%s", path);
-    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
+    snprintf(temporary, sizeof temporary, "%s.%ld.%llx", path, (long)getpid(),
+             (unsigned long long)monotonic_ns());
     (void)fftwf_import_wisdom_from_filename(path);
     bool written = make_folders(folders) && fftwf_export_wisdom_to_filename(temporary) &&
                    rename(temporary, path) == 0;
+    int error = errno;
     if (!written)
         unlink(temporary);
+    errno = error;
     return written;
 }
 

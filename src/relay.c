@@ -60,7 +60,11 @@ enum status relay_create(size_t slots, enum relay_begin begin,
     relay->given = begin == RELAY_WITH_THREAD ? slots : 0;
     pthread_mutex_init(&relay->lock, NULL);
     pthread_cond_init(&relay->given_some, NULL);
-    pthread_cond_init(&relay->done_some, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&relay->done_some, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -93,7 +97,7 @@ void relay_destroy(struct relay *relay)
 static struct timespec next_look(void)
 {
     struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
+    clock_gettime(CLOCK_MONOTONIC, &time);
     time.tv_nsec += LOOK_MS * 1000000L;
     time.tv_sec += time.tv_nsec / 1000000000L;
     time.tv_nsec %= 1000000000L;

@@ -21,7 +21,8 @@ MUST_CHECK enum status relay_create(size_t slots, enum relay_begin begin,
                                     void (*work)(void *context, size_t slot), void *context,
                                     struct relay **relay);
 
-/* Ends the thread after the slot it is at; what was given and not begun stays undone. */
+/* Ends the thread after the slot it is at, and waits for that; what was given and not begun stays
+ * undone. */
 void relay_destroy(struct relay *relay);
 
 /* Wait for the next slot to be the owner's. STATUS_INTERRUPTED where a signal asked to stop. */

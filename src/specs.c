@@ -185,7 +185,6 @@ static enum status mask_stage_create(struct stage *stage, size_t block, struct w
     enum status status = convolver_create(&settings, stage->mask, filter);
     if (status != STATUS_OK)
         return status;
-    mask_discard_coefficients(stage->mask);
     note_detail("mask %s: backend %s, %s, blocks of %zu frames on %zu threads", stage->mask->name,
                 convolver_backend(*filter), convolver_algorithm(*filter), block,
                 workers_count(workers));

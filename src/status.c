@@ -6,6 +6,8 @@
 static enum verbosity level = VERBOSITY_NORMAL;
 static bool transient_shown = false;
 static bool failures_are_notes = false;
+static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
+static _Thread_local size_t kept_size;
 
 static void wipe_transient(void)
 {
@@ -26,7 +28,9 @@ enum status fail(enum status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    if (!failures_are_notes || level >= VERBOSITY_NORMAL)
+    if (kept)
+        vsnprintf(kept, kept_size, format, arguments);
+    else if (!failures_are_notes || level >= VERBOSITY_NORMAL)
         print_line(format, arguments);
     va_end(arguments);
     return status;
@@ -35,6 +39,12 @@ enum status fail(enum status status, const char *format, ...)
 void failures_as_notes(bool are_notes)
 {
     failures_are_notes = are_notes;
+}
+
+void failures_keep(char *text, size_t size)
+{
+    kept = text;
+    kept_size = size;
 }
 
 enum status fail_memory(const char *what)

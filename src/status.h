@@ -30,6 +30,10 @@ MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_
 /* What fails from now on is no more than a note: another way will be tried. */
 void failures_as_notes(bool are_notes);
 
+/* What fails on this thread from now on is written there instead, for another thread to
+ * tell: one that works beside others must not talk over them. NULL: printed again. */
+void failures_keep(char *text, size_t size);
+
 /* Memory ran out while making `what`; prints, returns STATUS_FAILED. */
 MUST_CHECK enum status fail_memory(const char *what);
 
