@@ -81,10 +81,10 @@ struct prepared {
 void job_begin(struct convolution *convolution, size_t s,
                const struct convolver_voice voices[CONVOLVER_VOICES]);
 
-/* As many units as come to no more than `until` ns of the whole job; the token is the
- * caller's. False once nothing is left. */
-bool job_run(struct convolution *convolution, size_t s, double until);
-bool job_run_unit(struct convolution *convolution, size_t s);
+/* As many units as come to no more than `until` ns of the whole job, or just the next one;
+ * the token is the caller's. */
+void job_run(struct convolution *convolution, size_t s, double until);
+void job_run_unit(struct convolution *convolution, size_t s);
 
 /* What the partition that was full `age` partitions ago gives to an output of a mask that
  * is new; the job itself is done. */

@@ -112,82 +112,120 @@ void job_begin(struct convolution *convolution, size_t s,
     atomic_store(&segment->deadline, convolution->end + segment->cut.size);
 }
 
-static void next_output(struct job *job, size_t outputs)
+/* What a job does next. */
+struct unit {
+    enum { UNIT_NONE, UNIT_TRANSFORM, UNIT_PRODUCTS, UNIT_RESULT } kind;
+    double cost;                     /* ns by the model */
+    const struct prepared *prepared; /* but for a transform: the voice's */
+    const struct mask_path *path;    /* of products */
+    size_t parts;                    /* likewise: how many go together */
+};
+
+static void begin_output(struct job *job, size_t voice, size_t output)
 {
+    job->voice = voice;
+    job->output = output;
     job->path = job->part = 0;
     job->summing = false;
-    if (++job->output == outputs) {
-        job->output = 0;
-        job->voice++;
-    }
 }
 
-/* The next unit of a job, and what it costs; 0 when nothing is left. With `run` false
- * nothing is done but passing over voices that wait for nothing. */
-static double unit(struct convolution *convolution, size_t s, bool run)
+/* The mask that the job's voice waits for; voices that wait for nothing are passed over.
+ * NULL: none is left. */
+static const struct prepared *pass_to_voice(struct segment *segment, size_t s)
 {
-    struct segment *segment = &convolution->segments[s];
     struct job *job = &segment->job;
-    size_t outputs = convolution->shape.outputs;
-    if (job->input < convolution->shape.inputs) {
-        if (run)
-            transform_input(segment, job->input++);
-        return partition_fft_cost(2 * segment->cut.size);
-    }
-    const struct prepared *prepared = NULL;
-    while (job->voice < CONVOLVER_VOICES) {
-        prepared = atomic_load(&segment->wanted[job->voice]);
+    for (; job->voice < CONVOLVER_VOICES; begin_output(job, job->voice + 1, 0)) {
+        const struct prepared *prepared = atomic_load(&segment->wanted[job->voice]);
         if (prepared && prepared->parts[s] > 0)
-            break;
-        job->voice++;
-        job->output = job->path = job->part = 0;
-        job->summing = false;
+            return prepared;
     }
-    if (job->voice == CONVOLVER_VOICES)
-        return 0;
-    const struct path_table *table = &prepared->paths;
-    size_t path = table->first[job->output] + job->path;
-    if (path < table->first[job->output + 1]) {
-        size_t count = parts_from(prepared, s, job->part);
-        if (run) {
-            if (!job->summing)
-                memset(segment->sum, 0, segment->floats * sizeof(float));
-            job->summing = true;
-            add_parts(segment, prepared, s, &table->paths[path], job->part, count, 0);
-            job->part += count;
-            if (job->part == prepared->parts[s]) {
-                job->part = 0;
-                job->path++;
-            }
-        }
-        return (double)count * partition_multiply_cost(2 * segment->cut.size);
-    }
-    if (run) {
-        if (job->summing)
-            lay_down(convolution, segment, due_at(segment, job->full), 0, job->voice, job->output);
-        next_output(job, outputs);
-    }
-    return partition_fft_cost(2 * segment->cut.size);
+    return NULL;
 }
 
-bool job_run(struct convolution *convolution, size_t s, double until)
+static struct unit next_unit(const struct convolution *convolution, struct segment *segment,
+                             size_t s)
+{
+    struct job *job = &segment->job;
+    struct unit unit = {.cost = partition_fft_cost(2 * segment->cut.size)};
+    if (job->full == 0)
+        return unit;
+    if (job->input < convolution->shape.inputs) {
+        unit.kind = UNIT_TRANSFORM;
+        return unit;
+    }
+    unit.prepared = pass_to_voice(segment, s);
+    if (!unit.prepared)
+        return unit;
+    const struct path_table *table = &unit.prepared->paths;
+    size_t path = table->first[job->output] + job->path;
+    unit.kind = UNIT_RESULT;
+    if (path == table->first[job->output + 1])
+        return unit;
+    unit.kind = UNIT_PRODUCTS;
+    unit.path = &table->paths[path];
+    unit.parts = parts_from(unit.prepared, s, job->part);
+    unit.cost = (double)unit.parts * partition_multiply_cost(2 * segment->cut.size);
+    return unit;
+}
+
+static void run_products(struct segment *segment, size_t s, const struct unit *unit)
+{
+    struct job *job = &segment->job;
+    if (!job->summing)
+        memset(segment->sum, 0, segment->floats * sizeof(float));
+    job->summing = true;
+    add_parts(segment, unit->prepared, s, unit->path, job->part, unit->parts, 0);
+    job->part += unit->parts;
+    if (job->part == unit->prepared->parts[s]) {
+        job->part = 0;
+        job->path++;
+    }
+}
+
+static void run_result(const struct convolution *convolution, struct segment *segment)
+{
+    struct job *job = &segment->job;
+    if (job->summing) /* else the output has no path, and nothing is due */
+        lay_down(convolution, segment, due_at(segment, job->full), 0, job->voice, job->output);
+    bool last = job->output + 1 == convolution->shape.outputs;
+    begin_output(job, job->voice + last, last ? 0 : job->output + 1);
+}
+
+static void run_unit(const struct convolution *convolution, size_t s, struct segment *segment,
+                     const struct unit *unit)
+{
+    if (unit->kind == UNIT_TRANSFORM)
+        transform_input(segment, segment->job.input++);
+    else if (unit->kind == UNIT_PRODUCTS)
+        run_products(segment, s, unit);
+    else
+        run_result(convolution, segment);
+    segment->job.done += unit->cost;
+}
+
+void job_run(struct convolution *convolution, size_t s, double until)
 {
     struct segment *segment = &convolution->segments[s];
-    struct job *job = &segment->job;
-    double cost = 0;
-    while (job->full > 0 && (cost = unit(convolution, s, false)) > 0 && job->done + cost <= until) {
-        job->done += cost;
-        unit(convolution, s, true);
+    for (;;) {
+        struct unit unit = next_unit(convolution, segment, s);
+        if (unit.kind == UNIT_NONE) {
+            atomic_store(&segment->deadline, UINT64_MAX);
+            return;
+        }
+        if (segment->job.done + unit.cost > until)
+            return;
+        run_unit(convolution, s, segment, &unit);
     }
-    if (cost == 0)
-        atomic_store(&segment->deadline, UINT64_MAX);
-    return cost > 0;
 }
 
-bool job_run_unit(struct convolution *convolution, size_t s)
+void job_run_unit(struct convolution *convolution, size_t s)
 {
-    struct job *job = &convolution->segments[s].job;
-    return job_run(convolution, s, job->done + unit(convolution, s, false));
+    struct segment *segment = &convolution->segments[s];
+    struct unit unit = next_unit(convolution, segment, s);
+    if (unit.kind == UNIT_NONE)
+        atomic_store(&segment->deadline, UINT64_MAX);
+    else
+        run_unit(convolution, s, segment, &unit);
 }
 
 void job_catch_up(struct convolution *convolution, size_t s, size_t age,
