@@ -1,9 +1,9 @@
 /* halo bench kernels: the laboratory's words, tables and plots. */
+#include "bench_words.h"
 #include "cmd_bench.h"
 #include "fft_plan.h"
 #include "lab.h"
 #include "lab_report.h"
-#include "options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +17,10 @@ enum {
 static const size_t SAMPLES_MOST = (size_t)1 << 33;
 
 struct bench_options {
+    struct bench_words words; /* first: the words' takers know nothing else */
     struct lab_settings lab;
-    enum lab_form form;
     const char *plot;
     const char *read; /* a file to take the measurements from */
-    bool help;
 };
 
 static enum status take_kernel(void *context, const struct option_row *row, const char *value)
@@ -100,20 +99,6 @@ static enum status take_repeats(void *context, const struct option_row *row, con
                                 &((struct bench_options *)context)->lab.repeats);
 }
 
-static enum status take_csv(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct bench_options *)context)->form = LAB_CSV;
-    return STATUS_OK;
-}
-
-static enum status take_json(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct bench_options *)context)->form = LAB_JSON;
-    return STATUS_OK;
-}
-
 static enum status take_plot(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
@@ -126,19 +111,6 @@ static enum status take_read(void *context, const struct option_row *row, const 
     (void)row;
     ((struct bench_options *)context)->read = value;
     return STATUS_OK;
-}
-
-static enum status take_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct bench_options *)context)->help = true;
-    return STATUS_OK;
-}
-
-static enum status take_position(void *context, const struct option_row *row, const char *value)
-{
-    (void)context, (void)row;
-    return fail(STATUS_USAGE, "halo bench kernels takes options only, not '%s'", value);
 }
 
 static const struct option_row rows[] = {
@@ -154,12 +126,12 @@ static const struct option_row rows[] = {
     {"fft", 0, "LIST", "transform lengths of fft; 0, the cheapest, by default", take_fft},
     {"boundary", 0, "POLICY", "zero (default) or replicate", take_boundary},
     {"repeats", 0, "N", "runs the median is taken of; 11 by default", take_repeats},
-    {"csv", 0, NULL, "print comma-separated values", take_csv},
-    {"json", 0, NULL, "print one JSON object", take_json},
+    {"csv", 0, NULL, "print comma-separated values", bench_take_csv},
+    {"json", 0, NULL, "print one JSON object", bench_take_json},
     {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", take_plot},
     {"read", 0, "FILE", "plot what --csv printed on another machine", take_read},
-    {"help", 'h', NULL, "print this", take_help},
-    {.take = take_position},
+    {"help", 'h', NULL, "print this", bench_take_help},
+    {0},
 };
 
 static void set_defaults(struct bench_options *options)
@@ -197,7 +169,7 @@ static enum status measure(const struct bench_options *options)
     enum status status = lab_open(&device);
     if (status != STATUS_OK)
         return status;
-    status = lab_report_create(&options->lab, &device, options->form, options->plot, &report);
+    status = lab_report_create(&options->lab, &device, options->words.form, options->plot, &report);
     if (status == STATUS_OK)
         status = lab_run(&options->lab, &device, lab_report_take, report);
     if (status == STATUS_OK)
@@ -213,7 +185,7 @@ enum status bench_kernels(int argc, char **argv)
     enum status status = options_parse(argc, argv, "halo bench kernels", rows, &options);
     if (status != STATUS_OK)
         return status;
-    if (!options.help)
+    if (!options.words.help)
         return options.read ? plot_file(&options) : measure(&options);
     puts("usage: halo bench kernels [options]\n\n"
          "Time the GPU's convolution kernels on random data beside a plain copy,\n"

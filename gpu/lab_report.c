@@ -10,7 +10,7 @@
 struct lab_report {
     const struct lab_settings *settings;
     const struct lab_device *device;
-    enum lab_form form;
+    enum bench_form form;
     const char *plot;
     const char *terminal; /* gnuplot's, for the plot's kind */
     size_t count;
@@ -43,13 +43,13 @@ static const char *terminal_for(const char *file)
 static void print_head(const struct lab_report *report)
 {
     const struct lab_device *device = report->device;
-    if (report->form == LAB_CSV) {
+    if (report->form == BENCH_CSV) {
         printf("# device,%s\n# flops_peak,%.9g\n", device->name, device->flops_peak);
         puts("kernel,taps,samples,setting,seconds,samples_per_second,bytes_per_second,"
              "copy_share,flops,peak_share,error_db");
         return;
     }
-    if (report->form != LAB_TABLE)
+    if (report->form != BENCH_TABLE)
         return;
     printf("%s, %d multiprocessors, %.0f MHz, float32 peak %.1f TFLOP/s; CUDA %d.%d, driver "
            "for %d.%d\n",
@@ -64,7 +64,7 @@ static void print_head(const struct lab_report *report)
 }
 
 enum status lab_report_create(const struct lab_settings *settings, const struct lab_device *device,
-                              enum lab_form form, const char *plot, struct lab_report **result)
+                              enum bench_form form, const char *plot, struct lab_report **result)
 {
     *result = NULL;
     const char *terminal = plot ? terminal_for(plot) : NULL;
@@ -146,7 +146,7 @@ enum status lab_report_read(const char *file, struct lab_settings *settings,
     FILE *stream = fopen(file, "r");
     if (!stream)
         return fail(STATUS_FAILED, "cannot open %s: %s", file, strerror(errno));
-    enum status status = lab_report_create(settings, device, LAB_NOTHING, plot, result);
+    enum status status = lab_report_create(settings, device, BENCH_NOTHING, plot, result);
     while (status == STATUS_OK && fgets(line, sizeof line, stream))
         status = take_line(*result, settings, device, line);
     fclose(stream);
@@ -192,9 +192,9 @@ enum status lab_report_take(void *context, const struct lab_row *row)
         report->room = room;
     }
     report->rows[report->count++] = *row;
-    if (report->form == LAB_TABLE)
+    if (report->form == BENCH_TABLE)
         print_table_row(row);
-    if (report->form == LAB_CSV)
+    if (report->form == BENCH_CSV)
         print_csv_row(row);
     fflush(stdout);
     return STATUS_OK;
@@ -338,9 +338,9 @@ static enum status draw(const struct lab_report *report)
 enum status lab_report_finish(struct lab_report *report)
 {
     enum status status = STATUS_OK;
-    if (report->form == LAB_TABLE)
+    if (report->form == BENCH_TABLE)
         print_tiling(report);
-    if (report->form == LAB_JSON)
+    if (report->form == BENCH_JSON)
         status = print_json(report);
     if (status == STATUS_OK && report->plot)
         status = draw(report);

@@ -2,16 +2,15 @@
 #ifndef HALO_GPU_LAB_REPORT_H
 #define HALO_GPU_LAB_REPORT_H
 
+#include "bench_words.h"
 #include "lab.h"
-
-enum lab_form { LAB_TABLE, LAB_CSV, LAB_JSON, LAB_NOTHING };
 
 struct lab_report;
 
 /* `plot`: a file to draw, or NULL. Errors: memory, an unknown kind of plot. On
  * failure *report is NULL. */
 MUST_CHECK enum status lab_report_create(const struct lab_settings *settings,
-                                         const struct lab_device *device, enum lab_form form,
+                                         const struct lab_device *device, enum bench_form form,
                                          const char *plot, struct lab_report **report);
 /* A report of what --csv printed elsewhere, on a machine without gnuplot perhaps.
  * Fills `settings` and `device` from it, which must outlive the report, as for

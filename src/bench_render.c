@@ -1,7 +1,7 @@
 /* halo bench render: the render laboratory's words and its grid. */
+#include "bench_words.h"
 #include "cmd_bench.h"
 #include "convolver.h"
-#include "options.h"
 #include "render_table.h"
 #include "stop.h"
 
@@ -17,12 +17,11 @@ enum {
 };
 
 struct bench_options {
+    struct bench_words words; /* first: the words' takers know nothing else */
     struct number_list channels;
     struct number_list taps;
     struct render_cell cell; /* but for those two */
     size_t rate;
-    enum render_form form;
-    bool help;
 };
 
 /* ---- words ---- */
@@ -80,33 +79,6 @@ static enum status take_folder(void *context, const struct option_row *row, cons
     return STATUS_OK;
 }
 
-static enum status take_csv(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct bench_options *)context)->form = RENDER_CSV;
-    return STATUS_OK;
-}
-
-static enum status take_json(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct bench_options *)context)->form = RENDER_JSON;
-    return STATUS_OK;
-}
-
-static enum status take_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct bench_options *)context)->help = true;
-    return STATUS_OK;
-}
-
-static enum status take_position(void *context, const struct option_row *row, const char *value)
-{
-    (void)context, (void)row;
-    return fail(STATUS_USAGE, "halo bench render takes options only, not '%s'", value);
-}
-
 static const struct option_row rows[] = {
     {"taps", 0, "LIST", "mask lengths; 1024,96000,480000 by default", take_taps},
     {"channels", 0, "LIST", "each with a mask of its own; 2 by default", take_channels},
@@ -117,10 +89,10 @@ static const struct option_row rows[] = {
     {"rounds", 0, "N", "times to render, after one that is not timed; 5 by default", take_rounds},
     {"folder", 0, "DIR", "where the files lie meanwhile; TMPDIR or /var/tmp by default",
      take_folder},
-    {"csv", 0, NULL, "print comma-separated values", take_csv},
-    {"json", 0, NULL, "print one JSON object", take_json},
-    {"help", 'h', NULL, "print this", take_help},
-    {.take = take_position},
+    {"csv", 0, NULL, "print comma-separated values", bench_take_csv},
+    {"json", 0, NULL, "print one JSON object", bench_take_json},
+    {"help", 'h', NULL, "print this", bench_take_help},
+    {0},
 };
 
 static void print_help(void)
@@ -145,7 +117,7 @@ static enum status measure(const struct bench_options *options)
     struct render_table *table;
     struct render_cell cell = options->cell;
     cell.rate = (uint32_t)options->rate;
-    enum status status = render_table_create(options->form, &table);
+    enum status status = render_table_create(options->words.form, &table);
     for (size_t c = 0; c < options->channels.count; c++)
         for (size_t t = 0; t < options->taps.count && status == STATUS_OK; t++) {
             struct render_row row;
@@ -172,7 +144,7 @@ enum status bench_render(int argc, char **argv)
     enum status status = options_parse(argc, argv, "halo bench render", rows, &options);
     if (status != STATUS_OK)
         return status;
-    if (options.help) {
+    if (options.words.help) {
         print_help();
         return STATUS_OK;
     }

@@ -1,6 +1,6 @@
 /* halo bench stream: the stream laboratory's words and its grid. */
+#include "bench_words.h"
 #include "cmd_bench.h"
-#include "options.h"
 #include "stop.h"
 #include "stream_report.h"
 
@@ -25,6 +25,7 @@ enum {
 };
 
 struct stream_options {
+    struct bench_words words;    /* first: the words' takers know nothing else */
     struct number_list backends; /* indices, as convolver_backend_name has them */
     struct number_list modes;
     struct number_list blocks;
@@ -36,8 +37,6 @@ struct stream_options {
     size_t count;   /* blocks a cell; 0: as the pace has it */
     double seconds; /* at most, a cell; 0: likewise */
     double warm_up; /* seconds */
-    enum stream_form form;
-    bool help;
 };
 
 /* ---- words ---- */
@@ -111,38 +110,11 @@ static enum status take_warm_up(void *context, const struct option_row *row, con
                                  &((struct stream_options *)context)->warm_up);
 }
 
-static enum status take_csv(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct stream_options *)context)->form = STREAM_CSV;
-    return STATUS_OK;
-}
-
-static enum status take_json(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct stream_options *)context)->form = STREAM_JSON;
-    return STATUS_OK;
-}
-
 static enum status take_verbose(void *context, const struct option_row *row, const char *value)
 {
     (void)context, (void)row, (void)value;
     note_verbosity(VERBOSITY_VERBOSE);
     return STATUS_OK;
-}
-
-static enum status take_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct stream_options *)context)->help = true;
-    return STATUS_OK;
-}
-
-static enum status take_position(void *context, const struct option_row *row, const char *value)
-{
-    (void)context, (void)row;
-    return fail(STATUS_USAGE, "halo bench stream takes options only, not '%s'", value);
 }
 
 static const struct option_row rows[] = {
@@ -163,11 +135,11 @@ static const struct option_row rows[] = {
     {"warm-up", 0, "S", "seconds before, not timed; 0.5 by default", take_warm_up},
     {"threads", 0, "N", "from 2 on a helper has long partitions on the CPU; 1 by\ndefault",
      take_threads},
-    {"csv", 0, NULL, "print comma-separated values", take_csv},
-    {"json", 0, NULL, "print one JSON object", take_json},
+    {"csv", 0, NULL, "print comma-separated values", bench_take_csv},
+    {"json", 0, NULL, "print one JSON object", bench_take_json},
     {"verbose", 'v', NULL, "say what priority and memory the system granted", take_verbose},
-    {"help", 'h', NULL, "print this", take_help},
-    {.take = take_position},
+    {"help", 'h', NULL, "print this", bench_take_help},
+    {0},
 };
 
 static void print_help(void)
@@ -244,7 +216,7 @@ static bool cell_at(const struct stream_options *options, size_t number, struct 
 static enum status measure(const struct stream_options *options)
 {
     struct stream_report *report;
-    enum status status = stream_report_create(options->form, &report);
+    enum status status = stream_report_create(options->words.form, &report);
     for (size_t n = 0; n < cell_count(options) && status == STATUS_OK; n++) {
         struct stream_cell cell;
         struct stream_row row;
@@ -276,7 +248,7 @@ enum status bench_stream(int argc, char **argv)
     enum status status = options_parse(argc, argv, "halo bench stream", rows, &options);
     if (status != STATUS_OK)
         return status;
-    if (options.help) {
+    if (options.words.help) {
         print_help();
         return STATUS_OK;
     }

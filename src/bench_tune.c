@@ -1,8 +1,8 @@
 /* halo bench tune: find and keep the fastest plans of the transforms that convolvers use. */
+#include "bench_words.h"
 #include "cmd_bench.h"
 #include "fft.h"
 #include "monotonic.h"
-#include "options.h"
 #include "partition.h"
 #include "stop.h"
 
@@ -15,9 +15,9 @@ enum {
 };
 
 struct tune_options {
+    struct bench_words words; /* first: the words' takers know nothing else */
     size_t most;
     bool patient;
-    bool help;
 };
 
 static enum status take_most(void *context, const struct option_row *row, const char *value)
@@ -33,24 +33,11 @@ static enum status take_patient(void *context, const struct option_row *row, con
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct tune_options *)context)->help = true;
-    return STATUS_OK;
-}
-
-static enum status take_position(void *context, const struct option_row *row, const char *value)
-{
-    (void)context, (void)row;
-    return fail(STATUS_USAGE, "halo bench tune takes options only, not '%s'", value);
-}
-
 static const struct option_row rows[] = {
     {"most", 0, "N", "longest transform, in points; 262144 by default", take_most},
     {"patient", 0, NULL, "try far more plans: minutes instead of seconds", take_patient},
-    {"help", 'h', NULL, "print this", take_help},
-    {.take = take_position},
+    {"help", 'h', NULL, "print this", bench_take_help},
+    {0},
 };
 
 static void print_help(void)
@@ -85,7 +72,7 @@ enum status bench_tune(int argc, char **argv)
     enum status status = options_parse(argc, argv, "halo bench tune", rows, &options);
     if (status != STATUS_OK)
         return status;
-    if (options.help) {
+    if (options.words.help) {
         print_help();
         return STATUS_OK;
     }

@@ -48,6 +48,14 @@ static enum status refuse(int number, const char *word, const char *command)
     return fail(STATUS_USAGE, "%s %s; %s --help lists them", word, problem, command);
 }
 
+static enum status take_position(const struct option_row *position, const char *command,
+                                 void *context, const char *value)
+{
+    if (!position->take)
+        return fail(STATUS_USAGE, "%s takes options only, not '%s'", command, value);
+    return position->take(context, position, value);
+}
+
 static size_t rows_count(const struct option_row *rows)
 {
     size_t count = 0;
@@ -79,10 +87,11 @@ enum status options_parse(int argc, char **argv, const char *command, const stru
             continue;
         }
         const struct option_row *row = number == 1 ? position : row_of(number, rows, count);
-        status = row->take(context, row, optarg);
+        status = row == position ? take_position(position, command, context, optarg)
+                                 : row->take(context, row, optarg);
     }
     for (int i = optind; status == STATUS_OK && i < argc; i++)
-        status = position->take(context, position, argv[i]); /* behind -- */
+        status = take_position(position, command, context, argv[i]); /* behind -- */
     free(longs);
     free(shorts);
     return status;

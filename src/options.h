@@ -15,7 +15,8 @@ struct option_row {
     enum status (*take)(void *context, const struct option_row *row, const char *value);
 };
 
-/* The last of `rows` has no name and takes positional arguments. `command` is for
+/* The last of `rows` has no name and takes positional arguments, or has no `take`: then
+ * there are none. `command` is for
  * messages: "halo render". Errors (usage): unknown or ambiguous options, a missing
  * or unwanted value. */
 MUST_CHECK enum status options_parse(int argc, char **argv, const char *command,

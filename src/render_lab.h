@@ -31,7 +31,7 @@ struct render_cell {
 struct render_row {
     struct render_cell cell;
     char backend[16]; /* the one that did it, and how */
-    char algorithm[64];
+    char algorithm[96];
     size_t block; /* frames */
     size_t threads;
     uint64_t frames; /* of the sound */

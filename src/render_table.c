@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 struct render_table {
-    enum render_form form;
+    enum bench_form form;
     size_t count;
     json_t *cells;
 };
 
-enum status render_table_create(enum render_form form, struct render_table **result)
+enum status render_table_create(enum bench_form form, struct render_table **result)
 {
     *result = NULL;
     struct render_table *table = calloc(1, sizeof *table);
@@ -118,9 +118,9 @@ static json_t *cell_object(const struct render_row *row)
 enum status render_table_take(struct render_table *table, const struct render_row *row)
 {
     bool first = table->count++ == 0;
-    if (table->form == RENDER_TABLE)
+    if (table->form == BENCH_TABLE)
         print_table_row(row, first);
-    else if (table->form == RENDER_CSV)
+    else if (table->form == BENCH_CSV)
         print_csv_row(row, first);
     else if (json_array_append_new(table->cells, cell_object(row)) != 0)
         return fail_memory("a report");
@@ -130,7 +130,7 @@ enum status render_table_take(struct render_table *table, const struct render_ro
 
 enum status render_table_finish(struct render_table *table)
 {
-    if (table->form != RENDER_JSON)
+    if (table->form != BENCH_JSON)
         return STATUS_OK;
     json_t *root = json_pack("{s:O}", "cells", table->cells);
     int failed = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

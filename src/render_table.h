@@ -2,14 +2,13 @@
 #ifndef HALO_RENDER_TABLE_H
 #define HALO_RENDER_TABLE_H
 
+#include "bench_words.h"
 #include "render_lab.h"
-
-enum render_form { RENDER_TABLE, RENDER_CSV, RENDER_JSON };
 
 struct render_table;
 
 /* Errors: memory. On failure *table is NULL. */
-MUST_CHECK enum status render_table_create(enum render_form form, struct render_table **table);
+MUST_CHECK enum status render_table_create(enum bench_form form, struct render_table **table);
 void render_table_destroy(struct render_table *table);
 
 /* Tables and CSV grow row by row, JSON comes at the end. Errors: memory, writing. */

@@ -10,13 +10,13 @@ const char *const stream_pace_names[] = {"paced", "spun", "back-to-back", NULL};
 const char *const stream_mode_names[] = {"auto", "resident", "graph", NULL};
 
 struct stream_report {
-    enum stream_form form;
+    enum bench_form form;
     size_t count;
     bool disturbed; /* a paced row without the priority */
     json_t *cells;
 };
 
-enum status stream_report_create(enum stream_form form, struct stream_report **result)
+enum status stream_report_create(enum bench_form form, struct stream_report **result)
 {
     *result = NULL;
     struct stream_report *report = calloc(1, sizeof *report);
@@ -130,9 +130,9 @@ enum status stream_report_take(struct stream_report *report, const struct stream
 {
     bool first = report->count++ == 0;
     report->disturbed |= row->cell.pace == STREAM_PACED && !row->realtime;
-    if (report->form == STREAM_TABLE)
+    if (report->form == BENCH_TABLE)
         print_table_row(row, first);
-    else if (report->form == STREAM_CSV)
+    else if (report->form == BENCH_CSV)
         print_csv_row(row, first);
     else if (json_array_append_new(report->cells, cell_object(row)) != 0)
         return fail_memory("a report");
@@ -142,9 +142,9 @@ enum status stream_report_take(struct stream_report *report, const struct stream
 
 enum status stream_report_finish(struct stream_report *report)
 {
-    if (report->form == STREAM_TABLE && report->disturbed)
+    if (report->form == BENCH_TABLE && report->disturbed)
         puts("\nThe system granted no real-time priority (ulimit -r): what else ran here counts.");
-    if (report->form != STREAM_JSON)
+    if (report->form != BENCH_JSON)
         return STATUS_OK;
     json_t *root = json_pack("{s:O}", "cells", report->cells);
     int failed = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

@@ -2,9 +2,8 @@
 #ifndef HALO_STREAM_REPORT_H
 #define HALO_STREAM_REPORT_H
 
+#include "bench_words.h"
 #include "stream_lab.h"
-
-enum stream_form { STREAM_TABLE, STREAM_CSV, STREAM_JSON };
 
 extern const char *const stream_pace_names[]; /* by enum stream_pace; NULL ends them */
 extern const char *const stream_mode_names[]; /* by enum gpu_mode; likewise */
@@ -12,7 +11,7 @@ extern const char *const stream_mode_names[]; /* by enum gpu_mode; likewise */
 struct stream_report;
 
 /* Errors: memory. On failure *report is NULL. */
-MUST_CHECK enum status stream_report_create(enum stream_form form, struct stream_report **report);
+MUST_CHECK enum status stream_report_create(enum bench_form form, struct stream_report **report);
 void stream_report_destroy(struct stream_report *report);
 
 /* Tables and CSV grow row by row, JSON comes at the end. Errors: memory, writing. */

@@ -258,3 +258,28 @@ double command_number(const char *text, const char *key)
     json_decref(root);
     return number;
 }
+
+json_t *command_cells(const struct command_result *result)
+{
+    json_error_t error;
+    json_t *root = json_loads(result->out, JSON_REJECT_DUPLICATES, &error);
+    ck_assert_msg(root != NULL, "not one JSON object: %s\n%s", error.text, result->out);
+    json_t *cells = json_incref(json_object_get(root, "cells"));
+    ck_assert(json_is_array(cells));
+    json_decref(root);
+    return cells;
+}
+
+double command_cell_number(const json_t *cell, const char *key)
+{
+    const json_t *value = json_object_get(cell, key);
+    ck_assert_msg(json_is_number(value), "no number \"%s\"", key);
+    return json_number_value(value);
+}
+
+const char *command_cell_word(const json_t *cell, const char *key)
+{
+    const char *value = json_string_value(json_object_get(cell, key));
+    ck_assert_msg(value != NULL, "no word \"%s\"", key);
+    return value;
+}

@@ -2,6 +2,7 @@
 #ifndef HALO_TESTS_COMMAND_H
 #define HALO_TESTS_COMMAND_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -50,5 +51,11 @@ size_t command_lines(const char *text);
 /* A number of the report that --json printed. The test fails unless `text` is
  * one JSON object and nothing else, and has that number. */
 double command_number(const char *text, const char *key);
+
+/* The cells of what `halo bench WHAT --json` printed, and what stands in one. The test
+ * fails where it is not there. The array is the caller's to release. */
+json_t *command_cells(const struct command_result *result);
+double command_cell_number(const json_t *cell, const char *key);
+const char *command_cell_word(const json_t *cell, const char *key);
 
 #endif

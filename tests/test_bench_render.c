@@ -43,36 +43,21 @@ START_TEST(missing_gpu_is_said)
 }
 END_TEST
 
-static json_t *cells_of(const struct command_result *result)
-{
-    json_error_t error;
-    json_t *root = json_loads(result->out, JSON_REJECT_DUPLICATES, &error);
-    ck_assert_msg(root != NULL, "not one JSON object: %s\n%s", error.text, result->out);
-    json_t *cells = json_incref(json_object_get(root, "cells"));
-    ck_assert(json_is_array(cells));
-    json_decref(root);
-    return cells;
-}
-
-static double number(const json_t *cell, const char *key)
-{
-    const json_t *value = json_object_get(cell, key);
-    ck_assert_msg(json_is_number(value), "no number \"%s\"", key);
-    return json_number_value(value);
-}
-
 static void expect_plausible(const json_t *cell)
 {
-    double wall = number(cell, "wall_s");
-    ck_assert(number(cell, "wall_least_s") > 0 && number(cell, "wall_least_s") <= wall);
-    ck_assert_double_ge(number(cell, "wall_most_s"), wall);
-    ck_assert_double_ge(number(cell, "user_s"), 0);
-    ck_assert_double_ge(number(cell, "system_s"), 0);
-    ck_assert_double_gt(number(cell, "copy_s"), 0);
-    ck_assert_double_eq_tol(number(cell, "times_real_time"), number(cell, "seconds") / wall,
-                            1e-3 * number(cell, "times_real_time"));
+    double wall = command_cell_number(cell, "wall_s");
+    ck_assert(command_cell_number(cell, "wall_least_s") > 0 &&
+              command_cell_number(cell, "wall_least_s") <= wall);
+    ck_assert_double_ge(command_cell_number(cell, "wall_most_s"), wall);
+    ck_assert_double_ge(command_cell_number(cell, "user_s"), 0);
+    ck_assert_double_ge(command_cell_number(cell, "system_s"), 0);
+    ck_assert_double_gt(command_cell_number(cell, "copy_s"), 0);
+    ck_assert_double_eq_tol(command_cell_number(cell, "times_real_time"),
+                            command_cell_number(cell, "seconds") / wall,
+                            1e-3 * command_cell_number(cell, "times_real_time"));
     /* The block alone takes as much. */
-    ck_assert_double_ge(number(cell, "peak_bytes"), 4 * number(cell, "block"));
+    ck_assert_double_ge(command_cell_number(cell, "peak_bytes"),
+                        4 * command_cell_number(cell, "block"));
 }
 
 START_TEST(a_grid_is_measured)
@@ -83,23 +68,25 @@ START_TEST(a_grid_is_measured)
         command_done("\"$HALO\" bench render --seconds 1 --rate 44100 --taps 2^3,3000 --channels "
                      "1,3 --threads 2 --rounds 3 --backend cpu --folder . --json");
     ck_assert_str_eq(command_files(), "");
-    json_t *cells = cells_of(&result);
+    json_t *cells = command_cells(&result);
     ck_assert_uint_eq(json_array_size(cells), 4);
     for (size_t i = 0; i < 4; i++) {
         const json_t *cell = json_array_get(cells, i);
-        ck_assert_double_eq(number(cell, "taps"), taps[i]);
-        ck_assert_double_eq(number(cell, "channels"), channels[i]);
-        ck_assert_double_eq(number(cell, "rate"), 44100);
-        ck_assert_double_eq(number(cell, "threads"), 2);
-        ck_assert_double_eq(number(cell, "rounds"), 3);
+        ck_assert_double_eq(command_cell_number(cell, "taps"), taps[i]);
+        ck_assert_double_eq(command_cell_number(cell, "channels"), channels[i]);
+        ck_assert_double_eq(command_cell_number(cell, "rate"), 44100);
+        ck_assert_double_eq(command_cell_number(cell, "threads"), 2);
+        ck_assert_double_eq(command_cell_number(cell, "rounds"), 3);
         ck_assert_str_eq(json_string_value(json_object_get(cell, "backend")), "cpu");
         expect_plausible(cell);
-        double floor_s = number(cell, "copy_s") + number(cell, "transforms_s");
-        double distance = number(cell, "distance");
-        ck_assert_double_eq_tol(distance, number(cell, "wall_s") / floor_s, 1e-6 * distance);
+        double floor_s =
+            command_cell_number(cell, "copy_s") + command_cell_number(cell, "transforms_s");
+        double distance = command_cell_number(cell, "distance");
+        ck_assert_double_eq_tol(distance, command_cell_number(cell, "wall_s") / floor_s,
+                                1e-6 * distance);
         /* Eight taps are no transform's work, three thousand are. */
-        ck_assert((number(cell, "transform_pairs") > 0) == (taps[i] > 8));
-        ck_assert((number(cell, "transforms_s") > 0) == (taps[i] > 8));
+        ck_assert((command_cell_number(cell, "transform_pairs") > 0) == (taps[i] > 8));
+        ck_assert((command_cell_number(cell, "transforms_s") > 0) == (taps[i] > 8));
     }
     json_decref(cells);
 }
@@ -109,7 +96,7 @@ START_TEST(other_backends_have_no_transforms_to_tell)
 {
     struct command_result result = command_done(
         "\"$HALO\" bench render --seconds 0.1 --taps 100 --backend direct --rounds 1 --json");
-    json_t *cells = cells_of(&result);
+    json_t *cells = command_cells(&result);
     const json_t *cell = json_array_get(cells, 0);
     expect_plausible(cell);
     ck_assert_str_eq(json_string_value(json_object_get(cell, "backend")), "direct");

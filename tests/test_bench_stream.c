@@ -68,55 +68,33 @@ START_TEST(missing_gpu_is_said)
 }
 END_TEST
 
-static json_t *cells_of(const struct command_result *result)
-{
-    json_error_t error;
-    json_t *root = json_loads(result->out, JSON_REJECT_DUPLICATES, &error);
-    ck_assert_msg(root != NULL, "not one JSON object: %s\n%s", error.text, result->out);
-    json_t *cells = json_incref(json_object_get(root, "cells"));
-    ck_assert(json_is_array(cells));
-    json_decref(root);
-    return cells;
-}
-
-static double number(const json_t *cell, const char *key)
-{
-    const json_t *value = json_object_get(cell, key);
-    ck_assert_msg(json_is_number(value), "no number \"%s\"", key);
-    return json_number_value(value);
-}
-
-static const char *word(const json_t *cell, const char *key)
-{
-    const char *value = json_string_value(json_object_get(cell, key));
-    ck_assert_msg(value != NULL, "no word \"%s\"", key);
-    return value;
-}
-
 static void expect_plausible(const json_t *cell, double blocks)
 {
-    double p50 = number(cell, "p50_us"), p99 = number(cell, "p99_us");
-    double p999 = number(cell, "p999_us"), p9999 = number(cell, "p9999_us");
-    double most = number(cell, "max_us");
-    double deadline = 1e6 * number(cell, "block") / number(cell, "rate");
-    bool paced = strcmp(word(cell, "pace"), "paced") == 0;
-    ck_assert_double_eq(number(cell, "blocks"), blocks);
+    double p50 = command_cell_number(cell, "p50_us"), p99 = command_cell_number(cell, "p99_us");
+    double p999 = command_cell_number(cell, "p999_us"),
+           p9999 = command_cell_number(cell, "p9999_us");
+    double most = command_cell_number(cell, "max_us");
+    double deadline = 1e6 * command_cell_number(cell, "block") / command_cell_number(cell, "rate");
+    bool paced = strcmp(command_cell_word(cell, "pace"), "paced") == 0;
+    ck_assert_double_eq(command_cell_number(cell, "blocks"), blocks);
     ck_assert(p50 > 0 && p50 <= p99 && p99 <= p999 && p999 <= p9999 && p9999 <= most);
-    ck_assert_double_eq_tol(number(cell, "deadline_us"), deadline, 1e-3);
-    ck_assert_double_eq_tol(number(cell, "share"), p50 / deadline, 1e-6 * p50);
-    ck_assert_double_le(number(cell, "missed"), blocks);
-    ck_assert((number(cell, "missed") > 0) == (most > deadline));
-    ck_assert_double_le(number(cell, "error_db"), -130);
+    ck_assert_double_eq_tol(command_cell_number(cell, "deadline_us"), deadline, 1e-3);
+    ck_assert_double_eq_tol(command_cell_number(cell, "share"), p50 / deadline, 1e-6 * p50);
+    ck_assert_double_le(command_cell_number(cell, "missed"), blocks);
+    ck_assert((command_cell_number(cell, "missed") > 0) == (most > deadline));
+    ck_assert_double_le(command_cell_number(cell, "error_db"), -130);
     if (paced) {
-        ck_assert_double_ge(number(cell, "late"), number(cell, "missed"));
-        ck_assert_double_le(number(cell, "late"), blocks);
+        ck_assert_double_ge(command_cell_number(cell, "late"), command_cell_number(cell, "missed"));
+        ck_assert_double_le(command_cell_number(cell, "late"), blocks);
         ck_assert(json_is_null(json_object_get(cell, "cpu_per_second")));
     } else {
         ck_assert(json_is_null(json_object_get(cell, "late")));
-        ck_assert_double_ge(number(cell, "cpu_per_second"), 0); /* some systems count in ticks */
-        double frames = number(cell, "blocks_per_second") * number(cell, "block");
-        double speed = number(cell, "times_real_time");
-        ck_assert_double_eq_tol(speed, frames / number(cell, "rate"), 1e-6 * speed);
+        ck_assert_double_ge(command_cell_number(cell, "cpu_per_second"),
+                            0); /* some systems count in ticks */
+        double frames =
+            command_cell_number(cell, "blocks_per_second") * command_cell_number(cell, "block");
+        double speed = command_cell_number(cell, "times_real_time");
+        ck_assert_double_eq_tol(speed, frames / command_cell_number(cell, "rate"), 1e-6 * speed);
     }
 }
 
@@ -126,14 +104,14 @@ START_TEST(a_grid_is_measured)
     static const char *const paces[] = {"paced", "back-to-back", "paced", "back-to-back"};
     struct command_result result = command_done("\"$HALO\" bench stream --blocks 200 "
                                                 "--taps 64,5000 --block 64 --seconds 60 --json");
-    json_t *cells = cells_of(&result);
+    json_t *cells = command_cells(&result);
     ck_assert_uint_eq(json_array_size(cells), 4);
     for (size_t i = 0; i < 4; i++) {
         const json_t *cell = json_array_get(cells, i);
-        ck_assert_str_eq(word(cell, "backend"), "cpu");
-        ck_assert_str_eq(word(cell, "pace"), paces[i]);
-        ck_assert_double_eq(number(cell, "taps"), taps[i]);
-        ck_assert_double_eq(number(cell, "channels"), 2);
+        ck_assert_str_eq(command_cell_word(cell, "backend"), "cpu");
+        ck_assert_str_eq(command_cell_word(cell, "pace"), paces[i]);
+        ck_assert_double_eq(command_cell_number(cell, "taps"), taps[i]);
+        ck_assert_double_eq(command_cell_number(cell, "channels"), 2);
         ck_assert(json_is_null(json_object_get(cell, "gpu_mode")));
         expect_plausible(cell, 200);
     }
@@ -147,16 +125,16 @@ START_TEST(lists_multiply)
         "\"$HALO\" bench stream --backend cpu,direct --gpu-mode resident,graph --taps 2^7,300 "
         "--channels 1,3 --block 16,17 --blocks 20 --warm-up 0 --pace back-to-back --threads 2 "
         "--rate 44100 --json");
-    json_t *cells = cells_of(&result);
+    json_t *cells = command_cells(&result);
     ck_assert_uint_eq(json_array_size(cells), 16); /* the modes are the GPU's alone */
     for (size_t i = 0; i < 16; i++) {
         const json_t *cell = json_array_get(cells, i);
-        ck_assert_str_eq(word(cell, "backend"), i < 8 ? "cpu" : "direct");
-        ck_assert_double_eq(number(cell, "taps"), i / 4 % 2 ? 300 : 128);
-        ck_assert_double_eq(number(cell, "channels"), i / 2 % 2 ? 3 : 1);
-        ck_assert_double_eq(number(cell, "block"), i % 2 ? 17 : 16);
-        ck_assert_double_eq(number(cell, "threads"), 2);
-        ck_assert_double_eq(number(cell, "rate"), 44100);
+        ck_assert_str_eq(command_cell_word(cell, "backend"), i < 8 ? "cpu" : "direct");
+        ck_assert_double_eq(command_cell_number(cell, "taps"), i / 4 % 2 ? 300 : 128);
+        ck_assert_double_eq(command_cell_number(cell, "channels"), i / 2 % 2 ? 3 : 1);
+        ck_assert_double_eq(command_cell_number(cell, "block"), i % 2 ? 17 : 16);
+        ck_assert_double_eq(command_cell_number(cell, "threads"), 2);
+        ck_assert_double_eq(command_cell_number(cell, "rate"), 44100);
         expect_plausible(cell, 20);
     }
     json_decref(cells);
@@ -168,12 +146,12 @@ START_TEST(slow_cells_end)
     struct command_result result =
         command_done("\"$HALO\" bench stream --backend direct --taps 20000 --blocks 1000000 "
                      "--seconds 0.01 --warm-up 0 --json");
-    json_t *cells = cells_of(&result);
+    json_t *cells = command_cells(&result);
     for (size_t i = 0; i < 2; i++) {
         const json_t *cell = json_array_get(cells, i);
-        ck_assert_double_ge(number(cell, "blocks"), 1);
-        ck_assert_double_lt(number(cell, "blocks"), 1000000);
-        expect_plausible(cell, number(cell, "blocks"));
+        ck_assert_double_ge(command_cell_number(cell, "blocks"), 1);
+        ck_assert_double_lt(command_cell_number(cell, "blocks"), 1000000);
+        expect_plausible(cell, command_cell_number(cell, "blocks"));
     }
     json_decref(cells);
 }
