@@ -141,6 +141,7 @@ static struct convolver_shape shape_for(const struct convolver_settings *setting
         .inputs = mask->inputs,
         .outputs = mask->outputs,
         .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
+        .rate = settings->rate,
         .block = settings->block,
         .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
         .gpu = settings->gpu,

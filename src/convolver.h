@@ -28,6 +28,7 @@ struct gpu_settings {
 
 struct convolver_settings {
     const char *backend; /* a name of convolver_backend_name, or "auto" */
+    uint32_t rate;       /* Hz; 0: not known */
     size_t block;        /* frames */
     size_t taps;         /* the longest mask to come; 0: the first one's */
     int64_t frames;      /* of the whole sound, for auto; 0 or less: not known */
@@ -91,6 +92,7 @@ struct convolver_shape {
     size_t inputs;
     size_t outputs;
     size_t taps;
+    uint32_t rate; /* Hz; 0: not known */
     size_t block;
     bool live;
     struct gpu_settings gpu;

@@ -103,7 +103,6 @@ void job_release(struct segment *segment);
 MUST_CHECK enum status live_helper_create(struct convolution *convolution,
                                           struct live_helper **helper);
 void live_helper_destroy(struct live_helper *helper);
-void live_helper_wake(struct live_helper *helper); /* real-time: there is a new job */
 
 /* Real-time; see struct convolver_backend. */
 void cpu_live_step(struct convolution *convolution, const float *const *in,

@@ -1,15 +1,22 @@
-/* The CPU's live convolver: the thread that works on long partitions beside the step. */
+/* The CPU's live convolver: the thread that works on long partitions beside the step.
+ *
+ * It looks for jobs by its own clock: the shortest of its partitions is due a partition
+ * after it is full, so that looking twice in that time is soon enough, and the step has no
+ * system call to make. Waking a thread costs the one that wakes it some 10 us, more where
+ * the machine is virtual and the other processor has to be interrupted.
+ */
 #include "convolver_cpu_live.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
+
+enum { RATE_UNKNOWN = 192000 }; /* Hz: looks too often, rather than too seldom */
 
 struct live_helper {
     struct convolution *convolution;
-    sem_t jobs;
+    struct timespec look; /* how long it sleeps where nothing is to be done */
     atomic_bool leave;
     pthread_t thread;
     bool started;
@@ -46,14 +53,24 @@ static bool help(struct convolution *convolution)
 static void *helper_main(void *argument)
 {
     struct live_helper *helper = argument;
-    for (;;) {
-        while (sem_wait(&helper->jobs) != 0 && errno == EINTR)
-            ;
-        while (!atomic_load(&helper->leave) && help(helper->convolution))
-            ;
-        if (atomic_load(&helper->leave))
-            return NULL;
+    while (!atomic_load(&helper->leave))
+        if (!help(helper->convolution))
+            clock_nanosleep(CLOCK_MONOTONIC, 0, &helper->look, NULL);
+    return NULL;
+}
+
+/* Half the shortest of its partitions. */
+static struct timespec look_time(const struct convolution *convolution)
+{
+    size_t shortest = SIZE_MAX;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        const struct segment *segment = &convolution->segments[s];
+        if (segment->ring == HELPERS_RING && segment->cut.size < shortest)
+            shortest = segment->cut.size;
     }
+    uint32_t rate = convolution->shape.rate ? convolution->shape.rate : RATE_UNKNOWN;
+    int64_t ns = (int64_t)(1e9 / 2 * (double)shortest / (double)rate);
+    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
 /* Where the caller has a real-time priority, one below it: the step goes first. */
@@ -75,7 +92,7 @@ enum status live_helper_create(struct convolution *convolution, struct live_help
     if (!helper)
         return fail_memory("a convolver");
     helper->convolution = convolution;
-    sem_init(&helper->jobs, 0, 0);
+    helper->look = look_time(convolution);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -95,14 +112,7 @@ void live_helper_destroy(struct live_helper *helper)
     if (!helper)
         return;
     atomic_store(&helper->leave, true);
-    sem_post(&helper->jobs);
     if (helper->started)
         pthread_join(helper->thread, NULL);
-    sem_destroy(&helper->jobs);
     free(helper);
-}
-
-void live_helper_wake(struct live_helper *helper)
-{
-    sem_post(&helper->jobs);
 }

@@ -36,8 +36,6 @@ static void run_jobs(struct convolution *convolution,
             job_seize(segment);
             job_begin(convolution, s, voices);
             job_release(segment);
-            if (segment->ring == HELPERS_RING)
-                live_helper_wake(convolution->helper);
         }
         run_share(convolution, s);
     }

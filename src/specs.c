@@ -154,6 +154,7 @@ static enum status mask_stage_load(struct stage *stage, char **words,
             return status;
     }
     stage->convolver = settings->convolver;
+    stage->convolver.rate = format->rate;
     enum status status = mask_load(words[0], settings->allow_truncated, &stage->mask);
     if (status == STATUS_OK)
         status = fit_mask(stage->mask, &options, format, settings);

@@ -143,6 +143,7 @@ static enum status make_convolver(const struct stream_cell *cell, const struct m
 {
     struct convolver_settings settings = {
         .backend = cell->backend,
+        .rate = cell->rate,
         .block = cell->block,
         .live = true,
         .gpu = {.mode = cell->gpu_mode},
