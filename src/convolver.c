@@ -40,8 +40,8 @@ bool convolver_backend_exists(const char *name)
 static void convolver_reset(struct filter *filter)
 {
     struct convolver *convolver = (struct convolver *)filter;
-    if (convolver->change)
-        convolver_finish_change(convolver); /* nothing is left to fade from */
+    if (atomic_load(&convolver->switching))
+        convolver_finish_switch(convolver); /* nothing is left to fade from */
     for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES; s++)
         if (convolver->backend[s])
             convolver->backend[s]->reset(convolver->convolution[s]);
@@ -50,33 +50,25 @@ static void convolver_reset(struct filter *filter)
     convolver->position = 0;
 }
 
-static void forms_release(const struct convolver *convolver, const struct forms *forms)
+static void mask_release(const struct convolver *convolver, struct convolver_mask *mask)
 {
     for (size_t s = 0; s < SIDES; s++)
-        if (forms->of[s])
+        if (mask->of[s])
             convolver->backend[s]->release(convolver->convolution[s],
-                                           (struct prepared *)forms->of[s]);
-}
-
-static void change_free(const struct convolver *convolver, struct convolver_change *change)
-{
-    if (change)
-        forms_release(convolver, &change->forms);
-    free(change);
+                                           (struct prepared *)mask->of[s]);
+    free(mask);
 }
 
 static void convolver_destroy(struct filter *filter)
 {
     struct convolver *convolver = (struct convolver *)filter;
-    change_free(convolver, convolver->change);
-    change_free(convolver, atomic_load(&convolver->armed));
-    change_free(convolver, atomic_load(&convolver->retired));
-    forms_release(convolver, &convolver->current);
+    while (convolver->masks)
+        convolver_release(filter, convolver->masks);
     for (size_t s = 0; s < SIDES; s++)
         if (convolver->convolution[s])
             convolver->backend[s]->destroy(convolver->convolution[s]);
     history_free(&convolver->history);
-    block_free(&convolver->faded);
+    block_free(&convolver->coming);
     free(convolver);
 }
 
@@ -87,12 +79,13 @@ static const struct filter_kind convolver_kind = {
     .destroy = convolver_destroy,
 };
 
-/* On failure `forms` holds what was prepared, to be released. */
-static enum status prepare(const struct convolver *convolver, const struct mask *mask,
-                           struct forms *forms)
+static enum status prepare(struct convolver *convolver, const struct mask *mask,
+                           struct convolver_mask **result)
 {
     enum status status = STATUS_OK;
-    *forms = (struct forms){0};
+    struct convolver_mask *forms = calloc(1, sizeof *forms);
+    if (!forms)
+        return fail_memory("a mask");
     for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES && status == STATUS_OK; s++) {
         struct prepared *prepared = NULL;
         if (!convolver->backend[s])
@@ -101,7 +94,14 @@ static enum status prepare(const struct convolver *convolver, const struct mask 
         if (status == STATUS_OK)
             forms->of[s] = prepared;
     }
-    return status;
+    if (status != STATUS_OK) {
+        mask_release(convolver, forms);
+        return status;
+    }
+    forms->next = convolver->masks;
+    convolver->masks = forms;
+    *result = forms;
+    return STATUS_OK;
 }
 
 static enum status create_side(struct convolver *convolver, enum side side,
@@ -131,7 +131,10 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
         if (status == STATUS_OK)
             status = create_side(convolver, STANDBY, &convolver_cpu);
     }
-    return status == STATUS_OK ? prepare(convolver, mask, &convolver->current) : status;
+    if (status == STATUS_OK)
+        status = prepare(convolver, mask, &convolver->first);
+    convolver->current = convolver->first;
+    return status;
 }
 
 static struct convolver_shape shape_for(const struct convolver_settings *settings,
@@ -250,8 +253,8 @@ uint64_t convolver_failures(const struct filter *filter)
     return side_of(filter) == STANDBY;
 }
 
-enum status convolver_change_begin(struct filter *filter, const struct mask *mask, uint64_t at,
-                                   uint64_t fade)
+enum status convolver_prepare(struct filter *filter, const struct mask *mask,
+                              struct convolver_mask **prepared)
 {
     struct convolver *convolver = (struct convolver *)filter;
     if (mask->inputs != filter->inputs || mask->outputs != filter->outputs)
@@ -264,38 +267,50 @@ enum status convolver_change_begin(struct filter *filter, const struct mask *mas
                     "cannot change to mask %s: its %zu taps from tap %zu on do not "
                     "fit the %zu from tap %zu on that were prepared for",
                     mask->name, mask->taps, mask->origin, convolver->shape.taps, convolver->origin);
-    if (!convolver_change_collect(filter))
-        return fail(STATUS_FAILED, "cannot change to mask %s: the change before is not finished",
-                    mask->name);
-    struct convolver_change *change = calloc(1, sizeof *change);
-    if (!change)
-        return fail_memory("a change of mask");
-    enum status status = STATUS_OK;
-    if (!convolver->faded.data) /* no change is under way: the step does not look at it */
-        status = block_init(&convolver->faded, filter->outputs, filter->block, "a convolver");
-    if (status == STATUS_OK)
-        status = prepare(convolver, mask, &change->forms);
-    if (status != STATUS_OK) {
-        change_free(convolver, change);
-        return status;
+    return prepare(convolver, mask, prepared);
+}
+
+struct convolver_mask *convolver_first_mask(const struct filter *filter)
+{
+    return ((const struct convolver *)filter)->first;
+}
+
+void convolver_release(struct filter *filter, struct convolver_mask *prepared)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    struct convolver_mask **at = &convolver->masks;
+    while (*at && *at != prepared)
+        at = &(*at)->next;
+    if (!prepared || !*at)
+        return;
+    *at = prepared->next;
+    mask_release(convolver, prepared);
+}
+
+enum status convolver_switch(struct filter *filter, const struct convolver_switch *to)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    if (atomic_load(&convolver->switching))
+        return fail(STATUS_FAILED, "cannot change the mask: the change before is not finished");
+    /* The step does not look at it, as no switch is under way. */
+    if (!convolver->coming.data) {
+        enum status status =
+            block_init(&convolver->coming, filter->outputs, filter->block, "a convolver");
+        if (status != STATUS_OK)
+            return status;
     }
-    change->at = at;
-    change->fade = fade;
-    convolver->changing = true;
-    atomic_store(&convolver->armed, change);
+    convolver->change = *to;
+    atomic_store(&convolver->switching, true);
     return STATUS_OK;
 }
 
-bool convolver_change_collect(struct filter *filter)
+bool convolver_switched(const struct filter *filter, uint64_t *at)
 {
-    struct convolver *convolver = (struct convolver *)filter;
-    if (!convolver->changing)
-        return true;
-    struct convolver_change *change = atomic_exchange(&convolver->retired, NULL);
-    if (!change)
+    const struct convolver *convolver = (const struct convolver *)filter;
+    if (atomic_load(&convolver->switching))
         return false;
-    change_free(convolver, change);
-    convolver->changing = false;
+    if (at)
+        *at = convolver->change.at;
     return true;
 }
 

@@ -61,20 +61,41 @@ const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
 uint64_t convolver_failures(const struct filter *convolver); /* GPUs left for the CPU: 0 or 1 */
 
-struct convolver_change;
+/* A mask, prepared for one convolver. Immutable. */
+struct convolver_mask;
 
-/* Control thread: prepare `mask` and have the step take it over from frame `at`
- * of the convolver's input (frames already past: from the next block on). For
- * `fade` frames both masks sound: frame at + i has the weight i / fade of the
- * new one. One change at a time: convolver_change_collect the one before first.
- * The step in which a mask begins to sound computes what is to come of the past: for a long
- * mask in short blocks that takes it longer than a block.
+/* Control thread, beside the step. What is not released before goes with the convolver.
  * Errors: memory, a mask of other inputs, outputs or origin, or more taps. */
-MUST_CHECK enum status convolver_change_begin(struct filter *convolver, const struct mask *mask,
-                                              uint64_t at, uint64_t fade);
+MUST_CHECK enum status convolver_prepare(struct filter *convolver, const struct mask *mask,
+                                         struct convolver_mask **prepared);
 
-/* Control thread: true once no change is under way, and the retired mask is freed. */
-bool convolver_change_collect(struct filter *convolver);
+/* The one that the convolver was created with. */
+struct convolver_mask *convolver_first_mask(const struct filter *convolver);
+
+/* Control thread: forget a mask that neither sounds nor is about to, or NULL. */
+void convolver_release(struct filter *convolver, struct convolver_mask *prepared);
+
+/* How the mask that sounds gives way to another within `frames` frames: by a crossfade, or
+ * one fading out before the other fades in, or that with a silence of half the time between. */
+enum switch_shape { SWITCH_FADE, SWITCH_DUCK, SWITCH_GAP };
+
+struct convolver_switch {
+    const struct convolver_mask *to;
+    uint64_t at; /* frame of the convolver's input; the next block where that is past */
+    uint64_t frames;
+    enum switch_shape shape;
+};
+
+/* Control thread: have the step take over another mask. Live, the step first computes what
+ * the new mask makes of the past, in shares of a quarter of a block's time, and the switch
+ * is put off until that is done; otherwise it happens at its frame.
+ * Errors: the switch before has not come to its end. */
+MUST_CHECK enum status convolver_switch(struct filter *convolver,
+                                        const struct convolver_switch *to);
+
+/* Control thread: whether no switch is under way. `at`, if not NULL: where the last one
+ * began. */
+bool convolver_switched(const struct filter *convolver, uint64_t *at);
 
 /* Frames a file should be filtered in at a time, at most `most`. settings->block is not
  * looked at. */
@@ -103,7 +124,7 @@ struct convolver_shape {
  * results that are still to come belong to it. */
 struct convolver_voice {
     const struct prepared *prepared; /* NULL: this voice is silent */
-    bool fresh;                      /* new to this voice: catch up with the past first */
+    bool fresh;                      /* new to this voice; of backends that do not arm */
     float *const *out;
 };
 
@@ -127,6 +148,12 @@ struct convolver_backend {
     enum status (*prepare)(const struct convolution *convolution, const struct mask *mask,
                            struct prepared **prepared);
     void (*release)(const struct convolution *convolution, struct prepared *prepared);
+
+    /* Real-time, between steps: make ready what `prepared` gives to the coming blocks for the
+     * past, on a voice that is silent as yet: all of it, or a share. True once it may sound.
+     * One voice at a time. NULL: `fresh` is enough. */
+    bool (*arm)(struct convolution *convolution, size_t voice, const struct prepared *prepared,
+                bool at_once);
 
     /* One block enters the history, and each voice gives its outputs. */
     void (*step)(struct convolution *convolution, const float *const *in,

@@ -11,7 +11,17 @@ enum {
     HELPED_FFT = 1 << 8, /* points: shorter transforms are done sooner than a thread wakes */
     HELPED_BLOCKS = 4,   /* in fewer a thread may not have woken */
 };
-/* points: shorter transforms are done sooner than a thread wakes */
+
+static atomic_uint_fast64_t masks_prepared;
+
+static size_t longest_transform(const struct partition_plan *plan)
+{
+    size_t longest = 2;
+    for (size_t s = 0; s < plan->segment_count; s++)
+        if (2 * plan->segments[s].size > longest)
+            longest = 2 * plan->segments[s].size;
+    return longest;
+}
 
 static bool live_is_helped(const struct convolver_shape *shape)
 {
@@ -27,10 +37,12 @@ static void live_destroy(struct convolution *convolution)
         struct segment *segment = &convolution->segments[s];
         fft_destroy(segment->fft);
         rows_free(segment->spectra, shape->inputs);
-        free(segment->sum);
-        free(segment->samples);
+        free(segment->job.sum);
+        free(segment->job.samples);
         free(segment->job.ends);
     }
+    free(convolution->arming.job.sum);
+    free(convolution->arming.job.samples);
     for (size_t r = 0; r < RINGS; r++)
         for (size_t v = 0; v < CONVOLVER_VOICES; v++)
             rows_free(convolution->due[r][v], shape->outputs);
@@ -47,10 +59,10 @@ static enum status init_segment(struct convolution *convolution, size_t s)
     segment->late = cut->offset / cut->size + 2;
     segment->depth = cut->parts + segment->late;
     segment->spectra = rows_alloc(convolution->shape.inputs, segment->depth * segment->floats);
-    segment->sum = audio_alloc(segment->floats);
-    segment->samples = audio_alloc(2 * cut->size);
+    segment->job.sum = audio_alloc(segment->floats);
+    segment->job.samples = audio_alloc(2 * cut->size);
     segment->job.ends = calloc(convolution->shape.inputs, sizeof *segment->job.ends);
-    if (!segment->spectra || !segment->sum || !segment->samples || !segment->job.ends)
+    if (!segment->spectra || !segment->job.sum || !segment->job.samples || !segment->job.ends)
         return fail_memory("a convolver");
     bool helped = live_is_helped(&convolution->shape) && 2 * cut->size > HELPED_FFT &&
                   cut->size >= HELPED_BLOCKS * convolution->shape.block;
@@ -89,6 +101,15 @@ static enum status init_due(struct convolution *convolution)
     return helped ? live_helper_create(convolution, &convolution->helper) : STATUS_OK;
 }
 
+static enum status init_arming(struct convolution *convolution)
+{
+    size_t longest = longest_transform(&convolution->plan);
+    struct job *job = &convolution->arming.job;
+    job->sum = audio_alloc(fft_spectrum_floats(longest));
+    job->samples = audio_alloc(longest);
+    return job->sum && job->samples ? STATUS_OK : fail_memory("a convolver");
+}
+
 static enum status fill(struct convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
@@ -102,6 +123,8 @@ static enum status fill(struct convolution *convolution)
         status = history_init(&convolution->history, shape->inputs, past, shape->block);
     for (size_t s = 0; s < plan->segment_count && status == STATUS_OK; s++)
         status = init_segment(convolution, s);
+    if (status == STATUS_OK)
+        status = init_arming(convolution);
     return status == STATUS_OK ? init_due(convolution) : status;
 }
 
@@ -125,12 +148,13 @@ static void live_reset(struct convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     convolution->end = 0;
+    convolution->arming.number = 0;
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        cpu_live_leave(convolution, v);
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
         job_seize(segment);
-        segment->job = (struct job){.ends = segment->job.ends};
-        for (size_t v = 0; v < CONVOLVER_VOICES; v++)
-            atomic_store(&segment->wanted[v], NULL);
+        segment->job.full = 0;
         atomic_store(&segment->deadline, UINT64_MAX);
         job_release(segment);
     }
@@ -216,12 +240,11 @@ static enum status live_prepare(const struct convolution *convolution, const str
                                 struct prepared **result)
 {
     const struct partition_plan *plan = &convolution->plan;
-    size_t longest = 1;
-    for (size_t s = 0; s < plan->segment_count; s++)
-        longest = 2 * plan->segments[s].size > longest ? 2 * plan->segments[s].size : longest;
     struct prepared *prepared = calloc(1, sizeof *prepared);
-    float *samples = audio_alloc(longest);
+    float *samples = audio_alloc(longest_transform(plan));
     enum status status = prepared && samples ? STATUS_OK : fail_memory("a mask");
+    if (status == STATUS_OK)
+        prepared->number = 1 + atomic_fetch_add(&masks_prepared, 1);
     if (status == STATUS_OK)
         status = path_table_init(&prepared->paths, mask);
     if (status == STATUS_OK && !(prepared->head = copy_head(mask, plan->head)))
@@ -245,5 +268,6 @@ const struct convolver_backend convolver_cpu_live = {
     .describe = live_describe,
     .prepare = live_prepare,
     .release = live_release,
+    .arm = cpu_live_arm,
     .step = cpu_live_step,
 };

@@ -19,7 +19,7 @@ static void transform_input(const struct segment *segment, size_t input)
     size_t n = 2 * segment->cut.size;
     const float *from = segment->job.ends[input] - n;
     if (!fft_is_aligned(from))
-        from = memcpy(segment->samples, from, n * sizeof *from);
+        from = memcpy(segment->job.samples, from, n * sizeof *from);
     fft_forward(segment->fft, from, segment->spectra[input] + segment->newest * segment->floats);
 }
 
@@ -40,34 +40,36 @@ static void add_due(const struct convolution *convolution, float *due, uint64_t 
     }
 }
 
-/* The sum of an output becomes samples, due from `at` on; those before `now` are past. */
-static void lay_down(const struct convolution *convolution, const struct segment *segment,
-                     uint64_t at, uint64_t now, size_t voice, size_t output)
-{
-    fft_inverse(segment->fft, segment->sum, segment->samples);
-    add_due(convolution, convolution->due[segment->ring][voice][output], at, now,
-            segment->samples + segment->cut.size, segment->cut.size);
-}
-
 /* The first frame of what the partition full at `full` gives to its segment's first part. */
 static uint64_t due_at(const struct segment *segment, uint64_t full)
 {
     return full - segment->cut.size + segment->cut.offset;
 }
 
-/* The products of some parts of a path. `age`: of the newest partition in the sum, in
- * partitions. */
-static void add_parts(const struct segment *segment, const struct prepared *prepared, size_t s,
-                      const struct mask_path *path, size_t part, size_t count, size_t age)
+/* The sum of an output becomes samples. What an armed mask comes too late for is past. */
+static void lay_down(const struct convolution *convolution, const struct segment *segment,
+                     const struct job *job)
+{
+    fft_inverse(segment->fft, job->sum, job->samples);
+    add_due(convolution, convolution->due[job->ring][job->voice][job->output],
+            due_at(segment, job->full), job->only ? convolution->end : 0,
+            job->samples + segment->cut.size, segment->cut.size);
+}
+
+/* The products of some parts of a path. */
+static void add_parts(const struct segment *segment, const struct job *job,
+                      const struct prepared *prepared, size_t s, const struct mask_path *path,
+                      size_t count)
 {
     const float *inputs[PARTS_MOST], *masks[PARTS_MOST];
     const float *mask = prepared->spectra[s] + path->column * prepared->parts[s] * segment->floats;
+    size_t age = (size_t)(segment->job.full - job->full) / segment->cut.size;
     for (size_t i = 0; i < count; i++) {
-        size_t slot = (segment->newest + segment->depth - age - part - i) % segment->depth;
+        size_t slot = (segment->newest + segment->depth - age - job->part - i) % segment->depth;
         inputs[i] = segment->spectra[path->input] + slot * segment->floats;
-        masks[i] = mask + (part + i) * segment->floats;
+        masks[i] = mask + (job->part + i) * segment->floats;
     }
-    fft_multiply_add_all(segment->sum, inputs, masks, count, segment->floats);
+    fft_multiply_add_all(job->sum, inputs, masks, count, segment->floats);
 }
 
 /* How many of a mask's parts go together from this one on. */
@@ -97,18 +99,21 @@ static double job_cost(const struct convolution *convolution, size_t s)
     return cost;
 }
 
-void job_begin(struct convolution *convolution, size_t s,
-               const struct convolver_voice voices[CONVOLVER_VOICES])
+void job_begin(struct convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
-    const float **ends = segment->job.ends;
+    struct job *job = &segment->job;
     segment->newest = (segment->newest + 1) % segment->depth;
-    segment->job = (struct job){.full = convolution->end, .ends = ends};
+    *job = (struct job){.full = convolution->end,
+                        .ends = job->ends,
+                        .ring = segment->ring,
+                        .sum = job->sum,
+                        .samples = job->samples};
     for (size_t c = 0; c < convolution->shape.inputs; c++)
-        ends[c] = history_now(&convolution->history, c) + convolution->shape.block;
+        job->ends[c] = history_now(&convolution->history, c) + convolution->shape.block;
     for (size_t v = 0; v < CONVOLVER_VOICES; v++)
-        atomic_store(&segment->wanted[v], voices[v].prepared);
-    segment->job.cost = job_cost(convolution, s);
+        atomic_store(&segment->wanted[v], convolution->joined[v].mask);
+    job->cost = job_cost(convolution, s);
     atomic_store(&segment->deadline, convolution->end + segment->cut.size);
 }
 
@@ -131,11 +136,12 @@ static void begin_output(struct job *job, size_t voice, size_t output)
 
 /* The mask that the job's voice waits for; voices that wait for nothing are passed over.
  * NULL: none is left. */
-static const struct prepared *pass_to_voice(struct segment *segment, size_t s)
+static const struct prepared *pass_to_voice(struct segment *segment, struct job *job, size_t s)
 {
-    struct job *job = &segment->job;
-    for (; job->voice < CONVOLVER_VOICES; begin_output(job, job->voice + 1, 0)) {
-        const struct prepared *prepared = atomic_load(&segment->wanted[job->voice]);
+    size_t last = job->only ? job->voice + (job->voice < CONVOLVER_VOICES) : CONVOLVER_VOICES;
+    for (; job->voice < last; begin_output(job, job->voice + 1, 0)) {
+        const struct prepared *prepared =
+            job->only ? job->only : atomic_load(&segment->wanted[job->voice]);
         if (prepared && prepared->parts[s] > 0)
             return prepared;
     }
@@ -143,9 +149,8 @@ static const struct prepared *pass_to_voice(struct segment *segment, size_t s)
 }
 
 static struct unit next_unit(const struct convolution *convolution, struct segment *segment,
-                             size_t s)
+                             struct job *job, size_t s)
 {
-    struct job *job = &segment->job;
     struct unit unit = {.cost = partition_fft_cost(2 * segment->cut.size)};
     if (job->full == 0)
         return unit;
@@ -153,7 +158,7 @@ static struct unit next_unit(const struct convolution *convolution, struct segme
         unit.kind = UNIT_TRANSFORM;
         return unit;
     }
-    unit.prepared = pass_to_voice(segment, s);
+    unit.prepared = pass_to_voice(segment, job, s);
     if (!unit.prepared)
         return unit;
     const struct path_table *table = &unit.prepared->paths;
@@ -168,13 +173,13 @@ static struct unit next_unit(const struct convolution *convolution, struct segme
     return unit;
 }
 
-static void run_products(struct segment *segment, size_t s, const struct unit *unit)
+static void run_products(const struct segment *segment, struct job *job, size_t s,
+                         const struct unit *unit)
 {
-    struct job *job = &segment->job;
     if (!job->summing)
-        memset(segment->sum, 0, segment->floats * sizeof(float));
+        memset(job->sum, 0, segment->floats * sizeof(float));
     job->summing = true;
-    add_parts(segment, unit->prepared, s, unit->path, job->part, unit->parts, 0);
+    add_parts(segment, job, unit->prepared, s, unit->path, unit->parts);
     job->part += unit->parts;
     if (job->part == unit->prepared->parts[s]) {
         job->part = 0;
@@ -182,68 +187,63 @@ static void run_products(struct segment *segment, size_t s, const struct unit *u
     }
 }
 
-static void run_result(const struct convolution *convolution, struct segment *segment)
+static void run_result(const struct convolution *convolution, const struct segment *segment,
+                       struct job *job)
 {
-    struct job *job = &segment->job;
     if (job->summing) /* else the output has no path, and nothing is due */
-        lay_down(convolution, segment, due_at(segment, job->full), 0, job->voice, job->output);
-    bool last = job->output + 1 == convolution->shape.outputs;
-    begin_output(job, job->voice + last, last ? 0 : job->output + 1);
+        lay_down(convolution, segment, job);
+    if (job->output + 1 < convolution->shape.outputs)
+        begin_output(job, job->voice, job->output + 1);
+    else
+        begin_output(job, job->only ? CONVOLVER_VOICES : job->voice + 1, 0);
 }
 
-static void run_unit(const struct convolution *convolution, size_t s, struct segment *segment,
-                     const struct unit *unit)
+static void run_unit(const struct convolution *convolution, size_t s, const struct segment *segment,
+                     struct job *job, const struct unit *unit)
 {
     if (unit->kind == UNIT_TRANSFORM)
-        transform_input(segment, segment->job.input++);
+        transform_input(segment, job->input++);
     else if (unit->kind == UNIT_PRODUCTS)
-        run_products(segment, s, unit);
+        run_products(segment, job, s, unit);
     else
-        run_result(convolution, segment);
-    segment->job.done += unit->cost;
+        run_result(convolution, segment, job);
+    job->done += unit->cost;
 }
 
 void job_run(struct convolution *convolution, size_t s, double until)
 {
     struct segment *segment = &convolution->segments[s];
     for (;;) {
-        struct unit unit = next_unit(convolution, segment, s);
+        struct unit unit = next_unit(convolution, segment, &segment->job, s);
         if (unit.kind == UNIT_NONE) {
             atomic_store(&segment->deadline, UINT64_MAX);
             return;
         }
         if (segment->job.done + unit.cost > until)
             return;
-        run_unit(convolution, s, segment, &unit);
+        run_unit(convolution, s, segment, &segment->job, &unit);
     }
 }
 
 void job_run_unit(struct convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
-    struct unit unit = next_unit(convolution, segment, s);
+    struct unit unit = next_unit(convolution, segment, &segment->job, s);
     if (unit.kind == UNIT_NONE)
         atomic_store(&segment->deadline, UINT64_MAX);
     else
-        run_unit(convolution, s, segment, &unit);
+        run_unit(convolution, s, segment, &segment->job, &unit);
 }
 
-void job_catch_up(struct convolution *convolution, size_t s, size_t age,
-                  const struct convolver_voice *voice, size_t v, size_t output)
+bool job_run_armed(const struct convolution *convolution, size_t s, struct job *job)
 {
-    struct segment *segment = &convolution->segments[s];
-    const struct prepared *prepared = voice->prepared;
-    const struct path_table *table = &prepared->paths;
-    uint64_t full = segment->job.full - age * segment->cut.size;
-    uint64_t now = convolution->end - convolution->shape.block;
-    if (full + segment->cut.offset <= now)
-        return; /* nothing of it is still to come */
-    memset(segment->sum, 0, segment->floats * sizeof(float));
-    for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
-        for (size_t part = 0; part < prepared->parts[s]; part += PARTS_MOST)
-            add_parts(segment, prepared, s, &table->paths[p], part, parts_from(prepared, s, part),
-                      age);
-    lay_down(convolution, segment, due_at(segment, full), now, v, output);
+    struct segment *segment = (struct segment *)&convolution->segments[s];
+    struct unit unit = next_unit(convolution, segment, job, s);
+    if (unit.kind == UNIT_NONE ||
+        due_at(segment, job->full) + segment->cut.size <= convolution->end)
+        return false;
+    run_unit(convolution, s, segment, job, &unit);
+    return true;
 }
 
 /* ---- tokens ---- */

@@ -13,14 +13,9 @@
 enum side { MAIN, STANDBY, SIDES };
 
 /* A mask, prepared for each side; NULL where there is no such side. */
-struct forms {
+struct convolver_mask {
     const struct prepared *of[SIDES];
-};
-
-struct convolver_change {
-    struct forms forms; /* on the way in the new mask's, on the way out the retired one's */
-    uint64_t at;
-    uint64_t fade;
+    struct convolver_mask *next; /* of all that the control thread has made */
 };
 
 struct convolver {
@@ -36,23 +31,26 @@ struct convolver {
 
     /* The step's own, but that `side` is read by all. */
     _Atomic int side;
-    struct forms current;
-    size_t voice;                    /* of the current mask; a fade's new one has the other */
-    uint64_t position;               /* frames that came in */
-    struct convolver_change *change; /* under way */
-    bool begun;                      /* the change's mask sounds already */
-    struct block faded; /* the new mask's output during a fade; made for the first one */
+    const struct convolver_mask *current;
+    size_t voice;        /* of the current mask; a switch's new one has the other */
+    uint64_t position;   /* frames that came in */
+    bool entered;        /* the switch's mask is with its voice */
+    bool begun;          /* and sounds */
+    struct block coming; /* the new mask's output during a switch; made for the first one */
 
-    /* One change crosses to the step and back. */
-    _Atomic(struct convolver_change *) armed;
-    _Atomic(struct convolver_change *) retired;
-    bool changing; /* control thread: sent and not collected */
+    /* The switch: the control thread's to fill in while it is not under way, and the step's
+     * while it is. */
+    struct convolver_switch change;
+    _Atomic bool switching;
+
+    struct convolver_mask *masks; /* control thread's */
+    struct convolver_mask *first;
 };
 
 /* Real-time: the filter's process. */
 void convolver_process(struct filter *filter, const float *const *in, float *const *out);
 
-/* The change under way is done: its mask is the current one, the old one is retired. */
-void convolver_finish_change(struct convolver *convolver);
+/* The switch under way is done: its mask is the current one. */
+void convolver_finish_switch(struct convolver *convolver);
 
 #endif

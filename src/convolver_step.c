@@ -1,72 +1,89 @@
 /* The convolver at work: everything here runs in the real-time step. */
 #include "convolver_state.h"
 
+#include <math.h>
 #include <stdio.h>
 
-static float weight_at(const struct convolver_change *change, uint64_t frame)
+/* What the old and the new mask's outputs count for, each in its shape. */
+struct weights {
+    float old;
+    float new;
+};
+
+static struct weights weights_at(const struct convolver_switch *change, uint64_t frame)
 {
     if (frame < change->at)
-        return 0;
-    if (frame - change->at >= change->fade)
-        return 1;
-    return (float)((double)(frame - change->at) / (double)change->fade);
+        return (struct weights){1, 0};
+    if (frame - change->at >= change->frames)
+        return (struct weights){0, 1};
+    double t = (double)(frame - change->at) / (double)change->frames;
+    double steep = change->shape == SWITCH_DUCK ? 2 : 4; /* slopes of what is not a crossfade */
+    if (change->shape == SWITCH_FADE)
+        return (struct weights){(float)(1 - t), (float)t};
+    return (struct weights){(float)fmax(0, 1 - steep * t), (float)fmax(0, steep * t - steep + 1)};
 }
 
 static void mix(const struct convolver *convolver, float *const *out)
 {
     const struct filter *filter = &convolver->filter;
     for (size_t i = 0; i < filter->block; i++) {
-        float weight = weight_at(convolver->change, convolver->position + i);
-        if (weight == 0)
+        struct weights weights = weights_at(&convolver->change, convolver->position + i);
+        if (weights.old == 1)
             continue;
         for (size_t c = 0; c < filter->outputs; c++) {
-            float old = out[c][i], new = convolver->faded.data[c][i];
-            out[c][i] = weight == 1 ? new : old + weight *(new - old);
+            float new = convolver->coming.data[c][i];
+            out[c][i] = weights.new == 1 ? new : weights.old *out[c][i] + weights.new *new;
         }
     }
 }
 
-/* The change that has begun to sound by the end of this block, if any; `fresh` where
- * it does so now. */
-static struct convolver_change *take_change(struct convolver *convolver, bool *fresh)
+/* Whether a switch's mask takes part in this block. It sounds from the switch's frame on,
+ * but not before what it makes of the past is there. */
+static bool enter(struct convolver *convolver, enum side side)
 {
-    *fresh = false;
-    if (!convolver->change) {
-        convolver->change = atomic_exchange(&convolver->armed, NULL);
-        if (convolver->change && convolver->change->at < convolver->position)
-            convolver->change->at = convolver->position;
-        convolver->begun = false;
-    }
+    struct convolver_switch *change = &convolver->change;
+    const struct convolver_backend *backend = convolver->backend[side];
     uint64_t end = convolver->position + convolver->filter.block;
-    if (!convolver->change || convolver->change->at >= end)
-        return NULL;
-    *fresh = !convolver->begun;
-    convolver->begun = true;
-    return convolver->change;
+    if (convolver->begun)
+        return true;
+    if (change->at < convolver->position)
+        change->at = convolver->position;
+    bool due = change->at < end;
+    bool may_wait = convolver->shape.live;
+    if (backend->arm && (due || may_wait) &&
+        !backend->arm(convolver->convolution[side], 1 - convolver->voice, change->to->of[side],
+                      !may_wait)) {
+        if (due)
+            change->at = end;
+        return false;
+    }
+    convolver->begun = due;
+    return due;
 }
 
-void convolver_finish_change(struct convolver *convolver)
+void convolver_finish_switch(struct convolver *convolver)
 {
-    struct convolver_change *change = convolver->change;
-    struct forms old = convolver->current;
-    convolver->current = change->forms;
+    convolver->current = convolver->change.to;
     convolver->voice = 1 - convolver->voice;
-    convolver->change = NULL;
-    change->forms = old;
-    atomic_store(&convolver->retired, change);
+    convolver->begun = convolver->entered = false;
+    atomic_store(&convolver->switching, false);
 }
 
 static void run_side(struct convolver *convolver, enum side side, const float *const *in,
-                     float *const *out, const struct convolver_change *change, bool fresh,
-                     bool all_fresh)
+                     float *const *out, bool entering, bool all_fresh)
 {
     struct convolver_voice voices[CONVOLVER_VOICES] = {0};
+    const struct convolver_backend *backend = convolver->backend[side];
     voices[convolver->voice] =
-        (struct convolver_voice){convolver->current.of[side], all_fresh, out};
-    if (change)
-        voices[1 - convolver->voice] = (struct convolver_voice){
-            change->forms.of[side], fresh || all_fresh, convolver->faded.data};
-    convolver->backend[side]->step(convolver->convolution[side], in, voices);
+        (struct convolver_voice){convolver->current->of[side], all_fresh, out};
+    if (entering)
+        voices[1 - convolver->voice] =
+            (struct convolver_voice){convolver->change.to->of[side],
+                                     !convolver->entered || all_fresh, convolver->coming.data};
+    for (size_t v = 0; v < CONVOLVER_VOICES && backend->arm; v++)
+        if (voices[v].prepared) /* the first mask of all; both where the standby begins */
+            (void)backend->arm(convolver->convolution[side], v, voices[v].prepared, true);
+    backend->step(convolver->convolution[side], in, voices);
 }
 
 /* The main backend has failed within this block: the standby hears the past, without
@@ -92,25 +109,25 @@ static void take_over(struct convolver *convolver, const char *failure)
 void convolver_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct convolver *convolver = (struct convolver *)filter;
-    bool fresh;
-    struct convolver_change *change = take_change(convolver, &fresh);
     enum side side = (enum side)atomic_load(&convolver->side);
+    bool entering = atomic_load(&convolver->switching) && enter(convolver, side);
     const struct convolver_backend *backend = convolver->backend[side];
     if (side == MAIN && convolver->backend[STANDBY])
         history_advance(&convolver->history, in);
-    run_side(convolver, side, in, out, change, fresh, false);
+    run_side(convolver, side, in, out, entering, false);
     const char *failure = backend->failure ? backend->failure(convolver->convolution[side]) : NULL;
     if (failure && side == MAIN && convolver->backend[STANDBY]) {
         take_over(convolver, failure);
-        run_side(convolver, STANDBY, in, out, change, fresh, true);
+        run_side(convolver, STANDBY, in, out, entering, true);
     } else if (failure) {
         filter->failure = failure;
     }
     uint64_t end = convolver->position + filter->block;
-    if (change) {
+    if (entering) {
+        convolver->entered = true;
         mix(convolver, out);
-        if (end - change->at >= change->fade)
-            convolver_finish_change(convolver);
+        if (end - convolver->change.at >= convolver->change.frames)
+            convolver_finish_switch(convolver);
     }
     convolver->position = end;
 }

@@ -4,6 +4,7 @@
 #ifndef HALO_TESTS_CELLS_H
 #define HALO_TESTS_CELLS_H
 
+#include "convolver.h"
 #include "filter.h"
 #include "stream.h"
 #include "workers.h"
@@ -27,7 +28,13 @@ void cells_check_lengths(const char *backend, size_t taps, size_t block, size_t 
                          struct workers *workers);
 /* a up to `at`, then a weighted with (i - at) / fade towards b. */
 void cells_crossfade(double **a, double **b, size_t outputs, size_t frames, size_t at, size_t fade);
-/* A change of mask at frame `at` against the two whole outputs crossfaded. */
+/* Likewise in any shape, as convolver.h has it. */
+void cells_switched(double **a, double **b, size_t outputs, size_t frames, size_t at, size_t fade,
+                    enum switch_shape shape);
+/* Have the filter change to `mask` from frame `at` on. */
+void cells_switch(struct filter *filter, const struct mask *mask, size_t at, size_t fade);
+/* A change of mask at frame `at` (live: or where it began) against the two whole outputs
+ * crossfaded. */
 void cells_check_change(const char *backend, size_t taps_a, size_t taps_b, size_t block,
                         size_t channels, size_t at, size_t fade);
 

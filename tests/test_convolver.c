@@ -184,10 +184,8 @@ START_TEST(many_changes_in_a_row)
         const float *in[] = {x.data[0] + at};
         float *to[] = {out.data[0] + at};
         bool due = change <= CHANGES && at + BLOCK >= change * 6000;
-        if (due && convolver_change_collect(filter)) {
-            ck_assert_int_eq(
-                convolver_change_begin(filter, masks[change], change * 6000 + change, 300),
-                STATUS_OK);
+        if (due && convolver_switched(filter, NULL)) {
+            cells_switch(filter, masks[change], change * 6000 + change, 300);
             change++;
         }
         filter_process(filter, in, to);
@@ -204,6 +202,66 @@ START_TEST(many_changes_in_a_row)
 }
 END_TEST
 
+/* The same with the masks of a live stream, prepared ahead and taken in turn: each begins
+ * where it says, whatever sounded on its voice before. */
+START_TEST(masks_in_turn_live)
+{
+    enum { N = 200000, BLOCK = 64, TAPS = 20000, MASKS = 3, FADE = 480 };
+    static const enum switch_shape shapes[] = {SWITCH_FADE, SWITCH_DUCK, SWITCH_GAP};
+    for (size_t threads = 1; threads <= 2; threads++) {
+        struct workers *workers = cells_crew(threads);
+        struct mask *masks[MASKS];
+        double **whole[MASKS];
+        struct convolver_mask *prepared[MASKS];
+        struct block x = stream_noise(1, 2, N), out = stream_noise(2, 2, N);
+        struct filter *filter = NULL;
+        for (size_t m = 0; m < MASKS; m++) {
+            masks[m] = truth_noise_mask(m + 30, 2, TAPS - 4000 * m);
+            whole[m] = truth_render(masks[m], x.data, N);
+            if (m == 0)
+                filter = cells_make("cpu/live", masks[m], BLOCK, 0, workers);
+            ck_assert_int_eq(convolver_prepare(filter, masks[m], &prepared[m]), STATUS_OK);
+        }
+        double **truth = truth_render(masks[0], x.data, N);
+        size_t current = 0, switches = 0;
+        bool under_way = false;
+        for (size_t at = 0; at < N; at += BLOCK) {
+            const float *in[] = {x.data[0] + at, x.data[1] + at};
+            float *to[] = {out.data[0] + at, out.data[1] + at};
+            uint64_t began;
+            if (under_way && convolver_switched(filter, &began)) {
+                cells_switched(truth, whole[current], 2, N, (size_t)began, FADE,
+                               shapes[(switches - 1) % 3]);
+                under_way = false;
+            }
+            /* The last ones early enough to be at their end. */
+            if (!under_way && at % (BLOCK * 37) == 0 && at + 20 * BLOCK < N - 2 * TAPS) {
+                current = (current + 1 + switches % 2) % MASKS;
+                struct convolver_switch next = {.to = prepared[current],
+                                                .at = at + switches % 5 * 100,
+                                                .frames = FADE,
+                                                .shape = shapes[switches % 3]};
+                ck_assert_int_eq(convolver_switch(filter, &next), STATUS_OK);
+                under_way = true;
+                switches++;
+            }
+            filter_process(filter, in, to);
+        }
+        ck_assert_msg(switches > 20, "only %zu switches", switches);
+        cells_expect_within(&out, truth, masks[0], &x, true, "masks in turn");
+        filter_destroy(filter);
+        for (size_t m = 0; m < MASKS; m++) {
+            truth_free(whole[m], 2);
+            mask_destroy(masks[m]);
+        }
+        truth_free(truth, 2);
+        block_free(&x);
+        block_free(&out);
+        workers_destroy(workers);
+    }
+}
+END_TEST
+
 START_TEST(change_refuses_what_does_not_fit)
 {
     struct workers *workers = cells_crew(1);
@@ -211,10 +269,12 @@ START_TEST(change_refuses_what_does_not_fit)
     struct mask *longer = truth_noise_mask(1, 2, 101);
     struct mask *wider = truth_noise_mask(1, 3, 100);
     struct filter *filter = cells_make("cpu", mask, 64, 0, workers);
-    ck_assert_int_eq(convolver_change_begin(filter, longer, 0, 0), STATUS_FAILED);
-    ck_assert_int_eq(convolver_change_begin(filter, wider, 0, 0), STATUS_FAILED);
-    ck_assert_int_eq(convolver_change_begin(filter, mask, 1000, 0), STATUS_OK);
-    ck_assert_int_eq(convolver_change_begin(filter, mask, 1000, 0), STATUS_FAILED);
+    struct convolver_mask *prepared;
+    ck_assert_int_eq(convolver_prepare(filter, longer, &prepared), STATUS_FAILED);
+    ck_assert_int_eq(convolver_prepare(filter, wider, &prepared), STATUS_FAILED);
+    cells_switch(filter, mask, 1000, 0);
+    const struct convolver_switch again = {.to = convolver_first_mask(filter), .at = 1000};
+    ck_assert_int_eq(convolver_switch(filter, &again), STATUS_FAILED);
     filter_destroy(filter);
     mask_destroy(mask);
     mask_destroy(longer);
@@ -285,14 +345,14 @@ static void check_failing(size_t taps, size_t block, int after, size_t change_at
     steps_left = after;
     ck_assert_int_eq(convolver_create_on(&failing, &settings, mask, &filter), STATUS_OK);
     ck_assert_str_eq(convolver_backend(filter), "failing");
-    ck_assert_int_eq(convolver_change_begin(filter, other, change_at, fade), STATUS_OK);
+    cells_switch(filter, other, change_at, fade);
     struct block out = stream_through(filter, x.data, n, n);
     cells_expect_within(&out, truth, mask, &x, true, "a failing backend");
     ck_assert_uint_eq(convolver_failures(filter), 1);
     ck_assert_str_eq(convolver_backend(filter), "cpu");
     ck_assert_ptr_null(filter->failure);
     ck_assert_msg(filter->notice && strstr(filter->notice, "it was told to"), "no notice");
-    ck_assert(convolver_change_collect(filter));
+    ck_assert(convolver_switched(filter, NULL));
     filter_destroy(filter);
     truth_free(truth, 2);
     truth_free(after_change, 2);
@@ -318,4 +378,5 @@ END_TEST
 
 SUITE_MAIN("convolver", failing_backend_is_left_for_the_cpu, truth_is_true, cpu_equals_truth,
            direct_equals_truth, long_masks_in_small_blocks, long_masks_live, hard_signals,
-           change_of_mask, many_changes_in_a_row, change_refuses_what_does_not_fit, reset_forgets)
+           change_of_mask, many_changes_in_a_row, masks_in_turn_live,
+           change_refuses_what_does_not_fit, reset_forgets)

@@ -169,7 +169,7 @@ START_TEST(many_changes_while_resident)
         struct filter *filter = cells_make(ways[w], mask, BLOCK, TAPS, workers);
         for (size_t c = 0; c < CHANGES; c++) {
             struct mask *next = truth_noise_mask(c, 2, TAPS - c);
-            ck_assert_int_eq(convolver_change_begin(filter, next, 0, 100), STATUS_OK);
+            cells_switch(filter, next, 0, 100);
             for (size_t s = 0; s < STEPS; s++) {
                 size_t at = (c * STEPS + s) * BLOCK;
                 const float *in[] = {x.data[0] + at, x.data[1] + at};
