@@ -87,7 +87,7 @@ struct convolver_switch {
 };
 
 /* Control thread: have the step take over another mask. Live, the step first computes what
- * the new mask makes of the past, in shares of a quarter of a block's time, and the switch
+ * the new mask makes of the past, in shares of a tenth of a block's time, and the switch
  * is put off until that is done; otherwise it happens at its frame.
  * Errors: the switch before has not come to its end. */
 MUST_CHECK enum status convolver_switch(struct filter *convolver,

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double SHARE = 0.25;        /* of a block's time, that a block may take */
+static const double SHARE = 0.1;         /* of a block's time, that a block may take */
 static const double EMPTYING_COST = 0.4; /* ns a float: memory that is not in a cache */
 
 double live_rate(const struct convolution *convolution)
