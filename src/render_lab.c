@@ -1,6 +1,7 @@
 #include "render_lab.h"
 
 #include "engine.h"
+#include "median.h"
 #include "monotonic.h"
 #include "noise.h"
 #include "port.h"
@@ -71,18 +72,6 @@ static struct times since(struct times start)
 {
     struct times end = now();
     return (struct times){end.wall - start.wall, end.user - start.user, end.system - start.system};
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
 /* ---- memory ---- */
@@ -290,16 +279,16 @@ static void sum_up(struct lab *lab)
     double values[RENDER_ROUNDS_MOST];
     for (size_t r = 0; r < rounds; r++)
         values[r] = lab->renders[r].user;
-    row->user = median(values, rounds);
+    row->user = median_of(values, rounds);
     for (size_t r = 0; r < rounds; r++)
         values[r] = lab->renders[r].system;
-    row->system = median(values, rounds);
+    row->system = median_of(values, rounds);
     for (size_t r = 0; r < rounds; r++)
         values[r] = lab->renders[r].wall;
-    row->wall = median(values, rounds);
+    row->wall = median_of(values, rounds);
     row->wall_least = values[0]; /* sorted by now */
     row->wall_most = values[rounds - 1];
-    row->copy = median(lab->copies, rounds);
+    row->copy = median_of(lab->copies, rounds);
 }
 
 static enum status measure(struct lab *lab)

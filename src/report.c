@@ -2,10 +2,10 @@
 
 #include "audio.h"
 #include "convolver.h"
+#include "json_text.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Taps of all masks in a row: the mask they come to. */
@@ -57,24 +57,10 @@ static json_t *db_or_null(double amplitude)
     return amplitude > 0 ? json_real(audio_to_db(amplitude)) : json_null();
 }
 
-static json_t *string_of(const char *bytes)
-{
-    json_t *string = json_string(bytes);
-    char *readable = string ? NULL : strdup(bytes);
-    if (!readable)
-        return string;
-    for (char *byte = readable; *byte; byte++) /* a file name need not be UTF-8 */
-        if (*byte & 0x80)
-            *byte = '?';
-    string = json_string(readable);
-    free(readable);
-    return string;
-}
-
 static json_t *stage_object(const struct stage *stage)
 {
     json_t *object = json_object();
-    json_object_set_new(object, stage->kind->option, string_of(stage->text));
+    json_object_set_new(object, stage->kind->option, json_text(stage->text));
     if (!stage->mask)
         return object;
     json_object_set_new(object, "taps", json_integer((json_int_t)stage->mask->taps));
@@ -104,7 +90,7 @@ static json_t *masks_in_words(const struct stage_list *list)
         const struct stage *stage = &list->stages[i];
         if (!stage->mask)
             continue;
-        json_t *text = string_of(stage->text);
+        json_t *text = json_text(stage->text);
         json_t *longer =
             words ? json_sprintf("%s + %s", json_string_value(words), json_string_value(text))
                   : json_incref(text);
@@ -128,8 +114,8 @@ enum status report_print_json(const struct report *report, FILE *stream)
     const struct engine_totals *totals = &report->totals;
     const struct stage *mask = first_mask(report->stages);
     json_t *root = json_object();
-    json_object_set_new(root, "input", string_of(report->input));
-    json_object_set_new(root, "output", string_of(report->output));
+    json_object_set_new(root, "input", json_text(report->input));
+    json_object_set_new(root, "output", json_text(report->output));
     json_object_set_new(root, "frames_in", json_integer((json_int_t)totals->frames_in));
     json_object_set_new(root, "frames_out", json_integer((json_int_t)totals->frames_out));
     json_object_set_new(root, "rate", json_integer(report->rate));
