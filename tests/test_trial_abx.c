@@ -1,0 +1,338 @@
+/* Blind tests taken by scripted listeners: one that guesses, one that hears; what is hidden
+ * until the end, what the log says, and what verifying it finds. */
+#include "command.h"
+#include "noise.h"
+#include "suite.h"
+#include "trial_abx.h"
+#include "trial_verify.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TRIALS = 16 };
+
+struct session {
+    struct trial_log *log;
+    struct trial_abx *abx;
+};
+
+static struct session session_begin(size_t trials, bool feedback)
+{
+    struct session session;
+    ck_assert_int_eq(trial_log_create(&session.log), STATUS_OK);
+    ck_assert_int_eq(trial_abx_create(trials, feedback, session.log, &session.abx), STATUS_OK);
+    return session;
+}
+
+static void session_end(struct session *session)
+{
+    trial_abx_destroy(session->abx);
+    trial_log_destroy(session->log);
+}
+
+/* The listener that hears: X sounds like one of the choices. */
+static enum abx_sound hear(const struct trial_abx *abx)
+{
+    bool like_a = trial_abx_choice(abx, ABX_X) == trial_abx_choice(abx, ABX_A);
+    return like_a ? ABX_A : ABX_B;
+}
+
+static enum abx_sound guess(uint64_t *state)
+{
+    return noise_next(state) < 0 ? ABX_A : ABX_B;
+}
+
+/* Sixteen trials, 2 s each from the first sound to the answer, 10 s apart. */
+static void take_test(struct trial_abx *abx, size_t trials, size_t wrong)
+{
+    for (size_t i = 0; i < trials; i++) {
+        double now = 10 * (double)i;
+        trial_abx_play(abx, ABX_A, now + 1);
+        trial_abx_play(abx, ABX_X, now + 2);
+        enum abx_sound said = hear(abx);
+        if (i < wrong)
+            said = said == ABX_A ? ABX_B : ABX_A;
+        trial_abx_answer(abx, said, now + 3);
+    }
+}
+
+/* 10,000 tests by a guesser: hits follow the binomial distribution, and with them all
+ * p-values. Chi-square of 11 cells (10 degrees) beyond 62.9 comes once in 10^9 runs. */
+START_TEST(guesses_follow_the_binomial)
+{
+    enum { SESSIONS = 10000, FEWEST = 3, CELLS = 11 };
+    static const double expected[CELLS] = {/* of 3 and fewer, 4 ... 12, 13 and more hits:
+                                              10000 * dbinom(0:16, 16, .5) in R */
+                                           106.353759766, 277.7099609, 666.5039062,  1221.923828,
+                                           1745.605469,   1963.806152, 1745.605469,  1221.923828,
+                                           666.5039062,   277.7099609, 106.353759766};
+    size_t counts[CELLS] = {0}, a = 0;
+    uint64_t state = 1;
+    for (size_t s = 0; s < SESSIONS; s++) {
+        struct session session = session_begin(TRIALS, false);
+        while (!trial_abx_is_over(session.abx)) {
+            a += trial_abx_choice(session.abx, ABX_X) == 0;
+            trial_abx_answer(session.abx, guess(&state), 0);
+        }
+        const struct abx_result *result = trial_abx_result(session.abx);
+        ck_assert_double_eq(result->p_value, binomial_p_value(result->hits, TRIALS));
+        size_t cell = result->hits < FEWEST ? 0 : result->hits - FEWEST;
+        counts[cell < CELLS ? cell : CELLS - 1]++;
+        session_end(&session);
+    }
+    double chi_square = 0;
+    for (size_t cell = 0; cell < CELLS; cell++)
+        chi_square += pow((double)counts[cell] - expected[cell], 2) / expected[cell];
+    ck_assert_double_lt(chi_square, 62.9);
+    /* And X is A in half of all: six standard deviations. */
+    ck_assert_double_lt(fabs((double)a - SESSIONS * TRIALS / 2.0), 6 * sqrt(SESSIONS * TRIALS) / 2);
+}
+END_TEST
+
+START_TEST(who_hears_is_right)
+{
+    struct session session = session_begin(TRIALS, false);
+    take_test(session.abx, TRIALS, 0);
+    const struct abx_result *result = trial_abx_result(session.abx);
+    ck_assert_uint_eq(result->hits, TRIALS);
+    ck_assert_double_eq_tol(result->p_value, ldexp(1, -TRIALS), 1e-15);
+    ck_assert_double_eq(result->median_seconds, 2);
+    ck_assert_uint_eq(result->trials_needed, 5);
+    session_end(&session);
+}
+END_TEST
+
+/* A draw that hangs on the one before would tell more than the sound does. */
+START_TEST(draws_do_not_hang_together)
+{
+    enum { DRAWS = 10000 };
+    struct session session = session_begin(DRAWS, false);
+    size_t same = 0, before = 2;
+    while (!trial_abx_is_over(session.abx)) {
+        size_t x = trial_abx_choice(session.abx, ABX_X);
+        same += x == before;
+        before = x;
+        trial_abx_answer(session.abx, ABX_A, 0);
+    }
+    ck_assert_double_lt(fabs((double)same - DRAWS / 2.0), 6 * sqrt(DRAWS) / 2);
+    session_end(&session);
+}
+END_TEST
+
+START_TEST(nothing_is_told_before_the_end)
+{
+    struct session session = session_begin(2, false);
+    char commitment[DIGEST_TEXT], text[128], digest[DIGEST_TEXT];
+    strcpy(commitment, trial_abx_commitment(session.abx));
+    ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 1), ABX_NOT_TOLD);
+    ck_assert_ptr_null(trial_abx_result(session.abx));
+    ck_assert_ptr_null(trial_abx_key(session.abx));
+    command_clean();
+    ck_assert_int_eq(trial_log_save(session.log, "early.json", false), STATUS_FAILED);
+    ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 2), ABX_NOT_TOLD);
+
+    /* sha256sum would say the same. */
+    const struct trial_key *key = trial_abx_key(session.abx);
+    ck_assert_uint_eq(strlen(key->draws), 2);
+    snprintf(text, sizeof text, "%s %s", key->draws, key->salt);
+    digest_of_text(text, digest);
+    ck_assert_str_eq(digest, commitment);
+    ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 3), ABX_NOT_TOLD);
+    ck_assert_uint_eq(trial_abx_at(session.abx), 2);
+    session_end(&session);
+}
+END_TEST
+
+START_TEST(feedback_tells_where_it_is_wanted)
+{
+    struct session session = session_begin(TRIALS, true);
+    while (!trial_abx_is_over(session.abx)) {
+        bool right = hear(session.abx) == ABX_B;
+        ck_assert_int_eq(trial_abx_answer(session.abx, ABX_X, 0), ABX_NOT_TOLD); /* no answer */
+        ck_assert_int_eq(trial_abx_answer(session.abx, ABX_B, 0), right ? ABX_RIGHT : ABX_WRONG);
+    }
+    session_end(&session);
+}
+END_TEST
+
+/* ---- the log ---- */
+
+static const char *path_of(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    return path;
+}
+
+static void save(const struct trial_log *log)
+{
+    command_clean();
+    ck_assert_int_eq(trial_log_save(log, path_of("log.json"), false), STATUS_OK);
+    ck_assert_str_eq(command_files(), "log.json");
+}
+
+static json_t *saved(void)
+{
+    json_error_t error;
+    json_t *root = json_load_file(path_of("log.json"), 0, &error);
+    ck_assert_msg(root != NULL, "%s", error.text);
+    return root;
+}
+
+static void expect_event(const json_t *root, size_t index, double time, int trial,
+                         const char *event, const char *key, const char *value)
+{
+    const json_t *line = json_array_get(json_object_get(root, "events"), index);
+    ck_assert_double_eq(json_number_value(json_object_get(line, "time")), time);
+    ck_assert_int_eq((int)json_integer_value(json_object_get(line, "trial")), trial);
+    ck_assert_str_eq(json_string_value(json_object_get(line, "event")), event);
+    ck_assert_str_eq(json_string_value(json_object_get(line, key)), value);
+}
+
+START_TEST(the_log_has_all)
+{
+    struct session session = session_begin(2, false);
+    trial_log_choice(session.log, "hall.wav", 0, 0);
+    trial_log_choice(session.log, "plat\xe9.wav", -3.2, 595);
+    trial_log_setting(session.log, "match", "r128");
+    trial_abx_play(session.abx, ABX_A, 0.5);
+    trial_abx_play(session.abx, ABX_X, 1.25);
+    trial_abx_play(session.abx, ABX_X, 2);
+    trial_abx_answer(session.abx, ABX_A, 3);
+    trial_abx_play(session.abx, ABX_B, 4);
+    trial_abx_answer(session.abx, ABX_A, 6);
+    save(session.log);
+    json_t *root = saved();
+    expect_event(root, 0, 0.5, 1, "listen", "sound", "A");
+    expect_event(root, 1, 1.25, 1, "switch", "sound", "X");
+    expect_event(root, 2, 2, 1, "listen", "sound", "X");
+    expect_event(root, 3, 3, 1, "answer", "answer", "A");
+    expect_event(root, 4, 4, 2, "listen", "sound", "B");
+    expect_event(root, 5, 6, 2, "answer", "answer", "A");
+    ck_assert_uint_eq(json_array_size(json_object_get(root, "events")), 6);
+
+    const json_t *choice = json_array_get(json_object_get(root, "choices"), 1);
+    ck_assert_str_eq(json_string_value(json_object_get(choice, "name")), "plat?.wav");
+    ck_assert_double_eq(json_number_value(json_object_get(choice, "gain_db")), -3.2);
+    ck_assert_int_eq((int)json_integer_value(json_object_get(choice, "delay")), 595);
+    const json_t *end = json_object_get(root, "end");
+    ck_assert(json_is_false(json_object_get(end, "stopped_early")));
+    ck_assert_str_eq(json_string_value(json_object_get(root, "commitment")),
+                     trial_abx_commitment(session.abx));
+    const json_t *result = json_object_get(end, "result");
+    ck_assert_double_eq(json_number_value(json_object_get(result, "median_seconds")), 2.25);
+    ck_assert_int_eq((int)json_integer_value(json_object_get(result, "hits")),
+                     (int)trial_abx_result(session.abx)->hits);
+    ck_assert_int_eq(trial_log_save(session.log, path_of("log.json"), false), STATUS_FAILED);
+    ck_assert_int_eq(trial_log_save(session.log, path_of("log.json"), true), STATUS_OK);
+    json_decref(root);
+    session_end(&session);
+}
+END_TEST
+
+START_TEST(stopping_early_is_said)
+{
+    struct session session = session_begin(TRIALS, false);
+    take_test(session.abx, 10, 1);
+    trial_abx_stop(session.abx, 200);
+    trial_abx_stop(session.abx, 300);
+    const struct abx_result *result = trial_abx_result(session.abx);
+    ck_assert_uint_eq(result->planned, TRIALS);
+    ck_assert_uint_eq(result->answered, 10);
+    ck_assert_uint_eq(result->hits, 9);
+    ck_assert_double_eq_tol(result->p_value, 0.0107421875, 1e-12);
+    char *printed = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&printed, &size);
+    abx_result_print(result, stream);
+    fclose(stream);
+    ck_assert_ptr_nonnull(strstr(printed, "9 of 10 right; p = 0.01074"));
+    ck_assert_ptr_nonnull(strstr(printed, "10 answered of 16 planned trials; not valid"));
+    ck_assert_ptr_nonnull(strstr(printed, "true rate: 55.5 to 99.7 %"));
+    ck_assert_ptr_nonnull(strstr(printed, "takes 8 trials"));
+    free(printed);
+
+    save(session.log);
+    json_t *root = saved();
+    const json_t *end = json_object_get(root, "end");
+    ck_assert(json_is_true(json_object_get(end, "stopped_early")));
+    ck_assert_double_eq(json_number_value(json_object_get(end, "time")), 200);
+    const char *note =
+        json_string_value(json_object_get(json_object_get(end, "result"), "p_value_note"));
+    ck_assert_ptr_nonnull(strstr(note, "not valid as a planned test"));
+    json_decref(root);
+    session_end(&session);
+}
+END_TEST
+
+/* ---- verifying ---- */
+
+static const char *fault_of(const json_t *root)
+{
+    const char *fault = "nothing was found";
+    ck_assert_int_eq(json_dump_file(root, path_of("changed.json"), 0), 0);
+    ck_assert_int_eq(trial_verify(path_of("changed.json"), &fault), STATUS_OK);
+    return fault ? fault : "";
+}
+
+static void expect_fault(const json_t *root, const char *words)
+{
+    const char *fault = fault_of(root);
+    ck_assert_msg(strstr(fault, words) != NULL, "not '%s': '%s'", words, fault);
+}
+
+START_TEST(verifying_finds_what_was_changed)
+{
+    struct session session = session_begin(TRIALS, false);
+    take_test(session.abx, TRIALS, 4);
+    save(session.log);
+    json_t *root = saved(), *end = json_object_get(root, "end");
+    json_t *key = json_object_get(end, "key"), *result = json_object_get(end, "result");
+    ck_assert_str_eq(fault_of(root), "");
+
+    json_object_set_new(result, "hits", json_integer(13));
+    expect_fault(root, "result does not follow");
+    json_object_set_new(result, "hits", json_integer(12));
+    json_object_set_new(result, "p_value", json_real(0.01));
+    expect_fault(root, "result does not follow");
+    json_object_set_new(result, "p_value", json_real(binomial_p_value(12, TRIALS)));
+    ck_assert_str_eq(fault_of(root), "");
+
+    json_t *answer = json_array_get(json_object_get(root, "events"), 2);
+    const char *said = json_string_value(json_object_get(answer, "answer"));
+    json_object_set_new(answer, "answer", json_string(said[0] == 'A' ? "B" : "A"));
+    expect_fault(root, "result does not follow");
+    json_array_remove(json_object_get(root, "events"), 2);
+    expect_fault(root, "answers are not one for every trial");
+
+    char draws[TRIALS + 1];
+    strcpy(draws, json_string_value(json_object_get(key, "draws")));
+    draws[3] = draws[3] == 'A' ? 'B' : 'A';
+    json_object_set_new(key, "draws", json_string(draws));
+    expect_fault(root, "the key is not the one");
+    json_decref(root);
+    session_end(&session);
+}
+END_TEST
+
+START_TEST(verifying_refuses_what_is_no_log)
+{
+    static const char *const texts[] = {"", "[]", "{}", "{\"test\": \"abx\", \"trials\": 16}"};
+    const char *fault;
+    command_clean();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        FILE *file = fopen(path_of("bad.json"), "w");
+        fputs(texts[i], file);
+        fclose(file);
+        ck_assert_int_eq(trial_verify(path_of("bad.json"), &fault), STATUS_FAILED);
+    }
+    ck_assert_int_eq(trial_verify(path_of("none.json"), &fault), STATUS_FAILED);
+}
+END_TEST
+
+SUITE_MAIN("trial_abx", guesses_follow_the_binomial, who_hears_is_right, draws_do_not_hang_together,
+           nothing_is_told_before_the_end, feedback_tells_where_it_is_wanted, the_log_has_all,
+           stopping_early_is_said, verifying_finds_what_was_changed,
+           verifying_refuses_what_is_no_log)
