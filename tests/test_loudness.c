@@ -1,0 +1,195 @@
+/* Loudness: the sine cases of EBU Tech 3341 (table 1), and recordings and noise against
+ * ffmpeg's own meter, where it is installed. */
+#include "command.h"
+#include "loudness.h"
+#include "noise.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RATE = 48000, SKIPPED = 77 };
+
+static struct loudness *meter_of(size_t channels)
+{
+    struct loudness *meter;
+    ck_assert_int_eq(loudness_create(RATE, channels, &meter), STATUS_OK);
+    return meter;
+}
+
+/* A sine of 1 kHz for some seconds, at a peak level for each channel (dBFS). */
+static void add_sine(struct loudness *meter, size_t channels, const double *levels, double seconds)
+{
+    size_t frames = (size_t)lrint(seconds * RATE);
+    struct block block;
+    ck_assert_int_eq(block_init(&block, channels, frames, "a sine"), STATUS_OK);
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = 0; i < frames; i++)
+            block.data[c][i] = (float)(audio_from_db(levels[c]) *
+                                       sin(2 * acos(-1) * (double)(i % RATE) * 1000 / RATE));
+    ck_assert_int_eq(loudness_add(meter, (const float *const *)block.data, frames), STATUS_OK);
+    block_free(&block);
+}
+
+static void add_stereo(struct loudness *meter, double level, double seconds)
+{
+    add_sine(meter, 2, (const double[]){level, level}, seconds);
+}
+
+static void expect_integrated(struct loudness *meter, double right)
+{
+    ck_assert_double_eq_tol(loudness_integrated(meter), right, 0.1);
+    loudness_destroy(meter);
+}
+
+START_TEST(sines_are_as_loud_as_ebu_says)
+{
+    struct loudness *meter = meter_of(2);
+    add_stereo(meter, -23, 20); /* case 1 */
+    ck_assert_double_eq_tol(loudness_short_term(meter), -23, 0.1);
+    expect_integrated(meter, -23);
+    meter = meter_of(2);
+    add_stereo(meter, -33, 20); /* case 2 */
+    ck_assert_int_eq(loudness_reset(meter), STATUS_OK);
+    add_stereo(meter, -36, 10); /* case 3 */
+    add_stereo(meter, -23, 60);
+    add_stereo(meter, -36, 10);
+    ck_assert_double_eq_tol(loudness_short_term(meter), -36, 0.1);
+    expect_integrated(meter, -23);
+    meter = meter_of(2);
+    add_stereo(meter, -72, 10); /* case 4 */
+    add_stereo(meter, -36, 10);
+    add_stereo(meter, -23, 60);
+    add_stereo(meter, -36, 10);
+    add_stereo(meter, -72, 10);
+    expect_integrated(meter, -23);
+    meter = meter_of(2);
+    add_stereo(meter, -26, 20); /* case 5 */
+    add_stereo(meter, -20, 20.1);
+    add_stereo(meter, -26, 20);
+    expect_integrated(meter, -23);
+}
+END_TEST
+
+START_TEST(channels_weigh_as_they_should)
+{
+    struct loudness *meter = meter_of(5);
+    add_sine(meter, 5, (const double[]){-28, -28, -24, -30, -30}, 20); /* case 6 */
+    expect_integrated(meter, -23);
+    meter = meter_of(6);
+    add_sine(meter, 6, (const double[]){-28, -28, -24, 0, -30, -30}, 20); /* bass left out */
+    expect_integrated(meter, -23);
+    meter = meter_of(1);
+    add_sine(meter, 1, (const double[]){-20}, 5);
+    expect_integrated(meter, -23); /* one channel is 3 dB less than two */
+    meter = meter_of(8);
+    add_sine(meter, 8, (const double[]){-23, -23, -23, -23, -23, -23, -23, -23}, 5);
+    expect_integrated(meter, -23 + 10 * log10(4));
+}
+END_TEST
+
+START_TEST(short_sounds_have_a_level)
+{
+    struct loudness *meter = meter_of(2);
+    ck_assert(isinf(loudness_integrated(meter)) && loudness_integrated(meter) < 0);
+    ck_assert(isinf(loudness_short_term(meter)) && isinf(loudness_rms(meter)));
+    add_stereo(meter, -23, 0.2);
+    ck_assert_double_eq_tol(loudness_integrated(meter), -23, 0.2);
+    ck_assert_double_eq_tol(loudness_short_term(meter), -23, 0.2);
+    ck_assert_double_eq_tol(loudness_rms(meter), -23 - 10 * log10(2), 1e-4);
+    add_stereo(meter, -23, 0.8);
+    ck_assert_double_eq_tol(loudness_short_term(meter), -23, 0.1);
+    loudness_destroy(meter);
+
+    meter = meter_of(2);
+    add_stereo(meter, -INFINITY, 0.2);
+    ck_assert(isinf(loudness_integrated(meter)) && isinf(loudness_rms(meter)));
+    add_stereo(meter, -INFINITY, 4);
+    ck_assert(isinf(loudness_integrated(meter)) && isinf(loudness_short_term(meter)));
+    loudness_destroy(meter);
+}
+END_TEST
+
+/* What is added in odd pieces is as loud as all at once. */
+START_TEST(pieces_make_the_whole)
+{
+    struct loudness *whole = meter_of(2), *pieces = meter_of(2);
+    struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, 100000);
+    const float *const *data = (const float *const *)sound.block.data;
+    uint64_t state = 3;
+    for (size_t i = 0; i < 200000; i++)
+        sound.block.data[i % 2][i / 2] = noise_next(&state) / 4;
+    ck_assert_int_eq(loudness_add(whole, data, 100000), STATUS_OK);
+    for (size_t at = 0, part; at < 100000; at += part) {
+        const float *from[] = {data[0] + at, data[1] + at};
+        part = 100000 - at < 1777 ? 100000 - at : 1777;
+        ck_assert_int_eq(loudness_add(pieces, from, part), STATUS_OK);
+    }
+    ck_assert_double_eq(loudness_integrated(whole), loudness_integrated(pieces));
+    ck_assert_double_eq_tol(loudness_rms(whole), loudness_rms(pieces), 1e-9);
+    ck_assert_double_eq_tol(loudness_rms(whole), audio_to_db(0.25 / sqrt(3)), 0.05);
+    sound_free(&sound);
+    loudness_destroy(whole);
+    loudness_destroy(pieces);
+}
+END_TEST
+
+/* The last value that ffmpeg's filter gives under that name. */
+static double from_ffmpeg(const char *path, const char *name)
+{
+    double value;
+    struct command_result result =
+        command_done("ffmpeg -nostdin -v error -i \"%s\" "
+                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.%s:file=- -f null - | "
+                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1",
+                     path, name);
+    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg said: %s", result.out);
+    return value;
+}
+
+static void compare(const char *path)
+{
+    struct loudness *meter;
+    struct sound sound = sound_load(path);
+    /* ffmpeg gives the short-term loudness every 100 ms. */
+    size_t frames = sound.block.frames, step = sound.rate / 10, even = frames / step * step;
+    const float *const *data = (const float *const *)sound.block.data;
+    ck_assert_int_eq(loudness_create(sound.rate, sound.block.channels, &meter), STATUS_OK);
+    ck_assert_int_eq(loudness_add(meter, data, even), STATUS_OK);
+    ck_assert_double_eq_tol(loudness_integrated(meter), from_ffmpeg(path, "I"), 0.1);
+    if (even >= (size_t)3 * sound.rate)
+        ck_assert_double_eq_tol(loudness_short_term(meter), from_ffmpeg(path, "S"), 0.1);
+    loudness_destroy(meter);
+    sound_free(&sound);
+}
+
+START_TEST(recordings_are_as_loud_as_ffmpeg_says)
+{
+    static const char *const names[] = {"voice", "guitar", "drums", "sweep", "pink-noise"};
+    char path[512];
+    command_clean();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s.wav", getenv("WAV"), names[i]);
+        compare(path);
+    }
+    struct sound noise =
+        sound_noise("noise.wav", 5, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, 4 * RATE);
+    sound_free(&noise);
+    snprintf(path, sizeof path, "%s/noise.wav", command_folder());
+    compare(path);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const always[] = {sines_are_as_loud_as_ebu_says, channels_weigh_as_they_should,
+                                   short_sounds_have_a_level, pieces_make_the_whole};
+    const TTest *const with_ffmpeg[] = {recordings_are_as_loud_as_ffmpeg_says};
+    int failed = suite_run("loudness", always, sizeof always / sizeof *always);
+    if (failed || system("command -v ffmpeg >/dev/null 2>&1") == 0)
+        return failed ? failed : suite_run("loudness_ffmpeg", with_ffmpeg, 1);
+    puts("skipped: ffmpeg is not installed");
+    return SKIPPED;
+}
