@@ -49,7 +49,7 @@ static enum status read_record(json_t *root, const char *file, struct record *re
 static bool is_number(const json_t *object, const char *name, double value)
 {
     const json_t *number = json_object_get(object, name);
-    return json_is_number(number) && fabs(json_number_value(number) - value) < 1e-9;
+    return json_is_number(number) && fabs(json_number_value(number) - value) <= 1e-9 * fabs(value);
 }
 
 /* The name of the event if it belongs to that trial, from 0; else "". */

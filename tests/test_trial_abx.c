@@ -317,6 +317,22 @@ START_TEST(verifying_finds_what_was_changed)
 }
 END_TEST
 
+/* A p-value so small that a change of it is smaller yet. */
+START_TEST(verifying_sees_small_figures)
+{
+    struct session session = session_begin(40, false);
+    take_test(session.abx, 40, 0);
+    save(session.log);
+    json_t *root = saved();
+    json_t *result = json_object_get(json_object_get(root, "end"), "result");
+    ck_assert_str_eq(fault_of(root), "");
+    json_object_set_new(result, "p_value", json_real(ldexp(1, -41)));
+    expect_fault(root, "result does not follow");
+    json_decref(root);
+    session_end(&session);
+}
+END_TEST
+
 START_TEST(verifying_refuses_what_is_no_log)
 {
     static const char *const texts[] = {"", "[]", "{}", "{\"test\": \"abx\", \"trials\": 16}"};
@@ -334,5 +350,5 @@ END_TEST
 
 SUITE_MAIN("trial_abx", guesses_follow_the_binomial, who_hears_is_right, draws_do_not_hang_together,
            nothing_is_told_before_the_end, feedback_tells_where_it_is_wanted, the_log_has_all,
-           stopping_early_is_said, verifying_finds_what_was_changed,
+           stopping_early_is_said, verifying_finds_what_was_changed, verifying_sees_small_figures,
            verifying_refuses_what_is_no_log)
