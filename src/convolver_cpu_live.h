@@ -54,8 +54,8 @@ struct segment {
     float **spectra; /* [input] */
     enum side_of_ring ring;
     struct job job; /* for the partition that was full last */
-    /* Whose masks the job is for. NULL: nobody waits for it (any more). Written under the
-     * token only. */
+    /* Whose masks the job is for. NULL: nobody waits for it (any more). The step's to write;
+     * a mask that is about to be freed leaves under the token. */
     _Atomic(const struct prepared *) wanted[CONVOLVER_VOICES];
     atomic_flag token;             /* held by who works on the job */
     atomic_uint_fast64_t deadline; /* frames; UINT64_MAX: nothing is left of the job */
@@ -73,7 +73,8 @@ struct arming {
     const struct prepared *prepared;
     uint64_t number; /* of it; 0: none is */
     size_t voice;
-    size_t emptied; /* floats of the voice's rings, one after the other */
+    size_t free_segments; /* the first ones, which the helper does not work on for the voice */
+    size_t emptied;       /* floats of the voice's rings, one after the other */
     bool joined;
     uint64_t fulls[PARTITION_SEGMENTS_MOST]; /* of the last job that it was not in; 0: none */
     size_t segment;                          /* whose jobs are being caught up with */
@@ -119,8 +120,9 @@ void job_run_unit(struct convolution *convolution, size_t s);
 bool job_run_armed(const struct convolution *convolution, size_t s, struct job *job);
 
 /* The token, waited for as long as a unit takes: the step asks for one that another may hold
- * only where a job was not done in time, or a voice left it. */
+ * only where a job was not done in time. */
 void job_seize(struct segment *segment);
+bool job_try(struct segment *segment); /* true: it is the caller's */
 void job_release(struct segment *segment);
 
 /* ---- the helper: convolver_cpu_live_helper.c ---- */

@@ -16,14 +16,30 @@ double live_rate(const struct convolution *convolution)
 void cpu_live_leave(struct convolution *convolution, size_t voice)
 {
     convolution->joined[voice] = (struct joined){0};
-    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
-        struct segment *segment = &convolution->segments[s];
-        if (!atomic_load(&segment->wanted[voice]))
-            continue;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++)
+        atomic_store(&convolution->segments[s].wanted[voice], NULL);
+}
+
+/* A token that the step can do without for a block. */
+static bool take_token(struct segment *segment, bool at_once)
+{
+    if (at_once)
         job_seize(segment);
-        atomic_store(&segment->wanted[voice], NULL);
+    return at_once || job_try(segment);
+}
+
+/* The helper may be within a unit for the mask that left the voice: once each token was ours
+ * it is not. False: not all yet. */
+static bool wait_for_helper(struct convolution *convolution, bool at_once)
+{
+    struct arming *arming = &convolution->arming;
+    for (; arming->free_segments < convolution->plan.segment_count; arming->free_segments++) {
+        struct segment *segment = &convolution->segments[arming->free_segments];
+        if (!take_token(segment, at_once))
+            return false;
         job_release(segment);
     }
+    return true;
 }
 
 static void begin(struct convolution *convolution, size_t voice, const struct prepared *prepared)
@@ -67,11 +83,14 @@ static void join(struct convolution *convolution)
 }
 
 /* Whether all inputs' spectra of the partition that was full last are there; if not, one more
- * is now. */
+ * is now, unless the helper is at it. */
 static bool is_transformed(struct convolution *convolution, size_t s, double *left)
 {
     struct segment *segment = &convolution->segments[s];
-    job_seize(segment);
+    if (!take_token(segment, isinf(*left))) {
+        *left = 0;
+        return false;
+    }
     bool wanting = segment->job.input < convolution->shape.inputs;
     double done = segment->job.done;
     if (wanting)
@@ -143,7 +162,8 @@ bool cpu_live_arm(struct convolution *convolution, size_t voice, const struct pr
         return joined->awaited = true;
     double period = 1e9 * (double)convolution->shape.block / live_rate(convolution);
     double left = at_once ? INFINITY : SHARE * period;
-    if (!arming->joined && !empty_rings(convolution, &left))
+    if (!arming->joined &&
+        (!wait_for_helper(convolution, at_once) || !empty_rings(convolution, &left)))
         return false;
     if (!arming->joined)
         join(convolution);

@@ -268,6 +268,11 @@ void job_seize(struct segment *segment)
             clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
+bool job_try(struct segment *segment)
+{
+    return !atomic_flag_test_and_set_explicit(&segment->token, memory_order_acquire);
+}
+
 void job_release(struct segment *segment)
 {
     atomic_flag_clear_explicit(&segment->token, memory_order_release);
