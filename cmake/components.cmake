@@ -46,8 +46,17 @@ optional_part(CUDA "${CUDAToolkit_FOUND}"
               "${CUDAToolkit_VERSION}"
               gpu/convolver_cuda.c
               "GPU convolver")
-optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" src/live.c "live sound")
+optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" src/device.c "live sound")
 optional_part(LV2 "${LILV_FOUND}" "${LILV_VERSION}" src/plugin_lv2.c "plugin host")
+
+# PortAudio's calls for one host API alone, where it was built with that.
+if(HALO_WITH_PORTAUDIO)
+  include(CheckSymbolExists)
+  set(CMAKE_REQUIRED_LIBRARIES PkgConfig::PORTAUDIO)
+  check_symbol_exists(PaAlsa_EnableRealtimeScheduling "pa_linux_alsa.h" HALO_PORTAUDIO_ALSA)
+  check_symbol_exists(PaJack_SetClientName "pa_jack.h" HALO_PORTAUDIO_JACK)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+endif()
 
 function(components_print)
   message(STATUS "")

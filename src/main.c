@@ -1,6 +1,7 @@
 /* halo: picks the command. */
 #include "build_info.h"
 #include "cmd_bench.h"
+#include "cmd_devices.h"
 #include "cmd_render.h"
 #include "fft.h"
 #include "status.h"
@@ -22,6 +23,7 @@ struct command {
 
 static const struct command commands[] = {
     {"render", "filter a sound file", cmd_render},
+    {"devices", "list the sound devices of this machine", cmd_devices},
     {"bench", "measure parts of the program on this machine", cmd_bench},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
