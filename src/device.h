@@ -86,8 +86,8 @@ bool device_stop(struct device *device);
 enum device_state device_state(struct device *device);
 
 /* Ends the sound at once and closes; NULL is welcome. Takes 2 s at most, also where the
- * server behind the device died; what hangs then is left behind, and device_open refuses
- * from then on. A device that was lost can be opened again when it is back. */
+ * server behind the device died; what hangs is left behind, and device_open refuses as long
+ * as it hangs. A device that was lost can be opened again when it is back. */
 void device_close(struct device *device);
 
 #endif

@@ -53,6 +53,8 @@ static enum status choose_host(const char *wish, PaHostApiIndex *host)
     }
     if (alike.count == 1)
         return STATUS_OK;
+    if (alike.count == 0 && strcasestr("JACK Audio Connection Kit", wish))
+        return fail(STATUS_FAILED, "no JACK server answers; start one, such as jackd");
     if (all.count == 0)
         return fail(STATUS_FAILED, "no host API for sound is to be had here");
     return alike.count

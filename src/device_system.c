@@ -15,9 +15,9 @@
 #include <pa_jack.h>
 #endif
 
-enum { STOP_SECONDS = 2, LOOK_NS = 2000000 };
-
-static bool left_behind; /* a stop that hangs: PortAudio cannot be started again */
+enum { LOOK_NS = 2000000 };
+static const int64_t STOP_NS = INT64_C(2000000000);
+static const int64_t AGAIN_NS = INT64_C(50000000);
 
 static int standard_error = -1; /* where it led, while it leads nowhere */
 
@@ -42,23 +42,6 @@ void device_system_unhush(void)
     standard_error = -1;
 }
 
-enum status device_system_start(void)
-{
-    if (left_behind)
-        return fail(STATUS_FAILED, "the sound system hangs since a device went; start halo again");
-    device_system_hush();
-#ifdef HALO_PORTAUDIO_JACK
-    PaJack_SetClientName("halo");
-#endif
-    device_jack_adopt(true);
-    PaError error = Pa_Initialize();
-    device_jack_adopt(false);
-    device_system_unhush();
-    if (error != paNoError)
-        return fail(STATUS_FAILED, "cannot start the sound system: %s", Pa_GetErrorText(error));
-    return STATUS_OK;
-}
-
 /* ---- stopping, on a thread that may be left behind ---- */
 
 struct stop {
@@ -76,10 +59,13 @@ static void *stop_main(void *argument)
     return NULL;
 }
 
-static bool wait_for(struct stop *stop)
+/* A stop that hung when it was waited for; while it does, PortAudio cannot be started. */
+static struct stop *left_behind;
+
+static bool wait_for(const struct stop *stop, int64_t limit_ns)
 {
     const struct timespec pause = {.tv_nsec = LOOK_NS};
-    int64_t deadline = monotonic_ns() + STOP_SECONDS * INT64_C(1000000000);
+    int64_t deadline = monotonic_ns() + limit_ns;
     while (!stop->done && monotonic_ns() < deadline) {
         device_jack_wake();
         nanosleep(&pause, NULL);
@@ -87,28 +73,63 @@ static bool wait_for(struct stop *stop)
     return stop->done;
 }
 
-bool device_system_stop(PaStream *stream)
+static bool start_thread(struct stop *stop)
 {
-    struct stop *stop = calloc(1, sizeof *stop);
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the control thread's */
+    bool started = pthread_create(&thread, NULL, stop_main, stop) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started)
+        pthread_detach(thread);
+    return started;
+}
+
+bool device_system_stop(PaStream *stream)
+{
+    struct stop *stop = calloc(1, sizeof *stop);
     if (stop)
         stop->stream = stream;
-    bool started = stop && pthread_create(&thread, NULL, stop_main, stop) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    left_behind = true;
-    if (started) {
-        device_system_hush();
-        left_behind = !wait_for(stop);
-        device_system_unhush();
-        if (left_behind)
-            pthread_detach(thread);
-        else
-            pthread_join(thread, NULL);
-    }
-    if (!started || !left_behind)
+    if (!stop || !start_thread(stop)) {
         free(stop);
+        return false; /* PortAudio stays as it is; another start counts on top */
+    }
+    device_system_hush();
+    bool done = wait_for(stop, STOP_NS);
+    device_system_unhush();
+    if (done)
+        free(stop);
+    else
+        left_behind = stop;
+    return done;
+}
+
+/* What hung may have come to its end since. */
+static bool is_clear(void)
+{
+    if (left_behind && wait_for(left_behind, AGAIN_NS)) {
+        free(left_behind);
+        left_behind = NULL;
+    }
     return !left_behind;
+}
+
+enum status device_system_start(void)
+{
+    if (!is_clear())
+        return fail(
+            STATUS_FAILED,
+            "the sound system hangs since a device went; if that goes on, start halo again");
+    device_system_hush();
+#ifdef HALO_PORTAUDIO_JACK
+    PaJack_SetClientName("halo");
+#endif
+    device_jack_adopt(true);
+    PaError error = Pa_Initialize();
+    device_jack_adopt(false);
+    device_system_unhush();
+    if (error != paNoError)
+        return fail(STATUS_FAILED, "cannot start the sound system: %s", Pa_GetErrorText(error));
+    return STATUS_OK;
 }

@@ -11,7 +11,7 @@
 
 #include <portaudio.h>
 
-/* Looks for devices afresh. Errors: PortAudio's, or an earlier stop that never ended. */
+/* Looks for devices afresh. Errors: PortAudio's, or an earlier stop that still hangs. */
 MUST_CHECK enum status device_system_start(void);
 
 /* Closes `stream` where there is one and lets go of all devices, in 2 s at most. False:

@@ -1,0 +1,298 @@
+#include "jack_rig.h"
+
+#include "alsa_rig.h"
+#include "command.h"
+#include "monotonic.h"
+#include "suite.h"
+
+#include <fcntl.h>
+#include <jack/jack.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE = 20 /* seconds */, NAME_SIZE = 32, PORTS_MOST = 16 };
+
+static void silent(const char *message)
+{
+    (void)message;
+}
+
+static void pause_briefly(void)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    nanosleep(&pause, NULL);
+}
+
+/* ---- the server ---- */
+
+/* Its standard input is a pipe that closes with the test, whatever becomes of that; then
+ * the server ends. A server that was killed leaves what only its like can clear. */
+static const char keeper_script[] =
+    "exec 2>/dev/null\n"
+    "name=$1\n"
+    "run() { exec jackd -n \"$1\" -r -S -p 256 -d dummy -r \"$2\" -p \"$3\" -C 2 -P 2; }\n"
+    "run \"$@\" >/dev/null </dev/null & server=$!\n"
+    "echo $server >&4; exec 4>&-\n"
+    "cat >/dev/null\n"
+    "kill $server 2>/dev/null; wait $server; code=$?\n"
+    "if [ $code = 137 ]; then\n"
+    "    run \"$name.2\" 48000 1024 >/dev/null </dev/null & server=$!\n"
+    "    sleep 0.3; kill $server; wait $server\n"
+    "fi\n"
+    "rm -rf /dev/shm/jack*_\"$name\"_* /dev/shm/jack*_\"$name.2\"_*\n";
+
+static struct {
+    pid_t keeper; /* 0: none */
+    pid_t server;
+    int life; /* its end of the pipe: closed, the keeper ends the server */
+    char name[NAME_SIZE];
+} rig;
+
+bool jack_rig_is_there(void)
+{
+    if (system("command -v jackd >/dev/null") == 0)
+        return true;
+    puts("skipped: jackd is not installed (Debian's package jackd2)");
+    return false;
+}
+
+static void become_keeper(int life, int answer, uint32_t rate, size_t period)
+{
+    char rate_text[16], period_text[16];
+    snprintf(rate_text, sizeof rate_text, "%u", rate);
+    snprintf(period_text, sizeof period_text, "%zu", period);
+    if (dup2(life, STDIN_FILENO) < 0 || dup2(answer, 4) < 0)
+        _exit(126);
+    /* A terminal's Ctrl-C is the test's, whose end is the keeper's. */
+    setpgid(0, 0);
+    execl("/bin/sh", "sh", "-c", keeper_script, "sh", rig.name, rate_text, period_text,
+          (char *)NULL);
+    _exit(127);
+}
+
+static void start_keeper(uint32_t rate, size_t period)
+{
+    int life[2], answer[2];
+    ck_assert_int_eq(pipe2(life, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(answer, O_CLOEXEC), 0);
+    rig.keeper = fork();
+    ck_assert_int_ge(rig.keeper, 0);
+    if (rig.keeper == 0)
+        become_keeper(life[0], answer[1], rate, period);
+    close(life[0]);
+    close(answer[1]);
+    rig.life = life[1];
+    char text[16] = "";
+    ck_assert_int_gt(read(answer[0], text, sizeof text - 1), 0);
+    close(answer[0]);
+    rig.server = (pid_t)strtol(text, NULL, 10);
+    ck_assert_int_gt(rig.server, 1);
+}
+
+/* Clients may ask when there is one that can be opened. */
+static void wait_for_server(void)
+{
+    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    jack_client_t *client = NULL;
+    jack_set_error_function(silent);
+    jack_set_info_function(silent);
+    while (!client && monotonic_ns() < deadline) {
+        pause_briefly();
+        client = jack_client_open("ask", JackNoStartServer, NULL);
+    }
+    ck_assert_msg(client != NULL, "no answer from jackd");
+    jack_client_close(client);
+}
+
+static void end_at_exit(void)
+{
+    jack_rig_end(SIGTERM);
+}
+
+void jack_rig_start(uint32_t rate, size_t period)
+{
+    static bool watched;
+    ck_assert_msg(rig.keeper == 0, "a server runs already");
+    command_folder(); /* is removed later than the server ends */
+    if (!watched)
+        atexit(end_at_exit);
+    watched = true;
+    alsa_rig_cards(NULL, 0);
+    snprintf(rig.name, sizeof rig.name, "halo-test-%d", (int)getpid());
+    setenv("JACK_DEFAULT_SERVER", rig.name, 1);
+    setenv("JACK_NO_START_SERVER", "1", 1);
+    setenv("JACK_NO_AUDIO_RESERVATION", "1", 1);
+    start_keeper(rate, period);
+    wait_for_server();
+}
+
+void jack_rig_signal(int number)
+{
+    ck_assert_int_eq(kill(rig.server, number), 0);
+}
+
+void jack_rig_end(int number)
+{
+    if (rig.keeper == 0)
+        return;
+    if (rig.server > 1)
+        kill(rig.server, number);
+    close(rig.life);
+    waitpid(rig.keeper, NULL, 0);
+    rig.keeper = rig.server = 0;
+}
+
+/* ---- the clients ---- */
+
+/* Frame 0 is where the next cycle begins after the first one that sees that it is asked for:
+ * by then both clients know. */
+enum { WAITING = 0, ASKED = 1, RUNNING = 2 };
+
+struct end {
+    jack_client_t *client;
+    jack_port_t *ports[PORTS_MOST];
+    size_t count;
+    jack_nframes_t expected;
+    bool seen;
+};
+
+struct jack_wire {
+    const struct block *feed;
+    struct block recorded;
+    struct end out;
+    struct end in;
+    pthread_mutex_t lock; /* of the two below; cycles are short */
+    int state;
+    jack_nframes_t origin;
+    atomic_size_t done; /* frames recorded */
+    atomic_size_t gaps;
+};
+
+/* Frame of the signal at which this cycle begins, if the signal has begun. */
+static bool cycle_begins(struct jack_wire *wire, struct end *end, jack_nframes_t frames,
+                         size_t *frame)
+{
+    jack_nframes_t now = jack_last_frame_time(end->client);
+    if (end->seen && now != end->expected)
+        wire->gaps++;
+    end->seen = true;
+    end->expected = now + frames;
+    pthread_mutex_lock(&wire->lock);
+    if (wire->state == ASKED) {
+        wire->state = RUNNING;
+        wire->origin = now + frames;
+    }
+    bool runs = wire->state == RUNNING;
+    *frame = (jack_nframes_t)(now - wire->origin);
+    pthread_mutex_unlock(&wire->lock);
+    return runs && *frame <= INT32_MAX; /* not a cycle before the one that began it */
+}
+
+static int feed_cycle(jack_nframes_t frames, void *context)
+{
+    struct jack_wire *wire = context;
+    size_t at, end = wire->feed->frames;
+    bool runs = cycle_begins(wire, &wire->out, frames, &at);
+    for (size_t c = 0; c < wire->out.count; c++) {
+        float *samples = jack_port_get_buffer(wire->out.ports[c], frames);
+        for (size_t i = 0; i < frames; i++)
+            samples[i] = runs && at + i < end ? wire->feed->data[c][at + i] : 0;
+    }
+    return 0;
+}
+
+static int record_cycle(jack_nframes_t frames, void *context)
+{
+    struct jack_wire *wire = context;
+    size_t at, room = wire->recorded.frames;
+    if (!cycle_begins(wire, &wire->in, frames, &at) || at >= room)
+        return 0;
+    size_t count = room - at < frames ? room - at : frames;
+    for (size_t c = 0; c < wire->in.count; c++)
+        memcpy(wire->recorded.data[c] + at, jack_port_get_buffer(wire->in.ports[c], frames),
+               count * sizeof(float));
+    atomic_store(&wire->done, at + count);
+    return 0;
+}
+
+static void open_end(struct end *end, const char *name, size_t channels, unsigned long flags,
+                     JackProcessCallback cycle, struct jack_wire *wire)
+{
+    ck_assert_uint_le(channels, PORTS_MOST);
+    end->count = channels;
+    end->client = jack_client_open(name, JackNoStartServer | JackUseExactName, NULL);
+    ck_assert_msg(end->client != NULL, "cannot open the JACK client %s", name);
+    for (size_t c = 0; c < channels; c++) {
+        char port[8];
+        snprintf(port, sizeof port, "%zu", c + 1);
+        end->ports[c] = jack_port_register(end->client, port, JACK_DEFAULT_AUDIO_TYPE, flags, 0);
+        ck_assert_ptr_nonnull(end->ports[c]);
+    }
+    jack_set_process_callback(end->client, cycle, wire);
+    ck_assert_int_eq(jack_activate(end->client), 0);
+}
+
+struct jack_wire *jack_wire_open(const struct block *feed, size_t record_channels,
+                                 size_t record_frames)
+{
+    struct jack_wire *wire = calloc(1, sizeof *wire);
+    ck_assert_ptr_nonnull(wire);
+    wire->feed = feed;
+    pthread_mutex_init(&wire->lock, NULL);
+    ck_assert_int_eq(block_init(&wire->recorded, record_channels, record_frames, "a recording"),
+                     STATUS_OK);
+    open_end(&wire->out, "feed", feed->channels, JackPortIsOutput | JackPortIsTerminal, feed_cycle,
+             wire);
+    open_end(&wire->in, "rec", record_channels, JackPortIsInput | JackPortIsTerminal, record_cycle,
+             wire);
+    return wire;
+}
+
+void jack_wire_close(struct jack_wire *wire)
+{
+    jack_client_close(wire->out.client);
+    jack_client_close(wire->in.client);
+    pthread_mutex_destroy(&wire->lock);
+    block_free(&wire->recorded);
+    free(wire);
+}
+
+static bool is_connected(const struct end *end)
+{
+    for (size_t c = 0; c < end->count; c++)
+        if (jack_port_connected(end->ports[c]) == 0)
+            return false;
+    return true;
+}
+
+void jack_wire_run(struct jack_wire *wire)
+{
+    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    while (!is_connected(&wire->out) || !is_connected(&wire->in)) {
+        ck_assert_msg(monotonic_ns() < deadline, "nothing was connected with feed and rec");
+        pause_briefly();
+    }
+    pthread_mutex_lock(&wire->lock);
+    wire->state = ASKED;
+    pthread_mutex_unlock(&wire->lock);
+    deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    while (wire->done < wire->recorded.frames) {
+        ck_assert_msg(monotonic_ns() < deadline, "JACK stands still");
+        pause_briefly();
+    }
+}
+
+size_t jack_wire_gaps(const struct jack_wire *wire)
+{
+    return wire->gaps;
+}
+
+const struct block *jack_wire_recorded(const struct jack_wire *wire)
+{
+    return &wire->recorded;
+}

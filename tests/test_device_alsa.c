@@ -1,0 +1,211 @@
+/* Devices through ALSA, on cards of software: what comes out, and a card that is pulled. */
+#include "alsa_rig.h"
+#include "command.h"
+#include "device.h"
+#include "monotonic.h"
+#include "suite.h"
+#include "truth.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+enum { RATE = 48000 };
+
+static void rest(void)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    nanosleep(&pause, NULL);
+}
+
+struct halver {
+    atomic_size_t frames;
+    size_t shortest;
+    size_t longest;
+    atomic_bool lost;
+};
+
+static void halve(void *context, const float *const *in, float *const *out, size_t frames,
+                  bool lost)
+{
+    struct halver *halver = context;
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < frames; i++)
+            out[c][i] = 0.5f * in[c][i];
+    if (frames > halver->longest)
+        halver->longest = frames;
+    if (frames < halver->shortest || halver->shortest == 0)
+        halver->shortest = frames;
+    if (lost)
+        halver->lost = true;
+    halver->frames += frames;
+}
+
+static struct block save_noise(const char *name, size_t channels, size_t frames)
+{
+    struct block block;
+    ck_assert_int_eq(block_init(&block, channels, frames, "noise"), STATUS_OK);
+    for (size_t c = 0; c < channels; c++)
+        truth_noise(200 + c, block.data[c], frames);
+    alsa_rig_save(&block, name);
+    return block;
+}
+
+static void run_until(struct device *device, struct halver *halver, size_t frames)
+{
+    int64_t deadline = monotonic_ns() + INT64_C(20000000000);
+    device_run(device, halve, halver);
+    while (halver->frames < frames) {
+        ck_assert_msg(monotonic_ns() < deadline, "the card stands still");
+        rest();
+    }
+    ck_assert(device_stop(device));
+}
+
+/* Where in x is what was played first? Noise says it by its first frames. */
+static size_t find(const float *x, size_t count, const float *played)
+{
+    for (size_t i = 0; i + 8 <= count; i++) {
+        size_t alike = 0;
+        while (alike < 8 && 0.5f * x[i + alike] == played[alike])
+            alike++;
+        if (alike == 8)
+            return i;
+    }
+    ck_abort_msg("what was played is not what came in");
+    return 0;
+}
+
+/* All that was played, but for silence before and after, is half of the input in a row. */
+static void expect_halved(const struct block *played, const struct block *signal, size_t frames)
+{
+    size_t begin = 0;
+    while (begin < played->frames && played->data[0][begin] == 0)
+        begin++;
+    ck_assert_uint_le(begin + frames, played->frames);
+    size_t from = find(signal->data[0], signal->frames, played->data[0] + begin);
+    ck_assert_uint_le(from + frames, signal->frames);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < frames; i++)
+            ck_assert_msg(played->data[c][begin + i] == 0.5f * signal->data[c][from + i],
+                          "channel %zu, frame %zu", c, i);
+}
+
+static void check_halved(size_t block)
+{
+    command_clean();
+    const struct alsa_card card = {.name = "card", .infile = "in.raw", .outfile = "out.raw"};
+    struct block signal = save_noise("in.raw", 2, 4 * RATE);
+    alsa_rig_cards(&card, 1);
+    struct device_wish wish = {.input = "card",
+                               .output = "card",
+                               .wants_input = true,
+                               .wants_output = true,
+                               .block = block};
+    struct device *device = NULL;
+    ck_assert_int_eq(device_open(&wish, &device), STATUS_OK);
+    struct device_facts facts;
+    device_facts(device, &facts);
+    ck_assert_uint_eq(facts.period, block);
+    ck_assert_uint_eq(facts.rate, RATE);
+    ck_assert_str_eq(facts.host_api, "ALSA");
+    struct halver halver = {0};
+    run_until(device, &halver, RATE / 4);
+    /* The buffer plays out before the card is closed. */
+    for (int i = 0; i < 10; i++)
+        rest();
+    device_facts(device, &facts);
+    device_close(device);
+    struct block played = alsa_rig_load("out.raw", 2);
+    if (!halver.lost) /* a machine that was too late has holes in its sound */
+        expect_halved(&played, &signal, RATE / 4);
+    block_free(&played);
+    block_free(&signal);
+}
+
+START_TEST(sound_passes_at_the_period_asked_for)
+{
+    check_halved(64);
+    check_halved(1024);
+}
+END_TEST
+
+START_TEST(one_direction_alone)
+{
+    const struct alsa_card card = {.name = "card"};
+    alsa_rig_cards(&card, 1);
+    struct device_wish wish = {.wants_input = true, .block = 128, .channels_in = 1};
+    struct device *device = NULL;
+    struct device_facts facts;
+    ck_assert_int_eq(device_open(&wish, &device), STATUS_OK);
+    device_facts(device, &facts);
+    ck_assert_uint_eq(facts.channels_in, 1);
+    ck_assert_uint_eq(facts.channels_out, 0);
+    ck_assert_str_eq(facts.output, "");
+    device_close(device);
+    wish = (struct device_wish){.wants_output = true, .latency = DEVICE_LATENCY_HIGH};
+    ck_assert_int_eq(device_open(&wish, &device), STATUS_OK);
+    device_facts(device, &facts);
+    ck_assert_uint_eq(facts.channels_in, 0);
+    ck_assert_uint_eq(facts.channels_out, 2);
+    ck_assert_str_eq(facts.input, "");
+    device_close(device);
+}
+END_TEST
+
+START_TEST(card_is_pulled_and_comes_back)
+{
+    struct alsa_card card = {.name = "card", .unplug = RATE / 4};
+    alsa_rig_cards(&card, 1);
+    struct device_wish wish = {.wants_input = true, .wants_output = true, .block = 256};
+    struct device *device = NULL;
+    ck_assert_int_eq(device_open(&wish, &device), STATUS_OK);
+    struct halver halver = {0};
+    device_run(device, halve, &halver);
+    int64_t deadline = monotonic_ns() + INT64_C(10000000000);
+    while (device_state(device) == DEVICE_RUNNING) {
+        ck_assert_msg(monotonic_ns() < deadline, "the loss was not seen");
+        rest();
+    }
+    device_close(device);
+    card.unplug = 0;
+    alsa_rig_cards(&card, 1);
+    ck_assert_int_eq(device_open(&wish, &device), STATUS_OK);
+    ck_assert_int_eq(device_state(device), DEVICE_RUNNING);
+    device_close(device);
+}
+END_TEST
+
+START_TEST(cards_are_listed)
+{
+    const struct alsa_card cards[] = {{.name = "hall"},
+                                      {.name = "kitchen", .rate = 44100, .channels = 4}};
+    alsa_rig_cards(cards, 2);
+    struct command_result result = command_done("\"$HALO\" devices --json");
+    ck_assert_str_eq(result.err, "");
+    json_error_t error;
+    json_t *root = json_loads(result.out, JSON_REJECT_DUPLICATES, &error);
+    ck_assert_msg(root != NULL, "%s\n%s", error.text, result.out);
+    json_t *devices = json_object_get(root, "devices"), *device;
+    size_t index, seen = 0;
+    json_array_foreach(devices, index, device)
+    {
+        ck_assert(command_cell_number(device, "index") == (double)index);
+        if (strcmp(command_cell_word(device, "name"), "kitchen") != 0)
+            continue;
+        ck_assert_str_eq(command_cell_word(device, "host_api"), "ALSA");
+        ck_assert(command_cell_number(device, "channels_in") == 4);
+        ck_assert(command_cell_number(device, "channels_out") == 4);
+        ck_assert(command_cell_number(device, "rate") == 44100);
+        ck_assert(json_is_false(json_object_get(device, "default_in")));
+        seen++;
+    }
+    ck_assert_uint_eq(seen, 1);
+    json_decref(root);
+    result = command_done("\"$HALO\" devices");
+    ck_assert_msg(strstr(result.out, "kitchen") != NULL, "%s", result.out);
+}
+END_TEST
+
+SUITE_MAIN("device_alsa", sound_passes_at_the_period_asked_for, one_direction_alone,
+           card_is_pulled_and_comes_back, cards_are_listed)

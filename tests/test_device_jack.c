@@ -1,0 +1,287 @@
+/* Devices through JACK: what comes out, sample by sample, and a server that dies. */
+#include "command.h"
+#include "device.h"
+#include "device_list.h"
+#include "jack_rig.h"
+#include "monotonic.h"
+#include "suite.h"
+#include "truth.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { RATE = 48000 };
+
+static struct block noise(size_t channels, size_t frames)
+{
+    struct block block;
+    ck_assert_int_eq(block_init(&block, channels, frames, "noise"), STATUS_OK);
+    for (size_t c = 0; c < channels; c++)
+        truth_noise(100 + c, block.data[c], frames);
+    return block;
+}
+
+/* Halves all there is, and counts. */
+struct halver {
+    size_t channels;
+    atomic_size_t calls;
+};
+
+static void halve(void *context, const float *const *in, float *const *out, size_t frames,
+                  bool lost)
+{
+    struct halver *halver = context;
+    (void)lost;
+    for (size_t c = 0; c < halver->channels; c++)
+        for (size_t i = 0; i < frames; i++)
+            out[c][i] = 0.5f * in[c][i];
+    halver->calls++;
+}
+
+static struct device_wish duplex(void)
+{
+    return (struct device_wish){
+        .host_api = "jack", .wants_input = true, .wants_output = true, .block = 64};
+}
+
+static struct device *open_device(const struct device_wish *wish)
+{
+    struct device *device = NULL;
+    ck_assert_int_eq(device_open(wish, &device), STATUS_OK);
+    return device;
+}
+
+/* ---- sound ---- */
+
+static void check_halved(size_t period)
+{
+    jack_rig_start(RATE, period);
+    struct block signal = noise(2, RATE / 4);
+    struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
+    struct device_wish wish = duplex();
+    wish.input = "feed";
+    wish.output = "rec";
+    struct device *device = open_device(&wish);
+    struct device_facts facts;
+    device_facts(device, &facts);
+    ck_assert_uint_eq(facts.period, period);
+    ck_assert(!facts.varies);
+    ck_assert_uint_eq(facts.rate, RATE);
+    ck_assert_uint_eq(facts.channels_in, 2);
+    ck_assert_uint_eq(facts.channels_out, 2);
+    ck_assert_str_eq(facts.input, "feed");
+    ck_assert_str_eq(facts.output, "rec");
+    ck_assert_uint_lt(facts.input_latency, 10 * RATE);
+    struct halver halver = {.channels = 2};
+    device_run(device, halve, &halver);
+    jack_wire_run(wire);
+    ck_assert_int_eq(device_state(device), DEVICE_RUNNING);
+    ck_assert(device_stop(device));
+    device_close(device);
+    ck_assert_uint_eq(jack_wire_gaps(wire), 0);
+    /* Not a frame later than it went in. */
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < signal.frames; i++)
+            ck_assert(jack_wire_recorded(wire)->data[c][i] == 0.5f * signal.data[c][i]);
+    jack_wire_close(wire);
+    block_free(&signal);
+    jack_rig_end(SIGTERM);
+}
+
+START_TEST(sound_passes_without_delay)
+{
+    check_halved(64);
+    check_halved(1024);
+}
+END_TEST
+
+START_TEST(maps_choose_channels)
+{
+    jack_rig_start(RATE, 256);
+    struct block signal = noise(4, RATE / 8);
+    struct jack_wire *wire = jack_wire_open(&signal, 4, signal.frames);
+    static const size_t input_map[] = {4, 2}, output_map[] = {1, 4};
+    struct device_wish wish = duplex();
+    wish.input = "EE"; /* a part of it, in any case */
+    wish.output = "rec";
+    wish.input_map = input_map;
+    wish.input_map_count = 2;
+    wish.output_map = output_map;
+    wish.output_map_count = 2;
+    struct device *device = open_device(&wish);
+    struct halver halver = {.channels = 2};
+    device_run(device, halve, &halver);
+    jack_wire_run(wire);
+    device_close(device);
+    const struct block *recorded = jack_wire_recorded(wire);
+    for (size_t i = 0; i < signal.frames; i++) {
+        ck_assert(recorded->data[0][i] == 0.5f * signal.data[3][i]);
+        ck_assert(recorded->data[3][i] == 0.5f * signal.data[1][i]);
+        ck_assert(recorded->data[1][i] == 0 && recorded->data[2][i] == 0);
+    }
+    jack_wire_close(wire);
+    block_free(&signal);
+    jack_rig_end(SIGTERM);
+}
+END_TEST
+
+START_TEST(silence_plays_where_no_step_runs)
+{
+    jack_rig_start(RATE, 256);
+    struct block signal = noise(2, RATE / 4);
+    struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
+    struct device_wish wish = duplex();
+    wish.input = "feed";
+    wish.output = "rec";
+    struct device *device = open_device(&wish);
+    struct halver halver = {.channels = 2};
+    device_run(device, halve, &halver);
+    ck_assert(device_stop(device));
+    size_t calls = halver.calls;
+    jack_wire_run(wire);
+    ck_assert_uint_eq(halver.calls, calls);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < signal.frames; i++)
+            ck_assert(jack_wire_recorded(wire)->data[c][i] == 0);
+    device_close(device);
+    jack_wire_close(wire);
+    block_free(&signal);
+    jack_rig_end(SIGTERM);
+}
+END_TEST
+
+/* ---- a server that dies ---- */
+
+static void wait_until_lost(struct device *device)
+{
+    int64_t deadline = monotonic_ns() + INT64_C(10000000000);
+    const struct timespec pause = {.tv_nsec = 20000000};
+    while (device_state(device) == DEVICE_RUNNING) {
+        ck_assert_msg(monotonic_ns() < deadline, "the loss was not seen");
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void check_death(int number)
+{
+    struct halver halver = {.channels = 2};
+    struct device_wish wish = duplex();
+    jack_rig_start(RATE, 256);
+    struct device *device = open_device(&wish);
+    device_run(device, halve, &halver);
+    jack_rig_end(number);
+    wait_until_lost(device);
+    ck_assert(device_stop(device));
+    device_close(device);
+
+    struct device *none = NULL;
+    ck_assert_int_eq(device_open(&wish, &none), STATUS_FAILED); /* no server */
+    ck_assert_ptr_null(none);
+
+    jack_rig_start(RATE, 128);
+    device = open_device(&wish);
+    struct device_facts facts;
+    device_facts(device, &facts);
+    ck_assert_uint_eq(facts.period, 128);
+    device_close(device);
+    jack_rig_end(SIGTERM);
+}
+
+START_TEST(server_stops_and_comes_back)
+{
+    check_death(SIGTERM);
+}
+END_TEST
+
+START_TEST(server_crashes_and_comes_back)
+{
+    check_death(SIGKILL);
+}
+END_TEST
+
+/* Stopped, not dead: what hangs is left behind, and ends when the server goes on. */
+START_TEST(server_hangs_and_goes_on)
+{
+    struct device_wish wish = duplex();
+    jack_rig_start(RATE, 256);
+    struct device *device = open_device(&wish);
+    jack_rig_signal(SIGSTOP);
+    wait_until_lost(device);
+    device_close(device);
+    ck_assert_int_eq(device_open(&wish, &device), STATUS_FAILED);
+    jack_rig_signal(SIGCONT);
+    int64_t deadline = monotonic_ns() + INT64_C(10000000000);
+    while (device_open(&wish, &device) != STATUS_OK)
+        ck_assert_msg(monotonic_ns() < deadline, "the server is not found again");
+    device_close(device);
+    jack_rig_end(SIGTERM);
+}
+END_TEST
+
+START_TEST(list_follows_the_server)
+{
+    jack_rig_start(RATE, 256);
+    struct device_list list;
+    ck_assert_int_eq(device_list_init(&list), STATUS_OK);
+    ck_assert_uint_eq(list.count, 1);
+    ck_assert_str_eq(list.rows[0].name, "system");
+    ck_assert_uint_eq(list.rows[0].channels_in, 2);
+    ck_assert_uint_eq(list.rows[0].channels_out, 2);
+    ck_assert(list.rows[0].rate == RATE);
+    device_list_free(&list);
+    jack_rig_end(SIGTERM);
+    ck_assert_int_eq(device_list_init(&list), STATUS_OK);
+    ck_assert_uint_eq(list.count, 0);
+    device_list_free(&list);
+}
+END_TEST
+
+/* ---- words ---- */
+
+START_TEST(wrong_words_are_refused)
+{
+    jack_rig_start(RATE, 256);
+    struct block signal = noise(1, 64);
+    struct jack_wire *wire = jack_wire_open(&signal, 1, 64);
+    char text[512];
+    struct device *device = NULL;
+    const size_t third = 3;
+    struct {
+        struct device_wish wish;
+        const char *words;
+    } cases[] = {
+        {{.rate = 44100}, "does not run at 44100 Hz; it takes 48000"},
+        {{.input = "kazoo"}, "there is no input 'kazoo'; there is 0 system"},
+        {{.input = "e"}, "input 'e' may be 0 system"},
+        {{.input = "99"}, "there is no device 99"},
+        {{.host_api = "kazoo"}, "there is no host API 'kazoo'; there is "},
+        {{.input_map = &third, .input_map_count = 1}, "system has 2 input channels, no channel 3"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cases[i].wish.wants_input = true;
+        failures_keep(text, sizeof text);
+        enum status status = device_open(&cases[i].wish, &device);
+        failures_keep(NULL, 0);
+        ck_assert_int_ne(status, STATUS_OK);
+        ck_assert_msg(strstr(text, cases[i].words) != NULL, "no \"%s\" in: %s", cases[i].words,
+                      text);
+    }
+    jack_wire_close(wire);
+    block_free(&signal);
+    jack_rig_end(SIGTERM);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        sound_passes_without_delay,       maps_choose_channels,
+        silence_plays_where_no_step_runs, server_stops_and_comes_back,
+        server_crashes_and_comes_back,    server_hangs_and_goes_on,
+        list_follows_the_server,          wrong_words_are_refused,
+    };
+    return jack_rig_is_there() ? suite_run("device_jack", tests, sizeof tests / sizeof *tests) : 77;
+}
