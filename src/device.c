@@ -142,16 +142,24 @@ enum status device_open(const struct device_wish *wish, struct device **result)
     return status;
 }
 
+static void free_stream(void *context)
+{
+    struct device_stream *stream = context;
+    if (stream)
+        free(stream->silence);
+    free(stream);
+}
+
 void device_close(struct device *device)
 {
     if (!device)
         return;
-    bool step_gone = !device->stream || device_stop(device);
-    bool closed = !device->system || device_system_stop(device->pa);
-    if (closed && step_gone && device->stream) {
-        free(device->stream->silence);
-        free(device->stream);
-    }
+    if (device->stream)
+        device_stop(device);
+    if (device->system)
+        device_system_stop(device->pa, free_stream, device->stream);
+    else
+        free_stream(device->stream);
     free(device);
 }
 

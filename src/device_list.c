@@ -70,7 +70,7 @@ enum status device_list_init(struct device_list *list)
     if (status != STATUS_OK)
         return status;
     status = describe_all(list);
-    device_system_stop(NULL);
+    device_system_stop(NULL, NULL, NULL);
     return status;
 }
 

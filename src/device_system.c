@@ -46,6 +46,8 @@ void device_system_unhush(void)
 
 struct stop {
     PaStream *stream;
+    void (*release)(void *context);
+    void *context;
     atomic_bool done;
 };
 
@@ -55,6 +57,8 @@ static void *stop_main(void *argument)
     if (stop->stream)
         Pa_CloseStream(stop->stream); /* aborts it first; what fails here has gone */
     Pa_Terminate();
+    if (stop->release)
+        stop->release(stop->context);
     stop->done = true;
     return NULL;
 }
@@ -86,14 +90,14 @@ static bool start_thread(struct stop *stop)
     return started;
 }
 
-bool device_system_stop(PaStream *stream)
+void device_system_stop(PaStream *stream, void (*release)(void *context), void *context)
 {
     struct stop *stop = calloc(1, sizeof *stop);
     if (stop)
-        stop->stream = stream;
+        *stop = (struct stop){.stream = stream, .release = release, .context = context};
     if (!stop || !start_thread(stop)) {
-        free(stop);
-        return false; /* PortAudio stays as it is; another start counts on top */
+        free(stop); /* and the stream stays as it is */
+        return;
     }
     device_system_hush();
     bool done = wait_for(stop, STOP_NS);
@@ -102,7 +106,6 @@ bool device_system_stop(PaStream *stream)
         free(stop);
     else
         left_behind = stop;
-    return done;
 }
 
 /* What hung may have come to its end since. */

@@ -14,9 +14,10 @@
 /* Looks for devices afresh. Errors: PortAudio's, or an earlier stop that still hangs. */
 MUST_CHECK enum status device_system_start(void);
 
-/* Closes `stream` where there is one and lets go of all devices, in 2 s at most. False:
- * it hangs, and has been left behind with all that the stream uses. */
-bool device_system_stop(PaStream *stream);
+/* Closes `stream` where there is one and lets go of all devices; then release(context), if
+ * there is one, frees what the stream used, on a thread of its own. Takes 2 s at most: what
+ * hangs longer is left behind and goes on by itself. */
+void device_system_stop(PaStream *stream, void (*release)(void *context), void *context);
 
 /* Between the two, standard error leads nowhere. Not nested. */
 void device_system_hush(void);

@@ -306,4 +306,5 @@ SND_PCM_PLUGIN_DEFINE_FUNC(simcard)
     *pcmp = card->plug.pcm;
     return 0;
 }
-SND_PCM_PLUGIN_SYMBOL(simcard)
+/* What SND_PCM_PLUGIN_SYMBOL says, without its second semicolon. */
+SND_DLSYM_BUILD_VERSION(SND_PCM_PLUGIN_ENTRY(simcard), SND_PCM_DLSYM_VERSION)
