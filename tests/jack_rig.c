@@ -31,20 +31,24 @@ static void pause_briefly(void)
 /* ---- the server ---- */
 
 /* Its standard input is a pipe that closes with the test, whatever becomes of that; then
- * the server ends. A server that was killed leaves what only its like can clear. */
+ * the server ends, and at last all of the shell's group. A server that was killed leaves
+ * what only its like can clear. */
 static const char keeper_script[] =
-    "exec 2>/dev/null\n"
+    "exec >/dev/null 2>&1\n"
     "name=$1\n"
     "run() { exec jackd -n \"$1\" -r -S -p 256 -d dummy -r \"$2\" -p \"$3\" -C 2 -P 2; }\n"
-    "run \"$@\" >/dev/null </dev/null & server=$!\n"
+    "run \"$@\" </dev/null & server=$!\n"
     "echo $server >&4; exec 4>&-\n"
-    "cat >/dev/null\n"
-    "kill $server 2>/dev/null; wait $server; code=$?\n"
+    "cat\n"
+    "kill $server; kill -CONT $server\n"
+    "{ sleep 2; kill -KILL $server; } &\n"
+    "wait $server; code=$?\n"
     "if [ $code = 137 ]; then\n"
-    "    run \"$name.2\" 48000 1024 >/dev/null </dev/null & server=$!\n"
+    "    run \"$name.2\" 48000 1024 </dev/null & server=$!\n"
     "    sleep 0.3; kill $server; wait $server\n"
     "fi\n"
-    "rm -rf /dev/shm/jack*_\"$name\"_* /dev/shm/jack*_\"$name.2\"_*\n";
+    "rm -rf /dev/shm/jack*_\"$name\"_* /dev/shm/jack*_\"$name.2\"_*\n"
+    "kill -KILL 0\n";
 
 static struct {
     pid_t keeper; /* 0: none */
@@ -66,10 +70,9 @@ static void become_keeper(int life, int answer, uint32_t rate, size_t period)
     char rate_text[16], period_text[16];
     snprintf(rate_text, sizeof rate_text, "%u", rate);
     snprintf(period_text, sizeof period_text, "%zu", period);
-    if (dup2(life, STDIN_FILENO) < 0 || dup2(answer, 4) < 0)
-        _exit(126);
     /* A terminal's Ctrl-C is the test's, whose end is the keeper's. */
-    setpgid(0, 0);
+    if (setpgid(0, 0) != 0 || dup2(life, STDIN_FILENO) < 0 || dup2(answer, 4) < 0)
+        _exit(126);
     execl("/bin/sh", "sh", "-c", keeper_script, "sh", rig.name, rate_text, period_text,
           (char *)NULL);
     _exit(127);
