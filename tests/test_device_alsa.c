@@ -91,7 +91,8 @@ static void expect_halved(const struct block *played, const struct block *signal
                           "channel %zu, frame %zu", c, i);
 }
 
-static void check_halved(size_t block)
+/* False: the machine was too late for the card, and there is a hole in the sound. */
+static bool passes_halved(size_t block)
 {
     command_clean();
     const struct alsa_card card = {.name = "card", .infile = "in.raw", .outfile = "out.raw"};
@@ -117,16 +118,21 @@ static void check_halved(size_t block)
     device_facts(device, &facts);
     device_close(device);
     struct block played = alsa_rig_load("out.raw", 2);
-    if (!halver.lost) /* a machine that was too late has holes in its sound */
+    if (!halver.lost)
         expect_halved(&played, &signal, RATE / 4);
     block_free(&played);
     block_free(&signal);
+    return !halver.lost;
 }
 
 START_TEST(sound_passes_at_the_period_asked_for)
 {
-    check_halved(64);
-    check_halved(1024);
+    static const size_t blocks[] = {64, 1024};
+    for (size_t i = 0; i < 2; i++) {
+        int tries = 0;
+        while (!passes_halved(blocks[i]))
+            ck_assert_msg(++tries < 20, "the machine is too slow for %zu frames", blocks[i]);
+    }
 }
 END_TEST
 
