@@ -3,6 +3,7 @@
 #include "device_jack.h"
 #include "monotonic.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -118,6 +119,23 @@ static bool is_clear(void)
     return !left_behind;
 }
 
+/* Has ALSA a device called "default"? Where it has none, PortAudio ends the program (an
+ * assertion in pa_linux_alsa.c, BuildDeviceList), as in a container without ALSA's files.
+ * ALSA's library comes with PortAudio, its headers need not be there. */
+static bool alsa_has_default(void)
+{
+    union {
+        void *address;
+        int (*update)(void);
+        int (*search)(void *tree, const char *key, void **node);
+    } update = {dlsym(RTLD_DEFAULT, "snd_config_update")},
+      search = {dlsym(RTLD_DEFAULT, "snd_config_search")};
+    void **tree = dlsym(RTLD_DEFAULT, "snd_config"), *node;
+    if (!update.address || !search.address || !tree)
+        return true; /* a PortAudio without ALSA */
+    return update.update() >= 0 && *tree && search.search(*tree, "pcm.default", &node) == 0;
+}
+
 enum status device_system_start(void)
 {
     if (!is_clear())
@@ -128,10 +146,14 @@ enum status device_system_start(void)
 #ifdef HALO_PORTAUDIO_JACK
     PaJack_SetClientName("halo");
 #endif
+    bool has_default = alsa_has_default();
     device_jack_adopt(true);
-    PaError error = Pa_Initialize();
+    PaError error = has_default ? Pa_Initialize() : paNoError;
     device_jack_adopt(false);
     device_system_unhush();
+    if (!has_default)
+        return fail(STATUS_FAILED, "ALSA has no device called default: its configuration is "
+                                   "missing; install libasound2-data, or mend ALSA_CONFIG_PATH");
     if (error != paNoError)
         return fail(STATUS_FAILED, "cannot start the sound system: %s", Pa_GetErrorText(error));
     return STATUS_OK;

@@ -28,6 +28,15 @@ START_TEST(json_without_devices)
 }
 END_TEST
 
+START_TEST(alsa_without_default_is_refused)
+{
+    command_refused(1, "ALSA has no device called default",
+                    "ALSA_CONFIG_PATH=/dev/null \"$HALO\" devices");
+    command_refused(1, "ALSA has no device called default",
+                    "ALSA_CONFIG_PATH=/nowhere/at/all \"$HALO\" devices");
+}
+END_TEST
+
 START_TEST(wrong_words_are_refused)
 {
     command_refused(2, "--colour is not an option", "\"$HALO\" devices --colour");
@@ -51,4 +60,4 @@ START_TEST(opening_nothing_is_refused)
 END_TEST
 
 SUITE_MAIN("device", no_device_is_said, json_without_devices, wrong_words_are_refused,
-           opening_nothing_is_refused)
+           alsa_without_default_is_refused, opening_nothing_is_refused)
