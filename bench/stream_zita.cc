@@ -65,7 +65,7 @@ bool realtime_is_granted()
 {
     int policy;
     struct sched_param before, wanted = {};
-    wanted.sched_priority = STREAM_PRIORITY;
+    wanted.sched_priority = REALTIME_PRIORITY;
     if (pthread_getschedparam(pthread_self(), &policy, &before) != 0 ||
         pthread_setschedparam(pthread_self(), SCHED_FIFO, &wanted) != 0)
         return false;
@@ -83,7 +83,7 @@ int configure(Convproc *convproc, size_t block, const struct mask *mask, bool pa
         error = convproc->impdata_create(c, c, 1, mask_column(mask, c), 0, (int32_t)taps);
     bool realtime = paced && realtime_is_granted();
     if (error == 0)
-        error = convproc->start_process(realtime ? STREAM_PRIORITY : 0,
+        error = convproc->start_process(realtime ? REALTIME_PRIORITY : 0,
                                         realtime ? SCHED_FIFO : SCHED_OTHER);
     /* Until a thread of zita's runs, its partitions are computed too early, and come out wrong;
      * start_process does not wait for that, and there is nothing to ask. */

@@ -7,6 +7,8 @@
  */
 #include "convolver_cpu_live.h"
 
+#include "realtime.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -53,6 +55,7 @@ static bool help(struct convolution *convolution)
 static void *helper_main(void *argument)
 {
     struct live_helper *helper = argument;
+    realtime_flush_denormals();
     while (!atomic_load(&helper->leave))
         if (!help(helper->convolution))
             clock_nanosleep(CLOCK_MONOTONIC, 0, &helper->look, NULL);

@@ -217,7 +217,7 @@ void device_facts(const struct device *device, struct device_facts *facts)
         .varies = atomic_load(&stream->varies),
         .input_latency = frames_of(info->inputLatency, info->sampleRate),
         .output_latency = frames_of(info->outputLatency, info->sampleRate),
-        .realtime = atomic_load(&stream->realtime),
+        .priority = atomic_load(&stream->priority),
     };
     snprintf(facts->host_api, sizeof facts->host_api, "%s",
              Pa_GetHostApiInfo(Pa_GetDeviceInfo(either)->hostApi)->name);

@@ -53,7 +53,7 @@ struct device_facts {
     bool varies;             /* the calls were not all of one length */
     uint64_t input_latency;  /* frames; 0: the device does not say */
     uint64_t output_latency; /* likewise */
-    bool realtime;           /* the device's thread has real-time scheduling */
+    int priority;            /* of the device's thread, real-time; 0: it has none */
 };
 
 enum device_state { DEVICE_RUNNING, DEVICE_LOST };

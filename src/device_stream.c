@@ -1,19 +1,32 @@
 /* All that runs on the device's thread. */
 #include "device_stream.h"
 
+#include "realtime.h"
+
 #include <pthread.h>
 #include <string.h>
 
 static const PaStreamCallbackFlags LOST_FLAGS =
     paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow;
 
-/* The device's thread asks about itself once, while silence plays. */
+enum { PRIORITY_LEAST = 10 }; /* below that others of the system easily come before */
+
+/* The device's thread asks about itself once, while silence plays. PortAudio gives it the
+ * lowest real-time priority or none, where no server has given it one. */
 static void look_at_thread(struct device_stream *stream)
 {
     struct sched_param parameters;
+    struct realtime_before before;
     int policy = SCHED_OTHER;
-    if (pthread_getschedparam(pthread_self(), &policy, &parameters) == 0)
-        stream->realtime = policy == SCHED_FIFO || policy == SCHED_RR;
+    if (pthread_getschedparam(pthread_self(), &policy, &parameters) != 0)
+        return;
+    bool realtime = policy == SCHED_FIFO || policy == SCHED_RR;
+    if (realtime && parameters.sched_priority >= PRIORITY_LEAST)
+        stream->priority = parameters.sched_priority;
+    else if (realtime_raise(REALTIME_PRIORITY, &before))
+        stream->priority = REALTIME_PRIORITY;
+    else
+        stream->priority = realtime ? parameters.sched_priority : 0;
 }
 
 /* The first call of a stream may bring what gathered before: it says nothing of others. */

@@ -34,7 +34,7 @@ struct device_stream {
     atomic_size_t calls;
     atomic_size_t period;
     atomic_bool varies;
-    atomic_bool realtime;
+    atomic_int priority;
 };
 
 /* PortAudio's callback; `context` is the struct device_stream. Real-time. */

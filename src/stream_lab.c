@@ -3,6 +3,7 @@
 #include "audio.h"
 #include "monotonic.h"
 #include "noise.h"
+#include "realtime.h"
 #include "stop.h"
 #include "workers.h"
 
@@ -96,25 +97,6 @@ static enum status make_sound(struct stream *stream)
 
 /* ---- what the system grants ---- */
 
-struct priority {
-    int policy;
-    struct sched_param parameters;
-};
-
-/* Threads made from here on have it too. */
-static bool priority_raise(struct priority *before)
-{
-    const struct sched_param parameters = {.sched_priority = STREAM_PRIORITY};
-    if (pthread_getschedparam(pthread_self(), &before->policy, &before->parameters) != 0)
-        return false;
-    return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) == 0;
-}
-
-static void priority_restore(const struct priority *before)
-{
-    pthread_setschedparam(pthread_self(), before->policy, &before->parameters);
-}
-
 static void tell_grants(const struct stream_row *row, int lock_error)
 {
     static bool told = false;
@@ -156,14 +138,15 @@ static enum status make_convolver(const struct stream_cell *cell, const struct m
 static enum status make_filter(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
-    struct priority before;
-    bool raised = !cell->make && cell->pace == STREAM_PACED && priority_raise(&before);
+    struct realtime_before before;
+    bool raised =
+        !cell->make && cell->pace == STREAM_PACED && realtime_raise(REALTIME_PRIORITY, &before);
     stream_make *make = cell->make ? cell->make : make_convolver;
     enum status status = workers_create(cell->threads, &stream->workers);
     if (status == STATUS_OK)
         status = make(cell, stream->mask, stream->workers, &stream->filter);
     if (raised)
-        priority_restore(&before);
+        realtime_restore(&before);
     return status;
 }
 
@@ -339,17 +322,17 @@ static enum status run_all(struct stream *stream)
 static enum status run_with_grants(struct stream *stream)
 {
     struct stream_row *row = stream->row;
-    struct priority before;
+    struct realtime_before before;
     if (stream->cell->pace == STREAM_BACK_TO_BACK)
         return run_all(stream);
     /* What is mapped by now and no more: a limit would make later allocations fail. */
-    row->locked = mlockall(MCL_CURRENT) == 0;
+    row->locked = realtime_lock_memory();
     int lock_error = errno;
-    row->realtime = stream->cell->pace == STREAM_PACED && priority_raise(&before);
+    row->realtime = stream->cell->pace == STREAM_PACED && realtime_raise(REALTIME_PRIORITY, &before);
     tell_grants(row, lock_error);
     enum status status = run_all(stream);
     if (row->realtime)
-        priority_restore(&before);
+        realtime_restore(&before);
     if (row->locked)
         munlockall();
     return status;

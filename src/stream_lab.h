@@ -21,10 +21,7 @@
 #include "convolver.h"
 #include "status.h"
 
-enum {
-    STREAM_FIRST_BLOCKS = 14,
-    STREAM_PRIORITY = 60, /* what audio servers take, and below the kernel's own watchdogs */
-};
+enum { STREAM_FIRST_BLOCKS = 14 };
 
 enum stream_pace { STREAM_PACED, STREAM_SPUN, STREAM_BACK_TO_BACK };
 

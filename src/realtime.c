@@ -1,0 +1,37 @@
+#include "realtime.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+bool realtime_raise(int priority, struct realtime_before *before)
+{
+    const struct sched_param parameters = {.sched_priority = priority};
+    if (pthread_getschedparam(pthread_self(), &before->policy, &before->parameters) != 0)
+        return false;
+    return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) == 0;
+}
+
+void realtime_restore(const struct realtime_before *before)
+{
+    pthread_setschedparam(pthread_self(), before->policy, &before->parameters);
+}
+
+bool realtime_lock_memory(void)
+{
+    return mlockall(MCL_CURRENT) == 0;
+}
+
+void realtime_flush_denormals(void)
+{
+#if defined(__x86_64__)
+    enum { FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040 };
+    _mm_setcsr(_mm_getcsr() | FLUSH_TO_ZERO | DENORMALS_ARE_ZERO);
+#elif defined(__aarch64__)
+    unsigned long control;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    __asm__ volatile("msr fpcr, %0" : : "r"(control | 1ul << 24));
+#endif
+}

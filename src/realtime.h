@@ -1,0 +1,28 @@
+/* What a real-time thread asks of the system: priority, memory that stays, no denormals. */
+#ifndef HALO_REALTIME_H
+#define HALO_REALTIME_H
+
+#include <sched.h>
+#include <stdbool.h>
+
+/* What audio servers take, and below the kernel's own watchdogs. */
+enum { REALTIME_PRIORITY = 60 };
+
+struct realtime_before {
+    int policy;
+    struct sched_param parameters;
+};
+
+/* The calling thread gets SCHED_FIFO at `priority`; so do the threads that it makes, until it
+ * is restored. False: not allowed, and nothing changed. */
+bool realtime_raise(int priority, struct realtime_before *before);
+void realtime_restore(const struct realtime_before *before);
+
+/* All memory that the program has now stays in RAM. False: not allowed; errno says why. */
+bool realtime_lock_memory(void);
+
+/* Numbers too small to hear, which slow a processor down a hundredfold, become 0 on the
+ * calling thread from now on. Real-time. */
+void realtime_flush_denormals(void);
+
+#endif
