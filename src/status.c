@@ -1,13 +1,20 @@
 #include "status.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+enum { LINE_MOST = 1024 }; /* bytes of a line that is handed on */
 
 static enum verbosity level = VERBOSITY_NORMAL;
 static bool transient_shown = false;
 static bool failures_are_notes = false;
 static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
 static _Thread_local size_t kept_size;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void (*show_line)(void *context, const char *line); /* lock */
+static void *show_context;                                 /* lock */
 
 static void wipe_transient(void)
 {
@@ -18,10 +25,18 @@ static void wipe_transient(void)
 
 static void print_line(const char *format, va_list arguments)
 {
-    wipe_transient();
-    fputs("halo: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    pthread_mutex_lock(&lock);
+    if (show_line) {
+        char line[LINE_MOST];
+        vsnprintf(line, sizeof line, format, arguments);
+        show_line(show_context, line);
+    } else {
+        wipe_transient();
+        fputs("halo: ", stderr);
+        vfprintf(stderr, format, arguments);
+        fputc('\n', stderr);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 enum status fail(enum status status, const char *format, ...)
@@ -77,13 +92,25 @@ void note_verbosity(enum verbosity verbosity)
     level = verbosity;
 }
 
+void messages_to(void (*show)(void *context, const char *line), void *context)
+{
+    pthread_mutex_lock(&lock);
+    show_line = show;
+    show_context = context;
+    pthread_mutex_unlock(&lock);
+}
+
 void note_transient(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    wipe_transient();
-    vfprintf(stderr, format, arguments);
-    fflush(stderr);
+    pthread_mutex_lock(&lock);
+    if (!show_line) {
+        wipe_transient();
+        vfprintf(stderr, format, arguments);
+        fflush(stderr);
+        transient_shown = true;
+    }
+    pthread_mutex_unlock(&lock);
     va_end(arguments);
-    transient_shown = true;
 }

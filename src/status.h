@@ -42,6 +42,11 @@ void note(const char *format, ...) PRINTF_LIKE(1, 2);
 void note_detail(const char *format, ...) PRINTF_LIKE(1, 2);
 void note_verbosity(enum verbosity verbosity);
 
+/* Hand lines to show() instead of printing them, without "halo: ": while something else owns
+ * the terminal. show may be called by any thread, by one at a time, and must not come back
+ * here; when messages_to(NULL, NULL) returns, none is inside it any more. */
+void messages_to(void (*show)(void *context, const char *line), void *context);
+
 /* A line that stays on the terminal until the next message wipes it (progress). */
 void note_transient(const char *format, ...) PRINTF_LIKE(1, 2);
 

@@ -7,12 +7,15 @@
 static volatile sig_atomic_t caught = 0;
 
 static const char *volatile half_file = NULL;
+static void (*volatile tidy_up)(void) = NULL;
 
 static void catch_signal(int number)
 {
     if (caught) {
         if (half_file)
             unlink(half_file);
+        if (tidy_up)
+            tidy_up();
         signal(number, SIG_DFL);
         raise(number);
     }
@@ -22,6 +25,11 @@ static void catch_signal(int number)
 void stop_remove(const char *path)
 {
     half_file = path;
+}
+
+void stop_before_end(void (*tidy)(void))
+{
+    tidy_up = tidy;
 }
 
 void stop_watch(void)

@@ -16,4 +16,7 @@ void stop_raise_again(void); /* end by the signal that came, as a shell expects;
  * copied: it lives until the next call. One file at a time. */
 void stop_remove(const char *path);
 
+/* Called before a second signal ends the program, in its handler; NULL: nothing is. */
+void stop_before_end(void (*tidy)(void));
+
 #endif
