@@ -28,6 +28,7 @@ struct live_status {
     size_t choices;           /* 0: nothing to choose from; no list is shown */
     const char *const *names; /* of the choices, names[0] that of choice 1 */
     size_t chosen;            /* 0: dry; 1..choices */
+    bool without_dry;         /* the dry signal is no choice here: it is not listed */
     bool switching;           /* a choice was asked for and does not sound alone yet */
     bool hidden;              /* blind: nothing may tell which choice sounds */
 
