@@ -7,7 +7,8 @@
  * links are followed: a change of the link, of any link it leads to, or of the file in the
  * end is a change. A folder that goes away is said with note() and watched again when it is
  * back.
- * Not seen: writes through mmap, and changes another machine makes on a network share.
+ * Not seen: writes through mmap, changes another machine makes on a network share, and the
+ * renaming of a folder above the file's own.
  * Threads: one at a time. Nothing here waits.
  */
 #ifndef HALO_FILE_WATCH_H
@@ -25,7 +26,8 @@ MUST_CHECK enum status file_watch_open(struct file_watch **watch);
 void file_watch_close(struct file_watch *watch);
 
 /* Watch the file at `path` under a number of the caller's choice; the same number may be
- * given to several. The file need not be there yet, its folder must.
+ * given to several. The file need not be there yet, its folder must. Read the file after
+ * this, and no change is missed.
  * Errors: no such folder; the system allows no more watches; memory. */
 MUST_CHECK enum status file_watch_add(struct file_watch *watch, const char *path, size_t number);
 
