@@ -41,6 +41,8 @@ endfunction()
 find_package(CUDAToolkit 12 QUIET)
 pkg_check_modules(PORTAUDIO QUIET IMPORTED_TARGET portaudio-2.0)
 pkg_check_modules(LILV QUIET IMPORTED_TARGET lilv-0)
+pkg_check_modules(NCURSES QUIET IMPORTED_TARGET ncursesw)
+pkg_check_modules(LIBLO QUIET IMPORTED_TARGET liblo>=0.29)
 
 optional_part(CUDA "${CUDAToolkit_FOUND}"
               "${CUDAToolkit_VERSION}"
@@ -48,6 +50,9 @@ optional_part(CUDA "${CUDAToolkit_FOUND}"
               "GPU convolver")
 optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" src/device.c "live sound")
 optional_part(LV2 "${LILV_FOUND}" "${LILV_VERSION}" src/plugin_lv2.c "plugin host")
+optional_part(SCREEN "${NCURSES_FOUND}" "ncurses ${NCURSES_VERSION}" src/view_screen.c
+              "terminal screen")
+optional_part(OSC "${LIBLO_FOUND}" "liblo ${LIBLO_VERSION}" src/osc.c "OSC control")
 
 # PortAudio's calls for one host API alone, where it was built with that.
 if(HALO_WITH_PORTAUDIO)
