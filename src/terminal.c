@@ -67,7 +67,7 @@ void terminal_restore(void)
     give_errors_back();
     /* From the background this would stop us; the shell has set its terminal up by then. */
     if (terminal_is_ours())
-        tcsetattr(STDIN_FILENO, TCSADRAIN, &kept);
+        tcsetattr(STDIN_FILENO, TCSANOW, &kept);
 }
 
 static void die_tidily(int number)
@@ -120,8 +120,18 @@ void terminal_take_keys(void)
         return;
     taken = kept;
     taken.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    taken.c_iflag &= ~(tcflag_t)IXON;
     taken.c_cc[VMIN] = 1;
     taken.c_cc[VTIME] = 0;
     if (tcsetattr(STDIN_FILENO, TCSANOW, &taken) == 0)
         has_keys = 1;
+}
+
+void terminal_let_run(void)
+{
+    struct termios now;
+    if (tcgetattr(STDIN_FILENO, &now) != 0)
+        return;
+    now.c_iflag &= ~(tcflag_t)IXON;
+    tcsetattr(STDIN_FILENO, TCSANOW, &now);
 }

@@ -17,8 +17,12 @@ bool terminal_is_ours(void);
  * screen had switched on; NULL: nothing. It is copied. */
 void terminal_keep(const char *farewell);
 
-/* Keys come one by one and are not echoed; signals from keys stay. After terminal_keep. */
+/* Keys come one by one and are not echoed; signals from keys stay, Ctrl-S does not. After
+ * terminal_keep. */
 void terminal_take_keys(void);
+
+/* Ctrl-S no longer stops what is written, which would stop whoever writes. */
+void terminal_let_run(void);
 
 /* What libraries write to standard error comes out of the returned descriptor instead,
  * which never waits, until the terminal is restored; then what was not read is written where

@@ -13,7 +13,10 @@
 #include <unistd.h>
 #include <wchar.h>
 
-enum { ESCAPE_MS = 25 };              /* an Escape that no sequence follows in that time is one */
+enum {
+    ESCAPE_MS = 25, /* an Escape that no sequence follows in that time is one */
+    ERROR_READS = 128,
+};
 static const double READING_TIME = 2; /* seconds until a message counts as read */
 
 /* ---- messages ---- */
@@ -36,20 +39,28 @@ static void screen_message(struct view *view, const char *text)
     add_message(view, text);
 }
 
-/* What libraries print, line by line. */
+static void add_error_byte(struct screen *screen, char byte)
+{
+    if (byte != '\n')
+        screen->error_line[screen->error_length++] = byte;
+    if (byte != '\n' && screen->error_length + 1 < sizeof screen->error_line)
+        return;
+    screen->error_line[screen->error_length] = '\0';
+    if (screen->error_length > 0)
+        add_message(screen, screen->error_line);
+    screen->error_length = 0;
+}
+
+/* What libraries print, line by line; no more at a time than a pipe holds. */
 static void take_errors(struct screen *screen)
 {
-    char byte;
-    while (screen->errors >= 0 && read(screen->errors, &byte, 1) == 1) {
-        bool full = screen->error_length + 1 == sizeof screen->error_line;
-        if (byte != '\n' && !full) {
-            screen->error_line[screen->error_length++] = byte;
-            continue;
-        }
-        screen->error_line[screen->error_length] = '\0';
-        if (screen->error_length > 0)
-            add_message(screen, screen->error_line);
-        screen->error_length = 0;
+    char bytes[512];
+    for (size_t i = 0; i < ERROR_READS && screen->errors >= 0; i++) {
+        ssize_t got = read(screen->errors, bytes, sizeof bytes);
+        if (got <= 0)
+            return;
+        for (ssize_t b = 0; b < got; b++)
+            add_error_byte(screen, bytes[b]);
     }
 }
 
@@ -93,6 +104,8 @@ static void set_up(void)
 {
     cbreak();
     noecho();
+    terminal_let_run();
+    def_prog_mode();
     keypad(stdscr, TRUE);
     nodelay(stdscr, TRUE);
     curs_set(0);

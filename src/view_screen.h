@@ -1,5 +1,5 @@
-/* The screen's parts; for view_screen*.c only. All but screen_message need the lock of none:
- * they are the control thread's, between newterm() and endwin(). */
+/* The screen's parts; for view_screen*.c only. Threads: the control thread's, between
+ * newterm() and endwin(); any thread may add messages. */
 #ifndef HALO_VIEW_SCREEN_H
 #define HALO_VIEW_SCREEN_H
 
