@@ -1,0 +1,491 @@
+/* Commands and meters over OSC, with liblo's own sender and with packets that are none. */
+#include "osc.h"
+#include "suite.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <lo/lo.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { COMES_MS = 10000 };
+
+static struct osc *osc;
+static lo_address target;
+
+static void begin(void)
+{
+    char port[16];
+    ck_assert_int_eq(osc_open(0, &osc), STATUS_OK);
+    snprintf(port, sizeof port, "%u", osc_port(osc));
+    target = lo_address_new("127.0.0.1", port);
+}
+
+static void end(void)
+{
+    lo_address_free(target);
+    osc_close(osc);
+}
+
+/* The next command; fails where none comes. */
+static struct osc_command next(void)
+{
+    struct osc_command command;
+    struct pollfd ready = {.fd = osc_fd(osc), .events = POLLIN};
+    while (!osc_receive(osc, &command))
+        ck_assert_int_eq(poll(&ready, 1, COMES_MS), 1);
+    return command;
+}
+
+/* Loopback keeps the order: what was sent before this has been seen when this is. */
+static void expect_none_before_quit(void)
+{
+    ck_assert_int_gt(lo_send(target, "/halo/quit", ""), 0);
+    ck_assert_int_eq(next().action, OSC_QUIT);
+}
+
+START_TEST(commands_are_understood)
+{
+    begin();
+    lo_send(target, "/halo/choose", "i", 3);
+    struct osc_command command = next();
+    ck_assert_int_eq(command.action, OSC_CHOOSE);
+    ck_assert_uint_eq(command.choice, 3);
+    lo_send(target, "/halo/choose", "f", 2.0);
+    ck_assert_uint_eq(next().choice, 2);
+    lo_send(target, "/halo/choose", "s", "hall.wav");
+    command = next();
+    ck_assert_int_eq(command.action, OSC_CHOOSE_NAMED);
+    ck_assert_str_eq(command.text, "hall.wav");
+    lo_send(target, "/halo/dry", "");
+    command = next();
+    ck_assert_int_eq(command.action, OSC_CHOOSE);
+    ck_assert_uint_eq(command.choice, 0);
+    lo_send(target, "/halo/gain", "f", -6.5);
+    command = next();
+    ck_assert_int_eq(command.action, OSC_GAIN);
+    ck_assert_double_eq(command.value, -6.5);
+    lo_send(target, "/halo/gain", "d", 1.25);
+    ck_assert_double_eq(next().value, 1.25);
+    lo_send(target, "/halo/gain", "h", (int64_t)-3);
+    ck_assert_double_eq(next().value, -3);
+    lo_send(target, "/halo/mute", "i", 1);
+    lo_send(target, "/halo/mute", "f", 0.0);
+    lo_send(target, "/halo/mute", "T");
+    lo_send(target, "/halo/mute", "F");
+    for (int i = 0; i < 4; i++) {
+        command = next();
+        ck_assert(command.action == OSC_MUTE && command.on == (i % 2 == 0));
+    }
+    lo_send(target, "/halo/load", "is", 2, "a folder/room.wav");
+    command = next();
+    ck_assert_int_eq(command.action, OSC_LOAD);
+    ck_assert_uint_eq(command.choice, 2);
+    ck_assert_str_eq(command.text, "a folder/room.wav");
+    lo_send(target, "/halo/reload", "");
+    ck_assert_int_eq(next().action, OSC_RELOAD);
+    ck_assert_uint_eq(osc_refused(osc), 0);
+    end();
+}
+END_TEST
+
+START_TEST(bundles_are_taken_apart)
+{
+    begin();
+    lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+    lo_message gain = lo_message_new(), odd = lo_message_new(), dry = lo_message_new();
+    lo_message_add_float(gain, 3);
+    lo_bundle_add_message(bundle, "/halo/gain", gain);
+    lo_bundle_add_message(bundle, "/halo/nothing", odd);
+    lo_bundle_add_message(bundle, "/halo/dry", dry);
+    ck_assert_int_gt(lo_send_bundle(target, bundle), 0);
+    ck_assert_int_eq(next().action, OSC_GAIN);
+    ck_assert_int_eq(next().action, OSC_CHOOSE);
+    ck_assert_uint_eq(osc_refused(osc), 1);
+    lo_bundle_free_recursive(bundle);
+    end();
+}
+END_TEST
+
+START_TEST(odd_messages_are_counted)
+{
+    char longest[OSC_TEXT_MOST + 1];
+    memset(longest, 'a', sizeof longest);
+    longest[OSC_TEXT_MOST] = '\0';
+    begin();
+    lo_send(target, "/halo/choose", "");
+    lo_send(target, "/halo/choose", "i", -1);
+    lo_send(target, "/halo/choose", "f", 1.5);
+    lo_send(target, "/halo/choose", "s", "");
+    lo_send(target, "/halo/choose", "s", longest);
+    lo_send(target, "/halo/choose", "ii", 1, 2);
+    lo_send(target, "/halo/gain", "s", "loud");
+    lo_send(target, "/halo/gain", "f", (double)NAN);
+    lo_send(target, "/halo/gain", "d", (double)INFINITY);
+    lo_send(target, "/halo/mute", "i", 2);
+    lo_send(target, "/halo/load", "si", "a", 1);
+    lo_send(target, "/halo/load", "is", 0, "a");
+    lo_send(target, "/halo/quit", "i", 1);
+    lo_send(target, "/halo/subscribe", "i", 70000);
+    lo_send(target, "/halo/subscribe", "i", 0);
+    lo_send(target, "/halo", "");
+    lo_send(target, "/halo/choose/more", "i", 1);
+    lo_send(target, "/other", "i", 1);
+    expect_none_before_quit();
+    ck_assert_uint_eq(osc_refused(osc), 18);
+    osc_refuse(osc);
+    ck_assert_uint_eq(osc_refused(osc), 19);
+    end();
+}
+END_TEST
+
+/* ---- packets that are no OSC ---- */
+
+static int raw_socket(void)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)osc_port(osc)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+/* xorshift64 (Marsaglia 2003). */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void drain(void)
+{
+    struct osc_command command;
+    for (int empty = 0; empty < 2;) /* a full round ends with false too */
+        empty = osc_receive(osc, &command) ? 0 : empty + 1;
+}
+
+static const char *const true_packets[] = {
+    "/halo/choose\0\0\0\0,i\0\0\0\0\0\1",
+    "/halo/load\0\0,is\0\0\0\0\1room.wav\0\0\0\0",
+    "#bundle\0\0\0\0\0\0\0\0\1\0\0\0\20/halo/dry\0\0\0,\0\0\0",
+    "/halo/gain\0\0,d\0\0\100\10\0\0\0\0\0\0",
+};
+static const size_t true_sizes[] = {24, 32, 36, 24};
+
+START_TEST(garbage_is_counted_and_no_more)
+{
+    begin();
+    int fd = raw_socket();
+    static const char cut[] = "/halo/choose"; /* no types, no padding */
+    static const char open_string[] = "/halo/load\0\0,is\0\0\0\0\1aaaa";
+    static const char liar[] = "#bundle\0\0\0\0\0\0\0\0\1\177\377\377\374/halo/quit";
+    static const char odd_type[] = "/halo/dry\0\0\0,?\0\0";
+    ck_assert_int_gt(send(fd, cut, 12, 0), 0);
+    ck_assert_int_gt(send(fd, open_string, 24, 0), 0);
+    ck_assert_int_gt(send(fd, liar, 30, 0), 0);
+    ck_assert_int_gt(send(fd, odd_type, 16, 0), 0);
+    ck_assert_int_ge(send(fd, "", 0, 0), 0);
+    ck_assert_int_gt(send(fd, "\0\0\0\0", 4, 0), 0);
+    expect_none_before_quit();
+    ck_assert_uint_eq(osc_refused(osc), 6);
+    close(fd);
+    end();
+}
+END_TEST
+
+/* True packets with bytes changed and ends cut off. */
+START_TEST(broken_packets_do_no_harm)
+{
+    uint64_t state = 88172645463325252;
+    begin();
+    int fd = raw_socket();
+    for (int i = 0; i < 20000; i++) {
+        char packet[64];
+        size_t kind = next_random(&state) % 4, size = true_sizes[kind];
+        memcpy(packet, true_packets[kind], size);
+        for (uint64_t changes = next_random(&state) % 4; changes > 0; changes--)
+            packet[next_random(&state) % size] = (char)next_random(&state);
+        if (next_random(&state) % 4 == 0)
+            size = next_random(&state) % (size + 1);
+        send(fd, packet, size, 0);
+        if (i % 16 == 0)
+            drain();
+    }
+    drain();
+    ck_assert_uint_gt(osc_refused(osc), 1000);
+    expect_none_before_quit();
+    close(fd);
+    end();
+}
+END_TEST
+
+START_TEST(floods_are_bounded)
+{
+    struct osc_command command;
+    begin();
+    int fd = raw_socket();
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_gt(send(fd, "/x\0\0", 4, 0), 0);
+    ck_assert(!osc_receive(osc, &command));
+    ck_assert_uint_eq(osc_refused(osc), OSC_PACKETS_MOST);
+    ck_assert(!osc_receive(osc, &command));
+    ck_assert_uint_eq(osc_refused(osc), 100);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_gt(send(fd, true_packets[0], true_sizes[0], 0), 0);
+    int round = 0;
+    while (osc_receive(osc, &command))
+        round++;
+    ck_assert_int_eq(round, OSC_PACKETS_MOST);
+    close(fd);
+    end();
+}
+END_TEST
+
+/* ---- from elsewhere ---- */
+
+/* An address of this machine that is not loopback, or 0. */
+static in_addr_t outer_address(void)
+{
+    struct ifaddrs *all;
+    in_addr_t found = 0;
+    if (getifaddrs(&all) != 0)
+        return 0;
+    for (const struct ifaddrs *one = all; one; one = one->ifa_next) {
+        if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET)
+            continue;
+        in_addr_t address =
+            ((const struct sockaddr_in *)(const void *)one->ifa_addr)->sin_addr.s_addr;
+        if (ntohl(address) >> 24 != IN_LOOPBACKNET)
+            found = address;
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+START_TEST(only_loopback_is_heard)
+{
+    struct sockaddr_in bound;
+    socklen_t size = sizeof bound;
+    begin();
+    ck_assert_int_eq(getsockname(osc_fd(osc), (struct sockaddr *)&bound, &size), 0);
+    ck_assert_uint_eq(ntohl(bound.sin_addr.s_addr), INADDR_LOOPBACK);
+    in_addr_t outer = outer_address();
+    if (outer) {
+        int fd = socket(AF_INET, SOCK_DGRAM, 0);
+        struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = outer};
+        ck_assert_int_eq(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+        struct sockaddr_in to = bound;
+        if (sendto(fd, true_packets[0], true_sizes[0], 0, (struct sockaddr *)&to, sizeof to) > 0) {
+            expect_none_before_quit();
+            ck_assert_uint_eq(osc_refused(osc), 1);
+        }
+        to.sin_addr.s_addr = outer; /* nobody listens there */
+        sendto(fd, true_packets[0], true_sizes[0], 0, (struct sockaddr *)&to, sizeof to);
+        expect_none_before_quit();
+        close(fd);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(a_taken_port_is_refused)
+{
+    char said[256] = "";
+    struct osc *second;
+    begin();
+    failures_keep(said, sizeof said);
+    ck_assert_int_eq(osc_open(osc_port(osc), &second), STATUS_FAILED);
+    ck_assert_msg(strstr(said, "in use") != NULL, "%s", said);
+    ck_assert_int_eq(osc_open(70000, &second), STATUS_USAGE);
+    failures_keep(NULL, 0);
+    end();
+}
+END_TEST
+
+/* ---- meters ---- */
+
+struct heard {
+    int in, out, status;
+    float peak, rms, hold, gain, load;
+    int64_t clips, late;
+    int chosen;
+    char name[64];
+};
+
+/* Arguments lie on borders of 4 bytes. */
+static float float_at(lo_arg **values, int at)
+{
+    float value;
+    memcpy(&value, (const void *)values[at], sizeof value);
+    return value;
+}
+
+static int int_at(lo_arg **values, int at)
+{
+    int32_t value;
+    memcpy(&value, (const void *)values[at], sizeof value);
+    return value;
+}
+
+static int hear(const char *path, const char *types, lo_arg **values, int count, lo_message message,
+                void *context)
+{
+    struct heard *heard = context;
+    (void)count, (void)message;
+    if (strcmp(path, "/halo/status") == 0) {
+        ck_assert_str_eq(types, "isfiiffffhhf");
+        heard->status++;
+        heard->chosen = int_at(values, 0);
+        snprintf(heard->name, sizeof heard->name, "%s", (const char *)values[1]);
+        heard->gain = float_at(values, 2);
+        heard->load = float_at(values, 6);
+        memcpy(&heard->late, (const void *)values[9], sizeof heard->late);
+        return 0;
+    }
+    ck_assert_str_eq(types, "ifffh");
+    bool in = strcmp(path, "/halo/meters/in") == 0;
+    ck_assert(in || strcmp(path, "/halo/meters/out") == 0);
+    heard->in += in;
+    heard->out += !in;
+    if (!in || int_at(values, 0) != 2)
+        return 0;
+    heard->peak = float_at(values, 1);
+    heard->rms = float_at(values, 2);
+    heard->hold = float_at(values, 3);
+    memcpy(&heard->clips, (const void *)values[4], sizeof heard->clips);
+    return 0;
+}
+
+static const char *const names[] = {"hall.wav", "room.wav"};
+static const struct meter_reading readings[] = {
+    {.peak = 1, .rms = 1, .hold = 1},
+    {.peak = 0.5f, .rms = 0, .hold = 0.1f, .clips = 7},
+};
+static const struct live_status picture = {
+    .rate = 48000,
+    .inputs = 2,
+    .outputs = 1,
+    .in = readings,
+    .out = readings,
+    .choices = 2,
+    .names = names,
+    .chosen = 2,
+    .gain_db = -3,
+    .load_now = 0.25,
+    .late = 5,
+};
+
+/* Sends the picture until something of it is heard or nothing will be. */
+static void exchange(lo_server server, const struct live_status *status)
+{
+    struct osc_command command;
+    while (osc_receive(osc, &command))
+        ;
+    osc_send_meters(osc, status);
+    lo_server_recv_noblock(server, 200);
+    while (lo_server_recv_noblock(server, 0) > 0)
+        ;
+}
+
+START_TEST(subscribers_get_meters)
+{
+    struct heard heard = {.in = 0};
+    begin();
+    lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
+    lo_server_add_method(server, NULL, NULL, hear, &heard);
+    exchange(server, &picture);
+    ck_assert_int_eq(heard.status, 0); /* nobody asked */
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/subscribe", "");
+    exchange(server, &picture);
+    ck_assert(heard.in == 2 && heard.out == 1 && heard.status == 1);
+    ck_assert_float_eq_tol(heard.peak, -6.0206f, 1e-3f);
+    ck_assert_float_eq(heard.rms, OSC_SILENCE);
+    ck_assert_float_eq_tol(heard.hold, -20.f, 1e-3f);
+    ck_assert_int_eq(heard.clips, 7);
+    ck_assert_int_eq(heard.chosen, 2);
+    ck_assert_str_eq(heard.name, "room.wav");
+    ck_assert_float_eq(heard.gain, -3);
+    ck_assert_float_eq(heard.load, 0.25f);
+    ck_assert_int_eq(heard.late, 5);
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/subscribe", ""); /* is no second one */
+    exchange(server, &picture);
+    ck_assert_int_eq(heard.status, 2);
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/unsubscribe", "");
+    exchange(server, &picture);
+    ck_assert_int_eq(heard.status, 2);
+    lo_send(target, "/halo/subscribe", "i", lo_server_get_port(server)); /* by port */
+    exchange(server, &picture);
+    ck_assert_int_eq(heard.status, 3);
+    ck_assert_uint_eq(osc_refused(osc), 0);
+    lo_server_free(server);
+    end();
+}
+END_TEST
+
+START_TEST(blind_meters_tell_nothing)
+{
+    struct heard heard = {.in = 0};
+    struct live_status blind = picture;
+    blind.hidden = true;
+    begin();
+    lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
+    lo_server_add_method(server, NULL, NULL, hear, &heard);
+    lo_send(target, "/halo/subscribe", "i", lo_server_get_port(server));
+    exchange(server, &blind);
+    ck_assert_int_eq(heard.status, 1);
+    ck_assert_int_eq(heard.out, 0);
+    ck_assert_int_eq(heard.chosen, -1);
+    ck_assert_str_eq(heard.name, "?");
+    ck_assert_float_eq(heard.load, -1);
+    lo_server_free(server);
+    end();
+}
+END_TEST
+
+/* One that is gone is forgotten, and there is room for others again. */
+START_TEST(subscribers_that_are_gone_are_forgotten)
+{
+    struct heard heard = {.in = 0};
+    struct osc_command command;
+    begin();
+    lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
+    lo_server_add_method(server, NULL, NULL, hear, &heard);
+    int taken[OSC_SUBSCRIBERS_MOST];
+    for (int i = 0; i < OSC_SUBSCRIBERS_MOST; i++) {
+        taken[i] = raw_socket();
+        static const char subscribe[] = "/halo/subscribe\0,\0\0";
+        ck_assert_int_gt(send(taken[i], subscribe, 20, 0), 0);
+    }
+    while (osc_receive(osc, &command))
+        ;
+    lo_send(target, "/halo/subscribe", "i", lo_server_get_port(server));
+    exchange(server, &picture);
+    ck_assert_int_eq(heard.status, 0); /* no room */
+    ck_assert_uint_eq(osc_refused(osc), 1);
+    for (int i = 0; i < OSC_SUBSCRIBERS_MOST; i++)
+        close(taken[i]);
+    for (int i = 0; i < 3; i++)
+        exchange(server, &picture);
+    lo_send(target, "/halo/subscribe", "i", lo_server_get_port(server));
+    exchange(server, &picture);
+    ck_assert_int_eq(heard.status, 1);
+    lo_server_free(server);
+    expect_none_before_quit();
+    end();
+}
+END_TEST
+
+SUITE_MAIN("osc", commands_are_understood, bundles_are_taken_apart, odd_messages_are_counted,
+           garbage_is_counted_and_no_more, broken_packets_do_no_harm, floods_are_bounded,
+           only_loopback_is_heard, a_taken_port_is_refused, subscribers_get_meters,
+           blind_meters_tell_nothing, subscribers_that_are_gone_are_forgotten)
