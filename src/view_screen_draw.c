@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { WIDEST = 100, NARROW = 72, CELL_LEAST = 16, KEY_ROWS_MOST = 3 };
+enum { WIDEST = 100, NARROW = 72, CELL_LEAST = 16, KEY_ROWS_MOST = 3, CHOICE_ROWS_MOST = 10 };
 
 /* Rows of each part, from the top down; those after `latency` stand at the bottom. */
 struct layout {
@@ -74,7 +74,7 @@ static int put_meters(const struct layout *layout, int row, int rows, const char
         screen_draw_meter(&pen, last_of_many ? "max" : name, channel + 1, &reading);
         if (last_of_many) {
             pen.column = 1;
-            pen_print(&pen, STYLE_PLAIN, "%s %zu-%zu", name, channel + 1, channels);
+            pen_print(&pen, STYLE_PLAIN, "%-4s%2zu+ ", name, channel + 1);
         }
     }
     return row + rows;
@@ -90,7 +90,7 @@ static void put_choice(struct pen *pen, const struct live_status *status, size_t
                                            : glyphs->chosen;
     enum screen_style style = chosen ? STYLE_CHOSEN : STYLE_PLAIN;
     pen_print(pen, style, " %s ", mark);
-    pen_print(pen, STYLE_BOLD, "%zu", number);
+    pen_print(pen, STYLE_BOLD, "%*zu", status->choices < 10 ? 1 : 2, number);
     pen_print(pen, style, "  %s", number == 0 ? "dry" : status->names[number - 1]);
     if (chosen && status->switching)
         pen_print(pen, STYLE_DIM, " %s", glyphs->more);
@@ -187,13 +187,13 @@ static void put_counts(const struct layout *layout, int row, const struct live_s
     put_count(&pen, "  lost", status->lost);
     if (status->backend)
         pen_print(&pen, STYLE_PLAIN, "   on %s", status->backend);
-    if (status->osc_refused)
-        pen_print(&pen, STYLE_WARN, "   OSC refused %llu", (unsigned long long)status->osc_refused);
     if (status->recording) {
         unsigned seconds = (unsigned)fmax(status->recorded, 0);
         pen_print(&pen, STYLE_BAD, "   REC %02u:%02u", seconds / 60, seconds % 60);
         pen_print(&pen, STYLE_PLAIN, " %s", status->recording);
     }
+    if (status->osc_refused)
+        pen_print(&pen, STYLE_WARN, "   OSC refused %llu", (unsigned long long)status->osc_refused);
 }
 
 /* ---- the whole ---- */
@@ -223,7 +223,7 @@ static struct layout plan(const struct live_status *status)
     grant(&left, &layout.choices, least(choices, 4));
     grant(&left, &layout.messages, 2);
     grant(&left, &layout.lines, lines);
-    grant(&left, &layout.choices, choices);
+    grant(&left, &layout.choices, least(choices, CHOICE_ROWS_MOST));
     grant(&left, &layout.scale, 1);
     grant(&left, &layout.messages, 3);
     grant(&left, &layout.inputs, inputs);
