@@ -71,7 +71,9 @@ MUST_CHECK enum status osc_open(unsigned port, struct osc **osc);
 void osc_close(struct osc *osc);
 
 unsigned osc_port(const struct osc *osc);
-int osc_fd(const struct osc *osc); /* for poll(): readable when there is something */
+
+/* For poll(): call osc_receive at any event of it, POLLERR too. */
+int osc_fd(const struct osc *osc);
 
 /* The next command; false ends a round: there is none, or OSC_PACKETS_MOST packets were
  * taken since the last false, so that a flood cannot hold up the caller. */

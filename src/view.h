@@ -4,8 +4,9 @@
  *   plain   short lines on standard output
  *   json    one object a line on standard output, flushed, all that live_status.h has
  *
- * While a screen is up, what fail() and note() say appears in its message area; what came
- * too late to be read there is printed when the view closes.
+ * While a screen is up, what fail() and note() say and what libraries print on standard
+ * error appears in its message area; what came too late to be read there is printed when
+ * the view closes.
  * The terminal is put back as it was by view_close, by exit(), and by any signal that ends
  * the program. One view at a time.
  * Threads: view_message any; everything else the control thread's.
