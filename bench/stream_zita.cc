@@ -10,6 +10,7 @@
 #include <zita-convolver.h>
 
 extern "C" {
+#include "realtime.h"
 #include "stop.h"
 #include "stream_report.h"
 }
