@@ -43,28 +43,28 @@ static uint64_t frames_to_come(const struct source *source, const struct stage_l
 static enum status prepare(struct job *job, struct render_options *options)
 {
     enum status status =
-        source_open_sound(options->input, options->stage_settings.allow_truncated, &job->source);
+        source_open_sound(options->input, options->chain.settings.allow_truncated, &job->source);
     if (status != STATUS_OK)
         return status;
     job->format = job->source->format;
-    options->stage_settings.convolver.frames = job->source->frames;
-    status = stage_list_load(&options->stages, &options->stage_settings, &job->format);
+    options->chain.settings.convolver.frames = job->source->frames;
+    status = stage_list_load(&options->chain.stages, &options->chain.settings, &job->format);
     if (status == STATUS_OK)
         status = sound_format_choose(options->output, &options->wish, &job->source->traits,
                                      &job->format, &job->sound_format);
     if (status == STATUS_OK)
-        status = workers_create(options->threads, &job->workers);
+        status = workers_create(options->chain.threads, &job->workers);
     if (status != STATUS_OK)
         return status;
     size_t channels = job->source->format.channels;
-    size_t block = stage_list_block(&options->stages, channels, job->workers,
-                                    frames_to_come(job->source, &options->stages));
+    size_t block = stage_list_block(&options->chain.stages, channels, job->workers,
+                                    frames_to_come(job->source, &options->chain.stages));
     if (options->block)
         block = options->block;
-    status = stage_list_create(&options->stages, channels, block, job->workers, &job->chain);
-    for (size_t i = 0; i < options->stages.count && status == STATUS_OK; i++)
-        if (options->stages.stages[i].mask) /* prepared by now, and never changed */
-            mask_discard_coefficients(options->stages.stages[i].mask);
+    status = stage_list_create(&options->chain.stages, channels, block, job->workers, &job->chain);
+    for (size_t i = 0; i < options->chain.stages.count && status == STATUS_OK; i++)
+        if (options->chain.stages.stages[i].mask) /* prepared by now, and never changed */
+            mask_discard_coefficients(options->chain.stages.stages[i].mask);
     return status;
 }
 
@@ -181,7 +181,7 @@ static enum status print_report(struct job *job)
     report->channels = job->format.channels;
     report->channels_in = job->source->format.channels;
     report->sound_format = job->sound_format;
-    report->stages = &options->stages;
+    report->stages = &options->chain.stages;
     report->chain = job->chain;
     report->true_peak = job->run.true_peak;
     report->clipped = job->sink->clipped;

@@ -2,16 +2,15 @@
 #ifndef HALO_RENDER_OPTIONS_H
 #define HALO_RENDER_OPTIONS_H
 
+#include "chain_options.h"
 #include "engine.h"
 #include "port.h"
-#include "specs.h"
 #include "status.h"
 
 struct render_options {
+    struct chain_options chain; /* first: see there */
     const char *input;
     const char *output;
-    struct stage_list stages;
-    struct stage_settings stage_settings;
     struct sound_wish wish;
     enum edge edge;
     enum tail tail;
@@ -20,8 +19,7 @@ struct render_options {
     bool normalize;
     double peak; /* linear, to normalize to */
     bool dither;
-    size_t threads; /* 0: all */
-    size_t block;   /* frames; 0: the masks' wish */
+    size_t block; /* frames; 0: the masks' wish */
     bool force;
     bool json;
     bool help;

@@ -328,7 +328,8 @@ static enum status run_with_grants(struct stream *stream)
     /* What is mapped by now and no more: a limit would make later allocations fail. */
     row->locked = realtime_lock_memory();
     int lock_error = errno;
-    row->realtime = stream->cell->pace == STREAM_PACED && realtime_raise(REALTIME_PRIORITY, &before);
+    row->realtime =
+        stream->cell->pace == STREAM_PACED && realtime_raise(REALTIME_PRIORITY, &before);
     tell_grants(row, lock_error);
     enum status status = run_all(stream);
     if (row->realtime)
