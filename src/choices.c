@@ -76,7 +76,7 @@ enum status choices_replace(struct choices *choices, size_t choice, const struct
         return STATUS_OK;
     }
     choices->replaced = old;
-    if (!choices->waiting)
+    if (way && !choices->waiting)
         choices_ask(choices, choice, 0, way);
     return STATUS_OK;
 }

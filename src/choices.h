@@ -29,8 +29,9 @@ void choices_destroy(struct choices *choices); /* before the convolver */
 void choices_ask(struct choices *choices, size_t choice, uint64_t at,
                  const struct choices_way *way);
 
-/* Another mask for a choice. `mask` may go afterwards. Errors: memory, a mask that does not
- * fit; the old one goes on then. */
+/* Another mask for a choice, which fades in where the choice sounds, unless `way` is NULL and
+ * the switch to it is still to be asked for. `mask` may go afterwards. Errors: memory, a mask that
+ * does not fit; the old one goes on then. */
 MUST_CHECK enum status choices_replace(struct choices *choices, size_t choice,
                                        const struct mask *mask, const struct choices_way *way);
 

@@ -6,6 +6,7 @@
 #include "port.h"
 #include "progress.h"
 #include "render_options.h"
+#include "render_replay.h"
 #include "report.h"
 #include "stop.h"
 #include "workers.h"
@@ -218,7 +219,7 @@ enum status cmd_render(int argc, char **argv)
         bool alone = options.json && to_standard_output(&options);
         note_verbosity(alone ? VERBOSITY_QUIET : options.verbosity);
         stop_watch();
-        status = render_sound(&options);
+        status = options.replay ? render_replay(&options) : render_sound(&options);
     }
     render_options_free(&options);
     return status;

@@ -30,6 +30,7 @@ enum live_control {
     LIVE_GAIN, /* value: the gain */
     LIVE_MUTE, /* value: 1 muted, 0 not */
     LIVE_DRY,  /* value: 1 dry, 0 through the chain */
+    LIVE_RISE, /* fade in from silence, after an interruption */
     LIVE_END,  /* fade out for good */
     LIVE_HOWL, /* said by the step, value: Hz. Sent, it mutes as a howl does */
 };
@@ -58,7 +59,7 @@ MUST_CHECK enum status live_create(const struct live_settings *settings, struct 
 void live_destroy(struct live *live);
 
 /* Real-time. One block; in and out do not overlap. */
-void live_step(struct live *live, const float *const *in, float *const *out);
+void live_process(struct live *live, const float *const *in, float *const *out);
 
 /* False: too many wait already. */
 bool live_send(struct live *live, const struct live_event *event);

@@ -22,6 +22,8 @@ static void take(struct live *live, struct live_event event)
         ramp_set(&live->wet, event.value != 0 ? 0 : 1, smooth);
     else if (event.what == LIVE_MUTE || event.what == LIVE_HOWL)
         live->muted = event.what == LIVE_HOWL || event.value != 0;
+    else if (event.what == LIVE_RISE)
+        ramp_init(&live->fade, 0);
     else
         live->ending = true;
     if (live->muted)
@@ -99,7 +101,7 @@ static void guard(struct live *live, float *const *out)
     ring_write(live->taken, &howl, 1);
 }
 
-void live_step(struct live *live, const float *const *in, float *const *out)
+void live_process(struct live *live, const float *const *in, float *const *out)
 {
     size_t outputs = live->chain->outputs;
     const float *clean[LIVE_CHANNELS_MOST];

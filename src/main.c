@@ -2,6 +2,7 @@
 #include "build_info.h"
 #include "cmd_bench.h"
 #include "cmd_devices.h"
+#include "cmd_live.h"
 #include "cmd_render.h"
 #include "fft.h"
 #include "status.h"
@@ -23,6 +24,7 @@ struct command {
 
 static const struct command commands[] = {
     {"render", "filter a sound file", cmd_render},
+    {"live", "filter a microphone", cmd_live},
     {"devices", "list the sound devices of this machine", cmd_devices},
     {"bench", "measure parts of the program on this machine", cmd_bench},
 };

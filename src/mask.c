@@ -144,6 +144,26 @@ void mask_align(struct mask *mask, enum mask_align align)
     mask->origin = align == MASK_ALIGN_CENTRE ? (mask->taps - 1) / 2 : 0;
 }
 
+enum status mask_pad(struct mask *mask, size_t frames)
+{
+    struct mask *padded;
+    if (frames == 0)
+        return STATUS_OK;
+    enum status status =
+        mask_create(mask->name, mask->columns, (uint64_t)mask->taps + frames, &padded);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t c = 0; c < mask->columns; c++)
+        memcpy(mask_column(padded, c) + frames, mask_column(mask, c), mask->taps * sizeof(float));
+    free(mask->coefficients);
+    mask->coefficients = padded->coefficients;
+    mask->taps = padded->taps;
+    mask->origin += frames;
+    padded->coefficients = NULL;
+    mask_destroy(padded);
+    return STATUS_OK;
+}
+
 static void lay_path(struct mask *mask, size_t input, size_t output, size_t column)
 {
     mask->paths[mask->path_count++] = (struct mask_path){input, output, column};

@@ -63,6 +63,9 @@ MUST_CHECK enum status mask_select(struct mask *mask, size_t column);
 void mask_scale(struct mask *mask, double gain);
 void mask_align(struct mask *mask, enum mask_align align); /* sets origin */
 
+/* Zeros come before the taps, and time zero is as much later: the same sound. Errors: memory. */
+MUST_CHECK enum status mask_pad(struct mask *mask, size_t frames);
+
 /* Once it is prepared, the numbers of a mask say enough: its coefficients go, and with them
  * a third of the memory that it takes. */
 void mask_discard_coefficients(struct mask *mask);

@@ -175,9 +175,17 @@ enum status options_parse_seconds(const char *option, const char *text, double l
     char *end;
     errno = 0;
     double value = strtod(text, &end);
-    if (end == text || *end || errno || !(value >= least && value <= most))
-        return fail(STATUS_USAGE, "--%s takes seconds from %g to %g, not '%s'", option, least, most,
-                    text);
+    bool number = end != text && !errno;
+    if (strcmp(end, "ms") == 0) {
+        value *= 1e-3;
+        end += 2;
+    } else if (strcmp(end, "s") == 0) {
+        end++;
+    }
+    if (!number || *end || !(value >= least && value <= most))
+        return fail(STATUS_USAGE,
+                    "--%s takes seconds from %g to %g, such as 2, 0.5s or 20ms, not '%s'", option,
+                    least, most, text);
     *seconds = value;
     return STATUS_OK;
 }

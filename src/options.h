@@ -36,7 +36,8 @@ struct number_list {
     size_t values[OPTIONS_LIST_MOST];
 };
 
-/* Seconds, with or without a fraction, from `least` to `most`. Usage errors otherwise. */
+/* Seconds, with or without a fraction or a unit (20ms, 1.5s), from `least` to `most`. Usage errors
+ * otherwise. */
 MUST_CHECK enum status options_parse_seconds(const char *option, const char *text, double least,
                                              double most, double *seconds);
 

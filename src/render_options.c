@@ -81,6 +81,13 @@ static enum status take_block(void *context, const struct option_row *row, const
                                 &((struct render_options *)context)->block);
 }
 
+static enum status take_replay(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct render_options *)context)->replay = value;
+    return STATUS_OK;
+}
+
 static enum status take_force(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
@@ -150,6 +157,10 @@ static const struct option_row own_options[] = {
     {"normalize", 0, "DB", "bring the peak to DB dBFS, such as -1", take_peak},
     {"dither", 0, "DITHER", "tpdf (default) or none, where bits are lost", take_dither},
     {"block", 0, "FRAMES", "frames filtered at a time; as suits the masks by default", take_block},
+    {"replay", 0, "LOG",
+     "IN is what halo live recorded with --record-dry: render it\n"
+     "as it was heard, by the log beside the recording",
+     take_replay},
     {"force", 'f', NULL, "replace OUT if it exists", take_force},
     {"json", 0, NULL, "print a report for scripts on standard output", take_json},
     {"quiet", 'q', NULL, "print errors only", take_quiet},
@@ -187,6 +198,10 @@ static enum status check_words(struct render_options *options)
 {
     if (!options->input || !options->output)
         return fail(STATUS_USAGE, "IN and OUT are needed; halo render --help tells more");
+    if (options->replay && (options->chain.stages.count > 0 || options->normalize ||
+                            options->tail_given || options->edge != EDGE_ZERO || options->block))
+        return fail(STATUS_USAGE, "--replay goes by its log alone: no stages, --normalize, --tail, "
+                                  "--edge or --block");
     if (options->edge != EDGE_ZERO) {
         if (options->tail_given && options->tail != TAIL_NONE)
             return fail(STATUS_USAGE,

@@ -143,9 +143,8 @@ static enum status fit_mask(struct mask *mask, const struct mask_options *option
     return status;
 }
 
-static enum status mask_stage_load(struct stage *stage, char **words,
-                                   const struct stream_format *format,
-                                   const struct stage_settings *settings)
+static enum status load_mask(char **words, const struct stream_format *format,
+                             const struct stage_settings *settings, struct mask **mask)
 {
     struct mask_options options = {0};
     for (char **word = words + 1; *word; word++) {
@@ -153,21 +152,59 @@ static enum status mask_stage_load(struct stage *stage, char **words,
         if (status != STATUS_OK)
             return status;
     }
-    stage->convolver = settings->convolver;
-    stage->convolver.rate = format->rate;
-    enum status status = mask_load(words[0], settings->allow_truncated, &stage->mask);
+    enum status status = mask_load(words[0], settings->allow_truncated, mask);
     if (status == STATUS_OK)
-        status = fit_mask(stage->mask, &options, format, settings);
-    if (status != STATUS_OK)
-        return status;
-    const struct mask *mask = stage->mask;
-    stage->outputs = mask->outputs;
+        status = fit_mask(*mask, &options, format, settings);
+    return status;
+}
+
+static void note_mask(const struct mask *mask)
+{
     note_detail("mask %s: %zu channels, %zu taps, time zero at tap %zu", mask->name, mask->columns,
                 mask->taps, mask->origin);
     for (size_t p = 0; p < mask->path_count; p++)
         note_detail("  input %zu -> mask channel %zu -> output %zu", mask->paths[p].input + 1,
                     mask->paths[p].column + 1, mask->paths[p].output + 1);
+}
+
+static enum status mask_stage_load(struct stage *stage, char **words,
+                                   const struct stream_format *format,
+                                   const struct stage_settings *settings)
+{
+    stage->convolver = settings->convolver;
+    stage->convolver.rate = format->rate;
+    enum status status = load_mask(words, format, settings, &stage->mask);
+    if (status != STATUS_OK)
+        return status;
+    stage->outputs = stage->mask->outputs;
+    note_mask(stage->mask);
     return STATUS_OK;
+}
+
+enum status specs_load_mask(const char *text, const struct stream_format *format,
+                            const struct stage_settings *settings, struct mask **result)
+{
+    char **words = split_words(text);
+    if (!words)
+        return fail_memory("a mask");
+    struct mask *mask = NULL;
+    enum status status = load_mask(words, format, settings, &mask);
+    free(words);
+    if (status != STATUS_OK) {
+        mask_destroy(mask);
+        return status;
+    }
+    note_mask(mask);
+    *result = mask;
+    return STATUS_OK;
+}
+
+enum status specs_mask_file(const char *text, char **file)
+{
+    char **words = split_words(text);
+    *file = words ? strdup(words[0]) : NULL;
+    free(words);
+    return *file ? STATUS_OK : fail_memory("a mask");
 }
 
 static size_t mask_stage_wish(const struct stage *stage, struct workers *workers, size_t most)

@@ -74,6 +74,12 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
 MUST_CHECK enum status stage_list_create(struct stage_list *list, size_t channels, size_t block,
                                          struct workers *workers, struct filter **chain);
 
+/* A mask from words as a mask stage has them, for a sound of `format`; the file among them,
+ * for free(). */
+MUST_CHECK enum status specs_load_mask(const char *text, const struct stream_format *format,
+                                       const struct stage_settings *settings, struct mask **mask);
+MUST_CHECK enum status specs_mask_file(const char *text, char **file);
+
 /* A number with an optional unit "dB". Errors (usage), naming `what`. */
 MUST_CHECK enum status specs_parse_db(const char *text, const char *what, double *db);
 
