@@ -9,6 +9,7 @@
  * a convolver goes. They come back with their next block. */
 #include "convolver_cuda_live.h"
 
+#include "audio.h"
 #include "monotonic.h"
 
 #include <math.h>
@@ -99,6 +100,8 @@ static void live_destroy(struct convolution *convolution)
             cudaFree(piece->memory);
         free(piece);
     }
+    for (size_t i = 0; i < LIVE_OWED_MOST; i++)
+        free(convolution->owed[i].in);
     fft_destroy(convolution->fft);
     free(convolution);
 }
@@ -235,6 +238,17 @@ static cudaError_t choose_mode(struct convolution *convolution)
     return error;
 }
 
+static bool make_owed(struct convolution *convolution)
+{
+    for (size_t i = 0; i < LIVE_OWED_MOST; i++) {
+        convolution->owed[i].in =
+            audio_alloc((size_t)convolution->state.inputs * convolution->state.block);
+        if (!convolution->owed[i].in)
+            return false;
+    }
+    return true;
+}
+
 static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
 {
     int devices[GPU_MOST];
@@ -253,6 +267,8 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     alive = convolution;
     lay_out(convolution);
     cudaError_t error = cudaSetDevice(convolution->device);
+    if (error == cudaSuccess && !make_owed(convolution))
+        error = cudaErrorMemoryAllocation;
     if (error == cudaSuccess)
         error = make_room(convolution);
     if (error == cudaSuccess)
@@ -290,9 +306,16 @@ static cudaError_t silence(struct convolution *convolution)
     return error == cudaSuccess ? cudaStreamSynchronize(convolution->stream) : error;
 }
 
+/* A resident kernel starts here, rather than in the first step to come. */
 static void live_reset(struct convolution *convolution)
 {
-    live_note_error(convolution, silence(convolution));
+    cudaError_t error = silence(convolution);
+    convolution->sent = convolution->taken;
+    convolution->awaiting = false;
+    convolution->behind_since = 0;
+    if (error == cudaSuccess && convolution->resident)
+        error = live_bring_back(convolution);
+    live_note_error(convolution, error);
 }
 
 static void live_describe(const struct convolution *convolution, char *text, size_t size)
@@ -322,4 +345,6 @@ const struct convolver_backend convolver_cuda_live = {
     .prepare = live_prepare,
     .release = live_release,
     .step = live_step,
+    .post = live_post,
+    .collect = live_collect,
 };

@@ -30,6 +30,14 @@ struct prepared {
     struct piece *piece;
 };
 
+/* A block that the GPU has not been given yet: it was behind when the block came. */
+struct owed {
+    packet header; /* without its number */
+    float *in;     /* channel after channel */
+};
+
+enum { LIVE_OWED_MOST = 16 }; /* blocks that a GPU may be behind */
+
 struct convolution {
     struct convolver_shape shape;
     int device;
@@ -44,11 +52,15 @@ struct convolution {
     packet *out;
     cudaStream_t stream, copies;
     cudaGraphExec_t graph;
-    _Atomic uint32_t number; /* of the last block */
+    _Atomic uint32_t number; /* of the last block that was sent */
+    struct owed owed[LIVE_OWED_MOST];
+    uint64_t taken;      /* blocks that came in; the last ones of them are in `owed` */
+    uint64_t sent;       /* of these; only once the one before is answered */
+    bool awaiting;       /* the last one sent is not known to be answered */
+    double behind_since; /* seconds; 0: it is answered in time */
     unsigned generation;
     bool slots[LIVE_MASKS]; /* taken */
     struct piece *spare;
-    uint64_t steps;
     struct fault fault;
     cudaError_t error;
     struct convolution *next; /* of all that are alive */
@@ -74,6 +86,10 @@ enum status live_prepare(const struct convolution *convolution, const struct mas
 void live_release(const struct convolution *convolution, struct prepared *prepared);
 
 /* Real-time, but for a resident kernel's start. */
+void live_post(struct convolution *convolution, const float *const *in,
+               const struct convolver_voice voices[CONVOLVER_VOICES]);
+bool live_collect(struct convolution *convolution,
+                  const struct convolver_voice voices[CONVOLVER_VOICES], int64_t until);
 void live_step(struct convolution *convolution, const float *const *in,
                const struct convolver_voice voices[CONVOLVER_VOICES]);
 

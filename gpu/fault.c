@@ -6,7 +6,9 @@
 struct fault fault_wanted(void)
 {
     static const char *const kinds[] = {
-        [FAULT_MEMORY] = ":memory", [FAULT_LOST] = ":lost", [FAULT_TRAP] = ":trap"};
+        [FAULT_MEMORY] = ":memory", [FAULT_LOST] = ":lost",   [FAULT_TRAP] = ":trap",
+        [FAULT_LATE] = ":late",     [FAULT_NEVER] = ":never",
+    };
     struct fault fault = {.step = UINT64_MAX};
     const char *text = getenv("HALO_GPU_FAULT");
     if (!text || *text < '0' || *text > '9')
@@ -19,9 +21,17 @@ struct fault fault_wanted(void)
     return fault;
 }
 
+bool fault_hides(const struct fault *fault, uint64_t step)
+{
+    if (step < fault->step)
+        return false;
+    return fault->kind == FAULT_NEVER ||
+           (fault->kind == FAULT_LATE && step < fault->step + FAULT_LATE_BLOCKS);
+}
+
 cudaError_t fault_at(const struct fault *fault, uint64_t step, cudaStream_t stream)
 {
-    if (step != fault->step)
+    if (step != fault->step || fault->kind == FAULT_LATE || fault->kind == FAULT_NEVER)
         return cudaSuccess;
     if (fault->kind == FAULT_MEMORY)
         return cudaErrorMemoryAllocation;

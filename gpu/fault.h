@@ -1,18 +1,22 @@
 /* A GPU that fails on request, so that what follows can be tested: HALO_GPU_FAULT=N in
  * the environment makes every convolver's step N (from 0) fail; N:memory as if memory
  * had run out (the default), N:lost as if the device were gone, N:trap for real, by a
- * kernel that traps, after which this process can use the GPU no more. */
+ * kernel that traps, after which this process can use the GPU no more; N:late as if a live
+ * answer took until block N + FAULT_LATE_BLOCKS, and N:never as if it did not come. */
 #ifndef HALO_GPU_FAULT_H
 #define HALO_GPU_FAULT_H
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum fault_kind { FAULT_MEMORY, FAULT_LOST, FAULT_TRAP };
+enum fault_kind { FAULT_MEMORY, FAULT_LOST, FAULT_TRAP, FAULT_LATE, FAULT_NEVER };
+
+enum { FAULT_LATE_BLOCKS = 5 };
 
 struct fault {
     uint64_t step; /* UINT64_MAX: never */
@@ -20,6 +24,9 @@ struct fault {
 };
 
 struct fault fault_wanted(void); /* reads the environment */
+
+/* Whether the answer to live blocks is to be overlooked at step `step`. */
+bool fault_hides(const struct fault *fault, uint64_t step);
 
 /* The error of step `step`, or cudaSuccess. */
 cudaError_t fault_at(const struct fault *fault, uint64_t step, cudaStream_t stream);

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 enum {
-    LIVE_MASKS = 8, /* slots: current, coming, and those on their way out */
+    LIVE_MASKS = 80, /* slots: all that are prepared, and those on their way out */
     LIVE_VOICES = 2,
     LIVE_THREADS = 512,
     LIVE_BLOCK_MOST = 2048, /* frames */

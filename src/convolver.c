@@ -1,6 +1,7 @@
 #include "convolver_state.h"
 
 #include "backend_cost.h"
+#include "monotonic.h"
 #include "partition.h"
 
 #include <stdio.h>
@@ -17,7 +18,11 @@ enum { BACKENDS = sizeof backends / sizeof *backends };
 
 static const double CLEARLY = 0.8; /* of the CPU's time: estimates are rough */
 
-enum { LIVE_BLOCK = 64 }; /* frames, where nobody says */
+static const double GPU_SHARE = 0.6;        /* of a live block's time, that a GPU has */
+static const double AFFORDABLE_SHARE = 0.3; /* that the CPU may take to run along */
+
+enum { AFFORDABLE_BLOCKS = 64 }; /* to measure that by */
+enum { LIVE_BLOCK = 64 };        /* frames, where nobody says */
 
 const char *convolver_backend_name(size_t index)
 {
@@ -68,6 +73,8 @@ static void convolver_destroy(struct filter *filter)
         if (convolver->convolution[s])
             convolver->backend[s]->destroy(convolver->convolution[s]);
     history_free(&convolver->history);
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        block_free(&convolver->spare[v]);
     block_free(&convolver->coming);
     free(convolver);
 }
@@ -119,21 +126,61 @@ static enum status create_side(struct convolver *convolver, enum side side,
     return STATUS_OK;
 }
 
-static enum status fill(struct convolver *convolver, const struct convolver_backend *backend,
-                        const struct mask *mask)
+static enum status create_standby(struct convolver *convolver)
 {
     const struct convolver_shape *shape = &convolver->shape;
+    size_t blocks = (shape->taps - 1 + shape->block - 1) / shape->block;
+    enum status status =
+        history_init(&convolver->history, shape->inputs, blocks * shape->block, shape->block);
+    return status == STATUS_OK ? create_side(convolver, STANDBY, &convolver_cpu) : status;
+}
+
+/* The standby's time for a block, measured on silence, is a small share of the block's. */
+static bool is_affordable(struct convolver *convolver, double period)
+{
+    struct block silence = {0};
+    struct convolver_voice voices[CONVOLVER_VOICES] = {
+        {.prepared = convolver->first->of[STANDBY], .out = convolver->spare[0].data}};
+    struct convolution *convolution = convolver->convolution[STANDBY];
+    const struct convolver_backend *backend = convolver->backend[STANDBY];
+    if (block_init(&silence, convolver->shape.inputs, convolver->shape.block, "a convolver") !=
+        STATUS_OK)
+        return false;
+    if (backend->arm)
+        (void)backend->arm(convolution, 0, voices[0].prepared, true);
+    int64_t begin = monotonic_ns();
+    for (size_t i = 0; i < AFFORDABLE_BLOCKS; i++)
+        backend->step(convolution, (const float *const *)silence.data, voices);
+    double mean = (double)(monotonic_ns() - begin) / AFFORDABLE_BLOCKS;
+    backend->reset(convolution);
+    block_free(&silence);
+    return mean < AFFORDABLE_SHARE * period;
+}
+
+/* Live beside a GPU. */
+static enum status let_standby_run_along(struct convolver *convolver)
+{
+    const struct convolver_shape *shape = &convolver->shape;
+    double period = 1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000);
+    enum status status = STATUS_OK;
+    for (size_t v = 0; v < CONVOLVER_VOICES && status == STATUS_OK; v++)
+        status = block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver");
+    convolver->patience = GPU_SHARE * period;
+    convolver->along = status == STATUS_OK && is_affordable(convolver, period);
+    return status;
+}
+
+static enum status fill(struct convolver *convolver, const struct convolver_backend *backend,
+                        const struct mask *mask, bool live)
+{
     enum status status = create_side(convolver, MAIN, backend);
-    if (status == STATUS_OK && convolver->backend[MAIN]->failure) {
-        size_t blocks = (shape->taps - 1 + shape->block - 1) / shape->block;
-        status =
-            history_init(&convolver->history, shape->inputs, blocks * shape->block, shape->block);
-        if (status == STATUS_OK)
-            status = create_side(convolver, STANDBY, &convolver_cpu);
-    }
+    if (status == STATUS_OK && convolver->backend[MAIN]->failure)
+        status = create_standby(convolver);
     if (status == STATUS_OK)
         status = prepare(convolver, mask, &convolver->first);
     convolver->current = convolver->first;
+    if (status == STATUS_OK && live && convolver->backend[MAIN]->collect)
+        status = let_standby_run_along(convolver);
     return status;
 }
 
@@ -199,7 +246,7 @@ enum status convolver_create_on(const struct convolver_backend *backend,
         .tail = convolver->shape.taps - 1,
     };
     convolver->origin = mask->origin;
-    enum status status = fill(convolver, backend, mask);
+    enum status status = fill(convolver, backend, mask, settings->live && !settings->alone);
     if (status != STATUS_OK) {
         convolver_destroy(&convolver->filter);
         return status;
@@ -246,6 +293,11 @@ const char *convolver_algorithm(const struct filter *filter)
 const char *convolver_reason(const struct filter *filter)
 {
     return ((const struct convolver *)filter)->reason;
+}
+
+uint64_t convolver_late(const struct filter *filter)
+{
+    return atomic_load(&((const struct convolver *)filter)->late);
 }
 
 uint64_t convolver_failures(const struct filter *filter)

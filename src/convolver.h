@@ -33,6 +33,7 @@ struct convolver_settings {
     size_t taps;         /* the longest mask to come; 0: the first one's */
     int64_t frames;      /* of the whole sound, for auto; 0 or less: not known */
     bool live;           /* blocks come one by one and each is waited for */
+    bool alone;          /* live on a GPU, the CPU does not run along: to measure it */
     struct gpu_settings gpu;
     struct workers *workers; /* not owned; outlives the convolver */
 };
@@ -43,8 +44,9 @@ bool convolver_backend_exists(const char *name); /* "auto" too */
 
 /* The filter's latency is the first mask's origin, its tail taps - 1. A backend that can
  * fail in a step (a GPU) has the CPU standing by: made ready here, and handed the last
- * inputs at the block where the failure happens, so that the sound goes on unharmed (live
- * it may come late: a long past takes the CPU its time); filter->notice then says so.
+ * inputs at the block where the failure happens, so that the sound goes on unharmed;
+ * filter->notice then says so. Live, where the CPU can afford it, it runs along beside the
+ * GPU, which has 60 % of a block's time: a block that is late comes from the CPU.
  * Errors: memory, an unknown backend, one that cannot work here. */
 MUST_CHECK enum status convolver_create(const struct convolver_settings *settings,
                                         const struct mask *mask, struct filter **convolver);
@@ -60,6 +62,7 @@ const char *convolver_backend(const struct filter *convolver);
 const char *convolver_algorithm(const struct filter *convolver);
 const char *convolver_reason(const struct filter *convolver);
 uint64_t convolver_failures(const struct filter *convolver); /* GPUs left for the CPU: 0 or 1 */
+uint64_t convolver_late(const struct filter *convolver);     /* blocks the CPU stepped in for */
 
 /* A mask, prepared for one convolver. Immutable. */
 struct convolver_mask;
@@ -154,6 +157,14 @@ struct convolver_backend {
      * One voice at a time. NULL: `fresh` is enough. */
     bool (*arm)(struct convolution *convolution, size_t voice, const struct prepared *prepared,
                 bool at_once);
+
+    /* The step in two: hand the block over, and wait until `until` (monotonic_ns) for the
+     * outputs. False: they are late, and what is in them is nothing; the next block can be
+     * posted all the same. NULL: the step does not wait for another processor. */
+    void (*post)(struct convolution *convolution, const float *const *in,
+                 const struct convolver_voice voices[CONVOLVER_VOICES]);
+    bool (*collect)(struct convolution *convolution,
+                    const struct convolver_voice voices[CONVOLVER_VOICES], int64_t until);
 
     /* One block enters the history, and each voice gives its outputs. */
     void (*step)(struct convolution *convolution, const float *const *in,

@@ -24,7 +24,11 @@ struct convolver {
     size_t origin;
     const struct convolver_backend *backend[SIDES]; /* STANDBY: NULL if none is needed */
     struct convolution *convolution[SIDES];
-    struct history history; /* for the standby: the past, in whole blocks */
+    struct history history;               /* for the standby: the past, in whole blocks */
+    bool along;                           /* live: the standby runs along and needs no past */
+    double patience;                      /* ns that the main side may take then */
+    struct block spare[CONVOLVER_VOICES]; /* the standby's outputs */
+    _Atomic uint64_t late;
     char algorithm[SIDES][96];
     char reason[160];
     char notice[200];

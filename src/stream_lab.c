@@ -128,6 +128,7 @@ static enum status make_convolver(const struct stream_cell *cell, const struct m
         .rate = cell->rate,
         .block = cell->block,
         .live = true,
+        .alone = true,
         .gpu = {.mode = cell->gpu_mode},
         .workers = workers,
     };

@@ -376,7 +376,74 @@ START_TEST(failing_backend_is_left_for_the_cpu)
 }
 END_TEST
 
-SUITE_MAIN("convolver", failing_backend_is_left_for_the_cpu, truth_is_true, cpu_equals_truth,
-           direct_equals_truth, long_masks_in_small_blocks, long_masks_live, hard_signals,
-           change_of_mask, many_changes_in_a_row, masks_in_turn_live,
+/* ---- a backend that is late, as a GPU can be ---- */
+
+static size_t collected;
+static size_t late_ones;
+
+/* Every third block, and ten in a row, are late; what is there instead is rubbish. */
+static bool late_collect(struct convolution *convolution,
+                         const struct convolver_voice voices[CONVOLVER_VOICES], int64_t until)
+{
+    (void)convolution;
+    ck_assert_msg(until > 0, "nobody waits for ever");
+    size_t n = collected++;
+    bool late = n % 3 == 2 || (n >= 300 && n < 310);
+    for (size_t v = 0; v < CONVOLVER_VOICES && late; v++)
+        if (voices[v].prepared)
+            voices[v].out[0][0] = NAN;
+    late_ones += late;
+    return !late && steps_left > 0;
+}
+
+static void check_late(size_t taps, int fail_after)
+{
+    enum { BLOCK = 64 };
+    struct convolver_backend late = convolver_direct;
+    late.name = "late";
+    late.failure = failing_failure;
+    late.post = failing_step;
+    late.collect = late_collect;
+    struct workers *workers = cells_crew(2);
+    struct mask *mask = truth_noise_mask(1, 2, taps), *other = truth_noise_mask(2, 2, taps);
+    size_t n = 3 * taps + 600 * BLOCK, fade = taps / 2;
+    struct block x = stream_noise(3, 2, n);
+    double **truth = truth_render(mask, x.data, n), **after = truth_render(other, x.data, n);
+    struct convolver_settings settings = {
+        .backend = "", .rate = 48000, .block = BLOCK, .live = true, .workers = workers};
+    struct filter *filter;
+    steps_left = fail_after;
+    collected = late_ones = 0;
+    ck_assert_int_eq(convolver_create_on(&late, &settings, mask, &filter), STATUS_OK);
+    cells_switch(filter, other, 290 * BLOCK, fade);
+    struct block out = stream_through(filter, x.data, n, n);
+    uint64_t began;
+    ck_assert(convolver_switched(filter, &began));
+    cells_crossfade(truth, after, 2, n, (size_t)began, fade);
+    cells_expect_within(&out, truth, mask, &x, true, "a late backend");
+    bool failed = fail_after < 1000;
+    ck_assert_uint_eq(convolver_failures(filter), failed);
+    ck_assert_uint_ge(convolver_late(filter) + failed, late_ones);
+    ck_assert_uint_gt(late_ones, 100);
+    filter_destroy(filter);
+    truth_free(truth, 2);
+    truth_free(after, 2);
+    mask_destroy(mask);
+    mask_destroy(other);
+    block_free(&x);
+    block_free(&out);
+    workers_destroy(workers);
+}
+
+START_TEST(cpu_steps_in_for_late_blocks)
+{
+    check_late(100, 1 << 20);
+    check_late(5000, 1 << 20);
+    check_late(5000, 350); /* and then it fails */
+}
+END_TEST
+
+SUITE_MAIN("convolver", cpu_steps_in_for_late_blocks, failing_backend_is_left_for_the_cpu,
+           truth_is_true, cpu_equals_truth, direct_equals_truth, long_masks_in_small_blocks,
+           long_masks_live, hard_signals, change_of_mask, many_changes_in_a_row, masks_in_turn_live,
            change_refuses_what_does_not_fit, reset_forgets)

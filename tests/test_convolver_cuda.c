@@ -254,6 +254,61 @@ START_TEST(failing_gpu_is_left_for_the_cpu)
 }
 END_TEST
 
+/* Live: the CPU runs along, and steps in where the answer is not there in time. */
+static void check_late(enum gpu_mode mode, size_t taps, const char *fault, size_t late,
+                       size_t fails)
+{
+    struct workers *workers = cells_crew(2);
+    struct mask *mask = truth_noise_mask(1, 2, taps), *other = truth_noise_mask(2, 2, taps);
+    size_t n = 3 * taps + 100 * 64;
+    struct block x = stream_noise(2, 2, n);
+    struct convolver_settings settings = {.backend = "cuda",
+                                          .rate = 48000,
+                                          .block = 64,
+                                          .live = true,
+                                          .gpu = {.mode = mode},
+                                          .workers = workers};
+    struct filter *filter;
+    setenv("HALO_GPU_FAULT", fault, 1);
+    ck_assert_int_eq(convolver_create(&settings, mask, &filter), STATUS_OK);
+    unsetenv("HALO_GPU_FAULT");
+    cells_switch(filter, other, 18 * 64 + 5, 300);
+    double **truth = truth_render(mask, x.data, n), **after = truth_render(other, x.data, n);
+    struct block out = stream_through(filter, x.data, n, n);
+    uint64_t began;
+    ck_assert(convolver_switched(filter, &began));
+    cells_crossfade(truth, after, 2, n, (size_t)began, 300);
+    cells_expect_within(&out, truth, mask, &x, true, fault);
+    ck_assert_uint_ge(convolver_late(filter), late);
+    ck_assert_uint_eq(convolver_failures(filter), fails);
+    truth_free(truth, 2);
+    truth_free(after, 2);
+    filter_destroy(filter);
+    mask_destroy(mask);
+    mask_destroy(other);
+    block_free(&x);
+    block_free(&out);
+    workers_destroy(workers);
+}
+
+START_TEST(late_blocks_come_from_the_cpu)
+{
+    static const enum gpu_mode modes[] = {GPU_MODE_RESIDENT, GPU_MODE_GRAPH};
+    for (size_t m = 0; m < 2; m++) {
+        check_late(modes[m], 64, "20:late", 5, 0);
+        check_late(modes[m], 5000, "20:late", 5, 0); /* amid a switch */
+        check_late(modes[m], 5000, "200:late", 5, 0);
+    }
+}
+END_TEST
+
+/* It is left for good then, and by the whole process: the last of all tests. */
+START_TEST(silent_gpu_is_left_for_the_cpu)
+{
+    check_late(GPU_MODE_RESIDENT, 5000, "20:never", 10, 1);
+}
+END_TEST
+
 /* Sound of 16 bits, of 24 and of more travels as such, and may change in mid-stream. */
 START_TEST(integers_cross_the_bus_whole)
 {
@@ -365,10 +420,12 @@ int main(void)
         many_changes_while_resident,
         reset_forgets,
         failing_gpu_is_left_for_the_cpu,
+        late_blocks_come_from_the_cpu,
         integers_cross_the_bus_whole,
         two_convolvers_in_turn,
         too_long_a_mask_is_refused,
         all_gpus_together,
+        silent_gpu_is_left_for_the_cpu,
     };
     return suite_run("convolver_cuda", tests, sizeof tests / sizeof *tests);
 }
