@@ -115,6 +115,11 @@ enum edge { EDGE_ZERO, EDGE_REPLICATE, EDGE_REFLECT, EDGE_WRAP };
 MUST_CHECK enum status source_open_edge(struct source *inner, enum edge edge, uint64_t before,
                                         uint64_t after, struct source **source);
 
+/* The sound at another rate, with the same frames wherever a seek begins. Closes `inner` with
+ * itself, also when opening fails. Errors: memory. */
+MUST_CHECK enum status source_open_resampled(struct source *inner, uint32_t rate,
+                                             struct source **source);
+
 /* A sound kept on disk between two passes: written through the sink, then read
  * from the source. The file has no name and goes with the last of the two.
  * `beside`: a path whose folder holds it, or NULL for the temporary folder. */
