@@ -1,0 +1,405 @@
+/* Fair choices: levels by sums and by ffmpeg's meter, delays to the sample. */
+#include "command.h"
+#include "mask_delay.h"
+#include "match.h"
+#include "noise.h"
+#include "sound.h"
+#include "suite.h"
+#include "truth.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RATE = 48000, SKIPPED = 77 };
+
+static struct passage *passage_of(const char *path, double from, double to)
+{
+    struct passage *passage;
+    const struct passage_settings settings = {.path = path, .from = from, .to = to};
+    ck_assert_int_eq(passage_open(&settings, &passage), STATUS_OK);
+    return passage;
+}
+
+static struct passage *recording(const char *name, double from, double to)
+{
+    char path[512];
+    command_folder();
+    snprintf(path, sizeof path, "%s/%s", getenv("WAV"), name);
+    return passage_of(path, from, to);
+}
+
+static struct mask *filter_for(const char *name, const struct passage *passage)
+{
+    struct mask *mask;
+    char path[512];
+    command_folder();
+    snprintf(path, sizeof path, "%s/%s", getenv("FILTERS"), name);
+    ck_assert_int_eq(mask_load(path, false, &mask), STATUS_OK);
+    if (mask->rate && mask->rate != passage->format.rate)
+        ck_assert_int_eq(mask_resample(mask, passage->format.rate), STATUS_OK);
+    ck_assert_int_eq(
+        mask_route(mask, passage->format.channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO),
+        STATUS_OK);
+    return mask;
+}
+
+/* The same mask with a gain, behind some frames of silence. */
+static struct mask *variant(const struct mask *mask, double gain, size_t frames)
+{
+    struct mask *copy;
+    const struct match change = {.gain_db = gain, .zeros = frames, .origin = mask->origin};
+    ck_assert_int_eq(match_apply(mask, &change, &copy), STATUS_OK);
+    return copy;
+}
+
+static void measure(const struct match_settings *settings, struct passage *passage,
+                    struct mask *const *masks, size_t count, struct match *matches)
+{
+    ck_assert_int_eq(match_measure(settings, &(struct mask_levels_sound){.passage = passage},
+                                   (const struct mask *const *)masks, count, matches),
+                     STATUS_OK);
+}
+
+/* What a mask makes of the passage once its tail has gone all the way round. */
+static struct sound looped(struct passage *passage, const struct mask *mask)
+{
+    size_t length = (size_t)(passage->to - passage->from), got;
+    size_t times = (mask->taps - 1 + length - 1) / length + 1;
+    struct block in;
+    ck_assert_int_eq(block_init(&in, passage->format.channels, times * length, "loops"), STATUS_OK);
+    for (size_t i = 0; i < times; i++) {
+        float *at[in.channels];
+        for (size_t c = 0; c < in.channels; c++)
+            at[c] = in.data[c] + i * length;
+        ck_assert_int_eq(passage_seek(passage, passage->from), STATUS_OK);
+        ck_assert_int_eq(passage_read(passage, at, length, &got), STATUS_OK);
+        ck_assert_uint_eq(got, length);
+    }
+    double **out = truth_render(mask, in.data, in.frames);
+    struct sound sound =
+        sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, passage->format.rate, mask->outputs, length);
+    for (size_t c = 0; c < mask->outputs; c++)
+        for (size_t i = 0; i < length; i++)
+            sound.block.data[c][i] = (float)out[c][in.frames - length + i];
+    truth_free(out, mask->outputs);
+    block_free(&in);
+    return sound;
+}
+
+static double rms_of(const struct sound *sound)
+{
+    double sum = 0;
+    for (size_t c = 0; c < sound->block.channels; c++)
+        for (size_t i = 0; i < sound->block.frames; i++)
+            sum += pow((double)sound->block.data[c][i], 2);
+    return 10 * log10(sum / (double)(sound->block.frames * sound->block.channels));
+}
+
+static double peak_of(const struct sound *sound)
+{
+    float peak = 0;
+    for (size_t c = 0; c < sound->block.channels; c++)
+        peak = fmaxf(peak, audio_peak(sound->block.data[c], sound->block.frames));
+    return peak;
+}
+
+static void expect_line(const struct match *match, const char *label, bool aligned,
+                        const char *right)
+{
+    char text[128];
+    match_describe(match, label, RATE, aligned, text, sizeof text);
+    ck_assert_str_eq(text, right);
+}
+
+static const enum match_by ways[] = {MATCH_RMS, MATCH_R128};
+
+START_TEST(a_softer_later_copy_is_the_same)
+{
+    static const char *const names[] = {"hall.wav", "lowpass-1k.wav", "identity.txt"};
+    struct passage *passage = recording("drums.wav", 1, 4.5);
+    for (size_t n = 0; n < 3; n++)
+        for (size_t w = 0; w < 2; w++) {
+            const struct match_settings settings = {.by = ways[w], .align = true};
+            struct match matches[2];
+            struct mask *masks[2], *fair[2];
+            masks[0] = filter_for(names[n], passage);
+            masks[1] = variant(masks[0], -6, 100);
+            measure(&settings, passage, masks, 2, matches);
+            ck_assert_double_eq_tol(matches[0].gain_db, -6, 0.01);
+            ck_assert_double_eq_tol(matches[1].gain_db, 0, 1e-9);
+            ck_assert_int_eq(matches[1].later, 100);
+            ck_assert_uint_eq(matches[0].shift, 100);
+            ck_assert_uint_eq(matches[1].shift, 0);
+            expect_line(&matches[0], "A", true, "A: -6.0 dB");
+            expect_line(&matches[1], "B", true, "B: 0.0 dB, 2.1 ms later, aligned");
+            expect_line(&matches[1], "B", false, "B: 0.0 dB, 2.1 ms later, not aligned");
+            for (size_t i = 0; i < 2; i++)
+                ck_assert_int_eq(match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
+            ck_assert_uint_eq(fair[0]->taps, fair[1]->taps);
+            ck_assert_uint_eq(fair[0]->origin, fair[1]->origin);
+            float most = audio_peak(fair[0]->coefficients, fair[0]->taps * fair[0]->columns);
+            size_t wrong = 0;
+            for (size_t k = 0; k < fair[0]->taps * fair[0]->columns; k++)
+                wrong += fabsf(fair[0]->coefficients[k] - fair[1]->coefficients[k]) > 1e-3F * most;
+            ck_assert_uint_eq(wrong, 0);
+            for (size_t i = 0; i < 2; i++) {
+                mask_destroy(masks[i]);
+                mask_destroy(fair[i]);
+            }
+        }
+    passage_close(passage);
+}
+END_TEST
+
+/* Against sums over the loop that the definition makes: of long tails over a short passage, of
+ * several masks at once, from a part of the sound. */
+START_TEST(levels_are_those_of_the_loop)
+{
+    static const char *const names[] = {"hall.wav", "telephone.wav", "comb.txt", "slap-echo.wav",
+                                        "reverse.wav"};
+    enum { COUNT = sizeof names / sizeof *names };
+    static const double ends[] = {0.31, 2.5};
+    const struct match_settings settings = {.by = MATCH_RMS};
+    for (size_t e = 0; e < 2; e++) {
+        struct passage *passage = recording("drums.wav", 0.3, ends[e]);
+        struct mask *masks[COUNT];
+        struct match matches[COUNT];
+        double quietest = INFINITY;
+        for (size_t i = 0; i < COUNT; i++)
+            masks[i] = filter_for(names[i], passage);
+        measure(&settings, passage, masks, COUNT, matches);
+        for (size_t i = 0; i < COUNT; i++) {
+            struct sound sound = looped(passage, masks[i]);
+            ck_assert_double_eq_tol(matches[i].loudness, rms_of(&sound), 0.001);
+            ck_assert_double_eq_tol(matches[i].peak, peak_of(&sound), 1e-3 * peak_of(&sound));
+            quietest = fmin(quietest, rms_of(&sound));
+            sound_free(&sound);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            ck_assert_double_eq_tol(matches[i].gain_db, quietest - matches[i].loudness, 0.002);
+            ck_assert_double_le(matches[i].gain_db, 0);
+            ck_assert_uint_eq(matches[i].shift, 0); /* not asked for */
+            mask_destroy(masks[i]);
+        }
+        passage_close(passage);
+    }
+}
+END_TEST
+
+/* Whatever the delays, origins and kinds: all are equally late at last. */
+START_TEST(all_line_up)
+{
+    static const char *const names[] = {"identity.txt",       "lowpass-1k.wav",   "hall.wav",
+                                        "moving-average.txt", "highpass-100.wav", "reverse.wav"};
+    static const int later[] = {0, 600, 0, 23, 2000, 35519}; /* by filters/README.md */
+    enum { COUNT = sizeof names / sizeof *names };
+    const struct match_settings settings = {.by = MATCH_NONE, .align = true};
+    struct passage *passage = recording("drums.wav", 0, 1);
+    for (size_t centred = 0; centred <= COUNT; centred++) {
+        struct mask *masks[COUNT], *fair;
+        struct match matches[COUNT];
+        int64_t delay, first = 0;
+        for (size_t i = 0; i < COUNT; i++) {
+            masks[i] = filter_for(names[i], passage);
+            if (i == centred)
+                mask_align(masks[i], MASK_ALIGN_CENTRE);
+        }
+        measure(&settings, passage, masks, COUNT, matches);
+        uint64_t fewest = UINT64_MAX;
+        for (size_t i = 0; i < COUNT; i++) {
+            int origin = (int)masks[i]->origin - (int)masks[0]->origin;
+            ck_assert_int_eq(matches[i].later, later[i] - origin);
+            ck_assert(isnan(matches[i].loudness));
+            ck_assert_double_eq(matches[i].gain_db, 0);
+            ck_assert_int_eq(match_apply(masks[i], &matches[i], &fair), STATUS_OK);
+            ck_assert_uint_eq(fair->origin, matches[0].origin);
+            ck_assert_int_eq(mask_delay(fair, MASK_DELAY_AUTO, &delay), STATUS_OK);
+            first = i == 0 ? delay : first;
+            ck_assert_int_eq(delay, first);
+            fewest = matches[i].zeros < fewest ? matches[i].zeros : fewest;
+            mask_destroy(fair);
+        }
+        ck_assert_uint_eq(fewest, 0);
+        for (size_t i = 0; i < COUNT; i++)
+            mask_destroy(masks[i]);
+    }
+    passage_close(passage);
+}
+END_TEST
+
+/* Not aligned: but masks of other origins still mean the same time by theirs. */
+START_TEST(origins_are_evened_out)
+{
+    const struct match_settings settings = {.by = MATCH_NONE};
+    struct passage *passage = recording("drums.wav", 0, 1);
+    struct mask *masks[] = {filter_for("hall.wav", passage), filter_for("gaussian.txt", passage)};
+    struct match matches[2];
+    mask_align(masks[1], MASK_ALIGN_CENTRE);
+    measure(&settings, passage, masks, 2, matches);
+    ck_assert_uint_eq(matches[0].zeros, 16);
+    ck_assert_uint_eq(matches[1].zeros, 0);
+    ck_assert_uint_eq(matches[0].origin, 16);
+    ck_assert_uint_eq(matches[1].origin, 16);
+    ck_assert_uint_eq(matches[0].shift + matches[1].shift, 0);
+    mask_destroy(masks[0]);
+    mask_destroy(masks[1]);
+    passage_close(passage);
+}
+END_TEST
+
+START_TEST(none_passes_the_ceiling)
+{
+    struct passage *passage = recording("drums.wav", 0, 3);
+    struct mask *masks[3];
+    struct match matches[3];
+    masks[0] = filter_for("identity.txt", passage);
+    masks[1] = variant(masks[0], 20, 0);
+    masks[2] = variant(masks[0], 14, 7);
+    struct sound dry = looped(passage, masks[0]);
+    double peak = audio_to_db(peak_of(&dry));
+    measure(&(struct match_settings){.by = MATCH_NONE, .ceiling = 0.5}, passage, masks, 3, matches);
+    double common = audio_to_db(0.5) - (peak + 20);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_double_eq_tol(matches[i].gain_db, common, 0.001);
+    measure(&(struct match_settings){.by = MATCH_RMS, .ceiling = 0.125}, passage, masks, 3,
+            matches);
+    common = fmin(0, audio_to_db(0.125) - peak);
+    ck_assert_double_eq_tol(matches[0].gain_db, common, 0.001);
+    ck_assert_double_eq_tol(matches[1].gain_db, common - 20, 0.001);
+    ck_assert_double_eq_tol(matches[2].gain_db, common - 14, 0.001);
+    for (size_t i = 0; i < 3; i++)
+        mask_destroy(masks[i]);
+    sound_free(&dry);
+    passage_close(passage);
+}
+END_TEST
+
+START_TEST(silence_is_left_out)
+{
+    struct passage *passage = recording("drums.wav", 0, 2);
+    struct mask *masks[3];
+    struct match matches[3];
+    masks[1] = filter_for("identity.txt", passage);
+    masks[0] = variant(masks[1], -INFINITY, 50);
+    masks[2] = variant(masks[1], 3, 10);
+    measure(&(struct match_settings){.by = MATCH_R128, .align = true}, passage, masks, 3, matches);
+    ck_assert(isinf(matches[0].loudness));
+    ck_assert_double_eq(matches[0].gain_db, 0);
+    ck_assert_double_eq_tol(matches[1].gain_db, 0, 1e-9);
+    ck_assert_double_eq_tol(matches[2].gain_db, -3, 0.01);
+    ck_assert_int_eq(matches[2].later - matches[1].later, 10);
+    expect_line(&matches[0], "A", true, "A: silent here, its level left alone");
+    for (size_t i = 0; i < 3; i++)
+        mask_destroy(masks[i]);
+    passage_close(passage);
+}
+END_TEST
+
+/* A live input's last seconds: what lies before is heard, not measured, and nothing loops. */
+START_TEST(sound_in_memory_does_not_loop)
+{
+    struct mask *mask = truth_noise_mask(5, 2, 3000);
+    struct match match;
+    struct block block;
+    uint64_t state = 9;
+    ck_assert_int_eq(block_init(&block, 2, 50000, "sound"), STATUS_OK);
+    for (size_t i = 0; i < 100000; i++)
+        block.data[i % 2][i / 2] = noise_next(&state) * (i < 30000 ? 1 : 0.1F);
+    double **out = truth_render(mask, block.data, block.frames), sum = 0;
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 20000; i < 50000; i++)
+            sum += out[c][i] * out[c][i];
+    const struct mask *masks[] = {mask};
+    const struct mask_levels_sound sound = {.block = &block, .rate = RATE, .before = 20000};
+    ck_assert_int_eq(
+        match_measure(&(struct match_settings){.by = MATCH_RMS}, &sound, masks, 1, &match),
+        STATUS_OK);
+    ck_assert_double_eq_tol(match.loudness, 10 * log10(sum / 60000), 0.001);
+    truth_free(out, 2);
+    block_free(&block);
+    mask_destroy(mask);
+}
+END_TEST
+
+struct seen {
+    uint64_t frames;
+    int64_t total;
+    size_t calls;
+};
+
+static void look(void *context, uint64_t frames, int64_t total)
+{
+    struct seen *seen = context;
+    ck_assert_uint_gt(frames, seen->frames);
+    ck_assert(seen->calls == 0 || total == seen->total);
+    *seen = (struct seen){frames, total, seen->calls + 1};
+}
+
+START_TEST(progress_comes_to_its_end)
+{
+    struct seen seen = {0};
+    struct passage *passage = recording("drums.wav", 0, 0);
+    struct mask *masks[] = {filter_for("identity.txt", passage),
+                            filter_for("telephone.wav", passage)};
+    struct match matches[2];
+    const struct match_settings settings = {.by = MATCH_R128, .progress = {look, &seen}};
+    measure(&settings, passage, masks, 2, matches);
+    ck_assert_int_eq((int64_t)seen.frames, seen.total);
+    ck_assert_int_ge(seen.total, 2 * (int64_t)passage->frames);
+    mask_destroy(masks[0]);
+    mask_destroy(masks[1]);
+    passage_close(passage);
+}
+END_TEST
+
+static double ffmpeg_loudness(const struct sound *sound)
+{
+    double value;
+    sound_save(sound, "fair.wav");
+    struct command_result result =
+        command_done("ffmpeg -nostdin -v error -i fair.wav "
+                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.I:file=- -f null - | "
+                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1");
+    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg said: %s", result.out);
+    return value;
+}
+
+START_TEST(fair_choices_are_equally_loud_to_ffmpeg)
+{
+    static const char *const names[] = {"telephone.wav", "hall.wav"};
+    struct passage *passage = recording("drums.wav", 0, 0);
+    struct mask *masks[2], *fair[2];
+    struct match matches[2];
+    double levels[2];
+    for (size_t i = 0; i < 2; i++)
+        masks[i] = filter_for(names[i], passage);
+    measure(&(struct match_settings){.by = MATCH_R128, .align = true}, passage, masks, 2, matches);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
+        struct sound sound = looped(passage, fair[i]);
+        levels[i] = ffmpeg_loudness(&sound);
+        sound_free(&sound);
+        mask_destroy(masks[i]);
+        mask_destroy(fair[i]);
+    }
+    ck_assert_double_eq_tol(levels[0], levels[1], 0.05);
+    ck_assert_double_eq_tol(levels[0], fmin(matches[0].loudness, matches[1].loudness), 0.1);
+    ck_assert_double_gt(fabs(matches[0].loudness - matches[1].loudness), 1);
+    passage_close(passage);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const always[] = {
+        a_softer_later_copy_is_the_same, levels_are_those_of_the_loop, all_line_up,
+        origins_are_evened_out,          none_passes_the_ceiling,      silence_is_left_out,
+        sound_in_memory_does_not_loop,   progress_comes_to_its_end};
+    const TTest *const with_ffmpeg[] = {fair_choices_are_equally_loud_to_ffmpeg};
+    int failed = suite_run("match", always, sizeof always / sizeof *always);
+    if (failed || system("command -v ffmpeg >/dev/null 2>&1") == 0)
+        return failed ? failed : suite_run("match_ffmpeg", with_ffmpeg, 1);
+    puts("skipped: ffmpeg is not installed");
+    return SKIPPED;
+}
