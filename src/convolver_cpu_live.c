@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    HELPED_FFT = 1 << 8, /* points: shorter transforms are done sooner than a thread wakes */
-    HELPED_BLOCKS = 4,   /* in fewer a thread may not have woken */
-};
-
 static atomic_uint_fast64_t masks_prepared;
 
 static size_t longest_transform(const struct partition_plan *plan)
@@ -64,8 +59,8 @@ static enum status init_segment(struct convolution *convolution, size_t s)
     segment->job.ends = calloc(convolution->shape.inputs, sizeof *segment->job.ends);
     if (!segment->spectra || !segment->job.sum || !segment->job.samples || !segment->job.ends)
         return fail_memory("a convolver");
-    bool helped = live_is_helped(&convolution->shape) && 2 * cut->size > HELPED_FFT &&
-                  cut->size >= HELPED_BLOCKS * convolution->shape.block;
+    bool helped = live_is_helped(&convolution->shape) &&
+                  partition_is_helped(cut->size, convolution->shape.block);
     segment->ring = helped ? HELPERS_RING : STEPS_RING;
     atomic_flag_clear(&segment->token);
     atomic_store(&segment->deadline, UINT64_MAX);

@@ -1,7 +1,6 @@
 #include "partition.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* Costs in nanoseconds, measured roughly on one core of a present-day server;
  * only their ratios matter. */
@@ -10,7 +9,8 @@ static const double FFT_COST = 0.075;      /* times n log2 n, in the cache */
 static const double FFT_COST_LARGE = 0.12; /* beyond it */
 static const double MULTIPLY_COST = 0.1;   /* a float of a spectrum, in the cache */
 static const double MULTIPLY_COST_LARGE = 0.25;
-static const double STEP_COST = 50; /* a transform's fixed part */
+static const double HELPERS_WEIGHT = 0.3; /* of a helper's time, where the step's counts */
+static const double STEP_COST = 50;       /* a transform's fixed part */
 
 enum {
     FFT_LARGE = 1 << 17,
@@ -26,6 +26,8 @@ enum {
      * a block, a helper has many. */
     SPREAD_MOST = 128,
     HELPED_MOST = 512,
+    HELPED_FFT = 1 << 8, /* points: shorter transforms are done sooner than a thread wakes */
+    HELPED_BLOCKS = 4,   /* in fewer a thread may not have woken */
 };
 
 double partition_fft_cost(size_t n)
@@ -105,11 +107,19 @@ static double plan_overlap_save(size_t taps, size_t block, struct partition_plan
 
 /* ---- growing partitions ---- */
 
-static double segment_cost(const struct partition_segment *segment, size_t block)
+bool partition_is_helped(size_t size, size_t block)
 {
+    return 2 * size > HELPED_FFT && size >= HELPED_BLOCKS * block;
+}
+
+static double segment_cost(const struct partition_segment *segment, size_t block,
+                           enum partition_pace pace)
+{
+    bool helped = pace == PARTITION_HELPED && partition_is_helped(segment->size, block);
     double fires = (double)block / (double)segment->size; /* a block */
     double floats = 2 * (double)segment->size * (double)segment->parts;
-    return fires * (2 * partition_fft_cost(2 * segment->size) + MULTIPLY_COST * floats);
+    double cost = fires * (2 * partition_fft_cost(2 * segment->size) + MULTIPLY_COST * floats);
+    return helped ? HELPERS_WEIGHT * cost : cost;
 }
 
 /* The first tap of a segment: a partition's results are due when the next one is full but
@@ -139,7 +149,7 @@ static double plan_partitioned(size_t taps, size_t block, size_t size, size_t gr
         size_t until = last ? taps : least_offset(next, block);
         *segment = (struct partition_segment){
             .offset = done, .size = size, .parts = divide_up(until - done, size)};
-        cost += segment_cost(segment, block);
+        cost += segment_cost(segment, block, pace);
         done += segment->parts * size;
         size = next;
     }

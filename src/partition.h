@@ -15,6 +15,7 @@
 #ifndef HALO_PARTITION_H
 #define HALO_PARTITION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum partition_algorithm {
@@ -52,6 +53,9 @@ enum partition_pace {
     PARTITION_SPREAD,  /* each block is waited for: no transform may take much of its time */
     PARTITION_HELPED,  /* likewise, but a thread beside does the long ones */
 };
+
+/* Whether partitions of that size are a helper's, where there is one. */
+bool partition_is_helped(size_t size, size_t block);
 
 /* The cheapest plan by a model of the costs. taps and block at least 1. */
 struct partition_plan partition_plan(size_t taps, size_t block, enum partition_pace pace);
