@@ -29,8 +29,8 @@ static bool look_after_device(struct live_session *session)
 {
     if (session->device && device_state(session->device) == DEVICE_LOST) {
         live_session_lose(session);
-        live_tell(session, "the device is lost%s",
-                  session->options->reconnect ? "; waiting for it to come back" : "");
+        if (session->options->reconnect)
+            live_tell(session, "the device is lost; waiting for it to come back");
         return session->options->reconnect;
     }
     if (!session->device && live_session_return(session))
@@ -68,7 +68,9 @@ static enum status live(const struct live_options *options)
         status = status == STATUS_OK ? reported : status;
     }
     enum status closed = live_session_close(&session);
-    return status == STATUS_OK ? closed : status;
+    if (status == STATUS_OK)
+        status = closed;
+    return status == STATUS_OK && stop_requested() ? STATUS_INTERRUPTED : status;
 }
 
 enum status cmd_live(int argc, char **argv)

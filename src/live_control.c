@@ -95,7 +95,7 @@ static void flush_recordings(struct live_session *session)
 
 static void take_key(struct live_session *session, int key)
 {
-    if (key >= '1' && key <= '9') {
+    if (key >= '0' && key <= '9') { /* 0 is dry, as the screen lists it */
         if (!choose(session, (size_t)(key - '0')))
             live_tell(session, "there is no mask %c", key);
     } else if (key == ' ') {

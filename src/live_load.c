@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_MOST = 20 }; /* of the ledger, for a person */
+enum {
+    LINES_MOST = 20, /* of the ledger, for a person */
+    STALE = 512,     /* blocks until so many are sorted again, where they are many */
+};
 
 enum status live_load_init(struct live_load *load, size_t block, uint32_t rate)
 {
@@ -45,7 +48,7 @@ static void take(struct live_load *load, const struct block_time *time)
     if (late)
         enter(load, time, load->busy ? load->busy : "the step took longer than its block");
     else if (time->lost)
-        enter(load, time, "the device or the system was late, the step was not");
+        enter(load, time, "sound was lost: the device or the system was late");
 }
 
 static int by_value(const void *a, const void *b)
@@ -57,13 +60,14 @@ static int by_value(const void *a, const void *b)
 void live_load_update(struct live_load *load, struct live_device *device)
 {
     struct block_time time;
-    size_t before = load->count;
     load->now = 0;
     while (ring_read(device->times, &time, 1) == 1)
         take(load, &time);
     size_t recent = load->count < LIVE_LOAD_RECENT ? load->count : LIVE_LOAD_RECENT;
-    if (load->count == before)
+    if (load->count == load->sorted_at ||
+        (recent == LIVE_LOAD_RECENT && load->count - load->sorted_at < STALE))
         return;
+    load->sorted_at = load->count;
     memcpy(load->sorted, load->recent, recent * sizeof *load->sorted);
     qsort(load->sorted, recent, sizeof *load->sorted, by_value);
     load->p99 = (double)load->sorted[(recent * 99 + 99) / 100 - 1];
@@ -87,9 +91,12 @@ void live_load_print(const struct live_load *load)
 {
     for (size_t i = 0; i < load->entries && i < LINES_MOST; i++) {
         const struct ledger_entry *entry = &load->ledger[i];
-        note("  at %.3f s: %s%.2f of %.2f ms: %s", (double)entry->time.frame / (double)load->rate,
-             entry->time.lost ? "sound lost; " : "", 1e-6 * (double)entry->time.ns,
-             1e-6 * load->period, entry->cause);
+        note("  at %.3f s: %s; the step took %.2f of %.2f ms%s",
+             (double)entry->time.frame / (double)load->rate, entry->cause,
+             1e-6 * (double)entry->time.ns, 1e-6 * load->period,
+             entry->time.lost && (double)entry->time.ns > load->period
+                 ? ", and sound was lost before it"
+                 : "");
     }
     uint64_t all = load->late + load->lost;
     if (all > LINES_MOST)

@@ -27,10 +27,11 @@ struct live_load {
     uint32_t rate;
     float *recent; /* shares, in a ring */
     float *sorted;
-    size_t count; /* of all blocks so far */
-    double now;   /* the highest since the update before */
-    double p99;   /* of the recent ones */
-    double worst; /* of all */
+    size_t count;     /* of all blocks so far */
+    size_t sorted_at; /* what that was when the percentile was found */
+    double now;       /* the highest since the update before */
+    double p99;       /* of the recent ones */
+    double worst;     /* of all */
     double sum;
     uint64_t late;
     uint64_t lost;

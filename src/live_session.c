@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const double RING_SECONDS = 10;          /* of a recording: disks may stall */
 enum { ROOM = 1 << 16, PERIOD_MOST = 1 << 13 }; /* taps for masks to come; frames of a block */
@@ -151,32 +152,40 @@ enum status live_session_open(struct live_session *session, const struct live_op
         status = make_chain(session);
     if (status == STATUS_OK)
         status = match_outputs(session);
-    if (status == STATUS_OK)
-        status = make_live(session);
     if (status == STATUS_OK && options->osc)
         status = osc_open((unsigned)options->osc_port, &session->osc);
     if (status == STATUS_OK && options->watch)
         status = live_control_watch(session);
+    if (status == STATUS_OK)
+        status = make_live(session); /* late, since it begins to write files */
     if (status != STATUS_OK)
         return status;
     name_device(session);
     tell_grants(&session->facts);
+    if (options->osc && options->osc_port == 0)
+        note("OSC control on port %u", osc_port(session->osc));
     status = view_open(play_options_view(&options->play), options->play.interval, &session->view);
-    if (status == STATUS_OK)
+    session->begun = status == STATUS_OK;
+    if (session->begun)
         device_run(session->device, live_device_step, &session->feed);
     return status;
 }
 
 /* ---- down ---- */
 
-static enum status close_recording(struct recorder *recorder, const char *path, uint32_t rate)
+/* One of a stream that did not begin is not left behind. */
+static enum status close_recording(const struct live_session *session, struct recorder *recorder,
+                                   const char *path)
 {
     struct recording recording;
+    double rate = session->facts.rate;
     if (!recorder)
         return STATUS_OK;
     enum status status = recorder_close(recorder, &recording);
-    if (status == STATUS_OK)
-        note("%s: %.3f s recorded", path, (double)recording.frames / (double)rate);
+    if (!session->begun)
+        unlink(path);
+    else if (status == STATUS_OK)
+        note("%s: %.3f s recorded", path, (double)recording.frames / rate);
     if (recording.lost > 0)
         note("%s: %llu frames were lost and are silence there", path,
              (unsigned long long)recording.lost);
@@ -204,9 +213,10 @@ enum status live_session_close(struct live_session *session)
         note("the device's thread hangs: leaving it behind");
         return STATUS_FAILED;
     }
-    uint32_t rate = session->facts.rate;
-    enum status status = close_recording(session->recorder, options->record, rate);
-    enum status dry = close_recording(session->recorder_dry, options->record_dry, rate);
+    enum status status = close_recording(session, session->recorder, options->record);
+    enum status dry = close_recording(session, session->recorder_dry, options->record_dry);
+    if (session->log && !session->begun)
+        unlink(session->log_path);
     live_log_close(session->log);
     free(session->log_path);
     live_device_free(&session->feed);
@@ -224,9 +234,17 @@ void live_session_lose(struct live_session *session)
     stop_device(session);
 }
 
+/* Once, until there is another. */
+static void tell_reason(struct live_session *session, const char *reason)
+{
+    if (strcmp(reason, session->away) != 0)
+        live_tell(session, "still waiting: %s", reason);
+    snprintf(session->away, sizeof session->away, "%s", reason);
+}
+
 bool live_session_return(struct live_session *session)
 {
-    char reason[300];
+    char reason[sizeof session->away];
     struct device_wish wish = session->options->play.device;
     if (session->stuck)
         return false;
@@ -240,8 +258,11 @@ bool live_session_return(struct live_session *session)
     failures_keep(reason, sizeof reason);
     enum status status = device_open(&wish, &session->device);
     failures_keep(NULL, 0);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        tell_reason(session, reason);
         return false;
+    }
+    session->away[0] = '\0';
     device_facts(session->device, &session->facts);
     const struct live_event rise = {.what = LIVE_RISE};
     (void)live_send(session->live, &rise);
@@ -265,8 +286,13 @@ static void take_event(struct live_session *session, const struct live_event *ev
 static void look_after(struct live_session *session, struct recorder *recorder, const char *path)
 {
     const char *problem = recorder ? recorder_failure(recorder) : NULL;
-    if (problem)
-        live_tell(session, "the recording %s ended: %s", path, problem);
+    if (!problem)
+        return;
+    live_tell(session, "the recording %s ended: %s", path, problem);
+    if (recorder == session->recorder)
+        session->record_ended = true;
+    else
+        session->record_dry_ended = true;
 }
 
 void live_session_update(struct live_session *session)

@@ -41,7 +41,11 @@ struct live_session {
     bool muted;
     bool dry;
     bool howled;
-    bool leaving; /* was asked to end */
+    bool leaving;      /* was asked to end */
+    bool begun;        /* the sound has */
+    bool record_ended; /* by a failure */
+    bool record_dry_ended;
+    char away[300]; /* why the device is not back, as told last */
     struct meter_reading in[LIVE_CHANNELS_MOST];
     struct meter_reading out[LIVE_CHANNELS_MOST];
     double reduction_most; /* dB */

@@ -1,6 +1,7 @@
 #include "live_session.h"
 
 #include "audio.h"
+#include "json_text.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -31,6 +32,15 @@ static void read_meters(struct live_session *session)
     session->reduction_most = fmax(session->reduction_most, live_reduction(session->live));
 }
 
+/* NULL: none. */
+static const char *recording_at_work(const struct live_session *session)
+{
+    if (session->recorder && !session->record_ended)
+        return session->options->record;
+    return session->recorder_dry && !session->record_dry_ended ? session->options->record_dry
+                                                               : NULL;
+}
+
 static struct live_status picture(const struct live_session *session)
 {
     const struct live_chain *chain = &session->chain;
@@ -38,6 +48,7 @@ static struct live_status picture(const struct live_session *session)
     const struct live_load *load = &session->load;
     uint64_t frames = live_frames(session->live);
     size_t mask = live_chain_mask_latency(chain);
+    const char *recording = recording_at_work(session);
     return (struct live_status){
         .command = "halo live",
         .seconds = (double)frames / (double)session->facts.rate,
@@ -69,12 +80,8 @@ static struct live_status picture(const struct live_session *session)
         .latency_output = session->facts.output_latency,
         .latency_adapter = live_device_latency(&session->feed),
         .backend = convolver ? convolver_backend(convolver) : NULL,
-        .recording = session->recorder       ? session->options->record
-                     : session->recorder_dry ? session->options->record_dry
-                                             : NULL,
-        .recorded = session->recorder || session->recorder_dry
-                        ? (double)frames / (double)session->facts.rate
-                        : 0,
+        .recording = recording,
+        .recorded = recording ? (double)frames / (double)session->facts.rate : 0,
         .osc_refused = session->osc ? osc_refused(session->osc) : 0,
         .keys = KEYS,
     };
@@ -95,8 +102,8 @@ static enum status report_json(const struct live_session *session, const struct 
 {
     const struct live_load *load = &session->load;
     json_t *object = json_pack(
-        "{s:s, s:s, s:I, s:f, s:I, s:I, s:I, s:I, s:s*, s:I, s:I, s:I}", "event", "report",
-        "device", session->device_name, "frames", (json_int_t)status->frames, "seconds",
+        "{s:s, s:o, s:I, s:f, s:I, s:I, s:I, s:I, s:s*, s:I, s:I, s:I}", "event", "report",
+        "device", json_text(session->device_name), "frames", (json_int_t)status->frames, "seconds",
         status->seconds, "rate", (json_int_t)status->rate, "block", (json_int_t)status->block,
         "inputs", (json_int_t)status->inputs, "outputs", (json_int_t)status->outputs, "backend",
         status->backend, "latency", (json_int_t)live_status_latency(status), "priority",
@@ -131,6 +138,10 @@ enum status live_report(const struct live_session *session)
          load->count ? 100 * load->sum / (double)load->count : 0, 100 * load->p99,
          100 * load->worst, (unsigned long long)load->late, (unsigned long long)load->lost);
     live_load_print(load);
+    if (session->interruptions > 0)
+        note("the device was lost %llu times", (unsigned long long)session->interruptions);
+    if (session->howls > 0)
+        note("feedback howled %llu times", (unsigned long long)session->howls);
     if (session->reduction_most > 0)
         note("the limiter took off up to %.1f dB", session->reduction_most);
     return STATUS_OK;

@@ -113,6 +113,9 @@ static enum status take_latency(void *context, const struct option_row *row, con
         device->latency = DEVICE_LATENCY_HIGH;
     else if (value[strspn(value, "0123456789.")] == '\0') /* milliseconds, where no unit is said */
         status = options_parse_seconds(row->name, value, 0, 1e3 * LATENCY_MOST, &seconds);
+    else if (!strchr("0123456789.", value[0]))
+        status =
+            fail(STATUS_USAGE, "--%s is low, high or milliseconds, not '%s'", row->name, value);
     else
         status = options_parse_seconds(row->name, value, 0, LATENCY_MOST, &device->latency_seconds);
     if (seconds > 0)
