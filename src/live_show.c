@@ -138,10 +138,11 @@ enum status live_report(const struct live_session *session)
          load->count ? 100 * load->sum / (double)load->count : 0, 100 * load->p99,
          100 * load->worst, (unsigned long long)load->late, (unsigned long long)load->lost);
     live_load_print(load);
-    if (session->interruptions > 0)
-        note("the device was lost %llu times", (unsigned long long)session->interruptions);
+    if (session->interruptions > 0 && session->device)
+        note("times that the device was lost and came back: %llu",
+             (unsigned long long)session->interruptions);
     if (session->howls > 0)
-        note("feedback howled %llu times", (unsigned long long)session->howls);
+        note("howls of feedback that were muted: %llu", (unsigned long long)session->howls);
     if (session->reduction_most > 0)
         note("the limiter took off up to %.1f dB", session->reduction_most);
     return STATUS_OK;

@@ -1,0 +1,123 @@
+#include "live_rig.h"
+
+#include "monotonic.h"
+#include "suite.h"
+#include "truth.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE = 20 /* seconds */ };
+
+static int keys = -1; /* a pipe to its standard input */
+
+void live_rig_rest(int milliseconds)
+{
+    const struct timespec pause = {.tv_sec = milliseconds / 1000,
+                                   .tv_nsec = milliseconds % 1000 * 1000000L};
+    nanosleep(&pause, NULL);
+}
+
+struct block live_rig_noise(size_t channels, size_t silence, size_t frames, float peak)
+{
+    struct block block;
+    ck_assert_int_eq(block_init(&block, channels, frames, "noise"), STATUS_OK);
+    for (size_t c = 0; c < channels; c++) {
+        truth_noise(300 + c, block.data[c] + silence, frames - silence);
+        for (size_t i = silence; i < frames; i++)
+            block.data[c][i] *= peak;
+    }
+    return block;
+}
+
+static bool has_printed(const char *name, const char *words)
+{
+    static char text[65536];
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    FILE *file = fopen(path, "r");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    text[length] = '\0';
+    if (file)
+        fclose(file);
+    return strstr(text, words) != NULL;
+}
+
+void live_rig_wait(const char *words)
+{
+    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    while (!has_printed(".out", words) && !has_printed(".err", words)) {
+        ck_assert_msg(monotonic_ns() < deadline, "halo live does not say \"%s\"", words);
+        live_rig_rest(5);
+    }
+}
+
+pid_t live_rig_start(const char *format, ...)
+{
+    char words[4096], path[128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    snprintf(path, sizeof path, "%s/keys", command_folder());
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    keys = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that neither waits */
+    ck_assert_int_ge(keys, 0);
+    /* A log of the run before must not be taken for this one's. */
+    ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
+    pid_t process = command_start("exec \"$HALO\" live --plain --no-howl-guard %s <keys", words);
+    live_rig_wait("0.0 s  in ");
+    return process;
+}
+
+void live_rig_keys(const char *typed)
+{
+    ck_assert_int_eq(write(keys, typed, strlen(typed)), (ssize_t)strlen(typed));
+}
+
+struct command_result live_rig_end(pid_t process)
+{
+    struct command_result result = command_wait(process);
+    close(keys);
+    keys = -1;
+    return result;
+}
+
+void live_rig_expect(const struct block *heard, const struct block *truth, size_t first,
+                     size_t frames)
+{
+    double peak = 0, error = 0;
+    size_t where = 0;
+    ck_assert_uint_eq(heard->channels, truth->channels);
+    ck_assert_uint_le(first + frames, heard->frames);
+    ck_assert_uint_le(first + frames, truth->frames);
+    for (size_t c = 0; c < truth->channels; c++)
+        for (size_t i = first; i < first + frames; i++) {
+            double difference = fabs((double)heard->data[c][i] - (double)truth->data[c][i]);
+            peak = fmax(peak, fabs((double)truth->data[c][i]));
+            if (!(difference <= error)) { /* NaN too */
+                error = difference;
+                where = i;
+            }
+        }
+    ck_assert_msg(peak > 1e-3, "there is nothing to compare: peak %g", peak);
+    ck_assert_msg(error <= 1e-6 * peak, "frame %zu of %zu is %.1f dB off", where, first + frames,
+                  20 * log10(error / peak));
+}
+
+void live_rig_expect_replay(void)
+{
+    command_done("\"$HALO\" render dry.wav again.wav --force --replay rec.wav.log");
+    struct sound heard = sound_load("rec.wav"), again = sound_load("again.wav");
+    ck_assert_uint_eq(heard.block.frames, again.block.frames);
+    live_rig_expect(&heard.block, &again.block, 0, again.block.frames);
+    sound_free(&heard);
+    sound_free(&again);
+}

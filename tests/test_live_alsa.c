@@ -1,0 +1,120 @@
+/* halo live through an ALSA card of software: the sound, and a card that is pulled. */
+#include "alsa_rig.h"
+#include "live_rig.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RATE = LIVE_RIG_RATE, SILENCE = RATE, FRAMES = 2 * RATE };
+
+static const struct alsa_card CARD = {.name = "card", .infile = "in.raw", .outfile = "out.raw"};
+
+/* How much later than `truth` `heard` is, by where noise is the same. */
+static size_t find_delay(const struct block *heard, const struct block *truth)
+{
+    enum { DELAY_MOST = 16384, ALIKE = 256, FROM = SILENCE + RATE / 4 };
+    for (size_t delay = 0; delay < DELAY_MOST; delay++) {
+        double error = 0, size = 0;
+        for (size_t i = FROM; i < FROM + ALIKE; i++) {
+            error += fabs((double)heard->data[0][i + delay] - (double)truth->data[0][i]);
+            size += fabs((double)truth->data[0][i]);
+        }
+        if (error < 1e-4 * size)
+            return delay;
+    }
+    ck_abort_msg("what is heard is nowhere what it should be");
+    return 0;
+}
+
+/* False: the machine was too late for the card, and there is a hole in the sound. */
+static bool is_heard(size_t block, const char *stages)
+{
+    command_clean();
+    alsa_rig_cards(&CARD, 1);
+    struct block signal = live_rig_noise(2, SILENCE, FRAMES, 0.05f);
+    alsa_rig_save(&signal, "in.raw");
+    struct sound in = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, FRAMES);
+    for (size_t c = 0; c < 2; c++)
+        memcpy(in.block.data[c], signal.data[c], FRAMES * sizeof(float));
+    sound_save(&in, "in.wav");
+    struct command_result result =
+        command_done("\"$HALO\" live --plain --no-howl-guard --device card --block %zu "
+                     "--seconds 2 %s",
+                     block, stages);
+    char blocks[64];
+    snprintf(blocks, sizeof blocks, "blocks of %zu frames at 48000 Hz", block);
+    ck_assert_msg(strstr(result.err, blocks) != NULL, "%s", result.err);
+    bool whole = strstr(result.err, " 0 lost\n") != NULL;
+    if (whole) {
+        command_done("\"$HALO\" render in.wav truth.wav %s", stages);
+        struct sound truth = sound_load("truth.wav");
+        struct block heard = alsa_rig_load("out.raw", 2);
+        size_t delay = find_delay(&heard, &truth.block), frames = FRAMES - RATE / 4;
+        for (size_t c = 0; c < 2; c++) /* the cards began together; what was heard goes back */
+            memmove(heard.data[c], heard.data[c] + delay, (heard.frames - delay) * sizeof(float));
+        live_rig_expect(&heard, &truth.block, SILENCE, frames - SILENCE);
+        block_free(&heard);
+        sound_free(&truth);
+    }
+    block_free(&signal);
+    sound_free(&in);
+    return whole;
+}
+
+static void check_heard(size_t block, const char *stages)
+{
+    int tries = 0;
+    while (!is_heard(block, stages))
+        ck_assert_msg(++tries < 15, "the machine is too slow for %zu frames", block);
+}
+
+START_TEST(what_is_heard_is_what_render_makes)
+{
+    check_heard(64, "--mask \"$FILTERS/hall.wav\"");
+    check_heard(1024, "--mask \"$FILTERS/hall.wav\"");
+}
+END_TEST
+
+START_TEST(a_pulled_card_ends_it_in_a_line)
+{
+    command_clean();
+    struct alsa_card card = {.name = "card", .unplug = RATE / 2};
+    alsa_rig_cards(&card, 1);
+    struct command_result result =
+        command_run("timeout -s KILL 20 \"$HALO\" live --plain --device card --block 256 "
+                    "--record rec.wav --mask \"$FILTERS/hall.wav\"");
+    ck_assert_int_eq(result.code, 1);
+    ck_assert_msg(strstr(result.err, "halo: the device ALSA: card is lost; --reconnect") != NULL,
+                  "%s", result.err);
+    struct sound heard = sound_load("rec.wav");
+    ck_assert_uint_gt(heard.block.frames, RATE / 8);
+    ck_assert_uint_le(heard.block.frames, RATE / 2);
+    sound_free(&heard);
+}
+END_TEST
+
+START_TEST(a_card_that_is_plugged_in_again_goes_on)
+{
+    command_clean();
+    struct alsa_card card = {.name = "card", .unplug = RATE / 2};
+    alsa_rig_cards(&card, 1);
+    pid_t process = live_rig_start("--device card --block 256 --reconnect --record rec.wav "
+                                   "--mask \"$FILTERS/hall.wav\"");
+    live_rig_wait("the device is lost; waiting for it to come back");
+    card.unplug = 0;
+    alsa_rig_cards(&card, 1);
+    live_rig_wait("the device is back");
+    live_rig_rest(1000);
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    struct sound heard = sound_load("rec.wav");
+    ck_assert_uint_gt(heard.block.frames, RATE);
+    sound_free(&heard);
+}
+END_TEST
+
+SUITE_MAIN("live_alsa", what_is_heard_is_what_render_makes, a_pulled_card_ends_it_in_a_line,
+           a_card_that_is_plugged_in_again_goes_on)
