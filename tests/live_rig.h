@@ -15,8 +15,8 @@ enum { LIVE_RIG_RATE = 48000 };
 /* Noise of `peak` in every channel from `silence` frames on. */
 struct block live_rig_noise(size_t channels, size_t silence, size_t frames, float peak);
 
-/* Start halo live in lines with these words (printf format); back when it runs. One at a
- * time. The howl guard is off. */
+/* Start halo live in lines (or with --json) with these words (printf format); back when it runs.
+ * One at a time. The howl guard is off. */
 pid_t live_rig_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Type at it. */

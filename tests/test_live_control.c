@@ -1,0 +1,330 @@
+/* halo live as people and scripts use it: what it refuses, its screen and keys, its lines,
+ * masks that change on disk, and signals. On an ALSA card of software that plays a tone. */
+#include "alsa_rig.h"
+#include "live_rig.h"
+#include "suite.h"
+#include "tmux.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RATE = LIVE_RIG_RATE };
+
+/* A square wave of half of full scale: peak and RMS are -6.0 dBFS. */
+static void begin(void)
+{
+    const struct alsa_card card = {.name = "card", .infile = "in.raw"};
+    struct block tone;
+    command_clean();
+    alsa_rig_cards(&card, 1);
+    ck_assert_int_eq(block_init(&tone, 2, 20 * RATE, "a tone"), STATUS_OK);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < tone.frames; i++)
+            tone.data[c][i] = i / 24 % 2 ? 0.5f : -0.5f;
+    alsa_rig_save(&tone, "in.raw");
+    block_free(&tone);
+    sound_text("a.txt", "0.5\n");
+    sound_text("b.txt", "0.25\n");
+}
+
+/* ---- what is refused ---- */
+
+START_TEST(wrong_words_are_refused)
+{
+    static const struct {
+        int code;
+        const char *words, *options;
+    } cases[] = {
+        {1, "cannot open mask nix.wav", "--mask nix.wav"},
+        {1, "it is empty", "--mask empty.wav"},
+        {1, "it is a directory", "--mask folder"},
+        {1, "nan is not a finite coefficient", "--mask nan.txt"},
+        {1, "cannot open mask nix.wav", "--mask a.txt --or --mask nix.wav"},
+        {1, "cannot be switched",
+         "--channels 1 --mask a.txt --or --mask \"$FILTERS/quadrature.txt\""},
+        {2, "--or follows a --mask", "--or --mask a.txt"},
+        {2, "--or is followed by --mask", "--mask a.txt --or"},
+        {2, "--or is followed by --mask, not by --gain", "--mask a.txt --or --gain 3"},
+        {2, "only one stage can have masks to choose from",
+         "--mask a.txt --or --mask b.txt --mask a.txt --or --mask b.txt"},
+        {2, "there is no input 'kazoo'", "--device kazoo"},
+        {2, "there is no output 'kazoo'", "--output kazoo"},
+        {2, "there is no host API 'kazoo'", "--host-api kazoo"},
+        {1, "does not run at 44100 Hz", "--rate 44100"},
+        {2, "no channel 3", "--channels 3"},
+        {2, "--input-map names 2 channels, --channels 1", "--input-map 1,2 --channels 1"},
+        {1, "--output-map names 1", "--output-map 1 --mask a.txt"},
+        {2, "need a file each", "--record r.wav --record-dry r.wav"},
+        {2, "let its name end in .wav, .w64 or .caf", "--record r.mp3"},
+        {1, "there.wav exists; --force replaces it", "--record there.wav"},
+        {1, "there.wav exists; --force replaces it", "--record r.wav --record-dry there.wav"},
+        {1, "cannot write nowhere/r.wav", "--record r.wav --record-dry nowhere/r.wav"},
+        {1, "log.wav.log exists", "--record log.wav --record-dry r.wav"},
+        {2, "--osc takes a number from 0 to 65535", "--record r.wav --osc 65536"},
+        {2, "--latency is low, high or milliseconds", "--latency fast"},
+        {2, "--block takes a number from 32 to 4096", "--block 31"},
+        {2, "--fade takes seconds from 0 to 10", "--fade 11s"},
+        {2, "--ceiling is from -60 to 0 dB", "--ceiling 1"},
+        {2, "halo live takes no 'a.wav'", "a.wav"},
+    };
+    begin();
+    sound_text("nan.txt", "0.5\nnan\n");
+    command_done("mkdir folder; touch empty.wav there.wav log.wav.log");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        command_refused(cases[i].code, cases[i].words,
+                        "timeout -s KILL 20 \"$HALO\" live --plain --seconds 0.05 %s",
+                        cases[i].options);
+}
+END_TEST
+
+START_TEST(no_device_is_said)
+{
+    command_clean();
+    alsa_rig_cards(NULL, 0);
+    command_refused(1, "", "timeout -s KILL 20 \"$HALO\" live --plain --record r.wav");
+}
+END_TEST
+
+/* ---- the screen ---- */
+
+static const char *row_with(const char *screen, const char *words)
+{
+    static char row[1024];
+    const char *at = strstr(screen, words);
+    ck_assert_msg(at != NULL, "no \"%s\" in\n%s", words, screen);
+    while (at > screen && at[-1] != '\n')
+        at--;
+    snprintf(row, sizeof row, "%.*s", (int)strcspn(at, "\n"), at);
+    return row;
+}
+
+static void expect_in_row(const char *row, const char *words)
+{
+    ck_assert_msg(strstr(row, words) != NULL, "no \"%s\" in: %s", words, row);
+}
+
+START_TEST(keys_do_what_the_screen_says)
+{
+    if (!tmux_there())
+        return;
+    begin();
+    tmux_open(110, 30,
+              "\"$HALO\" live --no-howl-guard --block 256 --mask a.txt --or --mask b.txt "
+              "--record rec.wav --record-dry dry.wav; echo ended with $?");
+    const char *screen = tmux_wait("-12.0  -12.0");
+    expect_in_row(row_with(screen, " in    1"), "-6.0   -6.0   -6.0");
+    expect_in_row(row_with(screen, " out   2"), "-12.0  -12.0  -12.0");
+    expect_in_row(screen, "halo live  ALSA: default");
+    expect_in_row(screen, "48000 Hz  256 frames (5.33 ms)");
+    expect_in_row(screen, "▶ 1  a.txt");
+    expect_in_row(screen, "  2  b.txt");
+    expect_in_row(screen, "gain    +0.0 dB");
+    expect_in_row(screen, "ceiling -1.0");
+    expect_in_row(row_with(screen, " load "), "worst");
+    expect_in_row(row_with(screen, " latency "), "mask 0  plugins 0  output");
+    expect_in_row(row_with(screen, " blocks "), "REC 00:0");
+    expect_in_row(screen, "1-9 mask  space dry  [ ] gain  m mute  r reload  w write  q leave");
+    tmux_type("2");
+    tmux_wait("▶ 2  b.txt");
+    expect_in_row(row_with(tmux_wait("-18.1  -18.1"), "-18.1"), " out   1");
+    tmux_type("]");
+    tmux_type("]");
+    tmux_wait("gain    +2.0 dB");
+    tmux_type("[");
+    tmux_wait("gain    +1.0 dB");
+    tmux_type("Space");
+    tmux_wait("▶ 0  dry");
+    tmux_wait("-5.0   -5.0");
+    tmux_type("Space");
+    tmux_wait("▶ 2  b.txt");
+    tmux_type("0");
+    tmux_wait("▶ 0  dry");
+    tmux_type("1");
+    tmux_wait("▶ 1  a.txt");
+    tmux_type("m");
+    tmux_wait("MUTED");
+    tmux_wait(" out   1 ···"); /* below what the bar shows */
+    tmux_type("m");
+    tmux_wait_gone("MUTED");
+    tmux_type("r");
+    tmux_wait("mask a.txt is read");
+    tmux_type("w");
+    tmux_wait("s are written");
+    tmux_type("7");
+    tmux_wait("there is no mask 7");
+    tmux_type("q");
+    screen = tmux_wait("ended with");
+    expect_in_row(screen, "ended with 0");
+    expect_in_row(screen, "blocks of 256 frames at 48000 Hz");
+    expect_in_row(screen, "rec.wav: ");
+    tmux_close();
+    live_rig_expect_replay();
+}
+END_TEST
+
+START_TEST(ctrl_c_at_the_screen_ends_it)
+{
+    if (!tmux_there())
+        return;
+    begin();
+    tmux_open(100, 30, "\"$HALO\" live --block 256 --mask a.txt; echo ended with $?");
+    tmux_wait("q leave");
+    tmux_type("C-c");
+    expect_in_row(tmux_wait("ended with"), "ended with 130");
+    tmux_close();
+}
+END_TEST
+
+/* ---- lines ---- */
+
+START_TEST(every_line_is_json_and_the_last_reports)
+{
+    begin();
+    struct command_result result =
+        command_done("\"$HALO\" live --json --meter-interval 0.2 --seconds 0.7 --block 256 "
+                     "--mask a.txt --or --mask b.txt --mute");
+    size_t lines = 0;
+    json_t *line = NULL;
+    for (char *at = result.out, *end; (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        json_decref(line);
+        line = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, NULL);
+        ck_assert_msg(line != NULL, "no JSON: %s", at);
+        if (lines++ > 0 || strcmp(command_cell_word(line, "event"), "status") != 0)
+            continue;
+        ck_assert(command_cell_number(line, "rate") == RATE);
+        ck_assert(command_cell_number(line, "block") == 256);
+        ck_assert(command_cell_number(line, "chosen") == 1);
+        ck_assert(json_is_true(json_object_get(line, "muted")));
+        ck_assert_uint_eq(json_array_size(json_object_get(line, "in")), 2);
+        ck_assert_uint_eq(json_array_size(json_object_get(line, "choices")), 2);
+    }
+    ck_assert_uint_ge(lines, 4);
+    ck_assert_str_eq(command_cell_word(line, "event"), "report");
+    ck_assert_str_eq(command_cell_word(line, "device"), "ALSA: default");
+    ck_assert_str_eq(command_cell_word(line, "backend"), "cpu");
+    ck_assert(command_cell_number(line, "frames") >= 0.7 * RATE);
+    ck_assert(command_cell_number(line, "blocks") == command_cell_number(line, "frames") / 256);
+    ck_assert(command_cell_number(line, "load_p99") > 0);
+    ck_assert(command_cell_number(line, "load_worst") >= command_cell_number(line, "load_p99"));
+    double entries = command_cell_number(line, "late") + command_cell_number(line, "lost");
+    ck_assert(json_is_array(json_object_get(line, "ledger")));
+    ck_assert((double)json_array_size(json_object_get(line, "ledger")) <= entries);
+    json_decref(line);
+}
+END_TEST
+
+/* ---- masks that change ---- */
+
+/* Of what was heard at a frame, by what came in. */
+static double ratio_at(const struct sound *heard, const struct sound *dry, size_t frame)
+{
+    return (double)heard->block.data[0][frame] / (double)dry->block.data[0][frame];
+}
+
+static void move(const char *from, const char *to)
+{
+    char old_path[128], new_path[128];
+    snprintf(old_path, sizeof old_path, "%s/%s", command_folder(), from);
+    snprintf(new_path, sizeof new_path, "%s/%s", command_folder(), to);
+    ck_assert_int_eq(rename(old_path, new_path), 0);
+}
+
+START_TEST(a_mask_that_changes_fades_in)
+{
+    begin();
+    pid_t process = live_rig_start("--block 256 --watch --mask a.txt --or --mask b.txt "
+                                   "--record rec.wav --record-dry dry.wav");
+    live_rig_rest(700);
+    sound_text("new.txt", "0.75\n");
+    move("new.txt", "a.txt");
+    live_rig_wait("mask a.txt is read");
+    live_rig_rest(200);
+    sound_text("a.txt", "what is this\n");
+    live_rig_wait("cannot read mask a.txt");
+    live_rig_rest(200);
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_int_eq(result.code, 0);
+    const char *refusal = strstr(result.err, "halo: cannot read mask a.txt");
+    ck_assert_msg(strstr(refusal + 30, "a.txt") == NULL, "%s", result.err);
+    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    size_t end = heard.block.frames - RATE / 5;
+    ck_assert(fabs(ratio_at(&heard, &dry, RATE * 6 / 10) - 0.5) < 1e-6);
+    ck_assert(fabs(ratio_at(&heard, &dry, end) - 0.75) < 1e-6);
+    size_t between = 0; /* a fade: 20 ms of what is neither */
+    for (size_t i = RATE * 6 / 10; i < end; i++) {
+        double ratio = ratio_at(&heard, &dry, i);
+        between += ratio > 0.5001 && ratio < 0.7499;
+    }
+    ck_assert_uint_ge(between, RATE / 50 - 4);
+    ck_assert_uint_le(between, RATE / 50);
+    sound_free(&heard);
+    sound_free(&dry);
+}
+END_TEST
+
+/* ---- signals ---- */
+
+START_TEST(ctrl_c_fades_out_and_reports)
+{
+    begin();
+    pid_t process = live_rig_start("--block 256 --mask a.txt --record rec.wav");
+    live_rig_rest(700);
+    kill(process, SIGINT);
+    struct command_result result = live_rig_end(process);
+    ck_assert_int_eq(result.code, 128 + SIGINT);
+    ck_assert_msg(strstr(result.err, "blocks of 256 frames") != NULL, "%s", result.err);
+    ck_assert_msg(strstr(result.err, "rec.wav: ") != NULL, "%s", result.err);
+    struct sound heard = sound_load("rec.wav");
+    const float *samples = heard.block.data[0];
+    size_t frames = heard.block.frames;
+    ck_assert(fabsf(samples[frames - 1]) < 1e-3f);
+    ck_assert(fabsf(samples[frames - RATE / 4]) > 0.2f);
+    for (size_t i = frames - RATE / 4; i + 1 < frames; i++) /* nothing is cut off */
+        ck_assert(fabsf(fabsf(samples[i]) - fabsf(samples[i + 1])) < 1e-3f);
+    sound_free(&heard);
+}
+END_TEST
+
+START_TEST(a_second_ctrl_c_ends_it_at_once)
+{
+    begin();
+    pid_t process = live_rig_start("--block 256 --mask a.txt");
+    kill(process, SIGINT);
+    live_rig_rest(30);
+    kill(process, SIGINT);
+    struct command_result result = live_rig_end(process);
+    ck_assert_int_eq(result.code, 128 + SIGINT);
+    ck_assert_str_eq(result.err, "");
+}
+END_TEST
+
+START_TEST(a_recording_is_readable_after_a_crash)
+{
+    begin();
+    pid_t process = live_rig_start("--block 256 --mask a.txt --or --mask b.txt "
+                                   "--record rec.wav --record-dry dry.wav");
+    live_rig_rest(600);
+    live_rig_keys("2");
+    live_rig_rest(900);
+    kill(process, SIGKILL);
+    ck_assert_int_eq(live_rig_end(process).code, 128 + SIGKILL);
+    struct sound heard = sound_load("rec.wav");
+    ck_assert_uint_gt(heard.block.frames, RATE / 2);
+    command_done("\"$HALO\" render dry.wav again.wav --replay rec.wav.log");
+    struct sound again = sound_load("again.wav");
+    size_t frames =
+        heard.block.frames < again.block.frames ? heard.block.frames : again.block.frames;
+    live_rig_expect(&heard.block, &again.block, 0, frames);
+    sound_free(&heard);
+    sound_free(&again);
+}
+END_TEST
+
+SUITE_MAIN("live_control", wrong_words_are_refused, no_device_is_said, keys_do_what_the_screen_says,
+           ctrl_c_at_the_screen_ends_it, every_line_is_json_and_the_last_reports,
+           a_mask_that_changes_fades_in, ctrl_c_fades_out_and_reports,
+           a_second_ctrl_c_ends_it_at_once, a_recording_is_readable_after_a_crash)
