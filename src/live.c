@@ -62,7 +62,8 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
     ramp_init(&live->wet, 1);
     ramp_init(&live->fade, 0);
     if (!live->muted)
-        ramp_set(&live->fade, 1, (size_t)(LIVE_FADE_IN * (double)settings->rate));
+        ramp_set(&live->fade, 1,
+                 settings->at_once ? 0 : (size_t)(LIVE_FADE_IN * (double)settings->rate));
     enum status status = fill(live, settings);
     if (status != STATUS_OK) {
         live_destroy(live);

@@ -47,6 +47,7 @@ struct live_settings {
     double gain;    /* at the start */
     bool muted;     /* likewise */
     bool guard;     /* against howls */
+    bool at_once;   /* no fade in at the start */
 };
 
 struct live;

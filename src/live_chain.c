@@ -52,6 +52,18 @@ static enum status load_others(struct live_chain *chain)
     return STATUS_OK;
 }
 
+static enum status adapt_choices(struct live_chain *chain)
+{
+    const struct live_chain_wish *wish = &chain->wish;
+    if (!wish->adapt)
+        return STATUS_OK;
+    enum status status = wish->adapt(wish->adapt_context, chain->masks, chain->choice_count);
+    chain->stages.stages[wish->stage].mask = chain->masks[0];
+    for (size_t i = 0; i < chain->choice_count; i++)
+        chain->names[i] = chain->masks[i]->name;
+    return status;
+}
+
 /* One time zero for all, and the longest known. */
 static enum status unite(struct live_chain *chain)
 {
@@ -80,9 +92,21 @@ static enum status load_choices(struct live_chain *chain)
         (struct stream_format){.rate = chain->wish.format.rate, .channels = stage->inputs};
     enum status status = load_others(chain);
     if (status == STATUS_OK)
+        status = adapt_choices(chain);
+    if (status == STATUS_OK)
         status = unite(chain);
     stage->convolver.taps = chain->taps;
     return status;
+}
+
+static enum status prepare_choices(struct live_chain *chain)
+{
+    size_t times = chain->wish.twice ? 2 : 1, count = times * chain->choice_count;
+    struct mask *masks[2 * LIVE_CHOICES_MOST];
+    for (size_t i = 0; i < count; i++)
+        masks[i] = chain->masks[i % chain->choice_count];
+    return choices_create(chain->stages.stages[chain->wish.stage].filter, masks, count,
+                          &chain->choices);
 }
 
 static void discard_coefficients(struct live_chain *chain)
@@ -155,8 +179,7 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_wi
     if (status == STATUS_OK)
         status = create_filters(chain);
     if (status == STATUS_OK && has_mask)
-        status = choices_create(chain->stages.stages[wish->stage].filter, chain->masks,
-                                chain->choice_count, &chain->choices);
+        status = prepare_choices(chain);
     if (status == STATUS_OK && wish->live)
         status = run_silence(chain);
     if (status == STATUS_OK)

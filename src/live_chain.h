@@ -22,6 +22,12 @@ struct live_chain_wish {
     size_t block;
     int priority; /* real-time, of the step; 0: none */
     bool live;    /* blocks are waited for */
+    /* May put other masks in the places of the choices, before they are prepared: what it finds
+     * there it then owns. NULL: they stay. */
+    enum status (*adapt)(void *context, struct mask **masks, size_t count);
+    void *adapt_context;
+    bool twice; /* choice i + choice_count is choice i again, so that a switch can lead to the same
+                 */
 };
 
 struct live_chain {
