@@ -105,7 +105,7 @@ void trial_abx_play(struct trial_abx *abx, enum abx_sound sound, double seconds)
     trial_log_sound(abx->log, seconds, abx->result.answered + 1, sound_names[sound]);
 }
 
-static json_t *result_object(const struct abx_result *result)
+json_t *abx_result_json(const struct abx_result *result)
 {
     char note[NOTE_TEXT];
     trial_log_p_value_note(note, sizeof note, test_name, result->answered, result->planned);
@@ -127,7 +127,7 @@ void trial_abx_stop(struct trial_abx *abx, double seconds)
     result->trials_needed = binomial_trials_needed(result->hits, result->answered);
     result->median_seconds = median_of(abx->seconds, result->answered);
     trial_log_end(abx->log, seconds, result->answered, result->planned, &abx->key,
-                  result_object(result));
+                  abx_result_json(result));
 }
 
 enum abx_feedback trial_abx_answer(struct trial_abx *abx, enum abx_sound said, double seconds)

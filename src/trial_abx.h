@@ -66,4 +66,7 @@ const struct trial_key *trial_abx_key(const struct trial_abx *abx);
 /* A few lines for a person. */
 void abx_result_print(const struct abx_result *result, FILE *stream);
 
+/* As the log has it. */
+json_t *abx_result_json(const struct abx_result *result);
+
 #endif

@@ -184,7 +184,7 @@ void ranking_result_of(const unsigned char *ratings, struct ranking_result *resu
     }
 }
 
-static json_t *result_object(const struct ranking_result *result)
+json_t *ranking_result_json(const struct ranking_result *result)
 {
     char note[NOTE_TEXT];
     trial_log_p_value_note(note, sizeof note, test_name, result->answered, result->planned);
@@ -212,7 +212,7 @@ void trial_ranking_stop(struct trial_ranking *ranking, double seconds)
     ranking_result_of(ranking->ratings, result);
     result->median_seconds = median_of(ranking->seconds, result->answered);
     trial_log_end(ranking->log, seconds, result->answered, result->planned, &ranking->key,
-                  result_object(result));
+                  ranking_result_json(result));
 }
 
 const struct ranking_result *trial_ranking_result(const struct trial_ranking *ranking)

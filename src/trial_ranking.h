@@ -77,6 +77,9 @@ const struct trial_key *trial_ranking_key(const struct trial_ranking *ranking);
 void ranking_result_print(const struct ranking_result *result, const char *const *names,
                           FILE *stream);
 
+/* As the log has it. */
+json_t *ranking_result_json(const struct ranking_result *result);
+
 /* The scores and the test of confirmed trials; counts are set, the rest is computed. */
 void ranking_result_of(const unsigned char *ratings, struct ranking_result *result);
 
