@@ -1,6 +1,7 @@
 /* Stands in for the commands that need PortAudio where it is not built in. */
 #include "cmd_devices.h"
 #include "cmd_live.h"
+#include "listen_play.h"
 
 static enum status refuse(void)
 {
@@ -17,5 +18,11 @@ enum status cmd_devices(int argc, char **argv)
 enum status cmd_live(int argc, char **argv)
 {
     (void)argc, (void)argv;
+    return refuse();
+}
+
+enum status listen_play(const struct listen_options *options)
+{
+    (void)options;
     return refuse();
 }

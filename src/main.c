@@ -2,6 +2,7 @@
 #include "build_info.h"
 #include "cmd_bench.h"
 #include "cmd_devices.h"
+#include "cmd_listen.h"
 #include "cmd_live.h"
 #include "cmd_render.h"
 #include "fft.h"
@@ -25,6 +26,7 @@ struct command {
 static const struct command commands[] = {
     {"render", "filter a sound file", cmd_render},
     {"live", "filter a microphone", cmd_live},
+    {"listen", "play a sound through masks and compare them, blind if you like", cmd_listen},
     {"devices", "list the sound devices of this machine", cmd_devices},
     {"bench", "measure parts of the program on this machine", cmd_bench},
 };
