@@ -95,8 +95,8 @@ static void take_key(struct listen_session *session, int key)
         toggle_picture(session);
     } else if (key == 'q') {
         listen_control_leave(session);
-    } else if (!test && key == ' ') {
-        set_dry(session, !session->dry);
+    } else if (!test && (key == ' ' || key == '0')) { /* 0, as the screen lists it */
+        set_dry(session, key == '0' || !session->dry);
     } else if (!test && key >= '1' && key <= '9') {
         choose(session, (size_t)(key - '1'));
     }

@@ -54,5 +54,7 @@ enum status listen_play(const struct listen_options *options)
         status = status == STATUS_OK ? told : status;
     }
     bool stuck = !listen_session_close(&session);
-    return status == STATUS_OK && stuck ? STATUS_FAILED : status;
+    if (status == STATUS_OK && stuck)
+        status = STATUS_FAILED;
+    return status == STATUS_OK && stop_requested() ? STATUS_INTERRUPTED : status;
 }

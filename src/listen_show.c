@@ -1,6 +1,7 @@
 #include "listen_session.h"
 
 #include "audio.h"
+#include "json_text.h"
 #include "response_plot.h"
 
 #include <langinfo.h>
@@ -184,10 +185,10 @@ static enum status report_json(const struct listen_session *session,
     const struct live_load *load = &session->load;
     uint64_t missed = session->player ? player_missed(session->player) : 0;
     json_t *object = json_pack(
-        "{s:s, s:s, s:I, s:f, s:I, s:I, s:I, s:I, s:s*, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o}",
-        "event", "report", "device", session->device_name, "frames", (json_int_t)status->frames,
-        "seconds", status->seconds, "rate", (json_int_t)status->rate, "block",
-        (json_int_t)status->block, "inputs", (json_int_t)status->inputs, "outputs",
+        "{s:s, s:o, s:I, s:f, s:I, s:I, s:I, s:I, s:s*, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o}",
+        "event", "report", "device", json_text(session->device_name), "frames",
+        (json_int_t)status->frames, "seconds", status->seconds, "rate", (json_int_t)status->rate,
+        "block", (json_int_t)status->block, "inputs", (json_int_t)status->inputs, "outputs",
         (json_int_t)status->outputs, "backend", status->backend, "blocks", (json_int_t)load->count,
         "late", (json_int_t)load->late, "lost", (json_int_t)load->lost, "missed",
         (json_int_t)missed, "load_worst", load->worst, "limiter_most_db", -session->reduction_most,

@@ -1,0 +1,255 @@
+/* halo listen without a device: what it writes, what it matches, and what it refuses. */
+#include "audio.h"
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RATE = 48000, FRAMES = 2 * RATE, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
+
+static bool ffmpeg_is_there(void)
+{
+    return command_run("command -v ffmpeg").code == 0;
+}
+
+/* A number of one choice in what --to-file --json printed. */
+static double figure(const struct command_result *result, size_t choice, const char *key)
+{
+    json_t *report = json_loads(result->out, 0, NULL);
+    ck_assert_msg(report != NULL, "no JSON: %s", result->out);
+    json_t *number =
+        json_object_get(json_array_get(json_object_get(report, "choices"), choice), key);
+    ck_assert(json_is_number(number));
+    double value = json_number_value(number);
+    json_decref(report);
+    return value;
+}
+
+/* The old mask's share where one gives way to the other from frame `at` on. */
+static double share(const char *shape, double frame, double at, double fade, double *other)
+{
+    double t = fmin(1, fmax(0, (frame - at) / fade));
+    double steep = strcmp(shape, "duck") == 0 ? 2 : 4;
+    *other = strcmp(shape, "fade") == 0 ? t : fmax(0, 1 - steep * (1 - t));
+    return strcmp(shape, "fade") == 0 ? 1 - t : fmax(0, 1 - steep * t);
+}
+
+/* The file against the two whole renders, weighted. */
+static void check_switch(const char *shape, double fade)
+{
+    const size_t at = 3 * RATE / 4;
+    struct command_result told = command_done(
+        "\"$HALO\" listen in.wav --mask a.txt --or --mask b.txt --to-file out.wav --force --json "
+        "--no-align --switch %s --fade %g --script '0:A 0.75s:B'",
+        shape, fade);
+    double gains[2], peak = 0, error = 0;
+    for (size_t i = 0; i < 2; i++)
+        gains[i] = audio_from_db(figure(&told, i, "gain_db"));
+    struct sound out = sound_load("out.wav"), a = sound_load("a.wav"), b = sound_load("b.wav");
+    sound_expect_format(&out, FLOAT_WAV, RATE, 2, FRAMES);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < FRAMES; i++) {
+            double later, earlier = share(shape, (double)i, (double)at, fade * RATE, &later);
+            double truth = earlier * gains[0] * (double)a.block.data[c][i] +
+                           later * gains[1] * (double)b.block.data[c][i];
+            peak = fmax(peak, fabs(truth));
+            error = fmax(error, fabs(truth - (double)out.block.data[c][i]));
+        }
+    ck_assert_double_gt(peak, 0.1);
+    ck_assert_msg(error <= 1e-6 * peak, "%s: %.1f dB off", shape, 20 * log10(error / peak));
+    sound_free(&out);
+    sound_free(&a);
+    sound_free(&b);
+}
+
+START_TEST(a_switch_is_the_two_renders_weighted)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, FLOAT_WAV, RATE, 2, FRAMES);
+    struct sound a = sound_noise_mask("a.txt", 2, 2, 700), b = sound_noise_mask("b.txt", 3, 2, 90);
+    command_done("\"$HALO\" render in.wav a.wav --mask a.txt --tail none && "
+                 "\"$HALO\" render in.wav b.wav --mask b.txt --tail none");
+    check_switch("fade", 0.02);
+    check_switch("duck", 0.05);
+    check_switch("gap", 0.03);
+    sound_free(&in);
+    sound_free(&a);
+    sound_free(&b);
+}
+END_TEST
+
+/* A mask that is a softer and later copy of the other becomes the very same: no switch shows. */
+START_TEST(a_softer_later_copy_cannot_be_told_apart)
+{
+    char text[1024] = "";
+    command_clean();
+    struct sound in = sound_noise("in.wav", 4, FLOAT_WAV, RATE, 1, FRAMES);
+    for (size_t i = 0; i < 100; i++)
+        strcat(text, "0\n");
+    strcat(text, "0.5\n");
+    sound_text("soft.txt", text);
+    sound_text("one.txt", "1\n");
+    struct command_result told = command_done(
+        "\"$HALO\" listen in.wav --mask one.txt --or --mask soft.txt --to-file out.wav "
+        "--script '0.1:b 300ms:1 0.5s:2 1s:a 1.6s:b'");
+    ck_assert_msg(strstr(told.err, "halo: A: -6.0 dB (one.txt)\n"), "%s", told.err);
+    ck_assert_msg(strstr(told.err, "halo: B: 0.0 dB, 2.1 ms later, aligned (soft.txt)\n"), "%s",
+                  told.err);
+    struct sound out = sound_load("out.wav");
+    for (size_t i = 0; i < FRAMES; i++)
+        ck_assert_double_eq_tol((double)out.block.data[0][i],
+                                i < 100 ? 0 : 0.5 * (double)in.block.data[0][i - 100], 1e-4);
+    sound_free(&out);
+    sound_free(&in);
+}
+END_TEST
+
+/* A centred mask is late; the file is not. */
+START_TEST(the_file_begins_with_the_sound)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 5, FLOAT_WAV, RATE, 1, FRAMES);
+    sound_text("centred.txt", "0\n0\n0\n0\n1\n0\n0\n0\n0\n");
+    command_done("\"$HALO\" listen in.wav --mask centred.txt --align centre --to-file out.wav "
+                 "--from 0.5s --to 1s --seconds 1.25");
+    struct sound out = sound_load("out.wav");
+    sound_expect_format(&out, FLOAT_WAV, RATE, 1, RATE * 5 / 4);
+    for (size_t i = 0; i < out.block.frames; i++)
+        ck_assert_double_eq_tol((double)out.block.data[0][i],
+                                (double)in.block.data[0][RATE / 2 + i % (RATE / 2)], 1e-6);
+    sound_free(&out);
+    sound_free(&in);
+}
+END_TEST
+
+/* ---- loudness, as ffmpeg has it ---- */
+
+/* Of the last of three passes. */
+static double loudness(const char *choice, const char *how)
+{
+    double value;
+    command_done("\"$HALO\" listen \"$WAV/drums.wav\" --mask \"$FILTERS/telephone.wav\" --or "
+                 "--mask \"$FILTERS/hall.wav\" --match %s --seconds 17.4 --to-file three.wav "
+                 "--force --script 0:%s",
+                 how, choice);
+    struct sound three = sound_load("three.wav");
+    size_t third = three.block.frames / 3;
+    struct sound last = sound_create(FLOAT_WAV, RATE, three.block.channels, third);
+    for (size_t c = 0; c < three.block.channels; c++)
+        memcpy(last.block.data[c], three.block.data[c] + 2 * third, third * sizeof(float));
+    sound_save(&last, "last.wav");
+    sound_free(&three);
+    sound_free(&last);
+    struct command_result result =
+        command_done("ffmpeg -nostdin -v error -i last.wav "
+                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.I:file=- -f null - | "
+                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1");
+    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg said: %s", result.out);
+    return value;
+}
+
+START_TEST(choices_are_equally_loud_to_ffmpeg)
+{
+    command_clean();
+    struct command_result told =
+        command_done("\"$HALO\" listen \"$WAV/drums.wav\" --mask \"$FILTERS/telephone.wav\" --or "
+                     "--mask \"$FILTERS/hall.wav\" --to-file out.wav --json --seconds 0.1");
+    double gain = figure(&told, 1, "gain_db") - figure(&told, 0, "gain_db");
+    ck_assert_double_gt(fabs(gain), 1);
+    ck_assert_double_eq_tol(loudness("A", "none") - loudness("B", "none"), gain, 0.1);
+    ck_assert_double_eq_tol(loudness("A", "r128"), loudness("B", "r128"), 0.1);
+}
+END_TEST
+
+/* ---- words ---- */
+
+START_TEST(wrong_words_are_refused)
+{
+    static const struct {
+        int code;
+        const char *words, *line;
+    } cases[] = {
+        {2, "which sound", ""},
+        {2, "which sound", "--mask a.txt"},
+        {1, "nope.wav", "nope.wav --mask a.txt"},
+        {1, "directory", ". --mask a.txt"},
+        {2, "empty.wav from 0.000 s on: it is 0.000 s long", "empty.wav --mask a.txt"},
+        {2, "one sound", "in.wav in.wav"},
+        {2, "--to 1 s comes before --from 2 s", "in.wav --from 2 --to 1"},
+        {2, "it is 2.000 s long", "in.wav --from 9 --to-file o.wav"},
+        {2, "not both", "in.wav --live-input"},
+        {2, "--from", "--live-input --from 3"},
+        {2, "--input-map", "in.wav --input-map 1"},
+        {2, "two masks", "in.wav --abx 8 --mask a.txt"},
+        {2, "two masks", "in.wav --abx 8"},
+        {2, "two masks", "in.wav --abx 8 --mask a.txt --or --mask a.txt --or --mask a.txt"},
+        {2, "2 to 9 masks", "in.wav --blind 8 --mask a.txt"},
+        {2, "--abx", "in.wav --abx 0 --mask a.txt --or --mask b.txt"},
+        {2, "one test", "in.wav --abx 3 --blind 3 --mask a.txt --or --mask b.txt"},
+        {2, "--feedback", "in.wav --mask a.txt --feedback"},
+        {2, "--log", "in.wav --mask a.txt --log x.json"},
+        {1, "x.json: No such file", "--verify x.json"},
+        {1, "not the log", "--verify some.json"},
+        {2, "--match", "in.wav --match loud"},
+        {2, "--match none", "in.wav --mask a.txt --mask b.txt --or --mask a.txt"},
+        {2, "--switch", "in.wav --switch bang"},
+        {2, "--script needs", "in.wav --mask a.txt --script 0:A"},
+        {2, "no test", "in.wav --to-file o.wav --abx 3 --mask a.txt --or --mask b.txt"},
+        {2, "no device", "--live-input --to-file o.wav --mask a.txt"},
+        {2, "there is no choice 'C'",
+         "in.wav --to-file o.wav --mask a.txt --or --mask b.txt --script 0:C"},
+        {2, "TIME:CHOICE", "in.wav --to-file o.wav --mask a.txt --or --mask b.txt --script B"},
+        {2, "too early",
+         "in.wav --to-file o.wav --mask a.txt --or --mask b.txt --script '1:A .5:B'"},
+        {2, "there are none", "in.wav --to-file o.wav --script 0:A"},
+        {1, "in.wav", "in.wav --to-file in.wav --force --mask a.txt"},
+        {1, "one makes 1", "in.wav --to-file o.wav --mask a.txt --or --mask wide.txt"},
+        {1, "exists", "in.wav --abx 3 --mask a.txt --or --mask b.txt --log some.json"},
+        {1, "/nowhere", "in.wav --abx 3 --mask a.txt --or --mask b.txt --log /nowhere/x.json"},
+    };
+    command_clean();
+    sound_noise_file("in.wav", 6, FLOAT_WAV, RATE, 1, FRAMES);
+    sound_noise_file("empty.wav", 6, FLOAT_WAV, RATE, 1, 0);
+    sound_text("a.txt", "1\n");
+    sound_text("b.txt", "0 \n1\n");
+    sound_text("wide.txt", "1 0\n0 1\n");
+    sound_text("some.json", "{\"test\": \"abx\"}\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        command_refused(cases[i].code, cases[i].words, "\"$HALO\" listen %s", cases[i].line);
+}
+END_TEST
+
+START_TEST(help_names_what_there_is)
+{
+    struct command_result help = command_done("\"$HALO\" listen --help");
+    static const char *const words[] = {"--live-input", "--from",     "--match",  "--no-align",
+                                        "--switch",     "--abx",      "--blind",  "--feedback",
+                                        "--verify",     "--to-file",  "--script", "--or",
+                                        "--fade",       "--host-api", "q leave"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        ck_assert_msg(strstr(help.out, words[i]) != NULL, "--help lacks %s", words[i]);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        a_switch_is_the_two_renders_weighted,
+        a_softer_later_copy_cannot_be_told_apart,
+        the_file_begins_with_the_sound,
+        wrong_words_are_refused,
+        help_names_what_there_is,
+        choices_are_equally_loud_to_ffmpeg,
+    };
+    size_t count = sizeof tests / sizeof *tests;
+    bool all = ffmpeg_is_there();
+    int code = suite_run("listen_file", tests, all ? count : count - 1);
+    if (code != EXIT_SUCCESS || all)
+        return code;
+    puts("skipped: ffmpeg is not installed, and measures nothing");
+    return 77;
+}
