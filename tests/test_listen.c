@@ -1,0 +1,525 @@
+/* halo listen through a JACK server: what is heard, what is shown, and tests that a listener
+ * who hears passes, whoever guesses does not, and nobody can see through. */
+#include "audio.h"
+#include "command.h"
+#include "jack_ear.h"
+#include "jack_rig.h"
+#include "sound.h"
+#include "suite.h"
+#include "tmux.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RATE = 48000, PERIOD = 256, LOOP = RATE / 2, LOOK = 2048, SETTLED = RATE / 4 };
+enum { PATIENCE = 15 /* seconds */, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
+
+static const char choices[] = "--mask bright.txt --or --mask dull.txt";
+
+/* ---- the program, with keys from the test ---- */
+
+static int keys = -1;
+
+static void type(const char *text)
+{
+    ck_assert_int_eq(write(keys, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void make_keys(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/keys", command_folder());
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    keys = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that neither waits */
+    ck_assert_int_ge(keys, 0);
+}
+
+/* Whether it has printed the words so far. */
+static bool has_said(const char *name, const char *words)
+{
+    static char text[1 << 18];
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    FILE *file = fopen(path, "r");
+    text[file ? fread(text, 1, sizeof text - 1, file) : 0] = '\0';
+    if (file)
+        fclose(file);
+    return strstr(text, words) != NULL;
+}
+
+static void wait_for(const char *words)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+    for (int i = 0; !has_said(".out", words) && !has_said(".err", words); i++) {
+        ck_assert_msg(i < PATIENCE * 100, "it does not say \"%s\"", words);
+        nanosleep(&pause, NULL);
+    }
+}
+
+static pid_t start(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static pid_t start(const char *format, ...)
+{
+    char words[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    make_keys();
+    ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
+    pid_t process = command_start("exec \"$HALO\" listen %s --host-api jack <keys", words);
+    wait_for("0."); /* a line of the view, or the JSON of one */
+    return process;
+}
+
+static struct command_result finish(pid_t process)
+{
+    struct command_result result = command_wait(process);
+    close(keys);
+    keys = -1;
+    return result;
+}
+
+static struct command_result finish_well(pid_t process)
+{
+    struct command_result result = finish(process);
+    ck_assert_msg(result.code == 0, "exit code %d\n%s", result.code, result.err);
+    return result;
+}
+
+/* ---- the sound, its masks, and what of them is heard ---- */
+
+static struct sound noise;
+
+static void prepare(void)
+{
+    command_clean();
+    noise = sound_noise("noise.wav", 7, FLOAT_WAV, RATE, 1, LOOP);
+    sound_text("bright.txt", "0.5\n-0.5\n");
+    sound_text("dull.txt", "0.5\n0.5\n");
+    jack_rig_start(RATE, PERIOD);
+}
+
+static void put_away(void)
+{
+    sound_free(&noise);
+    jack_rig_end(SIGTERM);
+}
+
+/* The loop as it sounds through A or B, when it has gone round once. */
+static struct sound loop_through(char choice)
+{
+    command_done("\"$HALO\" listen noise.wav %s --to-file pass.wav --force --seconds 1 "
+                 "--script 0:%c",
+                 choices, choice);
+    struct sound pass = sound_load("pass.wav");
+    ck_assert_uint_eq(pass.block.frames, 2 * LOOP);
+    return pass;
+}
+
+/* How far the last frames that were heard are from those at this place of the loop. */
+static double distance(const float *heard, const struct sound *pass, size_t place)
+{
+    double error = 0;
+    for (size_t i = 0; i < LOOK; i++) {
+        size_t at = LOOP + (place + i) % LOOP;
+        error = fmax(error, fabs((double)heard[i] - (double)pass->block.data[0][at]));
+    }
+    return error;
+}
+
+/* Where in the loop frame 0 of the recording would be. */
+static size_t find_place(struct jack_ear *ear, const struct sound *pass)
+{
+    size_t end = jack_ear_wait(ear, SETTLED) - LOOK;
+    const float *heard = jack_ear_channel(ear, 0) + end;
+    for (size_t place = 0; place < LOOP; place++)
+        if (fabs((double)heard[0] - (double)pass->block.data[0][LOOP + place]) < 1e-4 &&
+            distance(heard, pass, place) < 1e-4)
+            return (place + LOOP - end % LOOP) % LOOP;
+    ck_abort_msg("what is heard is not the loop through mask A");
+}
+
+/* 0 or 1; the other one is clearly not it. */
+static size_t which_sounds(struct jack_ear *ear, const struct sound passes[2], size_t place)
+{
+    size_t end = jack_ear_wait(ear, SETTLED) - LOOK;
+    const float *heard = jack_ear_channel(ear, 0) + end;
+    double errors[2];
+    for (size_t i = 0; i < 2; i++)
+        errors[i] = distance(heard, &passes[i], (place + end) % LOOP);
+    size_t nearer = errors[1] < errors[0];
+    ck_assert_msg(errors[nearer] < 1e-5 && errors[1 - nearer] > 0.01, "neither: %g, %g", errors[0],
+                  errors[1]);
+    return nearer;
+}
+
+/* Silences of at least 5 ms from frame `from` on. */
+static size_t count_gaps(const struct jack_ear *ear, size_t from)
+{
+    const float *heard = jack_ear_channel(ear, 0);
+    size_t gaps = 0, run = 0, end = jack_ear_frames(ear);
+    for (size_t i = from; i < end; i++) {
+        run = heard[i] == 0 ? run + 1 : 0;
+        gaps += run == RATE / 200;
+    }
+    return gaps;
+}
+
+/* ---- tests ---- */
+
+START_TEST(keys_switch_and_nothing_else_changes)
+{
+    prepare();
+    struct jack_ear *ear = jack_ear_open(NULL, 2, 12 * RATE);
+    struct sound passes[2] = {loop_through('A'), loop_through('B')};
+    pid_t process = start("noise.wav %s --output ear --plain", choices);
+    jack_ear_wait(ear, RATE); /* it fades in */
+    size_t place = find_place(ear, &passes[0]);
+    static const struct {
+        const char *key;
+        size_t heard;
+    } steps[] = {{"2", 1}, {"1", 0}, {"2", 1}, {"2", 1}, {"9", 1}, {"1", 0}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        type(steps[i].key);
+        ck_assert_uint_eq(which_sounds(ear, passes, place), steps[i].heard);
+    }
+    wait_for("there is no mask 9");
+    type("0");
+    wait_for("0 dry");
+    jack_ear_wait(ear, SETTLED);
+    size_t end = jack_ear_frames(ear) - LOOK;
+    for (size_t i = 0; i < LOOK; i++)
+        ck_assert_double_eq_tol((double)jack_ear_channel(ear, 1)[end + i],
+                                (double)noise.block.data[0][(place + end + i) % LOOP], 1e-6);
+    type("q");
+    struct command_result result = finish_well(process);
+    ck_assert_msg(strstr(result.err, "halo: B: ") != NULL, "%s", result.err);
+    ck_assert_msg(strstr(result.err, "blocks of 256 frames at 48000 Hz") != NULL, "%s", result.err);
+    sound_free(&passes[0]);
+    sound_free(&passes[1]);
+    jack_ear_close(ear);
+    put_away();
+}
+END_TEST
+
+/* What was shown up to the test's end tells nothing of the key. */
+static void expect_nothing_told(const char *out)
+{
+    const char *end = strstr(out, "\"event\":\"result\"");
+    ck_assert_msg(end != NULL, "no result: %s", out);
+    static const char *const words[] = {"\"chosen\":0",       "\"chosen\":1",     "\"chosen\":2",
+                                        "\"out\":[",          "\"hidden\":false", "\"draws\"",
+                                        "\"switching\":true", "\"load_now\":0",   "\"salt\""};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *found = strstr(out, words[i]);
+        ck_assert_msg(!found || found > end, "%s is told before the end", words[i]);
+    }
+}
+
+static json_t *result_of(const char *out)
+{
+    const char *at = strstr(out, "{\"event\":\"result\"");
+    ck_assert_ptr_nonnull(at);
+    json_t *result = json_loads(at, JSON_DISABLE_EOF_CHECK, NULL);
+    ck_assert_ptr_nonnull(result);
+    return result;
+}
+
+static double number_in(const json_t *result, const char *key)
+{
+    return json_number_value(json_object_get(json_object_get(result, "result"), key));
+}
+
+/* The key that it reveals is that of the commitment shown at the start. */
+static void expect_committed(const char *out, const json_t *result)
+{
+    const char *draws, *salt, *commitment;
+    char shown[128];
+    ck_assert_int_eq(json_unpack((json_t *)result, "{s:s, s:{s:s, s:s}}", "commitment", &commitment,
+                                 "key", "draws", &draws, "salt", &salt),
+                     0);
+    struct command_result sum = command_done("printf %%s '%s %s' | sha256sum", draws, salt);
+    ck_assert_int_eq(strncmp(sum.out, commitment, 64), 0);
+    snprintf(shown, sizeof shown, "SHA-256 of the key: %s", commitment);
+    ck_assert_ptr_nonnull(strstr(out, shown));
+    ck_assert(strstr(out, shown) < strstr(out, "\"event\":\"result\""));
+}
+
+START_TEST(who_hears_passes_abx)
+{
+    enum { TRIALS = 8 };
+    prepare();
+    struct jack_ear *ear = jack_ear_open(NULL, 1, 40 * RATE);
+    struct sound passes[2] = {loop_through('A'), loop_through('B')};
+    pid_t process = start("noise.wav %s --output ear --json --abx %d --switch gap --log log.json",
+                          choices, TRIALS);
+    jack_ear_wait(ear, RATE);
+    size_t place = find_place(ear, &passes[0]);
+    char heard[TRIALS + 1] = "", word[32];
+    for (size_t trial = 0; trial < TRIALS; trial++) {
+        snprintf(word, sizeof word, "trial %zu of", trial + 1);
+        ck_assert_uint_eq(which_sounds(ear, passes, place), 0);
+        size_t from = jack_ear_frames(ear);
+        type("x");
+        heard[trial] = "AB"[which_sounds(ear, passes, place)];
+        /* Whether X is what sounded before or not, the way there is the same. */
+        ck_assert_uint_eq(count_gaps(ear, from), 1);
+        type((char[]){heard[trial], '\0'});
+    }
+    struct command_result result = finish_well(process);
+    expect_nothing_told(result.out);
+    json_t *told = result_of(result.out);
+    expect_committed(result.out, told);
+    ck_assert_double_eq(number_in(told, "hits"), TRIALS);
+    ck_assert_double_eq_tol(number_in(told, "p_value"), pow(0.5, TRIALS), 1e-12);
+    ck_assert_str_eq(json_string_value(json_object_get(json_object_get(told, "key"), "draws")),
+                     heard);
+    json_decref(told);
+    command_done("\"$HALO\" listen --verify log.json");
+    command_done("sed 's/\"hits\": 8/\"hits\": 7/' log.json >wrong.json && ! cmp -s log.json "
+                 "wrong.json");
+    command_refused(1, "result does not follow", "\"$HALO\" listen --verify wrong.json");
+    command_done(
+        "sed 's/\"draws\": \"A/\"draws\": \"C/; s/\"draws\": \"B/\"draws\": \"A/' log.json "
+        ">wrong.json");
+    command_refused(1, "not the one of the commitment", "\"$HALO\" listen --verify wrong.json");
+    sound_free(&passes[0]);
+    sound_free(&passes[1]);
+    jack_ear_close(ear);
+    put_away();
+}
+END_TEST
+
+START_TEST(who_guesses_does_as_the_key_has_it)
+{
+    static const char guesses[] = "ABBABAAABBABABBB";
+    prepare();
+    pid_t process = start("noise.wav %s --json --abx 16 --feedback", choices);
+    type("xaxb");
+    type(guesses);
+    struct command_result result = finish_well(process);
+    json_t *told = result_of(result.out);
+    const char *draws = json_string_value(json_object_get(json_object_get(told, "key"), "draws"));
+    size_t hits = 0, right = 0;
+    for (size_t i = 0; i < 16; i++)
+        hits += draws[i] == guesses[i];
+    for (const char *at = result.out; (at = strstr(at, ", and that is right")) != NULL; at++)
+        right++;
+    ck_assert_double_eq(number_in(told, "hits"), (double)hits);
+    ck_assert_uint_eq(right, hits); /* the feedback that was asked for */
+    json_decref(told);
+    put_away();
+}
+END_TEST
+
+START_TEST(stopping_early_is_meant_and_said)
+{
+    prepare();
+    pid_t process = start("noise.wav %s --plain --abx 5 --log log.json", choices);
+    type("xAxBq");
+    wait_for("stop the test early?");
+    type("n");
+    wait_for("trial 3 of 5");
+    type("aAqy");
+    struct command_result result = finish_well(process);
+    ck_assert_msg(strstr(result.out, "over the 3 answered of 5 planned trials; not valid") != NULL,
+                  "%s", result.out);
+    command_done(
+        "grep -q '\"stopped_early\": true' log.json && \"$HALO\" listen --verify log.json");
+    command_refused(1, "exists", "\"$HALO\" listen noise.wav %s --abx 5 --log log.json", choices);
+
+    /* So is an end by a signal, and one where nobody can answer any more. */
+    process = start("noise.wav %s --plain --abx 5 --log log2.json", choices);
+    type("xA");
+    wait_for("trial 2 of 5");
+    kill(process, SIGINT);
+    ck_assert_int_eq(finish(process).code, 128 + SIGINT);
+    command_done("\"$HALO\" listen --verify log2.json");
+    result =
+        command_run("printf xA | \"$HALO\" listen noise.wav %s --abx 5 --host-api jack", choices);
+    ck_assert_int_eq(result.code, 0);
+    ck_assert_msg(strstr(result.out, "over the 1 answered of 5") != NULL, "%s", result.out);
+    put_away();
+}
+END_TEST
+
+/* The mask under a letter is heard, and rated by what it is. */
+START_TEST(a_ranking_rates_what_is_heard)
+{
+    enum { TRIALS = 3 };
+    prepare();
+    struct jack_ear *ear = jack_ear_open(NULL, 1, 30 * RATE);
+    struct sound passes[2] = {loop_through('A'), loop_through('B')};
+    pid_t process =
+        start("noise.wav %s --output ear --json --blind %d --switch duck --log log.json", choices,
+              TRIALS);
+    jack_ear_wait(ear, RATE);
+    size_t place = SIZE_MAX;
+    for (size_t trial = 0; trial < TRIALS; trial++) {
+        for (size_t letter = 0; letter < 2; letter++) {
+            if (place == SIZE_MAX) { /* which of the two it is is not known as yet */
+                type("a");
+                size_t end = jack_ear_wait(ear, SETTLED) - LOOK;
+                const float *heard = jack_ear_channel(ear, 0) + end;
+                for (size_t p = 0; p < 2 * LOOP && place == SIZE_MAX; p++)
+                    if (distance(heard, &passes[p / LOOP], p % LOOP) < 1e-4)
+                        place = (p % LOOP + LOOP - end % LOOP) % LOOP;
+                ck_assert_uint_ne(place, SIZE_MAX);
+            }
+            type(letter == 0 ? "a" : "b");
+            type(which_sounds(ear, passes, place) == 0 ? "5" : "2");
+            if (letter == 0)
+                type("\n"); /* not yet */
+        }
+        type("\n");
+    }
+    struct command_result result = finish_well(process);
+    ck_assert_ptr_nonnull(strstr(result.out, "not all are rated yet"));
+    expect_nothing_told(result.out);
+    json_t *told = result_of(result.out);
+    expect_committed(result.out, told);
+    const json_t *scores = json_object_get(json_object_get(told, "result"), "scores");
+    for (size_t mask = 0; mask < 2; mask++)
+        ck_assert_double_eq(
+            json_number_value(json_object_get(json_array_get(scores, mask), "mean")),
+            mask == 0 ? 5 : 2);
+    json_decref(told);
+    *strstr(result.out, "\"event\":\"result\"") = '\0';
+    ck_assert_ptr_null(strstr(result.out, "bright"));
+    ck_assert_ptr_null(strstr(result.out, "dull"));
+    ck_assert_ptr_null(strstr(result.err, "bright"));
+    ck_assert_ptr_null(strstr(result.err, "dull"));
+    command_done("\"$HALO\" listen --verify log.json");
+    sound_free(&passes[0]);
+    sound_free(&passes[1]);
+    jack_ear_close(ear);
+    put_away();
+}
+END_TEST
+
+static double level(const struct jack_ear *ear, size_t end)
+{
+    double sum = 0;
+    for (size_t i = end - LOOP; i < end; i++)
+        sum += pow((double)jack_ear_channel(ear, 0)[i], 2);
+    return 10 * log10(sum / LOOP);
+}
+
+/* A live input is measured as it comes. */
+START_TEST(a_live_input_is_matched_too)
+{
+    prepare();
+    struct jack_ear *ear = jack_ear_open(&noise.block, 1, 30 * RATE);
+    sound_text("plain.txt", "0.25\n");
+    sound_text("loud.txt", "1\n");
+    pid_t process = start("--live-input --mask plain.txt --or --mask loud.txt --input ear --output "
+                          "ear --plain --fade 5ms");
+    jack_ear_wait(ear, RATE);
+    type("2");
+    double before = level(ear, jack_ear_wait(ear, RATE));
+    wait_for("B: -12.0 dB");
+    double after = level(ear, jack_ear_wait(ear, RATE));
+    type("1");
+    double other = level(ear, jack_ear_wait(ear, RATE));
+    ck_assert_double_eq_tol(before - after, 12.04, 0.2);
+    ck_assert_double_eq_tol(other, after, 0.1);
+    type("q");
+    finish_well(process);
+
+    process = start("--live-input --mask plain.txt --or --mask loud.txt --input ear --output ear "
+                    "--plain --abx 2");
+    wait_for("the input is being measured");
+    wait_for("trial 1 of 2");
+    type("A");
+    wait_for("trial 2 of 2");
+    type("xB");
+    struct command_result result = finish_well(process);
+    ck_assert_msg(strstr(result.out, " of 2 right") != NULL, "%s", result.out);
+    jack_ear_close(ear);
+    put_away();
+}
+END_TEST
+
+START_TEST(a_screen_shows_masks_and_their_picture)
+{
+    prepare();
+    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --host-api jack; echo left with $?", choices);
+    tmux_wait("dull.txt");
+    ck_assert_ptr_nonnull(strstr(tmux_screen(), "noise.wav 0:00."));
+    tmux_type("2 p");
+    tmux_wait("20k");
+    ck_assert_ptr_nonnull(strstr(tmux_screen(), "1k"));
+    tmux_type("p");
+    tmux_wait_gone("20k");
+    tmux_type("Right Home m");
+    tmux_wait("MUTED");
+    tmux_type("q");
+    tmux_wait("left with 0");
+
+    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --host-api jack --abx 4; echo left with $?",
+              choices);
+    const char *screen = tmux_wait("> A  bright.txt");
+    ck_assert_ptr_nonnull(strstr(screen, "X  ?"));
+    ck_assert_ptr_nonnull(strstr(screen, "SHA-256 of the key"));
+    tmux_type("x");
+    tmux_wait("> X  ?");
+    ck_assert_ptr_nonnull(strstr(tmux_screen(), "hidden"));
+    tmux_type("B q");
+    tmux_wait("stop the test early?");
+    tmux_type("y");
+    tmux_wait("left with 0");
+    ck_assert_ptr_nonnull(strstr(tmux_screen(), "the 1 answered of 4"));
+
+    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --host-api jack --blind 4; echo left with $?",
+              choices);
+    tmux_wait(">A -    B -");
+    tmux_type("b 4");
+    screen = tmux_wait(">B 4");
+    ck_assert_ptr_null(strstr(screen, "bright.txt (")); /* beyond the command line itself */
+    tmux_type("q y");
+    tmux_wait("left with 0");
+    tmux_close();
+    put_away();
+}
+END_TEST
+
+START_TEST(a_lost_device_ends_it_and_keeps_the_log)
+{
+    prepare();
+    pid_t process = start("noise.wav %s --plain --abx 5 --log log.json", choices);
+    type("xA");
+    wait_for("trial 2 of 5");
+    jack_rig_end(SIGKILL);
+    struct command_result result = finish(process);
+    ck_assert_int_eq(result.code, 1);
+    ck_assert_msg(strstr(result.err, "is lost") != NULL, "%s", result.err);
+    command_done("\"$HALO\" listen --verify log.json");
+    put_away();
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        keys_switch_and_nothing_else_changes,   who_hears_passes_abx,
+        who_guesses_does_as_the_key_has_it,     stopping_early_is_meant_and_said,
+        a_ranking_rates_what_is_heard,          a_live_input_is_matched_too,
+        a_lost_device_ends_it_and_keeps_the_log};
+    const TTest *const on_a_screen[] = {a_screen_shows_masks_and_their_picture};
+    if (!jack_rig_is_there())
+        return 77;
+    int code = suite_run("listen", tests, sizeof tests / sizeof *tests);
+    if (!tmux_there())
+        return code == EXIT_SUCCESS ? 77 : code;
+    int shown = suite_run("listen_screen", on_a_screen, 1);
+    return code == EXIT_SUCCESS ? shown : code;
+}
