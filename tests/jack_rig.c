@@ -31,8 +31,9 @@ static void pause_briefly(void)
 /* ---- the server ---- */
 
 /* Its standard input is a pipe that closes with the test, whatever becomes of that; then
- * the server ends, and at last all of the shell's group. A server that was killed leaves
- * what only its like can clear. */
+ * the server ends, and at last all of the shell's group. A server that was killed leaves its
+ * memory and its place among the eight servers that a user may have: only one of its name that
+ * ends in good order clears both. */
 static const char keeper_script[] =
     "exec >/dev/null 2>&1\n"
     "name=$1\n"
@@ -44,10 +45,10 @@ static const char keeper_script[] =
     "{ sleep 2; kill -KILL $server; } &\n"
     "wait $server; code=$?\n"
     "if [ $code = 137 ]; then\n"
-    "    run \"$name.2\" 48000 1024 </dev/null & server=$!\n"
+    "    run \"$name\" 48000 1024 </dev/null & server=$!\n"
     "    sleep 0.3; kill $server; wait $server\n"
     "fi\n"
-    "rm -rf /dev/shm/jack*_\"$name\"_* /dev/shm/jack*_\"$name.2\"_*\n"
+    "rm -rf /dev/shm/jack*_\"$name\"_*\n"
     "kill -KILL 0\n";
 
 static struct {
