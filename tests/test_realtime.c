@@ -1,5 +1,5 @@
-/* The step allocates nothing: every allocation of the process, FFTW's own too,
- * goes through the counters below. */
+/* The step allocates nothing. */
+#include "allocations.h"
 #include "cells.h"
 #include "chain.h"
 #include "convolver.h"
@@ -8,81 +8,14 @@
 #include "stream.h"
 #include "suite.h"
 
-#include <stdatomic.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define COUNTED 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define COUNTED 0
-#endif
-#endif
-#ifndef COUNTED
-#define COUNTED 1
-#endif
-
-static atomic_size_t allocations;
-
-#if COUNTED
-/* glibc's own allocator under its second name. */
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *memory, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-void __libc_free(void *memory);
-
-void *malloc(size_t size)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __libc_calloc(count, size);
-}
-
-void *realloc(void *memory, size_t size)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __libc_realloc(memory, size);
-}
-
-void *memalign(size_t alignment, size_t size);
-void *memalign(size_t alignment, size_t size)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __libc_memalign(alignment, size);
-}
-
-void *aligned_alloc(size_t alignment, size_t size)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __libc_memalign(alignment, size);
-}
-
-int posix_memalign(void **memory, size_t alignment, size_t size)
-{
-    atomic_fetch_add(&allocations, 1);
-    *memory = __libc_memalign(alignment, size);
-    return *memory ? 0 : 12;
-}
-
-void free(void *memory)
-{
-    if (memory)
-        atomic_fetch_add(&allocations, 1);
-    __libc_free(memory);
-}
-#endif
+#include <stdio.h>
 
 START_TEST(counters_count)
 {
-    size_t before = atomic_load(&allocations);
+    size_t before = allocations_of_all();
     void *volatile memory = malloc(10);
     free(memory);
-    ck_assert_uint_eq(atomic_load(&allocations), before + 2);
+    ck_assert_uint_eq(allocations_of_all(), before + 2);
 }
 END_TEST
 
@@ -106,10 +39,10 @@ static void check_steps(const char *backend, size_t taps, size_t block, size_t c
     struct block in = stream_noise(3, channels, block), out = stream_noise(4, channels, block);
     size_t steps = 10 * taps / block + 50;
     cells_switch(convolver, other, 5 * taps + 3, taps);
-    size_t before = atomic_load(&allocations);
+    size_t before = allocations_of_all();
     for (size_t step = 0; step < steps; step++)
         engine_step(chain, (const float *const *)in.data, out.data);
-    size_t after = atomic_load(&allocations);
+    size_t after = allocations_of_all();
     ck_assert_msg(after == before, "%s, %zu taps, blocks of %zu: %zu allocations in %zu steps",
                   backend, taps, block, after - before, steps);
     ck_assert(convolver_switched(convolver, NULL));
@@ -135,8 +68,10 @@ END_TEST
 
 int main(void)
 {
-    if (!COUNTED)
-        return 77; /* a sanitizer's allocator is in the way */
+    if (!allocations_are_counted()) {
+        puts("skipped: a sanitizer's allocator is in the way");
+        return 77;
+    }
     const TTest *const tests[] = {counters_count, steps_allocate_nothing};
     return suite_run("realtime", tests, sizeof tests / sizeof *tests);
 }

@@ -1,0 +1,101 @@
+/* halo live, controlled from outside by OSC, on an ALSA card of software. */
+#include "alsa_rig.h"
+#include "live_rig.h"
+#include "suite.h"
+
+#include <arpa/inet.h>
+#include <lo/lo.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static lo_address target;
+static char port[16];
+
+static pid_t begin(const char *options)
+{
+    const struct alsa_card card = {.name = "card", .infile = "in.raw"};
+    command_clean();
+    alsa_rig_cards(&card, 1);
+    struct block signal = live_rig_noise(2, 0, 10 * LIVE_RIG_RATE, 0.05f);
+    alsa_rig_save(&signal, "in.raw");
+    block_free(&signal);
+    sound_text("a.txt", "0.5\n");
+    sound_text("b.txt", "0.25\n");
+    sound_text("c,1.txt", "0.125\n");
+    pid_t process =
+        live_rig_start("--block 256 --osc 0 --mask a.txt --or --mask b.txt %s", options);
+    char path[128], line[256] = "";
+    snprintf(path, sizeof path, "%s/.err", command_folder());
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    static const char words[] = "halo: OSC control on port ";
+    while (strncmp(line, words, strlen(words)) != 0)
+        ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
+    fclose(file);
+    snprintf(port, sizeof port, "%u", (unsigned)strtoul(line + strlen(words), NULL, 10) & 65535);
+    target = lo_address_new("127.0.0.1", port);
+    return process;
+}
+
+static struct command_result end(pid_t process)
+{
+    lo_send(target, "/halo/quit", "");
+    struct command_result result = live_rig_end(process);
+    lo_address_free(target);
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    return result;
+}
+
+START_TEST(commands_are_obeyed)
+{
+    pid_t process = begin("--meter-interval 0.02 --record rec.wav --record-dry dry.wav");
+    live_rig_wait("1 a.txt");
+    lo_send(target, "/halo/choose", "i", 2);
+    live_rig_wait("  2 b.txt  load");
+    lo_send(target, "/halo/choose", "s", "a.txt");
+    live_rig_wait("  1 a.txt  load");
+    lo_send(target, "/halo/gain", "f", -6.5);
+    live_rig_wait("gain -6.5 dB");
+    lo_send(target, "/halo/mute", "i", 1);
+    live_rig_wait("MUTED");
+    lo_send(target, "/halo/mute", "F");
+    lo_send(target, "/halo/dry", "");
+    live_rig_wait("  0 dry  gain -6.5 dB  load");
+    lo_send(target, "/halo/choose", "i", 1);
+    live_rig_rest(200); /* a mask is not replaced while a switch is under way */
+    lo_send(target, "/halo/load", "is", 2, "c,1.txt");
+    live_rig_wait("mask c,1.txt is read");
+    lo_send(target, "/halo/load", "is", 2, "nix.txt");
+    live_rig_wait("cannot open mask nix.txt");
+    lo_send(target, "/halo/choose", "i", 2);
+    live_rig_wait("  2 c,1.txt  gain -6.5 dB  load");
+    live_rig_rest(100);
+    end(process);
+    live_rig_expect_replay();
+}
+END_TEST
+
+START_TEST(what_is_wrong_is_counted)
+{
+    pid_t process = begin("--json --meter-interval 0.02");
+    lo_send(target, "/halo/choose", "i", 3);
+    lo_send(target, "/halo/choose", "s", "kazoo");
+    lo_send(target, "/halo/kazoo", "");
+    lo_send(target, "/halo/load", "is", 7, "b.txt");
+    lo_send(target, "/halo/gain", "s", "loud");
+    int udp = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)atoi(port)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    ck_assert_int_eq(sendto(udp, "no OSC", 6, 0, (struct sockaddr *)&to, sizeof to), 6);
+    close(udp);
+    live_rig_wait("\"osc_refused\":6");
+    live_rig_wait("\"chosen\":1");
+    end(process);
+}
+END_TEST
+
+SUITE_MAIN("live_osc", commands_are_obeyed, what_is_wrong_is_counted)

@@ -1,0 +1,319 @@
+/* The live step as a device's thread calls it: no allocation and no system call in 10,000
+ * steps, with everything at work; and blocks of another length than the device's. */
+#include "allocations.h"
+#include "command.h"
+#include "live_chain.h"
+#include "live_device.h"
+#include "monotonic.h"
+#include "stream.h"
+#include "suite.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+
+enum { RATE = 48000, STEPS = 10000 };
+
+/* ---- a thread that can make no system call ---- */
+
+static atomic_size_t calls; /* but for the next */
+static atomic_size_t naps;
+static atomic_int last_call;
+
+/* The call is not made; it is counted. */
+static void count_call(int number, siginfo_t *about, void *context)
+{
+    (void)number;
+    ucontext_t *thread = context;
+    atomic_fetch_add(about->si_syscall == SYS_clock_nanosleep ? &naps : &calls, 1);
+    atomic_store(&last_call, about->si_syscall);
+#if defined(__x86_64__)
+    thread->uc_mcontext.gregs[REG_RAX] = -ENOSYS;
+#elif defined(__aarch64__)
+    thread->uc_mcontext.regs[0] = (unsigned long long)-ENOSYS;
+#endif
+}
+
+#define LET(name)                                                                                  \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                         \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* But for the time, which waits for nothing, and what a thread ends with. */
+static bool forbid_calls(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        LET(clock_gettime),
+        LET(rt_sigreturn),
+        LET(rt_sigprocmask),
+        LET(madvise),
+        LET(munmap),
+        LET(exit),
+        LET(exit_group),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+    };
+    const struct sock_fprog program = {.len = sizeof rules / sizeof *rules, .filter = rules};
+    const struct sigaction action = {.sa_sigaction = count_call, .sa_flags = SA_SIGINFO};
+    return sigaction(SIGSYS, &action, NULL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void *try_a_call(void *argument)
+{
+    bool *counts = argument;
+    if (!forbid_calls())
+        return NULL;
+    syscall(SYS_getppid);
+    *counts = atomic_load(&calls) == 1 && atomic_load(&last_call) == SYS_getppid;
+    return NULL;
+}
+
+static bool can_count_calls(void)
+{
+    pthread_t thread;
+    bool counts = false;
+    if (pthread_create(&thread, NULL, try_a_call, &counts) == 0)
+        pthread_join(thread, NULL);
+    atomic_store(&calls, 0);
+    return counts;
+}
+
+/* ---- everything at work ---- */
+
+struct stage_set {
+    struct chain_options options;
+    char first[256], second[256];
+    const char *others[1];
+    struct live_chain chain;
+    struct recorder *recorder, *recorder_dry;
+    struct live *live;
+    struct live_device feed;
+    size_t period; /* of the device */
+    size_t steps;
+    bool paced; /* in real time */
+    atomic_bool done;
+    size_t allocations;
+};
+
+static void make(struct stage_set *set, size_t block, size_t threads)
+{
+    command_clean();
+    chain_options_init(&set->options);
+    set->options.threads = threads;
+    snprintf(set->first, sizeof set->first, "%s/hall.wav", getenv("FILTERS"));
+    snprintf(set->second, sizeof set->second, "%s/plate.wav", getenv("FILTERS"));
+    set->others[0] = set->second;
+    ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named("mask"), set->first),
+                     STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named("gain"), "-3"),
+                     STATUS_OK);
+    const struct live_chain_wish wish = {.options = &set->options,
+                                         .others = set->others,
+                                         .other_count = 1,
+                                         .format = {.rate = RATE, .channels = 2},
+                                         .block = block,
+                                         .live = true};
+    ck_assert_int_eq(live_chain_init(&set->chain, &wish), STATUS_OK);
+    const struct live_settings settings = {.rate = RATE, .ceiling = 0.5, .gain = 1, .guard = true};
+    char path[128];
+    snprintf(path, sizeof path, "%s/rec.wav", command_folder());
+    ck_assert_int_eq(recorder_open(path, true, &wish.format, 10, &set->recorder), STATUS_OK);
+    snprintf(path, sizeof path, "%s/dry.wav", command_folder());
+    ck_assert_int_eq(recorder_open(path, true, &wish.format, 10, &set->recorder_dry), STATUS_OK);
+    ck_assert_int_eq(
+        live_create(&settings, set->chain.filter, set->recorder, set->recorder_dry, &set->live),
+        STATUS_OK);
+    ck_assert_int_eq(live_device_init(&set->feed, set->live, 2, 2, block, 4), STATUS_OK);
+}
+
+static void unmake(struct stage_set *set)
+{
+    struct recording recording;
+    ck_assert_int_eq(recorder_close(set->recorder, &recording), STATUS_OK);
+    ck_assert_int_eq(recorder_close(set->recorder_dry, &recording), STATUS_OK);
+    live_device_free(&set->feed);
+    live_destroy(set->live);
+    live_chain_free(&set->chain);
+    chain_options_free(&set->options);
+}
+
+static void run_step(struct stage_set *set, size_t step, const struct block *in,
+                     const struct block *out, int64_t begin)
+{
+    int64_t due = begin + (int64_t)((double)(step * set->period) * 1e9 / RATE);
+    while (set->paced && monotonic_ns() < due)
+        ;
+    live_device_step(&set->feed, (const float *const *)in->data, out->data, set->period,
+                     step % 1000 == 0);
+}
+
+/* The device's thread. A sample that is no number is in its input, and loud noise. */
+static void *run_steps(void *argument)
+{
+    struct stage_set *set = argument;
+    struct block in = stream_noise(5, 2, set->period), out = stream_noise(6, 4, set->period);
+    in.data[1][set->period / 2] = NAN;
+    size_t before = allocations_of_thread();
+    int64_t begin = monotonic_ns();
+    if (!forbid_calls())
+        atomic_store(&calls, SIZE_MAX);
+    for (size_t step = 0; step < set->steps; step++)
+        run_step(set, step, &in, &out, begin);
+    set->allocations = allocations_of_thread() - before;
+    atomic_store(&set->done, true);
+    return NULL; /* its blocks are left: freeing them might want the system */
+}
+
+/* The control thread's part, as often as it can. Returns how many switches came to an end. */
+static size_t steer(struct stage_set *set)
+{
+    const struct timespec pause = {.tv_nsec = 500000};
+    const struct choices_way way = {.frames = RATE / 50};
+    struct meter_reading in[2], out[2];
+    struct live_event event;
+    struct block_time time;
+    size_t switches = 0, choice;
+    uint64_t at;
+    for (size_t turn = 0; !atomic_load(&set->done); turn++) {
+        static const enum live_control what[] = {LIVE_GAIN, LIVE_DRY, LIVE_MUTE, LIVE_RISE};
+        event = (struct live_event){.what = what[turn % 4], .value = turn / 4 % 2 ? 1 : 0};
+        live_send(set->live, &event);
+        if (!choices_are_switching(set->chain.choices))
+            choices_ask(set->chain.choices, turn % 2, 0, &way);
+        while (choices_poll(set->chain.choices, &choice, &at))
+            switches++;
+        while (live_took(set->live, &event) || ring_read(set->feed.times, &time, 1) == 1)
+            ;
+        live_read_meters(set->live, in, out);
+        nanosleep(&pause, NULL);
+    }
+    return switches;
+}
+
+static void check_steps(struct stage_set *set, size_t block, size_t threads)
+{
+    pthread_t thread;
+    make(set, block, threads);
+    atomic_store(&naps, 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, run_steps, set), 0);
+    size_t switches = steer(set);
+    pthread_join(thread, NULL);
+    ck_assert_msg(atomic_load(&calls) == 0, "%zu system calls, the last one of number %d",
+                  atomic_load(&calls), atomic_load(&last_call));
+    ck_assert_uint_eq(set->allocations, 0);
+    ck_assert_uint_ge(live_frames(set->live), (uint64_t)set->steps * set->period - block);
+    ck_assert_uint_ge(switches, 2);
+    unmake(set);
+}
+
+START_TEST(steps_allocate_nothing_and_call_nothing)
+{
+    static const struct {
+        size_t block, period;
+    } cases[] = {{64, 64}, {64, 100}, {1024, 1024}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stage_set set = {.period = cases[i].period, .steps = STEPS};
+        check_steps(&set, cases[i].block, 1);
+        ck_assert_uint_eq(atomic_load(&naps), 0);
+    }
+}
+END_TEST
+
+/* Not faster than it is made for, since a helper has its time. Where this machine takes a
+ * processor from the helper for longer than that, the step naps until it is back. */
+START_TEST(with_a_helper_neither)
+{
+    struct stage_set set = {
+        .period = 64, .steps = getenv("HALO_TEST_FULL") ? STEPS : STEPS / 5, .paced = true};
+    check_steps(&set, 64, 2);
+    ck_assert_uint_le(atomic_load(&naps), set.steps / 100);
+}
+END_TEST
+
+/* ---- blocks of another length ---- */
+
+enum { FRAMES = 256 * 441, CHANNELS = 3 };
+
+/* What a filter of this block makes: each block of it turned round. */
+struct turner {
+    size_t block;
+};
+
+static void turn_round(void *context, const float *const *in, float *const *out)
+{
+    const struct turner *turner = context;
+    for (size_t c = 0; c < CHANNELS; c++)
+        for (size_t i = 0; i < turner->block; i++)
+            out[c][i] = in[c][turner->block - 1 - i];
+}
+
+static void check_reblock(size_t block, size_t first, size_t most, size_t delay)
+{
+    struct turner turner = {block};
+    struct reblock reblock;
+    ck_assert_int_eq(reblock_init(&reblock, CHANNELS, CHANNELS, block), STATUS_OK);
+    struct block in = stream_noise(7, CHANNELS, FRAMES), out;
+    ck_assert_int_eq(block_init(&out, CHANNELS, FRAMES, "a test"), STATUS_OK);
+    uint64_t state = block;
+    size_t frames = first, from = 0;
+    for (size_t at = 0; at < FRAMES; at += frames) {
+        const float *now[CHANNELS];
+        float *to[CHANNELS];
+        if (most && at > 4 * block) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            frames = (size_t)(state >> 33) % most + 1;
+            from = from ? from : at; /* whole blocks until here: with no delay */
+        }
+        frames = frames < FRAMES - at ? frames : FRAMES - at;
+        for (size_t c = 0; c < CHANNELS; c++) {
+            now[c] = in.data[c] + at;
+            to[c] = out.data[c] + at;
+        }
+        reblock_process(&reblock, now, to, frames, turn_round, &turner);
+    }
+    ck_assert_int_eq(reblock.adapts, delay > 0);
+    for (size_t c = 0; c < CHANNELS; c++)
+        for (size_t i = 0; i < FRAMES - FRAMES % block; i++) {
+            size_t late = i >= from ? delay : 0;
+            size_t of = i - late, begin = of / block * block;
+            float wanted = i < from + late ? 0 : in.data[c][begin + block - 1 - (of - begin)];
+            if (late == 0)
+                wanted = in.data[c][begin + block - 1 - (of - begin)];
+            ck_assert_msg(out.data[c][i] == wanted, "blocks of %zu, frame %zu", block, i);
+        }
+    reblock_free(&reblock);
+    block_free(&in);
+    block_free(&out);
+}
+
+START_TEST(other_lengths_come_a_block_later)
+{
+    check_reblock(64, 64, 0, 0);
+    check_reblock(64, 256, 0, 0);
+    check_reblock(64, 100, 0, 64);
+    check_reblock(64, 1, 0, 64);
+    check_reblock(441, 512, 0, 441);
+    check_reblock(64, 128, 300, 64); /* whole blocks at first */
+}
+END_TEST
+
+int main(void)
+{
+    if (!allocations_are_counted() || !can_count_calls()) {
+        puts("skipped: a sanitizer is in the way, or the system has no seccomp filters");
+        return 77;
+    }
+    const TTest *const tests[] = {steps_allocate_nothing_and_call_nothing, with_a_helper_neither,
+                                  other_lengths_come_a_block_later};
+    return suite_run("live_step", tests, sizeof tests / sizeof *tests);
+}
