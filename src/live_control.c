@@ -58,15 +58,37 @@ static void set_mute(struct live_session *session, bool muted)
     send(session, LIVE_MUTE, muted);
 }
 
+/* One that is asked for within a switch is read after it. */
+static bool load_later(struct live_session *session, size_t choice, const char *text)
+{
+    char *kept = text ? strdup(text) : NULL;
+    if (text && !kept)
+        return false;
+    session->load_waits = true;
+    session->load_choice = choice;
+    session->load_text = kept;
+    return true;
+}
+
 /* A mask that cannot be read is told in a line, and the old one goes on. */
 static bool load(struct live_session *session, size_t choice, const char *text)
 {
     struct live_chain *chain = &session->chain;
+    if (choices_are_switching(chain->choices) && !session->load_waits)
+        return load_later(session, choice, text);
     if (live_chain_load(chain, choice, text, &session->way) != STATUS_OK)
         return false;
     live_log_load(session->log, choice, chain->texts[choice], live_frames(session->live));
     live_tell(session, "mask %s is read", chain->names[choice]);
     return true;
+}
+
+static void load_now(struct live_session *session)
+{
+    (void)load(session, session->load_choice, session->load_text);
+    session->load_waits = false;
+    free(session->load_text);
+    session->load_text = NULL;
 }
 
 static void reload(struct live_session *session)
@@ -197,7 +219,9 @@ static void take_commands(struct live_session *session)
             osc_refuse(session->osc);
     /* One at a time: the switch to it has to be over before the next. */
     bool busy = session->chain.choices && choices_are_switching(session->chain.choices);
-    if (session->watch && !busy && file_watch_next(session->watch, &changed))
+    if (session->load_waits && !busy)
+        load_now(session);
+    else if (session->watch && !busy && file_watch_next(session->watch, &changed))
         (void)load(session, changed, NULL);
 }
 

@@ -219,6 +219,7 @@ enum status live_session_close(struct live_session *session)
         unlink(session->log_path);
     live_log_close(session->log);
     free(session->log_path);
+    free(session->load_text);
     live_device_free(&session->feed);
     live_destroy(session->live);
     live_load_free(&session->load);

@@ -41,6 +41,9 @@ struct live_session {
     bool muted;
     bool dry;
     bool howled;
+    bool load_waits; /* for a switch to end, before a mask is read */
+    size_t load_choice;
+    char *load_text;   /* NULL: the choice's own */
     bool leaving;      /* was asked to end */
     bool begun;        /* the sound has */
     bool record_ended; /* by a failure */

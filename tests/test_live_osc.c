@@ -64,9 +64,10 @@ START_TEST(commands_are_obeyed)
     lo_send(target, "/halo/mute", "F");
     lo_send(target, "/halo/dry", "");
     live_rig_wait("  0 dry  gain -6.5 dB  load");
+    lo_send(target, "/halo/choose", "i", 2);
+    live_rig_wait("  2 b.txt  gain -6.5 dB  load");
     lo_send(target, "/halo/choose", "i", 1);
-    live_rig_rest(200); /* a mask is not replaced while a switch is under way */
-    lo_send(target, "/halo/load", "is", 2, "c,1.txt");
+    lo_send(target, "/halo/load", "is", 2, "c,1.txt"); /* within the switch: after it */
     live_rig_wait("mask c,1.txt is read");
     lo_send(target, "/halo/load", "is", 2, "nix.txt");
     live_rig_wait("cannot open mask nix.txt");
