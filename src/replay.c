@@ -149,20 +149,35 @@ static enum status add_event(struct replay *replay, const json_t *line)
     return STATUS_OK;
 }
 
+/* `number` counts from 1. */
+static enum status read_line(struct replay *replay, const char *text, size_t length, size_t number)
+{
+    json_t *line = json_loadb(text, length, 0, NULL);
+    enum status status = STATUS_OK;
+    if (!line && number == 1)
+        status = fail_log(replay, "it is no log of a recording by halo");
+    else if (!line)
+        status = fail(STATUS_FAILED, "cannot replay %s: line %zu is damaged", replay->path, number);
+    else
+        status = number == 1 ? read_set_up(replay, line) : add_event(replay, line);
+    json_decref(line);
+    return status;
+}
+
 /* A crash may have cut the last line: it is left out. */
 static enum status read_lines(struct replay *replay, FILE *file)
 {
     enum status status = STATUS_OK;
-    bool first = true;
-    json_t *line;
-    json_error_t error;
-    while (status == STATUS_OK && (line = json_loadf(file, JSON_DISABLE_EOF_CHECK, &error))) {
-        status = first ? read_set_up(replay, line) : add_event(replay, line);
-        first = false;
-        json_decref(line);
-    }
-    return status == STATUS_OK && first ? fail_log(replay, "it is no log of a recording by halo")
-                                        : status;
+    char *text = NULL;
+    size_t room = 0, number = 0;
+    ssize_t length;
+    while (status == STATUS_OK && (length = getline(&text, &room, file)) > 0)
+        if (number == 0 || text[length - 1] == '\n')
+            status = read_line(replay, text, (size_t)length, ++number);
+    free(text);
+    return status == STATUS_OK && number == 0
+               ? fail_log(replay, "it is no log of a recording by halo")
+               : status;
 }
 
 /* By frame; equal ones stay as they were. They are few, and nearly in order: a switch is

@@ -314,7 +314,14 @@ START_TEST(a_recording_is_readable_after_a_crash)
     ck_assert_int_eq(live_rig_end(process).code, 128 + SIGKILL);
     struct sound heard = sound_load("rec.wav");
     ck_assert_uint_gt(heard.block.frames, RATE / 2);
-    command_done("\"$HALO\" render dry.wav again.wav --replay rec.wav.log");
+    /* The last line may be cut, no other. */
+    command_done("printf '{\"frame\":12' >>rec.wav.log; "
+                 "\"$HALO\" render dry.wav again.wav --replay rec.wav.log");
+    command_done("{ cat rec.wav.log; printf '\\n'; } >broken.log");
+    command_refused(1, "broken.log: line 3 is damaged",
+                    "\"$HALO\" render dry.wav more.wav --replay broken.log");
+    command_refused(1, "it is no log of a recording",
+                    "\"$HALO\" render dry.wav more.wav --replay dry.wav");
     struct sound again = sound_load("again.wav");
     size_t frames =
         heard.block.frames < again.block.frames ? heard.block.frames : again.block.frames;
