@@ -74,18 +74,15 @@ static void put_time(char *text, size_t size, uint64_t frame, uint32_t rate)
     snprintf(text, size, "%u:%04.1f", minutes, seconds - 60 * minutes);
 }
 
-/* "voice.wav 0:03.2 of 0:05.0 on JACK: system" */
+/* "voice.wav 0:03.2/0:05.0" */
 static void put_place(const struct listen_session *session, char *text, size_t size)
 {
     char at[32], to[32];
-    if (!session->player) {
-        snprintf(text, size, "%s", session->device_name);
-        return;
-    }
     const struct passage *passage = player_passage(session->player);
+    const char *slash = strrchr(passage->name, '/');
     put_time(at, sizeof at, player_position(session->player), session->facts.rate);
     put_time(to, sizeof to, passage->to, session->facts.rate);
-    snprintf(text, size, "%s %s of %s on %s", passage->name, at, to, session->device_name);
+    snprintf(text, size, "%s %s/%s", slash ? slash + 1 : passage->name, at, to);
 }
 
 static const char *keys_of(const struct listen_session *session)
@@ -169,11 +166,17 @@ static struct live_status picture(struct listen_session *session, const char **l
 void listen_show(struct listen_session *session)
 {
     const char *lines[LINES_MOST];
-    char place[600];
+    char place[600], title[1000];
     read_meters(session);
     struct live_status status = picture(session, lines);
-    put_place(session, place, sizeof place);
-    status.device = place;
+    if (session->player) {
+        put_place(session, place, sizeof place);
+        snprintf(title, sizeof title, "%s on %s", place, session->device_name);
+        if (session->options->play.json)
+            lines[status.line_count++] = place;
+        else
+            status.device = title; /* lines that always change would flood the plain view */
+    }
     view_show(session->view, &status);
 }
 

@@ -233,7 +233,7 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines)
         snprintf(trial->lines[0], sizeof *trial->lines, "the input is being measured");
     if (trial->stopping)
         snprintf(trial->lines[0], sizeof *trial->lines, "%s", early);
-    snprintf(trial->lines[count++], sizeof *trial->lines, "SHA-256 of the key: %s",
+    snprintf(trial->lines[count++], sizeof *trial->lines, "SHA-256: %s",
              listen_trial_commitment(session));
     for (size_t i = 0; i < count; i++)
         lines[i] = trial->lines[i];
