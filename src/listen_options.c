@@ -98,27 +98,6 @@ static enum status take_script(void *context, const struct option_row *row, cons
     return STATUS_OK;
 }
 
-static enum status take_input(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    OPTIONS(context)->play.device.input = value;
-    return STATUS_OK;
-}
-
-static enum status take_channels(void *context, const struct option_row *row, const char *value)
-{
-    struct device_wish *device = &OPTIONS(context)->play.device;
-    return options_parse_number(row->name, value, 1, DEVICE_CHANNELS_MOST, &device->channels_in);
-}
-
-static enum status take_input_map(void *context, const struct option_row *row, const char *value)
-{
-    struct listen_options *options = context;
-    struct device_wish *device = &options->play.device;
-    device->input_map = options->input_map;
-    return play_options_map(row->name, value, options->input_map, &device->input_map_count);
-}
-
 static enum status take_sound(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
@@ -160,12 +139,6 @@ static const struct option_row file_rows[] = {
     {"script", 0, "SCRIPT", "what to switch to when: \"0:A 5s:B\"", take_script},
 };
 
-static const struct option_row input_rows[] = {
-    {"input", 0, "NAME", "for --live-input: the device to record from", take_input},
-    {"channels", 0, "N", "of the input; the device's, 2 at most, by default", take_channels},
-    {"input-map", 0, "LIST", "the device's channels to record from, such as 1,2", take_input_map},
-};
-
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
 static const struct {
@@ -178,7 +151,7 @@ static const struct {
     {"what plays", passage_rows, COUNT(passage_rows), NULL},
     {"blind tests", test_rows, COUNT(test_rows), NULL},
     {"without a device", file_rows, COUNT(file_rows), NULL},
-    {"the device", input_rows, COUNT(input_rows), play_options_device},
+    {"the device", NULL, 0, play_options_device},
     {"options", NULL, 0, play_options_rest},
 };
 

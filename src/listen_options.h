@@ -9,8 +9,7 @@ enum { LISTEN_CHOICES_MOST = 9 }; /* A to I, keys 1 to 9 */
 
 struct listen_options {
     struct play_options play; /* first: see there */
-    size_t input_map[OPTIONS_LIST_MOST];
-    const char *sound; /* NULL: the device's input */
+    const char *sound;        /* NULL: the device's input */
     bool live_input;
     double from, to; /* seconds; `to` 0: the end */
     enum match_by by;

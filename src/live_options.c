@@ -5,27 +5,6 @@
 
 #define OPTIONS(context) ((struct live_options *)(context))
 
-static enum status take_input(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    OPTIONS(context)->play.device.input = value;
-    return STATUS_OK;
-}
-
-static enum status take_channels(void *context, const struct option_row *row, const char *value)
-{
-    struct device_wish *device = &OPTIONS(context)->play.device;
-    return options_parse_number(row->name, value, 1, DEVICE_CHANNELS_MOST, &device->channels_in);
-}
-
-static enum status take_input_map(void *context, const struct option_row *row, const char *value)
-{
-    struct live_options *options = context;
-    struct device_wish *device = &options->play.device;
-    device->input_map = options->input_map;
-    return play_options_map(row->name, value, options->input_map, &device->input_map_count);
-}
-
 static enum status take_mute(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
@@ -80,14 +59,8 @@ static enum status take_position(void *context, const struct option_row *row, co
     return fail(STATUS_USAGE, "halo live takes no '%s'; a mask is named with --mask", value);
 }
 
-static const struct option_row input_rows[] = {
-    {"input", 0, "NAME", "the device to record from", take_input},
-    {"channels", 0, "N", "of the input; the device's, 2 at most, by default", take_channels},
-    {"input-map", 0, "LIST", "the device's channels to record from, such as 1,2", take_input_map},
-    {"reconnect", 0, NULL, "wait for a device that was lost, and go on", take_reconnect},
-};
-
 static const struct option_row own_rows[] = {
+    {"reconnect", 0, NULL, "wait for a device that was lost, and go on", take_reconnect},
     {"mute", 0, NULL, "begin muted", take_mute},
     {"no-howl-guard", 0, NULL, "let feedback howl: for loops that are meant, test tones",
      take_no_guard},
@@ -107,8 +80,6 @@ static void collect(struct option_row rows[ROWS_MOST], size_t counts[PARTS])
     counts[0] = play_options_stages(rows);
     struct option_row *at = rows + counts[0];
     counts[1] = play_options_device(at);
-    memcpy(at + counts[1], input_rows, sizeof input_rows);
-    counts[1] += sizeof input_rows / sizeof *input_rows;
     at += counts[1];
     memcpy(at, own_rows, sizeof own_rows);
     counts[2] = sizeof own_rows / sizeof *own_rows;
@@ -137,11 +108,6 @@ void live_options_print_help(void)
 
 static enum status check(const struct live_options *options)
 {
-    const struct device_wish *device = &options->play.device;
-    if (device->input_map_count && device->channels_in &&
-        device->input_map_count != device->channels_in)
-        return fail(STATUS_USAGE, "--input-map names %zu channels, --channels %zu",
-                    device->input_map_count, device->channels_in);
     if (options->record && options->record_dry && strcmp(options->record, options->record_dry) == 0)
         return fail(STATUS_USAGE, "--record and --record-dry need a file each");
     return STATUS_OK;

@@ -6,7 +6,6 @@
 
 struct live_options {
     struct play_options play; /* first: see there */
-    size_t input_map[OPTIONS_LIST_MOST];
     bool muted;
     bool guard; /* against howls */
     bool watch;

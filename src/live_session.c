@@ -1,9 +1,8 @@
 #include "live_session.h"
 
 #include "audio.h"
-#include "realtime.h"
+#include "device_tell.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +10,6 @@
 
 static const double RING_SECONDS = 10;          /* of a recording: disks may stall */
 enum { ROOM = 1 << 16, PERIOD_MOST = 1 << 13 }; /* taps for masks to come; frames of a block */
-
-static void name_device(struct live_session *session)
-{
-    const struct device_facts *facts = &session->facts;
-    bool same = strcmp(facts->input, facts->output) == 0;
-    snprintf(session->device_name, sizeof session->device_name, "%s: %s%s%s", facts->host_api,
-             facts->input, same ? "" : " -> ", same ? "" : facts->output);
-}
-
-static void tell_grants(const struct device_facts *facts)
-{
-    if (facts->priority == 0)
-        note("no real-time priority: expect drop-outs under load; to allow it, add your user to "
-             "the group audio or put '@audio - rtprio 95' in /etc/security/limits.d/audio.conf");
-    if (!realtime_lock_memory())
-        note("memory cannot be locked (%s); to allow it, put '@audio - memlock unlimited' in "
-             "/etc/security/limits.d/audio.conf",
-             strerror(errno));
-}
 
 /* ---- up ---- */
 
@@ -160,8 +140,8 @@ enum status live_session_open(struct live_session *session, const struct live_op
         status = make_live(session); /* late, since it begins to write files */
     if (status != STATUS_OK)
         return status;
-    name_device(session);
-    tell_grants(&session->facts);
+    device_tell_name(&session->facts, session->device_name, sizeof session->device_name);
+    device_tell_grants(&session->facts);
     if (options->osc && options->osc_port == 0)
         note("OSC control on port %u", osc_port(session->osc));
     status = view_open(play_options_view(&options->play), options->play.interval, &session->view);

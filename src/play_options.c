@@ -81,8 +81,9 @@ static enum status take_block(void *context, const struct option_row *row, const
                                 &OPTIONS(context)->device.block);
 }
 
-enum status play_options_map(const char *option, const char *text,
-                             size_t channels[OPTIONS_LIST_MOST], size_t *count)
+/* A list of a device's channels, counted from 1. */
+static enum status take_map(const char *option, const char *text,
+                            size_t channels[OPTIONS_LIST_MOST], size_t *count)
 {
     struct number_list list;
     enum status status = options_parse_list(option, text, 1, DEVICE_CHANNELS_MOST, &list);
@@ -97,8 +98,27 @@ static enum status take_output_map(void *context, const struct option_row *row, 
 {
     struct play_options *options = context;
     options->device.output_map = options->output_map;
-    return play_options_map(row->name, value, options->output_map,
-                            &options->device.output_map_count);
+    return take_map(row->name, value, options->output_map, &options->device.output_map_count);
+}
+
+static enum status take_input(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    OPTIONS(context)->device.input = value;
+    return STATUS_OK;
+}
+
+static enum status take_channels(void *context, const struct option_row *row, const char *value)
+{
+    return options_parse_number(row->name, value, 1, DEVICE_CHANNELS_MOST,
+                                &OPTIONS(context)->device.channels_in);
+}
+
+static enum status take_input_map(void *context, const struct option_row *row, const char *value)
+{
+    struct play_options *options = context;
+    options->device.input_map = options->input_map;
+    return take_map(row->name, value, options->input_map, &options->device.input_map_count);
 }
 
 static enum status take_latency(void *context, const struct option_row *row, const char *value)
@@ -209,6 +229,12 @@ static const struct option_row device_rows[] = {
     {"latency", 0, "LATENCY", "of the device: low (default), high or milliseconds", take_latency},
 };
 
+static const struct option_row input_rows[] = {
+    {"input", 0, "NAME", "the device to record from", take_input},
+    {"channels", 0, "N", "of the input; the device's, 2 at most, by default", take_channels},
+    {"input-map", 0, "LIST", "the device's channels to record from, such as 1,2", take_input_map},
+};
+
 static const struct option_row rest_rows[] = {
     {"fade", 0, "TIME", "how long a switch of masks takes; 20ms by default", take_fade},
     {"ceiling", 0, "DB", "no sample leaves louder than that; -1 by default", take_ceiling},
@@ -250,8 +276,10 @@ size_t play_options_stages(struct option_row *rows)
 
 size_t play_options_device(struct option_row *rows)
 {
+    size_t count = sizeof device_rows / sizeof *device_rows;
     memcpy(rows, device_rows, sizeof device_rows);
-    return sizeof device_rows / sizeof *device_rows;
+    memcpy(rows + count, input_rows, sizeof input_rows);
+    return count + sizeof input_rows / sizeof *input_rows;
 }
 
 size_t play_options_rest(struct option_row *rows)
@@ -265,6 +293,11 @@ enum status play_options_check(struct play_options *options)
 {
     if (options->or_waits)
         return fail(STATUS_USAGE, "--or is followed by --mask");
+    const struct device_wish *device = &options->device;
+    if (device->input_map_count && device->channels_in &&
+        device->input_map_count != device->channels_in)
+        return fail(STATUS_USAGE, "--input-map names %zu channels, --channels %zu",
+                    device->input_map_count, device->channels_in);
     return chain_options_check(&options->chain, 0);
 }
 

@@ -16,6 +16,7 @@ struct play_options {
     size_t choosing; /* the stage that has them; SIZE_MAX: none */
     bool or_waits;   /* for its mask */
     struct device_wish device;
+    size_t input_map[OPTIONS_LIST_MOST];
     size_t output_map[OPTIONS_LIST_MOST];
     struct choices_way way; /* without its frames */
     double fade;            /* seconds */
@@ -29,7 +30,7 @@ struct play_options {
     enum verbosity verbosity;
 };
 
-enum { PLAY_OPTIONS_MOST = CHAIN_OPTIONS_MOST + 24 };
+enum { PLAY_OPTIONS_MOST = CHAIN_OPTIONS_MOST + 28 };
 
 void play_options_init(struct play_options *options);
 void play_options_free(struct play_options *options);
@@ -43,9 +44,5 @@ size_t play_options_rest(struct option_row *rows);
 MUST_CHECK enum status play_options_check(struct play_options *options);
 
 enum view_choice play_options_view(const struct play_options *options);
-
-/* A list of a device's channels, counted from 1. */
-MUST_CHECK enum status play_options_map(const char *option, const char *text,
-                                        size_t channels[OPTIONS_LIST_MOST], size_t *count);
 
 #endif
