@@ -98,6 +98,13 @@ void live_show(struct live_session *session)
 
 /* ---- at the end ---- */
 
+/* Blocks that a GPU was late with, or had failed at. */
+static uint64_t blocks_from_cpu(const struct live_session *session)
+{
+    const struct filter *convolver = live_chain_convolver(&session->chain);
+    return convolver ? convolver_late(convolver) : 0;
+}
+
 static enum status report_json(const struct live_session *session, const struct live_status *status)
 {
     const struct live_load *load = &session->load;
@@ -108,13 +115,14 @@ static enum status report_json(const struct live_session *session, const struct 
         "inputs", (json_int_t)status->inputs, "outputs", (json_int_t)status->outputs, "backend",
         status->backend, "latency", (json_int_t)live_status_latency(status), "priority",
         (json_int_t)session->facts.priority, "interruptions", (json_int_t)session->interruptions);
-    json_t *more = json_pack(
-        "{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o}", "blocks", (json_int_t)load->count,
-        "late", (json_int_t)load->late, "lost", (json_int_t)load->lost, "load_mean",
-        load->count ? load->sum / (double)load->count : 0, "load_p99", load->p99, "load_worst",
-        load->worst, "limiter_most_db", -session->reduction_most, "howls",
-        (json_int_t)session->howls, "clips_in", (json_int_t)session->clips_in, "ledger",
-        live_load_ledger(load));
+    json_t *more =
+        json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o}", "blocks",
+                  (json_int_t)load->count, "from_cpu", (json_int_t)blocks_from_cpu(session), "late",
+                  (json_int_t)load->late, "lost", (json_int_t)load->lost, "load_mean",
+                  load->count ? load->sum / (double)load->count : 0, "load_p99", load->p99,
+                  "load_worst", load->worst, "limiter_most_db", -session->reduction_most, "howls",
+                  (json_int_t)session->howls, "clips_in", (json_int_t)session->clips_in, "ledger",
+                  live_load_ledger(load));
     bool written = object && more && json_object_update(object, more) == 0 &&
                    json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF &&
                    fflush(stdout) == 0;
@@ -138,6 +146,9 @@ enum status live_report(const struct live_session *session)
          load->count ? 100 * load->sum / (double)load->count : 0, 100 * load->p99,
          100 * load->worst, (unsigned long long)load->late, (unsigned long long)load->lost);
     live_load_print(load);
+    if (blocks_from_cpu(session) > 0)
+        note("blocks that the GPU was late with, and the CPU had: %llu",
+             (unsigned long long)blocks_from_cpu(session));
     if (session->interruptions > 0 && session->device)
         note("times that the device was lost and came back: %llu",
              (unsigned long long)session->interruptions);
