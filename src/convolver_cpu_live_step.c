@@ -18,6 +18,8 @@ static void run_share(struct convolution *convolution, size_t s)
     if (atomic_load(&segment->deadline) == UINT64_MAX)
         return;
     job_seize(segment);
+    if (last) /* the helper may be laying down another segment's results in its own ring */
+        segment->job.ring = STEPS_RING;
     job_run(convolution, s, last ? INFINITY : segment->job.cost * (past + 1) / blocks);
     job_release(segment);
 }
