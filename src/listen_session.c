@@ -193,11 +193,10 @@ static enum status begin(struct listen_session *session)
         status = view_open(play_options_view(play), play->interval, &session->view);
     if (status != STATUS_OK)
         return status;
-    if (test)
+    if (test) {
         listen_tell(session, "SHA-256 of the key: %s", listen_trial_commitment(session));
-    if (test && session->player)
-        listen_trial_begin(session);
-    session->trial.begins = test && !session->player;
+        listen_trial_go_on(session);
+    }
     device_run(session->device, listen_source_step, &session->source);
     return STATUS_OK;
 }

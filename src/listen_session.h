@@ -106,7 +106,11 @@ void listen_control_leave(struct listen_session *session); /* fade out, to end *
 MUST_CHECK enum status listen_trial_open(struct listen_session *session);
 void listen_trial_close(struct listen_session *session);
 
-void listen_trial_begin(struct listen_session *session);          /* the trial at hand, with A */
+/* The trial at hand begins, with A: at once, or when a live input is measured. After the last
+ * one comes the end. */
+void listen_trial_go_on(struct listen_session *session);
+void listen_trial_begin(struct listen_session *session);
+
 size_t listen_trial_choice(const struct listen_session *session); /* that is to sound */
 bool listen_trial_key(struct listen_session *session, int key);   /* true: it was the test's */
 void listen_trial_stop(struct listen_session *session);

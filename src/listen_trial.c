@@ -114,8 +114,7 @@ void listen_trial_begin(struct listen_session *session)
     hear(session, 0);
 }
 
-/* On to the next trial, or to the end. A live input is measured first. */
-static void go_on(struct listen_session *session)
+void listen_trial_go_on(struct listen_session *session)
 {
     if (!listen_trial_runs(session))
         listen_control_leave(session);
@@ -134,7 +133,7 @@ static void answer(struct listen_session *session, enum abx_sound said)
                 told == ABX_RIGHT   ? ", and that is right"
                 : told == ABX_WRONG ? ", but that is wrong"
                                     : "");
-    go_on(session);
+    listen_trial_go_on(session);
 }
 
 static bool abx_key(struct listen_session *session, int key)
@@ -158,7 +157,7 @@ static bool ranking_key(struct listen_session *session, int key)
         trial_ranking_rate(trial->ranking, trial->heard, (unsigned)(key - '0'), now);
     } else if (key == '\n') {
         if (trial_ranking_confirm(trial->ranking, now))
-            go_on(session);
+            listen_trial_go_on(session);
         else
             listen_tell(session, "not all are rated yet");
     } else {

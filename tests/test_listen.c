@@ -448,6 +448,12 @@ START_TEST(a_live_input_is_matched_too)
     type("xB");
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 2 right") != NULL, "%s", result.out);
+
+    process = start("--live-input --mask plain.txt --or --mask loud.txt --input ear --output ear "
+                    "--plain --abx 1 --match none"); /* nothing is waited for */
+    type("xA");
+    result = finish_well(process);
+    ck_assert_msg(strstr(result.out, " of 1 right") != NULL, "%s", result.out);
     jack_ear_close(ear);
     put_away();
 }
