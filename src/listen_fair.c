@@ -47,7 +47,8 @@ static struct match_settings settings_of(const struct listen_fair *fair)
 static void tell(const struct listen_fair *fair)
 {
     char text[400];
-    for (size_t i = 0; i < fair->count && fair->count > 1; i++) {
+    bool changed = fair->count > 1 || fabs(fair->matches[0].gain_db) >= 0.05;
+    for (size_t i = 0; i < fair->count && changed; i++) {
         listen_fair_describe(fair, i, text, sizeof text);
         note("%s", text);
     }

@@ -248,6 +248,8 @@ static enum status check_test(const struct listen_options *options)
         return fail(STATUS_USAGE,
                     "--blind compares 2 to %d masks (--mask A --or --mask B), not %zu",
                     LISTEN_CHOICES_MOST, choices);
+    if (test && options->sound && strcmp(options->sound, "-") == 0)
+        return fail(STATUS_USAGE, "answers come from standard input, and so cannot the sound");
     if (options->feedback && !options->abx)
         return fail(STATUS_USAGE, "--feedback needs --abx");
     if (options->log && !test)

@@ -191,6 +191,7 @@ START_TEST(wrong_words_are_refused)
         {2, "2 to 9 masks", "in.wav --blind 8 --mask a.txt"},
         {2, "--abx", "in.wav --abx 0 --mask a.txt --or --mask b.txt"},
         {2, "one test", "in.wav --abx 3 --blind 3 --mask a.txt --or --mask b.txt"},
+        {2, "answers come", "- --abx 3 --mask a.txt --or --mask b.txt"},
         {2, "--feedback", "in.wav --mask a.txt --feedback"},
         {2, "--log", "in.wav --mask a.txt --log x.json"},
         {1, "x.json: No such file", "--verify x.json"},
