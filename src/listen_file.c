@@ -175,7 +175,7 @@ static enum status report(const struct file_job *job)
 {
     double seconds = (double)job->frames / (double)job->rate;
     if (!job->options->play.json) {
-        note("%s: %.3f s, %zu switches", job->options->to_file, seconds, job->script.count);
+        note("%s: %.3f s", job->options->to_file, seconds);
         return STATUS_OK;
     }
     json_t *object = json_pack("{s:s, s:I, s:f, s:I, s:o}", "event", "report", "frames",
