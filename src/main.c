@@ -4,6 +4,7 @@
 #include "cmd_devices.h"
 #include "cmd_listen.h"
 #include "cmd_live.h"
+#include "cmd_mask.h"
 #include "cmd_render.h"
 #include "fft.h"
 #include "status.h"
@@ -28,6 +29,7 @@ static const struct command commands[] = {
     {"live", "filter a microphone", cmd_live},
     {"listen", "play a sound through masks and compare them, blind if you like", cmd_listen},
     {"devices", "list the sound devices of this machine", cmd_devices},
+    {"mask", "look at masks", cmd_mask},
     {"bench", "measure parts of the program on this machine", cmd_bench},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -1,0 +1,14 @@
+/* halo mask WHAT: looks at masks. */
+#ifndef HALO_CMD_MASK_H
+#define HALO_CMD_MASK_H
+
+#include "status.h"
+
+/* argv[0] is "mask". */
+MUST_CHECK enum status cmd_mask(int argc, char **argv);
+
+/* halo mask show: what a mask is, and what is wrong with it (cmd_mask_show.c). argv[0] is
+ * "show". */
+MUST_CHECK enum status cmd_mask_show(int argc, char **argv);
+
+#endif
