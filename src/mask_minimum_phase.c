@@ -1,0 +1,177 @@
+#include "mask_minimum_phase.h"
+
+#include "audio.h"
+#include "fft_double.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LENGTH_LEAST = 1 << 12, LENGTH_MOST = 1 << 23, TIMES_WANTED = 16, TIMES_LEAST = 4 };
+
+static const double floor_gain = 1e-7; /* of the largest */
+static const double good_error = 1e-6;
+
+struct homomorphy {
+    struct fft_double *fft;
+    size_t length, bins;
+    double *samples, *spectrum;
+    double *magnitudes;
+    double largest;
+};
+
+static void homomorphy_free(struct homomorphy *work)
+{
+    fft_double_destroy(work->fft);
+    free(work->samples);
+    free(work->spectrum);
+    free(work->magnitudes);
+}
+
+static enum status homomorphy_init(struct homomorphy *work, size_t length)
+{
+    *work = (struct homomorphy){
+        .length = length,
+        .bins = length / 2 + 1,
+        .samples = calloc(length, sizeof(double)),
+        .spectrum = calloc(length + 2, sizeof(double)),
+        .magnitudes = calloc(length / 2 + 1, sizeof(double)),
+    };
+    if (!work->samples || !work->spectrum || !work->magnitudes)
+        return fail_memory("a minimum phase");
+    return fft_double_create(length, &work->fft);
+}
+
+static void transform(struct homomorphy *work, const double *taps, size_t count)
+{
+    memset(work->samples, 0, work->length * sizeof *work->samples);
+    memcpy(work->samples, taps, count * sizeof *taps);
+    fft_double_forward(work->fft, work->samples, work->spectrum);
+}
+
+static double magnitude(const struct homomorphy *work, size_t bin)
+{
+    return hypot(work->spectrum[2 * bin], work->spectrum[2 * bin + 1]);
+}
+
+static void keep_magnitudes(struct homomorphy *work)
+{
+    work->largest = 0;
+    for (size_t b = 0; b < work->bins; b++) {
+        work->magnitudes[b] = magnitude(work, b);
+        work->largest = fmax(work->largest, work->magnitudes[b]);
+    }
+}
+
+/* The real cepstrum, what lies at negative times brought to positive ones. */
+static void fold_cepstrum(struct homomorphy *work)
+{
+    size_t n = work->length;
+    for (size_t b = 0; b < work->bins; b++) {
+        work->spectrum[2 * b] = log(fmax(work->magnitudes[b], floor_gain * work->largest));
+        work->spectrum[2 * b + 1] = 0;
+    }
+    fft_double_inverse(work->fft, work->spectrum, work->samples);
+    for (size_t i = 0; i < n; i++)
+        work->samples[i] *= (i == 0 || i == n / 2 ? 1.0 : i < n / 2 ? 2.0 : 0.0) / (double)n;
+}
+
+static void synthesise(struct homomorphy *work, double *result, size_t count)
+{
+    fft_double_forward(work->fft, work->samples, work->spectrum);
+    for (size_t b = 0; b < work->bins; b++) {
+        double gain = exp(work->spectrum[2 * b]), phase = work->spectrum[2 * b + 1];
+        work->spectrum[2 * b] = gain * cos(phase);
+        work->spectrum[2 * b + 1] = gain * sin(phase);
+    }
+    fft_double_inverse(work->fft, work->spectrum, work->samples);
+    for (size_t i = 0; i < count; i++)
+        result[i] = work->samples[i] / (double)work->length;
+}
+
+static double error_of(struct homomorphy *work, const double *result, size_t count)
+{
+    double most = 0;
+    transform(work, result, count);
+    for (size_t b = 0; b < work->bins; b++)
+        most = fmax(most, fabs(magnitude(work, b) - work->magnitudes[b]));
+    return most / work->largest;
+}
+
+static double sign_of(const double *taps, size_t count)
+{
+    double largest = 0;
+    for (size_t i = 0; i < count; i++)
+        if (fabs(taps[i]) > fabs(largest))
+            largest = taps[i];
+    return largest < 0 ? -1 : 1;
+}
+
+static enum status try_length(const double *taps, size_t count, size_t length, double *result,
+                              double *error)
+{
+    struct homomorphy work;
+    enum status status = homomorphy_init(&work, length);
+    *error = 0;
+    if (status == STATUS_OK) {
+        transform(&work, taps, count);
+        keep_magnitudes(&work);
+    }
+    if (status == STATUS_OK && work.largest > 0) {
+        fold_cepstrum(&work);
+        synthesise(&work, result, count);
+        *error = error_of(&work, result, count);
+    }
+    homomorphy_free(&work);
+    return status;
+}
+
+/* The first to try. */
+static size_t length_for(size_t count)
+{
+    size_t length = LENGTH_LEAST;
+    while (length < TIMES_LEAST * count || (length < TIMES_WANTED * count && length < LENGTH_MOST))
+        length *= 2;
+    return length;
+}
+
+enum status minimum_phase(const double *taps, size_t count, double *result, double *error)
+{
+    double sign = sign_of(taps, count), reached = INFINITY;
+    double *trial = calloc(count, sizeof *trial);
+    size_t length = length_for(count);
+    enum status status = trial ? STATUS_OK : fail_memory("a minimum phase");
+    while (status == STATUS_OK) {
+        status = try_length(taps, count, length, trial, &reached);
+        if (reached <= good_error || length >= LENGTH_MOST)
+            break;
+        length = length * 4 < LENGTH_MOST ? length * 4 : LENGTH_MOST;
+    }
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        result[i] = sign * trial[i];
+    if (error)
+        *error = reached;
+    free(trial);
+    return status;
+}
+
+enum status mask_minimum_phase(struct mask *mask)
+{
+    double *taps = calloc(mask->taps, sizeof *taps);
+    double error = 0, worst = 0;
+    enum status status = taps ? STATUS_OK : fail_memory("a minimum phase");
+    for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
+        float *column = mask_column(mask, c);
+        for (size_t i = 0; i < mask->taps; i++)
+            taps[i] = column[i];
+        status = minimum_phase(taps, mask->taps, taps, &error);
+        worst = fmax(worst, error);
+        for (size_t i = 0; i < mask->taps && status == STATUS_OK; i++)
+            column[i] = (float)taps[i];
+    }
+    if (status == STATUS_OK)
+        note_detail("mask %s: minimum phase, magnitudes to within %.0f dB of the largest",
+                    mask->name, audio_to_db(worst));
+    free(taps);
+    return status;
+}
