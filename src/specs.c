@@ -3,8 +3,8 @@
 #include "chain.h"
 #include "convolver.h"
 #include "gain.h"
+#include "mask_options.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,12 +46,6 @@ static char **split_words(const char *text)
     return words;
 }
 
-static const char *value_of(const char *word, const char *key)
-{
-    size_t length = strlen(key);
-    return strncmp(word, key, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
-}
-
 enum status specs_parse_db(const char *text, const char *what, double *db)
 {
     char *end;
@@ -68,93 +62,18 @@ enum status specs_parse_db(const char *text, const char *what, double *db)
 
 /* ---- --mask ---- */
 
-struct mask_options {
-    double gain;    /* dB */
-    size_t channel; /* 0: all */
-    enum mask_order order;
-    enum mask_map map;
-};
-
-static enum status parse_channel(const char *text, size_t *channel)
-{
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(text, &end, 10);
-    if (errno || end == text || *end || value == 0 || strchr(text, '-'))
-        return fail(STATUS_USAGE, "channel= must be a whole number from 1 on, not '%s'", text);
-    *channel = value;
-    return STATUS_OK;
-}
-
-static enum status parse_mask_option(const char *word, struct mask_options *options)
-{
-    const char *value;
-    if ((value = value_of(word, "gain")))
-        return specs_parse_db(value, "gain=", &options->gain);
-    if ((value = value_of(word, "channel")))
-        return parse_channel(value, &options->channel);
-    if ((value = value_of(word, "order"))) {
-        if (strcasecmp(value, "lllrrlrr") == 0)
-            options->order = MASK_ORDER_LL_LR_RL_RR;
-        else if (strcasecmp(value, "llrrlrrl") == 0)
-            options->order = MASK_ORDER_LL_RR_LR_RL;
-        else
-            return fail(STATUS_USAGE, "order= is lllrrlrr or llrrlrrl, not '%s'", value);
-        return STATUS_OK;
-    }
-    if ((value = value_of(word, "map"))) {
-        if (strcmp(value, "auto") == 0)
-            options->map = MASK_MAP_AUTO;
-        else if (strcmp(value, "split") == 0)
-            options->map = MASK_MAP_SPLIT;
-        else if (strcmp(value, "matrix") == 0)
-            options->map = MASK_MAP_MATRIX;
-        else
-            return fail(STATUS_USAGE, "map= is auto, split or matrix, not '%s'", value);
-        return STATUS_OK;
-    }
-    return fail(
-        STATUS_USAGE,
-        "unknown mask option '%s'; there are gain=DB, channel=N, "
-        "order=lllrrlrr|llrrlrrl and map=auto|split|matrix (a comma in a name is written \\,)",
-        word);
-}
-
-static enum status fit_mask(struct mask *mask, const struct mask_options *options,
-                            const struct stream_format *format,
-                            const struct stage_settings *settings)
-{
-    enum status status = STATUS_OK;
-    if (options->channel)
-        status = mask_select(mask, options->channel);
-    if (status == STATUS_OK && options->gain != 0)
-        mask_scale(mask, audio_from_db(options->gain));
-    mask_align(mask, settings->align);
-    if (status == STATUS_OK && mask->rate && mask->rate != format->rate) {
-        size_t taps = mask->taps;
-        uint32_t rate = mask->rate;
-        status = mask_resample(mask, format->rate);
-        if (status == STATUS_OK)
-            note("mask %s is resampled from %u to %u Hz (%zu to %zu taps)", mask->name, rate,
-                 format->rate, taps, mask->taps);
-    }
-    if (status == STATUS_OK)
-        status = mask_route(mask, format->channels, options->order, options->map);
-    return status;
-}
-
 static enum status load_mask(char **words, const struct stream_format *format,
                              const struct stage_settings *settings, struct mask **mask)
 {
     struct mask_options options = {0};
     for (char **word = words + 1; *word; word++) {
-        enum status status = parse_mask_option(*word, &options);
+        enum status status = mask_options_parse(*word, &options);
         if (status != STATUS_OK)
             return status;
     }
     enum status status = mask_load(words[0], settings->allow_truncated, mask);
     if (status == STATUS_OK)
-        status = fit_mask(*mask, &options, format, settings);
+        status = mask_options_apply(&options, format, settings->align, *mask);
     return status;
 }
 
@@ -265,8 +184,11 @@ static const struct stage_kind kinds[] = {
         .argument = "MASK",
         .help = "filter with an impulse response: a sound file, or text with one\n"
                 "tap a line and a column a channel; several masks go in a row.\n"
-                "Options follow after commas: gain=DB, channel=N,\n"
-                "order=lllrrlrr|llrrlrrl (true stereo), map=auto|split|matrix",
+                "Options follow after commas and take effect in this order:\n"
+                "channel=N, trim=, length=, fade= (frames, or 10ms, 0.5s),\n"
+                "phase=minimum, delay=, order=lllrrlrr|llrrlrrl (true\n"
+                "stereo), map=auto|split|matrix, normalize=peak|energy|l1,\n"
+                "invert, gain=DB",
         .load = mask_stage_load,
         .wish = mask_stage_wish,
         .create = mask_stage_create,
