@@ -3,46 +3,44 @@
 #include <fftw3.h>
 #include <pthread.h>
 #include <stdlib.h>
-
-enum direction { FORWARD, INVERSE, DIRECTIONS };
+#include <string.h>
 
 struct fft_double {
     size_t n;
-    fftw_plan plans[DIRECTIONS];
+    double *samples;
+    fftw_complex *bins;
+    fftw_plan forward;
+    fftw_plan inverse;
 };
-
-static const size_t LENGTH_MOST = (size_t)1 << 30; /* the library counts in int */
 
 /* The library's planner is one thread's at a time. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
-static void make_plans(struct fft_double *fft, double *samples, fftw_complex *bins)
+static void plan(struct fft_double *fft)
 {
     int n = (int)fft->n;
     pthread_mutex_lock(&planner);
-    fft->plans[FORWARD] = fftw_plan_dft_r2c_1d(
-        n, samples, bins, FFTW_ESTIMATE | FFTW_UNALIGNED | FFTW_PRESERVE_INPUT);
-    fft->plans[INVERSE] = fftw_plan_dft_c2r_1d(n, bins, samples, FFTW_ESTIMATE | FFTW_UNALIGNED);
+    fft->forward =
+        fftw_plan_dft_r2c_1d(n, fft->samples, fft->bins, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
+    fft->inverse = fftw_plan_dft_c2r_1d(n, fft->bins, fft->samples, FFTW_ESTIMATE);
     pthread_mutex_unlock(&planner);
 }
 
 enum status fft_double_create(size_t n, struct fft_double **result)
 {
     struct fft_double *fft = calloc(1, sizeof *fft);
-    double *samples = n <= LENGTH_MOST ? fftw_malloc(n * sizeof *samples) : NULL;
-    fftw_complex *bins = samples ? fftw_malloc((n / 2 + 1) * sizeof *bins) : NULL;
-    bool made = false;
-    if (fft && bins) {
-        fft->n = n;
-        make_plans(fft, samples, bins);
-        made = fft->plans[FORWARD] && fft->plans[INVERSE];
-    }
-    fftw_free(bins);
-    fftw_free(samples);
-    if (!made) {
+    if (!fft)
+        return fail_memory("a Fourier transform");
+    fft->n = n;
+    fft->samples = fftw_alloc_real(n);
+    fft->bins = fftw_alloc_complex(n / 2 + 1);
+    if (fft->samples && fft->bins)
+        plan(fft);
+    if (!fft->forward || !fft->inverse) {
         fft_double_destroy(fft);
         return fail_memory("a Fourier transform");
     }
+    memset(fft->samples, 0, n * sizeof *fft->samples);
     *result = fft;
     return STATUS_OK;
 }
@@ -52,10 +50,13 @@ void fft_double_destroy(struct fft_double *fft)
     if (!fft)
         return;
     pthread_mutex_lock(&planner);
-    for (int d = 0; d < DIRECTIONS; d++)
-        if (fft->plans[d])
-            fftw_destroy_plan(fft->plans[d]);
+    if (fft->forward)
+        fftw_destroy_plan(fft->forward);
+    if (fft->inverse)
+        fftw_destroy_plan(fft->inverse);
     pthread_mutex_unlock(&planner);
+    fftw_free(fft->samples);
+    fftw_free(fft->bins);
     free(fft);
 }
 
@@ -64,13 +65,30 @@ size_t fft_double_length(const struct fft_double *fft)
     return fft->n;
 }
 
-void fft_double_forward(const struct fft_double *fft, const double *samples, double *spectrum)
+double *fft_double_samples(const struct fft_double *fft)
 {
-    /* The library takes no pointer to const, but preserves this input. */
-    fftw_execute_dft_r2c(fft->plans[FORWARD], (double *)samples, (fftw_complex *)spectrum);
+    return fft->samples;
 }
 
-void fft_double_inverse(const struct fft_double *fft, double *spectrum, double *samples)
+double complex *fft_double_bins(const struct fft_double *fft)
 {
-    fftw_execute_dft_c2r(fft->plans[INVERSE], (fftw_complex *)spectrum, samples);
+    return fft->bins;
+}
+
+void fft_double_forward(const struct fft_double *fft)
+{
+    fftw_execute(fft->forward);
+}
+
+void fft_double_inverse(const struct fft_double *fft)
+{
+    fftw_execute(fft->inverse);
+}
+
+size_t fft_double_fitting(size_t length)
+{
+    size_t n = 2;
+    while (n < length)
+        n *= 2;
+    return n;
 }

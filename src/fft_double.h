@@ -1,25 +1,31 @@
-/* Real Fourier transforms in double precision, for the study and design of masks, where -150 dB
- * matter and time does not. Sound goes through fft.h. fft_double.c alone knows the library.
+/* Real Fourier transforms in double precision, for designing masks rather than for sound.
  *
- * A spectrum of n real samples holds n/2 + 1 complex bins as pairs (re, im): n + 2 doubles.
- * Neither direction scales: inverse(forward(x)) = n x. Buffers may lie anywhere.
- * Threads: any. Not real-time.
+ * A transform owns its buffers: n samples, and n/2 + 1 bins of their spectrum. Neither direction
+ * scales: forward and inverse in turn give n times the samples. Plans are the library's estimate:
+ * a design transforms a few times and has nothing to gain from a plan that takes long to find.
+ * Threads: one at a time for each transform; they may be created and destroyed on any thread.
  */
 #ifndef HALO_FFT_DOUBLE_H
 #define HALO_FFT_DOUBLE_H
 
 #include "status.h"
 
+#include <complex.h>
+
 struct fft_double;
 
-/* Even n from 2 to 2^30; lengths of small factors are fast. Errors: memory. */
+/* Any n >= 2. Errors: memory. */
 MUST_CHECK enum status fft_double_create(size_t n, struct fft_double **fft);
 void fft_double_destroy(struct fft_double *fft);
 
 size_t fft_double_length(const struct fft_double *fft);
+double *fft_double_samples(const struct fft_double *fft);
+double complex *fft_double_bins(const struct fft_double *fft);
 
-void fft_double_forward(const struct fft_double *fft, const double *samples, double *spectrum);
-void fft_double_inverse(const struct fft_double *fft, double *spectrum,
-                        double *samples); /* spoils spectrum */
+void fft_double_forward(const struct fft_double *fft); /* samples -> bins */
+void fft_double_inverse(const struct fft_double *fft); /* bins, which it spoils, -> samples */
+
+/* The least power of two that is not below `length`. */
+size_t fft_double_fitting(size_t length);
 
 #endif

@@ -15,7 +15,6 @@ static const double good_error = 1e-6;
 struct homomorphy {
     struct fft_double *fft;
     size_t length, bins;
-    double *samples, *spectrum;
     double *magnitudes;
     double largest;
 };
@@ -23,8 +22,6 @@ struct homomorphy {
 static void homomorphy_free(struct homomorphy *work)
 {
     fft_double_destroy(work->fft);
-    free(work->samples);
-    free(work->spectrum);
     free(work->magnitudes);
 }
 
@@ -33,68 +30,61 @@ static enum status homomorphy_init(struct homomorphy *work, size_t length)
     *work = (struct homomorphy){
         .length = length,
         .bins = length / 2 + 1,
-        .samples = calloc(length, sizeof(double)),
-        .spectrum = calloc(length + 2, sizeof(double)),
         .magnitudes = calloc(length / 2 + 1, sizeof(double)),
     };
-    if (!work->samples || !work->spectrum || !work->magnitudes)
-        return fail_memory("a minimum phase");
-    return fft_double_create(length, &work->fft);
+    return work->magnitudes ? fft_double_create(length, &work->fft)
+                            : fail_memory("a minimum phase");
 }
 
-static void transform(struct homomorphy *work, const double *taps, size_t count)
+static void transform(const struct homomorphy *work, const double *taps, size_t count)
 {
-    memset(work->samples, 0, work->length * sizeof *work->samples);
-    memcpy(work->samples, taps, count * sizeof *taps);
-    fft_double_forward(work->fft, work->samples, work->spectrum);
-}
-
-static double magnitude(const struct homomorphy *work, size_t bin)
-{
-    return hypot(work->spectrum[2 * bin], work->spectrum[2 * bin + 1]);
+    double *samples = fft_double_samples(work->fft);
+    memset(samples, 0, work->length * sizeof *samples);
+    memcpy(samples, taps, count * sizeof *taps);
+    fft_double_forward(work->fft);
 }
 
 static void keep_magnitudes(struct homomorphy *work)
 {
+    const double complex *bins = fft_double_bins(work->fft);
     work->largest = 0;
     for (size_t b = 0; b < work->bins; b++) {
-        work->magnitudes[b] = magnitude(work, b);
+        work->magnitudes[b] = cabs(bins[b]);
         work->largest = fmax(work->largest, work->magnitudes[b]);
     }
 }
 
 /* The real cepstrum, what lies at negative times brought to positive ones. */
-static void fold_cepstrum(struct homomorphy *work)
+static void fold_cepstrum(const struct homomorphy *work)
 {
     size_t n = work->length;
-    for (size_t b = 0; b < work->bins; b++) {
-        work->spectrum[2 * b] = log(fmax(work->magnitudes[b], floor_gain * work->largest));
-        work->spectrum[2 * b + 1] = 0;
-    }
-    fft_double_inverse(work->fft, work->spectrum, work->samples);
+    double *samples = fft_double_samples(work->fft);
+    double complex *bins = fft_double_bins(work->fft);
+    for (size_t b = 0; b < work->bins; b++)
+        bins[b] = log(fmax(work->magnitudes[b], floor_gain * work->largest));
+    fft_double_inverse(work->fft);
     for (size_t i = 0; i < n; i++)
-        work->samples[i] *= (i == 0 || i == n / 2 ? 1.0 : i < n / 2 ? 2.0 : 0.0) / (double)n;
+        samples[i] *= (i == 0 || i == n / 2 ? 1.0 : i < n / 2 ? 2.0 : 0.0) / (double)n;
 }
 
-static void synthesise(struct homomorphy *work, double *result, size_t count)
+static void synthesise(const struct homomorphy *work, double *result, size_t count)
 {
-    fft_double_forward(work->fft, work->samples, work->spectrum);
-    for (size_t b = 0; b < work->bins; b++) {
-        double gain = exp(work->spectrum[2 * b]), phase = work->spectrum[2 * b + 1];
-        work->spectrum[2 * b] = gain * cos(phase);
-        work->spectrum[2 * b + 1] = gain * sin(phase);
-    }
-    fft_double_inverse(work->fft, work->spectrum, work->samples);
+    double complex *bins = fft_double_bins(work->fft);
+    fft_double_forward(work->fft);
+    for (size_t b = 0; b < work->bins; b++)
+        bins[b] = cexp(bins[b]);
+    fft_double_inverse(work->fft);
     for (size_t i = 0; i < count; i++)
-        result[i] = work->samples[i] / (double)work->length;
+        result[i] = fft_double_samples(work->fft)[i] / (double)work->length;
 }
 
-static double error_of(struct homomorphy *work, const double *result, size_t count)
+static double error_of(const struct homomorphy *work, const double *result, size_t count)
 {
+    const double complex *bins = fft_double_bins(work->fft);
     double most = 0;
     transform(work, result, count);
     for (size_t b = 0; b < work->bins; b++)
-        most = fmax(most, fabs(magnitude(work, b) - work->magnitudes[b]));
+        most = fmax(most, fabs(cabs(bins[b]) - work->magnitudes[b]));
     return most / work->largest;
 }
 

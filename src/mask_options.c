@@ -155,6 +155,7 @@ static void cut(struct mask *mask, size_t from, size_t taps)
         memmove(mask->coefficients + c * taps, mask_column(mask, c) + from,
                 taps * sizeof *mask->coefficients);
     mask->taps = taps;
+    mask->origin -= from < mask->origin ? from : mask->origin;
 }
 
 static void fade_out(struct mask *mask, size_t frames)
@@ -252,7 +253,8 @@ enum status mask_options_apply(const struct mask_options *options,
         status = mask_select(mask, options->channel);
     if (status == STATUS_OK)
         status = shape(options, rate, mask);
-    mask_align(mask, align);
+    if (align != MASK_ALIGN_CAUSAL)
+        mask_align(mask, align);
     if (status == STATUS_OK)
         status = set_back(mask, frames_of(options->delay, rate));
     if (status == STATUS_OK)
