@@ -81,6 +81,7 @@ static enum status read_by_kind(const char *file, FILE *stream, bool allow_trunc
         rewind(stream);
         switch (mask_readers[i]->read(file, stream, allow_truncated, mask)) {
         case MASK_READ:
+            (*mask)->kind = mask_readers[i]->kind;
             return check_finite(*mask);
         case MASK_BROKEN:
             return STATUS_FAILED;

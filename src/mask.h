@@ -28,8 +28,9 @@ struct mask_path {
 };
 
 struct mask {
-    char *name;    /* what the user called it */
-    uint32_t rate; /* 0 where the file does not say: the sound's */
+    char *name;       /* what the user called it */
+    const char *kind; /* of file, as its reader has it; NULL: it comes from none */
+    uint32_t rate;    /* 0 where the file does not say: the sound's */
     size_t columns;
     size_t taps;         /* of every column */
     size_t origin;       /* the tap at time zero */
