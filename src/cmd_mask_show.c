@@ -1,26 +1,65 @@
 #include "cmd_mask.h"
 
-#include "mask.h"
+#include "mask_card.h"
+#include "mask_doctor.h"
+#include "mask_facts.h"
 #include "options.h"
+#include "port.h"
+#include "specs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+enum { RATE_MOST = 10000000, CHANNELS_MOST = 256 };
 
 struct settings {
-    bool help;
+    char **masks; /* the user's words */
     size_t count;
+    struct stream_format sound;
+    bool json;
+    bool help;
 };
+
+/* ---- words ---- */
 
 static enum status take_mask(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
-    struct mask *mask = NULL;
-    enum status status = mask_load(value, false, &mask);
+    struct settings *settings = context;
+    settings->masks[settings->count++] = (char *)value;
+    return STATUS_OK;
+}
+
+static enum status take_sound(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct source *source;
+    enum status status = source_open_sound(value, true, &source);
     if (status != STATUS_OK)
         return status;
-    printf("%s: %u Hz, %zu channels, %zu taps\n", mask->name, mask->rate, mask->columns,
-           mask->taps);
-    mask_destroy(mask);
-    ((struct settings *)context)->count++;
+    ((struct settings *)context)->sound = source->format;
+    source_close(source);
+    return STATUS_OK;
+}
+
+static enum status take_rate(void *context, const struct option_row *row, const char *value)
+{
+    size_t rate = 0;
+    enum status status = options_parse_number(row->name, value, 1, RATE_MOST, &rate);
+    ((struct settings *)context)->sound.rate = (uint32_t)rate;
+    return status;
+}
+
+static enum status take_channels(void *context, const struct option_row *row, const char *value)
+{
+    return options_parse_number(row->name, value, 1, CHANNELS_MOST,
+                                &((struct settings *)context)->sound.channels);
+}
+
+static enum status take_json(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->json = true;
     return STATUS_OK;
 }
 
@@ -32,22 +71,102 @@ static enum status take_help(void *context, const struct option_row *row, const 
 }
 
 static const struct option_row rows[] = {
+    {"for", 0, "SOUND", "also say what does not go with this sound file", take_sound},
+    {"rate", 0, "HZ", "also say what does not go with a sound of this rate", take_rate},
+    {"channels", 0, "N", "also say what does not go with a sound of N channels", take_channels},
+    {"json", 0, NULL, "print one JSON object", take_json},
     {"help", 'h', NULL, "print this", take_help},
     {NULL, 0, NULL, NULL, take_mask},
 };
 
+static void print_help(void)
+{
+    puts("usage: halo mask show MASK... [options]\n\n"
+         "Tell what masks are, and what is likely to be wrong with them, each trouble with the\n"
+         "option that mends it. A mask is named as behind --mask, options and all:\n"
+         "hall.wav,trim=10ms,gain=-6.\n\n"
+         "options:");
+    options_print(stdout, rows, sizeof rows / sizeof *rows);
+}
+
+/* ---- work ---- */
+
+/* With the sound's channels where they go together, else as it is by itself; the doctor
+ * tells. */
+static enum status study(const char *text, const struct stream_format *sound, struct mask **result)
+{
+    struct mask *mask = NULL;
+    enum status status = specs_study_mask(text, 0, &mask);
+    if (status == STATUS_OK && sound->channels &&
+        mask_doctor_fits(mask->columns, sound->channels)) {
+        mask_destroy(mask);
+        return specs_study_mask(text, sound->channels, result);
+    }
+    if (status == STATUS_OK)
+        *result = mask;
+    return status;
+}
+
+static enum status show(const struct settings *settings, const char *text, json_t *masks)
+{
+    struct mask *mask = NULL;
+    struct mask_facts facts = {0};
+    struct mask_trouble troubles[MASK_TROUBLES];
+    enum status status = study(text, &settings->sound, &mask);
+    if (status == STATUS_OK) {
+        uint32_t usual = settings->sound.rate ? settings->sound.rate : SPECS_USUAL_RATE;
+        status = mask_facts_init(&facts, mask, mask->rate ? mask->rate : usual);
+    }
+    if (status == STATUS_OK) {
+        struct mask_card card = {.text = text, .mask = mask, .facts = &facts, .troubles = troubles};
+        card.trouble_count = mask_doctor(mask, &facts, &settings->sound, troubles);
+        if (settings->json)
+            json_array_append_new(masks, mask_card_object(&card));
+        else
+            mask_card_print(&card);
+    }
+    mask_facts_free(&facts);
+    mask_destroy(mask);
+    return status;
+}
+
+static enum status print_json(json_t *masks)
+{
+    json_t *root = json_pack("{s:O}", "masks", masks);
+    bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 &&
+                   puts("") >= 0;
+    json_decref(root);
+    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the masks as JSON");
+}
+
+/* One that cannot be read does not keep the others from being shown. */
+static enum status show_all(const struct settings *settings)
+{
+    json_t *masks = json_array();
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < settings->count; i++) {
+        if (i > 0 && !settings->json)
+            puts("");
+        enum status own = show(settings, settings->masks[i], masks);
+        status = status == STATUS_OK ? own : status;
+    }
+    enum status printed = settings->json ? print_json(masks) : STATUS_OK;
+    json_decref(masks);
+    return status == STATUS_OK ? printed : status;
+}
+
 enum status cmd_mask_show(int argc, char **argv)
 {
-    struct settings settings = {0};
+    struct settings settings = {.masks = calloc((size_t)argc, sizeof *settings.masks)};
+    if (!settings.masks)
+        return fail_memory("options");
     enum status status = options_parse(argc, argv, "halo mask show", rows, &settings);
-    if (status != STATUS_OK)
-        return status;
-    if (settings.help) {
-        puts("usage: halo mask show MASK... [options]\n\noptions:");
-        options_print(stdout, rows, sizeof rows / sizeof *rows);
-        return STATUS_OK;
-    }
-    if (settings.count == 0)
-        return fail(STATUS_USAGE, "which mask? halo mask show --help tells more");
-    return STATUS_OK;
+    if (status == STATUS_OK && settings.help)
+        print_help();
+    else if (status == STATUS_OK && settings.count == 0)
+        status = fail(STATUS_USAGE, "which mask? halo mask show --help tells more");
+    else if (status == STATUS_OK)
+        status = show_all(&settings);
+    free(settings.masks);
+    return status;
 }

@@ -62,16 +62,22 @@ enum status specs_parse_db(const char *text, const char *what, double *db)
 
 /* ---- --mask ---- */
 
+static enum status load_words(char **words, bool allow_truncated, struct mask_options *options,
+                              struct mask **mask)
+{
+    for (char **word = words + 1; *word; word++) {
+        enum status status = mask_options_parse(*word, options);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return mask_load(words[0], allow_truncated, mask);
+}
+
 static enum status load_mask(char **words, const struct stream_format *format,
                              const struct stage_settings *settings, struct mask **mask)
 {
     struct mask_options options = {0};
-    for (char **word = words + 1; *word; word++) {
-        enum status status = mask_options_parse(*word, &options);
-        if (status != STATUS_OK)
-            return status;
-    }
-    enum status status = mask_load(words[0], settings->allow_truncated, mask);
+    enum status status = load_words(words, settings->allow_truncated, &options, mask);
     if (status == STATUS_OK)
         status = mask_options_apply(&options, format, settings->align, *mask);
     return status;
@@ -114,6 +120,36 @@ enum status specs_load_mask(const char *text, const struct stream_format *format
         return status;
     }
     note_mask(mask);
+    *result = mask;
+    return STATUS_OK;
+}
+
+/* The channels of a sound that goes with the mask as it is. */
+static size_t channels_for(const struct mask *mask, const struct mask_options *options)
+{
+    size_t columns = options->channel ? 1 : mask->columns;
+    return columns == 4 ? 2 : columns;
+}
+
+enum status specs_study_mask(const char *text, size_t channels, struct mask **result)
+{
+    char **words = split_words(text);
+    if (!words)
+        return fail_memory("a mask");
+    struct mask *mask = NULL;
+    struct mask_options options = {0};
+    enum status status = load_words(words, false, &options, &mask);
+    free(words);
+    if (status == STATUS_OK) {
+        struct stream_format format = {mask->rate ? mask->rate : SPECS_USUAL_RATE, channels};
+        if (channels == 0)
+            format.channels = channels_for(mask, &options);
+        status = mask_options_apply(&options, &format, MASK_ALIGN_CAUSAL, mask);
+    }
+    if (status != STATUS_OK) {
+        mask_destroy(mask);
+        return status;
+    }
     *result = mask;
     return STATUS_OK;
 }

@@ -80,6 +80,11 @@ MUST_CHECK enum status specs_load_mask(const char *text, const struct stream_for
                                        const struct stage_settings *settings, struct mask **mask);
 MUST_CHECK enum status specs_mask_file(const char *text, char **file);
 
+/* A mask from such words to look at, at its own rate, routed for a sound of `channels`; 0: for one
+ * that goes with it. A mask that names no rate counts in this one. */
+enum { SPECS_USUAL_RATE = 48000 };
+MUST_CHECK enum status specs_study_mask(const char *text, size_t channels, struct mask **mask);
+
 /* A number with an optional unit "dB". Errors (usage), naming `what`. */
 MUST_CHECK enum status specs_parse_db(const char *text, const char *what, double *db);
 
