@@ -11,4 +11,7 @@ MUST_CHECK enum status cmd_mask(int argc, char **argv);
  * "show". */
 MUST_CHECK enum status cmd_mask_show(int argc, char **argv);
 
+/* halo mask plot: pictures of masks (cmd_mask_plot.c). argv[0] is "plot". */
+MUST_CHECK enum status cmd_mask_plot(int argc, char **argv);
+
 #endif

@@ -1,0 +1,246 @@
+#include "cmd_mask.h"
+
+#include "mask_plot.h"
+#include "options.h"
+#include "response_plot.h"
+#include "specs.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { WIDTH_USUAL = 80, HEIGHT_USUAL = 24 };
+
+static const char *const panel_names[] = {"impulse", "step",        "magnitude", "phase",
+                                          "delay",   "spectrogram", NULL};
+
+struct settings {
+    char **texts; /* the user's words */
+    struct mask **masks;
+    size_t count;
+    struct mask_plot plot;
+    bool chosen; /* panels */
+    bool help;
+};
+
+/* ---- words ---- */
+
+static enum status take_mask(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    settings->texts[settings->count++] = (char *)value;
+    return STATUS_OK;
+}
+
+static enum status take_output(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct settings *)context)->plot.file = value;
+    return mask_plot_check_file(value);
+}
+
+static enum status take_what(void *context, const struct option_row *row, const char *value)
+{
+    struct settings *settings = context;
+    struct number_list list;
+    enum status status = options_choose_list(row->name, value, panel_names, &list);
+    for (size_t i = 0; i < list.count && status == STATUS_OK; i++)
+        settings->plot.panels[list.values[i]] = true;
+    settings->chosen = true;
+    return status;
+}
+
+static enum status take_force(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->plot.force = true;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->help = true;
+    return STATUS_OK;
+}
+
+static const struct option_row rows[] = {
+    {"output", 'o', "FILE", "draw a .svg, .png or .pdf; else text is printed", take_output},
+    {"what", 0, "LIST",
+     "impulse, step, magnitude, phase, delay (group delay), spectrogram\n"
+     "(default: those that say something in a file, magnitude in text)",
+     take_what},
+    {"force", 'f', NULL, "replace FILE if it is there", take_force},
+    {"help", 'h', NULL, "print this", take_help},
+    {NULL, 0, NULL, NULL, take_mask},
+};
+
+static void print_help(void)
+{
+    puts(
+        "usage: halo mask plot MASK... [options]\n\n"
+        "Draw masks over each other, a curve for each of their channels. A mask is named as behind\n"
+        "--mask, options and all: hall.wav,channel=1,phase=minimum. Files are drawn by gnuplot.\n\n"
+        "options:");
+    options_print(stdout, rows, sizeof rows / sizeof *rows);
+}
+
+/* ---- work ---- */
+
+static uint32_t rate_of(const struct mask *mask)
+{
+    return mask->rate ? mask->rate : SPECS_USUAL_RATE;
+}
+
+/* The words without their folder. */
+static const char *short_name(const char *text)
+{
+    const char *slash = NULL;
+    size_t file = strcspn(text, ",");
+    for (size_t i = 0; i < file; i++)
+        if (text[i] == '/')
+            slash = text + i;
+    return slash ? slash + 1 : text;
+}
+
+static enum status add_curves(struct settings *settings, const char *text, const struct mask *mask)
+{
+    struct mask_plot *plot = &settings->plot;
+    for (size_t c = 0; c < mask->columns; c++) {
+        if (plot->count == MASK_PLOT_CURVES)
+            return fail(STATUS_USAGE,
+                        "that is more than %d curves; MASK,channel=N takes one channel",
+                        MASK_PLOT_CURVES);
+        struct mask_plot_curve *curve = &plot->curves[plot->count++];
+        *curve = (struct mask_plot_curve){.mask = mask, .column = c, .rate = rate_of(mask)};
+        if (mask->columns > 1)
+            snprintf(curve->name, sizeof curve->name, "%.64s channel %zu", short_name(text), c + 1);
+        else
+            snprintf(curve->name, sizeof curve->name, "%.95s", short_name(text));
+    }
+    return STATUS_OK;
+}
+
+static enum status load_all(struct settings *settings)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < settings->count && status == STATUS_OK; i++) {
+        status = specs_study_mask(settings->texts[i], 0, &settings->masks[i]);
+        if (status == STATUS_OK)
+            status = add_curves(settings, settings->texts[i], settings->masks[i]);
+    }
+    return status;
+}
+
+/* What says something: the phase of a reverberation is noise, and twelve spectrograms are too many.
+ */
+static void choose_panels(struct settings *settings)
+{
+    struct mask_plot *plot = &settings->plot;
+    bool is_long = false;
+    for (size_t i = 0; i < plot->count; i++)
+        is_long = is_long || plot->curves[i].mask->taps > MASK_PLOT_LONG;
+    for (size_t p = 0; p < MASK_PANELS && !settings->chosen; p++)
+        plot->panels[p] = plot->file || p == MASK_PANEL_MAGNITUDE;
+    if (!settings->chosen && is_long)
+        plot->panels[MASK_PANEL_PHASE] = false;
+    if (!settings->chosen && plot->count > 2)
+        plot->panels[MASK_PANEL_SPECTROGRAM] = false;
+}
+
+static void measure_terminal(struct mask_plot *plot)
+{
+    struct winsize size = {0};
+    plot->width = WIDTH_USUAL;
+    plot->height = HEIGHT_USUAL;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+        plot->width = size.ws_col;
+        plot->height = (size_t)size.ws_row;
+    }
+}
+
+/* The text picture of magnitudes, which needs no gnuplot. */
+static enum status print_magnitudes(const struct settings *settings)
+{
+    static const char letters[] = "ABCDEFGHI";
+    size_t lines = settings->count + 1;
+    struct response_plot_settings wish = {
+        .width = settings->plot.width,
+        .height = settings->plot.height > lines + RESPONSE_PLOT_HEIGHT_LEAST
+                      ? settings->plot.height - lines
+                      : RESPONSE_PLOT_HEIGHT_LEAST,
+        .rate = rate_of(settings->masks[0]),
+        .braille = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+    };
+    char *text;
+    if (wish.width < RESPONSE_PLOT_WIDTH_LEAST)
+        wish.width = RESPONSE_PLOT_WIDTH_LEAST;
+    enum status status = response_plot(&wish, (const struct mask *const *)settings->masks, letters,
+                                       settings->count, &text);
+    if (status != STATUS_OK)
+        return status;
+    fputs(text, stdout);
+    free(text);
+    for (size_t i = 0; i < settings->count; i++)
+        printf("%c  %s\n", letters[i], short_name(settings->texts[i]));
+    return STATUS_OK;
+}
+
+/* Whether they can be drawn over one axis by response_plot. */
+static bool are_alike(const struct settings *settings)
+{
+    for (size_t i = 1; i < settings->count; i++)
+        if (rate_of(settings->masks[i]) != rate_of(settings->masks[0]))
+            return false;
+    return settings->count <= RESPONSE_PLOT_MASKS;
+}
+
+static enum status draw(struct settings *settings)
+{
+    struct mask_plot *plot = &settings->plot;
+    enum status status = load_all(settings);
+    if (status != STATUS_OK)
+        return status;
+    choose_panels(settings);
+    if (plot->file)
+        return mask_plot_draw(plot);
+    setlocale(LC_CTYPE, ""); /* for the terminal's characters */
+    measure_terminal(plot);
+    if (plot->panels[MASK_PANEL_SPECTROGRAM])
+        return fail(STATUS_USAGE, "a spectrogram is drawn into a file; name one: -o FILE.svg");
+    if (plot->panels[MASK_PANEL_MAGNITUDE] && are_alike(settings)) {
+        status = print_magnitudes(settings);
+        plot->panels[MASK_PANEL_MAGNITUDE] = false;
+    }
+    for (size_t p = 0; p < MASK_PANELS; p++)
+        if (plot->panels[p] && status == STATUS_OK)
+            return mask_plot_draw(plot);
+    return status;
+}
+
+enum status cmd_mask_plot(int argc, char **argv)
+{
+    struct settings settings = {
+        .texts = calloc((size_t)argc, sizeof *settings.texts),
+        .masks = calloc((size_t)argc, sizeof *settings.masks),
+    };
+    enum status status = settings.texts && settings.masks ? STATUS_OK : fail_memory("options");
+    if (status == STATUS_OK)
+        status = options_parse(argc, argv, "halo mask plot", rows, &settings);
+    if (status == STATUS_OK && settings.help)
+        print_help();
+    else if (status == STATUS_OK && settings.count == 0)
+        status = fail(STATUS_USAGE, "which mask? halo mask plot --help tells more");
+    else if (status == STATUS_OK)
+        status = draw(&settings);
+    for (size_t i = 0; settings.masks && i < settings.count; i++)
+        mask_destroy(settings.masks[i]);
+    free(settings.masks);
+    free(settings.texts);
+    return status;
+}
