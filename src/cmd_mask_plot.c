@@ -137,22 +137,6 @@ static enum status load_all(struct settings *settings)
     return status;
 }
 
-/* What says something: the phase of a reverberation is noise, and twelve spectrograms are too many.
- */
-static void choose_panels(struct settings *settings)
-{
-    struct mask_plot *plot = &settings->plot;
-    bool is_long = false;
-    for (size_t i = 0; i < plot->count; i++)
-        is_long = is_long || plot->curves[i].mask->taps > MASK_PLOT_LONG;
-    for (size_t p = 0; p < MASK_PANELS && !settings->chosen; p++)
-        plot->panels[p] = plot->file || p == MASK_PANEL_MAGNITUDE;
-    if (!settings->chosen && is_long)
-        plot->panels[MASK_PANEL_PHASE] = false;
-    if (!settings->chosen && plot->count > 2)
-        plot->panels[MASK_PANEL_SPECTROGRAM] = false;
-}
-
 static void measure_terminal(struct mask_plot *plot)
 {
     struct winsize size = {0};
@@ -206,9 +190,10 @@ static enum status draw(struct settings *settings)
     enum status status = load_all(settings);
     if (status != STATUS_OK)
         return status;
-    choose_panels(settings);
     if (plot->file)
         return mask_plot_draw(plot);
+    if (!settings->chosen)
+        plot->panels[MASK_PANEL_MAGNITUDE] = true;
     setlocale(LC_CTYPE, ""); /* for the terminal's characters */
     measure_terminal(plot);
     if (plot->panels[MASK_PANEL_SPECTROGRAM])

@@ -46,7 +46,8 @@ static struct cell db_cell(double amplitude)
 {
     struct cell cell;
     if (fabs(amplitude) > 0)
-        snprintf(cell.text, sizeof cell.text, "%.1f dB", audio_to_db(fabs(amplitude)) + 0.0);
+        snprintf(cell.text, sizeof cell.text, "%.1f dB",
+                 round(10 * audio_to_db(fabs(amplitude))) / 10 + 0.0); /* no -0.0 */
     else
         snprintf(cell.text, sizeof cell.text, "nothing");
     return cell;

@@ -10,12 +10,14 @@ enum {
     TIMES = 2000,       /* points of an axis */
     FREQUENCIES = 1200, /* likewise */
     PADDING = 8,
-    LENGTH_MOST = 1 << 23,
+    LENGTH_MOST = 1 << 21,
 };
 
-static const double lowest = 20, finest = 0.75; /* Hz */
-static const double gap_gain = 1e-3;
+static const double lowest = 20, finest = 0.1; /* Hz */
+static const double gap_gain = 1e-3, least_gain = 1e-20;
+static const double half_turn = 179.5; /* degrees: from there on, -180 is 180 */
 static const double twelfth = 1.0 / 12;
+static const double rough_dip = 0.1; /* of the mean */
 
 /* ---- points ---- */
 
@@ -194,9 +196,10 @@ static struct share share_of(const struct mask_spectrum *spectrum, size_t point,
     return share;
 }
 
-static double to_db(double gain)
+/* A gain of nothing is far below any picture; silence has no curve. */
+static double to_db(const struct mask_spectrum *spectrum, double gain)
 {
-    return gain > 0 ? 20 * log10(gain) : NAN;
+    return spectrum->largest > 0 ? 20 * log10(fmax(gain, least_gain)) : NAN;
 }
 
 static double mean_gain(const struct mask_spectrum *spectrum, struct share share)
@@ -207,17 +210,36 @@ static double mean_gain(const struct mask_spectrum *spectrum, struct share share
     return sqrt(power / (double)(share.end - share.from));
 }
 
+/* At their own places, so that a line through them turns nowhere but where the gain does. */
 static void add_extremes(const struct mask_spectrum *spectrum, struct share share,
                          struct curve *curve)
 {
-    double least = INFINITY, largest = 0;
+    size_t least = share.from, largest = share.from;
     for (size_t b = share.from; b < share.end; b++) {
-        least = fmin(least, cabs(spectrum->bins[b]));
-        largest = fmax(largest, cabs(spectrum->bins[b]));
+        least = cabs(spectrum->bins[b]) < cabs(spectrum->bins[least]) ? b : least;
+        largest = cabs(spectrum->bins[b]) > cabs(spectrum->bins[largest]) ? b : largest;
     }
-    add_point(curve, share.hz, to_db(largest));
-    if (least < largest)
-        add_point(curve, share.hz, to_db(least));
+    size_t first = least < largest ? least : largest, second = least < largest ? largest : least;
+    double hz = spectrum->rate / (double)spectrum->length;
+    add_point(curve, (double)first * hz, to_db(spectrum, cabs(spectrum->bins[first])));
+    if (second != first)
+        add_point(curve, (double)second * hz, to_db(spectrum, cabs(spectrum->bins[second])));
+}
+
+bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum)
+{
+    size_t rough = 0, of = 0;
+    for (size_t p = 0; p < FREQUENCIES; p++) {
+        struct share share = share_of(spectrum, p, true);
+        double least = INFINITY, mean = mean_gain(spectrum, share);
+        for (size_t b = share.from; b < share.end; b++)
+            least = fmin(least, cabs(spectrum->bins[b]));
+        if (mean < gap_gain * spectrum->largest)
+            continue;
+        rough += least < rough_dip * mean;
+        of++;
+    }
+    return rough > of / 2;
 }
 
 enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth, struct curve *curve)
@@ -226,7 +248,7 @@ enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth, s
     for (size_t p = 0; p < FREQUENCIES && status == STATUS_OK; p++) {
         struct share share = share_of(spectrum, p, smooth);
         if (smooth)
-            add_point(curve, share.hz, to_db(mean_gain(spectrum, share)));
+            add_point(curve, share.hz, to_db(spectrum, mean_gain(spectrum, share)));
         else
             add_extremes(spectrum, share, curve);
     }
@@ -244,6 +266,8 @@ enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curv
         double complex value = spectrum->bins[bin] * cexp(2 * M_PI * I * hz * spectrum->delay);
         double degrees =
             cabs(value) > gap_gain * spectrum->largest ? carg(value) * 180 / M_PI : NAN;
+        if (degrees < -half_turn)
+            degrees += 360;
         if (fabs(degrees - before) > 180)
             add_point(curve, hz, NAN);
         add_point(curve, hz, degrees);

@@ -27,8 +27,8 @@ MUST_CHECK enum status curve_impulse(const struct mask *mask, size_t column, uin
 MUST_CHECK enum status curve_step(const struct mask *mask, size_t column, uint32_t rate,
                                   struct curve *curve);
 
-/* The spectrum of a column, padded with zeros to eight times its length and to bins of 0.75 Hz at
- * most. */
+/* The spectrum of a column, padded with zeros to eight times its length and to bins of 0.1 Hz
+ * at most; of more than 2^18 taps, just as long as they are. */
 struct mask_spectrum {
     size_t length;
     double rate;
@@ -43,7 +43,11 @@ MUST_CHECK enum status mask_spectrum_init(struct mask_spectrum *spectrum, const 
                                           size_t column, uint32_t rate);
 void mask_spectrum_free(struct mask_spectrum *spectrum);
 
-/* dB. */
+/* Whether dips of 20 dB stand in most twelfths of an octave, as in a reverberation: then the mean
+ * says more than the gains themselves. */
+bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum);
+
+/* dB; a gain of nothing is -400, and silence one gap. */
 MUST_CHECK enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth,
                                        struct curve *curve);
 

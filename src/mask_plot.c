@@ -15,9 +15,11 @@ enum {
     PANEL_HIGH = 360,
     ALONE_WIDE = 1000,
     ALONE_HIGH = 560,
-    HEAD = 40,  /* for the title of several panels */
-    DOTS = 120, /* taps: shorter ones show each */
-    INCH = 100, /* pixels */
+    HEAD = 40,    /* for the title of several panels */
+    FEW = 120,    /* taps */
+    MANY = 1024,  /* taps: their spectrograms say something */
+    PICTURES = 2, /* spectrograms that nobody asked for */
+    INCH = 100,   /* pixels */
 };
 
 static const double levels_shown = 100; /* dB */
@@ -57,6 +59,14 @@ enum status mask_plot_check_file(const char *file)
 }
 
 /* ---- data ---- */
+
+struct drawing {
+    const struct mask_plot *plot;
+    FILE *gnuplot;
+    bool panels[MASK_PANELS];
+    struct mask_spectrum spectra[MASK_PLOT_CURVES];
+    bool rough[MASK_PLOT_CURVES];
+};
 
 /* Within single quotes. */
 static void send_name(FILE *gnuplot, const char *name)
@@ -128,114 +138,133 @@ static void send_frequency_axis(FILE *gnuplot, const struct mask_plot *plot)
             fmin(20, high / 10), high);
 }
 
-static enum status send_times(FILE *gnuplot, const struct mask_plot *plot, enum mask_panel panel)
+static enum status send_time_curves(const struct drawing *drawing, enum mask_panel panel,
+                                    const char *block, double scale, struct range *range)
 {
-    bool impulse = panel == MASK_PANEL_IMPULSE, seconds = longest(plot) >= 2;
-    const char *block = impulse ? "impulse" : "step";
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < plot->count && status == STATUS_OK; i++) {
-        const struct mask_plot_curve *own = &plot->curves[i];
+    for (size_t i = 0; i < drawing->plot->count && status == STATUS_OK; i++) {
+        const struct mask_plot_curve *own = &drawing->plot->curves[i];
         struct curve curve = {0};
-        status = impulse ? curve_impulse(own->mask, own->column, own->rate, &curve)
-                         : curve_step(own->mask, own->column, own->rate, &curve);
-        if (status == STATUS_OK)
-            send_curve(gnuplot, block, i, &curve, seconds ? 1 : 1e3);
-        curve_free(&curve);
-    }
-    fprintf(gnuplot, "set title '%s response'\nset xlabel 'time in %s'\nset ylabel 'amplitude'\n",
-            impulse ? "impulse" : "step", seconds ? "s" : "ms");
-    for (size_t i = 0; i < plot->count; i++) {
-        bool dots = plot->file && plot->curves[i].mask->taps <= DOTS;
-        fprintf(gnuplot, "%s$%s%zu using 1:2 with %s lw 1.5 lc rgb '%s'", i ? ", " : "plot ", block,
-                i, dots ? "linespoints pt 7 ps 0.4" : "lines", colours[i % COLOURS]);
-        send_legend(gnuplot, &plot->curves[i]);
-    }
-    fputs("\n", gnuplot);
-    return status;
-}
-
-static bool is_long(const struct mask_plot_curve *curve)
-{
-    return curve->mask->taps > MASK_PLOT_LONG;
-}
-
-static enum status send_magnitudes(FILE *gnuplot, const struct mask_plot *plot,
-                                   const struct mask_spectrum *spectra)
-{
-    struct range range = {INFINITY, -INFINITY};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < 2 * plot->count && status == STATUS_OK; i++) {
-        struct curve curve = {0};
-        bool smooth = i % 2;
-        status = curve_magnitude(&spectra[i / 2], smooth, &curve);
+        status = panel == MASK_PANEL_IMPULSE
+                     ? curve_impulse(own->mask, own->column, own->rate, &curve)
+                     : curve_step(own->mask, own->column, own->rate, &curve);
         if (status == STATUS_OK) {
-            send_curve(gnuplot, smooth ? "smooth" : "exact", i / 2, &curve, 1);
-            widen(&range, &curve);
+            send_curve(drawing->gnuplot, block, i, &curve, scale);
+            widen(range, &curve);
         }
         curve_free(&curve);
     }
+    return status;
+}
+
+/* Few taps are stems and stairs, many a line. */
+static enum status send_times(const struct drawing *drawing, enum mask_panel panel)
+{
+    const struct mask_plot *plot = drawing->plot;
+    FILE *gnuplot = drawing->gnuplot;
+    bool impulse = panel == MASK_PANEL_IMPULSE, seconds = longest(plot) >= 2;
+    const char *block = impulse ? "impulse" : "step";
+    struct range range = {0, 0};
+    enum status status = send_time_curves(drawing, panel, block, seconds ? 1 : 1e3, &range);
+    double room = range.high > range.low ? 0.05 * (range.high - range.low) : 1;
+    fprintf(gnuplot,
+            "set title '%s response'\nset xlabel 'time in %s'\nset ylabel 'amplitude'\n"
+            "set yrange [%g:%g]\nset offsets graph 0.01, graph 0.01, 0, 0\n",
+            impulse ? "impulse" : "step", seconds ? "s" : "ms", range.low - room,
+            range.high + room);
+    for (size_t i = 0; i < plot->count; i++) {
+        bool few = plot->curves[i].mask->taps <= FEW;
+        const char *colour = colours[i % COLOURS];
+        fputs(i ? ", " : "plot ", gnuplot);
+        if (few && impulse)
+            fprintf(gnuplot, "$%s%zu using 1:2 with impulses lw 1.5 lc rgb '%s' notitle, ", block,
+                    i, colour);
+        fprintf(gnuplot, "$%s%zu using 1:2 with %s lw 1.5 lc rgb '%s'", block, i,
+                few ? impulse ? "points pt 7 ps 0.5" : "steps" : "lines", colour);
+        send_legend(gnuplot, &plot->curves[i]);
+    }
+    fputs("\nset yrange [*:*]\nset offsets 0, 0, 0, 0\n", gnuplot);
+    return status;
+}
+
+static enum status send_gains(const struct drawing *drawing, struct range *range)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < 2 * drawing->plot->count && status == STATUS_OK; i++) {
+        struct curve curve = {0};
+        bool smooth = i % 2;
+        status = curve_magnitude(&drawing->spectra[i / 2], smooth, &curve);
+        if (status == STATUS_OK) {
+            send_curve(drawing->gnuplot, smooth ? "smooth" : "exact", i / 2, &curve, 1);
+            widen(range, &curve);
+        }
+        curve_free(&curve);
+    }
+    return status;
+}
+
+static enum status send_magnitudes(const struct drawing *drawing)
+{
+    FILE *gnuplot = drawing->gnuplot;
+    struct range range = {INFINITY, -INFINITY};
+    enum status status = send_gains(drawing, &range);
     double top = isfinite(range.high) ? 10 * ceil((range.high + 1) / 10) : 0;
     double bottom = fmax(10 * floor((fmin(range.low, top - 20)) / 10), top - levels_shown);
-    fprintf(gnuplot, "set title 'magnitude'\nset ylabel 'gain in dB'\nset yrange [%g:%g]\n", bottom,
-            top);
-    for (size_t i = 0; i < plot->count; i++) /* pale ones first, behind all others */
-        if (is_long(&plot->curves[i]) && plot->file)
-            fprintf(gnuplot, "%s$exact%zu using 1:2 with lines lw 0.5 lc rgb '#c0%s' notitle",
-                    i ? ", " : "plot ", i, colours[i % COLOURS] + 1);
-        else
-            fprintf(gnuplot, "%sNaN notitle", i ? ", " : "plot ");
-    for (size_t i = 0; i < plot->count; i++) {
-        fprintf(gnuplot, ", $%s%zu using 1:2 with lines lw 2 lc rgb '%s'",
-                is_long(&plot->curves[i]) ? "smooth" : "exact", i, colours[i % COLOURS]);
-        send_legend(gnuplot, &plot->curves[i]);
+    fprintf(gnuplot, "set title 'magnitude'\nset ylabel 'gain in dB'\nset yrange [%g:%g]\nplot ",
+            bottom, top);
+    for (size_t i = 0; i < drawing->plot->count; i++) /* pale ones behind all others */
+        if (drawing->rough[i] && drawing->plot->file)
+            fprintf(gnuplot, "$exact%zu using 1:2 with lines lw 0.5 lc rgb '#c0%s' notitle, ", i,
+                    colours[i % COLOURS] + 1);
+    for (size_t i = 0; i < drawing->plot->count; i++) {
+        fprintf(gnuplot, "%s$%s%zu using 1:2 with lines lw 2 lc rgb '%s'", i ? ", " : "",
+                drawing->rough[i] ? "smooth" : "exact", i, colours[i % COLOURS]);
+        send_legend(gnuplot, &drawing->plot->curves[i]);
     }
     fputs("\nset yrange [*:*]\n", gnuplot);
     return status;
 }
 
-static enum status send_phases(FILE *gnuplot, const struct mask_plot *plot,
-                               const struct mask_spectrum *spectra, enum mask_panel panel)
+static enum status send_phases(const struct drawing *drawing, enum mask_panel panel)
 {
+    FILE *gnuplot = drawing->gnuplot;
     bool phase = panel == MASK_PANEL_PHASE;
     const char *block = phase ? "phase" : "delay";
+    struct range range = {INFINITY, -INFINITY};
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < plot->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < drawing->plot->count && status == STATUS_OK; i++) {
         struct curve curve = {0};
-        status = phase ? curve_phase(&spectra[i], &curve)
-                       : curve_group_delay(&spectra[i], is_long(&plot->curves[i]), &curve);
-        if (status == STATUS_OK)
+        status = phase ? curve_phase(&drawing->spectra[i], &curve)
+                       : curve_group_delay(&drawing->spectra[i], drawing->rough[i], &curve);
+        if (status == STATUS_OK) {
             send_curve(gnuplot, block, i, &curve, 1);
+            widen(&range, &curve);
+        }
         curve_free(&curve);
     }
-    fputs(phase ? "set title 'phase, without the delay of the peak'\nset ylabel 'degrees'\n"
-                  "set yrange [-190:190]\nset ytics 90\n"
-                : "set title 'group delay'\nset ylabel 'ms'\nset offsets 0, 0, 0.5, 0.5\n",
-          gnuplot);
-    for (size_t i = 0; i < plot->count; i++) {
-        bool dots = phase && is_long(&plot->curves[i]);
+    if (phase || range.low > range.high)
+        range = (struct range){-180, 180};
+    double room = fmax(0.5, 0.05 * (range.high - range.low));
+    fprintf(gnuplot, "set title '%s'\nset ylabel '%s'\nset ytics %s\nset yrange [%g:%g]\n",
+            phase ? "phase, without the delay of the peak" : "group delay",
+            phase ? "degrees" : "ms", phase ? "90" : "autofreq", range.low - room,
+            range.high + room);
+    for (size_t i = 0; i < drawing->plot->count; i++) {
+        bool dots = phase && drawing->rough[i];
         fprintf(gnuplot, "%s$%s%zu using 1:2 with %s lc rgb '%s'", i ? ", " : "plot ", block, i,
                 dots ? "points pt 7 ps 0.2" : "lines lw 2", colours[i % COLOURS]);
-        send_legend(gnuplot, &plot->curves[i]);
+        send_legend(gnuplot, &drawing->plot->curves[i]);
     }
-    fputs("\nset yrange [*:*]\nset ytics autofreq\nset offsets 0, 0, 0, 0\n", gnuplot);
+    fputs("\nset yrange [*:*]\nset ytics autofreq\n", gnuplot);
     return status;
 }
 
-static enum status send_frequencies(FILE *gnuplot, const struct mask_plot *plot,
-                                    enum mask_panel panel)
+static enum status send_frequencies(const struct drawing *drawing, enum mask_panel panel)
 {
-    struct mask_spectrum spectra[MASK_PLOT_CURVES] = {0};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < plot->count && status == STATUS_OK; i++)
-        status = mask_spectrum_init(&spectra[i], plot->curves[i].mask, plot->curves[i].column,
-                                    plot->curves[i].rate);
-    send_frequency_axis(gnuplot, plot);
-    if (status == STATUS_OK)
-        status = panel == MASK_PANEL_MAGNITUDE ? send_magnitudes(gnuplot, plot, spectra)
-                                               : send_phases(gnuplot, plot, spectra, panel);
-    fputs("unset logscale x\nset xrange [*:*]\nset xtics autofreq\n", gnuplot);
-    for (size_t i = 0; i < plot->count; i++)
-        mask_spectrum_free(&spectra[i]);
+    send_frequency_axis(drawing->gnuplot, drawing->plot);
+    enum status status =
+        panel == MASK_PANEL_MAGNITUDE ? send_magnitudes(drawing) : send_phases(drawing, panel);
+    fputs("unset logscale x\nset xrange [*:*]\nset xtics autofreq\n", drawing->gnuplot);
     return status;
 }
 
@@ -272,30 +301,67 @@ static enum status send_spectrogram(FILE *gnuplot, const struct mask_plot *plot,
     return STATUS_OK;
 }
 
-static enum status send_panel(FILE *gnuplot, const struct mask_plot *plot, enum mask_panel panel)
+static enum status send_panel(const struct drawing *drawing, enum mask_panel panel)
 {
     enum status status = STATUS_OK;
     switch (panel) {
     case MASK_PANEL_IMPULSE:
     case MASK_PANEL_STEP:
-        return send_times(gnuplot, plot, panel);
+        return send_times(drawing, panel);
     case MASK_PANEL_SPECTROGRAM:
-        for (size_t i = 0; i < plot->count && status == STATUS_OK; i++)
-            status = send_spectrogram(gnuplot, plot, i);
+        for (size_t i = 0; i < drawing->plot->count && status == STATUS_OK; i++)
+            status = send_spectrogram(drawing->gnuplot, drawing->plot, i);
         return status;
     default:
-        return send_frequencies(gnuplot, plot, panel);
+        return send_frequencies(drawing, panel);
     }
 }
 
 /* ---- the whole ---- */
 
-static size_t panels_of(const struct mask_plot *plot)
+/* What the user chose, or: no phase of a reverberation, which is noise, and spectrograms of long
+ * masks, if they are few. */
+static void choose_panels(struct drawing *drawing)
+{
+    const struct mask_plot *plot = drawing->plot;
+    bool chosen = false, phase = true, pictures = plot->count <= PICTURES;
+    for (size_t p = 0; p < MASK_PANELS; p++)
+        chosen = chosen || plot->panels[p];
+    for (size_t i = 0; i < plot->count; i++) {
+        phase = phase && !drawing->rough[i];
+        pictures = pictures && plot->curves[i].mask->taps >= MANY;
+    }
+    for (size_t p = 0; p < MASK_PANELS; p++)
+        drawing->panels[p] = chosen ? plot->panels[p] : true;
+    drawing->panels[MASK_PANEL_PHASE] &= chosen || phase;
+    drawing->panels[MASK_PANEL_SPECTROGRAM] &= chosen || pictures;
+}
+
+static enum status drawing_init(struct drawing *drawing, const struct mask_plot *plot)
+{
+    enum status status = STATUS_OK;
+    *drawing = (struct drawing){.plot = plot};
+    for (size_t i = 0; i < plot->count && status == STATUS_OK; i++) {
+        const struct mask_plot_curve *own = &plot->curves[i];
+        status = mask_spectrum_init(&drawing->spectra[i], own->mask, own->column, own->rate);
+        drawing->rough[i] = status == STATUS_OK && mask_spectrum_is_rough(&drawing->spectra[i]);
+    }
+    choose_panels(drawing);
+    return status;
+}
+
+static void drawing_free(struct drawing *drawing)
+{
+    for (size_t i = 0; i < drawing->plot->count; i++)
+        mask_spectrum_free(&drawing->spectra[i]);
+}
+
+static size_t panels_of(const struct drawing *drawing)
 {
     size_t count = 0;
     for (size_t p = 0; p < MASK_PANELS; p++)
-        if (plot->panels[p])
-            count += p == MASK_PANEL_SPECTROGRAM ? plot->count : 1;
+        if (drawing->panels[p])
+            count += p == MASK_PANEL_SPECTROGRAM ? drawing->plot->count : 1;
     return count;
 }
 
@@ -319,25 +385,30 @@ static void send_terminal(FILE *gnuplot, const struct mask_plot *plot, const cha
 
 static void send_style(FILE *gnuplot, const struct mask_plot *plot)
 {
-    fputs("set grid lt 1 lc rgb '#dddddd' lw 1\nset border lc rgb '#606060'\n"
-          "set tics textcolor rgb '#303030'\nset format x '%g'\nset autoscale xfix\n"
+    fputs("set border lc rgb '#606060'\nset tics textcolor rgb '#303030'\n"
+          "set format x '%g'\nset autoscale xfix\n"
           "set palette defined (0 '#ffffff', 1 '#fde9c9', 3 '#f4a15d', 5 '#d1495b', 7 '#7a2a6a', "
           "9 '#1b1035')\n",
           gnuplot);
     if (plot->file)
-        fputs("set key below horizontal samplen 2\n", gnuplot);
+        fputs(
+            "set grid lt 1 lc rgb '#dddddd' lw 1\nset key above horizontal Left reverse samplen 2\n",
+            gnuplot);
     if (plot->count == 1)
         fputs("set key off\n", gnuplot);
 }
 
-static enum status send_all(FILE *gnuplot, const struct mask_plot *plot, const char *output)
+static enum status send_all(const struct drawing *drawing, const char *output)
 {
+    const struct mask_plot *plot = drawing->plot;
+    FILE *gnuplot = drawing->gnuplot;
     enum status status = STATUS_OK;
-    size_t count = panels_of(plot), columns = count > 1 && plot->file ? 2 : 1;
+    size_t count = panels_of(drawing), columns = count > 1 ? 2 : 1;
     size_t rows = (count + columns - 1) / columns;
+    bool several = count > 1 && plot->file;
     send_terminal(gnuplot, plot, output, rows, columns);
     send_style(gnuplot, plot);
-    if (count > 1 && plot->file) {
+    if (several) {
         fprintf(gnuplot, "set multiplot layout %zu,%zu", rows, columns);
         if (plot->count == 1) {
             fputs(" title '", gnuplot);
@@ -347,26 +418,28 @@ static enum status send_all(FILE *gnuplot, const struct mask_plot *plot, const c
         fputs("\n", gnuplot);
     }
     for (enum mask_panel panel = 0; panel < MASK_PANELS && status == STATUS_OK; panel++)
-        if (plot->panels[panel])
-            status = send_panel(gnuplot, plot, panel);
-    if (count > 1 && plot->file)
-        fputs("unset multiplot\n", gnuplot);
-    fputs("unset output\n", gnuplot);
+        if (drawing->panels[panel])
+            status = send_panel(drawing, panel);
+    fputs(several ? "unset multiplot\nunset output\n" : "unset output\n", gnuplot);
     return status;
 }
 
 static enum status run_gnuplot(const struct mask_plot *plot, const char *output)
 {
-    FILE *gnuplot = popen("gnuplot", "w");
-    if (!gnuplot)
-        return fail(STATUS_FAILED, "cannot run gnuplot");
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* where gnuplot ends early, we tell */
-    enum status status = send_all(gnuplot, plot, output);
-    int result = pclose(gnuplot);
-    signal(SIGPIPE, before);
-    if (status == STATUS_OK && result != 0)
-        status = fail(STATUS_FAILED, "gnuplot could not draw%s%s", plot->file ? " " : "",
-                      plot->file ? plot->file : "");
+    struct drawing drawing;
+    enum status status = drawing_init(&drawing, plot);
+    if (status == STATUS_OK && !(drawing.gnuplot = popen("gnuplot", "w")))
+        status = fail(STATUS_FAILED, "cannot run gnuplot");
+    if (status == STATUS_OK) {
+        void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* where gnuplot ends early, we tell */
+        status = send_all(&drawing, output);
+        int result = pclose(drawing.gnuplot);
+        signal(SIGPIPE, before);
+        if (status == STATUS_OK && result != 0)
+            status =
+                fail(STATUS_FAILED, "gnuplot could not draw %s", plot->file ? plot->file : "text");
+    }
+    drawing_free(&drawing);
     return status;
 }
 

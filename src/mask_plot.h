@@ -20,10 +20,7 @@ enum mask_panel {
     MASK_PANELS
 };
 
-enum {
-    MASK_PLOT_CURVES = 12,
-    MASK_PLOT_LONG = 2000, /* taps: more make a long mask */
-};
+enum { MASK_PLOT_CURVES = 12 };
 
 struct mask_plot_curve {
     char name[96]; /* for the legend */
@@ -33,10 +30,10 @@ struct mask_plot_curve {
 };
 
 struct mask_plot {
-    const char *file;     /* .svg, .png or .pdf; NULL: text, on standard output */
-    bool force;           /* replace a file that stands there */
-    size_t width, height; /* of text, in characters */
-    bool panels[MASK_PANELS];
+    const char *file;         /* .svg, .png or .pdf; NULL: text, on standard output */
+    bool force;               /* replace a file that stands there */
+    size_t width, height;     /* of text, in characters */
+    bool panels[MASK_PANELS]; /* none: those that say something of such masks */
     size_t count;
     struct mask_plot_curve curves[MASK_PLOT_CURVES];
 };
