@@ -78,29 +78,33 @@ static void send_name(FILE *gnuplot, const char *name)
             fputc((unsigned char)*name < 0x20 ? '?' : *name, gnuplot);
 }
 
+struct range {
+    double low, high;
+};
+
+static void widen(struct range *range, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(values[i])) {
+            range->low = fmin(range->low, values[i]);
+            range->high = fmax(range->high, values[i]);
+        }
+}
+
 static void send_curve(FILE *gnuplot, const char *block, size_t index, const struct curve *curve,
                        double scale)
 {
+    struct range range = {INFINITY, -INFINITY};
+    widen(&range, curve->y, curve->count);
     fprintf(gnuplot, "$%s%zu << EOD\n", block, index);
+    if (range.low > range.high)
+        fputs("1 1e9\n", gnuplot); /* off the picture: gnuplot warns of curves of nothing */
     for (size_t i = 0; i < curve->count; i++)
         if (isfinite(curve->y[i]))
             fprintf(gnuplot, "%.8g %.7g\n", curve->x[i] * scale, curve->y[i]);
         else
             fputs("\n", gnuplot); /* a gap */
     fputs("EOD\n", gnuplot);
-}
-
-struct range {
-    double low, high;
-};
-
-static void widen(struct range *range, const struct curve *curve)
-{
-    for (size_t i = 0; i < curve->count; i++)
-        if (isfinite(curve->y[i])) {
-            range->low = fmin(range->low, curve->y[i]);
-            range->high = fmax(range->high, curve->y[i]);
-        }
 }
 
 /* ---- panels ---- */
@@ -139,7 +143,8 @@ static void send_frequency_axis(FILE *gnuplot, const struct mask_plot *plot)
 }
 
 static enum status send_time_curves(const struct drawing *drawing, enum mask_panel panel,
-                                    const char *block, double scale, struct range *range)
+                                    const char *block, double scale, struct range *times,
+                                    struct range *levels)
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < drawing->plot->count && status == STATUS_OK; i++) {
@@ -150,7 +155,8 @@ static enum status send_time_curves(const struct drawing *drawing, enum mask_pan
                      : curve_step(own->mask, own->column, own->rate, &curve);
         if (status == STATUS_OK) {
             send_curve(drawing->gnuplot, block, i, &curve, scale);
-            widen(range, &curve);
+            widen(times, curve.x, curve.count);
+            widen(levels, curve.y, curve.count);
         }
         curve_free(&curve);
     }
@@ -164,14 +170,16 @@ static enum status send_times(const struct drawing *drawing, enum mask_panel pan
     FILE *gnuplot = drawing->gnuplot;
     bool impulse = panel == MASK_PANEL_IMPULSE, seconds = longest(plot) >= 2;
     const char *block = impulse ? "impulse" : "step";
-    struct range range = {0, 0};
-    enum status status = send_time_curves(drawing, panel, block, seconds ? 1 : 1e3, &range);
-    double room = range.high > range.low ? 0.05 * (range.high - range.low) : 1;
+    double scale = seconds ? 1 : 1e3;
+    struct range times = {0, 0}, levels = {0, 0};
+    enum status status = send_time_curves(drawing, panel, block, scale, &times, &levels);
+    double room = levels.high > levels.low ? 0.05 * (levels.high - levels.low) : 1;
+    double aside = times.high > times.low ? 0.01 * (times.high - times.low) : 1e-3;
     fprintf(gnuplot,
             "set title '%s response'\nset xlabel 'time in %s'\nset ylabel 'amplitude'\n"
-            "set yrange [%g:%g]\nset offsets graph 0.01, graph 0.01, 0, 0\n",
-            impulse ? "impulse" : "step", seconds ? "s" : "ms", range.low - room,
-            range.high + room);
+            "set yrange [%g:%g]\nset xrange [%g:%g]\n",
+            impulse ? "impulse" : "step", seconds ? "s" : "ms", levels.low - room,
+            levels.high + room, scale * (times.low - aside), scale * (times.high + aside));
     for (size_t i = 0; i < plot->count; i++) {
         bool few = plot->curves[i].mask->taps <= FEW;
         const char *colour = colours[i % COLOURS];
@@ -183,7 +191,7 @@ static enum status send_times(const struct drawing *drawing, enum mask_panel pan
                 few ? impulse ? "points pt 7 ps 0.5" : "steps" : "lines", colour);
         send_legend(gnuplot, &plot->curves[i]);
     }
-    fputs("\nset yrange [*:*]\nset offsets 0, 0, 0, 0\n", gnuplot);
+    fputs("\nset yrange [*:*]\nset xrange [*:*]\n", gnuplot);
     return status;
 }
 
@@ -196,7 +204,7 @@ static enum status send_gains(const struct drawing *drawing, struct range *range
         status = curve_magnitude(&drawing->spectra[i / 2], smooth, &curve);
         if (status == STATUS_OK) {
             send_curve(drawing->gnuplot, smooth ? "smooth" : "exact", i / 2, &curve, 1);
-            widen(range, &curve);
+            widen(range, curve.y, curve.count);
         }
         curve_free(&curve);
     }
@@ -238,7 +246,7 @@ static enum status send_phases(const struct drawing *drawing, enum mask_panel pa
                        : curve_group_delay(&drawing->spectra[i], drawing->rough[i], &curve);
         if (status == STATUS_OK) {
             send_curve(gnuplot, block, i, &curve, 1);
-            widen(&range, &curve);
+            widen(&range, curve.y, curve.count);
         }
         curve_free(&curve);
     }
