@@ -8,7 +8,7 @@ static const double silence_seconds = 0.005, attack_seconds = 0.01, waste_second
 static const double cut_seconds = 0.01, cut_level = 1e-3, echo_ratio = 0.1;
 static const double fade_seconds = 0.05, fade_share = 0.1;
 static const double loud_db = 9, headroom_db = 6, quiet_db = -20;
-static const double upright = 0.25, order_ratio = 2;
+static const double clear_share = 0.1, rise_seconds = 1e-4, order_ratio = 2;
 
 struct examination {
     const struct mask *mask;
@@ -95,14 +95,16 @@ static void see_order(struct examination *at)
 
 static void see_polarity(struct examination *at)
 {
-    bool down = true;
     for (size_t c = 0; c < at->facts->columns; c++) {
         const struct mask_column_facts *column = &at->facts->column[c];
-        down =
-            down && (column->silent || (column->peak < 0 && column->dc < -upright * column->gain));
+        double rise = (double)(column->peak_at - column->onset - column->attack);
+        bool clear = column->peak * column->peak > clear_share * column->energy &&
+                     rise <= rise_seconds * at->facts->rate;
+        if (!column->silent &&
+            (column->peak > 0 || !clear || column->symmetry == MASK_ANTISYMMETRIC))
+            return;
     }
-    if (down)
-        snprintf(tell(at, "upside down: positive pressure comes out negative"), REMEDY, "invert");
+    snprintf(tell(at, "upside down: what pushes comes out pulling"), REMEDY, "invert");
 }
 
 /* ---- time ---- */

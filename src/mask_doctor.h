@@ -11,7 +11,8 @@
  *                          -60 dB of the peak, without being an echo that stands alone there
  *   loud                   a twelfth of an octave gains 9 dB, or music needs 6 dB of headroom
  *   quiet                  no twelfth of an octave comes to -20 dB
- *   upside down            the peak is negative, and at 0 Hz at least a quarter of the largest gain
+ *   upside down            the peak of every channel is negative, has a tenth of its energy,
+ *                          and comes within 0.1 ms of the first tap of -20 dB
  *   order                  of four channels the first two are the loud ones, not first and last
  *   rate, channels         do not go with the sound, where one is known
  *
