@@ -15,7 +15,7 @@ START_TEST(wrong_words_are_refused)
         {"--taps 5,", "--taps"},          {"--taps 99999999", "--taps"},
         {"--channels 1025", "1025"},      {"--seconds 0", "--seconds"},
         {"--seconds nan", "--seconds"},   {"--seconds 1e9", "--seconds"},
-        {"--seconds 1s", "1s"},           {"--rate 48k", "--rate"},
+        {"--seconds 1x", "1x"},           {"--rate 48k", "--rate"},
         {"--threads 0", "--threads"},     {"--rounds 0", "--rounds"},
         {"--rounds 1001", "1001"},        {"more", "more"},
         {"--nonsense", "--nonsense"},     {"--folder", "--folder"},
