@@ -285,11 +285,11 @@ static enum status send_spectrogram(FILE *gnuplot, const struct mask_plot *plot,
     if (status != STATUS_OK)
         return status;
     bool seconds = (double)own->mask->taps / own->rate >= 2;
+    double scale = seconds ? 1 : 1e3;
     fprintf(gnuplot, "$picture%zu << EOD\n", index);
     for (size_t c = 0; c < picture.columns; c++)
         for (size_t r = 0; r < picture.rows; r++)
-            fprintf(gnuplot, "%.6g %.6g %.4g\n",
-                    (picture.from + (double)c * picture.step) * (seconds ? 1 : 1e3),
+            fprintf(gnuplot, "%.6g %.6g %.4g\n", (picture.from + (double)c * picture.step) * scale,
                     log10(picture.low) + (double)r * log10(picture.ratio),
                     picture.db[c * picture.rows + r]);
     fputs("EOD\nset title 'spectrogram", gnuplot);
@@ -297,14 +297,15 @@ static enum status send_spectrogram(FILE *gnuplot, const struct mask_plot *plot,
     send_name(gnuplot, plot->count > 1 ? own->name : "");
     fprintf(gnuplot,
             "'\nset xlabel 'time in %s'\nset ylabel 'frequency in Hz'\nset cblabel 'dB'\n"
-            "set cbrange [-90:0]\nset yrange [%g:%g]\nunset grid\nunset key\n"
-            "set autoscale xfix\n"
+            "set cbrange [-90:0]\nset xrange [%g:%g]\nset yrange [%g:%g]\nunset grid\n"
+            "unset key\n"
             "set ytics ('20' log10(20), '50' log10(50), '100' 2, '200' log10(200), '500' "
             "log10(500), '1k' 3, '2k' log10(2e3), '5k' log10(5e3), '10k' 4, '20k' log10(20e3))\n"
             "plot $picture%zu using 1:2:3 with image notitle\n"
-            "set yrange [*:*]\nset ytics autofreq\nset grid\n",
-            seconds ? "s" : "ms", log10(picture.low / sqrt(picture.ratio)), log10(own->rate / 2.0),
-            index);
+            "set xrange [*:*]\nset yrange [*:*]\nset ytics autofreq\nset grid\n",
+            seconds ? "s" : "ms", scale * (picture.from - picture.step / 2),
+            scale * (picture.from + ((double)picture.columns - 0.5) * picture.step),
+            log10(picture.low / sqrt(picture.ratio)), log10(own->rate / 2.0), index);
     spectrogram_free(&picture);
     return STATUS_OK;
 }

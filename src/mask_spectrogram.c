@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum {
+    COLUMNS_LEAST = 2, /* a picture has no fewer */
     COLUMNS_MOST = 240,
     ROWS = 120,
     WINDOW_LEAST = 64,
@@ -77,6 +78,8 @@ enum status spectrogram_init(struct spectrogram *picture, const struct mask *mas
     size_t window = window_for(mask->taps, rate);
     double high = rate / 2.0, low = fmin(lowest, high / 10), ratio = pow(high / low, 1.0 / ROWS);
     size_t columns = mask->taps < COLUMNS_MOST ? mask->taps : COLUMNS_MOST;
+    if (columns < COLUMNS_LEAST)
+        columns = COLUMNS_LEAST;
     double step = (double)mask->taps / (double)columns;
     *picture = (struct spectrogram){
         .columns = columns,

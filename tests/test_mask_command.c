@@ -1,0 +1,203 @@
+/* halo mask show, as a user runs it. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+#include "truth.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
+
+/* A room whose first tap comes after `silence` frames: noise, -60 dB after 8000 frames. */
+static void save_room(const char *name, uint32_t rate, size_t channels, size_t silence, double gain)
+{
+    struct sound room = sound_create(WAVF, rate, channels, silence + 20000);
+    for (size_t c = 0; c < channels; c++) {
+        float *taps = room.block.data[c] + silence;
+        truth_noise(c + 1, taps, 20000);
+        for (size_t k = 0; k < 20000; k++)
+            taps[k] =
+                (float)(gain *
+                        (k == 0 ? 0.5 : 0.02 * (double)taps[k] * pow(10, -3 * (double)k / 8000)));
+    }
+    sound_save(&room, name);
+    sound_free(&room);
+}
+
+static void expect_said(const struct command_result *result, const char *words)
+{
+    ck_assert_msg(strstr(result->out, words) != NULL, "no \"%s\" in\n%s%s", words, result->out,
+                  result->err);
+}
+
+/* De-emphasis alone raises the bass by 30 dB, as its README says. */
+START_TEST(nothing_is_wrong_with_filters)
+{
+    struct command_result result = command_done(
+        "for f in \"$FILTERS\"/*.wav \"$FILTERS\"/[a-z]*.txt; do "
+        "\"$HALO\" mask show \"$f\" | grep -q 'nothing wrong' || basename \"$f\"; done");
+    ck_assert_str_eq(result.out, "de-emphasis.wav\n");
+    result = command_done("\"$HALO\" mask show \"$FILTERS/de-emphasis.wav\"");
+    expect_said(&result, "dB at 21 Hz: gain=-31");
+}
+END_TEST
+
+START_TEST(everything_is_listed)
+{
+    struct command_result result = command_done("\"$HALO\" mask show \"$FILTERS/hall.wav\"");
+    static const char *const words[] = {
+        "WAV",           "pcm24",    "48000 Hz",         "2 channels",    "124800 taps",
+        "2600.00 ms",    "1>1 by 1", "46201 (962.52",    "96210",         "120202",
+        "2569.1 (53.52", "mixed",    "9.3 dB at 626 Hz", "-1.2 dB",       "33.8 dB",
+        "13494",         "none",     "headroom",         "nothing wrong", "channel 2",
+    };
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        expect_said(&result, words[w]);
+    ck_assert_str_eq(result.err, "");
+    result = command_done("\"$HALO\" mask show \"$FILTERS/lowpass-1k.wav\"");
+    expect_said(&result, "linear");
+    expect_said(&result, "600 (12.50 ms)");
+    result = command_done("\"$HALO\" mask show \"$FILTERS/lowpass-1k.wav,phase=minimum\"");
+    expect_said(&result, "minimum");
+    result = command_done("\"$HALO\" mask show \"$FILTERS/room-true-stereo.wav\"");
+    expect_said(&result, "1>1 by 1, 1>2 by 2, 2>1 by 3, 2>2 by 4");
+}
+END_TEST
+
+/* Whoever does as the doctor says has nothing wrong any more. */
+START_TEST(what_the_doctor_says_helps)
+{
+    static const struct {
+        const char *mask, *trouble, *remedy;
+    } rows[] = {
+        {"late.wav", "480 samples of silence first", "trim=480"},
+        {"loud.wav", "dB of headroom", "gain=-"},
+        {"quiet.wav", "quiet: -", "gain="},
+        {"inverted.wav", "upside down", "invert"},
+        {"cut.wav", "ends at -", "fade="},
+    };
+    command_clean();
+    save_room("late.wav", 48000, 2, 480, 1);
+    save_room("loud.wav", 48000, 1, 0, 3);
+    save_room("quiet.wav", 48000, 1, 0, 0.001);
+    save_room("inverted.wav", 48000, 2, 0, -1);
+    save_room("room.wav", 48000, 1, 0, 1);
+    struct sound cut = sound_load("room.wav");
+    cut.block.frames = 2000;
+    sound_save(&cut, "cut.wav");
+    cut.block.frames = 20000;
+    sound_free(&cut);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct command_result result = command_done("\"$HALO\" mask show %s", rows[r].mask);
+        expect_said(&result, rows[r].trouble);
+        char *line = strstr(result.out, "DOCTOR"), remedy[64];
+        char *colon = strrchr(line, ':');
+        ck_assert_msg(sscanf(colon, ": %63s", remedy) == 1, "%s", line);
+        ck_assert_msg(strncmp(remedy, rows[r].remedy, strlen(rows[r].remedy)) == 0, "%s", line);
+        result = command_done("\"$HALO\" mask show %s,%s", rows[r].mask, remedy);
+        expect_said(&result, "nothing wrong");
+    }
+}
+END_TEST
+
+START_TEST(masks_are_compared_with_a_sound)
+{
+    command_clean();
+    save_room("m.wav", 44100, 2, 0, 1);
+    sound_noise_file("six.wav", 1, WAVF, 48000, 6, 100);
+    sound_noise_file("two.wav", 1, WAVF, 44100, 2, 100);
+    sound_text("t.txt", "1\n0.5\n");
+    struct command_result result = command_done("\"$HALO\" mask show m.wav --for six.wav");
+    expect_said(&result, "rate 44100 but sound 48000: resampled");
+    expect_said(&result, "2 channels but sound 6: channel=1");
+    result = command_done("\"$HALO\" mask show m.wav,channel=1 --for six.wav");
+    expect_said(&result, "1>1, 2>2, 3>3, 4>4, 5>5, 6>6");
+    ck_assert_ptr_null(strstr(result.out, "channels but"));
+    result = command_done("\"$HALO\" mask show m.wav --for two.wav");
+    expect_said(&result, "nothing wrong");
+    result = command_done("\"$HALO\" mask show m.wav --rate 96000 --channels 2");
+    expect_said(&result, "rate 44100 but sound 96000: resampled");
+    result = command_done("\"$HALO\" mask show t.txt --rate 96000");
+    expect_said(&result, "no rate but sound 96000: taken as 96000");
+    expect_said(&result, "0.02 ms"); /* two taps at 96 kHz */
+}
+END_TEST
+
+static double number_at(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    ck_assert_msg(json_is_number(value), "no number %s", key);
+    return json_number_value(value);
+}
+
+START_TEST(json_has_all)
+{
+    command_clean();
+    save_room("late.wav", 48000, 2, 480, 1);
+    struct command_result result =
+        command_done("\"$HALO\" mask show --json late.wav \"$FILTERS/swap-sides.txt\"");
+    json_t *root = json_loads(result.out, 0, NULL);
+    ck_assert_msg(root != NULL, "%s", result.out);
+    const json_t *masks = json_object_get(root, "masks");
+    ck_assert_uint_eq(json_array_size(masks), 2);
+    const json_t *mask = json_array_get(masks, 0);
+    ck_assert_str_eq(json_string_value(json_object_get(mask, "mask")), "late.wav");
+    ck_assert_double_eq(number_at(mask, "rate"), 48000);
+    ck_assert_double_eq(number_at(mask, "channels"), 2);
+    ck_assert_double_eq(number_at(mask, "taps"), 20480);
+    ck_assert_uint_eq(json_array_size(json_object_get(mask, "paths")), 2);
+    const json_t *column = json_array_get(json_object_get(mask, "columns"), 0);
+    ck_assert_double_eq(number_at(column, "peak"), 0.5);
+    ck_assert_double_eq(number_at(column, "peak_at"), 480);
+    ck_assert_double_eq(number_at(column, "silence_before"), 480);
+    ck_assert_str_eq(json_string_value(json_object_get(column, "symmetry")), "none");
+    const json_t *trouble = json_array_get(json_object_get(mask, "troubles"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(trouble, "remedy")), "trim=480");
+    mask = json_array_get(masks, 1);
+    column = json_array_get(json_object_get(mask, "columns"), 0);
+    ck_assert(json_is_true(json_object_get(column, "silent")));
+    ck_assert(json_is_null(json_object_get(column, "dc_db")));
+    ck_assert_uint_eq(json_array_size(json_object_get(mask, "troubles")), 0);
+    json_decref(root);
+}
+END_TEST
+
+START_TEST(bad_masks_are_named)
+{
+    command_clean();
+    sound_text("nan.txt", "1\nnan\n");
+    sound_text("good.txt", "1\n");
+    sound_text("words.txt", "hello\n");
+    command_refused(2, "which mask", "\"$HALO\" mask show");
+    command_refused(2, "--help", "\"$HALO\" mask");
+    command_refused(2, "'paint'", "\"$HALO\" mask paint");
+    command_refused(1, "nosuch", "\"$HALO\" mask show nosuch");
+    command_refused(1, "words.txt", "\"$HALO\" mask show words.txt");
+    command_refused(1, "nan.txt", "\"$HALO\" mask show nan.txt");
+    command_refused(2, "trim", "\"$HALO\" mask show good.txt,trim=1");
+    command_refused(1, "nosuch", "\"$HALO\" mask show good.txt --for nosuch");
+    command_refused(2, "rate", "\"$HALO\" mask show good.txt --rate 0");
+    struct command_result result = command_run("\"$HALO\" mask show nosuch good.txt");
+    ck_assert_int_eq(result.code, 1); /* and the other is shown */
+    expect_said(&result, "good.txt\n");
+}
+END_TEST
+
+START_TEST(help_is_there)
+{
+    struct command_result result = command_done("\"$HALO\" mask --help");
+    expect_said(&result, "show");
+    expect_said(&result, "plot");
+    result = command_done("\"$HALO\" mask show --help");
+    expect_said(&result, "--for SOUND");
+    result = command_done("\"$HALO\" mask plot --help");
+    expect_said(&result, "--output FILE");
+}
+END_TEST
+
+SUITE_MAIN("mask command", nothing_is_wrong_with_filters, everything_is_listed,
+           what_the_doctor_says_helps, masks_are_compared_with_a_sound, json_has_all,
+           bad_masks_are_named, help_is_there)
