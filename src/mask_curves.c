@@ -239,7 +239,7 @@ bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum)
         rough += least < rough_dip * mean;
         of++;
     }
-    return rough > of / 2;
+    return rough > of / 4;
 }
 
 enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth, struct curve *curve)

@@ -43,8 +43,8 @@ MUST_CHECK enum status mask_spectrum_init(struct mask_spectrum *spectrum, const 
                                           size_t column, uint32_t rate);
 void mask_spectrum_free(struct mask_spectrum *spectrum);
 
-/* Whether dips of 20 dB stand in most twelfths of an octave, as in a reverberation: then the mean
- * says more than the gains themselves. */
+/* Whether dips of 20 dB stand in a quarter of all twelfths of an octave, as in a reverberation:
+ * then the mean says more than the gains themselves. */
 bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum);
 
 /* dB; a gain of nothing is -400, and silence one gap. */
