@@ -184,10 +184,10 @@ enum status mask_plot_draw(const struct mask_plot *plot)
     if (!plot->file)
         return run_gnuplot(plot, NULL);
     enum status status = new_file_open(&file, plot->file, plot->force, NULL);
-    if (status != STATUS_OK)
-        return status;
-    close(file.fd);
-    status = run_gnuplot(plot, file.temporary);
+    if (status == STATUS_OK) {
+        close(file.fd); /* gnuplot opens it again */
+        status = run_gnuplot(plot, file.temporary);
+    }
     int error = status == STATUS_OK ? new_file_keep(&file) : 0;
     if (error)
         status = fail(STATUS_FAILED, "cannot write %s: %s", plot->file, strerror(error));
