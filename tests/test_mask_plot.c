@@ -8,7 +8,7 @@
 
 enum { HEAD = 8 };
 
-/* The longest path that is drawn in `name` and the legends, read by the shell's own tools. */
+/* In how many lines of a file they stand. */
 static size_t count_in(const char *name, const char *words)
 {
     struct command_result result = command_run("grep -c -- '%s' %s", words, name);
@@ -24,7 +24,7 @@ START_TEST(files_of_each_kind)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char head[HEAD] = "", path[512];
         struct command_result result =
-            command_done("\"$HALO\" mask plot \"$FILTERS/hall.wav\" -o %s", rows[r].name);
+            command_done("\"$HALO\" mask plot \"$FILTERS/small-room.wav\" -o %s", rows[r].name);
         ck_assert_str_eq(result.err, "");
         ck_assert_str_eq(result.out, "");
         snprintf(path, sizeof path, "%s/%s", command_folder(), rows[r].name);
@@ -53,9 +53,9 @@ START_TEST(svg_holds_what_it_should)
     /* Two curves in five panels, of hundreds of points. */
     ck_assert_uint_ge(count_in("a.svg", "gnuplot_plot_"), 10);
     command_done("test $(grep -c \"^\\s*L\\|[0-9] L\\|<path\" a.svg) -gt 50");
-    command_done("\"$HALO\" mask plot \"$FILTERS/hall.wav\" --what spectrogram -o s.svg");
+    command_done("\"$HALO\" mask plot \"$FILTERS/small-room.wav\" --what spectrogram -o s.svg");
     ck_assert_uint_ge(count_in("s.svg", "data:image/png"), 2);
-    ck_assert_uint_ge(count_in("s.svg", "spectrogram of hall.wav channel 2"), 1);
+    ck_assert_uint_ge(count_in("s.svg", "spectrogram of small-room.wav channel 2"), 1);
     ck_assert_str_eq(command_files(), "a.svg s.svg");
 }
 END_TEST
