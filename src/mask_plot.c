@@ -119,8 +119,8 @@ static void send_style(FILE *gnuplot, const struct mask_plot *plot)
 {
     fputs("set border lc rgb '#606060'\nset tics textcolor rgb '#303030'\n"
           "set format x '%g'\nset autoscale xfix\n"
-          "set palette defined (0 '#ffffff', 1 '#fde9c9', 3 '#f4a15d', 5 '#d1495b', 7 '#7a2a6a', "
-          "9 '#1b1035')\n",
+          "set palette defined (0 '#ffffff', 1 '#fde9c9', 3 '#f4a15d', 5 '#d1495b', "
+          "7 '#7a2a6a', 9 '#1b1035')\n",
           gnuplot);
     if (plot->file)
         fputs(

@@ -78,7 +78,8 @@ START_TEST(masks_of_any_kind_are_drawn)
     sound_text("one.txt", "1\n");
     sound_text("it's_a {mask}.txt", "1\n2\n");
     struct command_result result = command_done(
-        "\"$HALO\" mask plot zero.txt one.txt \"it's_a {mask}.txt\" \"$FILTERS/quadrature.txt\" -o a.svg "
+        "\"$HALO\" mask plot zero.txt one.txt \"it's_a {mask}.txt\" \"$FILTERS/quadrature.txt\" "
+        "-o a.svg "
         "--what impulse,step,magnitude,phase,delay,spectrogram");
     ck_assert_str_eq(result.err, "");
     ck_assert_uint_ge(count_in("a.svg", "s_a {mask}.txt"), 5);
