@@ -2,6 +2,7 @@
 
 #include "audio.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,9 @@
 
 /* Tried in this order. A new kind of mask file is one file and one row here. */
 static const struct mask_reader *const mask_readers[] = {
+    &mask_reader_raw,
     &mask_reader_sound,
+    &mask_reader_rew,
     &mask_reader_text,
 };
 
@@ -59,6 +62,17 @@ static enum status check_finite(const struct mask *mask)
                 isnan(mask->coefficients[bad]) ? "not a number" : "infinite");
 }
 
+bool mask_looks_like_text(FILE *stream)
+{
+    unsigned char head[1024];
+    size_t size = fread(head, 1, sizeof head, stream);
+    rewind(stream);
+    for (size_t i = 0; i < size; i++)
+        if (head[i] < 0x20 && !isspace(head[i]))
+            return false;
+    return size > 0;
+}
+
 static enum status check_is_file(const char *file, FILE *stream)
 {
     struct stat about;
@@ -74,12 +88,14 @@ static enum status check_is_file(const char *file, FILE *stream)
     return STATUS_OK;
 }
 
-static enum status read_by_kind(const char *file, FILE *stream, bool allow_truncated,
-                                struct mask **mask)
+static enum status read_by_kind(const char *file, FILE *stream,
+                                const struct mask_load_options *options, struct mask **mask)
 {
     for (size_t i = 0; i < sizeof mask_readers / sizeof *mask_readers; i++) {
+        if (options->is_named && mask_readers[i]->is_configuration)
+            continue;
         rewind(stream);
-        switch (mask_readers[i]->read(file, stream, allow_truncated, mask)) {
+        switch (mask_readers[i]->read(file, stream, options, mask)) {
         case MASK_READ:
             (*mask)->kind = mask_readers[i]->kind;
             return check_finite(*mask);
@@ -91,11 +107,23 @@ static enum status read_by_kind(const char *file, FILE *stream, bool allow_trunc
     }
     return fail(STATUS_FAILED,
                 "cannot read mask %s: it is neither a sound file nor text with "
-                "one coefficient a line",
+                "one coefficient a line (samples without a header need raw=FORMAT)",
                 file);
 }
 
-enum status mask_load(const char *file, bool allow_truncated, struct mask **result)
+/* Of a file that does not say its rate, the user may. */
+static enum status take_rate(struct mask *mask, uint32_t rate)
+{
+    if (rate && mask->rate && mask->rate != rate)
+        return fail(STATUS_USAGE, "mask %s says that its rate is %u Hz, not %u", mask->name,
+                    mask->rate, rate);
+    if (rate)
+        mask->rate = rate;
+    return STATUS_OK;
+}
+
+enum status mask_load_with(const char *file, const struct mask_load_options *options,
+                           struct mask **result)
 {
     struct mask *mask = NULL;
     FILE *stream = fopen(file, "rb");
@@ -103,7 +131,9 @@ enum status mask_load(const char *file, bool allow_truncated, struct mask **resu
         return fail(STATUS_FAILED, "cannot open mask %s: %s", file, strerror(errno));
     enum status status = check_is_file(file, stream);
     if (status == STATUS_OK)
-        status = read_by_kind(file, stream, allow_truncated, &mask);
+        status = read_by_kind(file, stream, options, &mask);
+    if (status == STATUS_OK)
+        status = take_rate(mask, options->raw.rate);
     fclose(stream);
     if (status != STATUS_OK) {
         mask_destroy(mask);
@@ -113,6 +143,12 @@ enum status mask_load(const char *file, bool allow_truncated, struct mask **resu
     return STATUS_OK;
 }
 
+enum status mask_load(const char *file, bool allow_truncated, struct mask **mask)
+{
+    return mask_load_with(file, &(struct mask_load_options){.allow_truncated = allow_truncated},
+                          mask);
+}
+
 float *mask_column(const struct mask *mask, size_t column)
 {
     return mask->coefficients + column * mask->taps;
@@ -120,6 +156,9 @@ float *mask_column(const struct mask *mask, size_t column)
 
 enum status mask_select(struct mask *mask, size_t column)
 {
+    if (mask->has_own_paths)
+        return fail(STATUS_USAGE, "mask %s says itself where its channels go; channel=%zu cannot",
+                    mask->name, column);
     if (column < 1 || column > mask->columns)
         return fail(STATUS_USAGE, "mask %s has no channel %zu: it has %zu, counted from 1",
                     mask->name, column, mask->columns);
@@ -193,8 +232,21 @@ static enum status refuse_counts(const struct mask *mask, size_t channels, enum 
                 mask->name, mask->columns, channels);
 }
 
+static enum status check_own_paths(const struct mask *mask, size_t channels, enum mask_map map)
+{
+    if (map != MASK_MAP_AUTO)
+        return fail(STATUS_USAGE, "mask %s says itself where its channels go; map= cannot",
+                    mask->name);
+    if (mask->inputs != channels)
+        return fail(STATUS_USAGE, "mask %s filters sound of %zu channels, but the sound has %zu",
+                    mask->name, mask->inputs, channels);
+    return STATUS_OK;
+}
+
 enum status mask_route(struct mask *mask, size_t channels, enum mask_order order, enum mask_map map)
 {
+    if (mask->has_own_paths)
+        return check_own_paths(mask, channels, map);
     size_t columns = mask->columns;
     size_t most = channels > columns ? channels : columns;
     free(mask->paths);

@@ -16,10 +16,14 @@
 #ifndef HALO_MASK_H
 #define HALO_MASK_H
 
+#include "audio.h"
+#include "raw_format.h"
 #include "status.h"
 
 #include <stdint.h>
 #include <stdio.h>
+
+enum { MASK_RATE_MOST = 10000000, MASK_CHANNELS_MOST = 256 };
 
 struct mask_path {
     size_t input;
@@ -40,6 +44,7 @@ struct mask {
     size_t outputs;
     size_t path_count;
     struct mask_path *paths;
+    bool has_own_paths; /* its file lays them: they stand from mask_load on, and stay */
 };
 
 enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL };
@@ -53,13 +58,25 @@ MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t ta
                                    struct mask **mask);
 void mask_destroy(struct mask *mask);
 
+/* What is known about a mask's file beside its name. All zero: nothing. */
+struct mask_load_options {
+    bool allow_truncated;
+    struct raw_layout raw;      /* with a format: the file is samples and nothing else */
+    struct stream_format sound; /* that the mask will filter, as far as known */
+    const char *folder;         /* a configuration may name files in here; NULL: its own folder */
+    bool is_named;              /* by a configuration: it can be no configuration itself */
+};
+
 /* Read any kind of mask file (mask_readers in mask.c). Errors: no such file,
  * not a mask, empty, NaN or infinity, memory. */
 MUST_CHECK enum status mask_load(const char *file, bool allow_truncated, struct mask **mask);
+MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_options *options,
+                                      struct mask **mask);
 
 float *mask_column(const struct mask *mask, size_t column);
 
-/* Keep one column, counted from 1. Errors: there is no such column. */
+/* Keep one column, counted from 1. Errors: there is no such column, the mask has its own
+ * paths. */
 MUST_CHECK enum status mask_select(struct mask *mask, size_t column);
 void mask_scale(struct mask *mask, double gain);
 void mask_align(struct mask *mask, enum mask_align align); /* sets origin */
@@ -75,7 +92,8 @@ void mask_discard_coefficients(struct mask *mask);
  * response (mask_resample.c). Both rates known. Errors: memory. */
 MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);
 
-/* Lay paths for a sound of `channels`. Errors: the counts do not go together. */
+/* Lay paths for a sound of `channels`, unless the mask has its own. Errors: the counts do
+ * not go together. */
 MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
                                   enum mask_map map);
 
@@ -83,11 +101,17 @@ MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_
 enum mask_reading { MASK_READ, MASK_NOT_MINE, MASK_BROKEN };
 struct mask_reader {
     const char *kind;
+    bool is_configuration; /* names masks in other files */
     /* MASK_NOT_MINE: another reader may try, nothing was printed. */
-    enum mask_reading (*read)(const char *file, FILE *stream, bool allow_truncated,
-                              struct mask **mask);
+    enum mask_reading (*read)(const char *file, FILE *stream,
+                              const struct mask_load_options *options, struct mask **mask);
 };
+extern const struct mask_reader mask_reader_raw;
 extern const struct mask_reader mask_reader_sound;
+extern const struct mask_reader mask_reader_rew;
 extern const struct mask_reader mask_reader_text;
+
+/* Whether a file begins as text does; it is rewound. */
+bool mask_looks_like_text(FILE *stream);
 
 #endif

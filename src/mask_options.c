@@ -1,6 +1,7 @@
 #include "mask_options.h"
 
 #include "mask_minimum_phase.h"
+#include "options.h"
 #include "specs.h"
 
 #include <errno.h>
@@ -110,14 +111,44 @@ static enum status take_gain(const char *text, struct mask_options *options)
     return specs_parse_db(text, "gain=", &options->gain);
 }
 
+static enum status take_raw(const char *text, struct mask_options *options)
+{
+    struct raw_layout *raw = &options->load.raw;
+    raw->format = raw_format_named(text);
+    return raw->format
+               ? STATUS_OK
+               : fail(STATUS_USAGE, "raw= is one of %s, not '%s'", raw_format_names(), text);
+}
+
+static enum status take_rate(const char *text, struct mask_options *options)
+{
+    size_t rate = 0;
+    enum status status = options_parse_number("rate=", text, 1, MASK_RATE_MOST, &rate);
+    options->load.raw.rate = (uint32_t)rate;
+    return status;
+}
+
+static enum status take_channels(const char *text, struct mask_options *options)
+{
+    return options_parse_number("channels=", text, 1, MASK_CHANNELS_MOST,
+                                &options->load.raw.channels);
+}
+
+static enum status take_folder(const char *text, struct mask_options *options)
+{
+    options->load.folder = text;
+    return STATUS_OK;
+}
+
 static const struct option {
     const char *key;
     enum status (*take)(const char *text, struct mask_options *options);
 } table[] = {
-    {"channel", take_channel}, {"trim", take_trim},   {"length", take_length},
-    {"fade", take_fade},       {"phase", take_phase}, {"delay", take_delay},
-    {"order", take_order},     {"map", take_map},     {"normalize", take_normalize},
-    {"gain", take_gain},
+    {"channel", take_channel},   {"trim", take_trim},     {"length", take_length},
+    {"fade", take_fade},         {"phase", take_phase},   {"delay", take_delay},
+    {"order", take_order},       {"map", take_map},       {"normalize", take_normalize},
+    {"gain", take_gain},         {"raw", take_raw},       {"rate", take_rate},
+    {"channels", take_channels}, {"folder", take_folder},
 };
 
 enum status mask_options_parse(const char *word, struct mask_options *options)
@@ -134,8 +165,8 @@ enum status mask_options_parse(const char *word, struct mask_options *options)
     return fail(STATUS_USAGE,
                 "unknown mask option '%s'; there are gain=DB, channel=N, trim=, length=, fade= and "
                 "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
-                "order=lllrrlrr|llrrlrrl and map=auto|split|matrix (a comma in a name is written "
-                "\\,)",
+                "order=lllrrlrr|llrrlrrl, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N "
+                "and folder=FOLDER (a comma in a name is written \\,)",
                 word);
 }
 

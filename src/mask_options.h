@@ -1,5 +1,10 @@
 /* What the words behind a mask's name ask of it: hall.wav,trim=10ms,fade=50ms,gain=-6.
  *
+ * Four tell how to read its file (see mask.h and raw_format.h):
+ *
+ *   raw=FORMAT, rate=HZ, channels=N    samples without a header; rate= also of text
+ *   folder=FOLDER                      a configuration may name files in there
+ *
  * In whatever order they are written, they take effect in this one:
  *
  *   channel=N            keep one channel, counted from 1
@@ -42,6 +47,7 @@ enum mask_normalize {
 
 /* All zero: nothing is asked. */
 struct mask_options {
+    struct mask_load_options load;
     size_t channel; /* 0: all */
     struct mask_span trim, length, fade, delay;
     bool minimum_phase;

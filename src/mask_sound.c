@@ -56,13 +56,14 @@ static enum status read_columns(const char *file, struct source *source, struct 
     return STATUS_OK;
 }
 
-static enum mask_reading mask_sound_read(const char *file, FILE *stream, bool allow_truncated,
+static enum mask_reading mask_sound_read(const char *file, FILE *stream,
+                                         const struct mask_load_options *options,
                                          struct mask **mask)
 {
     if (!is_sound(stream))
         return MASK_NOT_MINE;
     struct source *source;
-    enum status status = source_open_sound(file, allow_truncated, &source);
+    enum status status = source_open_sound(file, options->allow_truncated, &source);
     if (status != STATUS_OK)
         return MASK_BROKEN;
     status = read_columns(file, source, mask);

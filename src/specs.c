@@ -62,22 +62,25 @@ enum status specs_parse_db(const char *text, const char *what, double *db)
 
 /* ---- --mask ---- */
 
-static enum status load_words(char **words, bool allow_truncated, struct mask_options *options,
-                              struct mask **mask)
+static enum status load_words(char **words, struct mask_options *options, struct mask **mask)
 {
     for (char **word = words + 1; *word; word++) {
         enum status status = mask_options_parse(*word, options);
         if (status != STATUS_OK)
             return status;
     }
-    return mask_load(words[0], allow_truncated, mask);
+    if (options->load.raw.channels && !options->load.raw.format)
+        return fail(STATUS_USAGE, "channels= goes with raw=; channel=N picks one");
+    return mask_load_with(words[0], &options->load, mask);
 }
 
 static enum status load_mask(char **words, const struct stream_format *format,
                              const struct stage_settings *settings, struct mask **mask)
 {
-    struct mask_options options = {0};
-    enum status status = load_words(words, settings->allow_truncated, &options, mask);
+    struct mask_options options = {
+        .load = {.allow_truncated = settings->allow_truncated, .sound = *format},
+    };
+    enum status status = load_words(words, &options, mask);
     if (status == STATUS_OK)
         status = mask_options_apply(&options, format, settings->align, *mask);
     return status;
@@ -128,6 +131,8 @@ enum status specs_load_mask(const char *text, const struct stream_format *format
 static size_t channels_for(const struct mask *mask, const struct mask_options *options)
 {
     size_t columns = options->channel ? 1 : mask->columns;
+    if (mask->has_own_paths)
+        return mask->inputs;
     return columns == 4 ? 2 : columns;
 }
 
@@ -138,7 +143,7 @@ enum status specs_study_mask(const char *text, size_t channels, struct mask **re
         return fail_memory("a mask");
     struct mask *mask = NULL;
     struct mask_options options = {0};
-    enum status status = load_words(words, false, &options, &mask);
+    enum status status = load_words(words, &options, &mask);
     free(words);
     if (status == STATUS_OK) {
         struct stream_format format = {mask->rate ? mask->rate : SPECS_USUAL_RATE, channels};
@@ -224,7 +229,9 @@ static const struct stage_kind kinds[] = {
                 "channel=N, trim=, length=, fade= (frames, or 10ms, 0.5s),\n"
                 "phase=minimum, delay=, order=lllrrlrr|llrrlrrl (true\n"
                 "stereo), map=auto|split|matrix, normalize=peak|energy|l1,\n"
-                "invert, gain=DB",
+                "invert, gain=DB. Of samples without a header raw=FORMAT, rate=HZ\n"
+                "and channels=N tell; folder=FOLDER lets a configuration name files\n"
+                "in there",
         .load = mask_stage_load,
         .wish = mask_stage_wish,
         .create = mask_stage_create,
