@@ -14,6 +14,7 @@ static const struct mask_reader *const mask_readers[] = {
     &mask_reader_raw,
     &mask_reader_sound,
     &mask_reader_rew,
+    &mask_reader_jconvolver,
     &mask_reader_text,
 };
 

@@ -109,6 +109,7 @@ struct mask_reader {
 extern const struct mask_reader mask_reader_raw;
 extern const struct mask_reader mask_reader_sound;
 extern const struct mask_reader mask_reader_rew;
+extern const struct mask_reader mask_reader_jconvolver;
 extern const struct mask_reader mask_reader_text;
 
 /* Whether a file begins as text does; it is rewound. */

@@ -62,6 +62,12 @@ void failures_keep(char *text, size_t size)
     kept_size = size;
 }
 
+void failures_kept(char **text, size_t *size)
+{
+    *text = kept;
+    *size = kept_size;
+}
+
 enum status fail_memory(const char *what)
 {
     return fail(STATUS_FAILED, "not enough memory for %s", what);
