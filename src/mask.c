@@ -15,6 +15,10 @@ static const struct mask_reader *const mask_readers[] = {
     &mask_reader_sound,
     &mask_reader_rew,
     &mask_reader_jconvolver,
+    &mask_reader_brutefir,
+    &mask_reader_convolver,
+    &mask_reader_eqapo,
+    &mask_reader_camilladsp,
     &mask_reader_text,
 };
 

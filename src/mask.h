@@ -110,6 +110,10 @@ extern const struct mask_reader mask_reader_raw;
 extern const struct mask_reader mask_reader_sound;
 extern const struct mask_reader mask_reader_rew;
 extern const struct mask_reader mask_reader_jconvolver;
+extern const struct mask_reader mask_reader_brutefir;
+extern const struct mask_reader mask_reader_convolver;
+extern const struct mask_reader mask_reader_eqapo;
+extern const struct mask_reader mask_reader_camilladsp;
 extern const struct mask_reader mask_reader_text;
 
 /* Whether a file begins as text does; it is rewound. */

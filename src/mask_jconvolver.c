@@ -396,8 +396,8 @@ static enum status make_copies(struct reading *reading)
 static enum status read_all(struct reading *reading, struct mask **mask)
 {
     char *line;
-    enum status status =
-        mask_matrix_create(MATRIX_CHANNELS_MOST, MATRIX_CHANNELS_MOST, &reading->matrix);
+    enum status status = mask_matrix_create(&reading->config, MATRIX_CHANNELS_MOST,
+                                            MATRIX_CHANNELS_MOST, &reading->matrix);
     reading->has_response = calloc((size_t)MATRIX_CHANNELS_MOST * MATRIX_CHANNELS_MOST, 1);
     if (status == STATUS_OK && !reading->has_response)
         status = fail_memory("a mask");
@@ -411,8 +411,7 @@ static enum status read_all(struct reading *reading, struct mask **mask)
     if (status == STATUS_OK)
         status = mask_matrix_crop(reading->matrix, reading->inputs, reading->outputs);
     if (status == STATUS_OK)
-        status =
-            mask_matrix_to_mask(reading->matrix, reading->config.file, reading->config.rate, mask);
+        status = mask_matrix_to_mask(reading->matrix, mask);
     return status;
 }
 

@@ -14,6 +14,7 @@ static const uint64_t WORK_MOST = (uint64_t)1 << 33; /* taps gone through while 
 #endif
 
 struct mask_matrix {
+    const struct mask_config *config;
     size_t inputs;
     size_t outputs;
     struct response_chain *cells; /* output after output, all inputs each */
@@ -41,16 +42,17 @@ static enum status account(struct mask_matrix *matrix, const struct response_cha
     matrix->held -= before;
     matrix->work += response->count;
     if (matrix->held > MASK_TAPS_MOST || matrix->work > WORK_MOST)
-        return fail(STATUS_FAILED, "its responses are too many and too long");
+        return mask_config_refuse(matrix->config, "responses that are too many and too long");
     return STATUS_OK;
 }
 
-enum status mask_matrix_create(size_t inputs, size_t outputs, struct mask_matrix **result)
+enum status mask_matrix_create(const struct mask_config *config, size_t inputs, size_t outputs,
+                               struct mask_matrix **result)
 {
     struct mask_matrix *matrix = calloc(1, sizeof *matrix);
     if (!matrix)
         return fail_memory("a mask");
-    *matrix = (struct mask_matrix){.inputs = inputs, .outputs = outputs};
+    *matrix = (struct mask_matrix){.config = config, .inputs = inputs, .outputs = outputs};
     matrix->cells = calloc(inputs * outputs, sizeof *matrix->cells);
     if (!matrix->cells) {
         mask_matrix_destroy(matrix);
@@ -109,7 +111,7 @@ enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t out
 {
     struct response_chain *response = cell(matrix, input, output);
     size_t before = response->count;
-    enum status status = response_chain_add(response, gain, delay, taps, count);
+    enum status status = response_chain_add(matrix->config, response, gain, delay, taps, count);
     return status == STATUS_OK ? account(matrix, response, before) : status;
 }
 
@@ -127,7 +129,7 @@ enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double
     for (size_t i = 0; i < matrix->inputs && status == STATUS_OK; i++) {
         struct response_chain *response = cell(matrix, i, output);
         size_t before = response->count;
-        status = response_chain_filter(response, gain, delay, taps, count);
+        status = response_chain_filter(matrix->config, response, gain, delay, taps, count);
         if (status == STATUS_OK)
             status = account(matrix, response, before);
     }
@@ -155,7 +157,7 @@ enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
 enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs, const double *gains)
 {
     struct mask_matrix *mixed = NULL;
-    enum status status = mask_matrix_create(matrix->inputs, outputs, &mixed);
+    enum status status = mask_matrix_create(matrix->config, matrix->inputs, outputs, &mixed);
     if (status != STATUS_OK)
         return status;
     for (size_t to = 0; to < outputs; to++)
@@ -213,7 +215,7 @@ static enum status fill(const struct mask_matrix *matrix, const size_t *column_o
 }
 
 static enum status make(const struct mask_matrix *matrix, const size_t *column_of, size_t columns,
-                        const char *name, uint32_t rate, struct mask **result)
+                        struct mask **result)
 {
     size_t taps = 0;
     for (size_t i = 0; i < matrix->inputs * matrix->outputs; i++) {
@@ -222,15 +224,15 @@ static enum status make(const struct mask_matrix *matrix, const size_t *column_o
             taps = end;
     }
     if (columns == 0)
-        return fail(STATUS_FAILED, "cannot use mask %s: nothing of it sounds", name);
+        return mask_config_refuse(matrix->config, "nothing of it sounds");
     if (taps > MASK_TAPS_MOST / columns)
-        return fail(STATUS_FAILED, "cannot use mask %s: %zu responses of %zu taps are too many",
-                    name, columns, taps);
+        return mask_config_refuse(matrix->config, "%zu responses of %zu taps are too many", columns,
+                                  taps);
     struct mask *mask;
-    enum status status = mask_create(name, columns, taps, &mask);
+    enum status status = mask_create(matrix->config->file, columns, taps, &mask);
     if (status != STATUS_OK)
         return status;
-    mask->rate = rate;
+    mask->rate = matrix->config->rate;
     status = fill(matrix, column_of, mask);
     if (status != STATUS_OK) {
         mask_destroy(mask);
@@ -240,14 +242,13 @@ static enum status make(const struct mask_matrix *matrix, const size_t *column_o
     return STATUS_OK;
 }
 
-enum status mask_matrix_to_mask(const struct mask_matrix *matrix, const char *name, uint32_t rate,
-                                struct mask **mask)
+enum status mask_matrix_to_mask(const struct mask_matrix *matrix, struct mask **mask)
 {
     size_t columns, *column_of = calloc(matrix->inputs * matrix->outputs, sizeof *column_of);
     if (!column_of)
         return fail_memory("a mask");
     share_columns(matrix, column_of, &columns);
-    enum status status = make(matrix, column_of, columns, name, rate, mask);
+    enum status status = make(matrix, column_of, columns, mask);
     free(column_of);
     return status;
 }

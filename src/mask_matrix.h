@@ -7,12 +7,12 @@
  *
  * Responses are kept from their first tap to their last, so that a long delay takes no memory
  * until the mask is made. Inputs, outputs and frames count from 0; gains are linear.
- * Errors: memory, more taps than any real mask has (the caller says where in its file).
+ * Errors: memory; more taps than any real mask has, at the line where `config` is.
  */
 #ifndef HALO_MASK_MATRIX_H
 #define HALO_MASK_MATRIX_H
 
-#include "mask.h"
+#include "mask_config.h"
 
 enum {
     MATRIX_CHANNELS_MOST = 128,
@@ -21,8 +21,8 @@ enum {
 
 struct mask_matrix;
 
-MUST_CHECK enum status mask_matrix_create(size_t inputs, size_t outputs,
-                                          struct mask_matrix **matrix);
+MUST_CHECK enum status mask_matrix_create(const struct mask_config *config, size_t inputs,
+                                          size_t outputs, struct mask_matrix **matrix);
 void mask_matrix_destroy(struct mask_matrix *matrix);
 
 size_t mask_matrix_inputs(const struct mask_matrix *matrix);
@@ -58,9 +58,8 @@ MUST_CHECK enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t
                                               const struct mask_matrix *from, size_t from_output,
                                               double gain);
 
-/* A mask with its own paths: a column for every response that is not silent, equal ones
- * shared. Errors: memory; all is silent. */
-MUST_CHECK enum status mask_matrix_to_mask(const struct mask_matrix *matrix, const char *name,
-                                           uint32_t rate, struct mask **mask);
+/* A mask with its own paths, of the configuration's name and rate: a column for every response that
+ * is not silent, equal ones shared. Errors: memory; all is silent. */
+MUST_CHECK enum status mask_matrix_to_mask(const struct mask_matrix *matrix, struct mask **mask);
 
 #endif

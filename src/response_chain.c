@@ -15,13 +15,12 @@ void response_chain_free(struct response_chain *response)
     *response = (struct response_chain){0};
 }
 
-static enum status check_length(uint64_t delay, uint64_t count)
+static enum status check_length(const struct mask_config *config, uint64_t delay, uint64_t count)
 {
     if (delay > MATRIX_TAPS_MOST || count > MATRIX_TAPS_MOST - delay)
-        return fail(STATUS_FAILED,
-                    "a response of %llu taps after a delay of %llu is too long; "
-                    "together at most %d",
-                    (unsigned long long)count, (unsigned long long)delay, MATRIX_TAPS_MOST);
+        return mask_config_refuse(
+            config, "%llu taps after a delay of %llu are too long; together at most %d",
+            (unsigned long long)count, (unsigned long long)delay, MATRIX_TAPS_MOST);
     return STATUS_OK;
 }
 
@@ -45,10 +44,10 @@ static enum status reach(struct response_chain *response, size_t first, size_t e
     return STATUS_OK;
 }
 
-enum status response_chain_add(struct response_chain *response, double gain, uint64_t delay,
-                               const float *taps, size_t count)
+enum status response_chain_add(const struct mask_config *config, struct response_chain *response,
+                               double gain, uint64_t delay, const float *taps, size_t count)
 {
-    enum status status = check_length(delay, count);
+    enum status status = check_length(config, delay, count);
     if (status == STATUS_OK && count > 0)
         status = reach(response, (size_t)delay, (size_t)delay + count);
     if (status != STATUS_OK || count == 0)
@@ -107,14 +106,14 @@ static enum status convolve_fft(const float *a, size_t a_count, const float *b, 
     return status;
 }
 
-enum status response_chain_filter(struct response_chain *response, double gain, uint64_t delay,
-                                  const float *taps, size_t count)
+enum status response_chain_filter(const struct mask_config *config, struct response_chain *response,
+                                  double gain, uint64_t delay, const float *taps, size_t count)
 {
     if (count == 0 || gain == 0)
         response_chain_free(response);
     if (response->count == 0)
         return STATUS_OK;
-    enum status status = check_length(response->first + delay, response->count + count - 1);
+    enum status status = check_length(config, response->first + delay, response->count + count - 1);
     if (status != STATUS_OK)
         return status;
     size_t length = response->count + count - 1;

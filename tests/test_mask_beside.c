@@ -88,9 +88,90 @@ START_TEST(fconvolver_cuts)
 }
 END_TEST
 
+/* ---- BruteFIR ---- */
+
+/* Settings that it wants to be told. */
+static const char brutefir_head[] =
+    "float_bits: 64; sampling_rate: 48000; filter_length: 1024,4; overflow_warnings: false;\n"
+    "show_progress: false; max_dither_table_size: 0; allow_poll_mode: false;\n"
+    "modules_path: \"/usr/lib/brutefir\"; monitor_rate: false; powersave: false;\n"
+    "lock_memory: false; sdf_length: -1; convolver_config: \"wisdom\";\n";
+
+static void save_raw(const struct sound *sound, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    for (size_t i = 0; i < sound->block.frames; i++)
+        for (size_t c = 0; c < sound->block.channels; c++)
+            ck_assert_uint_eq(fwrite(&sound->block.data[c][i], sizeof(float), 1, file), 1);
+    fclose(file);
+}
+
+/* theirs.raw as theirs.wav, cut to the length of the input. */
+static void wrap_raw(size_t channels, size_t frames)
+{
+    char path[4096];
+    struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, channels, frames);
+    snprintf(path, sizeof path, "%s/theirs.raw", command_folder());
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    for (size_t i = 0; i < frames; i++)
+        for (size_t c = 0; c < channels; c++)
+            ck_assert_uint_eq(fread(&sound.block.data[c][i], sizeof(float), 1, file), 1);
+    fclose(file);
+    sound_save(&sound, "theirs.wav");
+    sound_free(&sound);
+}
+
+START_TEST(brutefir_network)
+{
+    static const char rest[] =
+        "coeff \"a\" { filename: \"a.raw\"; format: \"FLOAT_LE\"; attenuation: 3.0;\n"
+        "  blocks: -1; skip: 8; shared_mem: false; };\n"
+        "coeff 1 { filename: \"b.txt\"; format: \"text\"; attenuation: 0; blocks: 2; skip: 0;\n"
+        "  shared_mem: false; };\n"
+        "input \"l\",\"r\" { device: \"file\" { path: \"in.raw\"; }; sample: \"FLOAT_LE\";\n"
+        "  channels: 2; delay: 0,7; maxdelay: -1; mute: false,false; };\n"
+        "output 0,1 { device: \"file\" { path: \"theirs.raw\"; }; sample: \"FLOAT_LE\";\n"
+        "  channels: 2; delay: 3,0; maxdelay: -1; mute: false,false; dither: false; };\n"
+        "filter 0 { from_inputs: \"l\"/6/-1, \"r\"; to_outputs: 0//0.5; coeff: \"a\";\n"
+        "  process: 0; delay: 0; crossfade: false; };\n"
+        "filter 1 { from_inputs: 1; to_filters: 2; coeff: 1; process: 0; delay: 0;\n"
+        "  crossfade: false; };\n"
+        "# this one only mixes\n"
+        "filter \"end\" { from_filters: 1/2; to_outputs: 1,0/-3; coeff: -1; process: 0;\n"
+        "  delay: 1; crossfade: false; };\n";
+    if (!installed("brutefir")) {
+        puts("brutefir is not installed: its configuration is not compared");
+        return;
+    }
+    command_clean();
+    make_sounds(2);
+    struct sound in = sound_load("in.wav");
+    save_raw(&in, "in.raw");
+    struct sound taps = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 3000);
+    for (size_t k = 0; k < 3000; k++)
+        taps.block.data[0][k] = (float)(rand() % 2001 - 1000) / 50000;
+    save_raw(&taps, "a.raw");
+    command_done("seq 1 2500 | awk '{ print sin($1 * $1) / 100 }' > b.txt");
+    char text[8192];
+    snprintf(text, sizeof text, "%s%s", brutefir_head, rest);
+    sound_text("brutefir.conf", text);
+    command_done("brutefir -quiet -nodefault brutefir.conf");
+    wrap_raw(2, in.block.frames);
+    command_done("$HALO render in.wav ours.wav --mask brutefir.conf --tail none --format float");
+    expect_equal("ours.wav", "theirs.wav");
+    sound_free(&taps);
+    sound_free(&in);
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {fconvolver_reads, fconvolver_makes, fconvolver_cuts};
+    const TTest *const tests[] = {fconvolver_reads, fconvolver_makes, fconvolver_cuts,
+                                  brutefir_network};
     if (!installed("fconvolver")) {
         puts("skipped: fconvolver is not installed (Debian's package jconvolver)");
         return 77;

@@ -1,63 +1,12 @@
 /* Mask files of other programs: read as those programs mean them, or refused with the reason. */
 #include "command.h"
-#include "mask.h"
+#include "mask_load.h"
 #include "sound.h"
 #include "suite.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const char *path_of(const char *name)
-{
-    static char path[4096];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
-static void save(const char *name, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path_of(name), "wb");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
-    fclose(file);
-}
-
-static enum status load(const char *name, const struct mask_load_options *options,
-                        struct mask **mask)
-{
-    static const struct mask_load_options none = {0};
-    *mask = NULL;
-    return mask_load_with(path_of(name), options ? options : &none, mask);
-}
-
-/* The one line that loading a file of this text prints. */
-static const char *refusal(const char *name, const char *text)
-{
-    static char words[1024];
-    struct mask *mask;
-    save(name, text, strlen(text));
-    failures_keep(words, sizeof words);
-    enum status status = load(name, NULL, &mask);
-    failures_keep(NULL, 0);
-    ck_assert_msg(status != STATUS_OK, "%s was read", name);
-    return words;
-}
-
-static void expect_refused(const char *name, const char *text, const char *words)
-{
-    const char *said = refusal(name, text);
-    ck_assert_msg(strstr(said, words), "'%s' does not say '%s'", said, words);
-}
-
-static void expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps)
-{
-    ck_assert_uint_eq(mask->taps, count);
-    for (size_t k = 0; k < count; k++)
-        ck_assert_msg(fabs((double)mask_column(mask, column)[k] - taps[k]) <= 1e-7 * fabs(taps[k]),
-                      "tap %zu is %.9g, not %.9g", k, (double)mask_column(mask, column)[k],
-                      taps[k]);
-}
 
 /* ---- REW ---- */
 
@@ -79,12 +28,11 @@ START_TEST(rew_is_brought_back_to_its_level)
 {
     static const char text[] = REW_HEAD("* IR is normalised\r\n", "0,25") "0\r\n-0,5\r\n1,0\r\n"
                                                                           "2,5E-1\r\n";
-    struct mask *mask;
-    save("rew.txt", text, sizeof text - 1);
-    ck_assert_int_eq(load("rew.txt", NULL, &mask), STATUS_OK);
+    mask_save("rew.txt", text, sizeof text - 1);
+    struct mask *mask = mask_loaded("rew.txt", NULL);
     ck_assert_uint_eq(mask->rate, 48000);
     ck_assert_uint_eq(mask->columns, 1);
-    expect_taps(mask, 0, 4, (double[]){0, -0.125, 0.25, 0.0625});
+    mask_expect_taps(mask, 0, 4, (double[]){0, -0.125, 0.25, 0.0625});
     mask_destroy(mask);
 }
 END_TEST
@@ -93,22 +41,21 @@ START_TEST(rew_not_normalised_stays)
 {
     static const char text[] =
         REW_HEAD("* IR is not normalised\r\n", "0.25") "0\r\n-0.5\r\n1.0\r\n0.25\r\n";
-    struct mask *mask;
-    save("rew.txt", text, sizeof text - 1);
-    ck_assert_int_eq(load("rew.txt", NULL, &mask), STATUS_OK);
-    expect_taps(mask, 0, 4, (double[]){0, -0.5, 1, 0.25});
+    mask_save("rew.txt", text, sizeof text - 1);
+    struct mask *mask = mask_loaded("rew.txt", NULL);
+    mask_expect_taps(mask, 0, 4, (double[]){0, -0.5, 1, 0.25});
     mask_destroy(mask);
 }
 END_TEST
 
 START_TEST(rew_is_refused_with_the_reason)
 {
-    expect_refused("a.txt", REW_HEAD("* IR is normalised\r\n", "0") "0\n1\n0\n0\n", "its peak");
-    expect_refused("a.txt", REW_HEAD("", "1") "0\n1\n0\n", "says 4 samples and holds 3");
-    expect_refused("a.txt", REW_HEAD("", "1") "0\n1\nx\n0\n", "line 15: 'x' is not a number");
-    expect_refused("a.txt", "* Impulse Response data saved by REW\n1 // Peak index\n",
-                   "no '* Data start'");
-    expect_refused("a.txt", "* saved by REW\n* Data start\n1\n", "no sample interval");
+    mask_refused("a.txt", REW_HEAD("* IR is normalised\r\n", "0") "0\n1\n0\n0\n", "its peak");
+    mask_refused("a.txt", REW_HEAD("", "1") "0\n1\n0\n", "says 4 samples and holds 3");
+    mask_refused("a.txt", REW_HEAD("", "1") "0\n1\nx\n0\n", "line 15: 'x' is not a number");
+    mask_refused("a.txt", "* Impulse Response data saved by REW\n1 // Peak index\n",
+                 "no '* Data start'");
+    mask_refused("a.txt", "* saved by REW\n* Data start\n1\n", "no sample interval");
 }
 END_TEST
 
@@ -117,12 +64,11 @@ END_TEST
 START_TEST(decimal_commas_where_they_are_plain)
 {
     static const char text[] = "0,00012\r\n-1,5000E-02\r\n0\r\n"; /* as rePhase writes, in Europe */
-    struct mask *mask;
-    save("rephase.txt", text, sizeof text - 1);
-    ck_assert_int_eq(load("rephase.txt", NULL, &mask), STATUS_OK);
-    expect_taps(mask, 0, 3, (double[]){0.00012, -0.015, 0});
+    mask_save("rephase.txt", text, sizeof text - 1);
+    struct mask *mask = mask_loaded("rephase.txt", NULL);
+    mask_expect_taps(mask, 0, 3, (double[]){0.00012, -0.015, 0});
     mask_destroy(mask);
-    expect_refused("a.txt", "1,0\n0,1\n", "decimals take a point");
+    mask_refused("a.txt", "1,0\n0,1\n", "decimals take a point");
 }
 END_TEST
 
@@ -130,9 +76,8 @@ START_TEST(own_paths)
 {
     static const char text[] = "rate: 44100\norigin: 1\ninputs: 2\noutputs: 1\n"
                                "path: 1 1 2\npath: 2 1 1\n1 2\n3 4\n";
-    struct mask *mask;
-    save("a.mask", text, sizeof text - 1);
-    ck_assert_int_eq(load("a.mask", NULL, &mask), STATUS_OK);
+    mask_save("a.mask", text, sizeof text - 1);
+    struct mask *mask = mask_loaded("a.mask", NULL);
     ck_assert_uint_eq(mask->origin, 1);
     ck_assert_int_eq(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO), STATUS_OK);
     ck_assert_uint_eq(mask->outputs, 1);
@@ -143,10 +88,10 @@ START_TEST(own_paths)
     ck_assert_int_eq(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_MATRIX), STATUS_USAGE);
     ck_assert_int_eq(mask_select(mask, 1), STATUS_USAGE);
     mask_destroy(mask);
-    expect_refused("b.mask", "inputs: 1\noutputs: 1\npath: 1 2 1\n1\n", "path 1 goes from input 1");
-    expect_refused("b.mask", "path: 1 2\n1\n", "line 1: a column must be a whole number");
-    expect_refused("b.mask", "path: 1 1 1\n1\n", "no inputs: N");
-    expect_refused("b.mask", "origin: 1\n1\n", "no tap 1");
+    mask_refused("b.mask", "inputs: 1\noutputs: 1\npath: 1 2 1\n1\n", "path 1 goes from input 1");
+    mask_refused("b.mask", "path: 1 2\n1\n", "line 1: a column must be a whole number");
+    mask_refused("b.mask", "path: 1 1 1\n1\n", "no inputs: N");
+    mask_refused("b.mask", "origin: 1\n1\n", "no tap 1");
 }
 END_TEST
 
@@ -155,7 +100,7 @@ START_TEST(endless_line)
     char *text = malloc(100001);
     memset(text, '1', 100000);
     text[100000] = '\0';
-    expect_refused("a.txt", text, "line 1: too long");
+    mask_refused("a.txt", text, "line 1: too long");
     free(text);
 }
 END_TEST
@@ -182,16 +127,15 @@ START_TEST(raw_formats_and_their_names)
         for (size_t n = 0; n < 3 && formats[i].names[n]; n++) {
             struct mask_load_options options = {
                 .raw = {.format = raw_format_named(formats[i].names[n]), .rate = 96000}};
-            struct mask *mask;
             ck_assert_msg(options.raw.format, "%s", formats[i].names[n]);
-            save("a.raw", formats[i].bytes, formats[i].size);
-            ck_assert_int_eq(load("a.raw", &options, &mask), STATUS_OK);
+            mask_save("a.raw", formats[i].bytes, formats[i].size);
+            struct mask *mask = mask_loaded("a.raw", &options);
             ck_assert_uint_eq(mask->rate, 96000);
-            expect_taps(mask, 0, 2, (double[]){0.5, -1});
+            mask_expect_taps(mask, 0, 2, (double[]){0.5, -1});
             mask_destroy(mask);
             options.raw.channels = 2;
-            ck_assert_int_eq(load("a.raw", &options, &mask), STATUS_OK);
-            expect_taps(mask, 1, 1, (double[]){-1});
+            mask = mask_loaded("a.raw", &options);
+            mask_expect_taps(mask, 1, 1, (double[]){-1});
             mask_destroy(mask);
         }
     ck_assert_ptr_null(raw_format_named("S24_LE")); /* three bytes or four: nobody agrees */
@@ -202,18 +146,17 @@ START_TEST(raw_by_the_name_of_the_file)
 {
     static const double doubles[] = {0.25, -1e-3, 0};
     static const float floats[] = {0.5f, 1e-5f};
-    struct mask *mask;
-    save("Cor1L44.dbl", doubles, sizeof doubles);
-    ck_assert_int_eq(load("Cor1L44.dbl", NULL, &mask), STATUS_OK);
-    expect_taps(mask, 0, 3, doubles);
+    mask_save("Cor1L44.dbl", doubles, sizeof doubles);
+    struct mask *mask = mask_loaded("Cor1L44.dbl", NULL);
+    mask_expect_taps(mask, 0, 3, doubles);
     ck_assert_uint_eq(mask->rate, 0);
     mask_destroy(mask);
-    save("rps.PCM", floats, sizeof floats);
-    ck_assert_int_eq(load("rps.PCM", NULL, &mask), STATUS_OK);
-    expect_taps(mask, 0, 2, (double[]){0.5, 1e-5});
+    mask_save("rps.PCM", floats, sizeof floats);
+    mask = mask_loaded("rps.PCM", NULL);
+    mask_expect_taps(mask, 0, 2, (double[]){0.5, 1e-5});
     mask_destroy(mask);
-    save("odd.dbl", doubles, 13);
-    ck_assert_int_eq(load("odd.dbl", NULL, &mask), STATUS_FAILED);
+    mask_save("odd.dbl", doubles, 13);
+    command_refused(1, "no whole number of frames", "$HALO render $WAV/voice.wav x.wav --mask odd.dbl");
 }
 END_TEST
 
@@ -221,7 +164,7 @@ START_TEST(raw_on_the_command_line)
 {
     static const float taps[] = {0, 0, 0.5f, 0.25f};
     struct sound in = sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 1000);
-    save("a.raw", taps, sizeof taps);
+    mask_save("a.raw", taps, sizeof taps);
     command_done("$HALO render in.wav out.wav --mask a.raw,raw=FLOAT32LE,channels=2,rate=48000");
     struct sound out = sound_load("out.wav");
     for (size_t i = 1; i < 1000; i++) {

@@ -1,0 +1,82 @@
+#include "mask_load.h"
+
+#include "command.h"
+#include "suite.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *path_of(const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    return path;
+}
+
+void mask_save(const char *name, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path_of(name), "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+void mask_save_text(const char *name, const char *text)
+{
+    mask_save(name, text, strlen(text));
+}
+
+struct mask *mask_loaded(const char *name, const struct mask_load_options *options)
+{
+    static const struct mask_load_options none = {0};
+    struct mask *mask;
+    ck_assert_msg(mask_load_with(path_of(name), options ? options : &none, &mask) == STATUS_OK,
+                  "%s was not read", name);
+    return mask;
+}
+
+void mask_refused(const char *name, const char *text, const char *words)
+{
+    static const struct mask_load_options none = {0};
+    char said[1024] = "";
+    struct mask *mask;
+    mask_save_text(name, text);
+    failures_keep(said, sizeof said);
+    enum status status = mask_load_with(path_of(name), &none, &mask);
+    failures_keep(NULL, 0);
+    ck_assert_msg(status != STATUS_OK, "%s was read:\n%s", name, text);
+    ck_assert_msg(strstr(said, words), "'%s' does not say '%s'", said, words);
+}
+
+void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps)
+{
+    ck_assert_uint_le(count, mask->taps);
+    for (size_t k = 0; k < mask->taps; k++) {
+        double tap = (double)mask_column(mask, column)[k], wanted = k < count ? taps[k] : 0;
+        ck_assert_msg(fabs(tap - wanted) <= 2e-7 * fabs(wanted), "tap %zu is %.9g, not %.9g", k,
+                      tap, wanted);
+    }
+}
+
+void mask_expect_path(const struct mask *mask, size_t input, size_t output, size_t count,
+                      const double *taps)
+{
+    size_t found = 0;
+    for (size_t p = 0; p < mask->path_count; p++)
+        if (mask->paths[p].input == input && mask->paths[p].output == output) {
+            mask_expect_taps(mask, mask->paths[p].column, count, taps);
+            found++;
+        }
+    ck_assert_msg(found == 1, "%zu paths from %zu to %zu", found, input, output);
+}
+
+double mask_magnitude(const struct mask *mask, size_t column, double frequency)
+{
+    double complex sum = 0;
+    for (size_t k = 0; k < mask->taps; k++)
+        sum += (double)mask_column(mask, column)[k] *
+               cexp(-2 * M_PI * I * frequency * (double)k / (double)mask->rate);
+    return 20 * log10(cabs(sum));
+}

@@ -1,0 +1,362 @@
+/* Configurations of other programs as masks, against paths worked out by hand. */
+#include "command.h"
+#include "mask_load.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <math.h>
+#include <string.h>
+
+/* a.wav: 1 2 3 | 0 0.5 0; b.wav: -1 1 */
+static void make_masks(void)
+{
+    static const float a[2][3] = {{0.1f, 0.2f, 0.3f}, {0, 0.5f, 0}}, b[2] = {-1, 1};
+    struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 2, 3);
+    memcpy(sound.block.data[0], a[0], sizeof a[0]);
+    memcpy(sound.block.data[1], a[1], sizeof a[1]);
+    sound_save(&sound, "a.wav");
+    sound_free(&sound);
+    sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 2);
+    memcpy(sound.block.data[0], b, sizeof b);
+    sound_save(&sound, "b.wav");
+    sound_free(&sound);
+}
+
+/* ---- jconvolver ---- */
+
+START_TEST(jconvolver_by_hand)
+{
+    make_masks();
+    mask_save_text("a.conf", "/convolver/new 2 2 256 1000\n"
+                             "/impulse/read 1 1 2.0 1 1 0 1 a.wav\n"
+                             "/impulse/read 1 1 1.0 0 0 2 2 a.wav\n"
+                             "/impulse/copy 2 2 1 1\n");
+    struct mask *mask = mask_loaded("a.conf", NULL);
+    ck_assert_uint_eq(mask->rate, 48000);
+    ck_assert_uint_eq(mask->columns, 1); /* a copy takes no memory */
+    ck_assert_uint_eq(mask->path_count, 2);
+    mask_expect_path(mask, 0, 0, 3, (double[]){0, 0.5 + 0.4, 0.6});
+    mask_expect_path(mask, 1, 1, 3, (double[]){0, 0.5 + 0.4, 0.6});
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(packed_matrix)
+{
+    struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 44100, 2, 6);
+    for (size_t i = 0; i < 6; i++) {
+        sound.block.data[0][i] = (float)(i + 1) / 8;
+        sound.block.data[1][i] = -(float)(i + 1) / 8;
+    }
+    sound_save(&sound, "packed.wav");
+    sound_free(&sound);
+    mask_save_text("a.conf", "# as mcfx writes it\n/cd \n#\n/impulse/packedmatrix 3 2.0 1 1 0 "
+                             "packed.wav\n");
+    struct mask *mask = mask_loaded("a.conf", NULL);
+    ck_assert_uint_eq(mask->inputs, 3);
+    ck_assert_uint_eq(mask->outputs, 2);
+    mask_expect_path(mask, 0, 0, 2, (double[]){0, 0.5});
+    mask_expect_path(mask, 2, 0, 2, (double[]){0, 1.5});
+    mask_expect_path(mask, 1, 1, 2, (double[]){0, -1});
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(jconvolver_refused)
+{
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"/convolver/new 2 2 256 1000\n/impulse/read 3 1 1 0 0 0 1 a.wav\n",
+         "line 2: there is no input 3"},
+        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 -5 0 0 1 a.wav\n",
+         "line 2: the delay must be"},
+        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 9 0 1 a.wav\n", "an offset of 9 in 3"},
+        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 3 a.wav\n", "no channel 3"},
+        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 no.wav\n",
+         "line 2: cannot open no.wav"},
+        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 /etc/passwd\n", "lies outside"},
+        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 ../../etc/passwd\n", "line 2: "},
+        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 a.conf\n",
+         "line 2: cannot read"},
+        {"/convolver/new 1 1 256 2000000000\n/impulse/dirac 1 1 1 1000000000\n",
+         "line 2: 1 taps after a delay of 1000000000 are too long"},
+        {"/convolver/new 1 1 256 1000\n/impulse/hilbert 1 1 1 10 64\n", "half its length"},
+        {"/convolver/new 2 2 256 1000\n/impulse/copy 1 1 2 2\n", "no response to copy"},
+        {"/convolver/new 2 2 256 1000\n/impulse/dirac 1 1 1 0\n/impulse/copy 1 2 1 1\n/impulse/dirac 1 2 1 0\n",
+         "line 4: the path from input 1 to output 2 is a copy"},
+        {"/convolver/new 2 2 256 1000\n/impulse/gate 1 1\n", "line 2: jconvolver has no command"},
+        {"/convolver/new 2 2 256 1000\nhello\n", "line 2: neither a command"},
+        {"/convolver/new 2 2 256 1000\n", "nothing of it sounds"},
+        {"/convolver/new 999 2 256 1000\n", "line 1: there is no inputs 999"},
+    };
+    make_masks();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        mask_refused("a.conf", cases[i].text, cases[i].words);
+}
+END_TEST
+
+START_TEST(files_from_elsewhere)
+{
+    command_done("mkdir -p config irs");
+    make_masks();
+    command_done("mv a.wav irs/");
+    mask_save_text("config/a.conf", "/cd ../irs\n/convolver/new 1 1 64 100\n"
+                                    "/impulse/read 1 1 1 0 0 0 1 a.wav\n");
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", command_folder());
+    struct mask *mask;
+    struct mask_load_options options = {.folder = folder};
+    mask = mask_loaded("config/a.conf", &options); /* folder= allows it */
+    mask_destroy(mask);
+    command_done("cp irs/a.wav config/"); /* or the file lies beside */
+    mask_save_text("config/a.cfg", "48000 1 1 0\n0\n0\nC:\\Filters\\a.wav\n0\n0\n0\n");
+    mask = mask_loaded("config/a.cfg", NULL);
+    mask_expect_path(mask, 0, 0, 3, (double[]){0.1, 0.2, 0.3});
+    mask_destroy(mask);
+    command_clean();
+}
+END_TEST
+
+/* ---- Convolver ---- */
+
+START_TEST(convolver_by_hand)
+{
+    make_masks();
+    mask_save_text("a.cfg", "48000 2 2 3\r\n0 0.0625\r\n0.020833333 0\r\n\r\n"
+                            "a.wav\r\n0\r\n0.0 1.5\r\n1.0\r\n"
+                            "a.wav\r\n1\r\n1.0\r\n-0.25\r\n");
+    struct mask *mask = mask_loaded("a.cfg", NULL);
+    ck_assert_uint_eq(mask->rate, 48000);
+    ck_assert_uint_eq(mask->path_count, 3);
+    mask_expect_path(mask, 0, 1, 3, (double[]){0.1, 0.2, 0.3});
+    mask_expect_path(mask, 1, 1, 6, (double[]){0, 0, 0, 0.05, 0.1, 0.15});
+    mask_expect_path(mask, 1, 0, 6, (double[]){0, 0, 0, 0, 0, -0.125});
+    mask_destroy(mask);
+    mask_refused("b.cfg", "48000 2 2 0\n0 -1\n0 0\na.wav\n0\n0.0\n0.0\n", "line 2: a delay");
+    mask_refused("b.cfg", "48000 2 2 0\n0 0\n0 0\na.wav\n2\n0.0\n0.0\n", "line 5: a.wav has");
+    mask_refused("b.cfg", "48000 2 2 0\n0 0\n0 0\na.wav\n0\n2.0\n0.0\n", "line 6: '2.0'");
+    mask_refused("b.cfg", "44100 2 2 0\n0 0\n0 0\na.wav\n0\n0.0\n0.0\n", "line 4: a rate of 48000");
+    mask_refused("b.cfg", "48000 2 2 0\n0 0\n0 0\na.wav\n0\n", "it ends before inputs");
+}
+END_TEST
+
+/* ---- BruteFIR ---- */
+
+START_TEST(brutefir_refused)
+{
+#define CHANNELS "input 0 { channels: 1; };\noutput 0 { channels: 1; };\n"
+    mask_save_text("t.txt", "1\n");
+    mask_refused("a",
+                 CHANNELS "filter 0 { from_filters: 1; to_outputs: 0; coeff: -1; };\n"
+                          "filter 1 { from_filters: 0; coeff: -1; };\n",
+                 "in a circle");
+    mask_refused("a", CHANNELS "filter 0 { from_inputs: 7; coeff: -1; };\n",
+                 "line 3: there is no input 7");
+    mask_refused("a", CHANNELS "filter 0 { from_inputs: 0; to_outputs: 0; coeff: \"x\"; };\n",
+                 "line 3: there is no coeff x");
+    mask_refused("a", "logic: \"eq\" { };\n" CHANNELS, "line 1: the module eq");
+    mask_refused("a",
+                 CHANNELS "coeff 0 { filename: \"t.txt\"; format: \"processed\"; };\n"
+                          "filter 0 { from_inputs: 0; to_outputs: 0; coeff: 0; };\n",
+                 "'processed' cannot be read");
+    mask_refused("a", "input 0 { subdelay: 50; };\n", "part of a sample");
+    mask_refused("a", CHANNELS "filter 0 { from_inputs: 0\n", "';' is missing");
+    mask_refused("a", "coeff \"a { };\n", "a string without its end");
+    mask_refused("a", CHANNELS "frobnicate: 1;\n", "line 3: BruteFIR has no setting");
+}
+END_TEST
+
+/* ---- Equalizer APO ---- */
+
+START_TEST(eqapo_channels)
+{
+    make_masks();
+    mask_save_text("e.txt", "# comment\r\nPreamp: -6.0206 dB\r\nChannel: R\r\n"
+                            "Convolution: a.wav\r\nDelay: 2 samples\r\nChannel: L R\r\n"
+                            "Convolution: a.wav\r\n");
+    struct mask *mask = mask_loaded("e.txt", NULL);
+    ck_assert_uint_eq(mask->inputs, 2);
+    mask_expect_path(mask, 0, 0, 3, (double[]){0.05, 0.1, 0.15});
+    /* 0.1 0.2 0.3 by 0 0.5 0, later by 2, at half */
+    const float *taps = mask_column(mask, mask->paths[1].column);
+    static const double wanted[] = {0, 0, 0, 0.025, 0.05, 0.075};
+    for (size_t k = 0; k < 6; k++)
+        ck_assert_double_eq_tol((double)taps[k], wanted[k], 1e-7);
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(eqapo_includes)
+{
+    mask_save_text("e.txt", "Include: e2.txt\nChannel: R\nPreamp: 6 dB\n");
+    mask_save_text("e2.txt", "Channel: L\nPreamp: -6 dB\n");
+    struct mask *mask = mask_loaded("e.txt", NULL);
+    mask_expect_path(mask, 0, 0, 1, (double[]){pow(10, -0.3)});
+    mask_expect_path(mask, 1, 1, 1, (double[]){pow(10, 0.3)});
+    mask_destroy(mask);
+    mask_refused("e.txt", "Include: e.txt\n", "in a circle");
+    mask_refused("e.txt", "Preamp: 0 dB\nInclude: ../../../etc/passwd\n", "line 2: ");
+}
+END_TEST
+
+START_TEST(eqapo_refused)
+{
+    mask_refused("e.txt", "Preamp: 1 dB\nGraphicEQ: 25 0; 40 1\n", "line 2: 'GraphicEQ:'");
+    mask_refused("e.txt", "Preamp: 1 dB\nCopy: L=R\n", "line 2: 'Copy:'");
+    mask_refused("e.txt", "Filter 1: ON AP Fc 100 Hz Q 1\n",
+                 "line 1: an equaliser's filter of the kind 'AP'");
+    mask_refused("e.txt", "Filter 1: ON IIR Order 2 Coefficients 1 2 3 4 5 6\n", "'IIR'");
+    mask_refused("e.txt", "Filter 1: ON PK Fc 30000 Hz Gain 3 dB Q 1\n", "half the rate");
+    mask_refused("e.txt", "Filter 1: ON PK Fc 300 Hz Gain 3 dB\n", "without Q");
+    mask_refused("e.txt", "Filter 1: ON PK Fc 300 Hz Gain 3 dB Q 0\n", "a width of 0");
+    mask_refused("e.txt", "Filter 1: ON PK Fc 300 Hz Gain 3 dB Q 1 Wobble 3\n", "'Wobble'");
+    mask_refused("e.txt", "Preamp: 0 dB\nDelay: -3 ms\n", "line 2: Delay:");
+    mask_refused("e.txt", "Channel: L XX\nPreamp: 0 dB\n", "line 1: there is no channel 'XX'");
+}
+END_TEST
+
+/* Where the cookbook's filters are known without it. */
+START_TEST(equaliser_listing)
+{
+    static const struct {
+        const char *filter;
+        double frequency, decibel;
+    } cases[] = {
+        {"PK Fc 1000 Hz Gain -6 dB Q 1.41", 1000, -6},
+        {"PK Fc 1000 Hz Gain -6 dB Q 1.41", 0, 0},
+        {"PK Fc 63,0 Hz Gain 4,5 dB BW Oct 0.5", 63, 4.5},
+        {"LP Fc 500 Hz", 500, -3.0103},
+        {"LPQ Fc 500 Hz Q 2", 500, 6.0206},
+        {"HP Fc 500 Hz", 500, -3.0103},
+        {"HPQ Fc 500 Hz Q 2", 24000, 0},
+        {"BP Fc 800 Hz Q 3", 800, 0},
+        {"LSC Fc 105 Hz Gain 6.4 dB Q 0.70", 105, 3.2},
+        {"LSC Fc 105 Hz Gain 6.4 dB Q 0.70", 0, 6.4},
+        {"LSC Fc 105 Hz Gain 6.4 dB Q 0.70", 24000, 0},
+        {"HSC 12 dB Fc 8000 Hz Gain -4 dB", 8000, -2},
+        {"HSC Fc 8000 Hz Gain -4 dB Q 0.7", 24000, -4},
+        {"LS Fc 300 Hz Gain 5 dB", 300, 2.5},
+        /* the corner of 12 dB an octave lies 10^(5/80) below the middle */
+        {"LS 12dB Fc 300 Hz Gain 5 dB", 300 * 1.15478198, 2.5},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "Preamp: -2 dB\nFilter 1: ON %s\nFilter: OFF PK Fc 9 Hz\n",
+                 cases[i].filter);
+        mask_save_text("eq.txt", text);
+        struct mask *mask = mask_loaded("eq.txt", NULL);
+        ck_assert_uint_eq(mask->columns, 1);
+        ck_assert(!mask->has_own_paths); /* for every channel */
+        double decibel = mask_magnitude(mask, 0, cases[i].frequency);
+        ck_assert_msg(fabs(decibel + 2 - cases[i].decibel) < 2e-3, "%s: %g dB at %g Hz, not %g",
+                      cases[i].filter, decibel + 2, cases[i].frequency, cases[i].decibel);
+        mask_destroy(mask);
+    }
+}
+END_TEST
+
+START_TEST(rew_filter_settings)
+{
+    mask_save_text("rew.txt", "Filter Settings file\r\n\r\nRoom EQ V5.20.13\r\n"
+                              "Dated: 21.11.2026 10:00:00\r\n\r\nNotes:left\r\n\r\n"
+                              "Equaliser: Generic\r\nRoom 1\r\n"
+                              "Filter  1: ON  PK       Fc    63,0 Hz  Gain  -5,00 dB  Q  4,000\r\n"
+                              "Filter  2: ON  Modal    Fc    30,0 Hz  Gain  -8,00 dB  Q 10,00  "
+                              "T60 target   300 ms\r\n"
+                              "Filter  3: ON  None\r\n");
+    struct mask *mask = mask_loaded("rew.txt", &(struct mask_load_options){.sound = {44100, 2}});
+    ck_assert_uint_eq(mask->rate, 44100);
+    ck_assert_double_eq_tol(mask_magnitude(mask, 0, 63), -5.3, 0.3);
+    ck_assert_double_eq_tol(mask_magnitude(mask, 0, 30), -8.2, 0.3);
+    mask_destroy(mask);
+}
+END_TEST
+
+/* ---- CamillaDSP ---- */
+
+#define DEVICES                                                                                    \
+    "devices:\n  samplerate: 48000\n  chunksize: 1024\n  capture:\n    type: Alsa\n"               \
+    "    channels: 2\n    format: S32LE\n"
+
+START_TEST(camilladsp_by_hand)
+{
+    static const float raw[] = {9, 0.5f, 0.25f, 9};
+    make_masks();
+    mask_save("r_48000.f32", raw, sizeof raw);
+    mask_save_text("t.txt", "header\n1.0\n-0.5\n7\n");
+    mask_save_text(
+        "c.yml",
+        DEVICES "filters:\n"
+                "  wav:\n    type: Conv\n    parameters: {type: Wav, filename: a.wav, channel: 1}\n"
+                "  raw:\n    type: Conv\n    parameters:\n      type: Raw\n"
+                "      filename: r_$samplerate$.f32\n      format: FLOAT32LE\n"
+                "      skip_bytes_lines: 4\n      read_bytes_lines: 8\n"
+                "  text:\n    type: Conv\n    parameters:\n      type: Raw\n"
+                "      filename: t.txt\n      skip_bytes_lines: 1\n      read_bytes_lines: 2\n"
+                "  values:\n    type: Conv\n    parameters:\n      type: Values\n"
+                "      values: [0.0, 2.0]\n"
+                "  quieter:\n    type: Gain\n    parameters: {gain: -20.0, inverted: true}\n"
+                "  later:\n    type: Delay\n    parameters: {delay: 0.0625, unit: ms}\n"
+                "  eq:\n    type: Biquad\n    parameters: {type: Lowpass, freq: 100, q: 1}\n"
+                "mixers:\n  three:\n    channels: {in: 2, out: 3}\n    mapping:\n"
+                "      - dest: 0\n        sources:\n          - {channel: 0, gain: 0}\n"
+                "      - dest: 2\n        sources:\n"
+                "          - {channel: 0, gain: 0.5, scale: linear}\n"
+                "          - {channel: 1, gain: null, inverted: true}\n"
+                "      - dest: 1\n        mute: true\n        sources: [{channel: 1, gain: 0}]\n"
+                "pipeline:\n"
+                "  - {type: Filter, channel: 0, names: [wav, raw]}\n"
+                "  - {type: Mixer, name: three}\n"
+                "  - type: Filter\n    channels: [2]\n    names:\n      - values\n      - later\n"
+                "  - {type: Filter, names: [quieter, text]}\n"
+                "  - {type: Filter, names: [eq], bypassed: true}\n");
+    struct mask *mask = mask_loaded("c.yml", NULL);
+    ck_assert_uint_eq(mask->rate, 48000);
+    ck_assert_uint_eq(mask->inputs, 2);
+    ck_assert_uint_eq(mask->outputs, 3);
+    ck_assert_uint_eq(mask->path_count, 3);
+    /* 0 .5 0 by .5 .25 is 0 .25 .125 0; by 1 -.5 at -.1: 0 -.025 0 .00625 */
+    mask_expect_path(mask, 0, 0, 4, (double[]){0, -0.025, 0, 0.00625});
+    mask_expect_path(mask, 0, 2, 8, (double[]){0, 0, 0, 0, 0, -0.025, 0, 0.00625});
+    mask_expect_path(mask, 1, 2, 6, (double[]){0, 0, 0, 0, 0.2, -0.1});
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(camilladsp_refused)
+{
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {DEVICES
+         "filters:\n  eq:\n    type: Biquad\npipeline:\n  - {type: Filter, channel: 0, names: [eq]}\n",
+         "line 10: filter eq of the type Biquad"},
+        {DEVICES "pipeline:\n  - {type: Processor, name: comp}\n",
+         "line 9: a step of the type Processor"},
+        {DEVICES "pipeline:\n  - {type: Filter, channel: 0, names: [no]}\n",
+         "line 9: there is no filter no"},
+        {DEVICES "pipeline:\n  - {type: Filter, channel: 5, names: []}\n", "line 9: channel 5"},
+        {DEVICES "pipeline:\n  - {type: Mixer, name: no}\n", "line 9: there is no mixer no"},
+        {DEVICES
+         "filters:\n  d: {type: Delay, parameters: {delay: -1, unit: ms}}\npipeline:\n  - {type: Filter, channel: 0, names: [d]}\n",
+         "a delay of"},
+        {DEVICES
+         "filters:\n  d: {type: Delay, parameters: {delay: 0.01, subsample: true}}\npipeline:\n  - {type: Filter, channel: 0, names: [d]}\n",
+         "part of a sample"},
+        {DEVICES
+         "filters:\n  c: {type: Conv, parameters: {type: Raw, filename: t, format: S24_LE}}\npipeline:\n  - {type: Filter, channel: 0, names: [c]}\n",
+         "line 9: there is no format 'S24_LE'"},
+        {"pipeline:\n  - {type: Filter\n  x", "line 4: not YAML"},
+        {"pipeline: []\n", "channels: of capture"},
+        {"devices: {capture: {channels: 1000000}}\npipeline: []\n", "channels: of capture"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        mask_refused("c.yml", cases[i].text, cases[i].words);
+}
+END_TEST
+
+SUITE_MAIN("mask_configs", jconvolver_by_hand, packed_matrix, jconvolver_refused,
+           files_from_elsewhere, convolver_by_hand, brutefir_refused, eqapo_channels,
+           eqapo_includes, eqapo_refused, equaliser_listing, rew_filter_settings,
+           camilladsp_by_hand, camilladsp_refused)
