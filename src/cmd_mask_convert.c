@@ -1,0 +1,218 @@
+#include "cmd_mask_convert.h"
+
+#include "mask_write.h"
+#include "options.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+struct settings {
+    const char *in, *out;
+    struct mask_load_options load;
+    struct mask_write_settings write;
+    const struct mask_config_writer *to; /* NULL: by the ending of OUT */
+    size_t inputs;                       /* channels of the sound; 0: by the mask */
+    bool help;
+};
+
+static enum status take_to(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    for (size_t i = 0; (settings->to = mask_config_writer_at(i)); i++)
+        if (strcmp(settings->to->name, value) == 0)
+            return STATUS_OK;
+    return fail(STATUS_USAGE, "--to is jconvolver, camilladsp, brutefir or eqapo, not '%s'", value);
+}
+
+static enum status take_format(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    static const char *const names[] = {"float", "double", NULL};
+    size_t index;
+    enum status status = options_choose("--format", value, names, &index);
+    if (status == STATUS_OK)
+        ((struct settings *)context)->write.is_double = index == 1;
+    return status;
+}
+
+static enum status take_raw(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct raw_layout *raw = &((struct settings *)context)->load.raw;
+    raw->format = raw_format_named(value);
+    return raw->format
+               ? STATUS_OK
+               : fail(STATUS_USAGE, "--raw is one of %s, not '%s'", raw_format_names(), value);
+}
+
+static enum status take_rate(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    size_t rate;
+    enum status status = options_parse_number("--rate", value, 1, MASK_RATE_MOST, &rate);
+    if (status == STATUS_OK)
+        settings->load.raw.rate = settings->load.sound.rate = (uint32_t)rate;
+    return status;
+}
+
+static enum status take_channels(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    return options_parse_number("--channels", value, 1, MASK_CHANNELS_MOST,
+                                &((struct settings *)context)->load.raw.channels);
+}
+
+static enum status take_inputs(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    enum status status =
+        options_parse_number("--inputs", value, 1, MASK_CHANNELS_MOST, &settings->inputs);
+    settings->load.sound.channels = settings->inputs;
+    return status;
+}
+
+static enum status take_folder(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct settings *)context)->load.folder = value;
+    return STATUS_OK;
+}
+
+static enum status take_force(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->write.force = true;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->help = true;
+    return STATUS_OK;
+}
+
+static enum status take_file(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    if (settings->out)
+        return fail(STATUS_USAGE, "halo mask convert takes IN and OUT, not '%s' besides", value);
+    *(settings->in ? &settings->out : &settings->in) = value;
+    return STATUS_OK;
+}
+
+static const struct option_row rows[] = {
+    {"to", 0, "PROGRAM",
+     "OUT is a configuration of jconvolver (and fconvolver),\n"
+     "camilladsp, brutefir or eqapo; the files that it names are\n"
+     "written beside it",
+     take_to},
+    {"format", 0, "FORMAT", "samples of a WAV: float (default) or double", take_format},
+    {"raw", 0, "FORMAT", "IN is samples without a header: F32_LE, S16_LE, ...", take_raw},
+    {"rate", 0, "HZ", "the rate of a mask that does not say it", take_rate},
+    {"channels", 0, "N", "channels of --raw (default: 1)", take_channels},
+    {"inputs", 0, "N",
+     "channels of the sound that --to is for (default: 2, or as\n"
+     "many as the mask has)",
+     take_inputs},
+    {"folder", 0, "FOLDER", "in which a configuration may name files", take_folder},
+    {"force", 'f', NULL, "replace files that exist", take_force},
+    {"help", 'h', NULL, "print this", take_help},
+    {NULL, 0, NULL, NULL, take_file},
+};
+
+static void print_help(void)
+{
+    puts(
+        "usage: halo mask convert IN OUT [options]\n\n"
+        "Write a mask of any kind as another: OUT ends with .wav, .txt (text, a column a channel)\n"
+        "or .mask (text that keeps paths and time zero, too).\n\n"
+        "options:");
+    options_print(stdout, rows, sizeof rows / sizeof *rows);
+}
+
+static bool ends_with(const char *path, const char *ending)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcasecmp(dot, ending) == 0;
+}
+
+/* Sound and text hold columns; what else the mask has is said to be lost. */
+static enum status write_plain(const struct settings *settings, const struct mask *mask)
+{
+    struct mask *plain;
+    bool is_matrix;
+    enum status status = mask_without_paths(mask, &plain, &is_matrix);
+    if (status != STATUS_OK)
+        return status;
+    status = ends_with(settings->out, ".wav")
+                 ? mask_write_wav(plain, settings->out, &settings->write)
+                 : mask_write_text(plain, settings->out, false, &settings->write);
+    if (status == STATUS_OK && is_matrix)
+        note("%s: %zu columns for %zu inputs and %zu outputs; use it with map=matrix",
+             settings->out, plain->columns, mask->inputs, mask->outputs);
+    if (status == STATUS_OK && mask->origin)
+        note("%s does not hold that time zero is at tap %zu; .mask does", settings->out,
+             mask->origin);
+    mask_destroy(plain);
+    return status;
+}
+
+static enum status write_config(const struct settings *settings, struct mask *mask)
+{
+    size_t channels = mask->columns == 1 || mask->columns == 4 ? 2 : mask->columns;
+    if (settings->inputs)
+        channels = settings->inputs;
+    if (!mask->has_own_paths) {
+        enum status status = mask_route(mask, channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO);
+        if (status != STATUS_OK)
+            return status;
+    }
+    if (mask->origin)
+        note("%s does not hold that time zero is at tap %zu", settings->out, mask->origin);
+    return settings->to->write(mask, settings->out, &settings->write);
+}
+
+static enum status convert(const struct settings *settings)
+{
+    struct mask *mask;
+    bool is_mask = ends_with(settings->out, ".mask");
+    if (!settings->to && !is_mask && !ends_with(settings->out, ".wav") &&
+        !ends_with(settings->out, ".txt"))
+        return fail(STATUS_USAGE,
+                    "%s must end with .wav, .txt or .mask, or --to say for which "
+                    "program it is",
+                    settings->out);
+    enum status status = mask_load_with(settings->in, &settings->load, &mask);
+    if (status != STATUS_OK)
+        return status;
+    if (settings->to)
+        status = write_config(settings, mask);
+    else if (is_mask)
+        status = mask_write_text(mask, settings->out, true, &settings->write);
+    else
+        status = write_plain(settings, mask);
+    mask_destroy(mask);
+    return status;
+}
+
+enum status cmd_mask_convert(int argc, char **argv)
+{
+    struct settings settings = {0};
+    enum status status = options_parse(argc, argv, "halo mask convert", rows, &settings);
+    if (status != STATUS_OK)
+        return status;
+    if (settings.help) {
+        print_help();
+        return STATUS_OK;
+    }
+    if (!settings.out)
+        return fail(STATUS_USAGE, "halo mask convert needs IN and OUT; --help tells more");
+    settings.write.input = settings.in;
+    return convert(&settings);
+}
