@@ -1,4 +1,4 @@
-/* halo mask WHAT: looks at masks. */
+/* halo mask WHAT: looks at masks and converts them. */
 #ifndef HALO_CMD_MASK_H
 #define HALO_CMD_MASK_H
 
@@ -13,5 +13,9 @@ MUST_CHECK enum status cmd_mask_show(int argc, char **argv);
 
 /* halo mask plot: pictures of masks (cmd_mask_plot.c). argv[0] is "plot". */
 MUST_CHECK enum status cmd_mask_plot(int argc, char **argv);
+
+/* halo mask convert: other kinds of files, and other programs' configurations
+ * (cmd_mask_convert.c). argv[0] is "convert". */
+MUST_CHECK enum status cmd_mask_convert(int argc, char **argv);
 
 #endif

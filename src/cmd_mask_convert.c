@@ -1,15 +1,16 @@
-#include "cmd_mask_convert.h"
-
+#include "cmd_mask.h"
 #include "mask_write.h"
 #include "options.h"
+#include "specs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 struct settings {
     const char *in, *out;
-    struct mask_load_options load;
+    const char *raw, *rate, *channels, *folder; /* as the options of --mask have them */
     struct mask_write_settings write;
     const struct mask_config_writer *to; /* NULL: by the ending of OUT */
     size_t inputs;                       /* channels of the sound; 0: by the mask */
@@ -40,45 +41,35 @@ static enum status take_format(void *context, const struct option_row *row, cons
 static enum status take_raw(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
-    struct raw_layout *raw = &((struct settings *)context)->load.raw;
-    raw->format = raw_format_named(value);
-    return raw->format
-               ? STATUS_OK
-               : fail(STATUS_USAGE, "--raw is one of %s, not '%s'", raw_format_names(), value);
+    ((struct settings *)context)->raw = value;
+    return STATUS_OK;
 }
 
 static enum status take_rate(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
-    struct settings *settings = context;
-    size_t rate;
-    enum status status = options_parse_number("--rate", value, 1, MASK_RATE_MOST, &rate);
-    if (status == STATUS_OK)
-        settings->load.raw.rate = settings->load.sound.rate = (uint32_t)rate;
-    return status;
+    ((struct settings *)context)->rate = value;
+    return STATUS_OK;
 }
 
 static enum status take_channels(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
-    return options_parse_number("--channels", value, 1, MASK_CHANNELS_MOST,
-                                &((struct settings *)context)->load.raw.channels);
+    ((struct settings *)context)->channels = value;
+    return STATUS_OK;
 }
 
 static enum status take_inputs(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
-    enum status status =
-        options_parse_number("--inputs", value, 1, MASK_CHANNELS_MOST, &settings->inputs);
-    settings->load.sound.channels = settings->inputs;
-    return status;
+    return options_parse_number("--inputs", value, 1, MASK_CHANNELS_MOST, &settings->inputs);
 }
 
 static enum status take_folder(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
-    ((struct settings *)context)->load.folder = value;
+    ((struct settings *)context)->folder = value;
     return STATUS_OK;
 }
 
@@ -165,11 +156,9 @@ static enum status write_plain(const struct settings *settings, const struct mas
 
 static enum status write_config(const struct settings *settings, struct mask *mask)
 {
-    size_t channels = mask->columns == 1 || mask->columns == 4 ? 2 : mask->columns;
-    if (settings->inputs)
-        channels = settings->inputs;
-    if (!mask->has_own_paths) {
-        enum status status = mask_route(mask, channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO);
+    bool is_for_any = mask->columns == 1 && !mask->has_own_paths && !settings->inputs;
+    if (is_for_any) {
+        enum status status = mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO);
         if (status != STATUS_OK)
             return status;
     }
@@ -178,9 +167,37 @@ static enum status write_config(const struct settings *settings, struct mask *ma
     return settings->to->write(mask, settings->out, &settings->write);
 }
 
-static enum status convert(const struct settings *settings)
+/* IN with what the options say about it, in the words of --mask. */
+static enum status load(const struct settings *settings, struct mask **mask)
+{
+    const struct {
+        const char *key, *value;
+    } words[] = {
+        {"raw", settings->raw},
+        {"rate", settings->rate},
+        {"channels", settings->channels},
+        {"folder", settings->folder},
+    };
+    char *text = strdup(settings->in);
+    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++) {
+        char *longer = NULL;
+        if (!words[i].value)
+            continue;
+        if (asprintf(&longer, "%s,%s=%s", text, words[i].key, words[i].value) < 0)
+            longer = NULL;
+        free(text);
+        text = longer;
+    }
+    enum status status =
+        text ? specs_study_mask(text, settings->inputs, mask) : fail_memory("a mask");
+    free(text);
+    return status;
+}
+
+static enum status convert(struct settings *settings)
 {
     struct mask *mask;
+    char *file;
     bool is_mask = ends_with(settings->out, ".mask");
     if (!settings->to && !is_mask && !ends_with(settings->out, ".wav") &&
         !ends_with(settings->out, ".txt"))
@@ -188,9 +205,15 @@ static enum status convert(const struct settings *settings)
                     "%s must end with .wav, .txt or .mask, or --to say for which "
                     "program it is",
                     settings->out);
-    enum status status = mask_load_with(settings->in, &settings->load, &mask);
+    enum status status = load(settings, &mask);
     if (status != STATUS_OK)
         return status;
+    status = specs_mask_file(settings->in, &file);
+    if (status != STATUS_OK) {
+        mask_destroy(mask);
+        return status;
+    }
+    settings->write.input = file;
     if (settings->to)
         status = write_config(settings, mask);
     else if (is_mask)
@@ -198,6 +221,7 @@ static enum status convert(const struct settings *settings)
     else
         status = write_plain(settings, mask);
     mask_destroy(mask);
+    free(file);
     return status;
 }
 
@@ -213,6 +237,5 @@ enum status cmd_mask_convert(int argc, char **argv)
     }
     if (!settings.out)
         return fail(STATUS_USAGE, "halo mask convert needs IN and OUT; --help tells more");
-    settings.write.input = settings.in;
     return convert(&settings);
 }

@@ -1,7 +1,6 @@
 #include "response_chain.h"
 
-#include "audio.h"
-#include "fft.h"
+#include "fft_double.h"
 #include "mask_matrix.h"
 
 #include <stdlib.h>
@@ -78,32 +77,31 @@ static enum status convolve_direct(const float *a, size_t a_count, const float *
 static enum status convolve_fft(const float *a, size_t a_count, const float *b, size_t b_count,
                                 float *result)
 {
-    struct fft *fft = NULL;
-    size_t count = a_count + b_count - 1, n = 2;
-    while (n < count)
-        n *= 2;
-    size_t bins = fft_spectrum_floats(n);
-    float *samples = audio_alloc(n), *first = audio_alloc(bins), *second = audio_alloc(bins),
-          *product = audio_alloc(bins);
-    enum status status =
-        samples && first && second && product ? fft_create(n, &fft) : fail_memory("a mask");
-    if (status == STATUS_OK) {
-        memcpy(samples, a, a_count * sizeof *a);
-        fft_forward(fft, samples, first);
-        memset(samples, 0, n * sizeof *samples);
-        memcpy(samples, b, b_count * sizeof *b);
-        fft_forward(fft, samples, second);
-        fft_multiply_add(product, first, second, bins);
-        fft_inverse(fft, product, samples);
-        for (size_t i = 0; i < count; i++)
-            result[i] = samples[i] / (float)n;
+    struct fft_double *fft;
+    size_t count = a_count + b_count - 1, n = fft_double_fitting(count < 2 ? 2 : count);
+    double complex *first = calloc(n / 2 + 1, sizeof *first);
+    enum status status = first ? fft_double_create(n, &fft) : fail_memory("a mask");
+    if (status != STATUS_OK) {
+        free(first);
+        return status;
     }
-    fft_destroy(fft);
-    free(product);
-    free(second);
+    double *samples = fft_double_samples(fft);
+    double complex *bins = fft_double_bins(fft);
+    for (size_t i = 0; i < n; i++)
+        samples[i] = i < a_count ? (double)a[i] : 0;
+    fft_double_forward(fft);
+    memcpy(first, bins, (n / 2 + 1) * sizeof *first);
+    for (size_t i = 0; i < n; i++)
+        samples[i] = i < b_count ? (double)b[i] : 0;
+    fft_double_forward(fft);
+    for (size_t i = 0; i <= n / 2; i++)
+        bins[i] *= first[i];
+    fft_double_inverse(fft);
+    for (size_t i = 0; i < count; i++)
+        result[i] = (float)(samples[i] / (double)n);
+    fft_double_destroy(fft);
     free(first);
-    free(samples);
-    return status;
+    return STATUS_OK;
 }
 
 enum status response_chain_filter(const struct mask_config *config, struct response_chain *response,

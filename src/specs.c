@@ -142,7 +142,7 @@ enum status specs_study_mask(const char *text, size_t channels, struct mask **re
     if (!words)
         return fail_memory("a mask");
     struct mask *mask = NULL;
-    struct mask_options options = {0};
+    struct mask_options options = {.load.sound.channels = channels};
     enum status status = load_words(words, &options, &mask);
     free(words);
     if (status == STATUS_OK) {

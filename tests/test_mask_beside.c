@@ -168,10 +168,42 @@ START_TEST(brutefir_network)
 }
 END_TEST
 
+/* ---- what halo wrote for them ---- */
+
+START_TEST(written_for_fconvolver)
+{
+    command_clean();
+    make_sounds(2);
+    command_done("$HALO mask convert $FILTERS/crossfeed.wav 'my room.conf' --to jconvolver");
+    command_done("fconvolver -T 'my room.conf' in.wav theirs.wav");
+    command_done("$HALO render in.wav ours.wav --mask $FILTERS/crossfeed.wav --tail none "
+                 "--format float");
+    expect_equal("ours.wav", "theirs.wav");
+}
+END_TEST
+
+START_TEST(written_for_brutefir)
+{
+    if (!installed("brutefir"))
+        return;
+    command_clean();
+    make_sounds(2);
+    struct sound in = sound_load("in.wav");
+    save_raw(&in, "in.raw");
+    command_done("$HALO mask convert $FILTERS/room-true-stereo.wav a.conf --to brutefir");
+    command_done("brutefir -quiet -nodefault a.conf < in.raw > theirs.raw");
+    wrap_raw(2, in.block.frames);
+    command_done("$HALO render in.wav ours.wav --mask $FILTERS/room-true-stereo.wav --tail none "
+                 "--format float");
+    expect_equal("ours.wav", "theirs.wav");
+    sound_free(&in);
+}
+END_TEST
+
 int main(void)
 {
-    const TTest *const tests[] = {fconvolver_reads, fconvolver_makes, fconvolver_cuts,
-                                  brutefir_network};
+    const TTest *const tests[] = {fconvolver_reads, fconvolver_makes,       fconvolver_cuts,
+                                  brutefir_network, written_for_fconvolver, written_for_brutefir};
     if (!installed("fconvolver")) {
         puts("skipped: fconvolver is not installed (Debian's package jconvolver)");
         return 77;

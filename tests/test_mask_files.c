@@ -156,7 +156,8 @@ START_TEST(raw_by_the_name_of_the_file)
     mask_expect_taps(mask, 0, 2, (double[]){0.5, 1e-5});
     mask_destroy(mask);
     mask_save("odd.dbl", doubles, 13);
-    command_refused(1, "no whole number of frames", "$HALO render $WAV/voice.wav x.wav --mask odd.dbl");
+    command_refused(1, "no whole number of frames",
+                    "$HALO render $WAV/voice.wav x.wav --mask odd.dbl");
 }
 END_TEST
 

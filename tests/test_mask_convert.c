@@ -1,0 +1,123 @@
+/* halo mask convert: nothing is lost on the way, and what would be is said. */
+#include "command.h"
+#include "mask_load.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <string.h>
+
+/* Paths that share columns, a silent way and an origin: what only .mask holds. */
+static const char whole[] = "rate: 44100\norigin: 1\ninputs: 2\noutputs: 3\npath: 1 1 1\n"
+                            "path: 1 3 2\npath: 2 2 1\n"
+                            "0.1 -1e-20\n0.333333343 7\n-1.17549435e-38 0\n";
+
+static void expect_same_mask(const struct mask *a, const struct mask *b)
+{
+    ck_assert_uint_eq(a->rate, b->rate);
+    ck_assert_uint_eq(a->columns, b->columns);
+    ck_assert_uint_eq(a->taps, b->taps);
+    ck_assert_uint_eq(a->origin, b->origin);
+    ck_assert_uint_eq(a->path_count, b->path_count);
+    ck_assert_uint_eq(a->inputs, b->inputs);
+    ck_assert_uint_eq(a->outputs, b->outputs);
+    ck_assert_mem_eq(a->coefficients, b->coefficients, a->columns * a->taps * sizeof(float));
+    for (size_t p = 0; p < a->path_count; p++)
+        ck_assert_mem_eq(&a->paths[p], &b->paths[p], sizeof *a->paths);
+}
+
+START_TEST(mask_keeps_everything)
+{
+    mask_save_text("a.mask", whole);
+    command_done("$HALO mask convert a.mask b.mask");
+    struct mask *a = mask_loaded("a.mask", NULL), *b = mask_loaded("b.mask", NULL);
+    expect_same_mask(a, b);
+    mask_destroy(b);
+    mask_destroy(a);
+}
+END_TEST
+
+START_TEST(sound_and_text)
+{
+    static const char *const kinds[] = {"a.wav", "a.wav --format double", "a.txt"};
+    struct sound noise = sound_noise("in.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 3, 500);
+    struct mask *in = mask_loaded("in.wav", NULL);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        command_done("$HALO mask convert in.wav %s --force", kinds[i]);
+        struct mask *out = mask_loaded(i < 2 ? "a.wav" : "a.txt", NULL);
+        expect_same_mask(in, out);
+        mask_destroy(out);
+    }
+    mask_destroy(in);
+    sound_free(&noise);
+}
+END_TEST
+
+START_TEST(paths_as_columns)
+{
+    command_clean();
+    mask_save_text("a.mask", whole);
+    struct command_result result = command_done("$HALO mask convert a.mask a.wav");
+    ck_assert_ptr_nonnull(strstr(result.err, "map=matrix"));
+    ck_assert_ptr_nonnull(strstr(result.err, "time zero is at tap 1"));
+    struct mask *mask = mask_loaded("a.wav", NULL);
+    ck_assert_uint_eq(mask->columns, 6); /* input 1 to outputs 1 2 3, input 2 likewise */
+    mask_expect_taps(mask, 0, 3, (double[]){0.1, 0.333333343, -1.17549435e-38});
+    mask_expect_taps(mask, 1, 0, NULL);
+    mask_expect_taps(mask, 2, 2, (double[]){-1e-20, 7});
+    mask_expect_taps(mask, 4, 3, (double[]){0.1, 0.333333343, -1.17549435e-38});
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(other_programs)
+{
+    static const char *const programs[] = {"jconvolver", "camilladsp", "brutefir"};
+    char text[sizeof whole];
+    memcpy(text, whole, sizeof whole);
+    memcpy(strstr(text, "origin: 1"), "#        ", 9); /* none of them has such a thing */
+    mask_save_text("a.mask", text);
+    struct mask *wanted = mask_loaded("a.mask", NULL);
+    for (size_t i = 0; i < 3; i++) {
+        command_done("$HALO mask convert a.mask b.conf --force --to %s", programs[i]);
+        struct mask *mask = mask_loaded("b.conf", NULL);
+        ck_assert_uint_eq(mask->rate, 44100);
+        ck_assert_uint_eq(mask->path_count, 3);
+        mask_expect_path(mask, 0, 0, 3, (double[]){0.1, 0.333333343, -1.17549435e-38});
+        mask_expect_path(mask, 0, 2, 2, (double[]){-1e-20, 7});
+        mask_expect_path(mask, 1, 1, 3, (double[]){0.1, 0.333333343, -1.17549435e-38});
+        mask_destroy(mask);
+    }
+    mask_destroy(wanted);
+    command_refused(1, "Equalizer APO", "$HALO mask convert a.mask c.txt --to eqapo");
+    command_done("$HALO mask convert $FILTERS/hall.wav c.txt --to eqapo");
+    struct mask *mask = mask_loaded("c.txt", NULL);
+    ck_assert_uint_eq(mask->inputs, 2);
+    ck_assert_uint_eq(mask->path_count, 2);
+    mask_destroy(mask);
+}
+END_TEST
+
+START_TEST(options_of_convert)
+{
+    command_clean();
+    mask_save("a.raw", (float[]){0.5f, 0.25f}, 8);
+    command_done("$HALO mask convert a.raw a.txt --raw FLOAT32LE --rate 96000 --channels 2");
+    struct mask *mask = mask_loaded("a.txt", NULL);
+    ck_assert_uint_eq(mask->rate, 96000);
+    ck_assert_uint_eq(mask->columns, 2);
+    mask_destroy(mask);
+    command_done("$HALO mask convert a.txt,trim=0,gain=6.0205999 b.txt");
+    mask = mask_loaded("b.txt", NULL);
+    ck_assert_double_eq_tol((double)mask_column(mask, 0)[0], 1, 1e-6);
+    mask_destroy(mask);
+    command_refused(1, "exists", "$HALO mask convert a.txt b.txt");
+    command_refused(1, "it is the input", "$HALO mask convert a.txt a.txt --force");
+    command_refused(2, "must end with", "$HALO mask convert a.txt c.ogg");
+    command_refused(2, "does not say its rate", "$HALO mask convert a.raw c.wav --raw F32_LE");
+    command_refused(2, "--to is", "$HALO mask convert a.txt c.conf --to word");
+    command_refused(2, "needs IN and OUT", "$HALO mask convert a.txt");
+}
+END_TEST
+
+SUITE_MAIN("mask_convert", mask_keeps_everything, sound_and_text, paths_as_columns, other_programs,
+           options_of_convert)
