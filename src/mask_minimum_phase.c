@@ -2,6 +2,7 @@
 
 #include "audio.h"
 #include "fft_double.h"
+#include "phase.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,6 @@
 
 enum { LENGTH_LEAST = 1 << 12, LENGTH_MOST = 1 << 23, TIMES_WANTED = 16, TIMES_LEAST = 4 };
 
-static const double floor_gain = 1e-7; /* of the largest */
 static const double good_error = 1e-6;
 
 struct homomorphy {
@@ -54,28 +54,13 @@ static void keep_magnitudes(struct homomorphy *work)
     }
 }
 
-/* The real cepstrum, what lies at negative times brought to positive ones. */
-static void fold_cepstrum(const struct homomorphy *work)
-{
-    size_t n = work->length;
-    double *samples = fft_double_samples(work->fft);
-    double complex *bins = fft_double_bins(work->fft);
-    for (size_t b = 0; b < work->bins; b++)
-        bins[b] = log(fmax(work->magnitudes[b], floor_gain * work->largest));
-    fft_double_inverse(work->fft);
-    for (size_t i = 0; i < n; i++)
-        samples[i] *= (i == 0 || i == n / 2 ? 1.0 : i < n / 2 ? 2.0 : 0.0) / (double)n;
-}
-
 static void synthesise(const struct homomorphy *work, double *result, size_t count)
 {
     double complex *bins = fft_double_bins(work->fft);
-    fft_double_forward(work->fft);
     for (size_t b = 0; b < work->bins; b++)
-        bins[b] = cexp(bins[b]);
-    fft_double_inverse(work->fft);
-    for (size_t i = 0; i < count; i++)
-        result[i] = fft_double_samples(work->fft)[i] / (double)work->length;
+        bins[b] = work->magnitudes[b];
+    phase_minimum_of(work->fft);
+    memcpy(result, fft_double_samples(work->fft), count * sizeof *result);
 }
 
 static double error_of(const struct homomorphy *work, const double *result, size_t count)
@@ -108,7 +93,6 @@ static enum status try_length(const double *taps, size_t count, size_t length, d
         keep_magnitudes(&work);
     }
     if (status == STATUS_OK && work.largest > 0) {
-        fold_cepstrum(&work);
         synthesise(&work, result, count);
         *error = error_of(&work, result, count);
     }
@@ -162,6 +146,7 @@ enum status mask_minimum_phase(struct mask *mask)
     if (status == STATUS_OK)
         note_detail("mask %s: minimum phase, magnitudes to within %.0f dB of the largest",
                     mask->name, audio_to_db(worst));
+    mask->origin = 0;
     free(taps);
     return status;
 }

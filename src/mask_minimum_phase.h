@@ -21,7 +21,7 @@
 MUST_CHECK enum status minimum_phase(const double *taps, size_t count, double *result,
                                      double *error);
 
-/* Of every column. Errors: memory. */
+/* Of every column; time zero is tap 0 then. Errors: memory. */
 MUST_CHECK enum status mask_minimum_phase(struct mask *mask);
 
 #endif
