@@ -17,9 +17,10 @@ static enum status take_stage(void *context, const struct option_row *row, const
 static enum status take_align(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"causal", "centre", NULL};
-    size_t choice = MASK_ALIGN_CAUSAL;
+    size_t choice = 0;
     enum status status = options_choose(row->name, value, names, &choice);
-    ((struct chain_options *)context)->settings.align = (enum mask_align)choice;
+    ((struct chain_options *)context)->settings.align =
+        choice ? MASK_ALIGN_CENTRE : MASK_ALIGN_CAUSAL;
     return status;
 }
 
@@ -89,8 +90,9 @@ static enum status take_threads(void *context, const struct option_row *row, con
 
 static const struct option_row chain_rows[] = {
     {"align", 0, "ALIGN",
-     "causal (default), or centre: time zero at the mask's\n"
-     "middle tap, as textbook kernels index",
+     "causal (default of files), or centre: time zero at the\n"
+     "mask's middle tap, as textbook kernels index (default of\n"
+     "symmetric masks that are made: lowpass:1000)",
      take_align},
     {"backend", 0, "NAME",
      "auto (default), cpu, cuda, or direct: slow, and the truth\n"

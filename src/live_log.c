@@ -52,12 +52,13 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
     }
     for (size_t i = 0; i < wish->other_count; i++)
         json_array_append_new(others, json_text(wish->others[i]));
-    return json_pack("{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:f, s:f, s:b}", "halo_log", 1,
-                     "rate", (json_int_t)settings->rate, "channels",
+    return json_pack("{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:f, s:f, s:b}",
+                     "halo_log", 1, "rate", (json_int_t)settings->rate, "channels",
                      (json_int_t)wish->format.channels, "block", (json_int_t)wish->block, "stages",
                      stages, "choose_at", (json_int_t)wish->stage, "others", others, "room",
                      (json_int_t)wish->room, "centre",
-                     wish->options->settings.align == MASK_ALIGN_CENTRE, "ceiling_db",
+                     wish->options->settings.align == MASK_ALIGN_CENTRE, "causal",
+                     wish->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
                      audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain),
                      "muted", settings->muted);
 }

@@ -186,7 +186,8 @@ void mask_discard_coefficients(struct mask *mask)
 
 void mask_align(struct mask *mask, enum mask_align align)
 {
-    mask->origin = align == MASK_ALIGN_CENTRE ? (mask->taps - 1) / 2 : 0;
+    if (align != MASK_ALIGN_OWN)
+        mask->origin = align == MASK_ALIGN_CENTRE ? (mask->taps - 1) / 2 : 0;
 }
 
 enum status mask_pad(struct mask *mask, size_t frames)

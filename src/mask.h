@@ -51,7 +51,8 @@ enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL };
 /* AUTO: by the counts. SPLIT: a mono sound through every column. MATRIX: a column for
  * every input and output, all outputs of the first input first. */
 enum mask_map { MASK_MAP_AUTO, MASK_MAP_SPLIT, MASK_MAP_MATRIX };
-enum mask_align { MASK_ALIGN_CAUSAL, MASK_ALIGN_CENTRE };
+/* OWN: where the mask has it, which is tap 0 unless it was made (design.h). */
+enum mask_align { MASK_ALIGN_OWN, MASK_ALIGN_CAUSAL, MASK_ALIGN_CENTRE };
 
 /* Zeroed columns. Errors: memory, or more than this machine could hold. */
 MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t taps,

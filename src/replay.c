@@ -94,7 +94,9 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
     wish->others = replay->others;
     wish->options = &replay->options;
     replay->options.settings.align =
-        json_is_true(json_object_get(line, "centre")) ? MASK_ALIGN_CENTRE : MASK_ALIGN_CAUSAL;
+        json_is_true(json_object_get(line, "centre"))   ? MASK_ALIGN_CENTRE
+        : json_is_true(json_object_get(line, "causal")) ? MASK_ALIGN_CAUSAL
+                                                        : MASK_ALIGN_OWN;
     replay->settings = (struct live_settings){
         .rate = (uint32_t)rate,
         .ceiling = audio_from_db(json_number_value(json_object_get(line, "ceiling_db"))),
