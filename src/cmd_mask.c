@@ -11,6 +11,7 @@ struct mask_command {
 
 static const struct mask_command commands[] = {
     {"show", "tells what a mask is, and what is wrong with it", cmd_mask_show},
+    {"make", "makes one from a line of words: lowpass:1000", cmd_mask_make},
     {"plot", "draws masks over each other", cmd_mask_plot},
     {"convert", "writes a mask as another kind, or for another program", cmd_mask_convert},
 };

@@ -1,4 +1,4 @@
-/* halo mask WHAT: looks at masks and converts them. */
+/* halo mask WHAT: looks at masks, converts them and makes them. */
 #ifndef HALO_CMD_MASK_H
 #define HALO_CMD_MASK_H
 
@@ -10,6 +10,9 @@ MUST_CHECK enum status cmd_mask(int argc, char **argv);
 /* halo mask show: what a mask is, and what is wrong with it (cmd_mask_show.c). argv[0] is
  * "show". */
 MUST_CHECK enum status cmd_mask_show(int argc, char **argv);
+
+/* halo mask make: masks from a line of words (design.h, cmd_mask_make.c). argv[0] is "make". */
+MUST_CHECK enum status cmd_mask_make(int argc, char **argv);
 
 /* halo mask plot: pictures of masks (cmd_mask_plot.c). argv[0] is "plot". */
 MUST_CHECK enum status cmd_mask_plot(int argc, char **argv);

@@ -197,8 +197,8 @@ enum status live_control_watch(struct live_session *session)
     for (size_t i = 0; i < session->chain.choice_count && status == STATUS_OK; i++) {
         char *file;
         status = specs_mask_file(session->chain.texts[i], &file);
-        if (status != STATUS_OK)
-            break;
+        if (status != STATUS_OK || !file)
+            continue;
         status = file_watch_add(session->watch, file, i);
         free(file);
     }

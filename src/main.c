@@ -29,7 +29,7 @@ static const struct command commands[] = {
     {"live", "filter a microphone", cmd_live},
     {"listen", "play a sound through masks and compare them, blind if you like", cmd_listen},
     {"devices", "list the sound devices of this machine", cmd_devices},
-    {"mask", "look at masks", cmd_mask},
+    {"mask", "look at masks, and make them", cmd_mask},
     {"bench", "measure parts of the program on this machine", cmd_bench},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

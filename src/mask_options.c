@@ -151,7 +151,7 @@ static const struct option {
     {"channels", take_channels}, {"folder", take_folder},
 };
 
-enum status mask_options_parse(const char *word, struct mask_options *options)
+enum status mask_options_parse(const char *word, const char *others, struct mask_options *options)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         size_t length = strlen(table[i].key);
@@ -166,8 +166,9 @@ enum status mask_options_parse(const char *word, struct mask_options *options)
                 "unknown mask option '%s'; there are gain=DB, channel=N, trim=, length=, fade= and "
                 "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
                 "order=lllrrlrr|llrrlrrl, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N "
-                "and folder=FOLDER (a comma in a name is written \\,)",
-                word);
+                "and folder=FOLDER%s%s%s (a comma in a name is written \,)",
+                word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
+                others ? others : "");
 }
 
 /* ---- what they do ---- */
@@ -284,8 +285,7 @@ enum status mask_options_apply(const struct mask_options *options,
         status = mask_select(mask, options->channel);
     if (status == STATUS_OK)
         status = shape(options, rate, mask);
-    if (align != MASK_ALIGN_CAUSAL)
-        mask_align(mask, align);
+    mask_align(mask, align);
     if (status == STATUS_OK)
         status = set_back(mask, frames_of(options->delay, rate));
     if (status == STATUS_OK)

@@ -58,8 +58,10 @@ struct mask_options {
     double gain; /* dB */
 };
 
-/* Take one word, "trim=10ms". Errors (usage): unknown, or a value that it cannot have. */
-MUST_CHECK enum status mask_options_parse(const char *word, struct mask_options *options);
+/* Take one word, "trim=10ms". Errors (usage): a value that it cannot have, or unknown: then the
+ * message lists what there is, and `others` (or NULL) that the mask would have known itself. */
+MUST_CHECK enum status mask_options_parse(const char *word, const char *others,
+                                          struct mask_options *options);
 
 /* Do as the options say, for a sound of `format`. Errors: what is cut is longer than the mask,
  * there is no such channel, the counts do not go together, memory. */

@@ -2,6 +2,7 @@
 
 #include "chain.h"
 #include "convolver.h"
+#include "design.h"
 #include "gain.h"
 #include "mask_options.h"
 
@@ -62,16 +63,21 @@ enum status specs_parse_db(const char *text, const char *what, double *db)
 
 /* ---- --mask ---- */
 
+/* Words that a mask that is made does not know are the stage's. */
 static enum status load_words(char **words, struct mask_options *options, struct mask **mask)
 {
-    for (char **word = words + 1; *word; word++) {
-        enum status status = mask_options_parse(*word, options);
-        if (status != STATUS_OK)
-            return status;
-    }
-    if (options->load.raw.channels && !options->load.raw.format)
-        return fail(STATUS_USAGE, "channels= goes with raw=; channel=N picks one");
-    return mask_load_with(words[0], &options->load, mask);
+    const struct mask_load_options *load = &options->load;
+    const char *own = design_options(words[0]);
+    enum status status = STATUS_OK;
+    if (own)
+        status = design_load(words, load->sound.rate, load->allow_truncated, mask);
+    for (char **word = words + 1; status == STATUS_OK && *word; word++)
+        status = mask_options_parse(*word, own, options);
+    if (status == STATUS_OK && load->raw.channels && !load->raw.format)
+        status = fail(STATUS_USAGE, "channels= goes with raw=; channel=N picks one");
+    if (status == STATUS_OK && !own)
+        status = mask_load_with(words[0], load, mask);
+    return status;
 }
 
 static enum status load_mask(char **words, const struct stream_format *format,
@@ -149,7 +155,7 @@ enum status specs_study_mask(const char *text, size_t channels, struct mask **re
         struct stream_format format = {mask->rate ? mask->rate : SPECS_USUAL_RATE, channels};
         if (channels == 0)
             format.channels = channels_for(mask, &options);
-        status = mask_options_apply(&options, &format, MASK_ALIGN_CAUSAL, mask);
+        status = mask_options_apply(&options, &format, MASK_ALIGN_OWN, mask);
     }
     if (status != STATUS_OK) {
         mask_destroy(mask);
@@ -162,9 +168,11 @@ enum status specs_study_mask(const char *text, size_t channels, struct mask **re
 enum status specs_mask_file(const char *text, char **file)
 {
     char **words = split_words(text);
-    *file = words ? strdup(words[0]) : NULL;
+    bool is_file = words && !design_is_spec(words[0]);
+    *file = is_file ? strdup(words[0]) : NULL;
+    bool failed = !words || (is_file && !*file);
     free(words);
-    return *file ? STATUS_OK : fail_memory("a mask");
+    return failed ? fail_memory("a mask") : STATUS_OK;
 }
 
 static size_t mask_stage_wish(const struct stage *stage, struct workers *workers, size_t most)
@@ -223,8 +231,9 @@ static const struct stage_kind kinds[] = {
     {
         .option = "mask",
         .argument = "MASK",
-        .help = "filter with an impulse response: a sound file, or text with one\n"
-                "tap a line and a column a channel; several masks go in a row.\n"
+        .help = "filter with an impulse response: a sound file, text with one tap\n"
+                "a line and a column a channel, or one that is made (lowpass:1000;\n"
+                "halo mask make --help has all); several masks go in a row.\n"
                 "Options follow after commas and take effect in this order:\n"
                 "channel=N, trim=, length=, fade= (frames, or 10ms, 0.5s),\n"
                 "phase=minimum, delay=, order=lllrrlrr|llrrlrrl (true\n"

@@ -75,7 +75,7 @@ MUST_CHECK enum status stage_list_create(struct stage_list *list, size_t channel
                                          struct workers *workers, struct filter **chain);
 
 /* A mask from words as a mask stage has them, for a sound of `format`; the file among them,
- * for free(). */
+ * for free(), or NULL where the mask is made (design.h). */
 MUST_CHECK enum status specs_load_mask(const char *text, const struct stream_format *format,
                                        const struct stage_settings *settings, struct mask **mask);
 MUST_CHECK enum status specs_mask_file(const char *text, char **file);

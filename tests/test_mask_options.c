@@ -29,7 +29,7 @@ static enum status apply(const char *words, size_t channels, enum mask_align ali
     struct stream_format format = {RATE, channels};
     snprintf(copy, sizeof copy, "%s", words);
     for (char *word; (word = strsep(&rest, " "));) {
-        enum status status = mask_options_parse(word, &options);
+        enum status status = mask_options_parse(word, NULL, &options);
         if (status != STATUS_OK)
             return status;
     }
