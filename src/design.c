@@ -18,6 +18,8 @@ static const struct family families[] = {
     {"filters", design_filters},
     {NULL, design_equiripple},
     {"simple masks", design_simple},
+    {"equalisers", design_equalisers},
+    {NULL, design_parametric},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

@@ -63,6 +63,8 @@ struct design_kind {
 extern const struct design_kind design_filters[];
 extern const struct design_kind design_equiripple[];
 extern const struct design_kind design_simple[];
+extern const struct design_kind design_equalisers[];
+extern const struct design_kind design_parametric[];
 
 /* ---- reading words; all errors are of usage ---- */
 
