@@ -20,6 +20,7 @@ static const struct family families[] = {
     {"simple masks", design_simple},
     {"equalisers", design_equalisers},
     {NULL, design_parametric},
+    {"rooms", design_rooms},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

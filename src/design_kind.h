@@ -65,6 +65,7 @@ extern const struct design_kind design_equiripple[];
 extern const struct design_kind design_simple[];
 extern const struct design_kind design_equalisers[];
 extern const struct design_kind design_parametric[];
+extern const struct design_kind design_rooms[];
 
 /* ---- reading words; all errors are of usage ---- */
 
