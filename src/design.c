@@ -21,6 +21,8 @@ static const struct family families[] = {
     {"equalisers", design_equalisers},
     {NULL, design_parametric},
     {"rooms", design_rooms},
+    {"made of other masks", design_combine},
+    {NULL, design_invert},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
