@@ -245,14 +245,15 @@ static enum status refuse_kind(const char *word)
                 (int)strcspn(word, ":"), word, list);
 }
 
-enum status design_load(char **words, uint32_t rate, bool allow_truncated, struct mask **mask)
+enum status design_load(char **words, uint32_t rate, const struct mask_load_options *options,
+                        struct mask **mask)
 {
     const struct design_kind *kind = kind_of(words[0]);
     if (kind)
-        return make_mask(kind, words, rate, allow_truncated, mask);
+        return make_mask(kind, words, rate, options->allow_truncated, mask);
     if (may_be_misspelt(words[0]))
         return refuse_kind(words[0]);
-    return mask_load(words[0], allow_truncated, mask);
+    return mask_load_with(words[0], options, mask);
 }
 
 /* ---- help ---- */

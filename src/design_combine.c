@@ -72,7 +72,13 @@ static enum status load_part(struct parts *parts, size_t part, uint32_t rate, bo
     char **words = parts->words[part];
     if (!*words[0])
         return fail(STATUS_USAGE, "combine: nothing stands beside a *");
-    enum status status = design_load(words, rate, allow_truncated, &parts->masks[part]);
+    const struct mask_load_options options = {.allow_truncated = allow_truncated};
+    enum status status = design_load(words, rate, &options, &parts->masks[part]);
+    if (status == STATUS_OK && parts->masks[part]->has_own_paths)
+        status = fail(STATUS_FAILED,
+                      "combine: %s says itself where its channels go; say --mask for "
+                      "each instead",
+                      words[0]);
     if (status == STATUS_OK && part + 1 < parts->count && words[1])
         status = fail(STATUS_USAGE, "combine: %s has no option '%s'; options of a stage stand last",
                       words[0], words[1]);

@@ -28,7 +28,13 @@ static enum status load_inner(const struct design_words *words, struct design *d
     char *name = strdup(words->value), *inner[] = {name, NULL};
     if (!name)
         return fail_memory("a mask");
-    enum status status = design_load(inner, design->rate, words->allow_truncated, mask);
+    const struct mask_load_options options = {.allow_truncated = words->allow_truncated};
+    enum status status = design_load(inner, design->rate, &options, mask);
+    if (status == STATUS_OK && (*mask)->has_own_paths)
+        status = fail(STATUS_FAILED,
+                      "invert: %s says itself where its channels go, and cannot be "
+                      "inverted channel by channel",
+                      inner[0]);
     free(name);
     if (status != STATUS_OK)
         return status;

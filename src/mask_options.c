@@ -166,7 +166,7 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
                 "unknown mask option '%s'; there are gain=DB, channel=N, trim=, length=, fade= and "
                 "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
                 "order=lllrrlrr|llrrlrrl, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N "
-                "and folder=FOLDER%s%s%s (a comma in a name is written \,)",
+                "and folder=FOLDER%s%s%s (a comma in a name is written \\,)",
                 word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
                 others ? others : "");
 }

@@ -70,13 +70,13 @@ static enum status load_words(char **words, struct mask_options *options, struct
     const char *own = design_options(words[0]);
     enum status status = STATUS_OK;
     if (own)
-        status = design_load(words, load->sound.rate, load->allow_truncated, mask);
+        status = design_load(words, load->sound.rate, load, mask);
     for (char **word = words + 1; status == STATUS_OK && *word; word++)
         status = mask_options_parse(*word, own, options);
     if (status == STATUS_OK && load->raw.channels && !load->raw.format)
         status = fail(STATUS_USAGE, "channels= goes with raw=; channel=N picks one");
     if (status == STATUS_OK && !own)
-        status = mask_load_with(words[0], load, mask);
+        status = design_load(words, load->sound.rate, load, mask);
     return status;
 }
 

@@ -27,7 +27,9 @@ static struct mask *make_at(const char *text, uint32_t rate)
     snprintf(copy, sizeof copy, "%s", text);
     for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
         words[count++] = word;
-    ck_assert_msg(design_load(words, rate, false, &mask) == STATUS_OK, "%s", text);
+    ck_assert_msg(design_load(words, rate, &(const struct mask_load_options){0}, &mask) ==
+                      STATUS_OK,
+                  "%s", text);
     ck_assert_msg(words[1] == NULL, "%s leaves '%s'", text, words[1]);
     return mask;
 }
@@ -585,7 +587,8 @@ START_TEST(options_are_split)
     char spec[] = "lowpass:1000", taps[] = "taps=255", gain[] = "gain=-3", window[] = "window=hann";
     char *words[] = {spec, taps, gain, window, NULL};
     struct mask *mask;
-    ck_assert_int_eq(design_load(words, 44100, false, &mask), STATUS_OK);
+    ck_assert_int_eq(design_load(words, 44100, &(const struct mask_load_options){0}, &mask),
+                     STATUS_OK);
     ck_assert_uint_eq(mask->taps, 255);
     ck_assert_uint_eq(mask->rate, 44100);
     ck_assert_str_eq(words[1], "gain=-3");
