@@ -8,7 +8,8 @@ trap 'rm -rf "$work"' EXIT
 "$1" live --help >/dev/null 2>&1 || { echo "skipped: built without live sound"; exit 77; }
 
 # "--name ARG" for each option, one a line.
-{ "$1" --help; "$1" render --help; "$1" live --help; "$1" listen --help; "$1" devices --help; } |
+{ "$1" --help; "$1" render --help; "$1" live --help; "$1" listen --help; "$1" devices --help
+    for what in show plot make convert; do "$1" mask $what --help; done; } |
     sed -n 's/^ *\(-[a-zA-Z], \)\{0,1\}\(--[a-z-]*\)\( [A-Z]*\)\{0,1\}\( .*\)\{0,1\}$/\2\3/p' |
     sed 's/ *$//' | sort -u >"$work/help"
 # .BI \-\-name " ARG" ...   .B \-\-name   .BR \-n ", " \-\-name
