@@ -3,189 +3,49 @@
  * What concerns devices, processes and speed changes no sound and is passed over; delays
  * below a sample, the equaliser module and the like are refused. */
 #include "mask_brutefir.h"
+#include "brutefir_tokens.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_DEPTH_MOST = 8 };
-
-/* ---- tokens ---- */
-
-struct token {
-    enum { TOKEN_END, TOKEN_STRING, TOKEN_WORD, TOKEN_SIGN } kind;
-    char *text; /* of a word or string, zero-terminated */
-    char sign;
-};
-
-/* What stood behind a word, before the word's end was written there: `held`. */
-struct tokens {
-    struct brutefir *brutefir;
-    char *at;
-    char held;
-    struct token now;
-};
-
-static bool is_sign(char c)
-{
-    return c && strchr("{}:;,/", c);
-}
-
-static enum status read_string(struct tokens *tokens)
-{
-    char *end = strchr(tokens->at + 1, '"');
-    if (!end)
-        return mask_config_refuse(&tokens->brutefir->config, "a string without its end");
-    for (const char *c = tokens->at; c < end; c++)
-        tokens->brutefir->config.line += *c == '\n';
-    *end = '\0';
-    tokens->now = (struct token){.kind = TOKEN_STRING, .text = tokens->at + 1};
-    tokens->at = end + 1;
-    return STATUS_OK;
-}
-
-/* Past blanks and comments; the character there, which memory may not hold any more. */
-static char pass_blanks(struct tokens *tokens)
-{
-    for (;; tokens->at++) {
-        char c = tokens->held ? tokens->held : *tokens->at;
-        if (c == '#') {
-            tokens->held = '\0';
-            tokens->at++;
-            tokens->at += strcspn(tokens->at, "\n");
-            c = *tokens->at;
-        }
-        if (!isspace((unsigned char)c))
-            return c;
-        tokens->held = '\0';
-        tokens->brutefir->config.line += c == '\n';
-    }
-}
-
-static enum status next(struct tokens *tokens)
-{
-    char c = pass_blanks(tokens);
-    tokens->held = '\0';
-    if (!c) {
-        tokens->now = (struct token){.kind = TOKEN_END};
-        return STATUS_OK;
-    }
-    if (c == '"')
-        return read_string(tokens);
-    if (is_sign(c)) {
-        tokens->now = (struct token){.kind = TOKEN_SIGN, .sign = c};
-        tokens->at++;
-        return STATUS_OK;
-    }
-    char *end = tokens->at;
-    while (*end && !isspace((unsigned char)*end) && !is_sign(*end) && *end != '#' && *end != '"')
-        end++;
-    tokens->now = (struct token){.kind = TOKEN_WORD, .text = tokens->at};
-    tokens->at = end;
-    tokens->held = *end;
-    *end = '\0';
-    return STATUS_OK;
-}
-
-static bool at_sign(const struct tokens *tokens, char sign)
-{
-    return tokens->now.kind == TOKEN_SIGN && tokens->now.sign == sign;
-}
-
-static enum status expect(struct tokens *tokens, char sign)
-{
-    if (!at_sign(tokens, sign))
-        return mask_config_refuse(&tokens->brutefir->config, "'%c' is missing", sign);
-    return next(tokens);
-}
-
-static enum status take_text(struct tokens *tokens, char **text)
-{
-    if (tokens->now.kind != TOKEN_STRING && tokens->now.kind != TOKEN_WORD)
-        return mask_config_refuse(&tokens->brutefir->config, "a name or a value is missing");
-    *text = tokens->now.text;
-    return next(tokens);
-}
-
-static enum status take_number(struct tokens *tokens, double *value)
-{
-    char *text = NULL;
-    enum status status = take_text(tokens, &text);
-    if (status == STATUS_OK && !mask_config_number(text, value))
-        status = mask_config_refuse(&tokens->brutefir->config, "'%.40s' is not a number", text);
-    return status;
-}
-
-static enum status take_count(struct tokens *tokens, const char *what, uint64_t *value)
-{
-    char *text = NULL;
-    enum status status = take_text(tokens, &text);
-    if (status == STATUS_OK && !mask_config_count(text, value))
-        status = mask_config_refuse(&tokens->brutefir->config,
-                                    "%s must be a whole number, not '%.40s'", what, text);
-    return status;
-}
-
-/* Whatever stands up to the semicolon of this setting, but not the word `refused` (or NULL). */
-static enum status pass_over_but(struct tokens *tokens, const char *refused)
-{
-    enum status status = STATUS_OK;
-    for (int depth = 0; status == STATUS_OK && (depth > 0 || !at_sign(tokens, ';'));) {
-        if (tokens->now.kind == TOKEN_END || (depth == 0 && at_sign(tokens, '}')))
-            return mask_config_refuse(&tokens->brutefir->config, "';' is missing");
-        if (refused && tokens->now.kind == TOKEN_WORD && strcmp(tokens->now.text, refused) == 0)
-            return mask_config_refuse(&tokens->brutefir->config,
-                                      "%s: cannot be read as a mask, which does not change",
-                                      refused);
-        depth += at_sign(tokens, '{') ? 1 : at_sign(tokens, '}') ? -1 : 0;
-        if (depth > BLOCK_DEPTH_MOST)
-            return mask_config_refuse(&tokens->brutefir->config, "too many '{'");
-        status = next(tokens);
-    }
-    return status;
-}
-
-static enum status pass_over(struct tokens *tokens)
-{
-    return pass_over_but(tokens, NULL);
-}
-
 /* ---- fields ---- */
 
 /* NAME[/ATTENUATION][/MULTIPLIER], ... */
-static enum status take_links(struct tokens *tokens, struct brutefir_links *links)
+static enum status take_links(struct brutefir_tokens *tokens, struct brutefir_links *links)
 {
     enum status status;
     do {
-        if (at_sign(tokens, ',') && (status = next(tokens)) != STATUS_OK)
+        if (brutefir_at(tokens, ',') && (status = brutefir_next(tokens)) != STATUS_OK)
             return status;
         if (links->count == BRUTEFIR_NAMES_MOST)
-            return mask_config_refuse(&tokens->brutefir->config, "more than %d names",
-                                      BRUTEFIR_NAMES_MOST);
+            return mask_config_refuse(tokens->config, "more than %d names", BRUTEFIR_NAMES_MOST);
         struct brutefir_link *link = &links->at[links->count++];
-        *link = (struct brutefir_link){.line = tokens->brutefir->config.line, .gain = 1};
-        status = take_text(tokens, &link->name);
-        for (int i = 0; i < 2 && status == STATUS_OK && at_sign(tokens, '/'); i++) {
+        *link = (struct brutefir_link){.line = tokens->config->line, .gain = 1};
+        status = brutefir_text(tokens, &link->name);
+        for (int i = 0; i < 2 && status == STATUS_OK && brutefir_at(tokens, '/'); i++) {
             double value;
-            status = next(tokens);
-            if (status != STATUS_OK || at_sign(tokens, '/'))
+            status = brutefir_next(tokens);
+            if (status != STATUS_OK || brutefir_at(tokens, '/'))
                 continue;
-            status = take_number(tokens, &value);
+            status = brutefir_number(tokens, &value);
             if (status == STATUS_OK)
                 link->gain *= i == 0 ? audio_from_db(-value) : value;
         }
-    } while (status == STATUS_OK && at_sign(tokens, ','));
+    } while (status == STATUS_OK && brutefir_at(tokens, ','));
     return status;
 }
 
-static enum status refuse_field(struct tokens *tokens, const char *block, const char *field)
+static enum status refuse_field(struct brutefir_tokens *tokens, const char *block,
+                                const char *field)
 {
-    return mask_config_refuse(&tokens->brutefir->config,
-                              "%s: of a BruteFIR %s cannot be read as a mask", field, block);
+    return mask_config_refuse(tokens->config, "%s: of a BruteFIR %s cannot be read as a mask",
+                              field, block);
 }
 
-static enum status take_coeff_field(struct tokens *tokens, void *context, const char *field)
+static enum status take_coeff_field(struct brutefir_tokens *tokens, void *context,
+                                    const char *field)
 {
     struct brutefir_coeff *coeff = context;
     char *text = NULL;
@@ -194,31 +54,32 @@ static enum status take_coeff_field(struct tokens *tokens, void *context, const 
     if (strcmp(field, "filename") == 0) {
         if (tokens->now.kind != TOKEN_STRING)
             return refuse_field(tokens, "coeff", "shared memory in filename");
-        coeff->line = tokens->brutefir->config.line;
-        return take_text(tokens, &coeff->file);
+        coeff->line = tokens->config->line;
+        return brutefir_text(tokens, &coeff->file);
     }
     if (strcmp(field, "format") == 0) {
-        status = take_text(tokens, &text);
+        status = brutefir_text(tokens, &text);
         coeff->format = text;
         return status;
     }
     if (strcmp(field, "attenuation") == 0) {
-        status = take_number(tokens, &number);
+        status = brutefir_number(tokens, &number);
         coeff->gain = audio_from_db(-number);
         return status;
     }
     if (strcmp(field, "skip") == 0)
-        return take_count(tokens, "skip:", &coeff->skip);
+        return brutefir_count(tokens, "skip:", &coeff->skip);
     if (strcmp(field, "blocks") == 0) {
-        status = take_number(tokens, &number);
+        status = brutefir_number(tokens, &number);
         coeff->blocks = number >= 1 && number < 1e9 ? (uint64_t)number : 0;
         return status;
     }
-    return strcmp(field, "shared_mem") == 0 ? pass_over(tokens)
+    return strcmp(field, "shared_mem") == 0 ? brutefir_pass_over(tokens)
                                             : refuse_field(tokens, "coeff", field);
 }
 
-static enum status take_filter_field(struct tokens *tokens, void *context, const char *field)
+static enum status take_filter_field(struct brutefir_tokens *tokens, void *context,
+                                     const char *field)
 {
     struct brutefir_filter *filter = context;
     double number = 0;
@@ -232,14 +93,14 @@ static enum status take_filter_field(struct tokens *tokens, void *context, const
     if (strcmp(field, "to_filters") == 0)
         return take_links(tokens, &filter->to_filters);
     if (strcmp(field, "coeff") == 0)
-        return take_text(tokens, &filter->coeff);
+        return brutefir_text(tokens, &filter->coeff);
     if (strcmp(field, "delay") == 0) {
-        status = take_number(tokens, &number);
+        status = brutefir_number(tokens, &number);
         filter->delay = number > 0 && number < 1e9 ? (uint64_t)number : 0;
         return status;
     }
     return strcmp(field, "process") == 0 || strcmp(field, "crossfade") == 0
-               ? pass_over(tokens)
+               ? brutefir_pass_over(tokens)
                : refuse_field(tokens, "filter", field);
 }
 
@@ -251,47 +112,47 @@ struct channel_block {
     bool is_mapped;
 };
 
-static enum status take_values(struct tokens *tokens, struct channel_block *block,
-                               enum status (*take)(struct tokens *, struct channel_block *,
+static enum status take_values(struct brutefir_tokens *tokens, struct channel_block *block,
+                               enum status (*take)(struct brutefir_tokens *, struct channel_block *,
                                                    struct brutefir_channel *))
 {
     enum status status = STATUS_OK;
     for (size_t i = block->first; status == STATUS_OK; i++) {
         if (i == block->channels->count)
-            return mask_config_refuse(&tokens->brutefir->config, "more values than channels");
+            return mask_config_refuse(tokens->config, "more values than channels");
         status = take(tokens, block, &block->channels->at[i]);
-        if (status != STATUS_OK || !at_sign(tokens, ','))
+        if (status != STATUS_OK || !brutefir_at(tokens, ','))
             return status;
-        status = next(tokens);
+        status = brutefir_next(tokens);
     }
     return status;
 }
 
-static enum status take_delay(struct tokens *tokens, struct channel_block *block,
+static enum status take_delay(struct brutefir_tokens *tokens, struct channel_block *block,
                               struct brutefir_channel *channel)
 {
     (void)block;
-    return take_count(tokens, "delay:", &channel->delay);
+    return brutefir_count(tokens, "delay:", &channel->delay);
 }
 
-static enum status take_mute(struct tokens *tokens, struct channel_block *block,
+static enum status take_mute(struct brutefir_tokens *tokens, struct channel_block *block,
                              struct brutefir_channel *channel)
 {
     (void)block;
     char *text = NULL;
-    enum status status = take_text(tokens, &text);
+    enum status status = brutefir_text(tokens, &text);
     channel->is_muted = status == STATUS_OK && strcmp(text, "true") == 0;
     return status;
 }
 
-static enum status take_mapping(struct tokens *tokens, struct channel_block *block,
+static enum status take_mapping(struct brutefir_tokens *tokens, struct channel_block *block,
                                 struct brutefir_channel *channel)
 {
     uint64_t device = 0;
     block->is_mapped = true;
-    enum status status = take_count(tokens, "mapping:", &device);
+    enum status status = brutefir_count(tokens, "mapping:", &device);
     if (status == STATUS_OK && device >= BRUTEFIR_NAMES_MOST)
-        status = mask_config_refuse(&tokens->brutefir->config, "mapping: to channel %llu",
+        status = mask_config_refuse(tokens->config, "mapping: to channel %llu",
                                     (unsigned long long)device);
     if (status == STATUS_OK)
         channel->device = block->channels->devices + (size_t)device;
@@ -299,40 +160,41 @@ static enum status take_mapping(struct tokens *tokens, struct channel_block *blo
 }
 
 /* OPEN[/USED, USED, ...]: how many of a device's channels there are. */
-static enum status take_used(struct tokens *tokens, struct channel_block *block)
+static enum status take_used(struct brutefir_tokens *tokens, struct channel_block *block)
 {
     uint64_t value = 0;
-    enum status status = take_count(tokens, "channels:", &value);
+    enum status status = brutefir_count(tokens, "channels:", &value);
     block->used = value < BRUTEFIR_NAMES_MOST ? (size_t)value : BRUTEFIR_NAMES_MOST;
-    if (status != STATUS_OK || !at_sign(tokens, '/'))
+    if (status != STATUS_OK || !brutefir_at(tokens, '/'))
         return status;
     block->used = 0;
     do {
-        status = next(tokens);
+        status = brutefir_next(tokens);
         if (status == STATUS_OK)
-            status = take_count(tokens, "channels:", &value);
+            status = brutefir_count(tokens, "channels:", &value);
         block->used++;
-    } while (status == STATUS_OK && at_sign(tokens, ',') && block->used < BRUTEFIR_NAMES_MOST);
+    } while (status == STATUS_OK && brutefir_at(tokens, ',') && block->used < BRUTEFIR_NAMES_MOST);
     return status;
 }
 
-static enum status take_subdelay(struct tokens *tokens)
+static enum status take_subdelay(struct brutefir_tokens *tokens)
 {
     double value = 0;
     enum status status;
     do {
-        status = at_sign(tokens, ',') ? next(tokens) : STATUS_OK;
+        status = brutefir_at(tokens, ',') ? brutefir_next(tokens) : STATUS_OK;
         if (status == STATUS_OK)
-            status = take_number(tokens, &value);
+            status = brutefir_number(tokens, &value);
         if (status == STATUS_OK && value != 0 && fabs(value) <= 99)
-            return mask_config_refuse(&tokens->brutefir->config,
+            return mask_config_refuse(tokens->config,
                                       "a delay of a part of a sample (subdelay) cannot be read as "
                                       "a mask");
-    } while (status == STATUS_OK && at_sign(tokens, ','));
+    } while (status == STATUS_OK && brutefir_at(tokens, ','));
     return status;
 }
 
-static enum status take_channel_field(struct tokens *tokens, void *context, const char *field)
+static enum status take_channel_field(struct brutefir_tokens *tokens, void *context,
+                                      const char *field)
 {
     static const char *const silent[] = {"device", "sample", "maxdelay", "individual_maxdelay",
                                          "dither", "merge"};
@@ -349,62 +211,61 @@ static enum status take_channel_field(struct tokens *tokens, void *context, cons
         return take_subdelay(tokens);
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (strcmp(field, silent[i]) == 0)
-            return pass_over(tokens);
+            return brutefir_pass_over(tokens);
     return refuse_field(tokens, "channel", field);
 }
 
 /* { FIELD: ...; ... }; */
-static enum status take_fields(struct tokens *tokens, void *context,
-                               enum status (*take)(struct tokens *, void *, const char *))
+static enum status take_fields(struct brutefir_tokens *tokens, void *context,
+                               enum status (*take)(struct brutefir_tokens *, void *, const char *))
 {
     char *field = NULL;
-    enum status status = expect(tokens, '{');
-    while (status == STATUS_OK && !at_sign(tokens, '}')) {
-        status = take_text(tokens, &field);
+    enum status status = brutefir_expect(tokens, '{');
+    while (status == STATUS_OK && !brutefir_at(tokens, '}')) {
+        status = brutefir_text(tokens, &field);
         if (status == STATUS_OK)
-            status = expect(tokens, ':');
+            status = brutefir_expect(tokens, ':');
         if (status == STATUS_OK)
             status = take(tokens, context, field);
         if (status == STATUS_OK)
-            status = expect(tokens, ';');
+            status = brutefir_expect(tokens, ';');
     }
     if (status == STATUS_OK)
-        status = expect(tokens, '}');
-    return status == STATUS_OK ? expect(tokens, ';') : status;
+        status = brutefir_expect(tokens, '}');
+    return status == STATUS_OK ? brutefir_expect(tokens, ';') : status;
 }
 
 /* ---- blocks ---- */
 
-static enum status take_coeff(struct tokens *tokens)
+static enum status take_coeff(struct brutefir_tokens *tokens)
 {
-    struct brutefir *brutefir = tokens->brutefir;
+    struct brutefir *brutefir = tokens->context;
     if (brutefir->coeff_count == BRUTEFIR_FILTERS_MOST)
         return mask_config_refuse(&brutefir->config, "more than %d coeffs", BRUTEFIR_FILTERS_MOST);
     struct brutefir_coeff *coeff = &brutefir->coeffs[brutefir->coeff_count++];
     *coeff = (struct brutefir_coeff){.line = brutefir->config.line, .gain = 1};
-    enum status status = take_text(tokens, &coeff->name);
+    enum status status = brutefir_text(tokens, &coeff->name);
     return status == STATUS_OK ? take_fields(tokens, coeff, take_coeff_field) : status;
 }
 
-static enum status take_filter(struct tokens *tokens)
+static enum status take_filter(struct brutefir_tokens *tokens)
 {
-    struct brutefir *brutefir = tokens->brutefir;
+    struct brutefir *brutefir = tokens->context;
     if (brutefir->filter_count == BRUTEFIR_FILTERS_MOST)
         return mask_config_refuse(&brutefir->config, "more than %d filters", BRUTEFIR_FILTERS_MOST);
     struct brutefir_filter *filter = &brutefir->filters[brutefir->filter_count++];
     filter->line = brutefir->config.line;
-    enum status status = take_text(tokens, &filter->name);
+    enum status status = brutefir_text(tokens, &filter->name);
     return status == STATUS_OK ? take_fields(tokens, filter, take_filter_field) : status;
 }
 
-static enum status take_channels(struct tokens *tokens, struct brutefir_channels *channels)
+static enum status take_channels(struct brutefir_tokens *tokens, struct brutefir_channels *channels)
 {
     struct channel_block block = {.channels = channels, .first = channels->count};
     struct brutefir_links names = {0};
     enum status status = take_links(tokens, &names);
     if (status == STATUS_OK && names.count > BRUTEFIR_NAMES_MOST - channels->count)
-        status = mask_config_refuse(&tokens->brutefir->config, "more than %d channels",
-                                    BRUTEFIR_NAMES_MOST);
+        status = mask_config_refuse(tokens->config, "more than %d channels", BRUTEFIR_NAMES_MOST);
     for (size_t i = 0; i < names.count && status == STATUS_OK; i++)
         channels->at[channels->count++] =
             (struct brutefir_channel){.name = names.at[i].name, .device = channels->devices + i};
@@ -414,38 +275,38 @@ static enum status take_channels(struct tokens *tokens, struct brutefir_channels
         block.used = names.count;
     for (size_t i = block.first; i < channels->count && status == STATUS_OK; i++)
         if (channels->at[i].device >= channels->devices + block.used)
-            status = mask_config_refuse(&tokens->brutefir->config, "mapping: to channel %zu of %zu",
+            status = mask_config_refuse(tokens->config, "mapping: to channel %zu of %zu",
                                         channels->at[i].device - channels->devices, block.used);
     if (status == STATUS_OK && channels->devices + block.used > MATRIX_CHANNELS_MOST)
-        status = mask_config_refuse(&tokens->brutefir->config, "more than %d channels",
-                                    MATRIX_CHANNELS_MOST);
+        status = mask_config_refuse(tokens->config, "more than %d channels", MATRIX_CHANNELS_MOST);
     channels->devices += block.used;
     return status;
 }
 
-static enum status take_setting(struct tokens *tokens, const char *name)
+static enum status take_setting(struct brutefir_tokens *tokens, const char *name)
 {
     static const char *const silent[] = {
         "float_bits",      "config_file",  "overflow_warnings", "show_progress",
         "allow_poll_mode", "modules_path", "powersave",         "monitor_rate",
         "lock_memory",     "sdf_length",   "convolver_config",  "max_dither_table_size",
         "benchmark",       "safety_limit"};
-    struct brutefir *brutefir = tokens->brutefir;
+    struct brutefir *brutefir = tokens->context;
     uint64_t value = 0;
-    enum status status = expect(tokens, ':');
+    enum status status = brutefir_expect(tokens, ':');
     if (status != STATUS_OK)
         return status;
     if (strcmp(name, "sampling_rate") == 0) {
-        status = take_count(tokens, "the rate", &value);
+        status = brutefir_count(tokens, "the rate", &value);
         if (status == STATUS_OK && (value < 1 || value > MASK_RATE_MOST))
             status = mask_config_refuse(&brutefir->config, "a rate from 1 to %d", MASK_RATE_MOST);
         return status == STATUS_OK ? mask_config_rate(&brutefir->config, (uint32_t)value) : status;
     }
     if (strcmp(name, "filter_length") == 0) {
-        status = take_count(tokens, "filter_length", &brutefir->block);
+        status = brutefir_count(tokens, "filter_length", &brutefir->block);
         brutefir->blocks = 1;
-        if (status == STATUS_OK && at_sign(tokens, ',') && (status = next(tokens)) == STATUS_OK)
-            status = take_count(tokens, "filter_length", &brutefir->blocks);
+        if (status == STATUS_OK && brutefir_at(tokens, ',') &&
+            (status = brutefir_next(tokens)) == STATUS_OK)
+            status = brutefir_count(tokens, "filter_length", &brutefir->blocks);
         if (status == STATUS_OK &&
             (brutefir->block > MATRIX_TAPS_MOST || brutefir->blocks > MATRIX_TAPS_MOST))
             status = mask_config_refuse(&brutefir->config, "a filter_length that cannot be");
@@ -456,25 +317,26 @@ static enum status take_setting(struct tokens *tokens, const char *name)
         return mask_config_refuse(&brutefir->config, "the module %.40s cannot be read as a mask",
                                   tokens->now.text);
     if (strcmp(name, "logic") == 0)
-        return pass_over_but(tokens, "script");
+        return brutefir_pass_over_but(tokens, "script");
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (strcmp(name, silent[i]) == 0)
-            return pass_over(tokens);
+            return brutefir_pass_over(tokens);
     return mask_config_refuse(&brutefir->config, "BruteFIR has no setting '%.40s'", name);
 }
 
 static enum status read_all(struct brutefir *brutefir)
 {
-    struct tokens tokens = {.brutefir = brutefir, .at = brutefir->config.text};
+    struct brutefir_tokens tokens = {
+        .config = &brutefir->config, .context = brutefir, .at = brutefir->config.text};
     brutefir->config.line = 1;
     brutefir->coeffs = calloc(BRUTEFIR_FILTERS_MOST, sizeof *brutefir->coeffs);
     brutefir->filters = calloc(BRUTEFIR_FILTERS_MOST, sizeof *brutefir->filters);
     if (!brutefir->coeffs || !brutefir->filters)
         return fail_memory("a mask");
-    enum status status = next(&tokens);
+    enum status status = brutefir_next(&tokens);
     while (status == STATUS_OK && tokens.now.kind != TOKEN_END) {
         char *name = NULL;
-        status = take_text(&tokens, &name);
+        status = brutefir_text(&tokens, &name);
         if (status != STATUS_OK)
             return status;
         if (strcmp(name, "coeff") == 0)
@@ -488,7 +350,7 @@ static enum status read_all(struct brutefir *brutefir)
         else {
             status = take_setting(&tokens, name);
             if (status == STATUS_OK)
-                status = expect(&tokens, ';');
+                status = brutefir_expect(&tokens, ';');
         }
     }
     return status;

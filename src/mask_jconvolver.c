@@ -139,7 +139,7 @@ static enum status add(struct reading *reading, uint64_t input, uint64_t output,
 
 static enum status take_size(struct reading *reading, char *rest)
 {
-    uint64_t inputs, outputs, partition;
+    uint64_t inputs = 0, outputs = 0, partition = 0;
     if (reading->has_size || reading->inputs)
         return mask_config_refuse(&reading->config, "/convolver/new comes once, and first");
     enum status status = take_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs);
