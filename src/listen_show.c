@@ -15,15 +15,10 @@ enum { PICTURE_WIDTH = 78, PICTURE_HEIGHT = 14, LINES_MOST = PICTURE_HEIGHT + 16
 
 void listen_tell(struct listen_session *session, const char *format, ...)
 {
-    char line[400];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    view_tell(session->view, format, arguments);
     va_end(arguments);
-    if (session->view)
-        view_message(session->view, line);
-    else
-        note("%s", line);
 }
 
 /* ---- the picture ---- */

@@ -12,15 +12,10 @@ static const char KEYS[] = "1-9 mask  space dry  [ ] gain  m mute  r reload  w w
 
 void live_tell(struct live_session *session, const char *format, ...)
 {
-    char line[400];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    view_tell(session->view, format, arguments);
     va_end(arguments);
-    if (session->view)
-        view_message(session->view, line);
-    else
-        note("%s", line);
 }
 
 static void read_meters(struct live_session *session)

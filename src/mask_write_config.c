@@ -194,6 +194,27 @@ static void print_channels(const char *what, size_t count, FILE *stream)
     fprintf(stream, "%s};\n", is_input ? "" : "  dither: false;\n");
 }
 
+/* The configuration, and each column of the mask beside it. */
+static enum status write_with_columns(const struct mask *mask, const char *path, const char *ending,
+                                      const struct mask_write_settings *settings,
+                                      enum status (*print)(const struct mask *mask,
+                                                           const char *path, FILE *stream))
+{
+    struct text_file *file;
+    enum status status = check_free(path, settings);
+    if (status == STATUS_OK)
+        status = each_column(mask, path, ending, settings, NULL);
+    if (status == STATUS_OK)
+        status = text_file_open(path, settings, &file);
+    if (status != STATUS_OK)
+        return status;
+    status = print(mask, path, text_file_stream(file));
+    if (status == STATUS_OK)
+        status = text_file_keep(file);
+    text_file_close(file);
+    return status;
+}
+
 static enum status print_brutefir(const struct mask *mask, const char *path, FILE *stream)
 {
     fprintf(stream,
@@ -218,21 +239,9 @@ static enum status print_brutefir(const struct mask *mask, const char *path, FIL
 static enum status write_brutefir(const struct mask *mask, const char *path,
                                   const struct mask_write_settings *settings)
 {
-    struct text_file *file;
     if (!mask->rate)
         return fail(STATUS_USAGE, "mask %s does not say its rate; --rate does", mask->name);
-    enum status status = check_free(path, settings);
-    if (status == STATUS_OK)
-        status = each_column(mask, path, ".f32", settings, NULL);
-    if (status == STATUS_OK)
-        status = text_file_open(path, settings, &file);
-    if (status != STATUS_OK)
-        return status;
-    status = print_brutefir(mask, path, text_file_stream(file));
-    if (status == STATUS_OK)
-        status = text_file_keep(file);
-    text_file_close(file);
-    return status;
+    return write_with_columns(mask, path, ".f32", settings, print_brutefir);
 }
 
 /* ---- Equalizer APO ---- */
@@ -256,7 +265,6 @@ static enum status print_eqapo(const struct mask *mask, const char *path, FILE *
 static enum status write_eqapo(const struct mask *mask, const char *path,
                                const struct mask_write_settings *settings)
 {
-    struct text_file *file;
     for (size_t p = 0; p < mask->path_count; p++)
         for (size_t q = 0; q <= p; q++)
             if (mask->paths[p].input != mask->paths[p].output ||
@@ -265,18 +273,7 @@ static enum status write_eqapo(const struct mask *mask, const char *path,
                             "mask %s leads from one channel to another, which Equalizer APO's "
                             "Convolution: cannot",
                             mask->name);
-    enum status status = check_free(path, settings);
-    if (status == STATUS_OK)
-        status = each_column(mask, path, ".wav", settings, NULL);
-    if (status == STATUS_OK)
-        status = text_file_open(path, settings, &file);
-    if (status != STATUS_OK)
-        return status;
-    status = print_eqapo(mask, path, text_file_stream(file));
-    if (status == STATUS_OK)
-        status = text_file_keep(file);
-    text_file_close(file);
-    return status;
+    return write_with_columns(mask, path, ".wav", settings, print_eqapo);
 }
 
 static const struct mask_config_writer writers[] = {

@@ -3,8 +3,12 @@
 #define HALO_MONOTONIC_H
 
 #include <stdint.h>
+#include <time.h>
 
 int64_t monotonic_ns(void); /* CLOCK_MONOTONIC's */
 double monotonic_seconds(void);
+
+/* So many milliseconds from now, for waits that end by this clock. */
+struct timespec monotonic_after(long milliseconds);
 
 #endif

@@ -1,4 +1,5 @@
 /* The player's own thread: from the passage into slots. */
+#include "monotonic.h"
 #include "player_state.h"
 
 #include <time.h>
@@ -93,16 +94,6 @@ static void work(struct player *player, uint64_t seek, uint64_t target)
         atomic_store(&player->failed, true);
 }
 
-static struct timespec next_look(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_nsec += LOOK_MS * 1000000L;
-    time.tv_sec += time.tv_nsec / 1000000000L;
-    time.tv_nsec %= 1000000000L;
-    return time;
-}
-
 void *player_main(void *argument)
 {
     struct player *player = argument;
@@ -115,7 +106,7 @@ void *player_main(void *argument)
         work(player, seek, target);
         pthread_mutex_lock(&player->lock);
         pthread_cond_signal(&player->filled);
-        struct timespec until = next_look();
+        struct timespec until = monotonic_after(LOOK_MS);
         if (atomic_load(&player->asked) == seek && !player->hungry && !player->leave)
             pthread_cond_timedwait(&player->wake, &player->lock, &until);
     }

@@ -88,16 +88,6 @@ static void work(struct recorder *recorder, bool flush)
         atomic_store(&recorder->ended, true);
 }
 
-static struct timespec next_look(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_nsec += LOOK_MS * 1000000L;
-    time.tv_sec += time.tv_nsec / 1000000000L;
-    time.tv_nsec %= 1000000000L;
-    return time;
-}
-
 void *recorder_main(void *argument)
 {
     struct recorder *recorder = argument;
@@ -113,7 +103,7 @@ void *recorder_main(void *argument)
         recorder->frames_done = recorder->recording.frames;
         if (flush)
             pthread_cond_signal(&recorder->answered);
-        struct timespec until = next_look();
+        struct timespec until = monotonic_after(LOOK_MS);
         if (recorder->flushes_asked == asked && !recorder->leave)
             pthread_cond_timedwait(&recorder->asked, &recorder->lock, &until);
     }

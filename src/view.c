@@ -2,6 +2,9 @@
 
 #include "monotonic.h"
 #include "view_kind.h"
+#include <stdio.h>
+
+enum { LINE_MOST = 400 }; /* bytes of what view_tell tells */
 
 static const struct view_kind *const kinds[] = {
     [VIEW_SCREEN] = &view_screen,
@@ -47,6 +50,16 @@ void view_show(struct view *view, const struct live_status *status)
 void view_message(struct view *view, const char *text)
 {
     view->kind->message(view, text);
+}
+
+void view_tell(struct view *view, const char *format, va_list arguments)
+{
+    char line[LINE_MOST];
+    vsnprintf(line, sizeof line, format, arguments);
+    if (view)
+        view_message(view, line);
+    else
+        note("%s", line);
 }
 
 int view_key(struct view *view)

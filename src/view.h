@@ -17,6 +17,8 @@
 #include "live_status.h"
 #include "status.h"
 
+#include <stdarg.h>
+
 struct view;
 
 enum view_choice {
@@ -41,6 +43,9 @@ void view_show(struct view *view, const struct live_status *status);
 /* One line of text. screen: in the message area; plain: a note on standard error; json: an
  * object {"event": "message", "seconds": of the stream, "text": ...}. */
 void view_message(struct view *view, const char *text);
+
+/* The same from a format; a note where there is no view (NULL). */
+void view_tell(struct view *view, const char *format, va_list arguments);
 
 /* What view_key returns beside characters (Unicode code points, Enter '\n', Escape 27). */
 enum view_key_code {
