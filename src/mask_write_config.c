@@ -107,10 +107,11 @@ static void print_mixer(const struct mask *mask, bool is_split, FILE *stream)
 static void print_camilladsp(const struct mask *mask, const char *name, FILE *stream)
 {
     fprintf(stream,
-            "# Written by halo: put your own devices here.\n"
+            "# Written by halo for CamillaDSP 4: put your own devices here.\n"
+            "# CamillaDSP 3 says FLOAT32LE for F32_LE.\n"
             "devices:\n  samplerate: %u\n  chunksize: 1024\n"
-            "  capture: {type: Stdin, channels: %zu, format: FLOAT32LE}\n"
-            "  playback: {type: Stdout, channels: %zu, format: FLOAT32LE}\n",
+            "  capture: {type: Stdin, channels: %zu, format: F32_LE}\n"
+            "  playback: {type: Stdout, channels: %zu, format: F32_LE}\n",
             mask->rate, mask->inputs, mask->outputs);
     fprintf(stream, "filters:\n");
     for (size_t c = 0; c < mask->columns; c++)
@@ -123,7 +124,7 @@ static void print_camilladsp(const struct mask *mask, const char *name, FILE *st
     print_mixer(mask, false, stream);
     fprintf(stream, "pipeline:\n  - {type: Mixer, name: split}\n");
     for (size_t p = 0; p < mask->path_count; p++)
-        fprintf(stream, "  - {type: Filter, channel: %zu, names: [mask%zu]}\n", p,
+        fprintf(stream, "  - {type: Filter, channels: [%zu], names: [mask%zu]}\n", p,
                 mask->paths[p].column + 1);
     fprintf(stream, "  - {type: Mixer, name: join}\n");
 }
