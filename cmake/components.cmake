@@ -42,7 +42,9 @@ endfunction()
 
 find_package(CUDAToolkit 12 QUIET)
 pkg_check_modules(PORTAUDIO QUIET IMPORTED_TARGET portaudio-2.0)
-pkg_check_modules(LILV QUIET IMPORTED_TARGET lilv-0)
+pkg_check_modules(LILV QUIET IMPORTED_TARGET lilv-0>=0.24)
+find_path(HALO_LADSPA_H ladspa.h)
+mark_as_advanced(HALO_LADSPA_H)
 pkg_check_modules(NCURSES QUIET IMPORTED_TARGET ncursesw)
 pkg_check_modules(LIBLO QUIET IMPORTED_TARGET liblo>=0.29)
 
@@ -51,7 +53,8 @@ optional_part(CUDA "${CUDAToolkit_FOUND}"
               gpu/convolver_cuda.c
               "GPU convolver")
 optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" src/device.c "live sound")
-optional_part(LV2 "${LILV_FOUND}" "${LILV_VERSION}" src/plugin_lv2.c "plugin host")
+optional_part(LV2 "${LILV_FOUND}" "lilv ${LILV_VERSION}" src/plugin_lv2.c "LV2 host")
+optional_part(LADSPA "${HALO_LADSPA_H}" "${HALO_LADSPA_H}" src/plugin_ladspa.c "LADSPA host")
 optional_part(SCREEN "${NCURSES_FOUND}" "ncurses ${NCURSES_VERSION}" src/view_screen.c
               "terminal screen")
 optional_part(OSC "${LIBLO_FOUND}" "liblo ${LIBLO_VERSION}" src/osc.c "OSC control")

@@ -1,0 +1,37 @@
+/* Where halo is built without ladspa.h (package ladspa-sdk). */
+#include "plugin_ladspa.h"
+
+static enum status refuse(void)
+{
+    return fail(
+        STATUS_FAILED,
+        "this halo was built without LADSPA plugins: install ladspa.h (package ladspa-sdk), then build "
+        "it again");
+}
+
+static enum status describe(const char *id, struct plugin_info **info)
+{
+    (void)id, (void)info;
+    return refuse();
+}
+
+static enum status list(void (*found)(void *context, const char *holder), void *context)
+{
+    (void)found, (void)context;
+    return STATUS_OK;
+}
+
+static enum status open(const char *holder, void (*found)(void *context, const char *id),
+                        void *context)
+{
+    (void)holder, (void)found, (void)context;
+    return refuse();
+}
+
+const struct plugin_kind plugin_ladspa = {
+    .name = "ladspa",
+    .argument = "LIBRARY:LABEL",
+    .describe = describe,
+    .list = list,
+    .open = open,
+};
