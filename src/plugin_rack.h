@@ -2,7 +2,8 @@
  * in one of their own.
  *
  * A rack takes sound in pieces of any number of its blocks, with the changes of values that
- * fall within. Instance i has the channels i * inputs .. of what comes in.
+ * fall within. Instance i has the channels i * inputs .. of what comes in; side chains are not
+ * among them and read silence.
  *
  *   plugin_rack_open         in this process: what a plugin does to memory it does to halo
  *   plugin_rack_open_apart   in a child process, over shared memory: a plugin that crashes or
@@ -18,7 +19,8 @@
 #include "plugin.h"
 
 struct plugin_change {
-    size_t frame; /* of the piece; taken at the beginning of the block that it is in */
+    size_t frame; /* of the piece; taken at the beginning of the block that it is in. Changes
+                     lie in the order of their frames */
     size_t port;
     float value;
 };
@@ -44,7 +46,7 @@ struct plugin_rack {
     const struct plugin_rack_kind *kind;
     const struct plugin_info *info;
     size_t instances;
-    size_t inputs;  /* of one instance */
+    size_t inputs;  /* of one instance, side chains left out */
     size_t outputs; /* likewise */
     size_t block;
     size_t delay;        /* frames that the rack itself adds */
@@ -52,7 +54,12 @@ struct plugin_rack {
     uint64_t latency;    /* frames, as the plugin last told; the rack's delay not counted */
     const char *failure; /* why it will not run again: "crashed (segmentation fault)"; then it hands
                             out silence */
+    const char *notice;  /* what whoever drives the rack should print once and clear; NULL */
 };
+
+/* Audio ports that an instance has in a rack. */
+size_t plugin_rack_inputs(const struct plugin_info *info);
+size_t plugin_rack_outputs(const struct plugin_info *info);
 
 /* `changes`, at frame 0, are made before the first block, over what a preset or a state says.
  * Errors: as for plugin_create; apart also processes and memory. `info` outlives the rack. */
@@ -64,5 +71,11 @@ MUST_CHECK enum status plugin_rack_open_apart(const struct plugin_info *info,
                                               const struct plugin_change *changes, size_t count,
                                               const struct plugin_rack_settings *settings,
                                               struct plugin_rack **rack);
+
+static inline void plugin_rack_close(struct plugin_rack *rack)
+{
+    if (rack)
+        rack->kind->close(rack);
+}
 
 #endif
