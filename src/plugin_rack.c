@@ -17,6 +17,7 @@ struct rack_here {
     struct plugin_rack rack;
     size_t *main_inputs; /* by input of the rack, the plugin's audio input */
     struct slot *slots;
+    uint64_t *latencies;
 };
 
 static void make_changes(struct rack_here *here, const struct plugin_change **changes,
@@ -44,14 +45,14 @@ static void run_slot(struct rack_here *here, size_t index, const float *const *i
     }
 }
 
-static void look_at_latency(struct rack_here *here)
+static void look_at_latency(struct rack_here *here, size_t block)
 {
     uint64_t latency = 0;
     for (size_t i = 0; i < here->rack.instances; i++) {
         uint64_t told = plugin_latency(here->slots[i].plugin);
         latency = told > latency ? told : latency;
     }
-    here->rack.latency = latency;
+    here->rack.latency = here->latencies[block] = latency;
 }
 
 static void process(struct plugin_rack *rack, const float *const *in, float *const *out,
@@ -63,7 +64,7 @@ static void process(struct plugin_rack *rack, const float *const *in, float *con
         make_changes(here, &changes, end, at + rack->block);
         for (size_t i = 0; i < rack->instances; i++)
             run_slot(here, i, in, out, at);
-        look_at_latency(here);
+        look_at_latency(here, at / rack->block);
     }
 }
 
@@ -92,6 +93,7 @@ static void close_rack(struct plugin_rack *rack)
         block_free(&here->slots[i].out);
     }
     free(here->slots);
+    free(here->latencies);
     free(here->main_inputs);
     free(here);
 }
@@ -164,7 +166,9 @@ enum status plugin_rack_open(const struct plugin_info *info, const struct plugin
                                       .outputs = plugin_rack_outputs(info),
                                       .block = settings->plugin.block};
     here->slots = calloc(settings->instances, sizeof *here->slots);
-    enum status status = here->slots ? find_inputs(here) : fail_memory("a plugin");
+    here->latencies = calloc(settings->most / here->rack.block, sizeof *here->latencies);
+    enum status status =
+        here->slots && here->latencies ? find_inputs(here) : fail_memory("a plugin");
     for (size_t i = 0; status == STATUS_OK && i < settings->instances; i++)
         status = fill_slot(&here->slots[i], info, &settings->plugin);
     if (status != STATUS_OK) {
@@ -173,6 +177,7 @@ enum status plugin_rack_open(const struct plugin_info *info, const struct plugin
     }
     make_changes(here, &changes, changes + count, SIZE_MAX);
     here->rack.values = here->slots[0].plugin->controls;
+    here->rack.latencies = here->latencies;
     *rack = &here->rack;
     return STATUS_OK;
 }

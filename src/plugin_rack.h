@@ -49,9 +49,10 @@ struct plugin_rack {
     size_t inputs;  /* of one instance, side chains left out */
     size_t outputs; /* likewise */
     size_t block;
-    size_t delay;        /* frames that the rack itself adds */
-    const float *values; /* by port, as the first instance has them after its last block */
-    uint64_t latency;    /* frames, as the plugin last told; the rack's delay not counted */
+    size_t delay;              /* frames that the rack itself adds */
+    const float *values;       /* by port, as the first instance has them after its last block */
+    uint64_t latency;          /* frames, as the plugin last told; the rack's delay not counted */
+    const uint64_t *latencies; /* likewise, by block of the piece that was handed out last */
     const char *failure; /* why it will not run again: "crashed (segmentation fault)"; then it hands
                             out silence */
     const char *notice;  /* what whoever drives the rack should print once and clear; NULL */
