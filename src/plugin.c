@@ -65,6 +65,16 @@ void plugin_info_destroy(struct plugin_info *info)
     free(info);
 }
 
+struct plugin_range plugin_port_range(const struct plugin_port *port, uint32_t rate)
+{
+    float bounds = port->counts_in_rate ? (float)rate : 1;
+    float initial = port->initial * (port->initial_counts_in_rate ? (float)rate : 1);
+    struct plugin_range range = {.minimum = port->minimum * bounds,
+                                 .maximum = port->maximum * bounds};
+    range.initial = fmaxf(range.minimum, fminf(range.maximum, initial));
+    return range;
+}
+
 enum status plugin_create(const struct plugin_info *info, const struct plugin_settings *settings,
                           struct plugin **plugin)
 {

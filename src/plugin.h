@@ -39,13 +39,14 @@ struct plugin_port {
     bool is_toggle;
     bool is_enumeration; /* only its points' values */
     bool is_logarithmic;
-    bool counts_in_rate; /* minimum, maximum and initial are to be times the rate */
-    char *symbol;        /* what names it in words; unique in the plugin */
-    char *name;          /* for people */
-    char *unit;          /* "dB", "Hz", "ms"; NULL: none known */
-    float minimum;       /* -infinity: none stated */
-    float maximum;       /* infinity: none stated */
-    float initial;       /* always a number: the plugin's, else one in its range */
+    bool counts_in_rate;         /* minimum and maximum are to be times the rate */
+    bool initial_counts_in_rate; /* initial is, which may be a plain 440 Hz all the same */
+    char *symbol;                /* what names it in words; unique in the plugin */
+    char *name;                  /* for people */
+    char *unit;                  /* "dB", "Hz", "ms"; NULL: none known */
+    float minimum;               /* -infinity: none stated */
+    float maximum;               /* infinity: none stated */
+    float initial;               /* always a number: the plugin's, else one in its range */
     size_t point_count;
     struct plugin_point *points;
 };
@@ -122,8 +123,10 @@ struct plugin_kind {
      * process. Errors: there is none such, saying where was looked and what has a like name. */
     enum status (*describe)(const char *id, struct plugin_info **info);
     /* All that can hold plugins in the places where they are looked for, without running any of
-     * their code: LV2's URIs, LADSPA's library files. */
-    enum status (*list)(void (*found)(void *context, const char *holder), void *context);
+     * their code: LV2's URIs, LADSPA's library files. `file` is another one once the holder is
+     * upgraded: its library; NULL: not known. */
+    enum status (*list)(void (*found)(void *context, const char *holder, const char *file),
+                        void *context);
     /* The ids of the plugins in one of these, which may run its code. */
     enum status (*open)(const char *holder, void (*found)(void *context, const char *id),
                         void *context);
@@ -134,7 +137,8 @@ struct plugin_kind {
     /* Real-time. One block: `in` and `out` are the audio ports in the order of their indices, no
      * two alike. NaN or infinity may come out. */
     void (*process)(struct plugin *plugin, const float *const *in, float *const *out);
-    /* Forget all sound, keep all values. */
+    /* Forget all sound, keep all values. Call it before the first block where values have been set
+     * since `create`: some plugins make their buffers by them, and only then. */
     void (*reset)(struct plugin *plugin);
     /* All values and what else the plugin keeps, into a new folder; NULL: controls are all. */
     enum status (*save)(struct plugin *plugin, const char *folder);
@@ -147,6 +151,12 @@ const struct plugin_kind *plugin_kind_named(const char *name);
 const struct plugin_kind *plugin_kind_at(size_t index);
 
 void plugin_info_destroy(struct plugin_info *info);
+
+/* A port's range and initial value at a rate; the latter lies in the former. */
+struct plugin_range {
+    float minimum, maximum, initial;
+};
+struct plugin_range plugin_port_range(const struct plugin_port *port, uint32_t rate);
 
 /* Errors: memory, and what info->refusal says. */
 MUST_CHECK enum status plugin_create(const struct plugin_info *info,

@@ -15,7 +15,8 @@ static enum status describe(const char *id, struct plugin_info **info)
     return refuse();
 }
 
-static enum status list(void (*found)(void *context, const char *holder), void *context)
+static enum status list(void (*found)(void *context, const char *holder, const char *file),
+                        void *context)
 {
     (void)found, (void)context;
     return STATUS_OK;
