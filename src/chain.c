@@ -15,6 +15,7 @@ struct chain {
 static void chain_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct chain *chain = (struct chain *)filter;
+    uint64_t late = 0;
     if (chain->count == 0)
         for (size_t c = 0; c < filter->inputs; c++)
             memcpy(out[c], in[c], filter->block * sizeof(float));
@@ -22,6 +23,7 @@ static void chain_process(struct filter *filter, const float *const *in, float *
         float *const *next = i + 1 < chain->count ? chain->between[i].data : out;
         filter_process(chain->filters[i], in, next);
         struct filter *one = chain->filters[i];
+        late += one->late;
         if (one->failure)
             filter->failure = one->failure;
         if (one->notice && !filter->notice) {
@@ -30,6 +32,7 @@ static void chain_process(struct filter *filter, const float *const *in, float *
         }
         in = (const float *const *)next;
     }
+    filter->late = late;
 }
 
 static void chain_reset(struct filter *filter)
@@ -89,6 +92,7 @@ enum status chain_append(struct filter *filter, struct filter *next)
     filter->outputs = next->outputs;
     filter->latency += next->latency;
     filter->tail += next->tail;
+    filter->tail_unknown |= next->tail_unknown;
     if (count < 2)
         return STATUS_OK;
     return block_init(&chain->between[count - 2], next->inputs, filter->block, "a chain");

@@ -9,6 +9,7 @@
 #ifndef HALO_FILTER_H
 #define HALO_FILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ struct filter {
     size_t block;        /* frames */
     uint64_t latency;    /* frames the output comes late */
     uint64_t tail;       /* frames the output goes on after the input ends, latency not counted */
+    bool tail_unknown;   /* it may go on for longer than that */
+    uint64_t late;       /* frames by which the output turned out to come later than `latency` */
     const char *failure; /* what a step has failed at, for good; NULL while all is well */
     const char *notice;  /* what whoever drives the chain should print once and clear; NULL */
 };

@@ -1,0 +1,43 @@
+/* What a plugin's filter consists of, shared by its set-up (plugin_filter.c) and its step
+ * (plugin_filter_step.c) alone. */
+#ifndef HALO_PLUGIN_FILTER_STATE_H
+#define HALO_PLUGIN_FILTER_STATE_H
+
+#include "plugin_align.h"
+#include "plugin_filter.h"
+#include "plugin_rack.h"
+
+#include <stdatomic.h>
+
+struct plugin_filter {
+    struct filter filter;
+    struct plugin_filter_settings settings;
+    struct plugin_rack *rack;
+    bool tells_latency;
+    struct plugin_align align;
+    size_t piece;         /* frames that the rack gets at a time, at most */
+    struct block nothing; /* a piece of silence */
+    const float **in;     /* of a piece, for all inputs of the rack */
+    float **out;
+
+    float *values; /* by port, as the plugin was last told */
+    struct plugin_change *changes;
+    size_t change_count;
+    uint64_t position; /* frames that came in */
+    size_t next;       /* point of the automation: those before it are done */
+    bool *begun;       /* by point: from[] is known */
+    bool *done;        /* by point */
+    float *from;       /* by point: where a ramp starts */
+
+    _Atomic float *wanted; /* by port */
+    _Atomic bool asked;    /* one of them is new */
+
+    uint64_t bad;
+    char failure[200];
+    char notice[200];
+};
+
+/* Real-time: the filter's process. */
+void plugin_filter_process(struct filter *filter, const float *const *in, float *const *out);
+
+#endif
