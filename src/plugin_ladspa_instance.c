@@ -12,6 +12,7 @@ struct instance {
     LADSPA_Handle handle;
     bool is_active;
     unsigned long block;
+    uint32_t rate;
     unsigned long *in_ports; /* by input, the port's index */
     unsigned long *out_ports;
     const float **in_data; /* by input, where it reads; NULL: nowhere yet */
@@ -61,9 +62,36 @@ static void deactivate(struct instance *instance)
     instance->is_active = false;
 }
 
+static void connect_controls(struct instance *instance)
+{
+    const struct plugin_info *info = instance->plugin.info;
+    for (size_t i = 0; i < info->port_count; i++)
+        if (info->ports[i].type == PLUGIN_CONTROL)
+            instance->descriptor->connect_port(instance->handle, i, &instance->plugin.controls[i]);
+}
+
+static void end(struct instance *instance)
+{
+    deactivate(instance);
+    if (instance->handle && instance->descriptor->cleanup)
+        instance->descriptor->cleanup(instance->handle);
+}
+
+/* A quarter of the plugins that there are remember sound over a deactivation (filters' states, the
+ * phase of a modulation), so that only a new instance has forgotten all. */
 void plugin_ladspa_reset(struct plugin *plugin)
 {
     struct instance *instance = (struct instance *)plugin;
+    const LADSPA_Descriptor *descriptor = instance->descriptor;
+    LADSPA_Handle handle =
+        instance->is_active ? descriptor->instantiate(descriptor, instance->rate) : NULL;
+    if (handle) {
+        end(instance);
+        instance->handle = handle;
+        connect_controls(instance);
+        memset(instance->in_data, 0, plugin->inputs * sizeof *instance->in_data);
+        memset(instance->out_data, 0, plugin->outputs * sizeof *instance->out_data);
+    }
     deactivate(instance);
     activate(instance);
 }
@@ -73,11 +101,7 @@ void plugin_ladspa_destroy(struct plugin *plugin)
     struct instance *instance = (struct instance *)plugin;
     if (!instance)
         return;
-    if (instance->handle) {
-        deactivate(instance);
-        if (instance->descriptor->cleanup)
-            instance->descriptor->cleanup(instance->handle);
-    }
+    end(instance);
     plugin_ladspa_library_close(&instance->library);
     free(instance->plugin.controls);
     free(instance->in_ports);
@@ -111,7 +135,7 @@ static enum status find(struct instance *instance, const struct plugin_info *inf
     return status;
 }
 
-static void connect_ports(struct instance *instance, const struct plugin_info *info, uint32_t rate)
+static void take_ports(struct instance *instance, const struct plugin_info *info)
 {
     for (size_t i = 0; i < info->port_count; i++) {
         const struct plugin_port *port = &info->ports[i];
@@ -120,10 +144,8 @@ static void connect_ports(struct instance *instance, const struct plugin_info *i
             instance->in_ports[instance->plugin.inputs++] = i;
         else if (port->type == PLUGIN_AUDIO)
             instance->out_ports[instance->plugin.outputs++] = i;
-        else
-            instance->descriptor->connect_port(instance->handle, i, control);
-        if (port->type == PLUGIN_CONTROL && port->is_input)
-            *control = plugin_port_range(port, rate).initial;
+        else if (port->is_input)
+            *control = plugin_port_range(port, instance->rate).initial;
     }
 }
 
@@ -142,11 +164,12 @@ enum status plugin_ladspa_create(const struct plugin_info *info,
     instance->plugin.kind = info->kind;
     instance->plugin.info = info;
     instance->block = settings->block;
+    instance->rate = settings->rate;
     enum status status = make_arrays(instance, info->port_count);
     if (status == STATUS_OK)
         status = find(instance, info);
     if (status == STATUS_OK) {
-        instance->handle = instance->descriptor->instantiate(instance->descriptor, settings->rate);
+        instance->handle = instance->descriptor->instantiate(instance->descriptor, instance->rate);
         if (!instance->handle)
             status = fail(STATUS_FAILED, "cannot run %s: it makes no instance for %u Hz", info->id,
                           settings->rate);
@@ -155,7 +178,8 @@ enum status plugin_ladspa_create(const struct plugin_info *info,
         plugin_ladspa_destroy(&instance->plugin);
         return status;
     }
-    connect_ports(instance, info, settings->rate);
+    take_ports(instance, info);
+    connect_controls(instance);
     *plugin = &instance->plugin;
     return STATUS_OK;
 }
