@@ -31,6 +31,14 @@ static enum status take_truncated(void *context, const struct option_row *row, c
     return STATUS_OK;
 }
 
+static enum status take_isolate(void *context, const struct option_row *row, const char *value)
+{
+    (void)value;
+    ((struct chain_options *)context)->settings.isolate =
+        strcmp(row->name, "isolate") == 0 ? ISOLATE_ON : ISOLATE_OFF;
+    return STATUS_OK;
+}
+
 static enum status take_backend(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
@@ -109,6 +117,11 @@ static const struct option_row chain_rows[] = {
      take_gpu_mode},
     {"devices", 0, "LIST", "GPUs that share out the channels: 0 (default), 0,2 or all",
      take_devices},
+    {"isolate", 0, NULL,
+     "run plugins in processes of their own, so that one that\n"
+     "crashes or hangs takes nothing with it: default of files",
+     take_isolate},
+    {"no-isolate", 0, NULL, "run plugins in halo's process: default live", take_isolate},
     {"threads", 0, "N", "processors to use; all by default", take_threads},
     {"allow-truncated", 0, NULL, "take a file that is shorter than its header says",
      take_truncated},

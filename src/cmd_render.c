@@ -8,6 +8,7 @@
 #include "render_options.h"
 #include "render_replay.h"
 #include "report.h"
+#include "stage_plugin.h"
 #include "stop.h"
 #include "workers.h"
 
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { RUNS_MOST = 4 }; /* where a plugin tells its latency late, and later still */
 
 struct job {
     const struct render_options *options;
@@ -25,6 +28,7 @@ struct job {
     struct stream_format format; /* of the output */
     int sound_format;
     struct engine_run_settings run;
+    bool may_run_again;
     struct report report;
     struct progress progress;
 };
@@ -91,11 +95,25 @@ static enum status lay_edges(struct job *job)
     const struct render_options *options = job->options;
     if (options->edge == EDGE_ZERO)
         return STATUS_OK;
+    if (job->chain->tail_unknown)
+        return fail(STATUS_USAGE,
+                    "--edge is for masks and gains: how far a plugin looks back is not "
+                    "known");
+    for (size_t i = 0; i < options->chain.stages.count; i++)
+        if (options->chain.stages.stages[i].automation.count > 0 ||
+            options->chain.stages.stages[i].mix.automation.count > 0)
+            return fail(STATUS_USAGE, "at= does not go with --edge");
     job->run.lead = job->chain->tail - job->chain->latency;
     job->run.trail = job->chain->latency;
     struct source *inner = job->source;
     job->source = NULL; /* the edge's from here, also when it fails */
     return source_open_edge(inner, options->edge, job->run.lead, job->run.trail, &job->source);
+}
+
+/* The sound would come late: a plugin told of its latency only while it ran. */
+static bool is_too_late(const struct job *job)
+{
+    return job->run.stop_late && job->chain->late > 0;
 }
 
 static enum status run_once(struct job *job)
@@ -118,6 +136,8 @@ static enum status run_normalized(struct job *job)
         status = engine_run(job->chain, job->source, spool, &job->run, &job->report.totals);
     if (status == STATUS_OK)
         status = sink_commit(spool);
+    if (is_too_late(job))
+        goto done;
     double peak = job->report.totals.peak;
     if (status == STATUS_OK && peak == 0)
         note("the sound is silent: there is nothing to normalize");
@@ -136,10 +156,19 @@ static enum status run_normalized(struct job *job)
         job->report.totals.peak = totals.peak;
         job->report.totals.true_peak = totals.true_peak;
     }
+done:
     filter_destroy(gain);
     source_close(again);
     sink_close(spool);
     return status;
+}
+
+/* The sound can be read again, and nothing of the output has gone out. */
+static bool can_run_again(const struct job *job)
+{
+    struct stat input;
+    return strcmp(job->options->input, "-") != 0 && stat(job->options->input, &input) == 0 &&
+           S_ISREG(input.st_mode) && job->sink->beside;
 }
 
 static enum status work(struct job *job)
@@ -153,11 +182,12 @@ static enum status work(struct job *job)
     enum status status = open_sink(job);
     if (status == STATUS_OK)
         status = lay_edges(job);
+    job->run.stop_late = job->may_run_again && status == STATUS_OK && can_run_again(job);
     progress_begin(&job->progress, job->format.rate, options->verbosity != VERBOSITY_QUIET);
     job->report.scale = 1;
     if (status == STATUS_OK)
         status = (options->normalize ? run_normalized : run_once)(job);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !is_too_late(job))
         status = sink_commit(job->sink);
     job->report.seconds = monotonic_seconds() - job->progress.start;
     return status;
@@ -184,6 +214,7 @@ static enum status print_report(struct job *job)
     report->sound_format = job->sound_format;
     report->stages = &options->chain.stages;
     report->chain = job->chain;
+    report->tail = options->tail;
     report->true_peak = job->run.true_peak;
     report->clipped = job->sink->clipped;
     report->threads = workers_count(job->workers);
@@ -193,18 +224,46 @@ static enum status print_report(struct job *job)
     return report_print_json(report, to_standard_output(options) ? stderr : stdout);
 }
 
-static enum status render_sound(struct render_options *options)
+/* Keep what latencies the plugins turned out to have. */
+static void keep_latencies(struct stage_list *stages)
 {
-    struct job job = {.options = options};
+    for (size_t i = 0; i < stages->count; i++) {
+        struct stage *stage = &stages->stages[i];
+        if (!stage->plugin)
+            continue;
+        stage->latency = stage->filter->latency + stage->filter->late;
+        if (stage->filter->late > 0)
+            note("%s told only now that its latency is %llu frames: from the start again with that",
+                 stage->plugin->info->id, (unsigned long long)stage->latency);
+    }
+}
+
+static enum status render_once(struct render_options *options, bool may_run_again, bool *again)
+{
+    struct job job = {.options = options, .may_run_again = may_run_again};
     enum status status = prepare(&job, options);
     if (status == STATUS_OK)
         status = work(&job);
-    if (status == STATUS_OK)
+    *again = status == STATUS_OK && is_too_late(&job);
+    if (*again)
+        keep_latencies(&options->chain.stages);
+    else if (status == STATUS_OK)
         status = print_report(&job);
     sink_close(job.sink);
     filter_destroy(job.chain);
     workers_destroy(job.workers);
     source_close(job.source);
+    return status;
+}
+
+static enum status render_sound(struct render_options *options)
+{
+    bool again = true;
+    enum status status = STATUS_OK;
+    for (int run = 1; again && status == STATUS_OK; run++) {
+        stage_list_unload(&options->chain.stages);
+        status = render_once(options, run < RUNS_MOST, &again);
+    }
     return status;
 }
 

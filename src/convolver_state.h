@@ -32,6 +32,7 @@ struct convolver {
     char algorithm[SIDES][96];
     char reason[160];
     char notice[200];
+    char failure[200];
 
     /* The step's own, but that `side` is read by all. */
     _Atomic int side;

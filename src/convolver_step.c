@@ -192,7 +192,9 @@ static void run_one(struct convolver *convolver, const float *const *in, float *
         take_over(convolver, failure);
         run_side(convolver, STANDBY, in, out, entering, true);
     } else if (failure) {
-        convolver->filter.failure = failure;
+        snprintf(convolver->failure, sizeof convolver->failure,
+                 "the filter failed: %s; try --backend cpu", failure);
+        convolver->filter.failure = convolver->failure;
     }
 }
 

@@ -9,9 +9,12 @@
 #include <string.h>
 
 enum {
-    SLOTS = 2,      /* blocks on either side of the chain: one at work, one waiting */
-    PROBLEM = 1024, /* bytes of a failure's text */
+    SLOTS = 2,         /* blocks on either side of the chain: one at work, one waiting */
+    PROBLEM = 1024,    /* bytes of a failure's text */
+    UNKNOWN_MOST = 30, /* seconds of a tail, after what is known of it */
+    UNKNOWN_QUIET = 5, /* seconds of quiet that end it */
 };
+static const double UNKNOWN_LEVEL = 1e-4; /* -80 dBFS */
 
 /* A block as it came from the source. */
 struct input {
@@ -40,6 +43,11 @@ struct run {
     struct engine_totals *totals;
     struct true_peak *true_peak;
     struct sink *tail; /* TAIL_UNTIL: the tail waits in memory for its end to be known */
+    enum tail kind;
+    double until;
+    uint64_t known;     /* frames of the tail */
+    uint64_t most;      /* likewise, that are tried */
+    uint64_t last_loud; /* frames of the sound and its tail, to the end of the last loud block */
 
     struct relay *reader; /* NULL: blocks are read when they are needed */
     struct input inputs[SLOTS];
@@ -54,9 +62,14 @@ struct run {
     atomic_int write_status; /* enum status: once it is not STATUS_OK nothing more is written */
 };
 
+enum tail engine_tail(const struct filter *chain, enum tail tail)
+{
+    return tail == TAIL_FULL && chain->tail_unknown ? TAIL_UNTIL : tail;
+}
+
 int64_t engine_frames_out(const struct filter *chain, int64_t frames_in, enum tail tail)
 {
-    if (frames_in == FRAMES_UNKNOWN || tail == TAIL_UNTIL)
+    if (frames_in == FRAMES_UNKNOWN || engine_tail(chain, tail) == TAIL_UNTIL)
         return FRAMES_UNKNOWN;
     return tail == TAIL_FULL ? frames_in + (int64_t)chain->tail : frames_in;
 }
@@ -121,7 +134,7 @@ static uint64_t sound_frames(const struct run *run, uint64_t read)
 static uint64_t wanted(const struct run *run, uint64_t read, bool ended)
 {
     uint64_t frames = sound_frames(run, read);
-    return ended && run->settings->tail != TAIL_NONE ? frames + run->chain->tail : frames;
+    return ended && run->kind != TAIL_NONE ? frames + run->most : frames;
 }
 
 static enum status measure(const struct run *run, const float *const *planar, size_t frames)
@@ -191,9 +204,9 @@ static void show_progress(const struct run *run, uint64_t written)
     if (frames != FRAMES_UNKNOWN)
         frames -= (int64_t)(settings->lead + settings->trail);
     /* Where a tail ends is not known; that it ends with the full one is near enough. */
-    enum tail tail = settings->tail == TAIL_UNTIL ? TAIL_FULL : settings->tail;
-    settings->progress(settings->progress_context, written,
-                       engine_frames_out(run->chain, frames, tail));
+    if (frames != FRAMES_UNKNOWN && run->kind != TAIL_NONE)
+        frames += (int64_t)run->known;
+    settings->progress(settings->progress_context, written, frames);
 }
 
 /* On the writing thread, or on the caller's where there is none. */
@@ -231,6 +244,11 @@ static enum status take_input(struct run *run, const struct input **input)
     return tell((*input)->status, (*input)->problem);
 }
 
+static bool is_too_late(const struct run *run)
+{
+    return run->settings->stop_late && run->chain->late > 0;
+}
+
 static enum status step(struct run *run, const struct input *input, struct output *output)
 {
     if (stop_requested())
@@ -238,12 +256,26 @@ static enum status step(struct run *run, const struct input *input, struct outpu
     engine_step(run->chain, (const float *const *)input->block.data, output->block.data);
     if (stop_requested())
         return STATUS_INTERRUPTED; /* the step may have been cut short */
-    if (run->chain->notice)
+    if (run->chain->failure)
+        return fail(STATUS_FAILED, "%s", run->chain->failure);
+    if (run->chain->notice && !is_too_late(run))
         note("%s", run->chain->notice);
     run->chain->notice = NULL;
-    if (run->chain->failure)
-        return fail(STATUS_FAILED, "the filter failed: %s; try --backend cpu", run->chain->failure);
     return STATUS_OK;
+}
+
+/* A tail that nobody knows ends early where it is quiet. `done` frames are. */
+static bool is_quiet(struct run *run, const struct output *output, uint64_t done)
+{
+    uint64_t known = sound_frames(run, output->read) + run->known;
+    if (!run->chain->tail_unknown || !output->ended || done <= known)
+        return false;
+    for (size_t c = 0; c < run->chain->outputs; c++)
+        if (!((double)audio_peak(output->block.data[c], run->chain->block) < run->until))
+            run->last_loud = done;
+    if (run->last_loud < known)
+        run->last_loud = known;
+    return done - run->last_loud >= (uint64_t)UNKNOWN_QUIET * run->source->format.rate;
 }
 
 /* Frames of the sound that are done once `position` frames went through the chain. */
@@ -272,7 +304,7 @@ static enum status run_block(struct run *run, uint64_t position, bool *last)
     output->ended = input->ended;
     uint64_t all = wanted(run, input->read, input->ended);
     uint64_t done = frames_done(run, position, all);
-    *last = input->ended && done == all;
+    *last = (input->ended && done == all) || is_too_late(run) || is_quiet(run, output, done);
     if (run->reader)
         relay_give(run->reader);
     if (run->writer)
@@ -321,9 +353,22 @@ static enum status write_tail(struct run *run)
     size_t end = 0;
     for (size_t c = 0; c < tail->channels; c++)
         for (size_t i = tail->frames; i > end; i--)
-            if (fabs((double)tail->data[c][i - 1]) >= run->settings->until)
+            if (fabs((double)tail->data[c][i - 1]) >= run->until)
                 end = i;
+    run->totals->tail = end;
+    run->totals->tail_cut = run->chain->tail_unknown && end > run->known &&
+                            tail->frames - end < run->source->format.rate / 10;
     return emit(run, run->sink, tail->data, 0, end);
+}
+
+static void set_tail(struct run *run)
+{
+    const struct filter *chain = run->chain;
+    run->kind = engine_tail(chain, run->settings->tail);
+    run->until = run->kind == run->settings->tail ? run->settings->until : UNKNOWN_LEVEL;
+    run->known = run->most = chain->tail;
+    if (chain->tail_unknown)
+        run->most += (uint64_t)UNKNOWN_MOST * run->source->format.rate;
 }
 
 enum status engine_run(struct filter *chain, struct source *source, struct sink *sink,
@@ -332,13 +377,14 @@ enum status engine_run(struct filter *chain, struct source *source, struct sink 
     *totals = (struct engine_totals){0};
     struct run run = {
         .chain = chain, .source = source, .sink = sink, .settings = settings, .totals = totals};
+    set_tail(&run);
     enum status status = STATUS_OK;
     for (size_t i = 0; i < SLOTS && status == STATUS_OK; i++) {
         status = block_init(&run.inputs[i].block, chain->inputs, chain->block, "a block");
         if (status == STATUS_OK)
             status = block_init(&run.outputs[i].block, chain->outputs, chain->block, "a block");
     }
-    if (status == STATUS_OK && settings->tail == TAIL_UNTIL)
+    if (status == STATUS_OK && run.kind == TAIL_UNTIL)
         status = sink_open_memory(chain->outputs, &run.tail);
     if (status == STATUS_OK && settings->true_peak)
         status = true_peak_create(chain->outputs, &run.true_peak);

@@ -19,6 +19,9 @@ static inline void engine_step(struct filter *chain, const float *const *in, flo
     filter_process(chain, in, out);
 }
 
+/* A full tail that is not known is taken until it stays below -80 dBFS. So is TAIL_UNTIL below its
+ * level. Where it is not known it is given up 30 s after what is known of it, or once it has been
+ * quiet for 5 s. */
 enum tail { TAIL_FULL, TAIL_NONE, TAIL_UNTIL };
 
 struct engine_run_settings {
@@ -27,6 +30,7 @@ struct engine_run_settings {
     uint64_t lead;  /* frames of the source before the sound's first (edges) */
     uint64_t trail; /* frames of the source after the sound's last (edges) */
     bool true_peak; /* measure it */
+    bool stop_late; /* end, with STATUS_OK, once chain->late shows that the sound comes late */
     /* Called after each block; `total` may be FRAMES_UNKNOWN. May be NULL. */
     void (*progress)(void *context, uint64_t frames, int64_t total);
     void *progress_context;
@@ -37,6 +41,8 @@ struct engine_totals {
     uint64_t frames_out;
     double peak;      /* linear */
     double true_peak; /* linear, where asked for */
+    uint64_t tail;    /* frames of frames_out that came after the sound */
+    bool tail_cut;    /* it was given up before it was quiet */
 };
 
 /* Run the source to its end and the tail after it. The chain's latency is taken
@@ -45,6 +51,9 @@ struct engine_totals {
 MUST_CHECK enum status engine_run(struct filter *chain, struct source *source, struct sink *sink,
                                   const struct engine_run_settings *settings,
                                   struct engine_totals *totals);
+
+/* What TAIL_FULL means for a chain. */
+enum tail engine_tail(const struct filter *chain, enum tail tail);
 
 /* Frames that engine_run will write, or FRAMES_UNKNOWN. */
 int64_t engine_frames_out(const struct filter *chain, int64_t frames_in, enum tail tail);

@@ -170,6 +170,7 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_wi
     struct stage_settings settings = wish->options->settings;
     struct stream_format format = wish->format;
     settings.convolver.live = wish->live;
+    settings.streamed = true;
     enum status status = copy_stages(chain);
     if (status == STATUS_OK)
         status = stage_list_load(&chain->stages, &settings, &format);

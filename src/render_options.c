@@ -146,7 +146,9 @@ static const struct option_row own_options[] = {
      take_edge},
     {"tail", 0, "TAIL",
      "full (default): frames + taps - 1; none: the input's\n"
-     "frames; until:-80dB: until it stays below that level",
+     "frames; until:-80dB: until it stays below that level.\n"
+     "Plugins tell no tail: full is until:-80dB then, 30 s at\n"
+     "most, or until 5 s were quiet",
      take_tail},
     {"format", 0, "FORMAT",
      "pcm16, pcm24, pcm32, float or double; the input's\n"

@@ -3,6 +3,8 @@
 #include "audio.h"
 #include "convolver.h"
 #include "json_text.h"
+#include "plugin_filter.h"
+#include "stage_plugin.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -31,6 +33,26 @@ static double saving_gain(const struct report *report)
     return floor(-10 * audio_to_db(report->totals.peak / most)) / 10;
 }
 
+static bool tail_was_unknown(const struct report *report)
+{
+    return report->chain->tail_unknown && report->tail != TAIL_NONE;
+}
+
+static void print_plugins(const struct report *report)
+{
+    const struct engine_totals *totals = &report->totals;
+    for (size_t i = 0; i < report->stages->count; i++) {
+        const struct stage *stage = &report->stages->stages[i];
+        uint64_t bad = stage->plugin ? plugin_filter_facts(stage->filter).bad : 0;
+        if (bad > 0)
+            note("%s made %llu sample%s that are no numbers: they are silenced",
+                 stage->plugin->info->id, (unsigned long long)bad, bad == 1 ? "" : "s");
+    }
+    if (tail_was_unknown(report))
+        note("plugins tell no tail: this one %s after %.2f s",
+             totals->tail_cut ? "was cut off" : "was quiet", (double)totals->tail / report->rate);
+}
+
 void report_print(const struct report *report)
 {
     char true_peak[48] = "";
@@ -50,6 +72,7 @@ void report_print(const struct report *report)
         note("%llu sample%s clipped; %s--gain %.1f would have avoided it",
              (unsigned long long)report->clipped, report->clipped == 1 ? "" : "s",
              report->stages->count ? "a further " : "", saving_gain(report));
+    print_plugins(report);
 }
 
 static json_t *db_or_null(double amplitude)
@@ -57,10 +80,24 @@ static json_t *db_or_null(double amplitude)
     return amplitude > 0 ? json_real(audio_to_db(amplitude)) : json_null();
 }
 
+static void add_plugin(json_t *object, const struct stage *stage)
+{
+    struct plugin_filter_facts facts = plugin_filter_facts(stage->filter);
+    json_object_set_new(object, "name", json_text(stage->plugin->info->name));
+    json_object_set_new(object, "instances", json_integer((json_int_t)facts.instances));
+    json_object_set_new(object, "block", json_integer((json_int_t)facts.block));
+    json_object_set_new(object, "isolated", json_boolean(facts.isolated));
+    json_object_set_new(object, "late", json_integer((json_int_t)stage->filter->late));
+    json_object_set_new(object, "bad_samples", json_integer((json_int_t)facts.bad));
+}
+
 static json_t *stage_object(const struct stage *stage)
 {
     json_t *object = json_object();
     json_object_set_new(object, stage->kind->option, json_text(stage->text));
+    json_object_set_new(object, "latency", json_integer((json_int_t)stage->filter->latency));
+    if (stage->plugin)
+        add_plugin(object, stage);
     if (!stage->mask)
         return object;
     json_object_set_new(object, "taps", json_integer((json_int_t)stage->mask->taps));
@@ -136,6 +173,10 @@ enum status report_print_json(const struct report *report, FILE *stream)
     json_object_set_new(root, "block", json_integer((json_int_t)report->chain->block));
     json_object_set_new(root, "threads", json_integer((json_int_t)report->threads));
     json_object_set_new(root, "latency", json_integer((json_int_t)report->chain->latency));
+    if (tail_was_unknown(report)) {
+        json_object_set_new(root, "tail_frames", json_integer((json_int_t)totals->tail));
+        json_object_set_new(root, "tail_cut", json_boolean(totals->tail_cut));
+    }
     json_object_set_new(root, "peak", json_real(totals->peak));
     json_object_set_new(root, "peak_db", db_or_null(totals->peak));
     if (report->true_peak)

@@ -19,6 +19,7 @@ struct report {
     const struct stage_list *stages;
     const struct filter *chain;
     struct engine_totals totals;
+    enum tail tail;
     bool true_peak; /* totals hold one */
     double scale;   /* what --normalize multiplied by, else 1; in totals already */
     uint64_t clipped;

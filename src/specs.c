@@ -5,6 +5,8 @@
 #include "design.h"
 #include "gain.h"
 #include "mask_options.h"
+#include "plugin_filter.h"
+#include "stage_plugin.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -202,6 +204,26 @@ static enum status mask_stage_create(struct stage *stage, size_t block, struct w
 
 /* ---- --gain ---- */
 
+/* at=3s:gain=-6 */
+static enum status take_gain_word(struct stage *stage, const char *word)
+{
+    struct automation_point point;
+    const char *change;
+    double db = 0;
+    if (!automation_is_word(word))
+        return fail(STATUS_USAGE,
+                    "--gain has the options at=TIME:gain=DB, @mix= and @bypass, not "
+                    "'%s'",
+                    word);
+    enum status status = automation_parse(word, stage->rate, &point, &change);
+    if (status == STATUS_OK && strncmp(change, "gain=", 5) != 0)
+        status = fail(STATUS_USAGE, "what changes of --gain is its gain=, not '%s'", change);
+    if (status == STATUS_OK)
+        status = specs_parse_db(change + 5, "gain=", &db);
+    point.value = (float)audio_from_db(db);
+    return status == STATUS_OK ? automation_add(&stage->automation, &point) : status;
+}
+
 static enum status gain_stage_load(struct stage *stage, char **words,
                                    const struct stream_format *format,
                                    const struct stage_settings *settings)
@@ -209,8 +231,8 @@ static enum status gain_stage_load(struct stage *stage, char **words,
     (void)settings;
     double db = 0;
     enum status status = specs_parse_db(words[0], "--gain", &db);
-    if (status == STATUS_OK && words[1])
-        status = fail(STATUS_USAGE, "--gain has no option '%s'", words[1]);
+    for (char **word = words + 1; *word && status == STATUS_OK; word++)
+        status = take_gain_word(stage, *word);
     if (status != STATUS_OK)
         return status;
     stage->factor = audio_from_db(db);
@@ -222,7 +244,21 @@ static enum status gain_stage_create(struct stage *stage, size_t block, struct w
                                      struct filter **filter)
 {
     (void)workers;
-    return gain_create(stage->inputs, block, stage->factor, filter);
+    struct gain_settings settings = {
+        .factor = stage->factor,
+        .automation = &stage->automation,
+        .rate = stage->rate,
+        .before = stage->before,
+    };
+    return gain_create_automated(stage->inputs, block, &settings, filter);
+}
+
+/* ---- --lv2, --ladspa ---- */
+
+/* The stage is content with any block that the plugin's divides. */
+static size_t plugin_stage_grain(const struct stage *stage)
+{
+    return stage->plugin ? PLUGIN_FILTER_BLOCK : 1;
 }
 
 /* ---- the table ---- */
@@ -248,9 +284,30 @@ static const struct stage_kind kinds[] = {
     {
         .option = "gain",
         .argument = "DB",
-        .help = "amplify by DB decibels",
+        .help = "amplify by DB decibels; at=12.5s:gain=-6 (a step) and\n"
+                "at=10s-12.5s:gain=-6 (a ramp) change that later",
         .load = gain_stage_load,
         .create = gain_stage_create,
+    },
+    {
+        .option = "lv2",
+        .argument = "URI",
+        .help = "an LV2 plugin (halo plugins list has all). Options follow after\n"
+                "commas: SYMBOL=VALUE of a control (-6dB, 1kHz, a label, on),\n"
+                "preset=URI, param:URI=VALUE of a parameter or a path,\n"
+                "at=12.5s:SYMBOL=VALUE and at=10s-12.5s:SYMBOL=VALUE, a step and\n"
+                "a ramp in a file; @map=each or 1:2:0, the channels that its\n"
+                "inputs hear. For all stages: @mix=0..1 and @bypass",
+        .load = stage_plugin_load,
+        .create = stage_plugin_create,
+    },
+    {
+        .option = "ladspa",
+        .argument = "LIBRARY:LABEL",
+        .help = "a LADSPA plugin; options as for --lv2, without presets and\n"
+                "parameters",
+        .load = stage_plugin_load,
+        .create = stage_plugin_create,
     },
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -280,12 +337,55 @@ enum status stage_list_add(struct stage_list *list, const struct stage_kind *kin
     return STATUS_OK;
 }
 
+void stage_list_unload(struct stage_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct stage *stage = &list->stages[i];
+        mask_destroy(stage->mask);
+        stage_plugin_destroy(stage->plugin);
+        automation_free(&stage->automation);
+        automation_free(&stage->mix.automation);
+        *stage =
+            (struct stage){.kind = stage->kind, .text = stage->text, .latency = stage->latency};
+    }
+}
+
 void stage_list_free(struct stage_list *list)
 {
-    for (size_t i = 0; i < list->count; i++)
-        mask_destroy(list->stages[i].mask);
+    stage_list_unload(list);
     free(list->stages);
     *list = (struct stage_list){0};
+}
+
+/* Takes out the words that every stage knows. */
+static enum status take_mix_words(struct stage *stage, char **words)
+{
+    enum status status = STATUS_OK;
+    char **kept = words;
+    for (char **word = words; *word && status == STATUS_OK; word++) {
+        if (word > words && stage_mix_is_word(*word))
+            status = stage_mix_take(&stage->mix, stage->rate, *word);
+        else
+            *kept++ = *word;
+    }
+    *kept = NULL;
+    return status;
+}
+
+static enum status load_stage(struct stage *stage, char **words, const struct stream_format *format,
+                              const struct stage_settings *settings)
+{
+    stage->inputs = format->channels;
+    stage->rate = format->rate;
+    stage->live = settings->convolver.live;
+    stage->streamed = settings->streamed;
+    enum status status = take_mix_words(stage, words);
+    if (status == STATUS_OK)
+        status = stage->kind->load(stage, words, format, settings);
+    if (status == STATUS_OK && stage->streamed &&
+        stage->automation.count + stage->mix.automation.count > 0)
+        status = fail(STATUS_USAGE, "at= is for files: a stream has no beginning to count from");
+    return status;
 }
 
 enum status stage_list_load(struct stage_list *list, const struct stage_settings *settings,
@@ -296,8 +396,7 @@ enum status stage_list_load(struct stage_list *list, const struct stage_settings
         char **words = split_words(stage->text);
         if (!words)
             return fail_memory("a stage");
-        stage->inputs = format->channels;
-        enum status status = stage->kind->load(stage, words, format, settings);
+        enum status status = load_stage(stage, words, format, settings);
         free(words);
         if (status != STATUS_OK)
             return status;
@@ -309,7 +408,7 @@ enum status stage_list_load(struct stage_list *list, const struct stage_settings
 size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
                         uint64_t most)
 {
-    size_t widest = channels, block = 0;
+    size_t widest = channels, block = 0, grain = 1;
     for (size_t i = 0; i < list->count; i++)
         if (list->stages[i].outputs > widest)
             widest = list->stages[i].outputs;
@@ -322,10 +421,22 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
         size_t wish = stage->kind->wish ? stage->kind->wish(stage, workers, (size_t)most) : 0;
         if (wish > block)
             block = wish;
+        if (plugin_stage_grain(stage) > grain)
+            grain = plugin_stage_grain(stage);
     }
     if (block == 0)
         block = most < BLOCK_DEFAULT ? (size_t)most : BLOCK_DEFAULT;
-    return block;
+    return block > grain ? block / grain * grain : grain;
+}
+
+/* A stage with a mix is in a filter of its own; so is a live plugin, which may be left out. */
+static enum status wrap(struct stage *stage)
+{
+    struct stage_mix_settings settings = {
+        .words = &stage->mix, .rate = stage->rate, .before = stage->before, .live = stage->live};
+    if (!stage->mix.given && !(stage->plugin && stage->live))
+        return STATUS_OK;
+    return stage_mix_create(stage->filter, &settings, &stage->mixed);
 }
 
 enum status stage_list_create(struct stage_list *list, size_t channels, size_t block,
@@ -337,9 +448,12 @@ enum status stage_list_create(struct stage_list *list, size_t channels, size_t b
         return status;
     for (size_t i = 0; i < list->count && status == STATUS_OK; i++) {
         struct stage *stage = &list->stages[i];
+        stage->before = chain->latency;
         status = stage->kind->create(stage, block, workers, &stage->filter);
         if (status == STATUS_OK)
-            status = chain_append(chain, stage->filter);
+            status = wrap(stage);
+        if (status == STATUS_OK)
+            status = chain_append(chain, stage->mixed ? stage->mixed : stage->filter);
     }
     if (status != STATUS_OK) {
         filter_destroy(chain);

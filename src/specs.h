@@ -1,9 +1,9 @@
 /* The user's words for stages -> filters. This file's table knows every kind.
  *
- *   --mask hall.wav,gain=-6,channel=1        --gain -3
+ *   --mask hall.wav,gain=-6,channel=1        --gain -3        --lv2 URI,drive=3,@mix=0.5
  *
  * Words are separated by commas; `\,` is a comma. The first is the stage's
- * value, the others are its options, key=value.
+ * value, the others are its options, key=value; those of stage_mix.h are for all.
  */
 #ifndef HALO_SPECS_H
 #define HALO_SPECS_H
@@ -12,17 +12,23 @@
 #include "convolver.h"
 #include "filter.h"
 #include "mask.h"
+#include "stage_mix.h"
 #include "status.h"
 #include "workers.h"
+
+enum isolate { ISOLATE_AUTO, ISOLATE_ON, ISOLATE_OFF };
 
 /* What holds for every stage of a command. */
 struct stage_settings {
     enum mask_align align;
     struct convolver_settings convolver; /* of masks; block and workers are filled in */
     bool allow_truncated;
+    bool streamed;        /* blocks are a device's periods, also where they are replayed */
+    enum isolate isolate; /* plugins in processes of their own; auto: in files */
 };
 
 struct stage;
+struct stage_plugin;
 struct stage_kind {
     const char *option;   /* "mask": the command line says --mask */
     const char *argument; /* its value, for --help */
@@ -42,9 +48,18 @@ struct stage {
     struct convolver_settings convolver;
     size_t inputs;
     size_t outputs;
-    struct mask *mask;     /* of a mask stage */
-    double factor;         /* of a gain stage, linear */
-    struct filter *filter; /* once created; the chain's */
+    uint32_t rate;
+    bool live;
+    bool streamed;
+    struct mask *mask;            /* of a mask stage */
+    double factor;                /* of a gain stage, linear */
+    struct automation automation; /* likewise, of the factor */
+    struct stage_plugin *plugin;  /* of a plugin's stage */
+    struct stage_mix_words mix;
+    uint64_t latency;      /* frames of a plugin's, known from an earlier run */
+    uint64_t before;       /* frames that the stages before make the sound late */
+    struct filter *filter; /* once created; the chain's, or in `mixed` */
+    struct filter *mixed;  /* what the chain has, where the stage has a mix; else NULL */
 };
 
 struct stage_list {
@@ -59,6 +74,10 @@ const struct stage_kind *stage_kind_at(size_t index);
 MUST_CHECK enum status stage_list_add(struct stage_list *list, const struct stage_kind *kind,
                                       const char *text);
 void stage_list_free(struct stage_list *list);
+
+/* Forget what was loaded and created, after the chain is gone: as stage_list_add left it, but for
+ * latencies that were found out. */
+void stage_list_unload(struct stage_list *list);
 
 /* Load all stages for a sound of `format`; its channels become the output's.
  * Errors: whatever a stage finds wrong. */
