@@ -20,7 +20,7 @@
 
 struct command {
     const char *name;
-    const char *help;
+    const char *help; /* NULL: for halo itself, which runs it as a child */
     enum status (*run)(int argc, char **argv);
 };
 
@@ -40,7 +40,8 @@ static void print_help(void)
          "Convolve sound with filter masks (impulse responses).\n\n"
          "commands:");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-12s %s\n", commands[i].name, commands[i].help);
+        if (commands[i].help)
+            printf("  %-12s %s\n", commands[i].name, commands[i].help);
     puts("\noptions:\n"
          "  -h, --help       print this\n"
          "  -V, --version    print the version and what is built in\n\n"
