@@ -76,19 +76,6 @@ static struct timespec look_time(const struct convolution *convolution)
     return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-/* Where the caller has a real-time priority, one below it: the step goes first. */
-static void lower_priority(pthread_t thread)
-{
-    int policy;
-    struct sched_param parameters;
-    if (pthread_getschedparam(thread, &policy, &parameters) != 0 ||
-        (policy != SCHED_FIFO && policy != SCHED_RR) ||
-        parameters.sched_priority <= sched_get_priority_min(policy))
-        return;
-    parameters.sched_priority--;
-    (void)pthread_setschedparam(thread, policy, &parameters); /* else as the caller */
-}
-
 enum status live_helper_create(struct convolution *convolution, struct live_helper **result)
 {
     struct live_helper *helper = calloc(1, sizeof *helper);
@@ -105,7 +92,7 @@ enum status live_helper_create(struct convolution *convolution, struct live_help
         live_helper_destroy(helper);
         return fail(STATUS_FAILED, "cannot start a thread; try --threads 1");
     }
-    lower_priority(helper->thread);
+    realtime_lower(helper->thread);
     *result = helper;
     return STATUS_OK;
 }

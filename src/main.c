@@ -7,6 +7,7 @@
 #include "cmd_mask.h"
 #include "cmd_render.h"
 #include "fft.h"
+#include "plugin_rack_apart.h"
 #include "status.h"
 #include "stop.h"
 
@@ -31,6 +32,7 @@ static const struct command commands[] = {
     {"devices", "list the sound devices of this machine", cmd_devices},
     {"mask", "look at masks, and make them", cmd_mask},
     {"bench", "measure parts of the program on this machine", cmd_bench},
+    {"plugin-rack", NULL, plugin_rack_serve},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -9,9 +9,10 @@
  *   plugin_rack_open_apart   in a child process, over shared memory: a plugin that crashes or
  *                            hangs ends the rack (`failure`), and nothing else
  *
- * Threads: plugin_rack_process is real-time in a live rack (one apart hands out the block before
- * the one it is given, so that nobody waits, and says so by `delay`); in files it waits for the
- * child, and a child that takes longer than `patience` seconds over a block has hung.
+ * Threads: kind->process is real-time in a live rack; in files it waits for the child, and ends
+ * early when a signal asks to stop (stop.h). A live rack apart is given pieces of `most` frames
+ * each and hands out the one before, so that nobody waits; `delay` says so. A child that takes
+ * longer than `patience` seconds over a block has hung.
  */
 #ifndef HALO_PLUGIN_RACK_H
 #define HALO_PLUGIN_RACK_H
@@ -53,9 +54,10 @@ struct plugin_rack {
     const float *values;       /* by port, as the first instance has them after its last block */
     uint64_t latency;          /* frames, as the plugin last told; the rack's delay not counted */
     const uint64_t *latencies; /* likewise, by block of the piece that was handed out last */
-    const char *failure; /* why it will not run again: "crashed (segmentation fault)"; then it hands
-                            out silence */
-    const char *notice;  /* what whoever drives the rack should print once and clear; NULL */
+    const char *failure; /* why it will not run again: "crashed at 1.250 s (segmentation fault)";
+                            then it hands out silence */
+    uint64_t late;      /* pieces for which it handed out silence since they were not done (live) */
+    const char *notice; /* what whoever drives the rack should print once and clear; NULL */
 };
 
 /* Audio ports that an instance has in a rack. */

@@ -1,6 +1,5 @@
 #include "realtime.h"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -17,6 +16,18 @@ bool realtime_raise(int priority, struct realtime_before *before)
 void realtime_restore(const struct realtime_before *before)
 {
     pthread_setschedparam(pthread_self(), before->policy, &before->parameters);
+}
+
+void realtime_lower(pthread_t thread)
+{
+    int policy;
+    struct sched_param parameters;
+    if (pthread_getschedparam(thread, &policy, &parameters) != 0 ||
+        (policy != SCHED_FIFO && policy != SCHED_RR) ||
+        parameters.sched_priority <= sched_get_priority_min(policy))
+        return;
+    parameters.sched_priority--;
+    (void)pthread_setschedparam(thread, policy, &parameters); /* else as it was */
 }
 
 bool realtime_lock_memory(void)

@@ -2,6 +2,7 @@
 #ifndef HALO_REALTIME_H
 #define HALO_REALTIME_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 
@@ -17,6 +18,9 @@ struct realtime_before {
  * is restored. False: not allowed, and nothing changed. */
 bool realtime_raise(int priority, struct realtime_before *before);
 void realtime_restore(const struct realtime_before *before);
+
+/* One below what `thread` has, where that is a real-time priority: whose it has goes first. */
+void realtime_lower(pthread_t thread);
 
 /* All memory that the program has now stays in RAM. False: not allowed; errno says why. */
 bool realtime_lock_memory(void);

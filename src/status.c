@@ -98,6 +98,11 @@ void note_verbosity(enum verbosity verbosity)
     level = verbosity;
 }
 
+enum verbosity note_verbosity_now(void)
+{
+    return level;
+}
+
 void messages_to(void (*show)(void *context, const char *line), void *context)
 {
     pthread_mutex_lock(&lock);

@@ -44,6 +44,7 @@ MUST_CHECK enum status fail_memory(const char *what);
 void note(const char *format, ...) PRINTF_LIKE(1, 2);
 void note_detail(const char *format, ...) PRINTF_LIKE(1, 2);
 void note_verbosity(enum verbosity verbosity);
+enum verbosity note_verbosity_now(void);
 
 /* Hand lines to show() instead of printing them, without "halo: ": while something else owns
  * the terminal. show may be called by any thread, by one at a time, and must not come back
