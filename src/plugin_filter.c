@@ -68,7 +68,8 @@ static enum status open_rack(const struct plugin_filter *plugin, size_t block, b
     for (size_t i = 0; i < words->value_count; i++)
         changes[i] =
             (struct plugin_change){.port = words->values[i].port, .value = words->values[i].value};
-    enum status status = plugin_rack_open(settings->info, changes, words->value_count, &wish, rack);
+    enum status status = (settings->isolated ? plugin_rack_open_apart : plugin_rack_open)(
+        settings->info, changes, words->value_count, &wish, rack);
     free(changes);
     return status;
 }

@@ -48,9 +48,10 @@ static void print_plugins(const struct report *report)
             note("%s made %llu sample%s that are no numbers: they are silenced",
                  stage->plugin->info->id, (unsigned long long)bad, bad == 1 ? "" : "s");
     }
-    if (tail_was_unknown(report))
-        note("plugins tell no tail: this one %s after %.2f s",
-             totals->tail_cut ? "was cut off" : "was quiet", (double)totals->tail / report->rate);
+    if (tail_was_unknown(report) && totals->tail > 0)
+        note("plugins tell no tail: %.2f s were kept, %s %s", (double)totals->tail / report->rate,
+             totals->tail_cut ? "and were cut off still above" : "until it stayed below",
+             report->tail == TAIL_FULL ? "-80 dBFS" : "the level of --tail");
 }
 
 void report_print(const struct report *report)
