@@ -87,8 +87,9 @@ static void describe_end(struct plugin_child *child, int status)
 {
     char at[64], why[64] = "";
     const char *doing = atomic_load(&child->doing), *what = "ended its process";
-    snprintf(at, sizeof at, "at %.3f s",
-             (double)atomic_load(&child->settings.head->frames) / child->settings.rate);
+    unsigned long long frames = atomic_load(&child->settings.head->frames);
+    snprintf(at, sizeof at, "at %.3f s, in block %llu", (double)frames / child->settings.rate,
+             frames / child->settings.block + 1);
     if (child->hung) {
         what = "hung";
         snprintf(why, sizeof why, " (no answer for %g s)", atomic_load(&child->patience));

@@ -19,6 +19,7 @@ struct plugin_child_settings {
     int memory;             /* its descriptor, likewise */
     struct apart_head *head;
     uint32_t rate;
+    size_t block; /* frames */
 };
 
 /* Order 0 has been posted; it has `patience` seconds for it. Errors: a thread. That no process
@@ -30,7 +31,8 @@ MUST_CHECK enum status plugin_child_start(const struct plugin_child_settings *se
  * end: "while it was loaded"; NULL: sound. */
 void plugin_child_doing(struct plugin_child *child, const char *words, double patience);
 
-/* How the process ended: "crashed at 1.250 s (segmentation fault)"; NULL: it lives. Real-time. */
+/* How the process ended: "crashed at 1.250 s, in block 234 (segmentation
+ * fault)"; NULL: it lives. Real-time. */
 const char *plugin_child_end(const struct plugin_child *child);
 
 /* Wait for its end for so many seconds, then kill it; takes NULL. */

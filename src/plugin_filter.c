@@ -89,7 +89,7 @@ struct probe {
     size_t piece;
     const float **in;
     struct block out;
-    uint64_t latency;
+    uint64_t most;
 };
 
 static void hear_silence(struct probe *probe, size_t frames, const struct plugin_change *first)
@@ -98,26 +98,31 @@ static void hear_silence(struct probe *probe, size_t frames, const struct plugin
         probe->rack->kind->process(probe->rack, probe->in, probe->out.data, probe->piece, first,
                                    at == 0 && first ? 1 : 0);
         for (size_t i = 0; i < probe->piece / probe->rack->block; i++)
-            if (probe->rack->latencies[i] > probe->latency)
-                probe->latency = probe->rack->latencies[i];
+            if (probe->rack->latencies[i] > probe->most)
+                probe->most = probe->rack->latencies[i];
     }
 }
 
-static void try_values(struct probe *probe, const struct plugin_filter_settings *settings)
+static void try_values(struct probe *probe, const struct plugin_filter_settings *settings,
+                       struct plugin_latency *latency)
 {
     const struct automation *automation = &settings->words->automation;
     size_t few = PROBE_BLOCKS * probe->rack->block;
     size_t many = (size_t)(PROBE_SECONDS * settings->rate);
     hear_silence(probe, many > few ? many : few, NULL);
+    if (latency->settled < probe->rack->latency)
+        latency->settled = probe->rack->latency;
     for (size_t i = 0; i < automation->count && i < PROBE_POINTS; i++) {
         struct plugin_change value = {.port = automation->points[i].target,
                                       .value = automation->points[i].value};
         hear_silence(probe, few, &value);
     }
+    if (latency->most < probe->most)
+        latency->most = probe->most;
 }
 
 /* What the plugin will tell. It runs as in a file, whose plugins are waited for. */
-static enum status find_latency(struct plugin_filter *plugin, size_t block, uint64_t *latency)
+static enum status find_latency(struct plugin_filter *plugin, size_t block)
 {
     const struct plugin_map *map = plugin->settings.map;
     struct probe probe = {.piece = plugin->piece};
@@ -130,7 +135,7 @@ static enum status find_latency(struct plugin_filter *plugin, size_t block, uint
     if (status == STATUS_OK) {
         for (size_t i = 0; i < map->count; i++)
             probe.in[i] = plugin->nothing.data[0];
-        try_values(&probe, &plugin->settings);
+        try_values(&probe, &plugin->settings, &plugin->latency);
         if (probe.rack->failure)
             status = fail(STATUS_FAILED, "cannot run %s: it %s while its latency was looked for",
                           plugin->settings.info->id, probe.rack->failure);
@@ -138,8 +143,6 @@ static enum status find_latency(struct plugin_filter *plugin, size_t block, uint
     plugin_rack_close(probe.rack);
     block_free(&probe.out);
     free(probe.in);
-    if (probe.latency > *latency)
-        *latency = probe.latency;
     return status;
 }
 
@@ -150,6 +153,7 @@ static void begin(struct plugin_filter *plugin)
     size_t points = plugin->settings.words->automation.count;
     plugin->position = 0;
     plugin->next = 0;
+    plugin->settled = plugin->changed = false;
     memset(plugin->begun, 0, points * sizeof *plugin->begun);
     memset(plugin->done, 0, points * sizeof *plugin->done);
 }
@@ -211,13 +215,14 @@ static enum status make_room(struct plugin_filter *plugin, size_t block)
 
 static enum status set_latency(struct plugin_filter *plugin, size_t block)
 {
-    uint64_t latency = plugin->settings.latency;
     enum status status = STATUS_OK;
+    plugin->latency = plugin->settings.latency;
     if (plugin->tells_latency)
-        status = find_latency(plugin, block, &latency);
+        status = find_latency(plugin, block);
     if (status == STATUS_OK)
-        status = plugin_align_init(&plugin->align, plugin->filter.outputs, (size_t)latency, block);
-    plugin->filter.latency = latency;
+        status = plugin_align_init(&plugin->align, plugin->filter.outputs,
+                                   (size_t)plugin->latency.most, block);
+    plugin->filter.latency = plugin->latency.most;
     return status;
 }
 
@@ -266,7 +271,8 @@ struct plugin_filter_facts plugin_filter_facts(const struct filter *filter)
     return (struct plugin_filter_facts){.instances = plugin->rack->instances,
                                         .block = plugin->rack->block,
                                         .isolated = plugin->settings.isolated,
-                                        .bad = plugin->bad};
+                                        .bad = plugin->bad,
+                                        .latency = plugin->latency};
 }
 
 void plugin_filter_set(struct filter *filter, size_t port, float value)

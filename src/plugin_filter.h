@@ -5,9 +5,10 @@
  * of two up to 8192. A block with no such divisor from 16 on goes to the plugin whole.
  *
  * Latency. A first instance hears silence for a while, with all values that are to come, and
- * tells its latency, since many know it only after some blocks; that is the filter's. Later the
- * sound keeps it, whatever else the plugin tells (plugin_align.h). One that then tells more than
- * was found has its sound late: filter->late says by how much, and filter->notice says so, once.
+ * tells its latency, since many know it only after some blocks; the longest is the filter's. Later
+ * the sound keeps it, whatever else the plugin tells (plugin_align.h). While no value has changed,
+ * a latency that is told late has held from the beginning. One that then tells more than was found
+ * has its sound late: filter->late says by how much, and filter->notice says so, once.
  *
  * Automation. A point takes effect at the first block of the plugin's that begins at its time or
  * after it, counted in what the filter hears of the sound; ramps have a new value for each block,
@@ -36,11 +37,14 @@ struct plugin_filter_settings {
     uint32_t rate;
     size_t channels;
     size_t block;
-    bool live;        /* blocks are waited for */
-    bool streamed;    /* the block is a device's period, also where it is replayed */
-    bool isolated;    /* in a process of its own */
-    uint64_t before;  /* frames that the sound comes late already: automation counts from there */
-    uint64_t latency; /* known from an earlier run; more may be found */
+    bool live;       /* blocks are waited for */
+    bool streamed;   /* the block is a device's period, also where it is replayed */
+    bool isolated;   /* in a process of its own */
+    uint64_t before; /* frames that the sound comes late already: automation counts from there */
+    struct plugin_latency {
+        uint64_t most;    /* frames */
+        uint64_t settled; /* with the values at the beginning */
+    } latency;            /* known from an earlier run; more may be found */
 };
 
 /* Errors: as for plugin_create, and memory. */
@@ -52,7 +56,8 @@ struct plugin_filter_facts {
     size_t instances;
     size_t block; /* frames of the plugin's */
     bool isolated;
-    uint64_t bad; /* samples that were NaN or infinite */
+    uint64_t bad;                  /* samples that were NaN or infinite */
+    struct plugin_latency latency; /* as it turned out */
 };
 struct plugin_filter_facts plugin_filter_facts(const struct filter *filter);
 

@@ -15,9 +15,12 @@ struct plugin_filter {
     struct plugin_rack *rack;
     bool tells_latency;
     struct plugin_align align;
-    size_t piece;         /* frames that the rack gets at a time, at most */
-    struct block nothing; /* a piece of silence */
-    const float **in;     /* of a piece, for all inputs of the rack */
+    struct plugin_latency latency; /* as it turned out */
+    bool settled;                  /* it has told that */
+    bool changed;                  /* a value has, since the beginning */
+    size_t piece;                  /* frames that the rack gets at a time, at most */
+    struct block nothing;          /* a piece of silence */
+    const float **in;              /* of a piece, for all inputs of the rack */
     float **out;
 
     float *values; /* by port, as the plugin was last told */

@@ -11,6 +11,7 @@ static void change(struct plugin_filter *plugin, size_t frame, size_t port, floa
     if (plugin->values[port] == value)
         return;
     plugin->values[port] = value;
+    plugin->changed = true;
     plugin->changes[plugin->change_count++] =
         (struct plugin_change){.frame = frame, .port = port, .value = value};
 }
@@ -73,24 +74,31 @@ static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
         }
 }
 
+/* What the plugin's latency was in a block in truth. */
+static uint64_t believe(struct plugin_filter *plugin, uint64_t told)
+{
+    if (!plugin->changed && told > plugin->latency.most)
+        plugin->latency.settled = told;
+    if (told > plugin->latency.most)
+        plugin->latency.most = told;
+    plugin->settled |= plugin->changed || told == plugin->latency.settled;
+    return plugin->settled ? told : plugin->latency.settled;
+}
+
 static void align(struct plugin_filter *plugin, size_t frames)
 {
     const struct plugin_rack *rack = plugin->rack;
-    uint64_t most = 0;
+    bool was_late = plugin->filter.late > 0;
     for (size_t at = 0; at < frames; at += rack->block) {
-        uint64_t told = rack->latencies[at / rack->block];
+        uint64_t told = believe(plugin, rack->latencies[at / rack->block]);
         plugin_align_process(&plugin->align, plugin->out, at, rack->block, told);
-        most = told > most ? told : most;
     }
-    if (most <= plugin->align.latency || most - plugin->align.latency <= plugin->filter.late)
-        return;
-    bool first = plugin->filter.late == 0;
-    plugin->filter.late = most - plugin->align.latency;
-    if (!first || plugin->filter.notice)
+    plugin->filter.late = plugin->latency.most - plugin->align.latency;
+    if (plugin->filter.late == 0 || was_late || plugin->filter.notice)
         return;
     snprintf(plugin->notice, sizeof plugin->notice,
              "%s tells a latency of %llu frames only now: what it makes comes %llu frames late",
-             plugin->settings.info->id, (unsigned long long)most,
+             plugin->settings.info->id, (unsigned long long)plugin->latency.most,
              (unsigned long long)plugin->filter.late);
     plugin->filter.notice = plugin->notice;
 }
@@ -100,9 +108,8 @@ static void tell(struct plugin_filter *plugin, uint64_t bad_before)
     struct filter *filter = &plugin->filter;
     struct plugin_rack *rack = plugin->rack;
     if (rack->failure && !filter->failure) {
-        snprintf(plugin->failure, sizeof plugin->failure, "%s %s in block %llu",
-                 plugin->settings.info->id, rack->failure,
-                 (unsigned long long)(plugin->position / rack->block));
+        snprintf(plugin->failure, sizeof plugin->failure, "%s %s", plugin->settings.info->id,
+                 rack->failure);
         filter->failure = plugin->failure;
     }
     if (rack->notice && !filter->notice) {

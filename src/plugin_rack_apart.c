@@ -119,7 +119,8 @@ static enum status start_child(struct rack_apart *apart, int memory,
                                                 .arguments = words,
                                                 .memory = memory,
                                                 .head = apart->memory.head,
-                                                .rate = settings->plugin.rate};
+                                                .rate = settings->plugin.rate,
+                                                .block = apart->rack.block};
     status = plugin_child_start(&child, ORDER_TIME * apart->patience, &apart->child);
     if (status == STATUS_OK)
         status = rack_apart_wait(apart) ? tell_answer(apart) : tell_end(apart, "run");

@@ -300,20 +300,30 @@ static enum status take_point(struct plugin_words *words, const struct plugin_in
     return automation_add(&words->automation, &point);
 }
 
+static const struct plugin_preset *find_preset(const struct plugin_info *info, const char *text)
+{
+    const struct plugin_preset *named = NULL;
+    for (size_t i = 0; i < info->preset_count; i++) {
+        const struct plugin_preset *preset = &info->presets[i];
+        if (strcmp(preset->uri, text) == 0)
+            return preset;
+        if (!named && preset->name && strcasecmp(preset->name, text) == 0)
+            named = preset;
+    }
+    return named;
+}
+
 static enum status take_preset(struct plugin_words *words, const struct plugin_info *info,
                                const char *text)
 {
+    const struct plugin_preset *preset = find_preset(info, text);
     struct list list = {0};
-    words->preset = NULL;
-    for (size_t i = 0; i < info->preset_count; i++) {
-        const struct plugin_preset *preset = &info->presets[i];
-        list_add(&list, preset->name ? preset->name : preset->uri);
-        if (strcmp(preset->uri, text) == 0 ||
-            (!words->preset && preset->name && strcasecmp(preset->name, text) == 0))
-            words->preset = preset->uri;
-    }
-    if (words->preset)
+    if (preset) {
+        words->preset = preset->uri;
         return STATUS_OK;
+    }
+    for (size_t i = 0; i < info->preset_count; i++)
+        list_add(&list, info->presets[i].name ? info->presets[i].name : info->presets[i].uri);
     return fail(STATUS_USAGE, "%s has no preset '%s'; its presets: %s", info->id, text,
                 list_text(&list));
 }
@@ -395,14 +405,25 @@ static enum status take_setting(struct plugin_words *words, const struct plugin_
     return status == STATUS_OK ? keep_setting(words, parameter, value) : status;
 }
 
+/* A control may be called "at" or "preset": it is meant where the word can mean nothing else. */
+static bool names_control(const struct plugin_info *info, const char *word)
+{
+    size_t port;
+    char name[] = "preset";
+    name[strcspn(word, "=")] = '\0';
+    memcpy(name, word, strlen(name));
+    return find_symbol(info, name, &port) &&
+           !(strcmp(name, "preset") == 0 && find_preset(info, word + 7));
+}
+
 enum status plugin_words_take(struct plugin_words *words, const struct plugin_info *info,
                               uint32_t rate, const char *word)
 {
     if (strncmp(word, "param:", 6) == 0)
         return take_setting(words, info, word + 6);
-    if (strncmp(word, "preset=", 7) == 0)
+    if (strncmp(word, "preset=", 7) == 0 && !names_control(info, word))
         return take_preset(words, info, word + 7);
-    if (automation_is_word(word))
+    if (automation_is_word(word) && (strchr(word, ':') || !names_control(info, word)))
         return take_point(words, info, rate, word);
     return take_port(words, info, rate, word);
 }

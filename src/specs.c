@@ -5,7 +5,6 @@
 #include "design.h"
 #include "gain.h"
 #include "mask_options.h"
-#include "plugin_filter.h"
 #include "stage_plugin.h"
 
 #include <math.h>

@@ -12,6 +12,7 @@
 #include "convolver.h"
 #include "filter.h"
 #include "mask.h"
+#include "plugin_filter.h"
 #include "stage_mix.h"
 #include "status.h"
 #include "workers.h"
@@ -51,12 +52,12 @@ struct stage {
     uint32_t rate;
     bool live;
     bool streamed;
-    struct mask *mask;            /* of a mask stage */
-    double factor;                /* of a gain stage, linear */
-    struct automation automation; /* likewise, of the factor */
-    struct stage_plugin *plugin;  /* of a plugin's stage */
+    struct mask *mask;             /* of a mask stage */
+    double factor;                 /* of a gain stage, linear */
+    struct automation automation;  /* likewise, of the factor */
+    struct stage_plugin *plugin;   /* of a plugin's stage */
+    struct plugin_latency latency; /* of a plugin, known from an earlier run */
     struct stage_mix_words mix;
-    uint64_t latency;      /* frames of a plugin's, known from an earlier run */
     uint64_t before;       /* frames that the stages before make the sound late */
     struct filter *filter; /* once created; the chain's, or in `mixed` */
     struct filter *mixed;  /* what the chain has, where the stage has a mix; else NULL */
