@@ -44,23 +44,28 @@ bool stage_mix_is_word(const char *word)
     return is_own(word) || (automation_is_word(word) && colon && is_own(colon + 1));
 }
 
-static enum status read_own(const char *word, size_t *target, float *value)
+enum status stage_mix_parse(enum stage_mix_target target, const char *text, float *value)
 {
     char *end;
-    *target = begins(word, "@mix=") ? STAGE_MIX : STAGE_BYPASS;
-    if (*target == STAGE_MIX) {
-        const char *text = word + strlen("@mix=");
+    if (target == STAGE_MIX) {
         *value = strtof(text, &end);
         if (end == text || *end || !(*value >= 0 && *value <= 1))
             return fail(STATUS_USAGE, "@mix= is a number from 0 to 1, not '%s'", text);
         return STATUS_OK;
     }
-    const char *text = word + strlen("@bypass");
-    bool off = strcmp(text, "=off") == 0;
-    if (*text && !off && strcmp(text, "=on") != 0)
-        return fail(STATUS_USAGE, "@bypass= is on or off, not '%s'", text + 1);
+    bool off = strcmp(text, "off") == 0;
+    if (!off && strcmp(text, "on") != 0)
+        return fail(STATUS_USAGE, "@bypass= is on or off, not '%s'", text);
     *value = off ? 0 : 1;
     return STATUS_OK;
+}
+
+/* "@bypass" alone is on. */
+static enum status read_own(const char *word, size_t *target, float *value)
+{
+    const char *equals = strchr(word, '=');
+    *target = begins(word, "@mix=") ? STAGE_MIX : STAGE_BYPASS;
+    return stage_mix_parse((enum stage_mix_target) * target, equals ? equals + 1 : "on", value);
 }
 
 enum status stage_mix_take(struct stage_mix_words *words, uint32_t rate, const char *word)

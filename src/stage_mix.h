@@ -30,6 +30,10 @@ struct stage_mix_words {
 /* Whether a word is one of these. */
 bool stage_mix_is_word(const char *word);
 
+/* A value of one of them: "0.5", "on". Errors (usage): it cannot be that. */
+MUST_CHECK enum status stage_mix_parse(enum stage_mix_target target, const char *text,
+                                       float *value);
+
 /* Errors (usage): a value that it cannot have. */
 MUST_CHECK enum status stage_mix_take(struct stage_mix_words *words, uint32_t rate,
                                       const char *word);
