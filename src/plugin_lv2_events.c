@@ -167,8 +167,3 @@ void lv2_events_prepare(struct lv2_events *events)
     }
     events->runs += events->runs < 2;
 }
-
-bool lv2_events_sent(const struct lv2_events *events)
-{
-    return !events->has_messages || events->runs > 0;
-}

@@ -23,7 +23,4 @@ void lv2_events_connect(struct lv2_events *events, LilvInstance *instance);
 /* Real-time. Before each run: room for what comes out; the messages, in the first. */
 void lv2_events_prepare(struct lv2_events *events);
 
-/* Were there no messages, or have they been taken by a run? */
-bool lv2_events_sent(const struct lv2_events *events);
-
 #endif

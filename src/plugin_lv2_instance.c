@@ -67,11 +67,25 @@ static enum status make_buffers(struct lv2_instance *instance)
                : fail_memory("a plugin's ports");
 }
 
+/* Ports of sound read silence and write to nobody. */
+static void connect_samples(struct lv2_instance *instance)
+{
+    const struct plugin_info *info = instance->plugin.info;
+    float *buffer = instance->buffers;
+    for (uint32_t i = 0; i < info->port_count; i++) {
+        if (!has_samples(&info->ports[i]))
+            continue;
+        memset(buffer, 0, instance->block * sizeof *buffer); /* whatever was written into it */
+        instance->connected[i] = buffer;
+        lilv_instance_connect_port(instance->instance, i, buffer);
+        buffer += instance->block;
+    }
+}
+
 static void connect_ports(struct lv2_instance *instance)
 {
     struct plugin *plugin = &instance->plugin;
     const struct plugin_info *info = plugin->info;
-    float *buffer = instance->buffers;
     for (uint32_t i = 0; i < info->port_count; i++) {
         const struct plugin_port *port = &info->ports[i];
         if (port->type == PLUGIN_CONTROL)
@@ -80,11 +94,6 @@ static void connect_ports(struct lv2_instance *instance)
             instance->in_ports[plugin->inputs++] = i;
         if (port->type == PLUGIN_AUDIO && !port->is_input)
             instance->out_ports[plugin->outputs++] = i;
-        if (!has_samples(port))
-            continue;
-        instance->connected[i] = buffer;
-        lilv_instance_connect_port(instance->instance, i, buffer);
-        buffer += instance->block;
     }
     lv2_events_connect(instance->events, instance->instance);
 }
@@ -121,15 +130,25 @@ static enum status load_values(struct lv2_instance *instance,
     return STATUS_OK;
 }
 
-/* What it was told to load is there when sound comes: it is run with silence until it has. */
-static void settle(struct lv2_instance *instance, uint32_t rate)
+/* What it is told to load, by its messages or its values, is there when sound comes: a plugin
+ * that puts work off is run with silence until it has done it. */
+static void settle(struct lv2_instance *instance)
 {
-    if (lv2_events_sent(instance->events) && !lv2_worker_is_asked(instance->worker))
+    if (!lv2_worker_serves(instance->worker))
         return;
+    double rate = (double)instance->features.rate;
     size_t quiet = 0, blocks = (size_t)(SETTLE * rate / instance->block) + 1;
     size_t most = (size_t)(SETTLE_MOST * rate / instance->block) + 1;
     for (size_t i = 0; i < most && quiet < blocks; i++)
         quiet = lv2_instance_run(instance) ? 0 : quiet + 1;
+}
+
+static void activate(struct lv2_instance *instance)
+{
+    connect_samples(instance);
+    lilv_instance_activate(instance->instance);
+    instance->is_active = true;
+    settle(instance);
 }
 
 static enum status make_services(struct lv2_instance *instance,
@@ -155,9 +174,7 @@ static enum status build(struct lv2_instance *instance, const struct plugin_sett
     connect_ports(instance);
     if (load_values(instance, settings) != STATUS_OK)
         return STATUS_FAILED;
-    lilv_instance_activate(instance->instance);
-    instance->is_active = true;
-    settle(instance, settings->rate);
+    activate(instance);
     return settings->live ? lv2_worker_start(instance->worker) : STATUS_OK;
 }
 
@@ -182,7 +199,7 @@ void lv2_instance_reset(struct plugin *plugin)
     struct lv2_instance *instance = (struct lv2_instance *)plugin;
     lv2_worker_pause(instance->worker);
     lilv_instance_deactivate(instance->instance);
-    lilv_instance_activate(instance->instance);
+    activate(instance);
     lv2_worker_resume(instance->worker);
     lv2_logbook_tell(instance->log);
 }

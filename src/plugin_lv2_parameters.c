@@ -5,6 +5,7 @@
 #include <lv2/atom/atom.h>
 #include <lv2/patch/patch.h>
 #include <lv2/presets/presets.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,13 +44,25 @@ static char *label_of(LilvWorld *world, const LilvNode *thing)
     return strdup(end ? end + 1 : uri);
 }
 
+/* The URI that the plugin itself knows. Bundles of LSP Plugins 1.2 leave the plugin's out of
+ * its parameters': http://lsp-plug.in//ports#ifn; the library looks for PLUGIN/ports#ifn. */
+static char *uri_of(const LilvNode *parameter, const struct plugin_info *info)
+{
+    static const char slip[] = "http://lsp-plug.in//ports#";
+    const char *uri = lilv_node_as_uri(parameter);
+    char *whole;
+    if (strncmp(uri, slip, sizeof slip - 1) != 0)
+        return strdup(uri);
+    return asprintf(&whole, "%s/ports#%s", info->id, uri + sizeof slip - 1) < 0 ? NULL : whole;
+}
+
 static enum status add_parameter(LilvWorld *world, const LilvNode *node, struct plugin_info *info)
 {
     struct plugin_parameter *parameter = &info->parameters[info->parameter_count];
     if (!lilv_node_is_uri(node) || !type_of(node, &parameter->type))
         return STATUS_OK;
     info->parameter_count++;
-    parameter->uri = strdup(lilv_node_as_uri(node));
+    parameter->uri = uri_of(node, info);
     parameter->name = label_of(world, node);
     return parameter->uri && parameter->name ? STATUS_OK : fail_memory("a plugin's parameters");
 }

@@ -28,7 +28,8 @@ struct lv2_worker {
     LV2_Handle plugin;
     struct mail requests;
     struct mail responses;
-    bool is_apart;
+    bool is_apart;  /* there is a thread */
+    bool is_paused; /* which does nothing meanwhile; the control thread's, as is the run then */
     atomic_bool leave;
     pthread_t thread;
     pthread_mutex_t working; /* held by the thread while it works; never by the step */
@@ -111,8 +112,8 @@ bool lv2_worker_respond(struct lv2_worker *worker)
 {
     if (!worker->interface)
         return false;
-    bool any = hand_out(worker);
-    for (size_t i = 0; !worker->is_apart && i < REQUESTS_MOST && do_request(worker); i++) {
+    bool works = !worker->is_apart || worker->is_paused, any = hand_out(worker);
+    for (size_t i = 0; works && i < REQUESTS_MOST && do_request(worker); i++) {
         hand_out(worker);
         any = true;
     }
@@ -186,16 +187,18 @@ enum status lv2_worker_start(struct lv2_worker *worker)
 void lv2_worker_pause(struct lv2_worker *worker)
 {
     pthread_mutex_lock(&worker->working);
+    worker->is_paused = true;
 }
 
 void lv2_worker_resume(struct lv2_worker *worker)
 {
+    worker->is_paused = false;
     pthread_mutex_unlock(&worker->working);
 }
 
-bool lv2_worker_is_asked(struct lv2_worker *worker)
+bool lv2_worker_serves(const struct lv2_worker *worker)
 {
-    return worker->interface && ring_readable(worker->requests.bytes) > 0;
+    return worker->interface != NULL;
 }
 
 void lv2_worker_stop(struct lv2_worker *worker)

@@ -32,12 +32,13 @@ MUST_CHECK enum status lv2_worker_start(struct lv2_worker *worker);
  * run. Returns whether anything happened. Real-time where it works apart. */
 bool lv2_worker_respond(struct lv2_worker *worker);
 
-/* No work is done between the two: before calls that must not run beside it. */
+/* Between the two nothing is done beside the caller, and lv2_worker_respond does all work itself:
+ * for calls that must not run beside it. The step does not run meanwhile. */
 void lv2_worker_pause(struct lv2_worker *worker);
 void lv2_worker_resume(struct lv2_worker *worker);
 
-/* Has the plugin asked for work that is not begun? */
-bool lv2_worker_is_asked(struct lv2_worker *worker);
+/* Has the plugin work to put off at all? */
+bool lv2_worker_serves(const struct lv2_worker *worker);
 
 /* Ends the thread, once it is done with what it does; before the instance goes, whose feature
  * stays until lv2_worker_destroy. */
