@@ -1,0 +1,103 @@
+#include "plugin_rig.h"
+
+#include "suite.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SKIPPED = 77 };
+
+static size_t missing;
+
+static void prepend(const char *name, const char *folder, const char *others)
+{
+    char path[1024];
+    const char *before = getenv(name);
+    snprintf(path, sizeof path, "%s:%s", folder, before ? before : others);
+    setenv(name, path, 1);
+}
+
+void plugin_rig_prepare(void)
+{
+    prepend("LV2_PATH", HALO_TEST_PLUGINS "/lv2",
+            "/usr/lib/lv2:/usr/local/lib/lv2:/usr/lib/x86_64-linux-gnu/lv2");
+    prepend("LADSPA_PATH", HALO_TEST_PLUGINS "/ladspa", "/usr/lib/ladspa:/usr/local/lib/ladspa");
+    setenv("HALO_PROGRAM", HALO_PROGRAM, 1);
+    prepend("ASAN_OPTIONS", "handle_segv=0:handle_abort=0", "");
+}
+
+struct plugin_info *plugin_rig_describe(const char *kind, const char *id)
+{
+    struct plugin_info *info = NULL;
+    if (plugin_kind_named(kind)->describe(id, &info) != STATUS_OK) {
+        printf("without %s plugin %s\n", kind, id);
+        missing++;
+        return NULL;
+    }
+    return info;
+}
+
+int plugin_rig_code(int code)
+{
+    return code == EXIT_SUCCESS && missing > 0 ? SKIPPED : code;
+}
+
+size_t plugin_rig_port(const struct plugin_info *info, const char *symbol)
+{
+    for (size_t i = 0; i < info->port_count; i++)
+        if (info->ports[i].symbol && strcmp(info->ports[i].symbol, symbol) == 0)
+            return i;
+    ck_abort_msg("%s has no port %s", info->id, symbol);
+}
+
+/* 0: there is none such. */
+static pid_t parent_of(const char *process, char *state)
+{
+    char path[300], line[512] = "";
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%s/stat", process);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    const char *end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    return end && sscanf(end, ") %c %d", state, &parent) == 2 ? (pid_t)parent : 0;
+}
+
+size_t plugin_rig_children(pid_t parent, pid_t *first)
+{
+    size_t count = 0;
+    char state;
+    DIR *folder = opendir("/proc");
+    ck_assert_ptr_nonnull(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            parent_of(entry->d_name, &state) == parent) {
+            count++;
+            if (first)
+                *first = (pid_t)atoi(entry->d_name);
+        }
+    closedir(folder);
+    return count;
+}
+
+bool plugin_rig_runs(pid_t process)
+{
+    char number[24], state;
+    snprintf(number, sizeof number, "%d", (int)process);
+    return parent_of(number, &state) != 0 && state != 'Z';
+}
+
+size_t plugin_rig_descriptors(void)
+{
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    ck_assert_ptr_nonnull(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}

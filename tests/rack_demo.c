@@ -1,0 +1,52 @@
+/* Runs a rack apart in files until it ends or a signal comes; for test_plugin_apart.
+ *
+ *   rack_demo KIND ID
+ *
+ * Prints "open", "piece" after the first piece, and what ended it.
+ */
+#include "plugin_rack.h"
+#include "status.h"
+#include "stop.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK = 256 };
+
+static void tell(const char *line)
+{
+    puts(line);
+    fflush(stdout);
+}
+
+static void run(struct plugin_rack *rack)
+{
+    float sound[2][BLOCK] = {{0}};
+    const float *const in[] = {sound[0]};
+    float *const out[] = {sound[1]};
+    for (size_t pieces = 0; !rack->failure && !stop_requested(); pieces++) {
+        rack->kind->process(rack, in, out, BLOCK, NULL, 0);
+        if (pieces == 0)
+            tell("piece");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct plugin_info *info;
+    struct plugin_rack *rack;
+    if (argc != 3)
+        return STATUS_USAGE;
+    stop_watch();
+    const struct plugin_rack_settings settings = {
+        .plugin = {.rate = 48000, .block = BLOCK}, .instances = 1, .most = BLOCK, .patience = 20};
+    if (plugin_kind_named(argv[1])->describe(argv[2], &info) != STATUS_OK ||
+        plugin_rack_open_apart(info, NULL, 0, &settings, &rack) != STATUS_OK)
+        return STATUS_FAILED;
+    tell("open");
+    run(rack);
+    tell(rack->failure ? rack->failure : "stopped");
+    plugin_rack_close(rack);
+    plugin_info_destroy(info);
+    return STATUS_OK;
+}

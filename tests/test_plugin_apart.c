@@ -1,0 +1,590 @@
+/* Racks in a process of their own do as racks here do, and their ends harm nobody. */
+#include "allocations.h"
+#include "command.h"
+#include "plugin_rack_apart.h"
+#include "plugin_rig.h"
+#include "stream.h"
+#include "suite.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RATE = PLUGIN_RIG_RATE, BLOCK = PLUGIN_RIG_BLOCK, PIECE = 4 * BLOCK, CHANNELS_MOST = 8 };
+
+static void pause_ms(long milliseconds)
+{
+    const struct timespec time = {.tv_sec = milliseconds / 1000,
+                                  .tv_nsec = milliseconds % 1000 * 1000000L};
+    nanosleep(&time, NULL);
+}
+
+static struct plugin_rack_settings file_settings(size_t instances)
+{
+    return (struct plugin_rack_settings){.plugin = {.rate = RATE, .block = BLOCK},
+                                         .instances = instances,
+                                         .most = PIECE,
+                                         .patience = 30};
+}
+
+static struct plugin_rack_settings live_settings(void)
+{
+    return (struct plugin_rack_settings){.plugin = {.rate = RATE, .block = BLOCK, .live = true},
+                                         .instances = 1,
+                                         .most = BLOCK,
+                                         .patience = 30};
+}
+
+static struct plugin_rack *open_apart(const struct plugin_info *info,
+                                      const struct plugin_change *changes, size_t count,
+                                      const struct plugin_rack_settings *settings)
+{
+    struct plugin_rack *rack;
+    ck_assert_int_eq(plugin_rack_open_apart(info, changes, count, settings, &rack), STATUS_OK);
+    return rack;
+}
+
+static bool is_silent(const struct block *block, size_t frames)
+{
+    for (size_t c = 0; c < block->channels; c++)
+        for (size_t i = 0; i < frames; i++)
+            if (block->data[c][i] != 0)
+                return false;
+    return true;
+}
+
+/* ---- the same as here ---- */
+
+static void process_at(struct plugin_rack *rack, const struct block *in, struct block *out,
+                       size_t at, size_t frames, const struct plugin_change *changes, size_t count)
+{
+    const float *from[CHANNELS_MOST];
+    float *to[CHANNELS_MOST];
+    for (size_t c = 0; c < in->channels; c++)
+        from[c] = in->data[c] + at;
+    for (size_t c = 0; c < out->channels; c++)
+        to[c] = out->data[c] + at;
+    rack->kind->process(rack, from, to, frames, changes, count);
+}
+
+static void check_told(const struct plugin_rack *here, const struct plugin_rack *apart,
+                       size_t blocks)
+{
+    ck_assert_uint_eq(here->latency, apart->latency);
+    for (size_t b = 0; b < blocks; b++)
+        ck_assert_uint_eq(here->latencies[b], apart->latencies[b]);
+    for (size_t p = 0; p < here->info->port_count; p++)
+        ck_assert_msg(memcmp(&here->values[p], &apart->values[p], sizeof(float)) == 0,
+                      "port %zu: %g and %g", p, (double)here->values[p], (double)apart->values[p]);
+}
+
+/* Pieces of any length, changes within, and a reset give the same samples. */
+static void check_same(const struct plugin_info *info, const struct plugin_rack_settings *settings,
+                       const struct plugin_change *first, const struct plugin_change *changes,
+                       size_t count)
+{
+    const size_t lengths[] = {PIECE, BLOCK, 3 * BLOCK, PIECE, 2 * BLOCK};
+    size_t all = 0, instances = settings->instances;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        all += lengths[i];
+    struct plugin_rack *here, *apart = open_apart(info, first, first ? 1 : 0, settings);
+    ck_assert_int_eq(plugin_rack_open(info, first, first ? 1 : 0, settings, &here), STATUS_OK);
+    check_told(here, apart, 0);
+    struct block in = stream_noise(1, instances * here->inputs, all), out[2];
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_int_eq(block_init(&out[i], instances * here->outputs, all, "a test"), STATUS_OK);
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t i = 0, at = 0; i < sizeof lengths / sizeof *lengths; at += lengths[i++]) {
+            size_t made = lengths[i] == PIECE ? count : 0;
+            process_at(here, &in, &out[0], at, lengths[i], changes, made);
+            process_at(apart, &in, &out[1], at, lengths[i], changes, made);
+            ck_assert_ptr_null(apart->failure);
+            check_told(here, apart, lengths[i] / BLOCK);
+        }
+        for (size_t c = 0; c < out[0].channels; c++)
+            ck_assert_mem_eq(out[0].data[c], out[1].data[c], all * sizeof(float));
+        ck_assert(!is_silent(&out[1], all));
+        here->kind->reset(here);
+        apart->kind->reset(apart);
+    }
+    ck_assert_uint_eq(apart->delay, 0);
+    plugin_rack_close(here);
+    plugin_rack_close(apart);
+    block_free(&in);
+    block_free(&out[0]);
+    block_free(&out[1]);
+}
+
+START_TEST(ladspa_sounds_the_same)
+{
+    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
+    if (!info)
+        return;
+    const struct plugin_rack_settings settings = file_settings(3);
+    check_same(info, &settings, NULL, NULL, 0);
+    plugin_info_destroy(info);
+}
+END_TEST
+
+START_TEST(a_limiter_sounds_the_same)
+{
+    struct plugin_info *info =
+        plugin_rig_describe("ladspa", "fast_lookahead_limiter_1913:fastLookaheadLimiter");
+    if (!info)
+        return;
+    const struct plugin_rack_settings settings = file_settings(2);
+    const struct plugin_change first = {.port = 0, .value = 6};
+    const struct plugin_change changes[] = {
+        {.frame = 0, .port = 0, .value = 20},
+        {.frame = 2, .port = 0, .value = 12}, /* the same block: this one counts */
+        {.frame = BLOCK + 1, .port = 1, .value = -6},
+        {.frame = 3 * BLOCK, .port = 0, .value = 3},
+    };
+    check_same(info, &settings, &first, changes, sizeof changes / sizeof *changes);
+    plugin_info_destroy(info);
+}
+END_TEST
+
+START_TEST(late_latency_is_told_by_block)
+{
+    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:late-latency");
+    if (!info)
+        return;
+    const struct plugin_rack_settings settings = file_settings(1);
+    const struct plugin_change first = {.port = plugin_rig_port(info, "at"), .value = 700};
+    const struct plugin_change change = {
+        .frame = 3 * BLOCK, .port = plugin_rig_port(info, "amount"), .value = 300};
+    check_same(info, &settings, &first, &change, 1);
+    plugin_info_destroy(info);
+}
+END_TEST
+
+START_TEST(lv2_sounds_the_same)
+{
+    static const char *const ids[] = {"http://lv2plug.in/plugins/eg-amp",
+                                      "http://gareus.org/oss/lv2/dpl#stereo",
+                                      "urn:halo:test:many-ports"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        struct plugin_info *info = plugin_rig_describe("lv2", ids[i]);
+        if (!info)
+            continue;
+        const struct plugin_rack_settings settings = file_settings(2);
+        check_same(info, &settings, NULL, NULL, 0);
+        plugin_info_destroy(info);
+    }
+}
+END_TEST
+
+/* Without its preset it has no mask. */
+START_TEST(lv2_presets_reach_the_child)
+{
+    struct plugin_info *info =
+        plugin_rig_describe("lv2", "http://gareus.org/oss/lv2/zeroconvolv#Mono");
+    if (!info)
+        return;
+    struct plugin_rack_settings settings = file_settings(1);
+    settings.plugin.preset = "No-OP Mono";
+    check_same(info, &settings, NULL, NULL, 0);
+    plugin_info_destroy(info);
+}
+END_TEST
+
+static const char SAMPLE[] = "/usr/lib/lv2/eg-sampler.lv2/click.wav";
+
+static void save(const struct plugin_info *info, const struct plugin_rack_settings *settings,
+                 const char *name)
+{
+    char folder[256];
+    struct plugin_rack *rack = open_apart(info, NULL, 0, settings);
+    snprintf(folder, sizeof folder, "%s/%s", command_folder(), name);
+    ck_assert_int_eq(rack->kind->save(rack, folder), STATUS_OK);
+    plugin_rack_close(rack);
+    struct command_result result =
+        command_done("cat %s/*.ttl; cmp %s/click.wav %s", name, name, SAMPLE);
+    ck_assert_ptr_nonnull(strstr(result.out, "eg-sampler#sample"));
+}
+
+START_TEST(lv2_settings_and_states_reach_the_child)
+{
+    struct plugin_info *info = plugin_rig_describe("lv2", "http://lv2plug.in/plugins/eg-sampler");
+    if (!info)
+        return;
+    const struct plugin_setting setting = {.uri = "http://lv2plug.in/plugins/eg-sampler#sample",
+                                           .value = SAMPLE};
+    struct plugin_rack_settings settings = file_settings(1);
+    char state[256];
+    command_clean();
+    settings.plugin.settings = &setting;
+    settings.plugin.setting_count = 1;
+    save(info, &settings, "once");
+    snprintf(state, sizeof state, "%s/once", command_folder());
+    settings = file_settings(1);
+    settings.plugin.state = state;
+    save(info, &settings, "again");
+    plugin_info_destroy(info);
+}
+END_TEST
+
+/* ---- ends ---- */
+
+static void check_end(const char *kind, const char *id, double patience, const char *words)
+{
+    struct plugin_info *info = plugin_rig_describe(kind, id);
+    if (!info)
+        return;
+    struct plugin_rack_settings settings = file_settings(1);
+    settings.patience = patience;
+    const struct plugin_change at = {.port = plugin_rig_port(info, "at"), .value = 24000};
+    struct plugin_rack *rack = open_apart(info, &at, 1, &settings);
+    struct block in = stream_noise(1, 1, PIECE), out;
+    ck_assert_int_eq(block_init(&out, 1, PIECE, "a test"), STATUS_OK);
+    size_t pieces = 0;
+    for (; !rack->failure && pieces < 100; pieces++)
+        process_at(rack, &in, &out, 0, PIECE, NULL, 0);
+    ck_assert_uint_eq(pieces, 24000 / PIECE + 1);
+    ck_assert_str_eq(rack->failure, words);
+    ck_assert(is_silent(&out, PIECE));
+    process_at(rack, &in, &out, 0, PIECE, NULL, 0);
+    rack->kind->reset(rack);
+    ck_assert_str_eq(rack->failure, words);
+    plugin_rack_close(rack);
+    block_free(&in);
+    block_free(&out);
+    plugin_info_destroy(info);
+}
+
+/* Block 93 has frame 24000, and begins at 23808. */
+START_TEST(ends_are_told)
+{
+    check_end("ladspa", "mean:crash", 30, "crashed at 0.496 s (segmentation fault)");
+    check_end("ladspa", "mean:abort", 30, "crashed at 0.496 s (aborted)");
+    check_end("ladspa", "mean:exit", 30, "ended its process at 0.496 s");
+    check_end("ladspa", "mean:hang", 0.5, "hung at 0.496 s (no answer for 0.5 s)");
+    check_end("lv2", "urn:halo:test:crash", 30, "crashed at 0.496 s (segmentation fault)");
+    check_end("lv2", "urn:halo:test:hang", 0.5, "hung at 0.496 s (no answer for 0.5 s)");
+}
+END_TEST
+
+static void check_refused(const char *kind, const char *id, double patience, const char *words)
+{
+    struct plugin_info *info = plugin_rig_describe(kind, id);
+    if (!info)
+        return;
+    char told[512] = "";
+    struct plugin_rack *rack = NULL;
+    struct plugin_rack_settings settings = file_settings(1);
+    settings.patience = patience;
+    failures_keep(told, sizeof told);
+    enum status status = plugin_rack_open_apart(info, NULL, 0, &settings, &rack);
+    failures_keep(NULL, 0);
+    ck_assert_int_eq(status, STATUS_FAILED);
+    ck_assert_ptr_null(rack);
+    ck_assert_msg(strstr(told, id) && strstr(told, words), "\"%s\", not \"%s\"", told, words);
+    plugin_info_destroy(info);
+}
+
+START_TEST(openings_fail_in_one_line)
+{
+    check_refused("ladspa", "mean:null", 30, "");
+    check_refused("ladspa", "mean:crash-made", 30, "crashed while it was loaded (segmentation");
+    check_refused("ladspa", "mean:hang-made", 0.1, "hung while it was loaded (no answer for 0.3 s");
+    check_refused("lv2", "urn:halo:test:null", 30, "");
+    check_refused("lv2", "urn:halo:test:unknown-feature", 30, "urn:halo:test:feature");
+    check_refused("lv2", "urn:halo:test:crash-made", 30, "crashed while it was loaded");
+    check_refused("lv2", "urn:halo:test:crash-loaded", 30, "crashed while it was loaded");
+    check_refused("lv2", "urn:halo:test:crash-asked", 30, "crashed while it was loaded");
+    check_refused("lv2", "urn:halo:test:hang-loaded", 0.1, "hung while it was loaded");
+}
+END_TEST
+
+START_TEST(no_program_is_told)
+{
+    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
+    if (!info)
+        return;
+    char told[512] = "", before[512];
+    struct plugin_rack *rack = NULL;
+    struct plugin_rack_settings settings = file_settings(1);
+    snprintf(before, sizeof before, "%s", getenv("HALO_PROGRAM"));
+    setenv("HALO_PROGRAM", "/nowhere/halo", 1);
+    failures_keep(told, sizeof told);
+    ck_assert_int_eq(plugin_rack_open_apart(info, NULL, 0, &settings, &rack), STATUS_FAILED);
+    failures_keep(NULL, 0);
+    setenv("HALO_PROGRAM", before, 1);
+    ck_assert_ptr_nonnull(strstr(told, "it could not be started: No such file"));
+    plugin_info_destroy(info);
+}
+END_TEST
+
+/* ---- nothing is left ---- */
+
+static bool has_shared_memory(void)
+{
+    char line[1024];
+    bool found = false;
+    FILE *file = fopen("/proc/self/maps", "r");
+    while (file && fgets(line, sizeof line, file))
+        found = found || strstr(line, "halo plugin");
+    fclose(file);
+    return found;
+}
+
+START_TEST(nothing_is_left)
+{
+    size_t before = plugin_rig_descriptors();
+    check_end("ladspa", "mean:crash", 30, "crashed at 0.496 s (segmentation fault)");
+    check_end("ladspa", "mean:hang", 0.1, "hung at 0.496 s (no answer for 0.1 s)");
+    check_refused("ladspa", "mean:crash-made", 30, "crashed");
+    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
+    if (!info)
+        return;
+    const struct plugin_rack_settings settings = file_settings(1);
+    struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
+    ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 1);
+    ck_assert(has_shared_memory());
+    plugin_rack_close(rack);
+    plugin_info_destroy(info);
+    ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 0);
+    ck_assert(!has_shared_memory());
+    ck_assert_uint_eq(plugin_rig_descriptors(), before);
+}
+END_TEST
+
+/* ---- words of a plugin ---- */
+
+struct told {
+    size_t lines, out, err;
+};
+
+static void collect(void *context, const char *line)
+{
+    struct told *told = context;
+    told->lines++;
+    told->out += strcmp(line, "mean:prints says: a plugin's word on standard output") == 0;
+    told->err += strcmp(line, "mean:prints says: a plugin's word on standard error") == 0;
+}
+
+static struct told words_told(enum verbosity verbosity)
+{
+    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:prints");
+    struct told told = {0};
+    if (!info)
+        return told;
+    const struct plugin_rack_settings settings = file_settings(1);
+    note_verbosity(verbosity);
+    messages_to(collect, &told);
+    struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
+    struct block in = stream_noise(1, 1, PIECE), out = stream_noise(2, 1, PIECE);
+    for (size_t i = 0; i < 3; i++)
+        process_at(rack, &in, &out, 0, PIECE, NULL, 0);
+    plugin_rack_close(rack);
+    messages_to(NULL, NULL);
+    note_verbosity(VERBOSITY_NORMAL);
+    block_free(&in);
+    block_free(&out);
+    plugin_info_destroy(info);
+    return told;
+}
+
+START_TEST(what_a_plugin_prints_is_a_detail)
+{
+    struct told told = words_told(VERBOSITY_VERBOSE);
+    ck_assert_uint_eq(told.out, 3 * PIECE / BLOCK);
+    ck_assert_uint_eq(told.err, 3 * PIECE / BLOCK);
+    told = words_told(VERBOSITY_NORMAL);
+    ck_assert_uint_eq(told.lines, 0);
+}
+END_TEST
+
+/* ---- live ---- */
+
+static void finish(struct plugin_rack *rack)
+{
+    ck_assert(rack_apart_wait((struct rack_apart *)rack));
+}
+
+START_TEST(live_is_a_piece_late)
+{
+    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
+    if (!info)
+        return;
+    enum { STEPS = 50 };
+    const struct plugin_rack_settings settings = live_settings();
+    struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
+    struct block in = stream_noise(1, 1, STEPS * BLOCK), out = stream_noise(2, 1, BLOCK);
+    ck_assert_uint_eq(rack->delay, BLOCK);
+    for (size_t step = 0; step < STEPS; step++) {
+        const float *const from[] = {in.data[0] + step * BLOCK};
+        size_t before = allocations_of_thread();
+        rack->kind->process(rack, from, out.data, BLOCK, NULL, 0);
+        ck_assert_uint_eq(allocations_of_thread(), before);
+        if (step == 0 || step == 20)
+            ck_assert(is_silent(&out, BLOCK));
+        else
+            ck_assert_mem_eq(out.data[0], from[0] - BLOCK, BLOCK * sizeof(float));
+        finish(rack);
+        if (step == 19)
+            rack->kind->reset(rack);
+    }
+    ck_assert_uint_eq(rack->late, 0);
+    plugin_rack_close(rack);
+    block_free(&in);
+    block_free(&out);
+    plugin_info_destroy(info);
+}
+END_TEST
+
+/* A child that is behind catches up, and learns of all changes. */
+START_TEST(live_goes_on_after_late_pieces)
+{
+    struct plugin_info *info = plugin_rig_describe("ladspa", "mean:slow");
+    if (!info)
+        return;
+    const struct plugin_rack_settings settings = live_settings();
+    size_t amount = plugin_rig_port(info, "amount"), at = plugin_rig_port(info, "at");
+    const struct plugin_change quick = {.port = amount, .value = 0},
+                               late = {.port = at, .value = 1};
+    struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
+    struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
+    const float *const *from = (const float *const *)in.data;
+    for (size_t step = 0; step < 20; step++) {
+        rack->kind->process(rack, from, out.data, BLOCK, step == 12 ? &quick : &late, step >= 12);
+        ck_assert(step > 0 || is_silent(&out, BLOCK));
+    }
+    ck_assert_uint_gt(rack->late, 0);
+    ck_assert_ptr_null(rack->failure);
+    for (size_t step = 0; step < 3; step++) {
+        finish(rack);
+        rack->kind->process(rack, from, out.data, BLOCK, NULL, 0);
+    }
+    ck_assert_mem_eq(out.data[0], in.data[0], BLOCK * sizeof(float));
+    ck_assert_float_eq(rack->values[amount], 0);
+    ck_assert_float_eq(rack->values[at], 1);
+    plugin_rack_close(rack);
+    block_free(&in);
+    block_free(&out);
+    plugin_info_destroy(info);
+}
+END_TEST
+
+static void check_live_end(const char *id, double patience, const char *words)
+{
+    struct plugin_info *info = plugin_rig_describe("ladspa", id);
+    if (!info)
+        return;
+    struct plugin_rack_settings settings = live_settings();
+    settings.patience = patience;
+    struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
+    struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
+    for (size_t step = 0; !rack->failure && step < 5000; step++) {
+        size_t before = allocations_of_thread();
+        rack->kind->process(rack, (const float *const *)in.data, out.data, BLOCK, NULL, 0);
+        ck_assert_uint_eq(allocations_of_thread(), before);
+        ck_assert(is_silent(&out, BLOCK));
+        pause_ms(2);
+    }
+    ck_assert_str_eq(rack->failure, words);
+    plugin_rack_close(rack);
+    ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 0);
+    block_free(&in);
+    block_free(&out);
+    plugin_info_destroy(info);
+}
+
+START_TEST(live_ends_wait_for_nobody)
+{
+    check_live_end("mean:crash", 30, "crashed at 0.000 s (segmentation fault)");
+    check_live_end("mean:exit", 30, "ended its process at 0.000 s");
+    check_live_end("mean:hang", 0.5, "hung at 0.000 s (no answer for 0.5 s)");
+}
+END_TEST
+
+/* ---- signals ---- */
+
+static bool has_said(const char *line)
+{
+    char path[128], text[64];
+    bool found = false;
+    snprintf(path, sizeof path, "%s/said", command_folder());
+    FILE *file = fopen(path, "r");
+    while (file && fgets(text, sizeof text, file))
+        found = found || (strncmp(text, line, strlen(line)) == 0 && text[strlen(line)] == '\n');
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* The demonstration, once it has said `line`, and its child. */
+static pid_t start_demo(const char *id, const char *line, pid_t *child)
+{
+    command_clean();
+    pid_t demo = command_start("exec '%s' ladspa %s >said", RACK_DEMO, id);
+    for (int i = 0; i < 2000 && !has_said(line); i++)
+        pause_ms(5);
+    ck_assert(has_said(line));
+    ck_assert_uint_eq(plugin_rig_children(demo, child), 1);
+    return demo;
+}
+
+START_TEST(the_child_dies_with_its_parent)
+{
+    pid_t child, demo = start_demo("mean:hang", "open", &child);
+    kill(demo, SIGKILL);
+    ck_assert_int_eq(command_wait(demo).code, 128 + SIGKILL);
+    for (int i = 0; i < 2000 && plugin_rig_runs(child); i++)
+        pause_ms(5);
+    ck_assert(!plugin_rig_runs(child));
+}
+END_TEST
+
+START_TEST(a_signal_ends_waiting_for_one_that_hangs)
+{
+    pid_t child, demo = start_demo("mean:hang", "open", &child);
+    pause_ms(100);
+    kill(demo, SIGINT);
+    ck_assert_int_eq(command_wait(demo).code, 0);
+    ck_assert(has_said("stopped"));
+    ck_assert(!plugin_rig_runs(child));
+}
+END_TEST
+
+START_TEST(terminal_signals_are_halo_s)
+{
+    pid_t child, demo = start_demo("mean:copy", "piece", &child);
+    kill(child, SIGINT);
+    kill(child, SIGTERM);
+    kill(child, SIGHUP);
+    pause_ms(100);
+    ck_assert(plugin_rig_runs(child));
+    kill(demo, SIGINT);
+    ck_assert_int_eq(command_wait(demo).code, 0);
+    ck_assert(has_said("stopped"));
+    ck_assert(!plugin_rig_runs(child));
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {ladspa_sounds_the_same,
+                                  a_limiter_sounds_the_same,
+                                  late_latency_is_told_by_block,
+                                  lv2_sounds_the_same,
+                                  lv2_presets_reach_the_child,
+                                  lv2_settings_and_states_reach_the_child,
+                                  ends_are_told,
+                                  openings_fail_in_one_line,
+                                  no_program_is_told,
+                                  nothing_is_left,
+                                  what_a_plugin_prints_is_a_detail,
+                                  live_is_a_piece_late,
+                                  live_goes_on_after_late_pieces,
+                                  live_ends_wait_for_nobody,
+                                  the_child_dies_with_its_parent,
+                                  a_signal_ends_waiting_for_one_that_hangs,
+                                  terminal_signals_are_halo_s};
+    plugin_rig_prepare();
+    return plugin_rig_code(suite_run("plugin_apart", tests, sizeof tests / sizeof *tests));
+}
