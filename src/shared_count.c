@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,11 +38,11 @@ bool shared_count_reached(struct shared_count *count, uint32_t value)
 bool shared_count_wait(struct shared_count *count, uint32_t value, int64_t spin, long sleep)
 {
     const struct timespec most = {.tv_sec = sleep / 1000, .tv_nsec = sleep % 1000 * 1000000L};
-    int64_t end = monotonic_ns() + spin;
-    do {
-        if (shared_count_reached(count, value))
-            return true;
-    } while (monotonic_ns() < end);
+    int64_t end = spin ? monotonic_ns() + spin : 0;
+    while (!shared_count_reached(count, value) && spin && monotonic_ns() < end)
+        sched_yield(); /* the other process may need this very processor */
+    if (shared_count_reached(count, value))
+        return true;
     atomic_fetch_add(&count->sleepers, 1);
     uint32_t now = atomic_load(&count->value);
     if (!is_reached(now, value))
