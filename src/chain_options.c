@@ -1,5 +1,6 @@
 #include "chain_options.h"
 
+#include "chain_file.h"
 #include "convolver.h"
 
 #include <stdio.h>
@@ -12,6 +13,12 @@ static enum status take_stage(void *context, const struct option_row *row, const
 {
     struct chain_options *options = context;
     return stage_list_add(&options->stages, stage_kind_named(row->name), value);
+}
+
+static enum status take_chain(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    return chain_file_load(value, &((struct chain_options *)context)->stages);
 }
 
 static enum status take_align(void *context, const struct option_row *row, const char *value)
@@ -97,6 +104,7 @@ static enum status take_threads(void *context, const struct option_row *row, con
 }
 
 static const struct option_row chain_rows[] = {
+    {"chain", 0, "FILE", "the stages that FILE lists (halo chain --help)", take_chain},
     {"align", 0, "ALIGN",
      "causal (default of files), or centre: time zero at the\n"
      "mask's middle tap, as textbook kernels index (default of\n"

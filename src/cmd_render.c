@@ -1,5 +1,6 @@
 #include "cmd_render.h"
 
+#include "chain_file.h"
 #include "engine.h"
 #include "gain.h"
 #include "monotonic.h"
@@ -67,6 +68,8 @@ static enum status prepare(struct job *job, struct render_options *options)
     if (options->block)
         block = options->block;
     status = stage_list_create(&options->chain.stages, channels, block, job->workers, &job->chain);
+    if (status == STATUS_OK && options->save_chain)
+        status = chain_file_save(options->save_chain, options->force, &options->chain.stages);
     for (size_t i = 0; i < options->chain.stages.count && status == STATUS_OK; i++)
         if (options->chain.stages.stages[i].mask) /* prepared by now, and never changed */
             mask_discard_coefficients(options->chain.stages.stages[i].mask);

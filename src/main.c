@@ -1,6 +1,7 @@
 /* halo: picks the command. */
 #include "build_info.h"
 #include "cmd_bench.h"
+#include "cmd_chain.h"
 #include "cmd_devices.h"
 #include "cmd_listen.h"
 #include "cmd_live.h"
@@ -31,6 +32,7 @@ static const struct command commands[] = {
     {"listen", "play a sound through masks and compare them, blind if you like", cmd_listen},
     {"devices", "list the sound devices of this machine", cmd_devices},
     {"mask", "look at masks, and make them", cmd_mask},
+    {"chain", "check a chain of stages that is kept in a file", cmd_chain},
     {"bench", "measure parts of the program on this machine", cmd_bench},
     {"plugin-rack", NULL, plugin_rack_serve},
 };

@@ -81,6 +81,13 @@ static enum status take_block(void *context, const struct option_row *row, const
                                 &((struct render_options *)context)->block);
 }
 
+static enum status take_save_chain(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct render_options *)context)->save_chain = value;
+    return STATUS_OK;
+}
+
 static enum status take_replay(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
@@ -163,7 +170,11 @@ static const struct option_row own_options[] = {
      "IN is what halo live recorded with --record-dry: render it\n"
      "as it was heard, by the log beside the recording",
      take_replay},
-    {"force", 'f', NULL, "replace OUT if it exists", take_force},
+    {"save-chain", 0, "FILE",
+     "keep the stages and their options in FILE, as text, for\n"
+     "--chain FILE",
+     take_save_chain},
+    {"force", 'f', NULL, "replace OUT (and FILE) if it exists", take_force},
     {"json", 0, NULL, "print a report for scripts on standard output", take_json},
     {"quiet", 'q', NULL, "print errors only", take_quiet},
     {"verbose", 'v', NULL, "say more: paths, algorithm, true peak", take_verbose},
@@ -200,10 +211,12 @@ static enum status check_words(struct render_options *options)
 {
     if (!options->input || !options->output)
         return fail(STATUS_USAGE, "IN and OUT are needed; halo render --help tells more");
-    if (options->replay && (options->chain.stages.count > 0 || options->normalize ||
-                            options->tail_given || options->edge != EDGE_ZERO || options->block))
-        return fail(STATUS_USAGE, "--replay goes by its log alone: no stages, --normalize, --tail, "
-                                  "--edge or --block");
+    if (options->replay &&
+        (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
+         options->tail_given || options->edge != EDGE_ZERO || options->block))
+        return fail(STATUS_USAGE,
+                    "--replay goes by its log alone: no stages, --save-chain, --normalize, --tail, "
+                    "--edge or --block");
     if (options->edge != EDGE_ZERO) {
         if (options->tail_given && options->tail != TAIL_NONE)
             return fail(STATUS_USAGE,

@@ -11,6 +11,7 @@ struct render_options {
     struct chain_options chain; /* first: see there */
     const char *input;
     const char *output;
+    const char *save_chain; /* NULL: nowhere */
     const char *replay; /* a log; NULL: none */
     struct sound_wish wish;
     enum edge edge;

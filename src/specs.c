@@ -21,8 +21,7 @@ enum {
 
 /* ---- words ---- */
 
-/* Split at commas, in place; `\,` stands for a comma. NULL-terminated, one allocation. */
-static char **split_words(const char *text)
+char **specs_split(const char *text)
 {
     size_t length = strlen(text), count = 1;
     for (size_t i = 0; i < length; i++)
@@ -119,7 +118,7 @@ static enum status mask_stage_load(struct stage *stage, char **words,
 enum status specs_load_mask(const char *text, const struct stream_format *format,
                             const struct stage_settings *settings, struct mask **result)
 {
-    char **words = split_words(text);
+    char **words = specs_split(text);
     if (!words)
         return fail_memory("a mask");
     struct mask *mask = NULL;
@@ -145,7 +144,7 @@ static size_t channels_for(const struct mask *mask, const struct mask_options *o
 
 enum status specs_study_mask(const char *text, size_t channels, struct mask **result)
 {
-    char **words = split_words(text);
+    char **words = specs_split(text);
     if (!words)
         return fail_memory("a mask");
     struct mask *mask = NULL;
@@ -168,7 +167,7 @@ enum status specs_study_mask(const char *text, size_t channels, struct mask **re
 
 enum status specs_mask_file(const char *text, char **file)
 {
-    char **words = split_words(text);
+    char **words = specs_split(text);
     bool is_file = words && !design_is_spec(words[0]);
     *file = is_file ? strdup(words[0]) : NULL;
     bool failed = !words || (is_file && !*file);
@@ -329,10 +328,12 @@ const struct stage_kind *stage_kind_named(const char *option)
 enum status stage_list_add(struct stage_list *list, const struct stage_kind *kind, const char *text)
 {
     struct stage *stages = realloc(list->stages, (list->count + 1) * sizeof *stages);
-    if (!stages)
+    if (stages)
+        list->stages = stages;
+    char *kept = stages ? strdup(text) : NULL;
+    if (!kept)
         return fail_memory("a stage");
-    list->stages = stages;
-    stages[list->count++] = (struct stage){.kind = kind, .text = text};
+    stages[list->count++] = (struct stage){.kind = kind, .text = kept};
     return STATUS_OK;
 }
 
@@ -352,6 +353,8 @@ void stage_list_unload(struct stage_list *list)
 void stage_list_free(struct stage_list *list)
 {
     stage_list_unload(list);
+    for (size_t i = 0; i < list->count; i++)
+        free(list->stages[i].text);
     free(list->stages);
     *list = (struct stage_list){0};
 }
@@ -392,7 +395,7 @@ enum status stage_list_load(struct stage_list *list, const struct stage_settings
 {
     for (size_t i = 0; i < list->count; i++) {
         struct stage *stage = &list->stages[i];
-        char **words = split_words(stage->text);
+        char **words = specs_split(stage->text);
         if (!words)
             return fail_memory("a stage");
         enum status status = load_stage(stage, words, format, settings);

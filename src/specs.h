@@ -28,6 +28,9 @@ struct stage_settings {
     enum isolate isolate; /* plugins in processes of their own; auto: in files */
 };
 
+/* A stage's words, NULL-terminated, in one allocation; NULL: memory. */
+char **specs_split(const char *text);
+
 struct stage;
 struct stage_plugin;
 struct stage_kind {
@@ -45,7 +48,7 @@ struct stage_kind {
 
 struct stage {
     const struct stage_kind *kind;
-    const char *text; /* the user's, not owned */
+    char *text; /* the user's words */
     struct convolver_settings convolver;
     size_t inputs;
     size_t outputs;
