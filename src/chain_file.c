@@ -204,6 +204,8 @@ enum status chain_file_load(const char *path, struct stage_list *list)
     if (error != CYAML_OK)
         return fail(STATUS_FAILED, "cannot use chain %s: %s%s", path, said.line,
                     *said.text ? said.text : cyaml_strerror(error));
+    if (!document)
+        return fail(STATUS_FAILED, "cannot use chain %s: there is nothing in it", path);
     if (document->version != VERSION)
         status = fail(STATUS_FAILED,
                       "cannot use chain %s: it is of version %u, and this halo knows "

@@ -1,0 +1,31 @@
+/* libFuzzer's way into the reader of chains. */
+#include "chain_file.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[64], said[1024] = "";
+    struct stage_list list = {0};
+    int fd = memfd_create("chain", 0);
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+        abort();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    failures_keep(said, sizeof said);
+    enum status status = chain_file_load(path, &list);
+    failures_keep(NULL, 0);
+    if ((status == STATUS_OK) != (said[0] == '\0')) /* a reason, and only where due */
+        abort();
+    for (size_t i = 0; i < list.count; i++)
+        if (!list.stages[i].kind || !list.stages[i].text)
+            abort();
+    stage_list_free(&list);
+    close(fd);
+    return 0;
+}

@@ -1,0 +1,139 @@
+/* Chains kept as text: what was saved gives the same sound again, from any folder. */
+#include "command.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <string.h>
+
+enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
+
+static void make_sounds(void)
+{
+    command_clean();
+    struct sound sound = sound_noise("in.wav", 1, WAVF, 48000, 2, 5000);
+    sound_free(&sound);
+    sound = sound_noise_mask("mask.txt", 2, 1, 300);
+    sound_free(&sound);
+    sound = sound_noise_mask("a,b.txt", 3, 1, 20);
+    sound_free(&sound);
+    command_done("mkdir sub sub/deep");
+}
+
+static void expect_same_files(const char *a, const char *b)
+{
+    struct sound first = sound_load(a), second = sound_load(b);
+    sound_expect_same(&first, &second);
+    sound_free(&first);
+    sound_free(&second);
+}
+
+static void expect_said(const struct command_result *result, const char *words)
+{
+    ck_assert_msg(strstr(result->out, words) != NULL, "no \"%s\" in\n%s%s", words, result->out,
+                  result->err);
+}
+
+START_TEST(a_saved_chain_gives_the_same_sound)
+{
+    make_sounds();
+    command_done("\"$HALO\" render in.wav a.wav -q --mask mask.txt,gain=-6,trim=10 --gain -3 "
+                 "--mask 'a\\,b.txt' --mask 'graphiceq:31 -3; 1000 2' --save-chain sub/chain.yml");
+    command_done("\"$HALO\" render in.wav b.wav -q --chain sub/chain.yml");
+    expect_same_files("a.wav", "b.wav");
+    command_done("cd sub/deep && \"$HALO\" render ../../in.wav c.wav -q --chain ../chain.yml");
+    expect_same_files("a.wav", "sub/deep/c.wav");
+    command_done("\"$HALO\" render in.wav d.wav -q --chain \"$PWD/sub/chain.yml\"");
+    expect_same_files("a.wav", "d.wav");
+}
+END_TEST
+
+START_TEST(paths_are_from_the_files_folder)
+{
+    make_sounds();
+    command_done("\"$HALO\" render in.wav a.wav -q --mask mask.txt --mask invert:mask.txt "
+                 "--save-chain sub/deep/chain.yml");
+    struct command_result result = command_done("cat sub/deep/chain.yml");
+    expect_said(&result, "- mask: ../../mask.txt\n");
+    expect_said(&result, "- mask: invert:../../mask.txt\n");
+    command_done("mv sub moved && \"$HALO\" chain check moved/deep/chain.yml");
+    command_done("cd moved/deep && \"$HALO\" render ../../in.wav b.wav -q --mask ../../mask.txt "
+                 "--save-chain ../../chain.yml");
+    result = command_done("cat chain.yml");
+    expect_said(&result, "- mask: mask.txt\n");
+}
+END_TEST
+
+START_TEST(saving_again_changes_nothing)
+{
+    make_sounds();
+    command_done("\"$HALO\" render in.wav a.wav -q --mask mask.txt,gain=-6 --gain -3 "
+                 "--save-chain one.yml");
+    command_done("\"$HALO\" render in.wav b.wav -q --chain one.yml --save-chain two.yml");
+    command_done("cmp one.yml two.yml");
+    command_refused(1, "exists", "\"$HALO\" render in.wav c.wav --gain 0 --save-chain one.yml");
+    command_done("cmp one.yml two.yml");
+    command_done("\"$HALO\" render in.wav c.wav -q -f --gain 0 --save-chain one.yml");
+    struct command_result result = command_done("cat one.yml");
+    expect_said(&result, "- gain: 0\n");
+}
+END_TEST
+
+START_TEST(a_chain_stands_among_other_stages)
+{
+    make_sounds();
+    command_done("\"$HALO\" render in.wav a.wav -q --gain -3 --save-chain chain.yml");
+    command_done("\"$HALO\" render in.wav b.wav -q --mask mask.txt --chain chain.yml --gain 2");
+    command_done("\"$HALO\" render in.wav c.wav -q --mask mask.txt --gain -3 --gain 2");
+    expect_same_files("b.wav", "c.wav");
+}
+END_TEST
+
+START_TEST(check_tells_what_it_comes_to)
+{
+    make_sounds();
+    command_done("\"$HALO\" render in.wav a.wav -q --mask lowpass:1000,taps=101 --gain -3 "
+                 "--save-chain chain.yml");
+    struct command_result result = command_done("\"$HALO\" chain check chain.yml");
+    expect_said(&result, "2 stages, 2 channels in, 2 out, latency 50 frames at 48000 Hz");
+    result = command_done("\"$HALO\" chain check chain.yml --json --channels 1 --rate 96000");
+    ck_assert_int_eq((int)command_number(result.out, "channels_out"), 1);
+    ck_assert_int_eq((int)command_number(result.out, "rate"), 96000);
+    ck_assert_int_eq((int)command_number(result.out, "latency"), 50);
+}
+END_TEST
+
+static void expect_refused(const char *text, const char *words)
+{
+    sound_text("bad.yml", text);
+    command_refused(1, words, "\"$HALO\" chain check bad.yml");
+}
+
+START_TEST(bad_chains_are_named)
+{
+    make_sounds();
+    expect_refused("", "empty");
+    expect_refused("# nothing\n", "nothing in it");
+    expect_refused("halo-chain: 2\nstages: []\n", "version 2");
+    expect_refused("stages: []\n", "halo-chain");
+    expect_refused("halo-chain: 1\nstages:\n- mask: mask.txt\n  gian: 3\n", "line 3");
+    expect_refused("halo-chain: 1\nstages:\n- mask: mask.txt\n  gain: 3\n", "both");
+    expect_refused("halo-chain: 1\nstages:\n- options: [gain=3]\n", "of no kind");
+    expect_refused("halo-chain: 1\nstages:\n- [a, b\n", "bad.yml");
+    expect_refused("halo-chain: 1\nstages:\n- &a {gain: 1}\n- *a\n", "bad.yml");
+    expect_refused("halo-chain: 1\nstages:\n- mask: nosuch.wav\n", "nosuch.wav");
+    expect_refused("\x01\xff\xfe", "bad.yml");
+    command_refused(1, "nosuch.yml", "\"$HALO\" chain check nosuch.yml");
+    command_refused(1, "directory", "\"$HALO\" chain check sub");
+    command_refused(1, "regular", "\"$HALO\" chain check /dev/zero");
+    command_done("truncate -s 9M big.yml");
+    command_refused(1, "bytes", "\"$HALO\" chain check big.yml");
+    command_refused(2, "FILE", "\"$HALO\" chain check");
+    command_refused(2, "check", "\"$HALO\" chain mend bad.yml");
+    command_refused(1, "nosuch",
+                    "\"$HALO\" render in.wav out.wav --gain 1 --save-chain nosuch/c.yml");
+}
+END_TEST
+
+SUITE_MAIN("chain file", a_saved_chain_gives_the_same_sound, paths_are_from_the_files_folder,
+           saving_again_changes_nothing, a_chain_stands_among_other_stages,
+           check_tells_what_it_comes_to, bad_chains_are_named)
