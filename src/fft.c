@@ -1,6 +1,7 @@
 #include "fft.h"
 
 #include "audio.h"
+#include "cache_file.h"
 #include "monotonic.h"
 #include "simd.h"
 
@@ -8,11 +9,8 @@
 #include <fftw3.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum direction { FORWARD, INVERSE, DIRECTIONS };
 
@@ -24,7 +22,6 @@ struct fft {
 enum {
     FLOATS_PER_LINE = 16,
     TRIED_MOST = 1 << 13, /* longer ones take longer than the budget, and time spent is lost then */
-    WISDOM_PATH = 4096,
 };
 
 static const double TRY_SECONDS = 0.5; /* in all, for plans that nobody asked to tune */
@@ -41,58 +38,31 @@ size_t fft_spectrum_floats(size_t n)
 
 /* ---- wisdom ---- */
 
-static const char *find_wisdom_file(char path[WISDOM_PATH])
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = 0;
-    if (cache && cache[0] == '/')
-        length = snprintf(path, WISDOM_PATH, "%s/halo/fft-wisdom", cache);
-    else if (home && home[0] == '/')
-        length = snprintf(path, WISDOM_PATH, "%s/.cache/halo/fft-wisdom", home);
-    return length > 0 && length < WISDOM_PATH ? path : NULL;
-}
+static const char wisdom_file[] = "fft-wisdom";
 
 /* Read once; what another version of the library or another processor wrote is refused by
  * the library, and is as if it were not there. */
 static void read_wisdom(void)
 {
     static bool read = false;
-    char place[WISDOM_PATH];
-    const char *path = read ? NULL : find_wisdom_file(place);
+    char place[CACHE_FILE_PATH];
+    const char *path = read ? NULL : cache_file_path(place, wisdom_file);
     if (path)
         (void)fftwf_import_wisdom_from_filename(path);
     read = true;
 }
 
-/* The file's folder and the one around it, but no home for them. */
-static bool make_folders(char *path)
+static bool export_wisdom(void *context, const char *temporary)
 {
-    char *own = strrchr(path, '/');
-    *own = '\0';
-    char *cache = strrchr(path, '/');
-    *cache = '\0';
-    bool there = mkdir(path, 0700) == 0 || errno == EEXIST;
-    *cache = '/';
-    there = there && (mkdir(path, 0700) == 0 || errno == EEXIST);
-    *own = '/';
-    return there;
+    (void)context;
+    return fftwf_export_wisdom_to_filename(temporary);
 }
 
-/* With what another program may have written meanwhile; whole or not at all. */
+/* With what another program may have written meanwhile. */
 static bool write_wisdom(const char *path)
 {
-    char folders[WISDOM_PATH], temporary[WISDOM_PATH + 48];
-    snprintf(folders, sizeof folders, "%s", path);
-    snprintf(temporary, sizeof temporary, "%s.%ld.%llx", path, (long)getpid(),
-             (unsigned long long)monotonic_ns());
     (void)fftwf_import_wisdom_from_filename(path);
-    bool written = make_folders(folders) && fftwf_export_wisdom_to_filename(temporary) &&
-                   rename(temporary, path) == 0;
-    int error = errno;
-    if (!written)
-        unlink(temporary);
-    errno = error;
-    return written;
+    return cache_file_replace(path, export_wisdom, NULL);
 }
 
 /* ---- plans ---- */
@@ -120,8 +90,8 @@ static bool plan_known(struct fft *fft, enum direction direction, float *samples
 static bool plan_by_trying(struct fft *fft, enum direction direction, float *samples,
                            float *spectrum)
 {
-    char place[WISDOM_PATH];
-    const char *path = find_wisdom_file(place);
+    char place[CACHE_FILE_PATH];
+    const char *path = cache_file_path(place, wisdom_file);
     double left = TRY_SECONDS - seconds_tried;
     if (fft->n > TRIED_MOST || left <= 0 || !path)
         return false;
@@ -204,14 +174,14 @@ static bool find_patient(struct fft *fft, enum direction direction, float *sampl
 
 const char *fft_wisdom_file(void)
 {
-    static char path[WISDOM_PATH];
-    return find_wisdom_file(path);
+    static char path[CACHE_FILE_PATH];
+    return cache_file_path(path, wisdom_file);
 }
 
 enum status fft_tune(size_t n, bool patient, bool *known)
 {
-    char place[WISDOM_PATH];
-    const char *path = find_wisdom_file(place);
+    char place[CACHE_FILE_PATH];
+    const char *path = cache_file_path(place, wisdom_file);
     if (!path)
         return fail(STATUS_FAILED, "there is no cache folder to keep plans in: set HOME");
     struct fft *fft = fft_make(n, patient ? know_patient : plan_known);
