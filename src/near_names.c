@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD_MOST = 255 }; /* letters that count */
+enum { WORD_MOST = 255, /* letters that count */ WITHIN_LEAST = 3 };
 
 static int lower(char letter)
 {
@@ -61,7 +61,7 @@ void near_names_free(struct near_names *near)
 
 void near_names_offer(struct near_names *near, const char *name)
 {
-    bool within = near->word[0] && strcasestr(name, near->word);
+    bool within = strlen(near->word) >= WITHIN_LEAST && strcasestr(name, near->word);
     size_t distance = edits(near->word, name);
     if (!within && distance > (strlen(name) + 2) / 3)
         return;

@@ -19,8 +19,8 @@ struct near_names {
 void near_names_init(struct near_names *near, const char *word);
 void near_names_free(struct near_names *near);
 
-/* One of the right names. It is like the word if it has it within, case aside, or differs in no
- * more than a third of its letters (Levenshtein's distance). */
+/* One of the right names. It is like the word if it has it within, case aside and three letters
+ * long or more, or differs in no more than a third of its letters (Levenshtein's distance). */
 void near_names_offer(struct near_names *near, const char *name);
 
 /* What to put behind a refusal: "; did you mean amp or inv?", or "". Valid until the next call. */

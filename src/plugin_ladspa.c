@@ -12,17 +12,14 @@ enum { PORTS_MOST = 10000 };
 
 /* ---- what a plugin is ---- */
 
-/* "LIBRARY:LABEL" in two; the library's name may have a colon of its own. */
+/* "LIBRARY:LABEL" in two; the library's name may have a colon of its own. Where there is none, a
+ * label is missing: the library's are told then. */
 static enum status split(const char *id, char **library, const char **label)
 {
     const char *colon = strrchr(id, ':');
-    if (!colon || colon == id)
-        return fail(STATUS_USAGE,
-                    "'%s' names no LADSPA plugin: it takes LIBRARY:LABEL, as in amp_1181:amp; "
-                    "halo plugins list --kind ladspa lists them",
-                    id);
-    *library = strndup(id, (size_t)(colon - id));
-    *label = colon + 1;
+    size_t length = colon ? (size_t)(colon - id) : strlen(id);
+    *library = strndup(id, length);
+    *label = colon ? colon + 1 : "";
     return *library ? STATUS_OK : fail_memory("a plugin");
 }
 
@@ -51,7 +48,11 @@ static enum status fill(const LADSPA_Descriptor *descriptor, struct plugin_info 
 {
     const char *flaw =
         descriptor->PortCount > PORTS_MOST ? "it has too many ports" : flaw_of(descriptor);
-    info->name = text_of(descriptor->Name ? descriptor->Name : descriptor->Label);
+    info->name = text_of(descriptor->Name);
+    if (!info->name)
+        info->name = strdup(descriptor->Label);
+    if (!info->name)
+        return fail_memory("a plugin");
     info->maker = text_of(descriptor->Maker);
     info->refusal = flaw ? strdup(flaw) : NULL;
     if (flaw)

@@ -223,11 +223,16 @@ static enum status refuse_label(const struct plugin_ladspa_library *library, con
             length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", i ? ", " : "",
                                        descriptor->Label);
     }
-    const char *why = near_names_text(&near);
-    enum status status =
-        why[0] ? fail(STATUS_FAILED, "there is no plugin '%s' in %s%s", label, library->path, why)
-               : fail(STATUS_FAILED, "there is no plugin '%s' in %s; it has %s%s", label,
-                      library->path, all[0] ? all : "none", length < sizeof all ? "" : "...");
+    const char *why = near_names_text(&near), *dots = length < sizeof all ? "" : "...";
+    enum status status;
+    if (why[0])
+        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s%s", label, library->path, why);
+    else if (label[0])
+        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s; it has %s%s", label,
+                      library->path, all[0] ? all : "none", dots);
+    else
+        status = fail(STATUS_FAILED, "which plugin of %s, as LIBRARY:LABEL? it has %s%s",
+                      library->path, all[0] ? all : "none", dots);
     near_names_free(&near);
     return status;
 }
