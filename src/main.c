@@ -6,9 +6,11 @@
 #include "cmd_listen.h"
 #include "cmd_live.h"
 #include "cmd_mask.h"
+#include "cmd_plugins.h"
 #include "cmd_render.h"
 #include "fft.h"
 #include "plugin_rack_apart.h"
+#include "plugin_scanner.h"
 #include "status.h"
 #include "stop.h"
 
@@ -32,9 +34,11 @@ static const struct command commands[] = {
     {"listen", "play a sound through masks and compare them, blind if you like", cmd_listen},
     {"devices", "list the sound devices of this machine", cmd_devices},
     {"mask", "look at masks, and make them", cmd_mask},
+    {"plugins", "list audio plugins, and tell what one is", cmd_plugins},
     {"chain", "check a chain of stages that is kept in a file", cmd_chain},
     {"bench", "measure parts of the program on this machine", cmd_bench},
     {"plugin-rack", NULL, plugin_rack_serve},
+    {"plugin-scanner", NULL, cmd_plugin_scanner},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
