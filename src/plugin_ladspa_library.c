@@ -155,6 +155,7 @@ enum status plugin_ladspa_library_find(const char *name, char **path)
     if (is_file(*path))
         return STATUS_OK;
     free(*path);
+    *path = NULL;
     return fail(STATUS_FAILED, "there is no LADSPA library %s", name);
 }
 

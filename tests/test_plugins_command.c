@@ -1,0 +1,315 @@
+/* halo plugins list and info, with plugins of ours that crash and hang (tests/plugins). */
+#include "command.h"
+#include "plugin_info_json.h"
+#include "plugin_scan.h"
+#include "plugin_scanner.h"
+#include "suite.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char plugins[] = HALO_TEST_PLUGINS "/ladspa";
+
+/* A folder of these alone, which is where plugins are looked for; memories of old are gone. */
+static void offer(const char *names)
+{
+    command_clean();
+    char line[1024];
+    snprintf(line, sizeof line,
+             "mkdir '%s/ladspa' && for name in %s; do cp '%s'/$name.so '%s/ladspa'; done",
+             command_folder(), names, plugins, command_folder());
+    ck_assert_int_eq(system(line), 0);
+    char path[128];
+    snprintf(path, sizeof path, "%s/ladspa", command_folder());
+    setenv("LADSPA_PATH", path, 1);
+    setenv("LV2_PATH", path, 1); /* none */
+    setenv("XDG_CACHE_HOME", command_folder(), 1);
+}
+
+static json_t *object_of(const char *text)
+{
+    json_t *object = json_loads(text, 0, NULL);
+    ck_assert_msg(object != NULL, "no JSON: %s", text);
+    return object;
+}
+
+static const char *word_of(const json_t *object, const char *key)
+{
+    const char *word = json_string_value(json_object_get(object, key));
+    ck_assert_msg(word != NULL, "no word %s", key);
+    return word;
+}
+
+/* ---- list ---- */
+
+START_TEST(a_list_has_all_and_tells_what_was_skipped)
+{
+    offer("mean crash-loaded crash-asked");
+    struct command_result result = command_done("$HALO plugins list --json");
+    json_t *object = object_of(result.out);
+    const json_t *list = json_object_get(object, "plugins");
+    const json_t *skipped = json_object_get(object, "skipped");
+    ck_assert_uint_gt(json_array_size(list), 10);
+    const json_t *copy = json_array_get(list, 0);
+    ck_assert_str_eq(word_of(copy, "kind"), "ladspa");
+    ck_assert_str_eq(word_of(copy, "id"), "mean:copy");
+    ck_assert_str_eq(word_of(copy, "maker"), "halo's tests");
+    ck_assert_int_eq(json_integer_value(json_object_get(copy, "channels_in")), 1);
+    ck_assert_int_eq(json_integer_value(json_object_get(copy, "channels_out")), 1);
+    ck_assert_uint_eq(json_array_size(skipped), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *skip = json_array_get(skipped, i);
+        ck_assert_str_eq(word_of(skip, "reason"), "crashed (segmentation fault)");
+        ck_assert(json_is_false(json_object_get(skip, "remembered")));
+    }
+    ck_assert_ptr_nonnull(strstr(result.err, "crash-asked.so: crashed (segmentation fault)\n"));
+    ck_assert_ptr_nonnull(strstr(result.err, "crash-loaded.so: crashed (segmentation fault)\n"));
+    ck_assert_uint_eq(command_lines(result.err), 2);
+    json_decref(object);
+}
+END_TEST
+
+START_TEST(every_word_has_to_occur)
+{
+    offer("mean");
+    struct command_result result = command_done("$HALO plugins list LATENCY tests");
+    ck_assert_uint_eq(command_lines(result.out), 1);
+    ck_assert_ptr_nonnull(strstr(result.out, "mean:late-latency"));
+    ck_assert_ptr_nonnull(strstr(result.out, "1 > 1"));
+    result = command_done("$HALO plugins list latency reverb");
+    ck_assert_str_eq(result.out, "");
+    ck_assert_ptr_nonnull(strstr(result.err, "has all these words"));
+    result = command_done("$HALO plugins list --kind ladspa mean:copy");
+    ck_assert_uint_eq(command_lines(result.out), 1);
+    result = command_done("$HALO plugins list --kind lv2");
+    ck_assert_str_eq(result.out, "");
+    command_refused(2, "no kind of plugins 'vst'", "$HALO plugins list --kind vst");
+}
+END_TEST
+
+START_TEST(a_crash_is_remembered_until_the_file_changes)
+{
+    offer("crash-asked");
+    command_done("$HALO plugins list");
+    struct command_result result = command_done("$HALO plugins list");
+    ck_assert_ptr_nonnull(strstr(result.err, "when last looked at"));
+    ck_assert_ptr_nonnull(strstr(result.err, "/halo/plugins.json"));
+    command_done("touch -d '2001-01-01' ladspa/crash-asked.so");
+    result = command_done("$HALO plugins list");
+    ck_assert_ptr_null(strstr(result.err, "when last looked at"));
+    command_done("cp %s/mean.so ladspa/crash-asked.so", plugins);
+    result = command_done("$HALO plugins list");
+    ck_assert_str_eq(result.err, "");
+    ck_assert_ptr_nonnull(strstr(result.out, "crash-asked:copy"));
+    command_done("! grep -q crash-asked halo/plugins.json");
+}
+END_TEST
+
+START_TEST(a_spoilt_memory_is_an_empty_one)
+{
+    static const char *const spoilt[] = {"",
+                                         "nonsense",
+                                         "[1, 2]",
+                                         "{\"version\": 1}",
+                                         "{\"version\": 1, \"troubles\": [7]}",
+                                         "{\"version\": 7, \"troubles\": {\"ladspa x\": 1}}"};
+    offer("mean crash-asked");
+    command_done("mkdir -p halo");
+    for (size_t i = 0; i < sizeof spoilt / sizeof *spoilt; i++) {
+        command_done("printf '%%s' '%s' > halo/plugins.json", spoilt[i]);
+        struct command_result result = command_done("$HALO plugins list");
+        ck_assert_uint_eq(command_lines(result.err), 1);
+        result = command_done("$HALO plugins list");
+        ck_assert_uint_eq(command_lines(result.err), 2);
+    }
+    /* An entry that is no object, and a place that cannot be written. */
+    command_done("sed -i 's/\"crashed.*\"/7/' halo/plugins.json");
+    command_done("$HALO plugins list");
+    struct command_result result = command_done("XDG_CACHE_HOME=/dev/null/x $HALO plugins list");
+    ck_assert_uint_eq(command_lines(result.err), 1);
+}
+END_TEST
+
+START_TEST(no_library_of_ladspa_is_skipped_too)
+{
+    offer("mean");
+    command_done("echo nonsense > ladspa/text.so");
+    command_done("mkdir ladspa/folder.so");
+    struct command_result result = command_done("$HALO plugins list copy");
+    ck_assert_uint_eq(command_lines(result.out), 1);
+    ck_assert_uint_eq(command_lines(result.err), 1);
+    ck_assert_ptr_nonnull(strstr(result.err, "text.so"));
+    command_done("! grep -q text.so halo/plugins.json");
+}
+END_TEST
+
+/* In this process, for a short patience. */
+START_TEST(what_hangs_is_skipped)
+{
+    offer("hang-asked hang-loaded mean");
+    struct plugin_scan scan;
+    ck_assert_int_eq(plugin_scan_init(&scan, plugin_kind_named("ladspa"), 0.5), STATUS_OK);
+    ck_assert_uint_eq(scan.skip_count, 2);
+    ck_assert_str_eq(scan.skips[0].reason, "did not answer within 0.5 s");
+    ck_assert_str_eq(scan.skips[1].reason, "did not answer within 0.5 s");
+    ck_assert(!scan.skips[0].is_remembered);
+    size_t count = scan.count;
+    ck_assert_uint_gt(count, 10);
+    plugin_scan_free(&scan);
+    ck_assert_int_eq(plugin_scan_init(&scan, NULL, 0.5), STATUS_OK);
+    ck_assert_uint_eq(scan.skip_count, 2);
+    ck_assert(scan.skips[0].is_remembered && scan.skips[1].is_remembered);
+    ck_assert_uint_eq(scan.count, count);
+    plugin_scan_free(&scan);
+}
+END_TEST
+
+/* Children of ours that look at plugins now: other tests have other folders. */
+static int count_scanners(void)
+{
+    FILE *stream = popen("for process in /proc/[0-9]*; do"
+                         " tr '\\0' ' ' <$process/cmdline | grep -q '^halo plugin-scanner' &&"
+                         " grep -qz \"^LADSPA_PATH=$LADSPA_PATH\" $process/environ && echo;"
+                         " done 2>/dev/null | wc -l",
+                         "r");
+    int count = -1;
+    ck_assert(stream && fscanf(stream, "%d", &count) == 1);
+    pclose(stream);
+    return count;
+}
+
+START_TEST(ctrl_c_ends_a_scan_and_its_child)
+{
+    offer("hang-asked");
+    pid_t process = command_start("exec $HALO plugins list");
+    for (int i = 0; count_scanners() == 0 && i < 1000; i++)
+        usleep(10000);
+    ck_assert_int_eq(count_scanners(), 1);
+    kill(process, SIGINT);
+    struct command_result result = command_wait(process);
+    ck_assert_int_eq(result.code, 128 + SIGINT);
+    ck_assert_str_eq(result.err, "halo: stopped\n");
+    ck_assert_int_eq(count_scanners(), 0);
+}
+END_TEST
+
+/* ---- info ---- */
+
+static void check_number(const json_t *object, const char *key, double expected)
+{
+    const json_t *value = json_object_get(object, key);
+    ck_assert_msg(json_is_number(value), "no number %s", key);
+    ck_assert_double_eq(json_number_value(value), expected);
+}
+
+START_TEST(info_tells_ports_latency_and_a_command)
+{
+    offer("mean");
+    struct command_result result = command_done("$HALO plugins info mean:late-latency --json");
+    json_t *object = object_of(result.out);
+    ck_assert_str_eq(word_of(object, "id"), "mean:late-latency");
+    ck_assert_str_eq(word_of(object, "command"),
+                     "halo render in.wav out.wav --ladspa mean:late-latency,at=0");
+    check_number(object, "latency", 100); /* its `amount` */
+    const json_t *amount = json_array_get(json_object_get(object, "ports"), 3);
+    ck_assert_str_eq(word_of(amount, "symbol"), "amount");
+    ck_assert_str_eq(word_of(amount, "direction"), "in");
+    check_number(amount, "minimum", 0);
+    check_number(amount, "maximum", 8191);
+    check_number(amount, "initial", 100);
+    json_decref(object);
+    result = command_done("$HALO plugins info mean:late-latency");
+    ck_assert_ptr_nonnull(strstr(result.out, "100 frames at 48000 Hz"));
+    ck_assert_ptr_nonnull(strstr(result.out, "--ladspa mean:late-latency,at=0\n"));
+    ck_assert_str_eq(result.err, "");
+}
+END_TEST
+
+START_TEST(info_of_what_crashes_when_it_runs)
+{
+    offer("mean");
+    struct command_result result = command_done("$HALO plugins info mean:crash --json");
+    json_t *object = object_of(result.out);
+    ck_assert(json_is_null(json_object_get(object, "latency")));
+    ck_assert_str_eq(word_of(object, "failure"), "crashed (segmentation fault)");
+    json_decref(object);
+    result = command_done("$HALO plugins info mean:exit");
+    ck_assert_ptr_nonnull(strstr(result.out, "not known: ended the process"));
+    result = command_done("$HALO plugins info mean:null");
+    ck_assert_ptr_nonnull(strstr(result.out, "makes no instance"));
+    result = command_done("$HALO plugins info mean:prints --json");
+    json_decref(object_of(result.out));
+}
+END_TEST
+
+START_TEST(names_that_are_none_are_refused)
+{
+    offer("mean crash-asked");
+    command_refused(1, "did you mean copy?", "$HALO plugins info mean:copi");
+    command_refused(1, "did you mean mean?", "$HALO plugins info meam:copy");
+    command_refused(1, "as LIBRARY:LABEL? it has copy", "$HALO plugins info mean");
+    command_refused(1, "it crashed (segmentation fault)", "$HALO plugins info crash-asked:x");
+    command_refused(1, "", "$HALO plugins info urn:halo:none");
+    command_refused(2, "which plugin?", "$HALO plugins info");
+    command_refused(2, "one plugin at a time", "$HALO plugins info mean:copy mean:nan");
+    command_refused(2, "does not know 'lst'", "$HALO plugins lst");
+}
+END_TEST
+
+START_TEST(help_answers)
+{
+    struct command_result result = command_done("$HALO plugins --help");
+    ck_assert_ptr_nonnull(strstr(result.out, "list"));
+    ck_assert_ptr_nonnull(strstr(command_done("$HALO plugins list --help").out, "--kind KIND"));
+    ck_assert_ptr_nonnull(strstr(command_done("$HALO plugins info -h").out, "LIBRARY:LABEL"));
+    result = command_done("$HALO --help");
+    ck_assert_ptr_nonnull(strstr(result.out, "  plugins "));
+    ck_assert_ptr_null(strstr(result.out, "plugin-scanner"));
+}
+END_TEST
+
+/* ---- what a child says ---- */
+
+START_TEST(an_info_comes_through_a_child_unchanged)
+{
+    offer("mean");
+    const struct plugin_kind *kind = plugin_kind_named("ladspa");
+    struct plugin_info *here = NULL, *apart = NULL;
+    ck_assert_int_eq(kind->describe("mean:copy", &here), STATUS_OK);
+    here->ports[2].minimum = -INFINITY;
+    ck_assert_int_eq(plugin_describe_apart(kind, "mean:copy", &apart), STATUS_OK);
+    apart->ports[2].minimum = -INFINITY;
+    json_t *one = plugin_info_object(here), *other = plugin_info_object(apart);
+    ck_assert(json_equal(one, other));
+    ck_assert_ptr_eq(here->kind, apart->kind);
+    plugin_info_destroy(apart);
+    ck_assert_int_eq(plugin_info_of_object(other, &apart), STATUS_OK);
+    ck_assert(apart->ports[2].minimum == -INFINITY && apart->ports[2].maximum == 1e9F);
+    plugin_info_destroy(here);
+    plugin_info_destroy(apart);
+    json_decref(one);
+    json_decref(other);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {a_list_has_all_and_tells_what_was_skipped,
+                                  every_word_has_to_occur,
+                                  a_crash_is_remembered_until_the_file_changes,
+                                  a_spoilt_memory_is_an_empty_one,
+                                  no_library_of_ladspa_is_skipped_too,
+                                  what_hangs_is_skipped,
+                                  ctrl_c_ends_a_scan_and_its_child,
+                                  info_tells_ports_latency_and_a_command,
+                                  info_of_what_crashes_when_it_runs,
+                                  names_that_are_none_are_refused,
+                                  help_answers,
+                                  an_info_comes_through_a_child_unchanged};
+    command_folder();
+    setenv("HALO_PROGRAM", getenv("HALO"), 1);
+    return suite_run("plugins_command", tests, sizeof tests / sizeof *tests);
+}
