@@ -2,6 +2,7 @@
 
 #include "plugin_lv2_describe.h"
 #include "plugin_lv2_instance.h"
+#include "plugin_lv2_library.h"
 #include "plugin_lv2_world.h"
 
 static enum status list(void (*found)(void *context, const char *holder, const char *file),
@@ -22,12 +23,17 @@ static enum status list(void (*found)(void *context, const char *holder, const c
     return STATUS_OK;
 }
 
-/* A URI holds itself alone. */
+/* A URI holds itself alone, if its library holds it. */
 static enum status open(const char *holder, void (*found)(void *context, const char *id),
                         void *context)
 {
-    found(context, holder);
-    return STATUS_OK;
+    const LilvPlugin *plugin;
+    enum status status = lv2_world_find(holder, &plugin);
+    if (status == STATUS_OK)
+        status = lv2_library_try(plugin);
+    if (status == STATUS_OK)
+        found(context, holder);
+    return status;
 }
 
 const struct plugin_kind plugin_lv2 = {

@@ -196,6 +196,30 @@ START_TEST(ctrl_c_ends_a_scan_and_its_child)
 }
 END_TEST
 
+#ifdef HALO_WITH_LV2
+START_TEST(libraries_of_lv2_are_tried_too)
+{
+    offer("crash-loaded crash-asked mean many-ports");
+    command_done("mkdir lv2 && cd lv2 && for name in crash-loaded crash-asked mean many-ports; do"
+                 " cp -r %s/../lv2/$name.lv2 .; done",
+                 plugins);
+    struct command_result result =
+        command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 --json");
+    json_t *object = object_of(result.out);
+    const json_t *skipped = json_object_get(object, "skipped");
+    ck_assert_uint_gt(json_array_size(json_object_get(object, "plugins")), 10);
+    ck_assert_uint_eq(json_array_size(skipped), 2);
+    ck_assert_str_eq(word_of(json_array_get(skipped, 0), "holder"), "urn:halo:test:crash-asked");
+    ck_assert_str_eq(word_of(json_array_get(skipped, 1), "holder"), "urn:halo:test:crash-loaded");
+    json_decref(object);
+    command_done("LV2_PATH=$PWD/lv2 $HALO plugins info urn:halo:test:many-ports --json");
+    result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 many");
+    ck_assert_ptr_nonnull(strstr(result.err, "when last looked at"));
+    ck_assert_ptr_nonnull(strstr(result.out, "urn:halo:test:many-ports"));
+}
+END_TEST
+#endif
+
 /* ---- info ---- */
 
 static void check_number(const json_t *object, const char *key, double expected)
@@ -297,18 +321,23 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {a_list_has_all_and_tells_what_was_skipped,
-                                  every_word_has_to_occur,
-                                  a_crash_is_remembered_until_the_file_changes,
-                                  a_spoilt_memory_is_an_empty_one,
-                                  no_library_of_ladspa_is_skipped_too,
-                                  what_hangs_is_skipped,
-                                  ctrl_c_ends_a_scan_and_its_child,
-                                  info_tells_ports_latency_and_a_command,
-                                  info_of_what_crashes_when_it_runs,
-                                  names_that_are_none_are_refused,
-                                  help_answers,
-                                  an_info_comes_through_a_child_unchanged};
+    const TTest *const tests[] = {
+        a_list_has_all_and_tells_what_was_skipped,
+        every_word_has_to_occur,
+        a_crash_is_remembered_until_the_file_changes,
+        a_spoilt_memory_is_an_empty_one,
+        no_library_of_ladspa_is_skipped_too,
+        what_hangs_is_skipped,
+        ctrl_c_ends_a_scan_and_its_child,
+        info_tells_ports_latency_and_a_command,
+        info_of_what_crashes_when_it_runs,
+        names_that_are_none_are_refused,
+        help_answers,
+        an_info_comes_through_a_child_unchanged,
+#ifdef HALO_WITH_LV2
+        libraries_of_lv2_are_tried_too,
+#endif
+    };
     command_folder();
     setenv("HALO_PROGRAM", getenv("HALO"), 1);
     return suite_run("plugins_command", tests, sizeof tests / sizeof *tests);
