@@ -19,6 +19,7 @@ struct lv2_logbook {
     LV2_Log_Log feature;
     LV2_URID error, warning;
     struct ring *lines; /* of struct line; the thread that runs writes */
+    struct line latest; /* that was kept: one said over and over is kept once */
     bool complains;
     char complaint[LINE_BYTES]; /* written once */
 };
@@ -35,6 +36,9 @@ static void tell(const struct lv2_logbook *book, const struct line *line)
 
 static void keep(struct lv2_logbook *book, const struct line *line, bool is_error)
 {
+    if (strcmp(line->text, book->latest.text) == 0)
+        return;
+    book->latest = *line;
     if (is_error && !book->complains) {
         memcpy(book->complaint, line->text, sizeof book->complaint);
         book->complains = true;
