@@ -12,7 +12,7 @@
  * Threads: kind->process is real-time in a live rack; in files it waits for the child, and ends
  * early when a signal asks to stop (stop.h). A live rack apart is given pieces of `most` frames
  * each and hands out the one before, so that nobody waits; `delay` says so. A child that takes
- * longer than `patience` seconds over a block has hung.
+ * longer than `patience` seconds over a block, live one at most, has hung.
  */
 #ifndef HALO_PLUGIN_RACK_H
 #define HALO_PLUGIN_RACK_H

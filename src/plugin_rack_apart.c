@@ -3,13 +3,15 @@
 #include "plugin_apart_words.h"
 #include "stop.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const double ORDER_TIME =
     3; /* of all orders but sound, in patiences: they may read large files */
-static const double LEAVE_TIME = 1; /* seconds */
+static const double LIVE_PATIENCE = 1; /* seconds, at most */
+static const double LEAVE_TIME = 1;    /* seconds */
 
 /* ---- orders other than sound ---- */
 
@@ -35,7 +37,7 @@ static enum status do_order(struct rack_apart *apart, enum apart_what what, cons
 {
     if (apart->rack.failure || apart->given_up || !rack_apart_wait(apart))
         return tell_end(apart, verb);
-    plugin_child_doing(apart->child, words, ORDER_TIME * apart->patience);
+    plugin_child_doing(apart->child, words, apart->order_patience);
     rack_apart_begin(apart, what);
     rack_apart_post(apart);
     if (!rack_apart_wait(apart))
@@ -121,7 +123,7 @@ static enum status start_child(struct rack_apart *apart, int memory,
                                                 .head = apart->memory.head,
                                                 .rate = settings->plugin.rate,
                                                 .block = apart->rack.block};
-    status = plugin_child_start(&child, ORDER_TIME * apart->patience, &apart->child);
+    status = plugin_child_start(&child, apart->order_patience, &apart->child);
     if (status == STATUS_OK)
         status = rack_apart_wait(apart) ? tell_answer(apart) : tell_end(apart, "run");
     if (status == STATUS_OK)
@@ -173,7 +175,8 @@ enum status plugin_rack_open_apart(const struct plugin_info *info,
                                        .outputs = plugin_rack_outputs(info),
                                        .block = settings->plugin.block,
                                        .delay = live ? settings->most : 0};
-    apart->patience = settings->patience;
+    apart->patience = live ? fmin(settings->patience, LIVE_PATIENCE) : settings->patience;
+    apart->order_patience = ORDER_TIME * settings->patience;
     apart_memory_plan(&apart->memory, info, settings);
     apart->kept = calloc(info->port_count + 1, sizeof *apart->kept);
     apart->values = calloc(info->port_count + 1, sizeof *apart->values);

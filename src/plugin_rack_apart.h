@@ -15,11 +15,12 @@ struct rack_apart {
     struct plugin_rack rack;
     struct apart_memory memory;
     struct plugin_child *child;
-    double patience; /* seconds */
-    uint32_t posted; /* orders */
-    bool given_up;   /* a signal came while an order was out */
-    bool has_begun;  /* live: there was a piece */
-    bool has_last;   /* live: the last piece reached the child */
+    double patience;       /* seconds, for a block */
+    double order_patience; /* for all else */
+    uint32_t posted;       /* orders */
+    bool given_up;         /* a signal came while an order was out */
+    bool has_begun;        /* live: there was a piece */
+    bool has_last;         /* live: the last piece reached the child */
     size_t kept_count;
     struct plugin_change *kept; /* live: of pieces that did not reach the child; one a port */
     float *values;

@@ -256,15 +256,17 @@ static void check_end(const char *kind, const char *id, double patience, const c
     plugin_info_destroy(info);
 }
 
-/* Block 93 has frame 24000, and begins at 23808. */
+/* Frame 24000 is in the block that begins at 23808, the 94th. */
 START_TEST(ends_are_told)
 {
-    check_end("ladspa", "mean:crash", 30, "crashed at 0.496 s (segmentation fault)");
-    check_end("ladspa", "mean:abort", 30, "crashed at 0.496 s (aborted)");
-    check_end("ladspa", "mean:exit", 30, "ended its process at 0.496 s");
-    check_end("ladspa", "mean:hang", 0.5, "hung at 0.496 s (no answer for 0.5 s)");
-    check_end("lv2", "urn:halo:test:crash", 30, "crashed at 0.496 s (segmentation fault)");
-    check_end("lv2", "urn:halo:test:hang", 0.5, "hung at 0.496 s (no answer for 0.5 s)");
+    check_end("ladspa", "mean:crash", 30, "crashed at 0.496 s, in block 94 (segmentation fault)");
+    check_end("ladspa", "mean:abort", 30, "crashed at 0.496 s, in block 94 (aborted)");
+    check_end("ladspa", "mean:exit", 30, "ended its process at 0.496 s, in block 94");
+    check_end("ladspa", "mean:hang", 0.5, "hung at 0.496 s, in block 94 (no answer for 0.5 s)");
+    check_end("lv2", "urn:halo:test:crash", 30,
+              "crashed at 0.496 s, in block 94 (segmentation fault)");
+    check_end("lv2", "urn:halo:test:hang", 0.5,
+              "hung at 0.496 s, in block 94 (no answer for 0.5 s)");
 }
 END_TEST
 
@@ -335,8 +337,8 @@ static bool has_shared_memory(void)
 START_TEST(nothing_is_left)
 {
     size_t before = plugin_rig_descriptors();
-    check_end("ladspa", "mean:crash", 30, "crashed at 0.496 s (segmentation fault)");
-    check_end("ladspa", "mean:hang", 0.1, "hung at 0.496 s (no answer for 0.1 s)");
+    check_end("ladspa", "mean:crash", 30, "crashed at 0.496 s, in block 94 (segmentation fault)");
+    check_end("ladspa", "mean:hang", 0.1, "hung at 0.496 s, in block 94 (no answer for 0.1 s)");
     check_refused("ladspa", "mean:crash-made", 30, "crashed");
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
     if (!info)
@@ -496,9 +498,9 @@ static void check_live_end(const char *id, double patience, const char *words)
 
 START_TEST(live_ends_wait_for_nobody)
 {
-    check_live_end("mean:crash", 30, "crashed at 0.000 s (segmentation fault)");
-    check_live_end("mean:exit", 30, "ended its process at 0.000 s");
-    check_live_end("mean:hang", 0.5, "hung at 0.000 s (no answer for 0.5 s)");
+    check_live_end("mean:crash", 30, "crashed at 0.000 s, in block 1 (segmentation fault)");
+    check_live_end("mean:exit", 30, "ended its process at 0.000 s, in block 1");
+    check_live_end("mean:hang", 0.5, "hung at 0.000 s, in block 1 (no answer for 0.5 s)");
 }
 END_TEST
 

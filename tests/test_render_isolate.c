@@ -1,0 +1,132 @@
+/* Plugins that end their process in the middle of a file: one line, and nothing is left. */
+#include "command.h"
+#include "plugin_rig.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void make_input(void)
+{
+    command_clean();
+    struct sound sound =
+        sound_noise("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_24, PLUGIN_RIG_RATE, 2, 100000);
+    sound_free(&sound);
+}
+
+START_TEST(ends_are_one_line_and_no_file)
+{
+    static const char *const ends[][2] = {
+        {"--lv2 urn:halo:test:crash,at=24000",
+         "urn:halo:test:crash crashed at 0.496 s, in block 94 (segmentation fault)"},
+        {"--lv2 urn:halo:test:exit,at=24000",
+         "urn:halo:test:exit ended its process at 0.496 s, in block 94"},
+        {"--ladspa mean:crash,at=24000",
+         "mean:crash crashed at 0.496 s, in block 94 (segmentation fault)"},
+        {"--ladspa mean:abort,at=24000", "mean:abort crashed at 0.496 s, in block 94 (aborted)"},
+        {"--gain -3 --ladspa mean:copy --ladspa mean:crash,at=24000 --gain 3",
+         "mean:crash crashed at 0.496 s, in block 94 (segmentation fault)"},
+        {"--lv2 urn:halo:test:crash-made", "crashed while it was loaded (segmentation fault)"},
+        {"--lv2 urn:halo:test:crash-loaded", "crashed while it was loaded (segmentation fault)"},
+        {"--lv2 urn:halo:test:null", "cannot run urn:halo:test:null"},
+        {"--lv2 urn:halo:test:unknown-feature", "requires the feature urn:halo:test:feature"},
+    };
+    make_input();
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        command_refused(1, ends[i][1], "$HALO render in.wav out.wav %s", ends[i][0]);
+}
+END_TEST
+
+START_TEST(a_file_that_stood_there_stays)
+{
+    make_input();
+    command_done("echo mine >out.wav");
+    command_refused(1, "crashed", "$HALO render in.wav out.wav --force --ladspa mean:crash,at=5e4");
+    command_done("test \"$(cat out.wav)\" = mine");
+}
+END_TEST
+
+START_TEST(a_crash_has_no_report)
+{
+    make_input();
+    struct command_result result =
+        command_run("$HALO render in.wav out.wav --json --ladspa mean:crash,at=50000");
+    ck_assert_int_eq(result.code, 1);
+    ck_assert_str_eq(result.out, "");
+}
+END_TEST
+
+/* What it prints does not get among the sound, nor among the numbers. */
+START_TEST(a_plugin_s_words_spoil_nothing)
+{
+    make_input();
+    command_done("$HALO render in.wav - --ladspa mean:copy >copy.wav");
+    command_done("$HALO render in.wav - --ladspa mean:prints >prints.wav");
+    command_done("cmp copy.wav prints.wav");
+    struct command_result result =
+        command_done("$HALO render in.wav out.wav --json --ladspa mean:prints");
+    ck_assert_double_eq(command_number(result.out, "frames_out"), 100000);
+    ck_assert_uint_eq(command_lines(result.err), 1);
+}
+END_TEST
+
+START_TEST(apart_and_here_make_the_same_file)
+{
+    static const char *const stages[] = {
+        "--lv2 http://lv2plug.in/plugins/eg-amp,gain=-6",
+        "--lv2 http://gareus.org/oss/lv2/dpl#stereo,at=0.5s:gain=6",
+        "--lv2 urn:halo:test:many-ports,c500=0.25 --gain -1",
+        "--ladspa fast_lookahead_limiter_1913:fastLookaheadLimiter,at=0.2s-1s:0=20",
+        "--ladspa mean:late-latency,at=5000,amount=77",
+    };
+    make_input();
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        command_done("$HALO render in.wav apart.wav --force %s", stages[i]);
+        command_done("$HALO render in.wav here.wav --force --no-isolate %s", stages[i]);
+        command_done("cmp apart.wav here.wav");
+    }
+}
+END_TEST
+
+/* Ctrl-C does not wait until a plugin that hangs is given up. */
+START_TEST(a_signal_ends_a_plugin_that_hangs)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    make_input();
+    pid_t halo = command_start("exec $HALO render in.wav out.wav --ladspa mean:hang,at=50000");
+    pid_t child = 0;
+    for (int i = 0; i < 500 && plugin_rig_children(halo, &child) == 0; i++)
+        nanosleep(&pause, NULL);
+    for (int i = 0; i < 15; i++)
+        nanosleep(&pause, NULL); /* it hangs by now, or is about to be opened: all the same */
+    kill(halo, SIGINT);
+    struct command_result result = command_wait(halo);
+    ck_assert_int_eq(result.code, 128 + SIGINT);
+    ck_assert_str_eq(result.err, "halo: stopped\n");
+    ck_assert_str_eq(command_files(), "in.wav");
+    ck_assert(!plugin_rig_runs(child));
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {ends_are_one_line_and_no_file,
+                                  a_file_that_stood_there_stays,
+                                  a_crash_has_no_report,
+                                  a_plugin_s_words_spoil_nothing,
+                                  apart_and_here_make_the_same_file,
+                                  a_signal_ends_a_plugin_that_hangs};
+    plugin_rig_prepare();
+    static const char *const needed[][2] = {
+        {"lv2", "http://lv2plug.in/plugins/eg-amp"},
+        {"lv2", "http://gareus.org/oss/lv2/dpl#stereo"},
+        {"ladspa", "fast_lookahead_limiter_1913:fastLookaheadLimiter"}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        plugin_info_destroy(plugin_rig_describe(needed[i][0], needed[i][1]));
+    if (plugin_rig_code(EXIT_SUCCESS) != EXIT_SUCCESS)
+        return plugin_rig_code(EXIT_SUCCESS);
+    return suite_run("render_isolate", tests, sizeof tests / sizeof *tests);
+}
