@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNTED 0
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
