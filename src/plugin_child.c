@@ -2,6 +2,7 @@
 
 #include "monotonic.h"
 #include "own_program.h"
+#include "plugin_apart_words.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -172,6 +173,7 @@ static bool start(struct plugin_child *child)
 {
     int ends[2] = {-1, -1};
     int error = pipe2(ends, O_CLOEXEC) == 0 ? spawn(child, ends[1]) : errno;
+    close(child->settings.memory);
     child->words = ends[0];
     if (ends[1] >= 0)
         close(ends[1]);
@@ -205,18 +207,21 @@ enum status plugin_child_start(const struct plugin_child_settings *settings, dou
                                struct plugin_child **result)
 {
     struct plugin_child *child = calloc(1, sizeof *child);
-    if (!child)
-        return fail_memory("a plugin's process");
-    child->settings = *settings;
-    child->words = -1;
-    plugin_child_doing(child, "while it was loaded", patience);
-    atomic_init(&child->stop, INFINITY);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&child->thread, NULL, child_main, child);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = child ? 0 : ENOMEM;
+    if (child) {
+        child->settings = *settings;
+        child->words = -1;
+        plugin_child_doing(child, "while it was loaded", patience);
+        atomic_init(&child->stop, INFINITY);
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        error = pthread_create(&child->thread, NULL, child_main, child);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
     if (error) {
+        close(settings->memory);
+        apart_words_free(settings->arguments);
         free(child);
         return fail(STATUS_FAILED, "cannot start a thread: %s", strerror(error));
     }
@@ -235,5 +240,6 @@ void plugin_child_stop(struct plugin_child *child, double seconds)
         return;
     atomic_store(&child->stop, monotonic_seconds() + seconds);
     pthread_join(child->thread, NULL);
+    apart_words_free(child->settings.arguments);
     free(child);
 }

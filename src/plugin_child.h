@@ -14,9 +14,9 @@
 struct plugin_child;
 
 struct plugin_child_settings {
-    const char *name;       /* of the plugin */
-    char *const *arguments; /* of halo, its name among them; until it has answered */
-    int memory;             /* its descriptor, likewise */
+    const char *name; /* of the plugin */
+    char **arguments; /* of halo, by apart_words_make; taken over */
+    int memory;       /* its descriptor; taken over */
     struct apart_head *head;
     uint32_t rate;
     size_t block; /* frames */

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double ORDER_TIME =
-    3; /* of all orders but sound, in patiences: they may read large files */
+static const double ORDER_TIME = 3;    /* of orders that may read files, in patiences */
 static const double LIVE_PATIENCE = 1; /* seconds, at most */
 static const double LEAVE_TIME = 1;    /* seconds */
 
@@ -52,11 +51,10 @@ static void reset(struct plugin_rack *rack)
     char none[1], *before;
     size_t before_size;
     failures_kept(&before, &before_size);
-    failures_keep(none, sizeof none); /* a failure stays in the rack */
+    failures_keep(none, sizeof none); /* what comes of it is in rack->failure */
     enum status status = do_order(apart, APART_RESET, "reset", "while it was reset");
+    (void)status;
     failures_keep(before, before_size);
-    if (status == STATUS_FAILED && !rack->failure)
-        rack->failure = "could not be reset";
     apart->has_begun = apart->has_last = false;
 }
 
@@ -102,38 +100,20 @@ static const struct plugin_rack_kind kind_file = {
 
 /* ---- opening ---- */
 
-static void fill_first_order(struct rack_apart *apart, const struct plugin_change *changes,
-                             size_t count)
-{
-    struct apart_piece piece = rack_apart_begin(apart, APART_OPEN);
-    rack_apart_add_changes(apart, &piece, changes, count);
-    rack_apart_post(apart);
-}
-
 static enum status start_child(struct rack_apart *apart, int memory,
                                const struct plugin_rack_settings *settings)
 {
-    char **words;
-    enum status status = apart_words_make(apart->rack.info, settings, &words);
-    if (status != STATUS_OK)
+    struct plugin_child_settings child = {.name = apart->rack.info->id,
+                                          .memory = memory,
+                                          .head = apart->memory.head,
+                                          .rate = settings->plugin.rate,
+                                          .block = apart->rack.block};
+    enum status status = apart_words_make(apart->rack.info, settings, &child.arguments);
+    if (status != STATUS_OK) {
+        close(memory);
         return status;
-    const struct plugin_child_settings child = {.name = apart->rack.info->id,
-                                                .arguments = words,
-                                                .memory = memory,
-                                                .head = apart->memory.head,
-                                                .rate = settings->plugin.rate,
-                                                .block = apart->rack.block};
-    status = plugin_child_start(&child, apart->order_patience, &apart->child);
-    if (status == STATUS_OK)
-        status = rack_apart_wait(apart) ? tell_answer(apart) : tell_end(apart, "run");
-    if (status == STATUS_OK)
-        plugin_child_doing(apart->child, NULL, apart->patience);
-    else
-        plugin_child_stop(apart->child, 0); /* it holds on to the words */
-    if (status != STATUS_OK)
-        apart->child = NULL;
-    apart_words_free(words);
-    return status;
+    }
+    return plugin_child_start(&child, apart->order_patience, &apart->child);
 }
 
 static enum status open_child(struct rack_apart *apart, const struct plugin_change *changes,
@@ -143,9 +123,16 @@ static enum status open_child(struct rack_apart *apart, const struct plugin_chan
     enum status status = apart_memory_create(&apart->memory, &memory);
     if (status != STATUS_OK)
         return status;
-    fill_first_order(apart, changes, count);
+    struct apart_piece piece = rack_apart_begin(apart, APART_OPEN);
+    rack_apart_add_changes(apart, &piece, changes, count);
+    rack_apart_post(apart);
     status = start_child(apart, memory, settings);
-    close(memory);
+    if (status == STATUS_OK)
+        status = rack_apart_wait(apart) ? tell_answer(apart) : tell_end(apart, "run");
+    if (status == STATUS_OK)
+        plugin_child_doing(apart->child, NULL, apart->patience);
+    else
+        apart->given_up = true;
     return status;
 }
 
