@@ -144,11 +144,12 @@ static json_t *text_or_null(const char *text)
 
 static json_t *row_object(const struct plugin_info *info)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "kind", info->kind->name, "id",
-                     json_text(info->id), "name", json_text(info->name), "maker",
-                     text_or_null(info->maker), "category", text_or_null(info->category),
-                     "channels_in", (json_int_t)plugin_rack_inputs(info), "channels_out",
-                     (json_int_t)plugin_rack_outputs(info), "refusal", text_or_null(info->refusal));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "kind", info->kind->name,
+                     "id", json_text(info->id), "name", json_text(info->name), "maker",
+                     text_or_null(info->maker), "category", text_or_null(info->category), "file",
+                     text_or_null(info->file), "channels_in", (json_int_t)plugin_rack_inputs(info),
+                     "channels_out", (json_int_t)plugin_rack_outputs(info), "refusal",
+                     text_or_null(info->refusal));
 }
 
 static json_t *skip_object(const struct plugin_skip *skip)

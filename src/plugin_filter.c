@@ -245,10 +245,10 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
                                      .inputs = settings->channels,
                                      .outputs = settings->map->outputs,
                                      .block = settings->block,
-                                     .tail_unknown = true};
+                                     .tail_unknown = !settings->map->is_beside};
     plugin->settings = *settings;
     plugin->piece = piece_of(settings, block);
-    plugin->tells_latency = tells_latency(settings->info);
+    plugin->tells_latency = !settings->map->is_beside && tells_latency(settings->info);
     enum status status = make_room(plugin, block);
     if (status == STATUS_OK)
         status = set_latency(plugin, block);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- values ---- */
 
@@ -142,7 +143,10 @@ static void run_piece(struct plugin_filter *plugin, const float *const *in, floa
     rack->kind->process(rack, plugin->in, plugin->out, frames, plugin->changes,
                         plugin->change_count);
     for (size_t c = 0; c < map->outputs; c++)
-        clean(plugin, plugin->out[c], frames);
+        if (map->is_beside)
+            memcpy(plugin->out[c], in[c] + at, frames * sizeof(float));
+        else
+            clean(plugin, plugin->out[c], frames);
     if (plugin->tells_latency)
         align(plugin, frames);
     tell(plugin, bad);

@@ -79,14 +79,6 @@ static const char *unknown_port(const LilvPlugin *plugin, const struct plugin_in
     return NULL;
 }
 
-static bool gives_sound(const struct plugin_info *info)
-{
-    for (size_t i = 0; i < info->port_count; i++)
-        if (info->ports[i].type == PLUGIN_AUDIO && !info->ports[i].is_input)
-            return true;
-    return false;
-}
-
 static enum status find_refusal(const LilvPlugin *plugin, struct plugin_info *info)
 {
     const char *feature = unknown_feature(info), *port = unknown_port(plugin, info);
@@ -98,8 +90,6 @@ static enum status find_refusal(const LilvPlugin *plugin, struct plugin_info *in
         length = asprintf(&info->refusal, "it requires the option %s", option);
     else if (port)
         length = asprintf(&info->refusal, "its port %s is of a type that halo does not know", port);
-    else if (!gives_sound(info))
-        length = asprintf(&info->refusal, "it has no audio output");
     else if (!lilv_plugin_get_library_uri(plugin))
         length = asprintf(&info->refusal, "its bundle names no library");
     free(option);

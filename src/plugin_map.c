@@ -2,6 +2,7 @@
 
 #include "plugin_rack.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,15 +23,21 @@ static void lay_straight(struct plugin_map *map, size_t channels)
         map->inputs[i] = i % channels;
 }
 
+/* Names each channel once, and silence for the inputs that are left. */
 static enum status fail_counts(const struct plugin_info *info, size_t channels)
 {
+    enum { WIDTH_MOST = 64, CHARACTERS = 4 };
+    size_t inputs = plugin_rack_inputs(info), outputs = plugin_rack_outputs(info), length = 0;
+    char example[WIDTH_MOST * CHARACTERS + 1] = "";
+    for (size_t i = 0; i < inputs && i < WIDTH_MOST; i++)
+        length += (size_t)snprintf(example + length, sizeof example - length, "%s%zu",
+                                   i > 0 ? ":" : "", i < channels ? i + 1 : 0);
     return fail(STATUS_FAILED,
                 "%s has %zu input%s and %zu output%s, the sound %zu channel%s: say with @map= what "
                 "its inputs hear, such as @map=%s (0: silence)%s",
-                info->id, plugin_rack_inputs(info), plugin_rack_inputs(info) == 1 ? "" : "s",
-                plugin_rack_outputs(info), plugin_rack_outputs(info) == 1 ? "" : "s", channels,
-                channels == 1 ? "" : "s", plugin_rack_inputs(info) == 1 ? "1" : "1:2:0",
-                channels % plugin_rack_inputs(info) ? "" : ", or @map=each");
+                info->id, inputs, inputs == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s",
+                channels, channels == 1 ? "" : "s", example,
+                channels % inputs ? "" : ", or @map=each");
 }
 
 static enum status lay_list(struct plugin_map *map, const struct plugin_info *info, size_t channels,
@@ -76,16 +83,29 @@ static enum status lay_by_width(struct plugin_map *map, const struct plugin_info
     return status;
 }
 
+/* One that makes no sound hears what there is. */
+static enum status lay_beside(struct plugin_map *map, const struct plugin_info *info,
+                              size_t channels)
+{
+    enum status status = make(map, 1, plugin_rack_inputs(info), 0);
+    for (size_t i = 0; i < map->count && status == STATUS_OK; i++)
+        map->inputs[i] = i < channels ? i : PLUGIN_MAP_SILENCE;
+    return status;
+}
+
 enum status plugin_map_init(struct plugin_map *map, const struct plugin_info *info, size_t channels,
                             const char *text)
 {
     *map = (struct plugin_map){0};
-    if (plugin_rack_outputs(info) == 0)
-        return fail(STATUS_FAILED, "%s makes no sound: it has no audio output", info->id);
-    bool each = text && strcmp(text, "each") == 0;
-    if (text && !each)
-        return lay_list(map, info, channels, text);
-    return lay_by_width(map, info, channels, each);
+    bool each = text && strcmp(text, "each") == 0, beside = plugin_rack_outputs(info) == 0;
+    enum status status = text && !each ? lay_list(map, info, channels, text)
+                         : beside      ? lay_beside(map, info, channels)
+                                       : lay_by_width(map, info, channels, each);
+    if (status == STATUS_OK && beside) {
+        map->is_beside = true;
+        map->outputs = channels;
+    }
+    return status;
 }
 
 void plugin_map_free(struct plugin_map *map)

@@ -7,7 +7,9 @@
  *   @map=1:2:0       what the inputs hear, one instance after the other: channels, counted from
  *                    1; 0 is silence
  *
- * Side chains are not among the inputs. The sound has all outputs of all instances afterwards.
+ * Side chains are not among the inputs. The sound has all outputs of all instances afterwards. A
+ * plugin without an output (a meter, one that handles MIDI alone) runs beside the sound, which
+ * goes on as it came.
  */
 #ifndef HALO_PLUGIN_MAP_H
 #define HALO_PLUGIN_MAP_H
@@ -18,13 +20,14 @@
 
 struct plugin_map {
     size_t instances;
-    size_t outputs; /* of all */
+    size_t outputs; /* of all, or the sound's channels */
+    bool is_beside; /* the sound goes by */
     size_t count;   /* inputs of all */
     size_t *inputs; /* the channel of each, or PLUGIN_MAP_SILENCE */
 };
 
 /* `text`: what follows @map=, or NULL. Errors (usage for the words): the counts do not go
- * together, saying them; a plugin without an output; memory. */
+ * together, saying them; memory. */
 MUST_CHECK enum status plugin_map_init(struct plugin_map *map, const struct plugin_info *info,
                                        size_t channels, const char *text);
 void plugin_map_free(struct plugin_map *map);

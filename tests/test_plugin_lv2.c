@@ -88,7 +88,7 @@ START_TEST(bundles_are_described)
     ck_assert_uint_eq(info->parameter_count, 2);
     plugin_info_destroy(info);
     ck_assert_int_eq(plugin_lv2.describe(EXAMPLES "eg-params", &info), STATUS_OK);
-    ck_assert_str_eq(info->refusal, "it has no audio output");
+    ck_assert_ptr_null(info->refusal); /* it makes no sound, and runs */
     plugin_info_destroy(info);
 }
 END_TEST

@@ -81,7 +81,6 @@ START_TEST(what_cannot_be_offered_is_named)
     lv2_rig_refused("urn:halo:probe:feature", plain, "requires the feature urn:halo:probe:needed");
     lv2_rig_refused("urn:halo:probe:option", plain, "requires the option urn:halo:probe:wanted");
     lv2_rig_refused("urn:halo:probe:port", plain, "its port odd is of a type that halo");
-    lv2_rig_refused("urn:halo:probe:soundless", plain, "it has no audio output");
     lv2_rig_refused("urn:halo:probe:none", plain, "it made no instance of itself at 48000 Hz");
     lv2_rig_refused("urn:halo:probe:power", odd, "powerOf2BlockLength");
     struct lv2_rig rig = lv2_rig_open("urn:halo:probe:power", plain, 64);
