@@ -226,6 +226,16 @@ static bool read_switch(const struct plugin_port *port, struct plugin_range rang
     return true;
 }
 
+/* A bound as it is read is not always the bound as it was reckoned. */
+static float snap(float value, struct plugin_range range)
+{
+    if (value < range.minimum && value >= range.minimum - fabsf(range.minimum) * 1e-5f)
+        return range.minimum;
+    if (value > range.maximum && value <= range.maximum + fabsf(range.maximum) * 1e-5f)
+        return range.maximum;
+    return value;
+}
+
 static bool read_number(const struct plugin_port *port, struct plugin_range range, const char *text,
                         float *value)
 {
@@ -233,6 +243,7 @@ static bool read_number(const struct plugin_port *port, struct plugin_range rang
     double number = strtod(text, &end);
     double scale = end != text ? unit_scale(port, end) : 0;
     *value = (float)(number * scale);
+    *value = snap(*value, range);
     if (scale == 0 || !isfinite(*value) || *value < range.minimum || *value > range.maximum)
         return false;
     if (port->is_integer && *value != rintf(*value))

@@ -1,0 +1,542 @@
+/* A plugin as a filter: blocks, latency, automation, bad samples, controls; and the mix around a
+ * stage. The plugins are tests/plugins (mean) and a gain in dB (amp of swh-plugins). */
+#include "allocations.h"
+#include "audio.h"
+#include "plugin_filter.h"
+#include "plugin_rig.h"
+#include "stage_controls.h"
+#include "stage_mix.h"
+#include "stream.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RATE = PLUGIN_RIG_RATE, BLOCK = PLUGIN_FILTER_BLOCK, WORDS_MOST = 8 };
+
+struct rig {
+    struct plugin_info *info;
+    struct plugin_words words;
+    struct plugin_map map;
+    struct plugin_filter_settings settings;
+    struct filter *filter;
+};
+
+/* NULL-terminated words; a block of 4 of the plugin's. */
+static bool rig_load(struct rig *rig, const char *id, const char *const *words, size_t channels)
+{
+    *rig = (struct rig){.info = plugin_rig_describe("ladspa", id)};
+    if (!rig->info)
+        return false;
+    for (; *words; words++)
+        ck_assert_int_eq(plugin_words_take(&rig->words, rig->info, RATE, *words), STATUS_OK);
+    ck_assert_int_eq(plugin_map_init(&rig->map, rig->info, channels, NULL), STATUS_OK);
+    rig->settings = (struct plugin_filter_settings){.info = rig->info,
+                                                    .map = &rig->map,
+                                                    .words = &rig->words,
+                                                    .rate = RATE,
+                                                    .channels = channels,
+                                                    .block = 4 * BLOCK};
+    return true;
+}
+
+static void rig_make(struct rig *rig)
+{
+    ck_assert_int_eq(plugin_filter_create(&rig->settings, &rig->filter), STATUS_OK);
+}
+
+static void rig_free(struct rig *rig)
+{
+    filter_destroy(rig->filter);
+    plugin_words_free(&rig->words);
+    plugin_map_free(&rig->map);
+    plugin_info_destroy(rig->info);
+}
+
+/* Frames [from, to) of channel 0 are what came in `late` frames before. */
+static void expect_same(const struct block *out, const struct block *in, size_t late, size_t from,
+                        size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        float expected = i >= late && i - late < in->frames ? in->data[0][i - late] : 0;
+        ck_assert_msg(out->data[0][i] == expected, "frame %zu of %zu..%zu", i, from, to);
+    }
+}
+
+static void expect_silence(const struct block *out, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        ck_assert_msg(out->data[0][i] == 0, "frame %zu of %zu..%zu", i, from, to);
+}
+
+/* ---- blocks ---- */
+
+START_TEST(blocks_are_powers_of_two_where_they_can_be)
+{
+    static const struct {
+        size_t block;
+        bool streamed;
+        size_t expected;
+    } rows[] = {
+        {65536, false, 256}, {1024, false, 256}, {128, false, 128},   {1000, false, 1000},
+        {48, false, 16},     {7, false, 7},      {960, false, 64},    {1, false, 1},
+        {1024, true, 1024},  {64, true, 64},     {16384, true, 8192}, {480, true, 32},
+        {441, true, 441},    {8, true, 8},       {1000, true, 1000},
+    };
+    static const char *const none[] = {NULL};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rig rig;
+        if (!rig_load(&rig, "mean:copy", none, 1))
+            return;
+        rig.settings.block = rows[i].block;
+        rig.settings.streamed = rows[i].streamed;
+        rig_make(&rig);
+        ck_assert_uint_eq(plugin_filter_facts(rig.filter).block, rows[i].expected);
+        struct block in = stream_noise(1, 1, 20000);
+        struct block out = stream_through(rig.filter, in.data, in.frames, 20000);
+        expect_same(&out, &in, 0, 0, out.frames);
+        block_free(&in);
+        block_free(&out);
+        rig_free(&rig);
+    }
+}
+END_TEST
+
+/* ---- latency ---- */
+
+START_TEST(latency_is_known_beforehand)
+{
+    static const char *const words[] = {"at=0", "amount=300", NULL};
+    struct rig rig;
+    if (!rig_load(&rig, "mean:late-latency", words, 2))
+        return;
+    rig_make(&rig);
+    ck_assert_uint_eq(rig.filter->latency, 300);
+    ck_assert_uint_eq(plugin_filter_facts(rig.filter).instances, 2);
+    struct block in = stream_noise(1, 2, 20000);
+    struct block out = stream_through(rig.filter, in.data, in.frames, 21000);
+    expect_same(&out, &in, 300, 0, out.frames);
+    ck_assert_uint_eq(rig.filter->late, 0);
+    block_free(&in);
+    block_free(&out);
+    rig_free(&rig);
+}
+END_TEST
+
+/* Told only after a third of a second: the first run is late and knows by how much, the second
+ * one is right from its first frame. */
+START_TEST(latency_that_is_told_late_is_made_up_for_the_next_time)
+{
+    static const char *const words[] = {"at=18000", "amount=300", NULL};
+    struct rig rig;
+    if (!rig_load(&rig, "mean:late-latency", words, 1))
+        return;
+    rig_make(&rig);
+    ck_assert_uint_eq(rig.filter->latency, 0);
+    struct block in = stream_noise(1, 1, 30000);
+    struct block out = stream_through(rig.filter, in.data, in.frames, 30000);
+    expect_same(&out, &in, 300, 0, out.frames);
+    ck_assert_uint_eq(rig.filter->late, 300);
+    ck_assert_ptr_nonnull(rig.filter->notice);
+    ck_assert_ptr_nonnull(strstr(rig.filter->notice, "300 frames late"));
+    block_free(&out);
+
+    rig.settings.latency = plugin_filter_facts(rig.filter).latency;
+    filter_destroy(rig.filter);
+    rig_make(&rig);
+    ck_assert_uint_eq(rig.filter->latency, 300);
+    out = stream_through(rig.filter, in.data, in.frames, 30000);
+    expect_same(&out, &in, 300, 0, out.frames);
+    ck_assert_uint_eq(rig.filter->late, 0);
+    ck_assert_ptr_null(rig.filter->notice);
+    block_free(&in);
+    block_free(&out);
+    rig_free(&rig);
+}
+END_TEST
+
+/* 500 frames, then 200 from frame 5120 on, a block's beginning: the plugin leaves out what it
+ * heard from 4620 to 4920, and all else is in its place. Then 700, which shows all of it. */
+START_TEST(sound_stays_in_place_while_latency_changes)
+{
+    static const char *const words[] = {"at=0", "amount=500", "at=5100:amount=200",
+                                        "at=10000:amount=700", NULL};
+    struct rig rig;
+    if (!rig_load(&rig, "mean:late-latency", words, 1))
+        return;
+    rig_make(&rig);
+    ck_assert_uint_eq(rig.filter->latency, 700);
+    struct block in = stream_noise(1, 1, 20000);
+    for (int run = 0; run < 2; run++) {
+        struct block out = stream_through(rig.filter, in.data, in.frames, 21000);
+        expect_same(&out, &in, 700, 0, 5320);
+        expect_silence(&out, 5320, 5620);
+        expect_same(&out, &in, 700, 5620, out.frames);
+        ck_assert_uint_eq(rig.filter->late, 0);
+        block_free(&out);
+        filter_reset(rig.filter); /* and all again */
+    }
+    block_free(&in);
+    rig_free(&rig);
+}
+END_TEST
+
+/* ---- automation ---- */
+
+static float factor(float db)
+{
+    return powf(10, db * 0.05f);
+}
+
+static void expect_gain(const struct block *out, const struct block *in, size_t from, size_t to,
+                        float db)
+{
+    for (size_t i = from; i < to; i++)
+        ck_assert_msg(fabsf(out->data[0][i] - in->data[0][i] * factor(db)) < 1e-6f,
+                      "frame %zu: %g, not %g at %g dB", i, (double)out->data[0][i],
+                      (double)(in->data[0][i] * factor(db)), (double)db);
+}
+
+START_TEST(steps_begin_at_the_next_block)
+{
+    static const char *const words[] = {"0=-6", "at=512:0=-12", "at=513:0=3", "at=3s:0=9", NULL};
+    static const uint64_t befores[] = {0, 100, 256, 5000};
+    struct rig rig;
+    for (size_t b = 0; b < 4; b++) {
+        if (!rig_load(&rig, "amp_1181:amp", words, 1))
+            return;
+        uint64_t before = befores[b];
+        rig.settings.before = before;
+        rig_make(&rig);
+        struct block in = stream_noise(1, 1, 20000);
+        struct block out = stream_through(rig.filter, in.data, in.frames, 20000);
+        size_t first = (size_t)(512 + before + 255) / 256 * 256;
+        size_t second = (size_t)(513 + before + 255) / 256 * 256;
+        expect_gain(&out, &in, 0, first, -6);
+        expect_gain(&out, &in, first, second, -12);
+        expect_gain(&out, &in, second, 20000, 3);
+        block_free(&in);
+        block_free(&out);
+        rig_free(&rig);
+    }
+}
+END_TEST
+
+START_TEST(ramps_have_a_value_for_each_block)
+{
+    static const char *const words[] = {"0=-6", "at=1024-3072:0=2", NULL};
+    struct rig rig;
+    if (!rig_load(&rig, "amp_1181:amp", words, 1))
+        return;
+    rig_make(&rig);
+    struct block in = stream_noise(1, 1, 8192);
+    for (int run = 0; run < 2; run++) {
+        struct block out = stream_through(rig.filter, in.data, in.frames, 8192);
+        for (size_t at = 0; at < 8192; at += BLOCK) {
+            float part = at < 1024 ? 0 : fminf((float)(at - 1024) / 2048, 1);
+            expect_gain(&out, &in, at, at + BLOCK, -6 + 8 * part);
+        }
+        block_free(&out);
+        filter_reset(rig.filter); /* the first value comes back */
+    }
+    block_free(&in);
+    rig_free(&rig);
+}
+END_TEST
+
+/* ---- bad samples ---- */
+
+START_TEST(bad_samples_are_silenced_and_counted)
+{
+    static const char *const ids[] = {"mean:nan", "mean:infinity"};
+    static const char *const words[] = {"at=5000", "amount=77", NULL};
+    for (size_t i = 0; i < 2; i++)
+        for (int live = 0; live < 2; live++) {
+            struct rig rig;
+            if (!rig_load(&rig, ids[i], words, 1))
+                return;
+            rig.settings.live = live;
+            rig_make(&rig);
+            struct block in = stream_noise(1, 1, 9000);
+            struct block out = stream_through(rig.filter, in.data, in.frames, 9000);
+            expect_same(&out, &in, 0, 0, 5000);
+            expect_silence(&out, 5000, 5077);
+            expect_same(&out, &in, 0, 5077, 9000);
+            ck_assert_uint_eq(plugin_filter_facts(rig.filter).bad, 77);
+            ck_assert_int_eq(rig.filter->notice != NULL, live);
+            block_free(&in);
+            block_free(&out);
+            rig_free(&rig);
+        }
+}
+END_TEST
+
+/* ---- controls while the sound goes on ---- */
+
+START_TEST(controls_are_taken_at_the_next_block)
+{
+    static const char *const words[] = {"0=-6", NULL};
+    struct rig rig;
+    if (!rig_load(&rig, "amp_1181:amp", words, 1))
+        return;
+    rig.settings.live = rig.settings.streamed = true;
+    rig.settings.block = 64;
+    rig_make(&rig);
+    struct block in = stream_noise(1, 1, 64);
+    ck_assert_float_eq(plugin_filter_value(rig.filter, 0), -6);
+    struct block out = stream_through(rig.filter, in.data, in.frames, 64);
+    expect_gain(&out, &in, 0, 64, -6);
+    block_free(&out);
+    plugin_filter_set(rig.filter, 0, 12);
+    ck_assert_float_eq(plugin_filter_value(rig.filter, 0), 12);
+    out = stream_through(rig.filter, in.data, in.frames, 64);
+    expect_gain(&out, &in, 0, 64, 12);
+    block_free(&out);
+    plugin_filter_set(rig.filter, 0, 1000);
+    ck_assert_float_eq(plugin_filter_value(rig.filter, 0), 70);
+    block_free(&in);
+    rig_free(&rig);
+}
+END_TEST
+
+START_TEST(stages_list_their_controls)
+{
+    struct stage_list list = {0};
+    struct stage_settings settings = {
+        .convolver = {.live = true}, .streamed = true, .isolate = ISOLATE_OFF};
+    struct stream_format format = {.rate = RATE, .channels = 2};
+    struct stage_control control;
+    struct filter *chain;
+    struct plugin_info *there = plugin_rig_describe("ladspa", "amp_1181:amp");
+    plugin_info_destroy(there);
+    if (!there)
+        return;
+    ck_assert_int_eq(stage_list_add(&list, stage_kind_named("gain"), "0"), STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&list, stage_kind_named("ladspa"), "amp_1181:amp,0=-6"),
+                     STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&list, stage_kind_named("gain"), "0,@mix=0.25"), STATUS_OK);
+    ck_assert_int_eq(stage_list_load(&list, &settings, &format), STATUS_OK);
+    ck_assert_int_eq(stage_list_create(&list, 2, 64, NULL, &chain), STATUS_OK);
+
+    static const struct {
+        size_t stage;
+        const char *name;
+        float minimum, maximum, value;
+    } expected[] = {{1, "Amps gain (dB)", -70, 70, -6},
+                    {1, "Mix", 0, 1, 1},
+                    {1, "Bypass", 0, 1, 0},
+                    {2, "Mix", 0, 1, 0.25f},
+                    {2, "Bypass", 0, 1, 0}};
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert(stage_controls_at(&list, i, &control));
+        ck_assert_uint_eq(control.stage, expected[i].stage);
+        ck_assert_float_eq(control.range.minimum, expected[i].minimum);
+        ck_assert_float_eq(control.range.maximum, expected[i].maximum);
+        ck_assert_float_eq(control.value, expected[i].value);
+    }
+    ck_assert(!stage_controls_at(&list, 5, &control));
+
+    float value = 0;
+    struct block in = stream_noise(1, 2, 64);
+    ck_assert_int_eq(stage_controls_find(&list, 1, "amps", &control), STATUS_OK);
+    ck_assert_int_eq(stage_controls_parse(&list, &control, "12dB", &value), STATUS_OK);
+    stage_controls_set(&list, &control, value);
+    ck_assert_float_eq(control.value, 12);
+    struct block out = stream_through(chain, in.data, in.frames, 64);
+    expect_gain(&out, &in, 0, 64, 12);
+    block_free(&out);
+
+    ck_assert_int_eq(stage_controls_find(&list, 1, "@bypass", &control), STATUS_OK);
+    ck_assert_int_eq(stage_controls_parse(&list, &control, "on", &value), STATUS_OK);
+    stage_controls_set(&list, &control, value);
+    for (int i = 0; i < 10; i++) { /* until the ramp is over */
+        out = stream_through(chain, in.data, in.frames, 64);
+        if (i < 9)
+            block_free(&out);
+    }
+    expect_same(&out, &in, 0, 0, 64);
+    block_free(&out);
+
+    failures_keep((char[400]){0}, 400);
+    ck_assert_int_eq(stage_controls_find(&list, 0, "gain", &control), STATUS_USAGE);
+    ck_assert_int_eq(stage_controls_find(&list, 0, "@mix", &control), STATUS_USAGE);
+    ck_assert_int_eq(stage_controls_find(&list, 1, "foo", &control), STATUS_USAGE);
+    ck_assert_int_eq(stage_controls_find(&list, 3, "foo", &control), STATUS_USAGE);
+    failures_keep(NULL, 0);
+    block_free(&in);
+    filter_destroy(chain);
+    stage_list_free(&list);
+}
+END_TEST
+
+START_TEST(steps_allocate_nothing)
+{
+    static const char *const words[] = {"at=0", "amount=300", NULL};
+    struct rig rig;
+    if (!allocations_are_counted() || !rig_load(&rig, "mean:late-latency", words, 2))
+        return;
+    rig.settings.live = rig.settings.streamed = true;
+    rig.settings.block = 64;
+    rig_make(&rig);
+    const struct stage_mix_words mix_words = {.has_mix = true, .mix = 0.5f};
+    const struct stage_mix_settings settings = {.words = &mix_words, .rate = RATE, .live = true};
+    struct filter *mix;
+    ck_assert_int_eq(stage_mix_create(rig.filter, &settings, &mix), STATUS_OK);
+    rig.filter = mix;
+    struct block in = stream_noise(1, 2, 64), out;
+    ck_assert_int_eq(block_init(&out, 2, 64, "a test"), STATUS_OK);
+    size_t before = allocations_of_all();
+    for (int i = 0; i < 100; i++) {
+        stage_mix_set(mix, (float)(i % 3) / 2);
+        filter_process(mix, (const float *const *)in.data, out.data);
+    }
+    ck_assert_uint_eq(allocations_of_all(), before);
+    block_free(&in);
+    block_free(&out);
+    rig_free(&rig);
+}
+END_TEST
+
+/* ---- the mix, around a filter that is made up ---- */
+
+enum { DELAY = 100 };
+
+/* Twice what came in DELAY frames before; fails when it is told to. */
+struct doubler {
+    struct filter filter;
+    float past[DELAY];
+    bool fail;
+};
+
+static void doubler_process(struct filter *filter, const float *const *in, float *const *out)
+{
+    struct doubler *doubler = (struct doubler *)filter;
+    for (size_t i = 0; i < filter->block; i++) {
+        float x = i < DELAY ? doubler->past[i] : in[0][i - DELAY];
+        out[0][i] = doubler->fail ? 0 : 2 * x;
+        out[1][i] = 0;
+    }
+    memcpy(doubler->past, in[0] + filter->block - DELAY, sizeof doubler->past);
+    filter->failure = doubler->fail ? "it broke" : NULL;
+}
+
+static void doubler_reset(struct filter *filter)
+{
+    memset(((struct doubler *)filter)->past, 0, sizeof((struct doubler *)filter)->past);
+}
+
+static void doubler_destroy(struct filter *filter)
+{
+    free(filter);
+}
+
+static const struct filter_kind doubler_kind = {
+    .process = doubler_process, .reset = doubler_reset, .destroy = doubler_destroy};
+
+static struct filter *make_mix(const struct stage_mix_words *words, bool live,
+                               struct doubler **doubler)
+{
+    struct filter *mix;
+    const struct stage_mix_settings settings = {
+        .words = words, .rate = RATE, .before = 50, .live = live};
+    *doubler = calloc(1, sizeof **doubler);
+    (*doubler)->filter = (struct filter){
+        .kind = &doubler_kind, .inputs = 1, .outputs = 2, .block = 512, .latency = DELAY};
+    ck_assert_int_eq(stage_mix_create(&(*doubler)->filter, &settings, &mix), STATUS_OK);
+    ck_assert_uint_eq(mix->latency, DELAY);
+    return mix;
+}
+
+START_TEST(dry_is_aligned_and_goes_round)
+{
+    static const struct stage_mix_words rows[] = {
+        {.has_mix = true, .mix = 0.25f}, {.has_mix = true, .mix = 1}, {.bypass = true}, {0}};
+    static const float wet[] = {0.25f, 1, 0, 1};
+    for (size_t r = 0; r < 4; r++) {
+        struct doubler *doubler;
+        struct filter *mix = make_mix(&rows[r], false, &doubler);
+        struct block in = stream_noise(1, 1, 4000);
+        struct block out = stream_through(mix, in.data, in.frames, 4200);
+        for (size_t i = 0; i < 4200; i++) {
+            float x = i >= DELAY && i - DELAY < 4000 ? in.data[0][i - DELAY] : 0;
+            ck_assert_float_eq(out.data[0][i], 2 * x * wet[r] + x * (1 - wet[r]));
+            ck_assert_float_eq(out.data[1][i], x * (1 - wet[r]));
+        }
+        block_free(&in);
+        block_free(&out);
+        filter_destroy(mix);
+    }
+}
+END_TEST
+
+/* The sound comes 50 frames late already, and 100 more through the stage. */
+START_TEST(mixes_change_at_their_time)
+{
+    struct stage_mix_words words = {0};
+    ck_assert_int_eq(stage_mix_take(&words, RATE, "at=1000-2000:@mix=0"), STATUS_OK);
+    ck_assert_int_eq(stage_mix_take(&words, RATE, "at=3000:@mix=1"), STATUS_OK);
+    struct doubler *doubler;
+    struct filter *mix = make_mix(&words, false, &doubler);
+    struct block in = stream_noise(1, 1, 5000);
+    for (int run = 0; run < 2; run++) {
+        struct block out = stream_through(mix, in.data, in.frames, 5000);
+        for (size_t i = DELAY; i < 5000; i++) {
+            float at = (float)i - 150, wet = at < 1000 ? 1 : fmaxf(1 - (at - 1000) / 1000, 0);
+            if (at >= 3000)
+                wet = fminf((at - 3000) / 480, 1); /* 10 ms */
+            float x = in.data[0][i - DELAY];
+            ck_assert_msg(fabsf(out.data[0][i] - (2 * x * wet + x * (1 - wet))) < 1e-5f,
+                          "frame %zu", i);
+        }
+        block_free(&out);
+        filter_reset(mix);
+    }
+    block_free(&in);
+    filter_destroy(mix);
+    automation_free(&words.automation);
+}
+END_TEST
+
+START_TEST(live_a_stage_that_fails_is_left_out)
+{
+    const struct stage_mix_words none = {0};
+    struct doubler *doubler;
+    struct filter *mix = make_mix(&none, true, &doubler);
+    struct block in = stream_noise(1, 1, 2048);
+    doubler->fail = true;
+    struct block out = stream_through(mix, in.data, in.frames, 2048);
+    expect_same(&out, &in, DELAY, 512 + 480, 2048);
+    ck_assert_ptr_null(mix->failure);
+    ck_assert_str_eq(mix->notice, "it broke; the sound goes on without it");
+    block_free(&out);
+    filter_destroy(mix);
+
+    mix = make_mix(&none, false, &doubler);
+    doubler->fail = true;
+    out = stream_through(mix, in.data, in.frames, 2048);
+    ck_assert_str_eq(mix->failure, "it broke");
+    block_free(&in);
+    block_free(&out);
+    filter_destroy(mix);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {blocks_are_powers_of_two_where_they_can_be,
+                                  latency_is_known_beforehand,
+                                  latency_that_is_told_late_is_made_up_for_the_next_time,
+                                  sound_stays_in_place_while_latency_changes,
+                                  steps_begin_at_the_next_block,
+                                  ramps_have_a_value_for_each_block,
+                                  bad_samples_are_silenced_and_counted,
+                                  controls_are_taken_at_the_next_block,
+                                  stages_list_their_controls,
+                                  steps_allocate_nothing,
+                                  dry_is_aligned_and_goes_round,
+                                  mixes_change_at_their_time,
+                                  live_a_stage_that_fails_is_left_out};
+    plugin_rig_prepare();
+    return plugin_rig_code(suite_run("plugin filter", tests, sizeof tests / sizeof *tests));
+}

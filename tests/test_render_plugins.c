@@ -1,0 +1,435 @@
+/* halo render with plugins of packages (lv2-examples, x42-plugins, swh-lv2, swh-plugins, cmt) and
+ * with those of tests/plugins. */
+#include "command.h"
+#include "plugin_rig.h"
+#include "sound.h"
+#include "stream.h"
+#include "suite.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE = 48000, N = 20000 };
+
+#define EG_AMP "http://lv2plug.in/plugins/eg-amp"
+#define SWH "http://plugin.org.uk/swh-plugins/"
+#define NODELAY "http://gareus.org/oss/lv2/nodelay"
+
+static void expect_close(const struct sound *out, size_t channel, const float *expected,
+                         size_t frames, double bound, const char *what)
+{
+    ck_assert_msg(out->block.frames == frames, "%s: %zu frames", what, out->block.frames);
+    for (size_t i = 0; i < frames; i++) {
+        double error = fabs((double)(out->block.data[channel][i] - expected[i]));
+        ck_assert_msg(error <= bound, "%s: frame %zu of channel %zu is off by %g", what, i,
+                      channel + 1, error);
+    }
+}
+
+static void expect_same_channels(const char *a, const char *b)
+{
+    struct sound one = sound_load(a), other = sound_load(b);
+    ck_assert_uint_eq(one.block.channels, other.block.channels);
+    for (size_t c = 0; c < one.block.channels; c++)
+        expect_close(&one, c, other.block.data[c], other.block.frames, 0, a);
+    sound_free(&one);
+    sound_free(&other);
+}
+
+/* ---- what comes out ---- */
+
+START_TEST(plugins_do_what_their_formulas_say)
+{
+    static const struct {
+        const char *stage;
+        size_t channels_in, channels_out;
+        float factor;
+    } rows[] = {
+        {"--lv2 " EG_AMP ",gain=-6", 1, 1, 0.5011872f},
+        {"--lv2 " EG_AMP ",gain=-6dB", 2, 2, 0.5011872f},
+        {"--lv2 " EG_AMP ",gain=-6 --no-isolate", 6, 6, 0.5011872f},
+        {"--lv2 " SWH "amp,gain=-6", 2, 2, 0.5011872f},
+        {"--lv2 " SWH "inv", 2, 2, -1},
+        {"--lv2 " SWH "split", 1, 2, 1},
+        {"--lv2 http://gareus.org/oss/lv2/balance", 2, 2, 1},
+        {"--lv2 " NODELAY ",delay=480", 2, 2, 1},
+        {"--lv2 " NODELAY ",delay=480 --isolate --block 64", 1, 1, 1},
+        {"--lv2 " NODELAY ",delay=480 --block 100", 1, 1, 1},
+        {"--ladspa amp_1181:amp,amps=-6", 2, 2, 0.5011872f},
+        {"--ladspa inv_1429:inv", 3, 3, -1},
+        {"--ladspa mean:copy", 1, 1, 1},
+        {"--lv2 urn:halo:test:in-place", 2, 2, 1},
+        {"--lv2 urn:halo:test:writes-input --no-isolate", 2, 2, 1},
+        {"--lv2 urn:halo:test:many-ports,c500=1", 1, 1, 1},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        command_clean();
+        struct sound in = sound_noise("in.wav", 1, WAVF, RATE, rows[r].channels_in, N);
+        command_done("\"$HALO\" render in.wav out.wav %s", rows[r].stage);
+        struct sound out = sound_load("out.wav");
+        ck_assert_uint_eq(out.block.channels, rows[r].channels_out);
+        for (size_t c = 0; c < out.block.channels; c++) {
+            float expected[N];
+            for (size_t i = 0; i < N; i++)
+                expected[i] = in.block.data[c % in.block.channels][i] * rows[r].factor;
+            expect_close(&out, c, expected, N, 1e-7, rows[r].stage);
+        }
+        sound_free(&in);
+        sound_free(&out);
+    }
+}
+END_TEST
+
+/* It delays nothing, and reports 10 ms: those are taken off. */
+START_TEST(latency_that_is_reported_is_taken_off)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 1, N);
+    struct command_result result =
+        command_done("\"$HALO\" render in.wav out.wav --json --lv2 " SWH
+                     "artificialLatency,delay=10 --lv2 " NODELAY ",delay=100");
+    struct sound out = sound_load("out.wav");
+    float expected[N] = {0};
+    memcpy(expected, in.block.data[0] + 480, (N - 480) * sizeof *expected);
+    expect_close(&out, 0, expected, N, 0, "artificialLatency");
+    json_t *root = json_loads(result.out, 0, NULL), *stages = json_object_get(root, "stages");
+    ck_assert_int_eq(json_integer_value(json_object_get(root, "latency")), 580);
+    ck_assert_int_eq(json_integer_value(json_object_get(json_array_get(stages, 0), "latency")),
+                     480);
+    ck_assert_int_eq(json_integer_value(json_object_get(json_array_get(stages, 1), "latency")),
+                     100);
+    json_decref(root);
+    sound_free(&in);
+    sound_free(&out);
+}
+END_TEST
+
+START_TEST(masks_are_the_same_around_plugins)
+{
+    static const char *const stages[] = {
+        "--mask m.wav --lv2 " NODELAY ",delay=480",
+        "--lv2 " NODELAY ",delay=480 --mask m.wav",
+        "--lv2 " NODELAY ",delay=99 --mask m.wav --lv2 " NODELAY ",delay=1000",
+        "--mask m.wav --ladspa mean:late-latency,at=30000,amount=300",
+        "--ladspa mean:late-latency,at=0,amount=300 --mask m.wav,@mix=1",
+    };
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 2, 40000);
+    sound_noise_file("m.wav", 2, WAVF, RATE, 1, 3000);
+    command_done("\"$HALO\" render in.wav alone.wav --mask m.wav --gain -20");
+    struct sound alone = sound_load("alone.wav");
+    float peak = 0;
+    for (size_t c = 0; c < 2; c++)
+        peak = fmaxf(peak, audio_peak(alone.block.data[c], alone.block.frames));
+    for (size_t s = 0; s < sizeof stages / sizeof *stages; s++) {
+        command_done("\"$HALO\" render -f in.wav out.wav %s --gain -20", stages[s]);
+        struct sound out = sound_load("out.wav");
+        ck_assert_uint_le(out.block.frames, alone.block.frames);
+        ck_assert_uint_ge(out.block.frames, 40000); /* its tail may end quietly */
+        for (size_t c = 0; c < 2; c++)
+            expect_close(&out, c, alone.block.data[c], out.block.frames, (double)peak * 1e-6,
+                         stages[s]);
+        sound_free(&out);
+    }
+    sound_free(&alone);
+}
+END_TEST
+
+/* ---- channels ---- */
+
+START_TEST(channels_are_mapped)
+{
+    static const struct {
+        const char *stage;
+        size_t channels, count;
+        int heard[4]; /* of each output: the channel, from 1; 0: silence */
+    } rows[] = {
+        {"--lv2 http://gareus.org/oss/lv2/balance", 1, 2, {1, 1}},
+        {"--lv2 " EG_AMP ",@map=2", 2, 1, {2}},
+        {"--lv2 " EG_AMP ",@map=3:0:1", 3, 3, {3, 0, 1}},
+        {"--lv2 " SWH "split,@map=each", 2, 4, {1, 1, 2, 2}},
+        {"--lv2 http://gareus.org/oss/lv2/balance,@map=2:1", 2, 2, {2, 1}},
+        {"--lv2 http://gareus.org/oss/lv2/balance,@map=each", 4, 4, {1, 2, 3, 4}},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        command_clean();
+        struct sound in = sound_noise("in.wav", 1, WAVF, RATE, rows[r].channels, N);
+        command_done("\"$HALO\" render in.wav out.wav %s", rows[r].stage);
+        struct sound out = sound_load("out.wav");
+        const float silence[N] = {0};
+        ck_assert_msg(out.block.channels == rows[r].count, "%s", rows[r].stage);
+        for (size_t c = 0; c < rows[r].count; c++)
+            expect_close(&out, c, rows[r].heard[c] ? in.block.data[rows[r].heard[c] - 1] : silence,
+                         N, 0, rows[r].stage);
+        sound_free(&in);
+        sound_free(&out);
+    }
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 3, 100);
+    command_refused(1, "has 2 inputs and 2 outputs, the sound 3 channels: say with @map=",
+                    "\"$HALO\" render in.wav out.wav --lv2 http://gareus.org/oss/lv2/balance");
+}
+END_TEST
+
+/* ---- mix, bypass, automation ---- */
+
+START_TEST(bypassed_stages_change_no_bit)
+{
+    static const char *const stages[] = {
+        "--lv2 " EG_AMP ",gain=-6,@bypass",
+        "--lv2 " NODELAY ",delay=480,@mix=0",
+        "--lv2 " NODELAY ",delay=480,@mix=0.5",
+        "--ladspa amp_1181:amp,0=20,@bypass=on",
+        "--gain -6,@bypass",
+        "--mask m.wav,@bypass",
+        "--lv2 " EG_AMP ",gain=-6,@mix=0,@bypass=off",
+    };
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 2, N);
+    sound_noise_file("m.wav", 2, WAVF, RATE, 2, 500);
+    for (size_t s = 0; s < sizeof stages / sizeof *stages; s++) {
+        command_done("\"$HALO\" render -f in.wav out.wav --tail none %s", stages[s]);
+        expect_same_channels("out.wav", "in.wav");
+    }
+}
+END_TEST
+
+/* The mask's latency is its middle, and its dry sound is as late. */
+START_TEST(mixes_are_aligned)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 1, N);
+    sound_text("m.txt", "0\n0\n0\n0\n0.5\n0\n0\n0\n0\n");
+    command_done("\"$HALO\" render in.wav out.wav --align centre --tail none --mask m.txt,@mix=0.5 "
+                 "--lv2 " EG_AMP ",gain=6.0206,@mix=0.25");
+    struct sound out = sound_load("out.wav");
+    float expected[N];
+    for (size_t i = 0; i < N; i++)
+        expected[i] = in.block.data[0][i] * (0.5f * 0.5f + 0.5f) * (2 * 0.25f + 0.75f);
+    expect_close(&out, 0, expected, N, 1e-6, "mix");
+    sound_free(&in);
+    sound_free(&out);
+}
+END_TEST
+
+static float db(float value)
+{
+    return powf(10, value * 0.05f);
+}
+
+/* Frames of the sound, however late it comes to the stage: 480 and 4 frames here, so that a block
+ * of 256 begins where it counts. */
+START_TEST(values_change_at_their_time)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 1, N);
+    command_done("\"$HALO\" render in.wav out.wav --lv2 " NODELAY
+                 ",delay=480 --ladspa amp_1181:amp,0=-6,at=10ms:0=3,at=0.1s-0.2s:0=-9");
+    struct sound out = sound_load("out.wav");
+    float expected[N];
+    for (size_t i = 0; i < N; i++) {
+        size_t begin = (i + 480) / 256 * 256; /* of the block, in what the stage hears */
+        float now = (float)begin - 480, value = now >= 480 ? 3 : -6;
+        if (now >= 4800)
+            value = 3 - 12 * fminf((now - 4800) / 4800, 1);
+        expected[i] = in.block.data[0][i] * db(value);
+    }
+    expect_close(&out, 0, expected, N, 1e-6, "automation");
+    sound_free(&out);
+
+    command_done("\"$HALO\" render -f in.wav out.wav --lv2 " NODELAY
+                 ",delay=480 --gain 0,at=0.1s:gain=-6,at=0.2s-0.3s:gain=6");
+    out = sound_load("out.wav");
+    for (size_t i = 0; i < N; i++) {
+        float at = (float)i, value = 1 + (db(-6) - 1) * fmaxf(0, fminf((at - 4800) / 480, 1));
+        if (at >= 9600)
+            value = db(-6) + (db(6) - db(-6)) * fminf((at - 9600) / 4800, 1);
+        expected[i] = in.block.data[0][i] * value;
+    }
+    expect_close(&out, 0, expected, N, 1e-5, "gain");
+    sound_free(&in);
+    sound_free(&out);
+}
+END_TEST
+
+START_TEST(stages_come_and_go)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 1, N);
+    command_done("\"$HALO\" render in.wav out.wav --lv2 " EG_AMP
+                 ",gain=-6,at=0.1s:@bypass=on,at=0.2s:@bypass=off");
+    struct sound out = sound_load("out.wav");
+    float expected[N];
+    for (size_t i = 0; i < N; i++) {
+        float at = (float)i, wet = 1 - fmaxf(0, fminf((at - 4800) / 480, 1));
+        if (at >= 9600)
+            wet = fminf((at - 9600) / 480, 1);
+        expected[i] = in.block.data[0][i] * (wet * db(-6) + 1 - wet);
+    }
+    expect_close(&out, 0, expected, N, 1e-6, "bypass");
+    sound_free(&in);
+    sound_free(&out);
+}
+END_TEST
+
+/* ---- what plugins do late, badly, or for ever ---- */
+
+START_TEST(latency_told_late_renders_again)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 2, 60000);
+    struct command_result result = command_done(
+        "\"$HALO\" render in.wav out.wav --ladspa mean:late-latency,at=40000,amount=480");
+    ck_assert_ptr_nonnull(strstr(result.err, "from the start again"));
+    expect_same_channels("out.wav", "in.wav");
+    result = command_done("\"$HALO\" render in.wav -f out.wav --normalize -6 "
+                          "--ladspa mean:late-latency,at=40000,amount=480");
+    command_done("\"$HALO\" render in.wav -f alone.wav --normalize -6");
+    expect_same_channels("out.wav", "alone.wav");
+    /* What cannot be read again comes late, and that is said. */
+    result = command_done("\"$HALO\" render - -f out.wav --tail none --ladspa "
+                          "mean:late-latency,at=40000,amount=480 < in.wav");
+    ck_assert_ptr_nonnull(strstr(result.err, "comes 480 frames late"));
+    struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.frames, 60000);
+    ck_assert_mem_eq(out.block.data[0] + 480, in.block.data[0], (60000 - 480) * sizeof(float));
+    sound_free(&in);
+    sound_free(&out);
+}
+END_TEST
+
+START_TEST(bad_samples_are_counted)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 2, N);
+    struct command_result result = command_done(
+        "\"$HALO\" render in.wav out.wav --json --lv2 urn:halo:test:nan,at=5000,amount=7");
+    ck_assert_ptr_nonnull(strstr(result.err, "14 samples"));
+    json_t *root = json_loads(result.out, 0, NULL);
+    json_t *stage = json_array_get(json_object_get(root, "stages"), 0);
+    ck_assert_int_eq(json_integer_value(json_object_get(stage, "bad_samples")), 14);
+    json_decref(root);
+    struct sound out = sound_load("out.wav");
+    ck_assert_float_eq(out.block.data[0][5000], 0);
+    ck_assert_float_ne(out.block.data[0][5007], 0);
+    sound_free(&out);
+}
+END_TEST
+
+START_TEST(crashes_end_the_render)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 2, 60000);
+    /* 40000 of 48000 is in the 157th block of 256. */
+    command_refused(1, "urn:halo:test:crash crashed at 0.832 s, in block 157",
+                    "\"$HALO\" render in.wav out.wav --lv2 urn:halo:test:crash,at=40000");
+    command_refused(1, "urn:halo:test:crash",
+                    "\"$HALO\" render in.wav out.wav --lv2 urn:halo:test:crash,at=40000,@mix=0.5");
+}
+END_TEST
+
+START_TEST(tails_end_where_they_are_quiet)
+{
+    command_clean();
+    struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 1, N);
+    struct command_result result =
+        command_done("\"$HALO\" render in.wav out.wav --json --ladspa cmt:delay_1s");
+    struct sound out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.frames, N + 48000);
+    ck_assert_float_ne(out.block.data[0][N + 47999], 0);
+    ck_assert_double_eq(command_number(result.out, "tail_frames"), 48000);
+    ck_assert_ptr_nonnull(strstr(result.out, "\"tail_cut\": false"));
+    ck_assert_ptr_nonnull(strstr(result.err, "plugins tell no tail: 1.00 s were kept"));
+    sound_free(&out);
+
+    command_done("\"$HALO\" render in.wav -f out.wav --tail none --ladspa cmt:delay_1s");
+    out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.frames, N);
+    sound_free(&out);
+
+    /* No end in itself. */
+    result =
+        command_done("\"$HALO\" render in.wav -f out.wav --json --ladspa cmt:noise_source_white");
+    out = sound_load("out.wav");
+    ck_assert_uint_eq(out.block.frames, N + 30 * RATE);
+    ck_assert_ptr_nonnull(strstr(result.out, "\"tail_cut\": true"));
+    ck_assert_ptr_nonnull(strstr(result.err, "cut off"));
+    sound_free(&out);
+    sound_free(&in);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+START_TEST(wrong_words_are_refused)
+{
+    static const struct {
+        int code;
+        const char *words, *stage;
+    } rows[] = {
+        {1, "cannot find", "--lv2 urn:halo:test:none"},
+        {1, "no LADSPA library", "--ladspa none:none"},
+        {0, "mean", "--ladspa mean:none"},
+        {2, "its controls: gain", "--lv2 " EG_AMP ",foo=1"},
+        {2, "from -90 to 24 dB", "--lv2 " EG_AMP ",gain=25"},
+        {2, "no preset 'foo'", "--lv2 " EG_AMP ",preset=foo"},
+        {2, "@mix=, @bypass and @map=", "--lv2 " EG_AMP ",@foo=1"},
+        {2, "from 0 to 1, not '2'", "--lv2 " EG_AMP ",@mix=2"},
+        {2, "on or off", "--gain 0,@bypass=maybe"},
+        {2, "at=12.5s:gain=-6", "--lv2 " EG_AMP ",at=x:gain=3"},
+        {2, "at=12.5s:gain=-6", "--lv2 " EG_AMP ",at=3"},
+        {2, "its gain=", "--gain 0,at=3s:foo=3"},
+        {2, "@mix= and @bypass", "--gain 0,foo=3"},
+        {2, "does not go with --edge", "--gain 0,at=3s:gain=3 --edge wrap"},
+        {2, "looks back", "--lv2 " EG_AMP " --edge wrap"},
+        {1, "urn:halo:test:feature", "--lv2 urn:halo:test:unknown-feature"},
+        {1, "urn:halo:test:null", "--lv2 urn:halo:test:null"},
+    };
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 2, 1000);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        command_refused(rows[r].code, rows[r].words, "\"$HALO\" render in.wav out.wav %s",
+                        rows[r].stage);
+}
+END_TEST
+
+/* What the packages have; without them there is little to test. */
+static bool is_there(void)
+{
+    static const char *const needed[][2] = {
+        {"lv2", EG_AMP},
+        {"lv2", SWH "amp"},
+        {"lv2", NODELAY},
+        {"ladspa", "amp_1181:amp"},
+        {"ladspa", "cmt:delay_1s"},
+        {"ladspa", "mean:copy"},
+    };
+    bool all = true;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        struct plugin_info *info = plugin_rig_describe(needed[i][0], needed[i][1]);
+        all &= info != NULL;
+        plugin_info_destroy(info);
+    }
+    return all;
+}
+
+int main(void)
+{
+    const TTest *const tests[] = {plugins_do_what_their_formulas_say,
+                                  latency_that_is_reported_is_taken_off,
+                                  masks_are_the_same_around_plugins,
+                                  channels_are_mapped,
+                                  bypassed_stages_change_no_bit,
+                                  mixes_are_aligned,
+                                  values_change_at_their_time,
+                                  stages_come_and_go,
+                                  latency_told_late_renders_again,
+                                  bad_samples_are_counted,
+                                  crashes_end_the_render,
+                                  tails_end_where_they_are_quiet,
+                                  wrong_words_are_refused};
+    plugin_rig_prepare();
+    if (!is_there())
+        return plugin_rig_code(EXIT_SUCCESS);
+    return suite_run("render plugins", tests, sizeof tests / sizeof *tests);
+}
