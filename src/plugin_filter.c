@@ -90,7 +90,19 @@ struct probe {
     const float **in;
     struct block out;
     uint64_t most;
+    uint64_t last;
+    size_t blocks;  /* heard */
+    size_t settled; /* after how many of them the latency changed last */
 };
+
+static void look(struct probe *probe, uint64_t told)
+{
+    if (probe->blocks > 0 && told != probe->last)
+        probe->settled = probe->blocks;
+    probe->last = told;
+    probe->most = told > probe->most ? told : probe->most;
+    probe->blocks++;
+}
 
 static void hear_silence(struct probe *probe, size_t frames, const struct plugin_change *first)
 {
@@ -98,20 +110,22 @@ static void hear_silence(struct probe *probe, size_t frames, const struct plugin
         probe->rack->kind->process(probe->rack, probe->in, probe->out.data, probe->piece, first,
                                    at == 0 && first ? 1 : 0);
         for (size_t i = 0; i < probe->piece / probe->rack->block; i++)
-            if (probe->rack->latencies[i] > probe->most)
-                probe->most = probe->rack->latencies[i];
+            look(probe, probe->rack->latencies[i]);
     }
 }
 
-static void try_values(struct probe *probe, const struct plugin_filter_settings *settings,
-                       struct plugin_latency *latency)
+static void try_values(struct probe *probe, struct plugin_filter *plugin)
 {
+    const struct plugin_filter_settings *settings = &plugin->settings;
     const struct automation *automation = &settings->words->automation;
+    struct plugin_latency *latency = &plugin->latency;
     size_t few = PROBE_BLOCKS * probe->rack->block;
     size_t many = (size_t)(PROBE_SECONDS * settings->rate);
     hear_silence(probe, many > few ? many : few, NULL);
-    if (latency->settled < probe->rack->latency)
-        latency->settled = probe->rack->latency;
+    if (latency->settled < probe->last)
+        latency->settled = probe->last;
+    if (probe->settled > 0 && !settings->live)
+        plugin->prelude = (probe->settled + 1) * probe->rack->block;
     for (size_t i = 0; i < automation->count && i < PROBE_POINTS; i++) {
         struct plugin_change value = {.port = automation->points[i].target,
                                       .value = automation->points[i].value};
@@ -135,7 +149,7 @@ static enum status find_latency(struct plugin_filter *plugin, size_t block)
     if (status == STATUS_OK) {
         for (size_t i = 0; i < map->count; i++)
             probe.in[i] = plugin->nothing.data[0];
-        try_values(&probe, &plugin->settings, &plugin->latency);
+        try_values(&probe, plugin);
         if (probe.rack->failure)
             status = fail(STATUS_FAILED, "cannot run %s: it %s while its latency was looked for",
                           plugin->settings.info->id, probe.rack->failure);
@@ -151,6 +165,7 @@ static enum status find_latency(struct plugin_filter *plugin, size_t block)
 static void begin(struct plugin_filter *plugin)
 {
     size_t points = plugin->settings.words->automation.count;
+    plugin_filter_play_prelude(plugin);
     plugin->position = 0;
     plugin->next = 0;
     plugin->settled = plugin->changed = false;
@@ -163,8 +178,8 @@ static void plugin_filter_reset(struct filter *filter)
     struct plugin_filter *plugin = (struct plugin_filter *)filter;
     plugin->rack->kind->reset(plugin->rack);
     plugin_align_reset(&plugin->align);
-    begin(plugin);
     atomic_store(&plugin->asked, true); /* what automation has changed goes back */
+    begin(plugin);
 }
 
 static void plugin_filter_destroy(struct filter *filter)
@@ -173,6 +188,7 @@ static void plugin_filter_destroy(struct filter *filter)
     plugin_rack_close(plugin->rack);
     plugin_align_free(&plugin->align);
     block_free(&plugin->nothing);
+    block_free(&plugin->aside);
     free(plugin->in);
     free(plugin->out);
     free(plugin->values);
@@ -222,6 +238,8 @@ static enum status set_latency(struct plugin_filter *plugin, size_t block)
     if (status == STATUS_OK)
         status = plugin_align_init(&plugin->align, plugin->filter.outputs,
                                    (size_t)plugin->latency.most, block);
+    if (status == STATUS_OK && plugin->prelude > 0)
+        status = block_init(&plugin->aside, plugin->filter.outputs, plugin->piece, "a plugin");
     plugin->filter.latency = plugin->latency.most;
     return status;
 }

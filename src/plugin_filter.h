@@ -8,7 +8,9 @@
  * tells its latency, since many know it only after some blocks; the longest is the filter's. Later
  * the sound keeps it, whatever else the plugin tells (plugin_align.h). While no value has changed,
  * a latency that is told late has held from the beginning. One that then tells more than was found
- * has its sound late: filter->late says by how much, and filter->notice says so, once.
+ * has its sound late: filter->late says by how much, and filter->notice says so, once. In files
+ * an instance whose latency came only after some blocks hears as many of silence before the sound:
+ * it may fade from a latency of its own to the one it is set to.
  *
  * Automation. A point takes effect at the first block of the plugin's that begins at its time or
  * after it, counted in what the filter hears of the sound; ramps have a new value for each block,

@@ -17,6 +17,8 @@ struct plugin_filter {
     struct plugin_align align;
     struct plugin_latency latency; /* as it turned out */
     bool settled;                  /* it has told that */
+    size_t prelude;                /* frames of silence that it hears before the sound */
+    struct block aside;            /* what it makes of that */
     bool changed;                  /* a value has, since the beginning */
     size_t piece;                  /* frames that the rack gets at a time, at most */
     struct block nothing;          /* a piece of silence */
@@ -42,5 +44,8 @@ struct plugin_filter {
 
 /* Real-time: the filter's process. */
 void plugin_filter_process(struct filter *filter, const float *const *in, float *const *out);
+
+/* The rack hears the silence that it hears before the sound. */
+void plugin_filter_play_prelude(struct plugin_filter *plugin);
 
 #endif

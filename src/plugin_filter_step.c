@@ -161,3 +161,17 @@ void plugin_filter_process(struct filter *filter, const float *const *in, float 
         run_piece(plugin, in, out, at, left < plugin->piece ? left : plugin->piece);
     }
 }
+
+void plugin_filter_play_prelude(struct plugin_filter *plugin)
+{
+    struct plugin_rack *rack = plugin->rack;
+    for (size_t i = 0; i < plugin->settings.map->count; i++)
+        plugin->in[i] = plugin->nothing.data[0];
+    for (size_t left = plugin->prelude, frames; left > 0; left -= frames) {
+        frames = left < plugin->piece ? left : plugin->piece;
+        plugin->change_count = 0;
+        take_wanted(plugin);
+        rack->kind->process(rack, plugin->in, plugin->aside.data, frames, plugin->changes,
+                            plugin->change_count);
+    }
+}

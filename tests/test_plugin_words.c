@@ -99,7 +99,8 @@ START_TEST(values_are_read)
         ck_assert_uint_eq(words.value_count, 1);
         ck_assert_msg(words.values[0].port == rows[i].port, "%s: port %zu", rows[i].word,
                       words.values[0].port);
-        ck_assert_float_eq_tol(words.values[0].value, rows[i].value, fabsf(rows[i].value) * 1e-6f);
+        ck_assert_float_eq_tol(words.values[0].value, rows[i].value,
+                               fabsf(rows[i].value) * 1e-6f + 1e-9f);
         plugin_words_free(&words);
     }
 }

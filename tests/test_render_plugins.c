@@ -53,6 +53,8 @@ START_TEST(plugins_do_what_their_formulas_say)
         {"--lv2 " SWH "split", 1, 2, 1},
         {"--lv2 http://gareus.org/oss/lv2/balance", 2, 2, 1},
         {"--lv2 " NODELAY ",delay=480", 2, 2, 1},
+        {"--lv2 " NODELAY ",delay=10", 2, 2, 1},
+        {"--lv2 " NODELAY ",delay=99 --lv2 " NODELAY ",delay=300", 2, 2, 1},
         {"--lv2 " NODELAY ",delay=480 --isolate --block 64", 1, 1, 1},
         {"--lv2 " NODELAY ",delay=480 --block 100", 1, 1, 1},
         {"--ladspa amp_1181:amp,amps=-6", 2, 2, 0.5011872f},
