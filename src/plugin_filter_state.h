@@ -38,6 +38,7 @@ struct plugin_filter {
     _Atomic bool asked;    /* one of them is new */
 
     uint64_t bad;
+    bool told_late; /* of its blocks, live */
     char failure[200];
     char notice[200];
 };

@@ -117,6 +117,14 @@ static void tell(struct plugin_filter *plugin, uint64_t bad_before)
         filter->notice = rack->notice;
         rack->notice = NULL;
     }
+    /* The blocks that a chain is warmed up with come all at once. */
+    bool is_warm = plugin->position > plugin->settings.rate;
+    if (rack->late && is_warm && !plugin->told_late && !filter->notice) {
+        snprintf(plugin->notice, sizeof plugin->notice,
+                 "%s was late: there is silence in its place", plugin->settings.info->id);
+        filter->notice = plugin->notice;
+        plugin->told_late = true;
+    }
     if (plugin->settings.live && plugin->bad && !bad_before && !filter->notice) {
         snprintf(plugin->notice, sizeof plugin->notice,
                  "%s made samples that are no numbers: they are silenced",

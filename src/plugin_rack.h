@@ -56,7 +56,8 @@ struct plugin_rack {
     const uint64_t *latencies; /* likewise, by block of the piece that was handed out last */
     const char *failure; /* why it will not run again: "crashed at 1.250 s (segmentation fault)";
                             then it hands out silence */
-    uint64_t late;      /* pieces for which it handed out silence since they were not done (live) */
+    uint64_t late; /* pieces for which it handed out silence since the last reset, not being done
+                 (live) */
     const char *notice; /* what whoever drives the rack should print once and clear; NULL */
 };
 

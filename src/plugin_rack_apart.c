@@ -56,6 +56,7 @@ static void reset(struct plugin_rack *rack)
     (void)status;
     failures_keep(before, before_size);
     apart->has_begun = apart->has_last = false;
+    rack->late = 0;
 }
 
 static enum status save(struct plugin_rack *rack, const char *folder)
@@ -70,6 +71,9 @@ static enum status save(struct plugin_rack *rack, const char *folder)
 static void close_rack(struct plugin_rack *rack)
 {
     struct rack_apart *apart = (struct rack_apart *)rack;
+    if (rack->late)
+        note_detail("%s was late %llu times in %lu blocks", rack->info->id,
+                    (unsigned long long)rack->late, (unsigned long)apart->posted - 1);
     bool idle = apart->child && !rack->failure && !apart->given_up &&
                 shared_count_reached(&apart->memory.head->done, apart->posted);
     if (idle) {

@@ -111,6 +111,8 @@ static enum status answer_opening(struct server *server, const struct apart_requ
     enum status status = open_rack(server, request);
     head->status = (int)status;
     if (status == STATUS_OK) {
+        if (request->settings.plugin.live)
+            realtime_lock_memory(); /* where that is allowed */
         const struct apart_piece piece = apart_memory_piece(&server->memory, 0);
         piece.latencies[0] = server->rack->latency;
         tell_values(server, &piece);
