@@ -115,6 +115,15 @@ static bool tells_latency(const struct plugin_port *port)
     return port->type == PLUGIN_CONTROL && !port->is_input && strcasecmp(name, "latency") == 0;
 }
 
+static bool hears_side_chain(const struct plugin_port *port)
+{
+    static const char *const words[] = {"sidechain", "side chain", "side-chain"};
+    bool has_word = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        has_word |= strcasestr(port->name, words[i]) != NULL;
+    return port->type == PLUGIN_AUDIO && port->is_input && has_word;
+}
+
 static enum status take_port(const LADSPA_Descriptor *descriptor, size_t index,
                              struct plugin_port *port)
 {
@@ -127,6 +136,7 @@ static enum status take_port(const LADSPA_Descriptor *descriptor, size_t index,
     if (!port->name)
         return fail_memory("a plugin");
     port->is_latency = tells_latency(port);
+    port->is_side_chain = hears_side_chain(port);
     if (port->type == PLUGIN_AUDIO) {
         port->minimum = -INFINITY;
         port->maximum = INFINITY;

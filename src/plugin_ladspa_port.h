@@ -7,6 +7,8 @@
  * names of the plugin's ports do.
  * A list of numbers in brackets gives the port points: "(0 = sine, 1 = square)".
  *
+ * Sound in at a port whose name has "sidechain" is one.
+ *
  * Source: ladspa.h 1.1 for hints and defaults; that "latency" or "_latency" tells frames is a
  * convention of its hosts.
  */

@@ -175,6 +175,19 @@ START_TEST(only_a_control_that_tells_it_is_the_latency)
 }
 END_TEST
 
+START_TEST(side_chains_are_known_by_their_names)
+{
+    enum { HEARS = LADSPA_PORT_INPUT | LADSPA_PORT_AUDIO };
+    struct plugin_info *info =
+        take(&(struct told){.count = 4,
+                            .names = {"Sidechain Input", "Input", "Side", "Sidechain"},
+                            .kinds = {HEARS, HEARS, HEARS, 0}});
+    ck_assert(info->ports[0].is_side_chain && !info->ports[1].is_side_chain);
+    ck_assert(!info->ports[2].is_side_chain && !info->ports[3].is_side_chain);
+    plugin_info_destroy(info);
+}
+END_TEST
+
 /* ---- real ones ---- */
 
 static float input[FRAMES];
@@ -391,6 +404,7 @@ int main(void)
                                   names_give_symbols,
                                   names_give_units_and_points,
                                   only_a_control_that_tells_it_is_the_latency,
+                                  side_chains_are_known_by_their_names,
                                   gains_are_exact,
                                   delays_are_exact,
                                   what_has_no_input_sounds,
@@ -398,7 +412,7 @@ int main(void)
                                   a_reset_forgets_sound_and_keeps_values,
                                   unknown_names_are_refused_with_near_ones,
                                   an_id_leads_back_to_its_plugin};
-    enum { OWN = 4, TESTS = sizeof tests / sizeof *tests }; /* the first need no packages */
+    enum { OWN = 5, TESTS = sizeof tests / sizeof *tests }; /* the first need no packages */
     static const char *const needed[] = {"/usr/lib/ladspa/amp_1181.so", "/usr/lib/ladspa/cmt.so",
                                          "/usr/lib/ladspa/amp.so"};
     unsetenv("LADSPA_PATH");
