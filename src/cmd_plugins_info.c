@@ -70,16 +70,16 @@ static const struct plugin_kind *kind_of(const char *id)
 }
 
 /* Where it dies when it runs, without that. */
-static enum status ask(const char *id, struct plugin_answer *answer, char death[PLUGIN_TROUBLE])
+static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBLE])
 {
     struct plugin_scanner scanner;
     plugin_scanner_init(&scanner);
     death[0] = '\0';
     enum status status = plugin_scanner_describe(&scanner, kind_of(id), id, true, answer);
-    if (status == STATUS_OK && !answer->object) {
+    if (status == STATUS_OK && !*answer) {
         memcpy(death, scanner.trouble, PLUGIN_TROUBLE);
         status = plugin_scanner_describe(&scanner, kind_of(id), id, false, answer);
-        if (status == STATUS_OK && !answer->object)
+        if (status == STATUS_OK && !*answer)
             status = fail(STATUS_FAILED, "cannot load %s: it %s", id, scanner.trouble);
     }
     plugin_scanner_free(&scanner);
@@ -119,13 +119,13 @@ static enum status tell(const struct settings *settings, const json_t *answer, c
 
 static enum status show(const struct settings *settings)
 {
-    struct plugin_answer answer;
+    json_t *answer;
     char death[PLUGIN_TROUBLE];
     stop_watch();
     enum status status = ask(settings->id, &answer, death);
     if (status == STATUS_OK)
-        status = tell(settings, answer.object, death);
-    json_decref(answer.object);
+        status = tell(settings, answer, death);
+    json_decref(answer);
     return status;
 }
 

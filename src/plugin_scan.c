@@ -102,30 +102,28 @@ static enum status take_answer(struct scanning *scanning, const struct holder *h
     const char *error = json_string_value(json_object_get(answer, "error"));
     if (error)
         return add_skip(scanning->scan, holder->kind, holder->name, error, false);
-    size_t index;
-    json_t *one;
+    const json_t *plugins = json_object_get(answer, "plugins");
+    const json_t *refused = json_object_get(answer, "refused");
     enum status status = STATUS_OK;
-    json_array_foreach(json_object_get(answer, "plugins"), index, one) if (status == STATUS_OK)
-        status = add_info(scanning->scan, one);
-    json_array_foreach(json_object_get(answer, "refused"), index, one)
-    {
+    for (size_t i = 0; status == STATUS_OK && i < json_array_size(plugins); i++)
+        status = add_info(scanning->scan, json_array_get(plugins, i));
+    for (size_t i = 0; status == STATUS_OK && i < json_array_size(refused); i++) {
+        const json_t *one = json_array_get(refused, i);
         const char *id = json_string_value(json_object_get(one, "id"));
         const char *reason = json_string_value(json_object_get(one, "reason"));
-        if (status == STATUS_OK)
-            status = add_skip(scanning->scan, holder->kind, id ? id : holder->name,
-                              reason ? reason : "", false);
+        status = add_skip(scanning->scan, holder->kind, id ? id : holder->name,
+                          reason ? reason : "", false);
     }
     return status;
 }
 
 /* One that was looked at before may have spoilt the child's memory: who seems to crash it is tried
  * again in a new one. */
-static enum status ask(struct plugin_scanner *scanner, const struct holder *holder,
-                       struct plugin_answer *answer)
+static enum status ask(struct plugin_scanner *scanner, const struct holder *holder, json_t **answer)
 {
     bool is_new = scanner->process == 0;
     enum status status = plugin_scanner_look(scanner, holder->kind, holder->name, answer);
-    if (status == STATUS_OK && !answer->object && !is_new && !scanner->is_late)
+    if (status == STATUS_OK && !*answer && !is_new && !scanner->is_late)
         status = plugin_scanner_look(scanner, holder->kind, holder->name, answer);
     return status;
 }
@@ -136,19 +134,19 @@ static enum status look(struct scanning *scanning, const struct holder *holder)
         plugin_memory_trouble(&scanning->memory, holder->kind, holder->name, holder->file);
     if (trouble)
         return add_skip(scanning->scan, holder->kind, holder->name, trouble, true);
-    struct plugin_answer answer;
+    json_t *answer;
     enum status status = ask(&scanning->scanner, holder, &answer);
     if (status != STATUS_OK)
         return status;
-    if (answer.object) {
+    if (answer) {
         plugin_memory_remove(&scanning->memory, holder->kind, holder->name);
-        status = take_answer(scanning, holder, answer.object);
+        status = take_answer(scanning, holder, answer);
     } else {
         trouble = scanning->scanner.trouble;
         plugin_memory_add(&scanning->memory, holder->kind, holder->name, holder->file, trouble);
         status = add_skip(scanning->scan, holder->kind, holder->name, trouble, false);
     }
-    json_decref(answer.object);
+    json_decref(answer);
     return status;
 }
 
@@ -158,7 +156,7 @@ static void show(struct scanning *scanning, const struct holders *holders, size_
     if (now < scanning->next || !isatty(STDERR_FILENO))
         return;
     scanning->next = now + SHOW_EVERY;
-    note_transient("looking at plugins: %zu of %zu (%s)", done, holders->count,
+    note_transient("looking at plugins: %zu of %zu (%.40s)", done, holders->count,
                    holders->holders[done].name);
 }
 

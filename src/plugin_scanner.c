@@ -166,8 +166,7 @@ static enum status receive(struct plugin_scanner *scanner, struct line *line)
     return STATUS_OK;
 }
 
-static enum status converse(struct plugin_scanner *scanner, const char *question,
-                            struct plugin_answer *answer)
+static enum status converse(struct plugin_scanner *scanner, const char *question, json_t **answer)
 {
     struct line line = {0};
     enum status status = STATUS_OK;
@@ -176,18 +175,17 @@ static enum status converse(struct plugin_scanner *scanner, const char *question
     else
         tell_end(scanner, stop(scanner));
     if (scanner->process)
-        answer->object = json_loadb(line.text, line.length, 0, NULL);
-    if (scanner->process && !answer->object)
+        *answer = json_loadb(line.text, line.length, 0, NULL);
+    if (scanner->process && !*answer)
         status = fail(STATUS_FAILED, "cannot understand the process that looks at plugins");
     free(line.text);
     return stop_requested() ? STATUS_INTERRUPTED : status;
 }
 
 /* Takes the question. */
-static enum status ask(struct plugin_scanner *scanner, json_t *question,
-                       struct plugin_answer *answer)
+static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t **answer)
 {
-    *answer = (struct plugin_answer){0};
+    *answer = NULL;
     scanner->trouble[0] = '\0';
     scanner->is_late = false;
     char *text = question ? json_dumps(question, JSON_COMPACT) : NULL;
@@ -199,8 +197,8 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question,
         status = converse(scanner, text, answer);
     free(text);
     if (status != STATUS_OK) {
-        json_decref(answer->object);
-        answer->object = NULL;
+        json_decref(*answer);
+        *answer = NULL;
     }
     return status;
 }
@@ -219,14 +217,14 @@ void plugin_scanner_free(struct plugin_scanner *scanner)
 }
 
 enum status plugin_scanner_look(struct plugin_scanner *scanner, const struct plugin_kind *kind,
-                                const char *holder, struct plugin_answer *answer)
+                                const char *holder, json_t **answer)
 {
     return ask(scanner, json_pack("{s:s, s:o}", "kind", kind->name, "holder", json_text(holder)),
                answer);
 }
 
 enum status plugin_scanner_describe(struct plugin_scanner *scanner, const struct plugin_kind *kind,
-                                    const char *id, bool measured, struct plugin_answer *answer)
+                                    const char *id, bool measured, json_t **answer)
 {
     return ask(
         scanner,
@@ -238,18 +236,18 @@ enum status plugin_describe_apart(const struct plugin_kind *kind, const char *id
                                   struct plugin_info **info)
 {
     struct plugin_scanner scanner;
-    struct plugin_answer answer;
+    json_t *answer;
     plugin_scanner_init(&scanner);
     enum status status = plugin_scanner_describe(&scanner, kind, id, false, &answer);
     if (status == STATUS_OK) {
-        const char *error = json_string_value(json_object_get(answer.object, "error"));
-        if (!answer.object)
+        const char *error = json_string_value(json_object_get(answer, "error"));
+        if (!answer)
             status = fail(STATUS_FAILED, "cannot load %s: it %s", id, scanner.trouble);
         else if (error)
             status = fail(STATUS_FAILED, "%s", error);
         else
-            status = plugin_info_of_object(json_object_get(answer.object, "plugin"), info);
-        json_decref(answer.object);
+            status = plugin_info_of_object(json_object_get(answer, "plugin"), info);
+        json_decref(answer);
     }
     plugin_scanner_free(&scanner);
     return status;

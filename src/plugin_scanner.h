@@ -27,22 +27,20 @@ struct plugin_scanner {
 void plugin_scanner_init(struct plugin_scanner *scanner);
 void plugin_scanner_free(struct plugin_scanner *scanner);
 
-/* What becomes of a question. */
-struct plugin_answer {
-    json_t *object; /* as the child gave it; NULL: it died over it, `trouble` says how */
-};
+/* Questions. The answer is a new reference, or NULL where the child died over it: `trouble` says
+ * how. */
 
 /* The infos of all plugins in a holder (plugin.h): {"plugins": [...], "refused": [{"id",
  * "reason"}]} or {"error"}, why it is none. Errors: Ctrl-C, no child can be made. */
 MUST_CHECK enum status plugin_scanner_look(struct plugin_scanner *scanner,
                                            const struct plugin_kind *kind, const char *holder,
-                                           struct plugin_answer *answer);
+                                           json_t **answer);
 
 /* One plugin's: {"plugin"} or {"error"}. With `measured` it runs for a while, and there is also
  * "latency", in frames at 48 kHz, or "failure", why it could not run. Errors: as before. */
 MUST_CHECK enum status plugin_scanner_describe(struct plugin_scanner *scanner,
                                                const struct plugin_kind *kind, const char *id,
-                                               bool measured, struct plugin_answer *answer);
+                                               bool measured, json_t **answer);
 
 /* kind->describe with a child for the plugin's own code. Errors: those of describe, death. */
 MUST_CHECK enum status plugin_describe_apart(const struct plugin_kind *kind, const char *id,
