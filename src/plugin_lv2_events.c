@@ -23,11 +23,11 @@ struct event_port {
 
 struct lv2_events {
     LV2_URID sequence_type, chunk_type;
-    uint32_t runs; /* begun, up to 2 */
     size_t count;
     struct event_port *ports;
-    struct event_port *told; /* takes the messages; NULL: none does */
-    bool has_messages;
+    struct event_port *told;     /* takes the messages; NULL: none does */
+    LV2_Atom_Sequence *messages; /* of as many bytes as its buffer; NULL: there are none */
+    bool sends;                  /* with the next run */
 };
 
 /* What the port asks for, and not less than others have. */
@@ -94,9 +94,11 @@ static enum status write_messages(struct lv2_events *events, const struct plugin
     if (!events->told)
         return fail(STATUS_FAILED, "cannot set %s of %s: it takes no messages",
                     settings->settings[0].uri, info->id);
-    events->has_messages = true;
-    return lv2_message_write(info, settings, (uint8_t *)events->told->sequence,
-                             events->told->bytes);
+    events->messages = calloc(1, events->told->bytes);
+    if (!events->messages)
+        return fail_memory("a plugin's events");
+    events->sends = true;
+    return lv2_message_write(info, settings, (uint8_t *)events->messages, events->told->bytes);
 }
 
 static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
@@ -139,6 +141,7 @@ void lv2_events_destroy(struct lv2_events *events)
     for (size_t i = 0; i < events->count; i++)
         free(events->ports[i].sequence);
     free(events->ports);
+    free(events->messages);
     free(events);
 }
 
@@ -157,13 +160,23 @@ void lv2_events_connect(struct lv2_events *events, LilvInstance *instance)
         lilv_instance_connect_port(instance, events->ports[i].index, events->ports[i].sequence);
 }
 
+bool lv2_events_tell(const struct lv2_events *events)
+{
+    return events->messages != NULL;
+}
+
+void lv2_events_repeat(struct lv2_events *events)
+{
+    events->sends = lv2_events_tell(events);
+}
+
 void lv2_events_prepare(struct lv2_events *events)
 {
-    bool sends = events->has_messages && events->runs == 0;
-    for (size_t i = 0; i < events->count; i++) {
-        struct event_port *port = &events->ports[i];
-        if (port->is_known && !(sends && port == events->told))
-            empty(events, port);
-    }
-    events->runs += events->runs < 2;
+    for (size_t i = 0; i < events->count; i++)
+        if (events->ports[i].is_known)
+            empty(events, &events->ports[i]);
+    if (events->sends)
+        memcpy(events->told->sequence, events->messages,
+               sizeof(LV2_Atom) + events->messages->atom.size);
+    events->sends = false;
 }

@@ -20,6 +20,10 @@ uint32_t lv2_events_most(const struct lv2_events *events);
 
 void lv2_events_connect(struct lv2_events *events, LilvInstance *instance);
 
+/* Are there messages? Send them again. */
+bool lv2_events_tell(const struct lv2_events *events);
+void lv2_events_repeat(struct lv2_events *events);
+
 /* Real-time. Before each run: room for what comes out; the messages, in the first. */
 void lv2_events_prepare(struct lv2_events *events);
 

@@ -112,6 +112,9 @@ void lv2_features_init(struct lv2_features *features, const struct plugin_settin
     add(features, LV2_WORKER__schedule, lv2_worker_feature(worker));
     add(features, LV2_LOG__log, lv2_logbook_feature(log));
     add(features, LV2_STATE__makePath, &paths->make);
+    features->snapshot[0] = features->list[0];
+    features->snapshot[1] = features->list[1];
+    features->snapshot[2] = features->list[features->count - 1];
     add(features, LV2_STATE__mapPath, &paths->map);
     add(features, LV2_STATE__freePath, &paths->release);
     add_promises(features, settings);

@@ -26,22 +26,18 @@ static enum status load_library(const struct lv2_instance *instance)
     return loaded ? STATUS_OK : fail(STATUS_FAILED, "cannot run %s: %s", info->id, dlerror());
 }
 
-static enum status instantiate(struct lv2_instance *instance,
-                               const struct plugin_settings *settings)
+enum status lv2_instance_make(const struct lv2_instance *instance, LilvInstance **made)
 {
     const struct plugin_info *info = instance->plugin.info;
-    if (load_library(instance) != STATUS_OK)
-        return STATUS_FAILED;
-    instance->instance =
-        lilv_plugin_instantiate(instance->bundle, settings->rate, instance->features.list);
-    if (!instance->instance)
-        return fail(STATUS_FAILED, "cannot run %s: it made no instance of itself at %u Hz",
-                    info->id, settings->rate);
+    double rate = (double)instance->features.rate;
+    *made = lilv_plugin_instantiate(instance->bundle, rate, instance->features.list);
+    if (!*made)
+        return fail(STATUS_FAILED, "cannot run %s: it made no instance of itself at %.0f Hz",
+                    info->id, rate);
     const LV2_Options_Interface *options =
-        lilv_instance_get_extension_data(instance->instance, LV2_OPTIONS__interface);
+        lilv_instance_get_extension_data(*made, LV2_OPTIONS__interface);
     if (options && options->set) /* what it knows of them: others it says it does not */
-        options->set(lilv_instance_get_handle(instance->instance), instance->features.options);
-    lv2_worker_serve(instance->worker, instance->instance);
+        options->set(lilv_instance_get_handle(*made), instance->features.options);
     return STATUS_OK;
 }
 
@@ -82,20 +78,28 @@ static void connect_samples(struct lv2_instance *instance)
     }
 }
 
-static void connect_ports(struct lv2_instance *instance)
+static void list_ports(struct lv2_instance *instance)
 {
     struct plugin *plugin = &instance->plugin;
-    const struct plugin_info *info = plugin->info;
-    for (uint32_t i = 0; i < info->port_count; i++) {
-        const struct plugin_port *port = &info->ports[i];
-        if (port->type == PLUGIN_CONTROL)
-            lilv_instance_connect_port(instance->instance, i, &plugin->controls[i]);
+    for (uint32_t i = 0; i < plugin->info->port_count; i++) {
+        const struct plugin_port *port = &plugin->info->ports[i];
         if (port->type == PLUGIN_AUDIO && port->is_input)
             instance->in_ports[plugin->inputs++] = i;
         if (port->type == PLUGIN_AUDIO && !port->is_input)
             instance->out_ports[plugin->outputs++] = i;
     }
-    lv2_events_connect(instance->events, instance->instance);
+}
+
+void lv2_instance_take(struct lv2_instance *instance, LilvInstance *made)
+{
+    const struct plugin_info *info = instance->plugin.info;
+    instance->instance = made;
+    lv2_worker_serve(instance->worker, made);
+    for (uint32_t i = 0; i < info->port_count; i++)
+        if (info->ports[i].type == PLUGIN_CONTROL)
+            lilv_instance_connect_port(made, i, &instance->plugin.controls[i]);
+    connect_samples(instance);
+    lv2_events_connect(instance->events, made);
 }
 
 static void set_designated(struct lv2_instance *instance, const char *designation, float value)
@@ -143,11 +147,12 @@ static void settle(struct lv2_instance *instance)
         quiet = lv2_instance_run(instance) ? 0 : quiet + 1;
 }
 
-static void activate(struct lv2_instance *instance)
+void lv2_instance_activate(struct lv2_instance *instance)
 {
     connect_samples(instance);
     lilv_instance_activate(instance->instance);
     instance->is_active = true;
+    instance->has_run = false;
     settle(instance);
 }
 
@@ -167,14 +172,16 @@ static enum status make_services(struct lv2_instance *instance,
 
 static enum status build(struct lv2_instance *instance, const struct plugin_settings *settings)
 {
+    LilvInstance *made;
     if (lv2_world_find(instance->plugin.info->id, &instance->bundle) != STATUS_OK ||
         make_services(instance, settings) != STATUS_OK || make_buffers(instance) != STATUS_OK ||
-        instantiate(instance, settings) != STATUS_OK)
+        load_library(instance) != STATUS_OK || lv2_instance_make(instance, &made) != STATUS_OK)
         return STATUS_FAILED;
-    connect_ports(instance);
+    list_ports(instance);
+    lv2_instance_take(instance, made);
     if (load_values(instance, settings) != STATUS_OK)
         return STATUS_FAILED;
-    activate(instance);
+    lv2_instance_activate(instance);
     return settings->live ? lv2_worker_start(instance->worker) : STATUS_OK;
 }
 
@@ -192,16 +199,6 @@ enum status lv2_instance_create(const struct plugin_info *info,
     }
     *plugin = &instance->plugin;
     return STATUS_OK;
-}
-
-void lv2_instance_reset(struct plugin *plugin)
-{
-    struct lv2_instance *instance = (struct lv2_instance *)plugin;
-    lv2_worker_pause(instance->worker);
-    lilv_instance_deactivate(instance->instance);
-    activate(instance);
-    lv2_worker_resume(instance->worker);
-    lv2_logbook_tell(instance->log);
 }
 
 enum status lv2_instance_save(struct plugin *plugin, const char *folder)

@@ -16,6 +16,7 @@ struct lv2_instance {
     const LilvPlugin *bundle;
     LilvInstance *instance;
     bool is_active;
+    bool has_run;    /* on sound, since it was activated */
     bool complained; /* of an error that it logged while it ran: once */
     uint32_t block;
     struct lv2_features features;
@@ -36,6 +37,14 @@ MUST_CHECK enum status lv2_instance_create(const struct plugin_info *info,
 void lv2_instance_reset(struct plugin *plugin);
 enum status lv2_instance_save(struct plugin *plugin, const char *folder);
 void lv2_instance_destroy(struct plugin *plugin);
+
+/* Of creating and resetting: a new instance of the plugin; and to go on with it from now on.
+ * Errors of the former: the plugin does not want to. */
+MUST_CHECK enum status lv2_instance_make(const struct lv2_instance *instance, LilvInstance **made);
+void lv2_instance_take(struct lv2_instance *instance, LilvInstance *made);
+
+/* And have it load what it is told to. */
+void lv2_instance_activate(struct lv2_instance *instance);
 
 /* Real-time, as far as the plugin is. */
 void lv2_instance_process(struct plugin *plugin, const float *const *in, float *const *out);

@@ -182,6 +182,18 @@ enum status lv2_state_load(struct lv2_instance *instance, const char *folder)
     return status;
 }
 
+LilvState *lv2_state_snapshot(struct lv2_instance *instance)
+{
+    return lilv_state_new_from_instance(instance->bundle, instance->instance, lv2_urid_map(),
+                                        instance->paths.folder, NULL, NULL, NULL, NULL, NULL,
+                                        LV2_STATE_IS_POD, instance->features.snapshot);
+}
+
+void lv2_state_give(struct lv2_instance *instance, LilvState *state)
+{
+    restore(instance, state, false);
+}
+
 enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
 {
     LilvWorld *world;

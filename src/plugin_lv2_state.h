@@ -14,6 +14,10 @@ MUST_CHECK enum status lv2_state_load_preset(struct lv2_instance *instance, cons
 /* Errors: none there, another plugin's. */
 MUST_CHECK enum status lv2_state_load(struct lv2_instance *instance, const char *folder);
 
+/* What it has beside its controls' values, in memory, for another instance of the plugin. */
+LilvState *lv2_state_snapshot(struct lv2_instance *instance);
+void lv2_state_give(struct lv2_instance *instance, LilvState *state); /* frees it */
+
 /* Errors: writing. */
 MUST_CHECK enum status lv2_state_save(struct lv2_instance *instance, const char *folder);
 

@@ -27,6 +27,7 @@ void lv2_instance_process(struct plugin *plugin, const float *const *in, float *
     for (size_t i = 0; i < plugin->outputs; i++)
         connect(instance, instance->out_ports[i], out[i]);
     lv2_instance_run(instance);
+    instance->has_run = true;
     if (!instance->complained) {
         plugin->complaint = lv2_logbook_complaint(instance->log);
         instance->complained = plugin->complaint != NULL;

@@ -201,6 +201,13 @@ bool lv2_worker_serves(const struct lv2_worker *worker)
     return worker->interface != NULL;
 }
 
+void lv2_worker_forget(struct lv2_worker *worker)
+{
+    uint32_t size;
+    while (mail_take(&worker->requests, &size) || mail_take(&worker->responses, &size))
+        continue;
+}
+
 void lv2_worker_stop(struct lv2_worker *worker)
 {
     if (!worker || !worker->is_apart)

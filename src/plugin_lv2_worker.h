@@ -40,6 +40,9 @@ void lv2_worker_resume(struct lv2_worker *worker);
 /* Has the plugin work to put off at all? */
 bool lv2_worker_serves(const struct lv2_worker *worker);
 
+/* What was asked for and answered is forgotten: before it serves another instance. Paused. */
+void lv2_worker_forget(struct lv2_worker *worker);
+
 /* Ends the thread, once it is done with what it does; before the instance goes, whose feature
  * stays until lv2_worker_destroy. */
 void lv2_worker_stop(struct lv2_worker *worker);

@@ -209,6 +209,40 @@ START_TEST(presets_set_values)
 }
 END_TEST
 
+/* After a reset it answers as one that has heard nothing yet. */
+static void check_reset(const char *uri, struct plugin_settings settings)
+{
+    struct lv2_rig rig = lv2_rig_open(uri, settings, 8192);
+    struct lv2_rig other = lv2_rig_open(uri, settings, 8192);
+    lv2_rig_run(&rig);
+    for (size_t i = 0; i < other.in.frames; i++)
+        other.in.data[0][i] = 1.0F - rig.in.data[0][i];
+    lv2_rig_run(&other);
+    memcpy(other.in.data[0], rig.in.data[0], rig.in.frames * sizeof(float));
+    plugin_lv2.reset(other.plugin);
+    lv2_rig_run(&other);
+    for (size_t c = 0; c < rig.out.channels; c++)
+        ck_assert_mem_eq(rig.out.data[c], other.out.data[c], rig.out.frames * sizeof(float));
+    lv2_rig_close(&rig);
+    lv2_rig_close(&other);
+}
+
+START_TEST(reset_forgets_all_sound)
+{
+    char path[PATH_MAX];
+    command_clean();
+    write_response("a response.wav", 0.5F, 10);
+    snprintf(path, sizeof path, "%s/a response.wav", command_folder());
+    const struct plugin_setting setting = {X42 "convoLV2#impulse", path};
+    check_reset(X42 "convoLV2#Mono",
+                (struct plugin_settings){.block = 256, .settings = &setting, .setting_count = 1});
+    check_reset(SWH "delay_l", plain);
+    check_reset(SWH "singlePara", plain);
+    check_reset(X42 "dpl#mono", plain);
+    check_reset(X42 "fil4#mono", plain);
+}
+END_TEST
+
 int main(void)
 {
     static const char *const needed[][2] = {{EXAMPLES "eg-amp", "lv2-examples"},

@@ -309,15 +309,20 @@ START_TEST(files_of_an_instance_go_with_it)
 }
 END_TEST
 
+/* In a new instance of the plugin, which gets the state of the old. */
 START_TEST(reset_keeps_values)
 {
-    struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){0}, 64);
+    const struct plugin_setting setting = {"urn:halo:probe:number", "3"};
+    struct plugin_settings settings = {.settings = &setting, .setting_count = 1};
+    struct lv2_rig rig = lv2_rig_open(PROBE_URI, settings, 64);
     lv2_rig_set(&rig, "hertz", 99);
     lv2_rig_step(&rig);
-    float activations = lv2_rig_value(&rig, "activations");
+    ck_assert_float_eq(lv2_rig_value(&rig, "restored"), 0);
     plugin_lv2.reset(rig.plugin);
     lv2_rig_step(&rig);
-    ck_assert_float_eq(lv2_rig_value(&rig, "activations"), activations + 1);
+    ck_assert_float_eq(lv2_rig_value(&rig, "activations"), 1);
+    ck_assert_float_eq(lv2_rig_value(&rig, "restored"), PROBE_FILE_NUMBER);
+    ck_assert_float_eq(lv2_rig_value(&rig, "messages"), 0);
     ck_assert_float_eq(lv2_rig_value(&rig, "hertz"), 99);
     lv2_rig_expect(&rig, 0, 1, 0, 0);
     lv2_rig_close(&rig);
