@@ -46,3 +46,26 @@ void realtime_flush_denormals(void)
     __asm__ volatile("msr fpcr, %0" : : "r"(control | 1ul << 24));
 #endif
 }
+
+struct realtime_floats realtime_floats_begin(void)
+{
+    struct realtime_floats before = {0};
+#if defined(__x86_64__)
+    before.control = _mm_getcsr();
+#elif defined(__aarch64__)
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before.control));
+#endif
+    realtime_flush_denormals();
+    return before;
+}
+
+void realtime_floats_end(struct realtime_floats before)
+{
+#if defined(__x86_64__)
+    _mm_setcsr((unsigned)before.control);
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"(before.control));
+#else
+    (void)before;
+#endif
+}

@@ -29,4 +29,11 @@ bool realtime_lock_memory(void);
  * calling thread from now on. Real-time. */
 void realtime_flush_denormals(void);
 
+/* The same for a while, on a thread that is somebody else's. Real-time. */
+struct realtime_floats {
+    unsigned long control;
+};
+struct realtime_floats realtime_floats_begin(void);
+void realtime_floats_end(struct realtime_floats before);
+
 #endif

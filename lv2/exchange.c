@@ -1,0 +1,167 @@
+/* From a mask that is wished for to one that sounds: everything here is real-time but
+ * exchange_install. */
+#include "instance.h"
+
+#include "work.h"
+
+#include <string.h>
+
+enum { CATCH_UP = 4 }; /* blocks that a new voice hears for each that comes in */
+
+static bool send(const struct instance *instance, const struct work *work, size_t size)
+{
+    return instance->schedule &&
+           instance->schedule->schedule_work(instance->schedule->handle, (uint32_t)size, work) ==
+               LV2_WORKER_SUCCESS;
+}
+
+/* ---- asking ---- */
+
+static bool is_busy(const struct instance *instance)
+{
+    return instance->asked || instance->coming || instance->leaving || instance->retired;
+}
+
+static void ask(struct instance *instance)
+{
+    const struct wish *wish = &instance->wish;
+    struct work work = {
+        .task = WORK_LOAD, .number = instance->number + 1, .trim = wish->trim, .gpu = wish->gpu};
+    size_t length = strlen(wish->file) + 1;
+    memcpy(work.file, wish->file, length);
+    /* Before it is sent: a host may work at once. */
+    instance->number = work.number;
+    instance->asked = true;
+    instance->wished = false;
+    if (send(instance, &work, offsetof(struct work, file) + length))
+        return;
+    instance->asked = false;
+    instance->wished = true; /* in the next run again */
+}
+
+static bool send_voice(const struct instance *instance, enum work_task task, struct voice *voice)
+{
+    const struct work work = {.task = task, .voice = voice};
+    return send(instance, &work, offsetof(struct work, number));
+}
+
+static void give_back(struct instance *instance)
+{
+    if (instance->retired && send_voice(instance, WORK_FREE, instance->retired))
+        instance->retired = NULL;
+}
+
+static void tell_notice(struct instance *instance)
+{
+    struct filter *tail = instance->voice ? instance->voice->tail : NULL;
+    if (tail && tail->notice && !instance->noticed)
+        instance->noticed = send_voice(instance, WORK_TELL, instance->voice);
+}
+
+/* ---- taking ---- */
+
+static void sound(struct instance *instance, struct voice *voice)
+{
+    instance->retired = instance->voice;
+    instance->voice = voice;
+    instance->coming = NULL;
+    instance->fading = instance->leaving = instance->noticed = false;
+}
+
+/* The old mask stays, and is what is wished for. */
+static void give_up(struct instance *instance)
+{
+    if (instance->wished) /* something else is, by now */
+        return;
+    const char *file = instance->voice ? instance->voice->file : "";
+    strcpy(instance->wish.file, file);
+    instance->telling = true;
+}
+
+static void take(struct instance *instance)
+{
+    struct answer answer = {.number = instance->answer.number,
+                            .failed = instance->answer.failed,
+                            .voice = instance->answer.voice,
+                            .silence = instance->answer.silence};
+    atomic_store(&instance->answer.ready, false);
+    instance->asked = false;
+    if (answer.number != instance->number) { /* a session was restored meanwhile */
+        instance->retired = answer.voice;
+    } else if (answer.failed) {
+        give_up(instance);
+    } else if (!answer.voice) {
+        instance->leaving = instance->voice != NULL;
+    } else if (answer.silence != atomic_load(&instance->past.silence)) {
+        instance->retired = answer.voice; /* it heard what should be forgotten */
+        instance->wished = true;
+    } else {
+        instance->coming = answer.voice;
+        instance->fading = false;
+        instance->telling = true;
+    }
+}
+
+static void take_at_once(struct instance *instance)
+{
+    if (instance->coming && past_hear(&instance->past, instance->coming, SIZE_MAX))
+        sound(instance, instance->coming);
+    else if (instance->leaving)
+        sound(instance, NULL);
+}
+
+void exchange_begin(struct instance *instance)
+{
+    if (instance->schedule && instance->wished && !is_busy(instance))
+        ask(instance);
+    if (!instance->retired && atomic_load(&instance->answer.ready))
+        take(instance);
+    if (instance->fresh)
+        take_at_once(instance);
+}
+
+/* ---- fading ---- */
+
+void exchange_block(struct instance *instance)
+{
+    if (instance->voice)
+        (void)past_hear(&instance->past, instance->voice, 1);
+    if (!instance->coming || !past_hear(&instance->past, instance->coming, CATCH_UP))
+        return;
+    if (instance->voice && !instance->fading) {
+        instance->fading = true;
+        instance->faded = 0;
+    } else if (!instance->voice || instance->faded >= instance->fade) {
+        sound(instance, instance->coming);
+    }
+}
+
+void exchange_end(struct instance *instance)
+{
+    if (instance->leaving && instance->wet_gain.to == 0 && ramp_gain(&instance->wet_gain) == 0)
+        sound(instance, NULL);
+    tell_notice(instance);
+    give_back(instance);
+}
+
+bool exchange_has_mask(const struct instance *instance)
+{
+    return instance->voice && !instance->leaving;
+}
+
+void exchange_install(struct instance *instance, struct voice *voice)
+{
+    struct voice *gone[] = {instance->coming, instance->retired};
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (gone[i])
+            instance_free_voice(instance, gone[i]);
+    instance->coming = instance->retired = NULL;
+    instance->fading = false;
+    instance->leaving = !voice && instance->voice;
+    if (instance->voice)
+        instance->coming = voice;
+    else
+        instance->voice = voice;
+    instance->number++; /* what the worker is about to answer is not wished for any more */
+    instance->telling = true;
+}

@@ -1,0 +1,177 @@
+/* The plugins, and an instance's making and end: not real-time. */
+#include "instance.h"
+
+#include <lv2/atom/atom.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RATE_MOST = 10000000 };
+
+static const double SMOOTHING = 0.02; /* seconds, of gains and the pre-delay */
+static const double FADE = 0.05;      /* from mask to mask */
+
+/* ---- its end ---- */
+
+static void cleanup(LV2_Handle handle)
+{
+    struct instance *instance = handle;
+    while (instance->voices)
+        instance_free_voice(instance, instance->voices);
+    past_free(&instance->past);
+    pre_delay_free(&instance->pre_delay);
+    block_free(&instance->now);
+    block_free(&instance->dry);
+    block_free(&instance->wet);
+    block_free(&instance->other);
+    pthread_mutex_destroy(&instance->lock);
+    free(instance);
+}
+
+/* ---- its use ---- */
+
+static void connect_port(LV2_Handle handle, uint32_t port, void *data)
+{
+    struct instance *instance = handle;
+    size_t channels = instance->variant->channels;
+    if (port == PORT_CONTROL)
+        instance->control = data;
+    else if (port == PORT_NOTIFY)
+        instance->notify = data;
+    else if (port == PORT_LATENCY)
+        instance->latency = data;
+    else if (port < PORT_AUDIO)
+        instance->values[port] = data;
+    else if (port < PORT_AUDIO + channels)
+        instance->in[port - PORT_AUDIO] = data;
+    else if (port < PORT_AUDIO + 2 * channels)
+        instance->out[port - PORT_AUDIO - channels] = data;
+}
+
+static void silence_voice(const struct instance *instance, struct voice *voice)
+{
+    if (!voice)
+        return;
+    voice_reset(voice);
+    voice->heard = atomic_load(&instance->past.end);
+}
+
+static void activate(LV2_Handle handle)
+{
+    struct instance *instance = handle;
+    past_reset(&instance->past);
+    pre_delay_reset(&instance->pre_delay);
+    block_silence(&instance->now, 0, 2 * VOICE_BLOCK);
+    silence_voice(instance, instance->voice);
+    silence_voice(instance, instance->coming);
+    instance->held = 0;
+    instance->fading = false;
+    instance->fresh = true;
+}
+
+/* ---- its making ---- */
+
+static void take_features(struct instance *instance, const LV2_Feature *const *features)
+{
+    for (; features && *features; features++) {
+        const char *uri = (*features)->URI;
+        if (strcmp(uri, LV2_URID__map) == 0)
+            instance->map = (*features)->data;
+        else if (strcmp(uri, LV2_WORKER__schedule) == 0)
+            instance->schedule = (*features)->data;
+        else if (strcmp(uri, LV2_LOG__log) == 0)
+            instance->log = (*features)->data;
+    }
+    if (!instance->map) {
+        instance->log = NULL; /* it could not say what kind of line it has */
+        return;
+    }
+    urids_map(instance->map, &instance->urids);
+    lv2_atom_forge_init(&instance->forge, (LV2_URID_Map *)instance->map);
+}
+
+static enum status make_room(struct instance *instance)
+{
+    size_t channels = instance->variant->channels;
+    enum status status = past_init(&instance->past, channels, instance->rate);
+    if (status == STATUS_OK)
+        status =
+            pre_delay_init(&instance->pre_delay, channels, instance->rate, instance->smoothing);
+    if (status == STATUS_OK)
+        status = block_init(&instance->now, channels, 2 * VOICE_BLOCK, "a plugin");
+    if (status == STATUS_OK)
+        status = block_init(&instance->dry, channels, VOICE_BLOCK, "a plugin");
+    if (status == STATUS_OK)
+        status = block_init(&instance->wet, channels, VOICE_BLOCK, "a plugin");
+    if (status == STATUS_OK)
+        status = block_init(&instance->other, channels, VOICE_BLOCK, "a plugin");
+    return status;
+}
+
+/* A bundle may bring a mask of its own: so hosts without messages and state have one too. */
+static void load_bundle_mask(struct instance *instance, const char *bundle)
+{
+    char file[FILE_MOST];
+    int length = snprintf(file, sizeof file, "%s/" HALO_LV2_BUNDLE_MASK, bundle);
+    if (length > 0 && (size_t)length < sizeof file && access(file, R_OK) == 0)
+        (void)instance_load(instance, file, 0); /* why not is in the log */
+}
+
+static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, const char *bundle,
+                              const LV2_Feature *const *features)
+{
+    struct instance *instance = calloc(1, sizeof *instance);
+    if (!instance || !(rate >= 1 && rate <= RATE_MOST)) {
+        free(instance);
+        return NULL;
+    }
+    note_verbosity(VERBOSITY_QUIET); /* a host's terminal is not ours */
+    pthread_mutex_init(&instance->lock, NULL);
+    instance->variant = (const struct variant *)descriptor;
+    instance->rate = (uint32_t)lrint(rate);
+    instance->smoothing = 1 + (size_t)(SMOOTHING * rate);
+    instance->fade = 1 + (size_t)(FADE * rate);
+    take_features(instance, features);
+    char cause[256] = "";
+    failures_keep(cause, sizeof cause);
+    enum status status = make_room(instance);
+    failures_keep(NULL, 0);
+    if (status != STATUS_OK) {
+        instance_log(instance, instance->urids.log_error, cause);
+        cleanup(instance);
+        return NULL;
+    }
+    load_bundle_mask(instance, bundle);
+    activate(instance);
+    return instance;
+}
+
+static const void *extension_data(const char *uri)
+{
+    if (strcmp(uri, LV2_WORKER__interface) == 0)
+        return &instance_worker;
+    if (strcmp(uri, LV2_STATE__interface) == 0)
+        return &instance_state;
+    return NULL;
+}
+
+/* ---- the plugins ---- */
+
+#define DESCRIPTOR(uri)                                                                            \
+    {                                                                                              \
+        uri, instantiate, connect_port, activate, instance_run, NULL, cleanup, extension_data      \
+    }
+
+static const struct variant variants[] = {
+    {DESCRIPTOR(HALO_LV2_MONO), .channels = 1},
+    {DESCRIPTOR(HALO_LV2_STEREO), .channels = 2},
+    {DESCRIPTOR(HALO_LV2_TRUE_STEREO), .channels = 2, .may_cross = true},
+};
+
+LV2_SYMBOL_EXPORT const LV2_Descriptor *lv2_descriptor(uint32_t index)
+{
+    return index < sizeof variants / sizeof *variants ? &variants[index].descriptor : NULL;
+}

@@ -1,0 +1,90 @@
+/* The mask's path by patch:Set and patch:Get: everything here is real-time. */
+#include "instance.h"
+
+#include <lv2/atom/util.h>
+
+#include <string.h>
+
+enum { ENVELOPE = 160 }; /* bytes at most of a message around its path */
+
+/* ---- in ---- */
+
+static bool is_text(const struct instance *instance, const LV2_Atom *atom)
+{
+    return atom &&
+           (atom->type == instance->urids.atom_path || atom->type == instance->urids.atom_string);
+}
+
+/* A path too long for a file is not wished for; the host hears what there is. */
+static void take_path(struct instance *instance, const LV2_Atom *value)
+{
+    const char *path = LV2_ATOM_BODY_CONST(value);
+    size_t length = strnlen(path, value->size);
+    instance->telling = true;
+    if (length >= FILE_MOST)
+        return;
+    memcpy(instance->wish.file, path, length);
+    instance->wish.file[length] = '\0';
+    instance->wished = true;
+}
+
+static bool is_about_mask(const struct instance *instance, const LV2_Atom *property)
+{
+    return property && property->type == instance->urids.atom_urid &&
+           ((const LV2_Atom_URID *)property)->body == instance->urids.mask;
+}
+
+static void take_object(struct instance *instance, const LV2_Atom_Object *object)
+{
+    const struct urids *urids = &instance->urids;
+    const LV2_Atom *property = NULL, *value = NULL;
+    lv2_atom_object_get(object, urids->patch_property, &property, urids->patch_value, &value, 0);
+    if (object->body.otype == urids->patch_set && is_about_mask(instance, property) &&
+        is_text(instance, value))
+        take_path(instance, value);
+    if (object->body.otype == urids->patch_get && (!property || is_about_mask(instance, property)))
+        instance->telling = true;
+}
+
+void messages_read(struct instance *instance)
+{
+    if (!instance->map || !instance->control ||
+        instance->control->atom.size < sizeof(LV2_Atom_Sequence_Body))
+        return;
+    LV2_ATOM_SEQUENCE_FOREACH(instance->control, event)
+    if (event->body.type == instance->urids.atom_object)
+        take_object(instance, (const LV2_Atom_Object *)&event->body);
+}
+
+/* ---- out ---- */
+
+/* What is wished for: what cannot be had is taken back. */
+static void forge_path(struct instance *instance)
+{
+    LV2_Atom_Forge *forge = &instance->forge;
+    const char *file = instance->wish.file;
+    LV2_Atom_Forge_Frame object;
+    lv2_atom_forge_frame_time(forge, 0);
+    lv2_atom_forge_object(forge, &object, 0, instance->urids.patch_set);
+    lv2_atom_forge_key(forge, instance->urids.patch_property);
+    lv2_atom_forge_urid(forge, instance->urids.mask);
+    lv2_atom_forge_key(forge, instance->urids.patch_value);
+    lv2_atom_forge_path(forge, file, (uint32_t)strlen(file) + 1);
+    lv2_atom_forge_pop(forge, &object);
+}
+
+void messages_write(struct instance *instance)
+{
+    if (!instance->map || !instance->notify)
+        return;
+    LV2_Atom_Forge_Frame sequence;
+    size_t room = instance->notify->atom.size;
+    lv2_atom_forge_set_buffer(&instance->forge, (uint8_t *)instance->notify, room);
+    if (!lv2_atom_forge_sequence_head(&instance->forge, &sequence, 0))
+        return;
+    if (instance->telling && room >= ENVELOPE + strlen(instance->wish.file)) {
+        forge_path(instance);
+        instance->telling = false;
+    }
+    lv2_atom_forge_pop(&instance->forge, &sequence);
+}

@@ -1,0 +1,197 @@
+#include "voice.h"
+
+#include "mask_options.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The GPU's convolvers are one thread's to make and destroy, and a host has workers. */
+static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- the mask ---- */
+
+static enum status check_paths(const struct voice_settings *settings, const struct mask *mask)
+{
+    if (mask->inputs != settings->channels || mask->outputs != settings->channels)
+        return fail(STATUS_FAILED, "mask %s does not fit: of %zu channels it makes %zu", mask->name,
+                    settings->channels, mask->outputs);
+    for (size_t p = 0; p < mask->path_count && !settings->may_cross; p++)
+        if (mask->paths[p].input != mask->paths[p].output)
+            return fail(STATUS_FAILED,
+                        "mask %s leads from one channel to the other: it is for the true stereo "
+                        "plugin",
+                        mask->name);
+    return STATUS_OK;
+}
+
+/* A mono sound takes the first channel of a mask that has more. */
+static void choose_channel(const struct voice_settings *settings, const struct mask *mask,
+                           struct mask_options *options, struct voice *voice)
+{
+    if (settings->channels != 1 || mask->columns == 1 || mask->has_own_paths)
+        return;
+    options->channel = 1;
+    snprintf(voice->remark, sizeof voice->remark,
+             "mask %s has %zu channels, of which the mono plugin takes the first", mask->name,
+             mask->columns);
+}
+
+static enum status load_mask(const struct voice_settings *settings, struct voice *voice,
+                             struct mask **mask)
+{
+    const struct stream_format format = {settings->rate, settings->channels};
+    struct mask_options options = {
+        .load.sound = format,
+        .trim = {.value = settings->trim, .seconds = true},
+    };
+    enum status status = mask_load_with(settings->file, &options.load, mask);
+    if (status != STATUS_OK)
+        return status;
+    choose_channel(settings, *mask, &options, voice);
+    status = mask_options_apply(&options, &format, MASK_ALIGN_CAUSAL, *mask);
+    return status == STATUS_OK ? check_paths(settings, *mask) : status;
+}
+
+static enum status take_head(const struct mask *mask, struct voice *voice)
+{
+    voice->taps = mask->taps;
+    voice->head = mask->taps < VOICE_BLOCK ? mask->taps : VOICE_BLOCK;
+    voice->heads = audio_alloc(mask->columns * voice->head);
+    if (!voice->heads)
+        return fail_memory("a mask");
+    for (size_t c = 0; c < mask->columns; c++)
+        memcpy(voice->heads + c * voice->head, mask_column(mask, c),
+               voice->head * sizeof *voice->heads);
+    return path_table_init(&voice->paths, mask);
+}
+
+/* What the head leaves: as a mask of its own, with the same paths. */
+static enum status copy_tail(const struct mask *mask, struct mask **result)
+{
+    struct mask *tail = NULL;
+    enum status status = mask_create(mask->name, mask->columns, mask->taps - VOICE_BLOCK, &tail);
+    if (status != STATUS_OK)
+        return status;
+    tail->paths = malloc(mask->path_count * sizeof *tail->paths);
+    if (!tail->paths) {
+        mask_destroy(tail);
+        return fail_memory("a mask");
+    }
+    memcpy(tail->paths, mask->paths, mask->path_count * sizeof *tail->paths);
+    tail->path_count = mask->path_count;
+    tail->inputs = mask->inputs;
+    tail->outputs = mask->outputs;
+    tail->rate = mask->rate;
+    for (size_t c = 0; c < mask->columns; c++)
+        memcpy(mask_column(tail, c), mask_column(mask, c) + VOICE_BLOCK,
+               tail->taps * sizeof *tail->coefficients);
+    *result = tail;
+    return STATUS_OK;
+}
+
+/* ---- the convolver ---- */
+
+/* Launched block by block: a kernel that stays on the GPU would have to be sent home by
+ * whichever instance makes or frees anything there, in the midst of the others' steps. */
+static bool create_on_gpu(struct convolver_settings settings, const struct mask *mask,
+                          struct voice *voice)
+{
+    char cause[sizeof voice->remark - 64] = "", *kept;
+    size_t size;
+    failures_kept(&kept, &size);
+    failures_keep(cause, sizeof cause);
+    settings.backend = "cuda";
+    settings.gpu.mode = GPU_MODE_GRAPH;
+    pthread_mutex_lock(&gpu_lock);
+    enum status status = convolver_create(&settings, mask, &voice->tail);
+    pthread_mutex_unlock(&gpu_lock);
+    failures_keep(kept, size);
+    if (status != STATUS_OK)
+        snprintf(voice->remark, sizeof voice->remark, "the CPU convolves: %s", cause);
+    return status == STATUS_OK;
+}
+
+static enum status create_tail(const struct voice_settings *settings, const struct mask *mask,
+                               struct voice *voice)
+{
+    if (mask->taps <= VOICE_BLOCK)
+        return STATUS_OK;
+    struct mask *tail = NULL;
+    enum status status = copy_tail(mask, &tail);
+    if (status == STATUS_OK)
+        status = workers_create(1, &voice->workers);
+    struct convolver_settings wish = {
+        .backend = "auto",
+        .rate = settings->rate,
+        .block = VOICE_BLOCK,
+        .live = true,
+        .workers = voice->workers,
+    };
+    if (status == STATUS_OK && !(settings->gpu && create_on_gpu(wish, tail, voice)))
+        status = convolver_create(&wish, tail, &voice->tail);
+    mask_destroy(tail);
+    return status;
+}
+
+/* ---- */
+
+static enum status fill(const struct voice_settings *settings, struct voice *voice)
+{
+    struct mask *mask = NULL;
+    voice->channels = settings->channels;
+    voice->trim = settings->trim;
+    voice->gpu = settings->gpu;
+    voice->file = strdup(settings->file);
+    enum status status = voice->file ? load_mask(settings, voice, &mask) : fail_memory("a mask");
+    if (status == STATUS_OK)
+        status = take_head(mask, voice);
+    if (status == STATUS_OK)
+        status = create_tail(settings, mask, voice);
+    if (status == STATUS_OK)
+        status = block_init(&voice->ready, settings->channels, VOICE_BLOCK, "a mask");
+    if (status == STATUS_OK)
+        voice_reset(voice);
+    mask_destroy(mask);
+    return status;
+}
+
+enum status voice_create(const struct voice_settings *settings, struct voice **result)
+{
+    struct voice *voice = calloc(1, sizeof *voice);
+    if (!voice)
+        return fail_memory("a mask");
+    enum status status = fill(settings, voice);
+    if (status != STATUS_OK) {
+        voice_destroy(voice);
+        return status;
+    }
+    *result = voice;
+    return STATUS_OK;
+}
+
+void voice_destroy(struct voice *voice)
+{
+    if (!voice)
+        return;
+    if (voice->gpu)
+        pthread_mutex_lock(&gpu_lock);
+    filter_destroy(voice->tail);
+    if (voice->gpu)
+        pthread_mutex_unlock(&gpu_lock);
+    workers_destroy(voice->workers);
+    block_free(&voice->ready);
+    path_table_free(&voice->paths);
+    free(voice->heads);
+    free(voice->file);
+    free(voice);
+}
+
+void voice_reset(struct voice *voice)
+{
+    if (voice->tail)
+        filter_reset(voice->tail);
+    block_silence(&voice->ready, 0, VOICE_BLOCK);
+    voice->silent = voice->taps;
+}

@@ -1,0 +1,64 @@
+/* A mask at work in the plugin, at no latency whatever the length of the host's blocks.
+ *
+ * The first VOICE_BLOCK taps are summed up directly, for as many frames as there are at the
+ * moment. The rest is a convolver's, which runs whenever VOICE_BLOCK frames of input are
+ * complete: what it makes of them is due VOICE_BLOCK frames later, in the block after, just as
+ * its taps are. So the same samples come out whatever the blocks were.
+ *
+ * After more silence than the mask is long nothing is convolved.
+ * Threads: voice_hear and voice_write are real-time, and one thread's at a time; all
+ * else is not real-time, and may run on one thread a voice.
+ */
+#ifndef HALO_LV2_VOICE_H
+#define HALO_LV2_VOICE_H
+
+#include "audio.h"
+#include "convolver.h"
+#include "status.h"
+
+enum { VOICE_BLOCK = 64 }; /* frames */
+
+struct voice_settings {
+    const char *file;
+    uint32_t rate;   /* Hz */
+    size_t channels; /* in and out */
+    bool may_cross;  /* paths may lead from one channel to another */
+    double trim;     /* seconds to leave out of the mask's beginning */
+    bool gpu;        /* rather than what the program would choose */
+};
+
+struct voice {
+    char *file;
+    double trim;
+    bool gpu;         /* as asked for, not as it came */
+    char remark[256]; /* what the user should know of it; "" */
+    size_t channels;
+    size_t taps;
+    size_t head;  /* taps of the direct part */
+    float *heads; /* column after column, `head` each */
+    struct path_table paths;
+    struct workers *workers;
+    struct filter *tail; /* NULL: the head is all */
+    struct block ready;  /* the tail's, for the block that is coming in */
+    uint64_t heard;      /* blocks of the plugin's sound that it was given, or passed over */
+    size_t silent;       /* frames of silence that it heard last, counted to its length */
+    struct voice *next;  /* the owner's */
+};
+
+/* Errors: a mask that cannot be read or is not for so many channels, memory. A GPU that cannot
+ * be had is no error: `remark` says so. */
+MUST_CHECK enum status voice_create(const struct voice_settings *settings, struct voice **voice);
+void voice_destroy(struct voice *voice);
+
+/* Forget all sound. */
+void voice_reset(struct voice *voice);
+
+/* One block of input is complete. */
+void voice_hear(struct voice *voice, const float *const *block);
+
+/* The output for `frames` frames from frame `at` of the block that is coming in. `now` points at
+ * their input, which VOICE_BLOCK frames of the past lie before. */
+void voice_write(const struct voice *voice, const float *const *now, size_t at, size_t frames,
+                 float *const *out);
+
+#endif

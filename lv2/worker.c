@@ -1,0 +1,126 @@
+/* What takes long: not real-time. */
+#include "instance.h"
+
+#include "work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void instance_log(const struct instance *instance, LV2_URID type, const char *text)
+{
+    if (instance->log)
+        instance->log->printf(instance->log->handle, type, "halo: %s\n", text);
+}
+
+void instance_keep(struct instance *instance, const char *file, float trim)
+{
+    pthread_mutex_lock(&instance->lock);
+    snprintf(instance->kept, sizeof instance->kept, "%s", file);
+    instance->kept_trim = trim;
+    pthread_mutex_unlock(&instance->lock);
+}
+
+static void take_in(struct instance *instance, struct voice *voice)
+{
+    pthread_mutex_lock(&instance->lock);
+    voice->next = instance->voices;
+    instance->voices = voice;
+    pthread_mutex_unlock(&instance->lock);
+}
+
+void instance_free_voice(struct instance *instance, struct voice *voice)
+{
+    pthread_mutex_lock(&instance->lock);
+    struct voice **at = &instance->voices;
+    while (*at && *at != voice)
+        at = &(*at)->next;
+    if (*at)
+        *at = voice->next;
+    pthread_mutex_unlock(&instance->lock);
+    voice_destroy(voice);
+}
+
+struct voice *instance_make_voice(struct instance *instance, const char *file, float trim, bool gpu,
+                                  uint64_t *silence)
+{
+    const struct voice_settings settings = {
+        .file = file,
+        .rate = instance->rate,
+        .channels = instance->variant->channels,
+        .may_cross = instance->variant->may_cross,
+        .trim = 1e-3 * (double)trim,
+        .gpu = gpu,
+    };
+    struct voice *voice = NULL;
+    char cause[1024] = "";
+    failures_keep(cause, sizeof cause);
+    enum status status = voice_create(&settings, &voice);
+    failures_keep(NULL, 0);
+    if (status != STATUS_OK) {
+        instance_log(instance, instance->urids.log_error, cause);
+        return NULL;
+    }
+    if (*voice->remark)
+        instance_log(instance, instance->urids.log_note, voice->remark);
+    *silence = atomic_load(&instance->past.silence);
+    past_introduce(&instance->past, voice);
+    take_in(instance, voice);
+    return voice;
+}
+
+static void load(struct instance *instance, const struct work *work)
+{
+    struct answer *answer = &instance->answer;
+    answer->number = work->number;
+    answer->voice = NULL;
+    if (*work->file)
+        answer->voice =
+            instance_make_voice(instance, work->file, work->trim, work->gpu, &answer->silence);
+    answer->failed = *work->file && !answer->voice;
+    if (!answer->failed)
+        instance_keep(instance, work->file, work->trim);
+    atomic_store(&answer->ready, true);
+}
+
+/* If the voice is still there. */
+static void tell(struct instance *instance, const struct work *work)
+{
+    pthread_mutex_lock(&instance->lock);
+    const struct voice *voice = instance->voices;
+    while (voice && voice != work->voice)
+        voice = voice->next;
+    if (voice)
+        instance_log(instance, instance->urids.log_error, voice->tail->notice);
+    pthread_mutex_unlock(&instance->lock);
+}
+
+static LV2_Worker_Status do_work(LV2_Handle handle, LV2_Worker_Respond_Function respond,
+                                 LV2_Worker_Respond_Handle respond_handle, uint32_t size,
+                                 const void *data)
+{
+    (void)respond, (void)respond_handle;
+    struct work work = {0};
+    memcpy(&work, data, size < sizeof work ? size : sizeof work); /* it may lie anywhere */
+    switch (work.task) {
+    case WORK_LOAD:
+        load(handle, &work);
+        break;
+    case WORK_FREE:
+        instance_free_voice(handle, work.voice);
+        break;
+    case WORK_TELL:
+        tell(handle, &work);
+        break;
+    }
+    return LV2_WORKER_SUCCESS;
+}
+
+/* Answers lie in the instance: they need no room in the host's queue. */
+static LV2_Worker_Status work_response(LV2_Handle handle, uint32_t size, const void *data)
+{
+    (void)handle, (void)size, (void)data;
+    return LV2_WORKER_SUCCESS;
+}
+
+const LV2_Worker_Interface instance_worker = {do_work, work_response, NULL};
