@@ -26,7 +26,8 @@ enum {
 
 static const double TRY_SECONDS = 0.5; /* in all, for plans that nobody asked to tune */
 
-/* The library's planner, and so everything here, is one thread's at a time. */
+/* The library's planner, and so everything here, is one thread's at a time: ours by this lock;
+ * what else has the library in this process, a plugin or its host, is kept out by its own. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 static double seconds_tried;
 
@@ -124,6 +125,7 @@ static struct fft *fft_make(size_t n, planning *make)
     if (fft && samples && spectrum) {
         fft->n = n;
         pthread_mutex_lock(&planner);
+        fftwf_make_planner_thread_safe();
         read_wisdom();
         made = make(fft, FORWARD, samples, spectrum) && make(fft, INVERSE, samples, spectrum);
         pthread_mutex_unlock(&planner);

@@ -13,13 +13,15 @@ struct fft_double {
     fftw_plan inverse;
 };
 
-/* The library's planner is one thread's at a time. */
+/* The library's planner is one thread's at a time: ours by this lock; other users of the library
+ * in this process are kept out by its own. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static void plan(struct fft_double *fft)
 {
     int n = (int)fft->n;
     pthread_mutex_lock(&planner);
+    fftw_make_planner_thread_safe();
     fft->forward =
         fftw_plan_dft_r2c_1d(n, fft->samples, fft->bins, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
     fft->inverse = fftw_plan_dft_c2r_1d(n, fft->bins, fft->samples, FFTW_ESTIMATE);
