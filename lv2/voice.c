@@ -54,24 +54,31 @@ static enum status load_mask(const struct voice_settings *settings, struct voice
     return status == STATUS_OK ? check_paths(settings, *mask) : status;
 }
 
+/* A mask of another rate rings a little before its time zero once it is resampled. Nothing can
+ * come before the sound at no latency: that is left out, as where a resampler begins at zero. */
+static const float *taps_of(const struct mask *mask, size_t column)
+{
+    return mask_column(mask, column) + mask->origin;
+}
+
 static enum status take_head(const struct mask *mask, struct voice *voice)
 {
-    voice->taps = mask->taps;
-    voice->head = mask->taps < VOICE_BLOCK ? mask->taps : VOICE_BLOCK;
+    voice->taps = mask->taps - mask->origin;
+    voice->head = voice->taps < VOICE_BLOCK ? voice->taps : VOICE_BLOCK;
     voice->heads = audio_alloc(mask->columns * voice->head);
     if (!voice->heads)
         return fail_memory("a mask");
     for (size_t c = 0; c < mask->columns; c++)
-        memcpy(voice->heads + c * voice->head, mask_column(mask, c),
+        memcpy(voice->heads + c * voice->head, taps_of(mask, c),
                voice->head * sizeof *voice->heads);
     return path_table_init(&voice->paths, mask);
 }
 
 /* What the head leaves: as a mask of its own, with the same paths. */
-static enum status copy_tail(const struct mask *mask, struct mask **result)
+static enum status copy_tail(const struct mask *mask, size_t taps, struct mask **result)
 {
     struct mask *tail = NULL;
-    enum status status = mask_create(mask->name, mask->columns, mask->taps - VOICE_BLOCK, &tail);
+    enum status status = mask_create(mask->name, mask->columns, taps, &tail);
     if (status != STATUS_OK)
         return status;
     tail->paths = malloc(mask->path_count * sizeof *tail->paths);
@@ -85,7 +92,7 @@ static enum status copy_tail(const struct mask *mask, struct mask **result)
     tail->outputs = mask->outputs;
     tail->rate = mask->rate;
     for (size_t c = 0; c < mask->columns; c++)
-        memcpy(mask_column(tail, c), mask_column(mask, c) + VOICE_BLOCK,
+        memcpy(mask_column(tail, c), taps_of(mask, c) + VOICE_BLOCK,
                tail->taps * sizeof *tail->coefficients);
     *result = tail;
     return STATUS_OK;
@@ -116,10 +123,10 @@ static bool create_on_gpu(struct convolver_settings settings, const struct mask 
 static enum status create_tail(const struct voice_settings *settings, const struct mask *mask,
                                struct voice *voice)
 {
-    if (mask->taps <= VOICE_BLOCK)
+    if (voice->taps <= VOICE_BLOCK)
         return STATUS_OK;
     struct mask *tail = NULL;
-    enum status status = copy_tail(mask, &tail);
+    enum status status = copy_tail(mask, voice->taps - VOICE_BLOCK, &tail);
     if (status == STATUS_OK)
         status = workers_create(1, &voice->workers);
     struct convolver_settings wish = {
