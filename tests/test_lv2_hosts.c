@@ -1,0 +1,155 @@
+/* halo.lv2 in hosts of others: what lv2apply and jalv make with it is what halo itself makes. */
+#include "command.h"
+#include "jack_rig.h"
+#include "sound.h"
+#include "suite.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RATE = 48000, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
+
+static const float CLOSE = 2e-5f; /* to sound of about full scale, by another way of summing */
+
+/* A decaying noise of full scale. */
+static void make_mask(const char *name, size_t channels, size_t taps)
+{
+    struct sound mask = sound_noise(name, 3, FLOAT_WAV, RATE, channels, taps);
+    for (size_t c = 0; c < channels; c++)
+        for (size_t k = 0; k < taps; k++)
+            mask.block.data[c][k] *= 0.2f * expf(-(float)k / 400);
+    sound_save(&mask, name);
+    sound_free(&mask);
+}
+
+/* The bundle as it was built, and a mask within: what hosts have that know no state. */
+static void make_bundle(size_t channels)
+{
+    command_clean();
+    command_done("mkdir bundles && cp -r %s bundles/halo.lv2", HALO_LV2_BUNDLE);
+    make_mask("bundles/halo.lv2/mask.wav", channels, 4000);
+}
+
+START_TEST(the_descriptions_are_valid)
+{
+    command_clean();
+    struct command_result result = command_run("lv2_validate %s/*.ttl", HALO_LV2_BUNDLE);
+    ck_assert_msg(result.code == 0 && strstr(result.out, "Found 0 errors"), "%s%s", result.out,
+                  result.err);
+}
+END_TEST
+
+static void expect_close(const char *name, const struct block *wanted)
+{
+    struct sound out = sound_load(name);
+    ck_assert_uint_eq(out.block.channels, wanted->channels);
+    ck_assert_uint_eq(out.block.frames, wanted->frames);
+    for (size_t c = 0; c < wanted->channels; c++)
+        for (size_t i = 0; i < wanted->frames; i++)
+            ck_assert_float_eq_tol(out.block.data[c][i], wanted->data[c][i], CLOSE);
+    sound_free(&out);
+}
+
+static void check_lv2apply(const char *name, size_t channels, size_t mask_channels)
+{
+    make_bundle(mask_channels);
+    struct sound in = sound_noise("in.wav", 9, FLOAT_WAV, RATE, channels, 30000);
+    sound_free(&in);
+    command_done("$HALO render in.wav wanted.wav --mask bundles/halo.lv2/mask.wav,gain=-6 "
+                 "--tail none --format float");
+    command_done("LV2_PATH=$PWD/bundles lv2apply -i in.wav -o out.wav -c gain -6 "
+                 "urn:halo:convolver:%s",
+                 name);
+    struct sound wanted = sound_load("wanted.wav");
+    expect_close("out.wav", &wanted.block);
+    sound_free(&wanted);
+}
+
+START_TEST(lv2apply_makes_what_halo_makes)
+{
+    check_lv2apply("mono", 1, 1);
+    check_lv2apply("stereo", 2, 2);
+    check_lv2apply("true-stereo", 2, 4);
+}
+END_TEST
+
+/* ---- jalv ---- */
+
+static void make_session(const char *name)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "@prefix atom: <http://lv2plug.in/ns/ext/atom#> .\n"
+             "@prefix lv2: <http://lv2plug.in/ns/lv2core#> .\n"
+             "@prefix pset: <http://lv2plug.in/ns/ext/presets#> .\n"
+             "@prefix state: <http://lv2plug.in/ns/ext/state#> .\n"
+             "<> a pset:Preset ; lv2:appliesTo <urn:halo:convolver:%s> ;\n"
+             "   lv2:port [ lv2:symbol \"gain\" ; pset:value -6.0 ] ;\n"
+             "   state:state [ <urn:halo:convolver#mask> \"mask.wav\"^^atom:Path ] .\n",
+             name);
+    command_done("mkdir session");
+    sound_text("session/state.ttl", text);
+}
+
+/* jalv as a client "jalv", between the test's two. */
+static void check_jalv(const char *name, const char *const in[], const char *const out[],
+                       size_t channels)
+{
+    command_clean();
+    make_session(name);
+    make_mask("session/mask.wav", channels, 4000);
+    struct sound sound = sound_noise("in.wav", 9, FLOAT_WAV, RATE, channels, 30000);
+    command_done("$HALO render in.wav wanted.wav --mask session/mask.wav,gain=-6 --tail none "
+                 "--format float");
+    struct sound wanted = sound_load("wanted.wav");
+    jack_rig_start(RATE, 256);
+    struct jack_wire *wire = jack_wire_open(&sound.block, channels, sound.block.frames);
+    pid_t jalv = command_start("LV2_PATH=%s/.. exec jalv -x -n jalv -i -l session/ "
+                               "</dev/null >/dev/null 2>jalv.err",
+                               HALO_LV2_BUNDLE);
+    for (size_t c = 0; c < channels; c++) {
+        command_done("n=0; until jack_connect feed:%zu jalv:%s 2>/dev/null; do n=$((n+1)); "
+                     "[ $n -lt 100 ]; sleep 0.1; done; jack_connect jalv:%s rec:%zu",
+                     c + 1, in[c], out[c], c + 1);
+    }
+    jack_wire_run(wire);
+    const struct block *recorded = jack_wire_recorded(wire);
+    ck_assert_uint_eq(jack_wire_gaps(wire), 0);
+    for (size_t c = 0; c < channels; c++)
+        for (size_t i = 0; i < recorded->frames; i++)
+            ck_assert_float_eq_tol(recorded->data[c][i], wanted.block.data[c][i], CLOSE);
+    kill(jalv, SIGINT);
+    (void)command_wait(jalv);
+    jack_wire_close(wire);
+    jack_rig_end(SIGTERM);
+    sound_free(&sound);
+    sound_free(&wanted);
+}
+
+START_TEST(jalv_makes_what_halo_makes)
+{
+    check_jalv("mono", (const char *[]){"in"}, (const char *[]){"out"}, 1);
+    check_jalv("stereo", (const char *[]){"in_left", "in_right"},
+               (const char *[]){"out_left", "out_right"}, 2);
+}
+END_TEST
+
+static bool is_there(const char *program, const char *package)
+{
+    if (command_run("command -v %s", program).code == 0)
+        return true;
+    printf("skipped: there is no %s (Debian's package %s)\n", program, package);
+    return false;
+}
+
+int main(void)
+{
+    const TTest *const tests[] = {the_descriptions_are_valid, lv2apply_makes_what_halo_makes,
+                                  jalv_makes_what_halo_makes};
+    if (!is_there("lv2_validate", "lv2-dev") || !is_there("sord_validate", "sordi") ||
+        !is_there("lv2apply", "lilv-utils") || !is_there("jalv", "jalv") || !jack_rig_is_there())
+        return 77;
+    return suite_run("lv2_hosts", tests, sizeof tests / sizeof *tests);
+}
