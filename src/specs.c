@@ -10,13 +10,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum {
     BLOCK_DEFAULT = 1 << 16, /* frames, where no stage has a wish */
     BLOCK_LEAST = 1 << 10,
     BLOCK_SAMPLES_MOST = 1 << 23, /* of all channels: 32 MiB */
-    DB_MOST = 300,
 };
 
 /* ---- words ---- */
@@ -45,20 +43,6 @@ char **specs_split(const char *text)
     *to = '\0';
     words[count] = NULL;
     return words;
-}
-
-enum status specs_parse_db(const char *text, const char *what, double *db)
-{
-    char *end;
-    double value = strtod(text, &end);
-    bool number = end != text;
-    if (number && strcasecmp(end, "dB") == 0)
-        end += 2;
-    if (!number || *end || !isfinite(value) || fabs(value) > DB_MOST)
-        return fail(STATUS_USAGE, "%s must be a number of dB from -%d to %d, such as -6, not '%s'",
-                    what, DB_MOST, DB_MOST, text);
-    *db = value;
-    return STATUS_OK;
 }
 
 /* ---- --mask ---- */
