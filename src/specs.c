@@ -7,7 +7,6 @@
 #include "mask_options.h"
 #include "stage_plugin.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

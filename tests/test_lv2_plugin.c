@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     RATE = 48000,
@@ -43,6 +44,11 @@ static struct lv2_host *open_with(const char *name, double rate, const char *mas
     struct lv2_host *host = lv2_host_open(&wish);
     lv2_host_set_mask(host, mask);
     return host;
+}
+
+static void expect_near(float a, float b, float most)
+{
+    ck_assert_msg(fabsf(a - b) <= most, "%.9g, not %.9g", (double)a, (double)b);
 }
 
 static void expect_same(const struct block *a, const struct block *b)
@@ -94,6 +100,38 @@ START_TEST(sound_is_the_truth)
         check_truth("true-stereo", rates[(i + 2) % 3], 4, taps[i]);
     }
     check_truth("true-stereo", RATE, 2, 4800);
+}
+END_TEST
+
+/* The GPU, or where there is none the CPU in its place, which the log says. No driver is loaded
+ * before it is asked for. */
+static bool driver_is_loaded(void)
+{
+    return command_run("grep -q libcuda.so /proc/%d/maps", (int)getpid()).code == 0;
+}
+
+START_TEST(gpu_makes_the_same)
+{
+    command_clean();
+    struct sound saved = sound_noise("mask.wav", 3, FLOAT_WAV, RATE, 4, 20000);
+    struct mask *mask = sound_mask(&saved, crossing, 4, 2);
+    struct block in = stream_noise(5, 2, 60000);
+    struct lv2_host *host = open_with("true-stereo", RATE, "mask.wav");
+    lv2_host_run(host, (const float *const *)in.data, in.data, 0);
+    ck_assert(!driver_is_loaded());
+    lv2_host_close(host);
+    host = open_with("true-stereo", RATE, "mask.wav");
+    lv2_host_set(host, "processor", 1);
+    struct block out = run_all(host, &in, 1024);
+    const char *log = lv2_host_log(host);
+    ck_assert_msg(!*log || strstr(log, "the CPU"), "%s", log);
+    printf("on the %s\n", *log ? log : "GPU");
+    expect_truth(&out, mask, &in);
+    lv2_host_close(host);
+    block_free(&in);
+    block_free(&out);
+    mask_destroy(mask);
+    sound_free(&saved);
 }
 END_TEST
 
@@ -165,7 +203,7 @@ START_TEST(masks_are_resampled)
     struct block out = run_all(host, &in.block, 100);
     for (size_t c = 0; c < 2; c++)
         for (size_t i = 0; i < out.frames; i++)
-            ck_assert_float_eq_tol(out.data[c][i], wanted.block.data[c][i], 1e-4f);
+            expect_near(out.data[c][i], wanted.block.data[c][i], 1e-4f);
     lv2_host_close(host);
     block_free(&out);
     sound_free(&in);
@@ -214,7 +252,7 @@ static void check_control(const char *symbol, float value, float dry, float wet,
     struct block out = run_all(host, &in, 480);
     for (size_t i = 0; i < in.frames; i++) {
         float past = i < delay ? 0 : in.data[0][i - delay];
-        ck_assert_float_eq_tol(out.data[0][i], dry * in.data[0][i] + wet * past, 1e-6f);
+        expect_near(out.data[0][i], dry * in.data[0][i] + wet * past, 1e-6f);
     }
     lv2_host_close(host);
     block_free(&in);
@@ -359,25 +397,27 @@ static double share_at(const struct change *change, const struct block *out, siz
 }
 
 /* The work is done while the sound goes on. */
-static void check_change(size_t taps, size_t other)
+static void check_change(size_t taps, size_t other, bool gpu)
 {
     struct change change = change_begin(taps, other);
     const struct lv2_host_wish wish = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
     struct lv2_host *host = lv2_host_open(&wish);
     float *data;
     enum { BEFORE = 40000, WAITING = 41000 };
+    float tolerance = 1e-4f * sqrtf((float)(taps > other ? taps : other));
+    lv2_host_set(host, "processor", gpu);
     lv2_host_set_mask(host, "0.wav");
     lv2_host_run(host, (const float *const *)change.in.data, change.in.data, 0);
     ck_assert_uint_eq(lv2_host_work(host), 1);
     struct block first = part_of(&change.in, 0, BEFORE, &data), out = run_all(host, &first, 640);
     for (size_t i = 0; i < out.frames; i++)
-        ck_assert(out.data[0][i] == change.outs[0].data[0][i]);
+        expect_near(out.data[0][i], change.outs[0].data[0][i], gpu ? tolerance : 0);
     block_free(&out);
     lv2_host_set_mask(host, "1.wav");
     struct block second = part_of(&change.in, BEFORE, WAITING, &data);
     out = run_all(host, &second, 500);
     for (size_t i = 0; i < out.frames; i++) /* nothing is there yet */
-        ck_assert(out.data[0][i] == change.outs[0].data[0][BEFORE + i]);
+        expect_near(out.data[0][i], change.outs[0].data[0][BEFORE + i], gpu ? tolerance : 0);
     block_free(&out);
     ck_assert_uint_eq(lv2_host_work(host), 1);
     struct block third = part_of(&change.in, WAITING, change.in.frames, &data);
@@ -386,8 +426,7 @@ static void check_change(size_t taps, size_t other)
     for (size_t i = 0; i < out.frames; i++) {
         double share = share_at(&change, &out, WAITING, i);
         if (i > FADE + 640)
-            ck_assert_float_eq_tol(out.data[0][i], change.outs[1].data[0][WAITING + i],
-                                   1e-4f * sqrtf((float)other));
+            expect_near(out.data[0][i], change.outs[1].data[0][WAITING + i], tolerance);
         else if (!isnan(share)) {
             ck_assert_double_ge(share, last - 1e-3);
             ck_assert_double_le(share, fmin(1, last + 0.05) + 1e-3);
@@ -402,10 +441,11 @@ static void check_change(size_t taps, size_t other)
 
 START_TEST(masks_fade_over_and_know_the_past)
 {
-    check_change(1000, 1000);
-    check_change(100, 30000);
-    check_change(30000, 50);
-    check_change(64, 65);
+    check_change(1000, 1000, false);
+    check_change(100, 30000, false);
+    check_change(30000, 50, false);
+    check_change(64, 65, false);
+    check_change(1000, 30000, true);
 }
 END_TEST
 
@@ -435,7 +475,7 @@ START_TEST(the_last_of_many_wishes_comes_true)
     struct block rest = part_of(&change.in, at, change.in.frames, &data);
     struct block out = run_all(host, &rest, 100);
     for (size_t i = 0; i < out.frames; i++)
-        ck_assert_float_eq_tol(out.data[0][i], change.outs[1].data[0][at + i], 1e-2f);
+        expect_near(out.data[0][i], change.outs[1].data[0][at + i], 1e-2f);
     ck_assert(strstr(lv2_host_told(host), "/1.wav") != NULL);
     lv2_host_close(host);
     change_end(&change);
@@ -587,7 +627,7 @@ START_TEST(activation_forgets_the_sound)
     lv2_host_activate(host);
     struct block out = run_all(host, &in, 100);
     for (size_t i = 0; i < in.frames; i++)
-        ck_assert_float_eq_tol(out.data[0][i], wanted.data[0][i], 1e-4f);
+        expect_near(out.data[0][i], wanted.data[0][i], 1e-4f);
     lv2_host_close(host);
     block_free(&in);
     block_free(&wanted);
@@ -643,6 +683,7 @@ END_TEST
 struct thread {
     pthread_t id;
     size_t number;
+    bool gpu;
     const struct block *in;
     struct block out;
 };
@@ -654,6 +695,7 @@ static void *run_instance(void *argument)
     snprintf(name, sizeof name, "%zu.wav", thread->number % 4);
     for (size_t i = 0; i < 4; i++) {
         struct lv2_host *host = open_with("stereo", RATE, name);
+        lv2_host_set(host, "processor", thread->gpu);
         if (i > 0)
             block_free(&thread->out);
         thread->out = run_all(host, thread->in, 1000);
@@ -662,7 +704,7 @@ static void *run_instance(void *argument)
     return NULL;
 }
 
-START_TEST(many_instances_live_side_by_side)
+static void check_instances(bool gpu)
 {
     struct thread threads[8];
     struct block in = stream_noise(2, 2, 20000);
@@ -673,16 +715,25 @@ START_TEST(many_instances_live_side_by_side)
         sound_noise_file(name, i, FLOAT_WAV, RATE, 2, 1000 + 3000 * i);
     }
     for (size_t i = 0; i < 8; i++) {
-        threads[i] = (struct thread){.number = i, .in = &in};
+        threads[i] = (struct thread){.number = i, .gpu = gpu, .in = &in};
         ck_assert_int_eq(pthread_create(&threads[i].id, NULL, run_instance, &threads[i]), 0);
     }
     for (size_t i = 0; i < 8; i++)
         ck_assert_int_eq(pthread_join(threads[i].id, NULL), 0);
     for (size_t i = 0; i < 4; i++)
-        expect_same(&threads[i].out, &threads[i + 4].out);
+        for (size_t c = 0; c < 2; c++)
+            for (size_t k = 0; k < in.frames; k++)
+                expect_near(threads[i].out.data[c][k], threads[i + 4].out.data[c][k],
+                            gpu ? 1e-2f : 0);
     for (size_t i = 0; i < 8; i++)
         block_free(&threads[i].out);
     block_free(&in);
+}
+
+START_TEST(many_instances_live_side_by_side)
+{
+    check_instances(false);
+    check_instances(true);
 }
 END_TEST
 
@@ -697,11 +748,12 @@ START_TEST(the_module_shows_nothing_else)
 }
 END_TEST
 
-SUITE_MAIN("lv2_plugin", sound_is_the_truth, any_blocks_give_the_same_samples, masks_are_resampled,
-           sound_goes_on_after_a_long_silence, controls_do_what_they_say, controls_are_smooth,
-           off_is_dry_to_the_bit, without_a_mask_sound_passes, masks_fade_over_and_know_the_past,
-           the_last_of_many_wishes_comes_true, bad_masks_are_logged_and_the_old_one_stays,
-           mono_takes_the_first_channel_and_says_so, sessions_bring_the_mask_back,
-           a_session_keeps_a_mask_that_is_missing, an_empty_session_takes_the_mask_away,
-           activation_forgets_the_sound, the_mask_is_told_when_asked, run_allocates_nothing,
-           many_instances_live_side_by_side, the_module_shows_nothing_else)
+SUITE_MAIN("lv2_plugin", gpu_makes_the_same, sound_is_the_truth, any_blocks_give_the_same_samples,
+           masks_are_resampled, sound_goes_on_after_a_long_silence, controls_do_what_they_say,
+           controls_are_smooth, off_is_dry_to_the_bit, without_a_mask_sound_passes,
+           masks_fade_over_and_know_the_past, the_last_of_many_wishes_comes_true,
+           bad_masks_are_logged_and_the_old_one_stays, mono_takes_the_first_channel_and_says_so,
+           sessions_bring_the_mask_back, a_session_keeps_a_mask_that_is_missing,
+           an_empty_session_takes_the_mask_away, activation_forgets_the_sound,
+           the_mask_is_told_when_asked, run_allocates_nothing, many_instances_live_side_by_side,
+           the_module_shows_nothing_else)
