@@ -136,6 +136,34 @@ START_TEST(jalv_makes_what_halo_makes)
 }
 END_TEST
 
+/* ---- halo ---- */
+
+static void check_halo(const char *name, size_t channels, size_t mask_channels)
+{
+    command_clean();
+    make_mask("mask.wav", mask_channels, 4000);
+    sound_noise_file("in.wav", 9, FLOAT_WAV, RATE, channels, 30000);
+    command_done("$HALO render in.wav wanted.wav --mask mask.wav,gain=-6 --tail none "
+                 "--format float");
+    command_done("LV2_PATH=%s/.. $HALO render in.wav out.wav --tail none --format float --lv2 "
+                 "'urn:halo:convolver:%s,gain=-6,param:urn:halo:convolver#mask=mask.wav'",
+                 HALO_LV2_BUNDLE, name);
+    struct sound wanted = sound_load("wanted.wav");
+    expect_close("out.wav", &wanted.block);
+    sound_free(&wanted);
+}
+
+START_TEST(halo_makes_with_it_what_it_makes_itself)
+{
+    if (!HALO_HOSTS_LV2)
+        return;
+    check_halo("mono", 1, 1);
+    check_halo("mono", 2, 1); /* an instance for each */
+    check_halo("stereo", 2, 2);
+    check_halo("true-stereo", 2, 4);
+}
+END_TEST
+
 static bool is_there(const char *program, const char *package)
 {
     if (command_run("command -v %s", program).code == 0)
@@ -147,7 +175,8 @@ static bool is_there(const char *program, const char *package)
 int main(void)
 {
     const TTest *const tests[] = {the_descriptions_are_valid, lv2apply_makes_what_halo_makes,
-                                  jalv_makes_what_halo_makes};
+                                  jalv_makes_what_halo_makes,
+                                  halo_makes_with_it_what_it_makes_itself};
     if (!is_there("lv2_validate", "lv2-dev") || !is_there("sord_validate", "sordi") ||
         !is_there("lv2apply", "lilv-utils") || !is_there("jalv", "jalv") || !jack_rig_is_there())
         return 77;
