@@ -6,9 +6,9 @@
 
 enum { LINE_MOST = 1024 }; /* bytes of a line that is handed on */
 
-static enum verbosity level = VERBOSITY_NORMAL;
+static _Atomic enum verbosity level = VERBOSITY_NORMAL;
 static bool transient_shown = false;
-static bool failures_are_notes = false;
+static _Thread_local bool failures_are_notes = false;
 static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
 static _Thread_local size_t kept_size;
 

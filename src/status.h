@@ -27,7 +27,7 @@ enum verbosity { VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_VERBOSE };
 /* Print "halo: ..." on standard error and return `status`. */
 MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* What fails from now on is no more than a note: another way will be tried. */
+/* What fails on this thread from now on is no more than a note: another way will be tried. */
 void failures_as_notes(bool are_notes);
 
 /* What fails on this thread from now on is written there instead, for another thread to

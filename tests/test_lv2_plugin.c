@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -434,6 +435,7 @@ static void check_change(size_t taps, size_t other, bool gpu)
         }
     }
     ck_assert_double_ge(last, 0.9);
+    block_free(&out);
     ck_assert_uint_eq(lv2_host_work(host), 1); /* the old one is freed */
     lv2_host_close(host);
     change_end(&change);
@@ -477,6 +479,7 @@ START_TEST(the_last_of_many_wishes_comes_true)
     for (size_t i = 0; i < out.frames; i++)
         expect_near(out.data[0][i], change.outs[1].data[0][at + i], 1e-2f);
     ck_assert(strstr(lv2_host_told(host), "/1.wav") != NULL);
+    block_free(&out);
     lv2_host_close(host);
     change_end(&change);
 }
@@ -680,6 +683,43 @@ START_TEST(run_allocates_nothing)
 }
 END_TEST
 
+struct worker {
+    struct lv2_host *host;
+    atomic_bool leave;
+};
+
+static void *work_on(void *argument)
+{
+    struct worker *worker = argument;
+    while (!atomic_load(&worker->leave))
+        lv2_host_work(worker->host);
+    return NULL;
+}
+
+/* As in a host that plays: the worker is a thread of its own. */
+START_TEST(the_worker_works_beside_run)
+{
+    struct change change = change_begin(20000, 3000);
+    const struct lv2_host_wish wish = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
+    struct lv2_host *host = lv2_host_open(&wish);
+    struct worker worker = {.host = host};
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, work_on, &worker), 0);
+    for (size_t i = 0; i < 8; i++) {
+        lv2_host_set_mask(host, i % 2 ? "1.wav" : "0.wav");
+        struct block out = run_all(host, &change.in, 256);
+        for (size_t k = 0; k < out.frames; k++)
+            ck_assert(isfinite(out.data[0][k]));
+        block_free(&out);
+    }
+    atomic_store(&worker.leave, true);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_str_eq(lv2_host_log(host), "");
+    lv2_host_close(host); /* with what is left in the queue undone */
+    change_end(&change);
+}
+END_TEST
+
 struct thread {
     pthread_t id;
     size_t number;
@@ -755,5 +795,5 @@ SUITE_MAIN("lv2_plugin", gpu_makes_the_same, sound_is_the_truth, any_blocks_give
            bad_masks_are_logged_and_the_old_one_stays, mono_takes_the_first_channel_and_says_so,
            sessions_bring_the_mask_back, a_session_keeps_a_mask_that_is_missing,
            an_empty_session_takes_the_mask_away, activation_forgets_the_sound,
-           the_mask_is_told_when_asked, run_allocates_nothing, many_instances_live_side_by_side,
-           the_module_shows_nothing_else)
+           the_mask_is_told_when_asked, run_allocates_nothing, the_worker_works_beside_run,
+           many_instances_live_side_by_side, the_module_shows_nothing_else)
