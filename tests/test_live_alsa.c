@@ -1,6 +1,7 @@
 /* halo live through an ALSA card of software: the sound, and a card that is pulled. */
 #include "alsa_rig.h"
 #include "live_rig.h"
+#include "plugin_rig.h"
 #include "suite.h"
 
 #include <math.h>
@@ -77,6 +78,19 @@ START_TEST(what_is_heard_is_what_render_makes)
 }
 END_TEST
 
+/* Within halo and in a process of its own; @mix= and a mask around it. */
+START_TEST(plugins_are_heard)
+{
+    struct plugin_info *amp = plugin_rig_describe("ladspa", "mean:late-latency");
+    if (!amp)
+        return;
+    plugin_info_destroy(amp);
+    check_heard(64, "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5 --gain -6");
+    check_heard(1024, "--ladspa mean:late-latency,at=0,amount=300 --mask \"$FILTERS/hall.wav\"");
+    check_heard(1024, "--isolate --ladspa mean:late-latency,at=0,amount=300,@mix=0.5");
+}
+END_TEST
+
 START_TEST(a_pulled_card_ends_it_in_a_line)
 {
     command_clean();
@@ -116,5 +130,11 @@ START_TEST(a_card_that_is_plugged_in_again_goes_on)
 }
 END_TEST
 
-SUITE_MAIN("live_alsa", what_is_heard_is_what_render_makes, a_pulled_card_ends_it_in_a_line,
-           a_card_that_is_plugged_in_again_goes_on)
+int main(void)
+{
+    const TTest *const tests[] = {what_is_heard_is_what_render_makes, plugins_are_heard,
+                                  a_pulled_card_ends_it_in_a_line,
+                                  a_card_that_is_plugged_in_again_goes_on};
+    plugin_rig_prepare();
+    return plugin_rig_code(suite_run("live_alsa", tests, sizeof tests / sizeof *tests));
+}
