@@ -106,15 +106,13 @@ void lv2_features_init(struct lv2_features *features, const struct plugin_settin
     set_options(features);
     add(features, LV2_URID__map, lv2_urid_map());
     add(features, LV2_URID__unmap, lv2_urid_unmap());
-    features->state[0] = features->list[0];
-    features->state[1] = features->list[1];
-    add(features, LV2_OPTIONS__options, features->options);
     add(features, LV2_WORKER__schedule, lv2_worker_feature(worker));
+    for (size_t i = 0; i < features->count; i++)
+        features->state[i] = features->snapshot[i] = features->list[i];
+    add(features, LV2_OPTIONS__options, features->options);
     add(features, LV2_LOG__log, lv2_logbook_feature(log));
     add(features, LV2_STATE__makePath, &paths->make);
-    features->snapshot[0] = features->list[0];
-    features->snapshot[1] = features->list[1];
-    features->snapshot[2] = features->list[features->count - 1];
+    features->snapshot[3] = features->list[features->count - 1];
     add(features, LV2_STATE__mapPath, &paths->map);
     add(features, LV2_STATE__freePath, &paths->release);
     add_promises(features, settings);

@@ -19,8 +19,8 @@ struct lv2_features {
     LV2_Feature features[LV2_FEATURES_MOST];
     size_t count;
     const LV2_Feature *list[LV2_FEATURES_MOST + 1]; /* for instantiate, ends with NULL */
-    const LV2_Feature *state[3];    /* for save and restore, likewise; lilv adds those of paths */
-    const LV2_Feature *snapshot[4]; /* and where lilv has no folder to make paths in */
+    const LV2_Feature *state[4];    /* for save and restore, likewise; lilv adds those of paths */
+    const LV2_Feature *snapshot[5]; /* and where lilv has no folder to make paths in */
 };
 
 /* Does halo have the feature, if not at all times; has it the option? */

@@ -257,6 +257,6 @@ int main(void)
         simple_plugins_are_exact, latencies_are_read,
         bundles_are_described,    responses_are_there_from_the_first_frame,
         sampler_gets_its_sample,  parameters_have_their_types,
-        presets_set_values};
+        presets_set_values,       reset_forgets_all_sound};
     return suite_run("plugin_lv2", tests, sizeof tests / sizeof *tests);
 }

@@ -15,13 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct request {
+    int word;
+    pthread_t runner;
+};
+
+enum { WORD = 0x0ddba11 };
+
 struct probe {
     void *ports[PROBE_PORTS];
     const LV2_URID_Map *map;
     const LV2_Worker_Schedule *schedule;
     const LV2_Log_Log *log;
     float told[PROBE_PORTS]; /* what the control outputs say */
-    pthread_t runner;
     LV2_URID sequence, set, property, value, number, real, error, path, file;
 };
 
@@ -160,15 +166,14 @@ static void tell(struct probe *probe)
 static void run(LV2_Handle instance, uint32_t frames)
 {
     struct probe *probe = instance;
-    probe->runner = pthread_self();
     measure(probe, PROBE_SIDE, frames);
     measure(probe, PROBE_CV_IN, frames);
     read_messages(probe);
     memcpy(probe->ports[PROBE_OUT], probe->ports[PROBE_IN], frames * sizeof(float));
     memset(probe->ports[PROBE_CV_OUT], 1, frames * sizeof(float));
     if (*(float *)probe->ports[PROBE_ASK] > 0) {
-        const uint32_t word = 0x0ddba11;
-        probe->schedule->schedule_work(probe->schedule->handle, sizeof word, &word);
+        const struct request request = {.word = WORD, .runner = pthread_self()};
+        probe->schedule->schedule_work(probe->schedule->handle, sizeof request, &request);
     }
     float say = *(float *)probe->ports[PROBE_SAY];
     if (say > 0)
@@ -179,12 +184,12 @@ static void run(LV2_Handle instance, uint32_t frames)
 static LV2_Worker_Status work(LV2_Handle instance, LV2_Worker_Respond_Function respond,
                               LV2_Worker_Respond_Handle handle, uint32_t size, const void *data)
 {
-    const struct probe *probe = instance;
-    uint32_t word = 0;
-    if (size == sizeof word)
-        memcpy(&word, data, size);
-    float apart = pthread_equal(probe->runner, pthread_self()) ? 0 : 1;
-    return word == 0x0ddba11 ? respond(handle, sizeof apart, &apart) : LV2_WORKER_ERR_UNKNOWN;
+    (void)instance;
+    struct request request = {0};
+    if (size == sizeof request)
+        memcpy(&request, data, size);
+    float apart = pthread_equal(request.runner, pthread_self()) ? 0 : 1;
+    return request.word == WORD ? respond(handle, sizeof apart, &apart) : LV2_WORKER_ERR_UNKNOWN;
 }
 
 static LV2_Worker_Status work_response(LV2_Handle instance, uint32_t size, const void *data)
