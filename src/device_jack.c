@@ -3,12 +3,14 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-/* JACK's own header need not be installed; these four have not changed since 2002. */
+/* JACK's own header need not be installed; these four have not changed since 2002. They are to be
+ * found by PortAudio before JACK's own, where all other names are hidden. */
+#define FOUND_FIRST __attribute__((visibility("default")))
 typedef void shutdown_callback(void *context);
-void jack_on_shutdown(void *client, shutdown_callback *callback, void *context);
-int jack_port_unregister(void *client, void *port);
-int jack_deactivate(void *client);
-int jack_client_close(void *client);
+FOUND_FIRST void jack_on_shutdown(void *client, shutdown_callback *callback, void *context);
+FOUND_FIRST int jack_port_unregister(void *client, void *port);
+FOUND_FIRST int jack_deactivate(void *client);
+FOUND_FIRST int jack_client_close(void *client);
 
 static _Thread_local bool adopting;
 

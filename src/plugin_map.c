@@ -23,13 +23,14 @@ static void lay_straight(struct plugin_map *map, size_t channels)
         map->inputs[i] = i % channels;
 }
 
-/* Names each channel once, and silence for the inputs that are left. */
+/* The example names each channel once, and silence for the inputs that are left. */
 static enum status fail_counts(const struct plugin_info *info, size_t channels)
 {
     enum { WIDTH_MOST = 64, CHARACTERS = 4 };
     size_t inputs = plugin_rack_inputs(info), outputs = plugin_rack_outputs(info), length = 0;
     char example[WIDTH_MOST * CHARACTERS + 1] = "";
-    for (size_t i = 0; i < inputs && i < WIDTH_MOST; i++)
+    size_t count = inputs * ((channels + inputs - 1) / inputs);
+    for (size_t i = 0; i < count && i < WIDTH_MOST; i++)
         length += (size_t)snprintf(example + length, sizeof example - length, "%s%zu",
                                    i > 0 ? ":" : "", i < channels ? i + 1 : 0);
     return fail(STATUS_FAILED,

@@ -220,12 +220,14 @@ static struct plugin_info of_width(struct plugin_port *audio, size_t inputs, siz
     return (struct plugin_info){.id = "urn:w", .port_count = inputs + outputs + 1, .ports = audio};
 }
 
+enum { BESIDE = 1000 };
+
 START_TEST(channels_are_laid)
 {
     static const struct {
         size_t inputs, outputs, channels;
         const char *text;
-        size_t instances;  /* 0: refused */
+        size_t instances;  /* 0: refused; BESIDE: one, and the sound goes by */
         const char *heard; /* channels from 1, 0 for silence; or part of the refusal */
     } rows[] = {
         {1, 1, 1, NULL, 1, "1"},
@@ -238,9 +240,10 @@ START_TEST(channels_are_laid)
         {0, 2, 2, NULL, 1, ""},
         {1, 2, 2, NULL, 0, "has 1 input and 2 outputs, the sound 2 channels"},
         {2, 2, 4, NULL, 0, "@map=each"},
-        {2, 2, 3, NULL, 0, "@map=1:2:0"},
+        {2, 2, 3, NULL, 0, "@map=1:2:3:0 "},
         {4, 4, 2, NULL, 0, "has 4 inputs"},
-        {2, 0, 2, NULL, 0, "no audio output"},
+        {4, 4, 2, NULL, 0, "@map=1:2:0:0 "},
+        {1, 2, 2, NULL, 0, "@map=1:2 "},
         {1, 2, 2, "each", 2, "12"},
         {2, 2, 4, "each", 2, "1234"},
         {2, 2, 3, "each", 0, "3 channels"},
@@ -250,6 +253,10 @@ START_TEST(channels_are_laid)
         {2, 2, 2, "1:0:0:2", 2, "1002"},
         {2, 2, 2, "1:2:1", 0, "names 3 channels"},
         {2, 2, 2, "1:3", 0, "from 1 to 2"},
+        {2, 0, 2, NULL, BESIDE, "12"},
+        {4, 0, 1, NULL, BESIDE, "1000"},
+        {0, 0, 2, NULL, BESIDE, ""},
+        {2, 0, 2, "2:1", BESIDE, "21"},
         {2, 2, 2, "1:", 0, "from 1 to 2"},
         {2, 2, 2, "-1:2", 0, "from 1 to 2"},
     };
@@ -263,8 +270,11 @@ START_TEST(channels_are_laid)
         failures_keep(NULL, 0);
         ck_assert_msg((status == STATUS_OK) == (rows[i].instances > 0), "row %zu: %s", i, problem);
         if (status == STATUS_OK) {
-            ck_assert_uint_eq(map.instances, rows[i].instances);
-            ck_assert_uint_eq(map.outputs, rows[i].instances * rows[i].outputs);
+            bool beside = rows[i].instances == BESIDE;
+            ck_assert_uint_eq(map.instances, beside ? 1 : rows[i].instances);
+            ck_assert_uint_eq(map.outputs,
+                              beside ? rows[i].channels : rows[i].instances * rows[i].outputs);
+            ck_assert(map.is_beside == beside);
             for (size_t c = 0; c < map.count; c++)
                 heard[c] = map.inputs[c] == PLUGIN_MAP_SILENCE ? '0' : (char)('1' + map.inputs[c]);
             ck_assert_str_eq(heard, rows[i].heard);
