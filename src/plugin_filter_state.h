@@ -1,5 +1,5 @@
 /* What a plugin's filter consists of, shared by its set-up (plugin_filter.c) and its step
- * (plugin_filter_step.c) alone. */
+ * (plugin_filter_step.c) and the search for its latency (plugin_filter_latency.c) alone. */
 #ifndef HALO_PLUGIN_FILTER_STATE_H
 #define HALO_PLUGIN_FILTER_STATE_H
 
@@ -42,6 +42,13 @@ struct plugin_filter {
     char failure[200];
     char notice[200];
 };
+
+/* An instance for each that the map has, with all first values. */
+MUST_CHECK enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t block,
+                                               bool live, struct plugin_rack **rack);
+
+/* Sets latency, tells_latency and prelude, from an instance of its own. */
+MUST_CHECK enum status plugin_filter_find_latency(struct plugin_filter *plugin, size_t block);
 
 /* Real-time: the filter's process. */
 void plugin_filter_process(struct filter *filter, const float *const *in, float *const *out);

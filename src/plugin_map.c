@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS_MOST = 1024 };
+enum { INPUTS_MOST = 1024, SUGGESTED_MOST = 16 };
 
 static enum status make(struct plugin_map *map, size_t instances, size_t count, size_t outputs)
 {
@@ -23,21 +23,29 @@ static void lay_straight(struct plugin_map *map, size_t channels)
         map->inputs[i] = i % channels;
 }
 
-/* The example names each channel once, and silence for the inputs that are left. */
+/* "1:2:0:0": every channel once, and silence for inputs that are left. */
+static void suggest(char *text, size_t size, size_t inputs, size_t channels)
+{
+    text[0] = '\0';
+    size_t count = inputs * ((channels + inputs - 1) / inputs);
+    for (size_t i = 0; i < count && i < SUGGESTED_MOST; i++) {
+        size_t length = strlen(text);
+        snprintf(text + length, size - length, "%s%zu", i ? ":" : "", i < channels ? i + 1 : 0);
+    }
+    if (count > SUGGESTED_MOST)
+        snprintf(text + strlen(text), size - strlen(text), ":...");
+}
+
 static enum status fail_counts(const struct plugin_info *info, size_t channels)
 {
-    enum { WIDTH_MOST = 64, CHARACTERS = 4 };
-    size_t inputs = plugin_rack_inputs(info), outputs = plugin_rack_outputs(info), length = 0;
-    char example[WIDTH_MOST * CHARACTERS + 1] = "";
-    size_t count = inputs * ((channels + inputs - 1) / inputs);
-    for (size_t i = 0; i < count && i < WIDTH_MOST; i++)
-        length += (size_t)snprintf(example + length, sizeof example - length, "%s%zu",
-                                   i > 0 ? ":" : "", i < channels ? i + 1 : 0);
+    size_t inputs = plugin_rack_inputs(info), outputs = plugin_rack_outputs(info);
+    char list[6 * SUGGESTED_MOST];
+    suggest(list, sizeof list, inputs, channels);
     return fail(STATUS_FAILED,
-                "%s has %zu input%s and %zu output%s, the sound %zu channel%s: say with @map= what "
-                "its inputs hear, such as @map=%s (0: silence)%s",
+                "%s has %zu input%s and %zu output%s, the sound %zu channel%s: say what its inputs "
+                "hear, such as @map=%s (0: silence)%s",
                 info->id, inputs, inputs == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s",
-                channels, channels == 1 ? "" : "s", example,
+                channels, channels == 1 ? "" : "s", list,
                 channels % inputs ? "" : ", or @map=each");
 }
 
