@@ -370,6 +370,31 @@ START_TEST(stages_list_their_controls)
 }
 END_TEST
 
+START_TEST(streams_take_no_times)
+{
+    static const char *const texts[][2] = {{"gain", "0,at=3s:gain=3"},
+                                           {"gain", "0,at=3s:@mix=0"},
+                                           {"ladspa", "mean:copy,at=3s:amount=5"}};
+    char problem[400] = "";
+    for (size_t i = 0; i < 3; i++) {
+        struct stage_list list = {0};
+        struct stage_settings settings = {.streamed = true};
+        struct stream_format format = {.rate = RATE, .channels = 2};
+        struct plugin_info *there = plugin_rig_describe("ladspa", "mean:copy");
+        plugin_info_destroy(there);
+        if (!there)
+            return;
+        ck_assert_int_eq(stage_list_add(&list, stage_kind_named(texts[i][0]), texts[i][1]),
+                         STATUS_OK);
+        failures_keep(problem, sizeof problem);
+        ck_assert_int_eq(stage_list_load(&list, &settings, &format), STATUS_USAGE);
+        failures_keep(NULL, 0);
+        ck_assert_ptr_nonnull(strstr(problem, "at= is for files"));
+        stage_list_free(&list);
+    }
+}
+END_TEST
+
 START_TEST(steps_allocate_nothing)
 {
     static const char *const words[] = {"at=0", "amount=300", NULL};
@@ -533,6 +558,7 @@ int main(void)
                                   bad_samples_are_silenced_and_counted,
                                   controls_are_taken_at_the_next_block,
                                   stages_list_their_controls,
+                                  streams_take_no_times,
                                   steps_allocate_nothing,
                                   dry_is_aligned_and_goes_round,
                                   mixes_change_at_their_time,
