@@ -137,8 +137,9 @@ struct plugin_kind {
     /* Real-time. One block: `in` and `out` are the audio ports in the order of their indices, no
      * two alike. NaN or infinity may come out. */
     void (*process)(struct plugin *plugin, const float *const *in, float *const *out);
-    /* Forget all sound, keep all values. Call it before the first block where values have been set
-     * since `create`: some plugins make their buffers by them, and only then. */
+    /* Forget all sound, keep all values. Call it before the first block, when the first values
+     * are set: some plugins make their buffers by them, and only then, and what is to be loaded
+     * is loaded now. */
     void (*reset)(struct plugin *plugin);
     /* All values and what else the plugin keeps, into a new folder; NULL: controls are all. */
     enum status (*save)(struct plugin *plugin, const char *folder);
