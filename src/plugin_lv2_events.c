@@ -160,14 +160,9 @@ void lv2_events_connect(struct lv2_events *events, LilvInstance *instance)
         lilv_instance_connect_port(instance, events->ports[i].index, events->ports[i].sequence);
 }
 
-bool lv2_events_tell(const struct lv2_events *events)
-{
-    return events->messages != NULL;
-}
-
 void lv2_events_repeat(struct lv2_events *events)
 {
-    events->sends = lv2_events_tell(events);
+    events->sends = events->messages != NULL;
 }
 
 void lv2_events_prepare(struct lv2_events *events)

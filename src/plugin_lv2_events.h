@@ -20,8 +20,7 @@ uint32_t lv2_events_most(const struct lv2_events *events);
 
 void lv2_events_connect(struct lv2_events *events, LilvInstance *instance);
 
-/* Are there messages? Send them again. */
-bool lv2_events_tell(const struct lv2_events *events);
+/* The messages, if there are any, are sent again. */
 void lv2_events_repeat(struct lv2_events *events);
 
 /* Real-time. Before each run: room for what comes out; the messages, in the first. */

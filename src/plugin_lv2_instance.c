@@ -152,7 +152,6 @@ void lv2_instance_activate(struct lv2_instance *instance)
     connect_samples(instance);
     lilv_instance_activate(instance->instance);
     instance->is_active = true;
-    instance->has_run = false;
     settle(instance);
 }
 
@@ -181,7 +180,6 @@ static enum status build(struct lv2_instance *instance, const struct plugin_sett
     lv2_instance_take(instance, made);
     if (load_values(instance, settings) != STATUS_OK)
         return STATUS_FAILED;
-    lv2_instance_activate(instance);
     return settings->live ? lv2_worker_start(instance->worker) : STATUS_OK;
 }
 

@@ -1,8 +1,9 @@
 /* An LV2 plugin forgets all sound.
  *
  * By the letter deactivate() and activate() do that. Of 436 plugins 156 then answered otherwise
- * than new ones do, and some make their buffers anew without releasing those they have: so the
- * instance is exchanged for a new one, that is given the values and the state of the old one.
+ * than new ones do, and some make their buffers anew without releasing those they have: so none
+ * is activated twice. The instance is exchanged for a new one, that is given the values and the
+ * state of the old one.
  */
 #include "plugin_lv2_instance.h"
 #include "plugin_lv2_state.h"
@@ -12,13 +13,6 @@
 static bool has_state(const struct lv2_instance *instance)
 {
     return lilv_instance_get_extension_data(instance->instance, LV2_STATE__interface) != NULL;
-}
-
-/* Has it nothing that only its ports do not tell? */
-static bool is_plain(const struct lv2_instance *instance)
-{
-    return !has_state(instance) && !lv2_worker_serves(instance->worker) &&
-           !lv2_events_tell(instance->events);
 }
 
 /* False: no new one is to be had. */
@@ -44,8 +38,7 @@ void lv2_instance_reset(struct plugin *plugin)
 {
     struct lv2_instance *instance = (struct lv2_instance *)plugin;
     lv2_worker_pause(instance->worker);
-    bool wants_new = instance->has_run || is_plain(instance);
-    if (!wants_new || !renew(instance))
+    if (instance->is_active && !renew(instance))
         lilv_instance_deactivate(instance->instance);
     lv2_instance_activate(instance);
     lv2_worker_resume(instance->worker);

@@ -1,4 +1,4 @@
-/* One block of an LV2 plugin. Real-time. */
+/* One block of an LV2 plugin. Real-time, once it has been reset. */
 #include "plugin_lv2_instance.h"
 
 static void connect(struct lv2_instance *instance, uint32_t port, float *samples)
@@ -22,12 +22,13 @@ bool lv2_instance_run(struct lv2_instance *instance)
 void lv2_instance_process(struct plugin *plugin, const float *const *in, float *const *out)
 {
     struct lv2_instance *instance = (struct lv2_instance *)plugin;
+    if (!instance->is_active)
+        lv2_instance_reset(plugin);
     for (size_t i = 0; i < plugin->inputs; i++)
         connect(instance, instance->in_ports[i], (float *)in[i]); /* LV2 has no const ports */
     for (size_t i = 0; i < plugin->outputs; i++)
         connect(instance, instance->out_ports[i], out[i]);
     lv2_instance_run(instance);
-    instance->has_run = true;
     if (!instance->complained) {
         plugin->complaint = lv2_logbook_complaint(instance->log);
         instance->complained = plugin->complaint != NULL;

@@ -177,6 +177,7 @@ END_TEST
 START_TEST(work_is_done_after_the_run_in_files)
 {
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){0}, 64);
+    plugin_lv2.reset(rig.plugin);
     lv2_rig_set(&rig, "ask", 1);
     lv2_rig_step(&rig);
     float runs = lv2_rig_value(&rig, "runs"); /* more than one: it is run with silence first */
@@ -194,6 +195,7 @@ START_TEST(work_is_done_apart_live)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){.live = true}, 64);
+    plugin_lv2.reset(rig.plugin);
     lv2_rig_set(&rig, "ask", 1);
     lv2_rig_step(&rig);
     lv2_rig_set(&rig, "ask", 0);
@@ -212,6 +214,7 @@ END_TEST
 START_TEST(live_step_neither_allocates_nor_prints)
 {
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){.live = true}, 64);
+    plugin_lv2.reset(rig.plugin);
     lv2_rig_set(&rig, "ask", 1);
     lv2_rig_set(&rig, "say", 1);
     lv2_rig_step(&rig);
