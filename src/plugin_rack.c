@@ -176,8 +176,7 @@ enum status plugin_rack_open(const struct plugin_info *info, const struct plugin
         return status;
     }
     make_changes(here, &changes, changes + count, SIZE_MAX);
-    if (count)
-        reset(&here->rack); /* some make their buffers by a value, and only then */
+    reset(&here->rack); /* some make their buffers by a value, and only then */
     here->rack.values = here->slots[0].plugin->controls;
     here->rack.latencies = here->latencies;
     *rack = &here->rack;
