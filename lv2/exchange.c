@@ -155,13 +155,10 @@ void exchange_install(struct instance *instance, struct voice *voice)
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         if (gone[i])
             instance_free_voice(instance, gone[i]);
-    instance->coming = instance->retired = NULL;
+    instance->retired = NULL;
     instance->fading = false;
     instance->leaving = !voice && instance->voice;
-    if (instance->voice)
-        instance->coming = voice;
-    else
-        instance->voice = voice;
+    instance->coming = voice;
     instance->number++; /* what the worker is about to answer is not wished for any more */
     instance->telling = true;
 }

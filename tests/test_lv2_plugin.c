@@ -602,6 +602,32 @@ START_TEST(a_session_keeps_a_mask_that_is_missing)
 }
 END_TEST
 
+START_TEST(a_session_that_comes_later_knows_the_past)
+{
+    command_clean();
+    sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 1, 3000);
+    struct block in = stream_noise(2, 1, 20000);
+    struct lv2_host *host = open_with("mono", RATE, "mask.wav");
+    struct block wanted = run_all(host, &in, 500);
+    struct lv2_host_state state;
+    lv2_host_save(host, &state);
+    lv2_host_close(host);
+    host = lv2_host_open(&(struct lv2_host_wish){.name = "mono"});
+    float *data;
+    struct block first = part_of(&in, 0, 9000, &data), out = run_all(host, &first, 500);
+    block_free(&out);
+    ck_assert(lv2_host_restore(host, &state));
+    struct block second = part_of(&in, 9000, in.frames, &data);
+    out = run_all(host, &second, 500);
+    for (size_t i = FADE; i < out.frames; i++)
+        expect_near(out.data[0][i], wanted.data[0][9000 + i], 1e-3f);
+    block_free(&out);
+    block_free(&wanted);
+    block_free(&in);
+    lv2_host_close(host);
+}
+END_TEST
+
 START_TEST(an_empty_session_takes_the_mask_away)
 {
     command_clean();
@@ -794,6 +820,7 @@ SUITE_MAIN("lv2_plugin", gpu_makes_the_same, sound_is_the_truth, any_blocks_give
            masks_fade_over_and_know_the_past, the_last_of_many_wishes_comes_true,
            bad_masks_are_logged_and_the_old_one_stays, mono_takes_the_first_channel_and_says_so,
            sessions_bring_the_mask_back, a_session_keeps_a_mask_that_is_missing,
-           an_empty_session_takes_the_mask_away, activation_forgets_the_sound,
-           the_mask_is_told_when_asked, run_allocates_nothing, the_worker_works_beside_run,
-           many_instances_live_side_by_side, the_module_shows_nothing_else)
+           a_session_that_comes_later_knows_the_past, an_empty_session_takes_the_mask_away,
+           activation_forgets_the_sound, the_mask_is_told_when_asked, run_allocates_nothing,
+           the_worker_works_beside_run, many_instances_live_side_by_side,
+           the_module_shows_nothing_else)
