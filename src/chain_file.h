@@ -25,7 +25,6 @@ MUST_CHECK enum status chain_file_load(const char *path, struct stage_list *list
 
 /* Write stages that are loaded. Errors: a file stands there (without `force`), the folder,
  * permissions. */
-MUST_CHECK enum status chain_file_save(const char *path, bool force,
-                                       const struct stage_list *list);
+MUST_CHECK enum status chain_file_save(const char *path, bool force, const struct stage_list *list);
 
 #endif

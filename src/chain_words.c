@@ -2,6 +2,7 @@
 
 #include "design.h"
 
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,4 +113,14 @@ char *chain_words_from_folder(const struct stage_kind *kind, const char *word, s
         return strdup(word);
     }
     return moved;
+}
+
+enum status chain_folder_of(const char *path, char folder[static PATH_MAX])
+{
+    if (strlen(path) >= PATH_MAX)
+        return fail(STATUS_FAILED, "cannot open chain %.40s...: its name is too long", path);
+    char copy[PATH_MAX];
+    strcpy(copy, path);
+    strcpy(folder, dirname(copy));
+    return STATUS_OK;
 }

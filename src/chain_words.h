@@ -8,6 +8,8 @@
 
 #include "specs.h"
 
+#include <limits.h>
+
 /* What was said from the working folder, as it is to be said from `folder`; to be freed. NULL:
  * memory. */
 char *chain_words_for_folder(const struct stage_kind *kind, const char *word, size_t index,
@@ -16,5 +18,8 @@ char *chain_words_for_folder(const struct stage_kind *kind, const char *word, si
 /* What was said from `folder`, as it is to be said from here. */
 char *chain_words_from_folder(const struct stage_kind *kind, const char *word, size_t index,
                               const char *folder);
+
+/* The folder that a file lies in. Errors: a name too long. */
+MUST_CHECK enum status chain_folder_of(const char *path, char folder[static PATH_MAX]);
 
 #endif

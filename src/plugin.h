@@ -88,7 +88,8 @@ struct plugin_info {
     size_t preset_count;
     struct plugin_preset *presets;
     size_t feature_count;
-    char **features; /* URIs it requires */
+    char **features;  /* URIs it requires */
+    bool keeps_state; /* more than its controls' values */
     char *refusal; /* why no instance can be made ("requires the feature URI"); NULL: none known */
 };
 
@@ -117,8 +118,9 @@ struct plugin {
 };
 
 struct plugin_kind {
-    const char *name;     /* "lv2": the stage's option */
-    const char *argument; /* "URI", for help */
+    const char *name;          /* "lv2": the stage's option */
+    const char *argument;      /* "URI", for help */
+    bool describing_runs_code; /* of the plugin's */
     /* What one plugin is. Loads its library or data and may run its code: a scan asks in a child
      * process. Errors: there is none such, saying where was looked and what has a like name. */
     enum status (*describe)(const char *id, struct plugin_info **info);

@@ -53,6 +53,7 @@ enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t b
                    .block = block,
                    .live = live,
                    .preset = words->preset,
+                   .state = words->state,
                    .setting_count = words->setting_count,
                    .settings = words->settings},
         .instances = settings->map->instances,

@@ -74,7 +74,8 @@ enum status plugin_filter_find_latency(struct plugin_filter *plugin, size_t bloc
     const struct plugin_map *map = plugin->settings.map;
     struct probe probe = {.piece = plugin->piece};
     plugin->latency = plugin->settings.latency;
-    plugin->tells_latency = tells_latency(plugin->settings.info);
+    plugin->tells_latency =
+        !plugin->settings.map->is_beside && tells_latency(plugin->settings.info);
     if (!plugin->tells_latency)
         return STATUS_OK;
     enum status status = plugin_filter_open_rack(plugin, block, false, &probe.rack);

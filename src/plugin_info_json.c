@@ -84,12 +84,12 @@ json_t *plugin_info_object(const struct plugin_info *info)
         json_array_append_new(presets, named_object(info->presets[i].uri, info->presets[i].name));
     for (size_t i = 0; i < info->feature_count; i++)
         json_array_append_new(features, json_text(info->features[i]));
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "kind",
                      info->kind->name, "id", json_text(info->id), "name", text_or_null(info->name),
                      "maker", text_or_null(info->maker), "category", text_or_null(info->category),
-                     "file", text_or_null(info->file), "refusal", text_or_null(info->refusal),
-                     "ports", ports, "parameters", parameters, "presets", presets, "features",
-                     features);
+                     "file", text_or_null(info->file), "keeps_state", info->keeps_state, "refusal",
+                     text_or_null(info->refusal), "ports", ports, "parameters", parameters,
+                     "presets", presets, "features", features);
 }
 
 /* ---- from JSON ---- */
@@ -218,6 +218,7 @@ enum status plugin_info_of_object(const json_t *object, struct plugin_info **res
     if (!info)
         return fail_memory("a plugin");
     info->kind = kind ? plugin_kind_named(kind) : NULL;
+    info->keeps_state = json_is_true(json_object_get(object, "keeps_state"));
     bool taken = info->kind && take_text(object, "id", true, &info->id) &&
                  take_text(object, "name", true, &info->name) &&
                  take_text(object, "maker", false, &info->maker) &&

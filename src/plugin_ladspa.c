@@ -157,6 +157,7 @@ static enum status open(const char *holder, void (*found)(void *context, const c
 const struct plugin_kind plugin_ladspa = {
     .name = "ladspa",
     .argument = "LIBRARY:LABEL",
+    .describing_runs_code = true,
     .describe = describe,
     .list = list,
     .open = open,

@@ -5,6 +5,7 @@
 #include "plugin_lv2_world.h"
 
 #include <lv2/options/options.h>
+#include <lv2/state/state.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,12 @@ static enum status describe_ports(const LilvPlugin *plugin, struct plugin_info *
     return lv2_describe_ranges(plugin, info);
 }
 
+static bool keeps_state(const LilvPlugin *plugin)
+{
+    const LilvNode *interface = lv2_world_node(LV2_STATE__interface);
+    return interface && lilv_plugin_has_extension_data(plugin, interface);
+}
+
 static enum status describe(const LilvPlugin *plugin, struct plugin_info *info)
 {
     info->kind = &plugin_lv2;
@@ -119,6 +126,7 @@ static enum status describe(const LilvPlugin *plugin, struct plugin_info *info)
     info->maker = lv2_world_text(lilv_plugin_get_author_name(plugin));
     info->category = category_of(plugin);
     info->file = file_of(plugin);
+    info->keeps_state = keeps_state(plugin);
     if (info->id && !info->name)
         info->name = strdup(info->id);
     if (!info->id || !info->name || !info->file)

@@ -180,9 +180,23 @@ static bool names_control(const struct plugin_info *info, const char *word)
     return found && !(strcmp(name, "preset") == 0 && find_preset(info, word + 7));
 }
 
+static enum status take_state(struct plugin_words *words, const struct plugin_info *info,
+                              const char *folder)
+{
+    if (!info->keeps_state)
+        return fail(STATUS_USAGE, "%s keeps no state: its controls are all", info->id);
+    if (access(folder, R_OK | X_OK) != 0)
+        return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
+    free(words->state);
+    words->state = strdup(folder);
+    return words->state ? STATUS_OK : fail_memory("a plugin");
+}
+
 enum status plugin_words_take(struct plugin_words *words, const struct plugin_info *info,
                               uint32_t rate, const char *word)
 {
+    if (strncmp(word, "@state=", 7) == 0)
+        return take_state(words, info, word + 7);
     if (strncmp(word, "param:", 6) == 0)
         return take_setting(words, info, word + 6);
     if (strncmp(word, "preset=", 7) == 0 && !names_control(info, word))
@@ -197,6 +211,7 @@ void plugin_words_free(struct plugin_words *words)
     for (size_t i = 0; i < words->setting_count; i++)
         free(words->kept[i]);
     free(words->kept);
+    free(words->state);
     free(words->settings);
     free(words->values);
     automation_free(&words->automation);

@@ -3,6 +3,7 @@
  *   SYMBOL=VALUE         a control input; a unique beginning of its name (case aside) or its index
  *                        name it too
  *   preset=URI           or the preset's name
+ *   @state=FOLDER        all that a plugin was set to, as it was saved there
  *   param:URI=VALUE      a parameter that is set by a message; a path counts from the working
  * folder at=TIME:PORT=VALUE   later, see automation.h
  *
@@ -19,6 +20,7 @@
 
 struct plugin_words {
     const char *preset; /* its URI, in the plugin_info; NULL: none */
+    char *state;        /* a folder, from the working folder; NULL: none */
     size_t value_count;
     struct plugin_value {
         size_t port;

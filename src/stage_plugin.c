@@ -1,6 +1,7 @@
 #include "stage_plugin.h"
 
 #include "plugin_filter.h"
+#include "plugin_scanner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,11 @@ static enum status take_words(struct stage_plugin *plugin, char **words,
     for (char **word = words; *word && status == STATUS_OK; word++) {
         if (strncmp(*word, "@map=", 5) == 0)
             map = *word + 5;
-        else if (**word == '@')
-            status =
-                fail(STATUS_USAGE,
-                     "a plugin's stage has the options @mix=, @bypass and @map=, not '%s'", *word);
+        else if (**word == '@' && strncmp(*word, "@state=", 7) != 0)
+            status = fail(STATUS_USAGE,
+                          "a plugin's stage has the options @mix=, @bypass, @map= and @state=, not "
+                          "'%s'",
+                          *word);
         else
             status = plugin_words_take(&plugin->words, plugin->info, format->rate, *word);
     }
@@ -37,7 +39,10 @@ enum status stage_plugin_load(struct stage *stage, char **words, const struct st
     stage->plugin = plugin;
     bool live = settings->convolver.live;
     plugin->isolated = settings->isolate == ISOLATE_AUTO ? !live : settings->isolate == ISOLATE_ON;
-    enum status status = kind->describe(words[0], &plugin->info);
+    /* Where it may not harm halo, it may not while it is described either. */
+    enum status status = plugin->isolated && kind->describing_runs_code
+                             ? plugin_describe_apart(kind, words[0], &plugin->info)
+                             : kind->describe(words[0], &plugin->info);
     if (status == STATUS_OK)
         status = take_words(plugin, words + 1, format, settings->streamed);
     stage->outputs = plugin->map.outputs;
