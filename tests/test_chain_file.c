@@ -3,6 +3,7 @@
 #include "sound.h"
 #include "suite.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
@@ -134,6 +135,53 @@ START_TEST(bad_chains_are_named)
 }
 END_TEST
 
-SUITE_MAIN("chain file", a_saved_chain_gives_the_same_sound, paths_are_from_the_files_folder,
+#ifdef HALO_LV2_BUNDLE
+#define CONVOLVER "LV2_PATH=%s/..:/usr/lib/lv2 "
+#define MASK "urn:halo:convolver:stereo,param:urn:halo:convolver#mask="
+
+START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
+{
+    make_sounds();
+    struct sound mask = sound_noise("a,b.wav", 4, WAVF, 48000, 2, 700);
+    sound_free(&mask);
+    command_done(CONVOLVER "\"$HALO\" render in.wav a.wav -q --lv2 '" MASK
+                           "a\\,b.wav,gain=-6' --gain -3 --save-chain sub/chain.yml",
+                 HALO_LV2_BUNDLE);
+    command_done("test -s sub/chain.yml.state/1/state.ttl");
+    struct command_result result = command_done("cat sub/chain.yml");
+    expect_said(&result, "mask=../a,b.wav\n");
+    expect_said(&result, "'@state=chain.yml.state/1'\n");
+    command_done("mv sub moved && " CONVOLVER
+                 "\"$HALO\" render in.wav b.wav -q --chain moved/chain.yml",
+                 HALO_LV2_BUNDLE);
+    expect_same_files("a.wav", "b.wav");
+    /* The state alone has the mask and the values, too. */
+    command_done("sed -i -e /param:/d -e /gain=-6/d moved/chain.yml && " CONVOLVER
+                 "\"$HALO\" render in.wav c.wav -q --chain moved/chain.yml",
+                 HALO_LV2_BUNDLE);
+    expect_same_files("a.wav", "c.wav");
+    command_refused(1, "exists",
+                    "rm moved/chain.yml; " CONVOLVER "\"$HALO\" render in.wav d.wav --lv2 '" MASK
+                    "mask.txt' --save-chain moved/chain.yml",
+                    HALO_LV2_BUNDLE);
+    command_done(CONVOLVER "\"$HALO\" render in.wav d.wav -q -f --lv2 '" MASK
+                           "mask.txt' --save-chain moved/chain.yml",
+                 HALO_LV2_BUNDLE);
+    command_refused(1, "nosuch",
+                    CONVOLVER "\"$HALO\" render in.wav e.wav --lv2 '" MASK
+                              "mask.txt,@state=nosuch'",
+                    HALO_LV2_BUNDLE);
+}
+END_TEST
+#else
+START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
+{
+    puts("skipped: this halo is built without LV2 plugins");
+}
+END_TEST
+#endif
+
+SUITE_MAIN("chain file", what_a_plugin_keeps_lies_beside_the_chain,
+           a_saved_chain_gives_the_same_sound, paths_are_from_the_files_folder,
            saving_again_changes_nothing, a_chain_stands_among_other_stages,
            check_tells_what_it_comes_to, bad_chains_are_named)
