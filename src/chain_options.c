@@ -127,9 +127,13 @@ static const struct option_row chain_rows[] = {
      take_devices},
     {"isolate", 0, NULL,
      "run plugins in processes of their own, so that one that\n"
-     "crashes or hangs takes nothing with it: default of files",
+     "crashes or hangs takes nothing with it: default of files;\n"
+     "live it is left out then, and each comes a block later",
      take_isolate},
-    {"no-isolate", 0, NULL, "run plugins in halo's process: default live", take_isolate},
+    {"no-isolate", 0, NULL,
+     "run plugins in halo's process: default live, where one that\n"
+     "crashes or hangs ends halo, and nothing can be done",
+     take_isolate},
     {"threads", 0, "N", "processors to use; all by default", take_threads},
     {"allow-truncated", 0, NULL, "take a file that is shorter than its header says",
      take_truncated},

@@ -86,6 +86,8 @@ static void take_key(struct listen_session *session, int key)
     bool test = listen_options_test(session->options);
     if (session->leaving || listen_trial_key(session, key) || seek_by_key(session, key))
         return;
+    if (!test && live_controls_key(&session->controls, key))
+        return;
     if (key == '[' || key == ']') {
         add_gain(session, key == ']' ? GAIN_STEP_DB : -GAIN_STEP_DB);
     } else if (key == 'm') {

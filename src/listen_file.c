@@ -156,6 +156,8 @@ static enum status run_block(struct file_job *job, uint64_t position)
     player_read(job->player, job->in.data, BLOCK);
     switch_masks(job, position);
     live_process(job->live, (const float *const *)job->in.data, job->out.data);
+    if (job->chain.filter->failure)
+        return fail(STATUS_FAILED, "%s", job->chain.filter->failure);
     const float *heard[job->out.channels];
     for (size_t c = 0; c < job->out.channels; c++)
         heard[c] = job->out.data[c] + from;

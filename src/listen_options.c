@@ -181,7 +181,8 @@ void listen_options_print_help(void)
          "Play a sound over and over, and switch between masks that are made equally loud and\n"
          "equally late. The first --mask is A, the one after the first --or is B, and so on.\n"
          "Keys: 1-9 choose, space the dry signal, arrows seek (up and down 10 s), home the\n"
-         "start, [ ] gain, m mute, p a picture of the masks, q leave. In a test with --abx:\n"
+         "start, [ ] gain, m mute, p a picture of the masks, c and C choose a plugin's control,\n"
+         "+ and - change it, b bypasses the plugin, q leave. In a test with --abx:\n"
          "a b x listen, A or B says which of them X is. With --blind: a b c... listen, 1-5 rate\n"
          "what is heard, Enter ends the trial. q ends a test before its time.");
     for (size_t i = 0; i < PARTS; at += counts[i], i++) {

@@ -167,10 +167,13 @@ static enum status make_live(struct listen_session *session)
         .ceiling = audio_from_db(play->ceiling_db),
         .gain = 1,
         .guard = !session->player,
+        .stages = &session->chain.stages,
     };
     session->way = play->way;
     session->way.frames = (uint64_t)(play->fade * (double)session->facts.rate);
     enum status status = live_create(&settings, session->chain.filter, NULL, NULL, &session->live);
+    if (status == STATUS_OK)
+        status = live_controls_init(&session->controls, &session->chain.stages, session->live);
     if (status == STATUS_OK)
         status = live_device_init(&session->feed, session->live, filter->inputs, filter->outputs,
                                   filter->block, session->facts.channels_out);
@@ -239,6 +242,7 @@ bool listen_session_close(struct listen_session *session)
     player_close(session->player);
     passage_close(session->passage);
     live_device_free(&session->feed);
+    live_controls_free(&session->controls);
     live_destroy(session->live);
     live_load_free(&session->load);
     live_chain_free(&session->chain);
@@ -270,6 +274,10 @@ void listen_session_update(struct listen_session *session)
     if (filter->notice) {
         listen_tell(session, "%s", filter->notice);
         filter->notice = NULL;
+    }
+    if (session->controls.notice) {
+        listen_tell(session, "%s", session->controls.notice);
+        session->controls.notice = NULL;
     }
     if (failure)
         listen_tell(session, "%s", failure);

@@ -13,6 +13,7 @@
 #include "listen_options.h"
 #include "listen_source.h"
 #include "live_chain.h"
+#include "live_controls.h"
 #include "live_load.h"
 #include "trial_abx.h"
 #include "trial_ranking.h"
@@ -43,11 +44,13 @@ struct listen_session {
     struct live_chain chain;
     struct listen_fair fair;
     struct live *live;
+    struct live_controls controls;
     struct live_device feed;
     struct listen_source source;
     struct live_load load;
     bool stuck; /* a step hangs in the device's thread: what it uses must stay */
     struct view *view;
+    char keys[160]; /* what they do, where there is no test */
 
     struct choices_way way;
     size_t wanted;       /* a choice to switch to; SIZE_MAX: none */

@@ -2,6 +2,7 @@
 
 #include "audio.h"
 #include "json_text.h"
+#include "report.h"
 #include "response_plot.h"
 
 #include <langinfo.h>
@@ -80,7 +81,7 @@ static void put_place(const struct listen_session *session, char *text, size_t s
     snprintf(text, size, "%s %s/%s", slash ? slash + 1 : passage->name, at, to);
 }
 
-static const char *keys_of(const struct listen_session *session)
+static const char *keys_of(struct listen_session *session)
 {
     if (session->trial.stopping)
         return "y stop the test  any other key go on";
@@ -88,7 +89,10 @@ static const char *keys_of(const struct listen_session *session)
         return "a b x listen  A X is A  B X is B  arrows seek  [ ] gain  m mute  p picture  q stop";
     if (session->options->blind)
         return "a b c listen  1-5 rate  Enter confirm  arrows seek  [ ] gain  m mute  q stop";
-    return "1-9 mask  space dry  arrows seek  [ ] gain  m mute  p picture  q leave";
+    snprintf(session->keys, sizeof session->keys,
+             "1-9 mask  space dry  arrows seek  [ ] gain  m mute%s  p picture  q leave",
+             live_controls_keys(&session->controls));
+    return session->keys;
 }
 
 /* What sounds, or will in a moment; 0: dry. */
@@ -137,6 +141,7 @@ static struct live_status picture(struct listen_session *session, const char **l
         .without_dry = test,
         .switching = is_switching(session),
         .hidden = test,
+        .control = live_controls_show(&session->controls),
         .gain_db = session->gain_db,
         .muted = session->muted,
         .reduction_db = -live_reduction(session->live),
@@ -183,14 +188,15 @@ static enum status report_json(const struct listen_session *session,
     const struct live_load *load = &session->load;
     uint64_t missed = session->player ? player_missed(session->player) : 0;
     json_t *object = json_pack(
-        "{s:s, s:o, s:I, s:f, s:I, s:I, s:I, s:I, s:s*, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o}",
+        "{s:s, s:o, s:I, s:f, s:I, s:I, s:I, s:I, s:s*, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o}",
         "event", "report", "device", json_text(session->device_name), "frames",
         (json_int_t)status->frames, "seconds", status->seconds, "rate", (json_int_t)status->rate,
         "block", (json_int_t)status->block, "inputs", (json_int_t)status->inputs, "outputs",
         (json_int_t)status->outputs, "backend", status->backend, "blocks", (json_int_t)load->count,
         "late", (json_int_t)load->late, "lost", (json_int_t)load->lost, "missed",
         (json_int_t)missed, "load_worst", load->worst, "limiter_most_db", -session->reduction_most,
-        "choices", listen_fair_json(&session->fair), "ledger", live_load_ledger(load));
+        "choices", listen_fair_json(&session->fair), "ledger", live_load_ledger(load), "stages",
+        report_stages(&session->chain.stages));
     bool written = object && json_dumpf(object, stdout, JSON_COMPACT) == 0 &&
                    putchar('\n') != EOF && fflush(stdout) == 0;
     json_decref(object);
@@ -211,6 +217,7 @@ enum status listen_report(struct listen_session *session)
     if (session->player && player_missed(session->player) > 0)
         note("the disk was too slow: %llu frames were silence instead",
              (unsigned long long)player_missed(session->player));
+    report_print_stages(&session->chain.stages);
     if (session->reduction_most > 0)
         note("the limiter took off up to %.1f dB", session->reduction_most);
     return STATUS_OK;

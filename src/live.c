@@ -16,13 +16,18 @@ void live_destroy(struct live *live)
     block_free(&live->dry);
     ring_destroy(live->events);
     ring_destroy(live->taken);
+    free(live->left_out);
     free(live);
 }
 
 static enum status fill(struct live *live, const struct live_settings *settings)
 {
     const struct filter *chain = live->chain;
-    enum status status = meter_create(chain->inputs, settings->rate, &live->meter_in);
+    size_t stages = settings->stages ? settings->stages->count : 0;
+    live->left_out = calloc(stages + 1, sizeof *live->left_out);
+    enum status status = live->left_out ? STATUS_OK : fail_memory("live sound");
+    if (status == STATUS_OK)
+        status = meter_create(chain->inputs, settings->rate, &live->meter_in);
     if (status == STATUS_OK)
         status = meter_create(chain->outputs, settings->rate, &live->meter_out);
     if (status == STATUS_OK)
@@ -54,6 +59,7 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
     live->chain = chain;
     live->rate = settings->rate;
     live->block = chain->block;
+    live->stages = settings->stages;
     live->recorder = recorder;
     live->recorder_dry = recorder_dry;
     live->muted = settings->muted;

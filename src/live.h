@@ -18,6 +18,7 @@
 #include "filter.h"
 #include "meter.h"
 #include "recorder.h"
+#include "stage_controls.h"
 #include "status.h"
 
 enum { LIVE_CHANNELS_MOST = 64 };
@@ -27,27 +28,33 @@ enum { LIVE_CHANNELS_MOST = 64 };
 #define LIVE_SMOOTH 0.02  /* of a gain, a mute, the dry signal */
 
 enum live_control {
-    LIVE_GAIN, /* value: the gain */
-    LIVE_MUTE, /* value: 1 muted, 0 not */
-    LIVE_DRY,  /* value: 1 dry, 0 through the chain */
-    LIVE_RISE, /* fade in from silence, after an interruption */
-    LIVE_END,  /* fade out for good */
-    LIVE_HOWL, /* said by the step, value: Hz. Sent, it mutes as a howl does */
+    LIVE_GAIN,          /* value: the gain */
+    LIVE_MUTE,          /* value: 1 muted, 0 not */
+    LIVE_DRY,           /* value: 1 dry, 0 through the chain */
+    LIVE_RISE,          /* fade in from silence, after an interruption */
+    LIVE_END,           /* fade out for good */
+    LIVE_HOWL,          /* said by the step, value: Hz. Sent, it mutes as a howl does */
+    LIVE_STAGE_CONTROL, /* value: of a control of a stage's */
+    LIVE_STAGE_FAILED,  /* said by the step: the stage is left out from there on. Sent, it is so */
 };
 
 struct live_event {
     enum live_control what;
     double value;
-    uint64_t frame; /* not before; on the way back: where it began */
+    uint64_t frame;               /* not before; on the way back: where it began */
+    size_t stage;                 /* of the last two: its index */
+    enum stage_control_kind kind; /* of LIVE_STAGE_CONTROL, as is the next */
+    size_t port;
 };
 
 struct live_settings {
     uint32_t rate;
-    double ceiling; /* of the limiter */
-    double gain;    /* at the start */
-    bool muted;     /* likewise */
-    bool guard;     /* against howls */
-    bool at_once;   /* no fade in at the start */
+    double ceiling;                  /* of the limiter */
+    double gain;                     /* at the start */
+    bool muted;                      /* likewise */
+    bool guard;                      /* against howls */
+    bool at_once;                    /* no fade in at the start */
+    const struct stage_list *stages; /* of the chain, to be changed by events; NULL: none is */
 };
 
 struct live;

@@ -117,6 +117,8 @@ static void flush_recordings(struct live_session *session)
 
 static void take_key(struct live_session *session, int key)
 {
+    if (live_controls_key(&session->controls, key))
+        return;
     if (key >= '0' && key <= '9') { /* 0 is dry, as the screen lists it */
         if (!choose(session, (size_t)(key - '0')))
             live_tell(session, "there is no mask %c", key);
@@ -178,6 +180,10 @@ static bool obey(struct live_session *session, const struct osc_command *command
         break;
     case OSC_LOAD:
         done = load_path(session, command->choice, command->text);
+        break;
+    case OSC_CONTROL:
+        done = live_controls_set(&session->controls, command->stage, command->text,
+                                 command->words) == STATUS_OK;
         break;
     case OSC_RELOAD:
         reload(session);

@@ -17,8 +17,15 @@ struct live_log {
 };
 
 const char *const live_log_events[] = {
-    [LIVE_GAIN] = "gain", [LIVE_MUTE] = "mute", [LIVE_DRY] = "dry",     [LIVE_RISE] = "rise",
-    [LIVE_END] = "end",   [LIVE_HOWL] = "howl", [LIVE_HOWL + 1] = NULL,
+    [LIVE_GAIN] = "gain",
+    [LIVE_MUTE] = "mute",
+    [LIVE_DRY] = "dry",
+    [LIVE_RISE] = "rise",
+    [LIVE_END] = "end",
+    [LIVE_HOWL] = "howl",
+    [LIVE_STAGE_CONTROL] = "control",
+    [LIVE_STAGE_FAILED] = "failed",
+    [LIVE_STAGE_FAILED + 1] = NULL,
 };
 
 const char *const live_log_shapes[] = {
@@ -41,6 +48,15 @@ static void write_line(struct live_log *log, json_t *line)
     json_decref(line);
 }
 
+/* Plugins in processes of their own are a block late: so are they in a replay. */
+static bool runs_apart(const struct stage_list *stages)
+{
+    for (size_t i = 0; i < stages->count; i++)
+        if (stages->stages[i].plugin && plugin_filter_facts(stages->stages[i].filter).isolated)
+            return true;
+    return false;
+}
+
 static json_t *set_up(const struct live_chain *chain, const struct live_settings *settings)
 {
     const struct live_chain_wish *wish = &chain->wish;
@@ -52,15 +68,15 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
     }
     for (size_t i = 0; i < wish->other_count; i++)
         json_array_append_new(others, json_text(wish->others[i]));
-    return json_pack("{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:f, s:f, s:b}",
-                     "halo_log", 1, "rate", (json_int_t)settings->rate, "channels",
-                     (json_int_t)wish->format.channels, "block", (json_int_t)wish->block, "stages",
-                     stages, "choose_at", (json_int_t)wish->stage, "others", others, "room",
-                     (json_int_t)wish->room, "centre",
-                     wish->options->settings.align == MASK_ALIGN_CENTRE, "causal",
-                     wish->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
-                     audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain),
-                     "muted", settings->muted);
+    return json_pack(
+        "{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:f, s:f, s:b}", "halo_log", 1,
+        "rate", (json_int_t)settings->rate, "channels", (json_int_t)wish->format.channels, "block",
+        (json_int_t)wish->block, "stages", stages, "choose_at", (json_int_t)wish->stage, "others",
+        others, "room", (json_int_t)wish->room, "centre",
+        wish->options->settings.align == MASK_ALIGN_CENTRE, "isolated", runs_apart(&chain->stages),
+        "causal", wish->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
+        audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain), "muted",
+        settings->muted);
 }
 
 static int open_file(const char *path, bool force)
@@ -103,8 +119,19 @@ void live_log_close(struct live_log *log)
 /* Values are written in full, so that a replay has the very same. */
 void live_log_event(struct live_log *log, const struct live_event *event)
 {
-    write_line(log, json_pack("{s:I, s:s, s:f}", "frame", (json_int_t)event->frame, "event",
-                              live_log_events[event->what], "value", event->value));
+    json_t *line = json_pack("{s:I, s:s, s:f}", "frame", (json_int_t)event->frame, "event",
+                             live_log_events[event->what], "value", event->value);
+    if (event->what == LIVE_STAGE_FAILED)
+        json_object_set_new(line, "stage", json_integer((json_int_t)event->stage + 1));
+    write_line(log, line);
+}
+
+void live_log_control(struct live_log *log, const struct live_event *event, const char *symbol)
+{
+    write_line(log,
+               json_pack("{s:I, s:s, s:I, s:o, s:f}", "frame", (json_int_t)event->frame, "event",
+                         live_log_events[event->what], "stage", (json_int_t)event->stage + 1,
+                         "control", json_text(symbol), "value", event->value));
 }
 
 void live_log_switch(struct live_log *log, size_t choice, uint64_t at,

@@ -95,8 +95,12 @@ void live_options_print_help(void)
     puts("usage: halo live [stages and options]\n\n"
          "Filter what a sound device records, and play it on one, with no delay added.\n"
          "A screen shows levels and load where there is a terminal. Keys: 1-9 choose a mask,\n"
-         "space the dry signal, [ ] gain, m mute, r read the mask again, w write the recording\n"
-         "to disk, q leave.\n\n"
+         "space the dry signal, [ ] gain, m mute, c and C choose a plugin's control, + and -\n"
+         "change it, b bypasses the plugin, r read the mask again, w write the recording to\n"
+         "disk, q leave.\n\n"
+         "OSC: /halo/control STAGE SYMBOL VALUE, /halo/mix STAGE VALUE, /halo/bypass STAGE 0|1,\n"
+         "/halo/choose N, /halo/dry, /halo/gain DB, /halo/mute 0|1, /halo/load N PATH,\n"
+         "/halo/reload, /halo/quit, /halo/subscribe [PORT].\n\n"
          "stages, in the order given:");
     options_print(stdout, rows, counts[0]);
     puts("\nthe device:");

@@ -98,6 +98,13 @@ static enum status match_outputs(struct live_session *session)
     return status;
 }
 
+static void put_keys(struct live_session *session)
+{
+    snprintf(session->keys, sizeof session->keys,
+             "1-9 mask  space dry  [ ] gain  m mute%s  r reload  w write  q leave",
+             live_controls_keys(&session->controls));
+}
+
 static enum status make_live(struct live_session *session)
 {
     const struct live_options *options = session->options;
@@ -108,6 +115,7 @@ static enum status make_live(struct live_session *session)
         .gain = 1,
         .muted = options->muted,
         .guard = options->guard,
+        .stages = &session->chain.stages,
     };
     session->muted = options->muted;
     session->way = options->play.way;
@@ -116,6 +124,8 @@ static enum status make_live(struct live_session *session)
     if (status == STATUS_OK)
         status = live_create(&session->settings, session->chain.filter, session->recorder,
                              session->recorder_dry, &session->live);
+    if (status == STATUS_OK)
+        status = live_controls_init(&session->controls, &session->chain.stages, session->live);
     if (status == STATUS_OK)
         status = live_device_init(&session->feed, session->live, filter->inputs, filter->outputs,
                                   filter->block, session->facts.channels_out);
@@ -140,6 +150,7 @@ enum status live_session_open(struct live_session *session, const struct live_op
         status = make_live(session); /* late, since it begins to write files */
     if (status != STATUS_OK)
         return status;
+    put_keys(session);
     device_tell_name(&session->facts, session->device_name, sizeof session->device_name);
     device_tell_grants(&session->facts);
     if (options->osc && options->osc_port == 0)
@@ -201,6 +212,7 @@ enum status live_session_close(struct live_session *session)
     free(session->log_path);
     free(session->load_text);
     live_device_free(&session->feed);
+    live_controls_free(&session->controls);
     live_destroy(session->live);
     live_load_free(&session->load);
     live_chain_free(&session->chain);
@@ -255,7 +267,10 @@ bool live_session_return(struct live_session *session)
 
 static void take_event(struct live_session *session, const struct live_event *event)
 {
-    live_log_event(session->log, event);
+    if (event->what == LIVE_STAGE_CONTROL)
+        live_log_control(session->log, event, live_controls_symbol(&session->controls, event));
+    else
+        live_log_event(session->log, event);
     if (event->what != LIVE_HOWL)
         return;
     session->muted = session->howled = true;
@@ -293,6 +308,10 @@ void live_session_update(struct live_session *session)
     if (filter->notice) {
         live_tell(session, "%s", filter->notice);
         session->chain.filter->notice = NULL;
+    }
+    if (session->controls.notice) {
+        live_tell(session, "%s", session->controls.notice);
+        session->controls.notice = NULL;
     }
     look_after(session, session->recorder, session->options->record);
     look_after(session, session->recorder_dry, session->options->record_dry);

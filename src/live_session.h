@@ -8,6 +8,7 @@
 
 #include "file_watch.h"
 #include "live_chain.h"
+#include "live_controls.h"
 #include "live_device.h"
 #include "live_load.h"
 #include "live_log.h"
@@ -24,6 +25,7 @@ struct live_session {
     struct live_chain chain;
     struct live_settings settings;
     struct live *live;
+    struct live_controls controls;
     struct live_device feed;
     struct live_load load;
     struct recorder *recorder; /* or NULL, likewise */
@@ -34,6 +36,7 @@ struct live_session {
     bool stuck; /* a step hangs in the device's thread: what it uses must stay */
 
     struct view *view;
+    char keys[160];           /* what they do */
     struct osc *osc;          /* or NULL */
     struct file_watch *watch; /* or NULL */
 
@@ -85,6 +88,6 @@ MUST_CHECK enum status live_control_watch(struct live_session *session);
 
 void live_show(struct live_session *session);
 void live_tell(struct live_session *session, const char *format, ...) PRINTF_LIKE(2, 3);
-MUST_CHECK enum status live_report(const struct live_session *session);
+MUST_CHECK enum status live_report(struct live_session *session);
 
 #endif

@@ -2,13 +2,12 @@
 
 #include "audio.h"
 #include "json_text.h"
+#include "report.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-static const char KEYS[] = "1-9 mask  space dry  [ ] gain  m mute  r reload  w write  q leave";
 
 void live_tell(struct live_session *session, const char *format, ...)
 {
@@ -36,7 +35,7 @@ static const char *recording_at_work(const struct live_session *session)
                                                                : NULL;
 }
 
-static struct live_status picture(const struct live_session *session)
+static struct live_status picture(struct live_session *session)
 {
     const struct live_chain *chain = &session->chain;
     const struct filter *convolver = live_chain_convolver(chain);
@@ -59,6 +58,7 @@ static struct live_status picture(const struct live_session *session)
         .names = chain->names,
         .chosen = session->dry || !chain->choices ? 0 : choices_asked(chain->choices) + 1,
         .switching = chain->choices && choices_are_switching(chain->choices),
+        .control = live_controls_show(&session->controls),
         .gain_db = session->gain_db,
         .muted = session->muted,
         .howled = session->howled,
@@ -78,7 +78,7 @@ static struct live_status picture(const struct live_session *session)
         .recording = recording,
         .recorded = recording ? (double)frames / (double)session->facts.rate : 0,
         .osc_refused = session->osc ? osc_refused(session->osc) : 0,
-        .keys = KEYS,
+        .keys = session->keys,
     };
 }
 
@@ -111,13 +111,13 @@ static enum status report_json(const struct live_session *session, const struct 
         status->backend, "latency", (json_int_t)live_status_latency(status), "priority",
         (json_int_t)session->facts.priority, "interruptions", (json_int_t)session->interruptions);
     json_t *more =
-        json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o}", "blocks",
+        json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o}", "blocks",
                   (json_int_t)load->count, "from_cpu", (json_int_t)blocks_from_cpu(session), "late",
                   (json_int_t)load->late, "lost", (json_int_t)load->lost, "load_mean",
                   load->count ? load->sum / (double)load->count : 0, "load_p99", load->p99,
                   "load_worst", load->worst, "limiter_most_db", -session->reduction_most, "howls",
                   (json_int_t)session->howls, "clips_in", (json_int_t)session->clips_in, "ledger",
-                  live_load_ledger(load));
+                  live_load_ledger(load), "stages", report_stages(&session->chain.stages));
     bool written = object && more && json_object_update(object, more) == 0 &&
                    json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF &&
                    fflush(stdout) == 0;
@@ -126,7 +126,7 @@ static enum status report_json(const struct live_session *session, const struct 
     return written ? STATUS_OK : fail(STATUS_FAILED, "cannot write the report");
 }
 
-enum status live_report(const struct live_session *session)
+enum status live_report(struct live_session *session)
 {
     const struct live_status status = picture(session);
     const struct live_load *load = &session->load;
@@ -149,6 +149,7 @@ enum status live_report(const struct live_session *session)
              (unsigned long long)session->interruptions);
     if (session->howls > 0)
         note("howls of feedback that were muted: %llu", (unsigned long long)session->howls);
+    report_print_stages(&session->chain.stages);
     if (session->reduction_most > 0)
         note("the limiter took off up to %.1f dB", session->reduction_most);
     return STATUS_OK;

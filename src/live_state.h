@@ -15,6 +15,8 @@
 
 struct live {
     struct filter *chain;
+    const struct stage_list *stages; /* or NULL */
+    bool *left_out;                  /* by stage: it was told */
     uint32_t rate;
     size_t block;
     struct recorder *recorder; /* or NULL, likewise the others */

@@ -15,6 +15,7 @@ struct live_status live_status_to_show(const struct live_status *status)
         return shown;
     shown.chosen = 0;
     shown.switching = false;
+    shown.control = (struct live_status_control){0};
     shown.outputs = 0;
     shown.out = NULL;
     shown.reduction_db = NAN;

@@ -14,6 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A control of a stage, that keys change; all zero: there is none. */
+struct live_status_control {
+    const char *text;   /* "2 eg-amp gain -6 dB" */
+    size_t stage;       /* from 1 */
+    const char *symbol; /* "gain", "@mix" */
+    double value;
+    bool bypassed; /* the stage is */
+    bool failed;   /* the stage has, and is left out */
+};
+
 struct live_status {
     const char *command; /* "halo live"; NULL: "halo" */
     double seconds;      /* the stream has run */
@@ -32,6 +42,7 @@ struct live_status {
     bool switching;           /* a choice was asked for and does not sound alone yet */
     bool hidden;              /* blind: nothing may tell which choice sounds */
 
+    struct live_status_control control;
     double gain_db;
     bool muted;
     bool howled;         /* the howl guard muted the output */
@@ -59,7 +70,7 @@ size_t live_status_latency(const struct live_status *status);
 
 /* What may be shown of `status`. The same, unless it is hidden: then all that depends on
  * which choice sounds is gone (chosen 0, not switching, no output meters, the load and the
- * limiter's reduction NaN), since an eye would hear by them. */
+ * limiter's reduction NaN), since an eye would hear by them; so is the control. */
 struct live_status live_status_to_show(const struct live_status *status);
 
 #endif

@@ -13,16 +13,37 @@ static size_t frames_of(const struct live *live, double seconds)
 
 /* ---- events ---- */
 
-static void take(struct live *live, struct live_event event)
+static void tell(struct live *live, struct live_event event, uint64_t frame)
+{
+    event.frame = frame;
+    ring_write(live->taken, &event, 1);
+}
+
+/* False: it is none of a stage. */
+static bool take_for_stage(struct live *live, const struct live_event *event)
+{
+    const struct stage_list *stages = live->stages;
+    const struct stage_control control = {
+        .kind = event->kind, .stage = event->stage, .port_index = event->port};
+    if (event->what == LIVE_STAGE_CONTROL)
+        stage_controls_set(stages, &control, (float)event->value);
+    else if (event->what == LIVE_STAGE_FAILED)
+        stage_mix_leave_out(stages->stages[event->stage].mixed);
+    else
+        return false;
+    return true;
+}
+
+static void take(struct live *live, const struct live_event *event)
 {
     size_t smooth = frames_of(live, LIVE_SMOOTH);
-    if (event.what == LIVE_GAIN)
-        ramp_set(&live->gain, (float)event.value, smooth);
-    else if (event.what == LIVE_DRY)
-        ramp_set(&live->wet, event.value != 0 ? 0 : 1, smooth);
-    else if (event.what == LIVE_MUTE || event.what == LIVE_HOWL)
-        live->muted = event.what == LIVE_HOWL || event.value != 0;
-    else if (event.what == LIVE_RISE)
+    if (event->what == LIVE_GAIN)
+        ramp_set(&live->gain, (float)event->value, smooth);
+    else if (event->what == LIVE_DRY)
+        ramp_set(&live->wet, event->value != 0 ? 0 : 1, smooth);
+    else if (event->what == LIVE_MUTE || event->what == LIVE_HOWL)
+        live->muted = event->what == LIVE_HOWL || event->value != 0;
+    else if (event->what == LIVE_RISE)
         ramp_init(&live->fade, 0);
     else
         live->ending = true;
@@ -32,8 +53,6 @@ static void take(struct live *live, struct live_event event)
         ramp_set(&live->fade, 1, frames_of(live, LIVE_FADE_IN));
     if (live->ending)
         ramp_set(&live->fade, 0, frames_of(live, LIVE_FADE_OUT));
-    event.frame = atomic_load(&live->frames);
-    ring_write(live->taken, &event, 1);
 }
 
 static void take_events(struct live *live)
@@ -44,7 +63,10 @@ static void take_events(struct live *live)
         if (!live->has_next || live->next.frame > atomic_load(&live->frames))
             return;
         live->has_next = false;
-        take(live, live->next);
+        if (!take_for_stage(live, &live->next))
+            take(live, &live->next);
+        if (live->next.what != LIVE_STAGE_FAILED) /* which is told as any is */
+            tell(live, live->next, atomic_load(&live->frames));
     }
 }
 
@@ -86,6 +108,21 @@ static void mix_dry(struct live *live, const float *const *in, float *const *out
             out[o][i] += live->dry.data[o][i];
 }
 
+/* ---- stages that fail ---- */
+
+static void look_at_stages(struct live *live)
+{
+    size_t count = live->stages ? live->stages->count : 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct filter *mixed = live->stages->stages[i].mixed;
+        if (live->left_out[i] || !mixed || !stage_mix_is_left_out(mixed))
+            continue;
+        live->left_out[i] = true;
+        const struct live_event failed = {.what = LIVE_STAGE_FAILED, .stage = i};
+        tell(live, failed, atomic_load(&live->frames));
+    }
+}
+
 /* ---- the output ---- */
 
 static void guard(struct live *live, float *const *out)
@@ -95,10 +132,8 @@ static void guard(struct live *live, float *const *out)
         return;
     live->muted = true;
     ramp_set(&live->fade, 0, frames_of(live, LIVE_SMOOTH));
-    const struct live_event howl = {.what = LIVE_HOWL,
-                                    .value = howl_guard_frequency(live->guard),
-                                    .frame = atomic_load(&live->frames) + live->block};
-    ring_write(live->taken, &howl, 1);
+    const struct live_event howl = {.what = LIVE_HOWL, .value = howl_guard_frequency(live->guard)};
+    tell(live, howl, atomic_load(&live->frames) + live->block);
 }
 
 void live_process(struct live *live, const float *const *in, float *const *out)
@@ -112,6 +147,7 @@ void live_process(struct live *live, const float *const *in, float *const *out)
     if (live->recorder_dry)
         recorder_write(live->recorder_dry, clean, live->block);
     filter_process(live->chain, clean, out);
+    look_at_stages(live);
     mix_dry(live, clean, out);
     ramp_process(&live->gain, outputs, out, live->block);
     ramp_process(&live->fade, outputs, out, live->block);

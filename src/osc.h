@@ -8,6 +8,10 @@
  *   /halo/dry
  *   /halo/gain DB
  *   /halo/mute 0|1            or T, F
+ *   /halo/control STAGE SYMBOL VALUE    of the chain's stage (1 and up) that control, as the
+ *                                       command line has it: a number, or words as s ("-6dB")
+ *   /halo/mix STAGE VALUE     its @mix: 0 to 1
+ *   /halo/bypass STAGE 0|1    its @bypass; or T, F
  *   /halo/load NUMBER PATH    replace that choice's mask by the file
  *   /halo/reload              read the masks again
  *   /halo/quit
@@ -40,6 +44,7 @@
 
 enum {
     OSC_TEXT_MOST = 1024,  /* bytes of a name or path, its 0 included */
+    OSC_WORDS_MOST = 128,  /* bytes of a value, likewise */
     OSC_PACKETS_MOST = 64, /* of one round of osc_receive */
     OSC_SUBSCRIBERS_MOST = 8,
     OSC_LEASE = 10,     /* seconds */
@@ -54,6 +59,7 @@ enum osc_action {
     OSC_GAIN,         /* value, finite */
     OSC_MUTE,         /* on */
     OSC_LOAD,         /* choice, text */
+    OSC_CONTROL,      /* stage, text: its symbol, words: the value */
     OSC_RELOAD,
     OSC_QUIT,
 };
@@ -61,7 +67,9 @@ enum osc_action {
 struct osc_command {
     enum osc_action action;
     size_t choice; /* 0: dry, not with OSC_LOAD; not checked against how many there are */
+    size_t stage;  /* from 1; not checked either */
     bool on;
+    char words[OSC_WORDS_MOST];
     double value;             /* dB */
     char text[OSC_TEXT_MOST]; /* never empty where it is used */
 };

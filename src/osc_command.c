@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <lo/lo.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The arguments of a message in the order they came. */
@@ -52,20 +53,31 @@ static bool whole_at(const struct arguments *arguments, int at, double most, siz
     return true;
 }
 
-static bool text_at(const struct arguments *arguments, int at, char *text)
+static bool text_at(const struct arguments *arguments, int at, char *text, size_t size)
 {
     if (at >= arguments->count || arguments->types[at] != LO_STRING)
         return false;
     const char *value = (const char *)arguments->values[at];
-    if (!*value || strlen(value) >= OSC_TEXT_MOST)
+    if (!*value || strlen(value) >= size)
         return false;
     strcpy(text, value);
     return true;
 }
 
+/* 0 or 1, or T, F. */
+static bool switch_at(const struct arguments *arguments, int at, bool *on)
+{
+    size_t number = 0;
+    char type = at < arguments->count ? arguments->types[at] : LO_NIL;
+    if (type != LO_TRUE && type != LO_FALSE && !whole_at(arguments, at, 1, &number))
+        return false;
+    *on = type == LO_TRUE || number == 1;
+    return true;
+}
+
 /* ---- one function a message: false where its arguments are others ---- */
 
-enum { CHOICES_MOST = 1000000, PORTS_MOST = 65535 };
+enum { CHOICES_MOST = 1000000, STAGES_MOST = 1000000, PORTS_MOST = 65535 };
 
 static bool read_choose(const struct arguments *arguments, struct osc_message *message)
 {
@@ -75,7 +87,7 @@ static bool read_choose(const struct arguments *arguments, struct osc_message *m
     if (whole_at(arguments, 0, CHOICES_MOST, &message->command.choice))
         return true;
     message->command.action = OSC_CHOOSE_NAMED;
-    return text_at(arguments, 0, message->command.text);
+    return text_at(arguments, 0, message->command.text, OSC_TEXT_MOST);
 }
 
 static bool read_dry(const struct arguments *arguments, struct osc_message *message)
@@ -93,22 +105,62 @@ static bool read_gain(const struct arguments *arguments, struct osc_message *mes
 static bool read_mute(const struct arguments *arguments, struct osc_message *message)
 {
     message->command.action = OSC_MUTE;
-    if (arguments->count != 1)
-        return false;
-    size_t on;
-    char type = arguments->types[0];
-    if (type != LO_TRUE && type != LO_FALSE && !whole_at(arguments, 0, 1, &on))
-        return false;
-    message->command.on = type == LO_TRUE || (type != LO_FALSE && on == 1);
+    return arguments->count == 1 && switch_at(arguments, 0, &message->command.on);
+}
+
+/* ---- of a stage ---- */
+
+static bool read_stage(const struct arguments *arguments, int count, struct osc_command *command)
+{
+    command->action = OSC_CONTROL;
+    return arguments->count == count && whole_at(arguments, 0, STAGES_MOST, &command->stage) &&
+           command->stage > 0;
+}
+
+/* A number becomes the words for it. */
+static bool words_at(const struct arguments *arguments, int at, char *words)
+{
+    double number;
+    if (!number_at(arguments, at, &number))
+        return text_at(arguments, at, words, OSC_WORDS_MOST);
+    snprintf(words, OSC_WORDS_MOST, "%.9g", number);
     return true;
 }
+
+static bool read_control(const struct arguments *arguments, struct osc_message *message)
+{
+    struct osc_command *command = &message->command;
+    return read_stage(arguments, 3, command) &&
+           text_at(arguments, 1, command->text, OSC_TEXT_MOST) &&
+           words_at(arguments, 2, command->words);
+}
+
+static bool read_mix(const struct arguments *arguments, struct osc_message *message)
+{
+    strcpy(message->command.text, "@mix");
+    return read_stage(arguments, 2, &message->command) &&
+           words_at(arguments, 1, message->command.words);
+}
+
+static bool read_bypass(const struct arguments *arguments, struct osc_message *message)
+{
+    bool on;
+    strcpy(message->command.text, "@bypass");
+    if (!read_stage(arguments, 2, &message->command) || !switch_at(arguments, 1, &on))
+        return false;
+    strcpy(message->command.words, on ? "on" : "off");
+    return true;
+}
+
+/* ---- of masks, and of all ---- */
 
 static bool read_load(const struct arguments *arguments, struct osc_message *message)
 {
     message->command.action = OSC_LOAD;
     return arguments->count == 2 &&
            whole_at(arguments, 0, CHOICES_MOST, &message->command.choice) &&
-           message->command.choice > 0 && text_at(arguments, 1, message->command.text);
+           message->command.choice > 0 &&
+           text_at(arguments, 1, message->command.text, OSC_TEXT_MOST);
 }
 
 static bool read_reload(const struct arguments *arguments, struct osc_message *message)
@@ -143,6 +195,9 @@ static const struct {
     {"/halo/dry", OSC_COMMAND, read_dry},
     {"/halo/gain", OSC_COMMAND, read_gain},
     {"/halo/mute", OSC_COMMAND, read_mute},
+    {"/halo/control", OSC_COMMAND, read_control},
+    {"/halo/mix", OSC_COMMAND, read_mix},
+    {"/halo/bypass", OSC_COMMAND, read_bypass},
     {"/halo/load", OSC_COMMAND, read_load},
     {"/halo/reload", OSC_COMMAND, read_reload},
     {"/halo/quit", OSC_COMMAND, read_quit},

@@ -11,7 +11,7 @@ enum {
     BLOCK_LEAST = 16,  /* of one that is a divisor only */
     PIECE_MOST = 8192, /* frames that a rack gets at a time, in files */
 };
-static const double PATIENCE = 10; /* seconds */
+static const double PATIENCE = 10, PATIENCE_LIVE = 2; /* seconds */
 
 /* ---- blocks ---- */
 
@@ -58,7 +58,7 @@ enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t b
                    .settings = words->settings},
         .instances = settings->map->instances,
         .most = plugin->piece,
-        .patience = PATIENCE,
+        .patience = live ? PATIENCE_LIVE : PATIENCE,
     };
     struct plugin_change *changes = calloc(words->value_count + 1, sizeof *changes);
     if (!changes)
@@ -146,10 +146,10 @@ static enum status set_latency(struct plugin_filter *plugin, size_t block)
     enum status status = plugin_filter_find_latency(plugin, block);
     if (status == STATUS_OK)
         status = plugin_align_init(&plugin->align, plugin->filter.outputs,
-                                   (size_t)plugin->latency.most, block);
+                                   (size_t)plugin->latency.most + plugin->settings.delay, block);
     if (status == STATUS_OK && plugin->prelude > 0)
         status = block_init(&plugin->aside, plugin->filter.outputs, plugin->piece, "a plugin");
-    plugin->filter.latency = plugin->latency.most;
+    plugin->filter.latency = plugin->align.latency;
     return status;
 }
 
@@ -198,6 +198,7 @@ struct plugin_filter_facts plugin_filter_facts(const struct filter *filter)
                                         .block = plugin->rack->block,
                                         .isolated = plugin->settings.isolated,
                                         .bad = plugin->bad,
+                                        .missed = plugin->rack->late,
                                         .latency = plugin->latency};
 }
 

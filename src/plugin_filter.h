@@ -18,7 +18,8 @@
  *
  * NaN and infinity become zero and are counted. A plugin that fails hands out silence, and
  * filter->failure says why.
- * Threads: plugin_filter_set and _value are for one control thread while the step runs; what else
+ * Threads: plugin_filter_set and _value are for one control thread while the step runs, or for
+ * the step itself; what else
  * is not the filter's process is for that thread while it does not.
  */
 #ifndef HALO_PLUGIN_FILTER_H
@@ -42,6 +43,7 @@ struct plugin_filter_settings {
     bool live;       /* blocks are waited for */
     bool streamed;   /* the block is a device's period, also where it is replayed */
     bool isolated;   /* in a process of its own */
+    size_t delay;    /* frames that the sound is to come later still */
     uint64_t before; /* frames that the sound comes late already: automation counts from there */
     struct plugin_latency {
         uint64_t most;    /* frames */
@@ -59,6 +61,7 @@ struct plugin_filter_facts {
     size_t block; /* frames of the plugin's */
     bool isolated;
     uint64_t bad;                  /* samples that were NaN or infinite */
+    uint64_t missed;               /* blocks that were silence, since they were not done in time */
     struct plugin_latency latency; /* as it turned out */
 };
 struct plugin_filter_facts plugin_filter_facts(const struct filter *filter);

@@ -94,7 +94,8 @@ static void align(struct plugin_filter *plugin, size_t frames)
         uint64_t told = believe(plugin, rack->latencies[at / rack->block]);
         plugin_align_process(&plugin->align, plugin->out, at, rack->block, told);
     }
-    plugin->filter.late = plugin->latency.most - plugin->align.latency;
+    uint64_t most = plugin->latency.most + plugin->settings.delay;
+    plugin->filter.late = most - plugin->align.latency;
     if (plugin->filter.late == 0 || was_late || plugin->filter.notice)
         return;
     snprintf(plugin->notice, sizeof plugin->notice,
@@ -155,7 +156,7 @@ static void run_piece(struct plugin_filter *plugin, const float *const *in, floa
             memcpy(plugin->out[c], in[c] + at, frames * sizeof(float));
         else
             clean(plugin, plugin->out[c], frames);
-    if (plugin->tells_latency)
+    if (plugin->align.latency || plugin->tells_latency)
         align(plugin, frames);
     tell(plugin, bad);
     plugin->position += frames;

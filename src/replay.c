@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { CHANNELS_MOST = LIVE_CHANNELS_MOST, RATE_MOST = 10000000, BLOCK_MOST = 1 << 16 };
-enum { TAPS_MOST = 1 << 28 };
+enum { TAPS_MOST = 1 << 28, STAGES_MOST = 1000000 };
 
 /* ---- reading ---- */
 
@@ -93,6 +93,7 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
     wish->stage = stage;
     wish->others = replay->others;
     wish->options = &replay->options;
+    replay->options.settings.held_back = json_is_true(json_object_get(line, "isolated"));
     replay->options.settings.align =
         json_is_true(json_object_get(line, "centre"))   ? MASK_ALIGN_CENTRE
         : json_is_true(json_object_get(line, "causal")) ? MASK_ALIGN_CAUSAL
@@ -104,6 +105,27 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
         .muted = json_is_true(json_object_get(line, "muted")),
     };
     return read_stages(replay, line);
+}
+
+/* One of the step's. */
+static bool read_live_event(const json_t *line, const char *name, struct logged *logged)
+{
+    size_t stage = 0;
+    const char *symbol = json_string_value(json_object_get(line, "control"));
+    enum live_control what = (enum live_control)index_of(name, live_log_events);
+    bool of_stage = what == LIVE_STAGE_CONTROL || what == LIVE_STAGE_FAILED;
+    if (!live_log_events[what] ||
+        (of_stage && (!whole(line, "stage", STAGES_MOST, &stage) || stage == 0)))
+        return false;
+    logged->kind = what == LIVE_STAGE_CONTROL ? LOGGED_CONTROL : LOGGED_EVENT;
+    logged->text = what == LIVE_STAGE_CONTROL && symbol ? strdup(symbol) : NULL;
+    logged->event = (struct live_event){
+        .what = what,
+        .value = json_number_value(json_object_get(line, "value")),
+        .frame = logged->frame,
+        .stage = of_stage ? stage - 1 : 0,
+    };
+    return logged->kind == LOGGED_EVENT || logged->text;
 }
 
 static bool read_event(const json_t *line, struct logged *logged)
@@ -129,13 +151,7 @@ static bool read_event(const json_t *line, struct logged *logged)
         logged->way.frames = fade;
         return known && choice > 0;
     }
-    logged->kind = LOGGED_EVENT;
-    logged->event = (struct live_event){
-        .what = (enum live_control)index_of(name, live_log_events),
-        .value = json_number_value(json_object_get(line, "value")),
-        .frame = frame,
-    };
-    return live_log_events[logged->event.what] != NULL;
+    return read_live_event(line, name, logged);
 }
 
 static enum status add_event(struct replay *replay, const json_t *line)
@@ -147,7 +163,8 @@ static enum status add_event(struct replay *replay, const json_t *line)
     replay->events = events;
     if (!read_event(line, &events[replay->event_count]))
         return fail_log(replay, "it has an event that is not known");
-    replay->event_count++;
+    const struct live_event *event = &events[replay->event_count++].event;
+    replay->fails |= event->what == LIVE_STAGE_FAILED;
     return STATUS_OK;
 }
 
@@ -241,32 +258,71 @@ static void warn_of_load(const struct replay *replay, const struct logged *logge
          (double)logged->frame / (double)replay->format.rate, logged->text);
 }
 
+static bool is_of_mask(const struct logged *logged)
+{
+    return logged->kind == LOGGED_SWITCH || logged->kind == LOGGED_LOAD;
+}
+
+/* The step is to have it where it had it then. sent becomes false where too many wait. */
+static enum status send(struct run *run, const struct logged *logged, bool *sent)
+{
+    const struct stage_list *stages = &run->chain->stages;
+    struct live_event event = logged->event;
+    struct stage_control control;
+    enum status status = STATUS_OK;
+    if (logged->kind == LOGGED_CONTROL) {
+        status = stage_controls_find(stages, event.stage, logged->text, &control);
+        event.kind = control.kind;
+        event.port = control.port_index;
+    } else if (event.what == LIVE_STAGE_FAILED) {
+        if (event.stage >= stages->count || !stages->stages[event.stage].mixed)
+            return fail_log(run->replay, "a stage fails in it that it does not have");
+    }
+    *sent = status == STATUS_OK && live_send(run->live, &event);
+    return status;
+}
+
+static enum status change_mask(struct run *run, const struct logged *logged)
+{
+    struct live_chain *chain = run->chain;
+    enum status status = STATUS_OK;
+    if (logged->choice >= chain->choice_count)
+        return fail_log(run->replay, "it chooses a mask that it does not have");
+    if (logged->kind == LOGGED_SWITCH)
+        choices_ask(chain->choices, logged->choice, logged->frame, &logged->way);
+    if (logged->kind == LOGGED_LOAD) {
+        warn_of_load(run->replay, logged);
+        status = live_chain_load(chain, logged->choice, logged->text, NULL);
+    }
+    if (status == STATUS_OK)
+        (void)choices_poll(chain->choices, &run->choice, &run->at);
+    return status;
+}
+
 /* What begins within the coming block. A switch waits for the one before, as it did then. */
 static enum status take_events(struct run *run, uint64_t end)
 {
-    struct replay *replay = run->replay;
+    const struct replay *replay = run->replay;
     for (; run->next < replay->event_count; run->next++) {
         const struct logged *logged = &replay->events[run->next];
-        enum status status = STATUS_OK;
-        if (logged->frame >= end || (logged->kind != LOGGED_EVENT && !run->chain->choices) ||
-            (logged->kind != LOGGED_EVENT && choices_are_switching(run->chain->choices)))
+        bool sent = true;
+        if (logged->frame >= end ||
+            (is_of_mask(logged) &&
+             (!run->chain->choices || choices_are_switching(run->chain->choices))))
             return STATUS_OK;
-        if (logged->kind == LOGGED_EVENT && !live_send(run->live, &logged->event))
-            return STATUS_OK;
-        if (logged->kind != LOGGED_EVENT && logged->choice >= run->chain->choice_count)
-            return fail_log(replay, "it chooses a mask that it does not have");
-        if (logged->kind == LOGGED_SWITCH)
-            choices_ask(run->chain->choices, logged->choice, logged->frame, &logged->way);
-        if (logged->kind == LOGGED_LOAD) {
-            warn_of_load(replay, logged);
-            status = live_chain_load(run->chain, logged->choice, logged->text, NULL);
-        }
-        if (status != STATUS_OK)
+        enum status status =
+            is_of_mask(logged) ? change_mask(run, logged) : send(run, logged, &sent);
+        if (status != STATUS_OK || !sent)
             return status;
-        if (logged->kind != LOGGED_EVENT)
-            (void)choices_poll(run->chain->choices, &run->choice, &run->at);
     }
     return STATUS_OK;
+}
+
+/* A plugin that failed then may do so again: it was left out, and is. */
+static enum status look_for_failure(const struct run *run)
+{
+    const char *failure = run->chain->filter->failure;
+    return failure && !run->replay->fails ? fail_log(run->replay, failure) : STATUS_OK;
 }
 
 static enum status run_block(struct run *run, struct source *source, struct sink *sink,
@@ -284,6 +340,9 @@ static enum status run_block(struct run *run, struct source *source, struct sink
     if (status != STATUS_OK)
         return status;
     live_process(run->live, (const float *const *)run->in.data, run->out.data);
+    status = look_for_failure(run);
+    if (status != STATUS_OK)
+        return status;
     struct live_event taken;
     while (live_took(run->live, &taken))
         ;
@@ -298,6 +357,7 @@ enum status replay_run(struct replay *replay, struct live_chain *chain, struct s
     const struct filter *filter = chain->filter;
     bool ended = false;
     *heard = 0;
+    replay->settings.stages = &chain->stages;
     enum status status = live_create(&replay->settings, chain->filter, NULL, NULL, &run.live);
     if (status == STATUS_OK)
         status = block_init(&run.in, filter->inputs, filter->block, "a replay");

@@ -10,15 +10,15 @@
 #include "live_chain.h"
 #include "port.h"
 
-enum logged_kind { LOGGED_EVENT, LOGGED_SWITCH, LOGGED_LOAD };
+enum logged_kind { LOGGED_EVENT, LOGGED_SWITCH, LOGGED_LOAD, LOGGED_CONTROL };
 
 struct logged {
     enum logged_kind kind;
     uint64_t frame;
-    struct live_event event; /* LOGGED_EVENT */
-    size_t choice;           /* the others, from 0 */
+    struct live_event event; /* LOGGED_EVENT; of LOGGED_CONTROL without kind and port */
+    size_t choice;           /* of masks, from 0 */
     struct choices_way way;  /* LOGGED_SWITCH */
-    char *text;              /* LOGGED_LOAD */
+    char *text;              /* of LOGGED_LOAD the mask, of LOGGED_CONTROL the symbol */
 };
 
 struct replay {
@@ -31,6 +31,7 @@ struct replay {
     const char *others[LIVE_CHOICES_MOST];
     struct logged *events; /* in the order of their frames */
     size_t event_count;
+    bool fails; /* a stage did, and was left out */
     const char *path;
 };
 

@@ -38,16 +38,26 @@ static bool tail_was_unknown(const struct report *report)
     return report->chain->tail_unknown && report->tail != TAIL_NONE;
 }
 
-static void print_plugins(const struct report *report)
+void report_print_stages(const struct stage_list *stages)
+{
+    for (size_t i = 0; i < stages->count; i++) {
+        const struct stage *stage = &stages->stages[i];
+        if (!stage->plugin)
+            continue;
+        struct plugin_filter_facts facts = plugin_filter_facts(stage->filter);
+        const char *id = stage->plugin->info->id;
+        if (facts.bad > 0)
+            note("%s made %llu sample%s that are no numbers: they are silenced", id,
+                 (unsigned long long)facts.bad, facts.bad == 1 ? "" : "s");
+        if (facts.missed > 0)
+            note("%s was not done in time with %llu block%s: silence was heard", id,
+                 (unsigned long long)facts.missed, facts.missed == 1 ? "" : "s");
+    }
+}
+
+static void print_tail(const struct report *report)
 {
     const struct engine_totals *totals = &report->totals;
-    for (size_t i = 0; i < report->stages->count; i++) {
-        const struct stage *stage = &report->stages->stages[i];
-        uint64_t bad = stage->plugin ? plugin_filter_facts(stage->filter).bad : 0;
-        if (bad > 0)
-            note("%s made %llu sample%s that are no numbers: they are silenced",
-                 stage->plugin->info->id, (unsigned long long)bad, bad == 1 ? "" : "s");
-    }
     if (tail_was_unknown(report) && totals->tail > 0)
         note("plugins tell no tail: %.2f s were kept, %s %s", (double)totals->tail / report->rate,
              totals->tail_cut ? "and were cut off still above" : "until it stayed below",
@@ -73,7 +83,8 @@ void report_print(const struct report *report)
         note("%llu sample%s clipped; %s--gain %.1f would have avoided it",
              (unsigned long long)report->clipped, report->clipped == 1 ? "" : "s",
              report->stages->count ? "a further " : "", saving_gain(report));
-    print_plugins(report);
+    report_print_stages(report->stages);
+    print_tail(report);
 }
 
 static json_t *db_or_null(double amplitude)
@@ -90,6 +101,9 @@ static void add_plugin(json_t *object, const struct stage *stage)
     json_object_set_new(object, "isolated", json_boolean(facts.isolated));
     json_object_set_new(object, "late", json_integer((json_int_t)stage->filter->late));
     json_object_set_new(object, "bad_samples", json_integer((json_int_t)facts.bad));
+    json_object_set_new(object, "missed_blocks", json_integer((json_int_t)facts.missed));
+    json_object_set_new(object, "failure",
+                        stage->filter->failure ? json_text(stage->filter->failure) : json_null());
 }
 
 static json_t *stage_object(const struct stage *stage)
@@ -118,6 +132,14 @@ static json_int_t gpu_failures(const struct stage_list *list)
         if (list->stages[i].mask)
             failures += (json_int_t)convolver_failures(list->stages[i].filter);
     return failures;
+}
+
+json_t *report_stages(const struct stage_list *list)
+{
+    json_t *stages = json_array();
+    for (size_t i = 0; i < list->count; i++)
+        json_array_append_new(stages, stage_object(&list->stages[i]));
+    return stages;
 }
 
 /* The words of all masks; a list for scripts is under "stages". */
@@ -167,10 +189,7 @@ enum status report_print_json(const struct report *report, FILE *stream)
     json_object_set_new(root, "algorithm",
                         mask ? json_string(convolver_algorithm(mask->filter)) : json_null());
     json_object_set_new(root, "gpu_failures", json_integer(gpu_failures(report->stages)));
-    json_t *stages = json_array();
-    for (size_t i = 0; i < report->stages->count; i++)
-        json_array_append_new(stages, stage_object(&report->stages->stages[i]));
-    json_object_set_new(root, "stages", stages);
+    json_object_set_new(root, "stages", report_stages(report->stages));
     json_object_set_new(root, "block", json_integer((json_int_t)report->chain->block));
     json_object_set_new(root, "threads", json_integer((json_int_t)report->threads));
     json_object_set_new(root, "latency", json_integer((json_int_t)report->chain->latency));

@@ -6,6 +6,7 @@
 #include "specs.h"
 #include "status.h"
 
+#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -26,6 +27,11 @@ struct report {
     size_t threads;
     double seconds; /* the run took */
 };
+
+/* What is told of a chain's stages in any report: an object each; and lines about plugins that
+ * made samples that are no numbers, or were too late. */
+json_t *report_stages(const struct stage_list *stages);
+void report_print_stages(const struct stage_list *stages);
 
 /* One line or two on standard error, as note() allows. */
 void report_print(const struct report *report);

@@ -364,6 +364,7 @@ static enum status load_stage(struct stage *stage, char **words, const struct st
     stage->rate = format->rate;
     stage->live = settings->convolver.live;
     stage->streamed = settings->streamed;
+    stage->held_back = settings->held_back;
     enum status status = take_mix_words(stage, words);
     if (status == STATUS_OK)
         status = stage->kind->load(stage, words, format, settings);
@@ -414,12 +415,16 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
     return block > grain ? block / grain * grain : grain;
 }
 
-/* A stage with a mix is in a filter of its own; so is a live plugin, which may be left out. */
-static enum status wrap(struct stage *stage)
+/* A stage with a mix is in a filter of its own; so is a plugin of a stream, which may be left out.
+ */
+static enum status wrap(struct stage *stage, size_t number)
 {
-    struct stage_mix_settings settings = {
-        .words = &stage->mix, .rate = stage->rate, .before = stage->before, .live = stage->live};
-    if (!stage->mix.given && !(stage->plugin && stage->live))
+    struct stage_mix_settings settings = {.words = &stage->mix,
+                                          .rate = stage->rate,
+                                          .before = stage->before,
+                                          .number = number,
+                                          .live = stage->live};
+    if (!stage->mix.given && !(stage->plugin && stage->streamed))
         return STATUS_OK;
     return stage_mix_create(stage->filter, &settings, &stage->mixed);
 }
@@ -436,7 +441,7 @@ enum status stage_list_create(struct stage_list *list, size_t channels, size_t b
         stage->before = chain->latency;
         status = stage->kind->create(stage, block, workers, &stage->filter);
         if (status == STATUS_OK)
-            status = wrap(stage);
+            status = wrap(stage, i + 1);
         if (status == STATUS_OK)
             status = chain_append(chain, stage->mixed ? stage->mixed : stage->filter);
     }

@@ -26,6 +26,8 @@ struct stage_settings {
     bool allow_truncated;
     bool streamed;        /* blocks are a device's periods, also where they are replayed */
     enum isolate isolate; /* plugins in processes of their own; auto: in files */
+    bool held_back;       /* plugins come a block late, as those in processes of their own did
+                             when this was live: in replays */
 };
 
 /* A stage's words, NULL-terminated, in one allocation; NULL: memory. */
@@ -55,6 +57,7 @@ struct stage {
     uint32_t rate;
     bool live;
     bool streamed;
+    bool held_back;
     struct mask *mask;             /* of a mask stage */
     double factor;                 /* of a gain stage, linear */
     struct automation automation;  /* likewise, of the factor */

@@ -110,15 +110,19 @@ enum status stage_controls_parse(const struct stage_list *list, const struct sta
                            value);
 }
 
-void stage_controls_set(struct stage_list *list, struct stage_control *control, float value)
+float stage_controls_fit(const struct stage_control *control, double value)
 {
-    struct stage *stage = &list->stages[control->stage];
-    value = fmaxf(control->range.minimum, fminf(control->range.maximum, value));
+    return (float)fmax(control->range.minimum, fmin(control->range.maximum, value));
+}
+
+void stage_controls_set(const struct stage_list *list, const struct stage_control *control,
+                        float value)
+{
+    const struct stage *stage = &list->stages[control->stage];
     if (control->kind == STAGE_CONTROL_PORT)
         plugin_filter_set(stage->filter, control->port_index, value);
     else if (control->kind == STAGE_CONTROL_MIX)
         stage_mix_set(stage->mixed, value);
     else
         stage_mix_bypass(stage->mixed, value > 0);
-    control->value = value;
 }

@@ -6,7 +6,8 @@
  * A value that is set reaches the step through atomics and is taken at the beginning of its next
  * block; the mix moves there smoothly, a plugin's port at once, or as the plugin has it. Of values
  * that are set within one block the last counts.
- * Threads: one control thread, while the step runs. Nothing here waits or allocates.
+ * Threads: one control thread, while the step runs; what is real-time may be called by the step
+ * instead, before its block: then the frame of a change is known. Nothing here waits or allocates.
  */
 #ifndef HALO_STAGE_CONTROLS_H
 #define HALO_STAGE_CONTROLS_H
@@ -41,7 +42,11 @@ MUST_CHECK enum status stage_controls_parse(const struct stage_list *list,
                                             const struct stage_control *control, const char *text,
                                             float *value);
 
-/* Brought into the control's range; control->value follows. */
-void stage_controls_set(struct stage_list *list, struct stage_control *control, float value);
+/* The value nearest to this one that is in the control's range. */
+float stage_controls_fit(const struct stage_control *control, double value);
+
+/* Real-time. Of the control only kind, stage and port_index are looked at. */
+void stage_controls_set(const struct stage_list *list, const struct stage_control *control,
+                        float value);
 
 #endif

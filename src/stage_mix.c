@@ -20,8 +20,8 @@ struct stage_mix {
     size_t smooth;     /* frames */
     uint64_t position; /* frames that came in */
     size_t next;       /* point of the automation */
-    bool failed;
     char notice[300];
+    _Atomic bool left_out;
     _Atomic float mix;
     _Atomic bool bypass;
 };
@@ -108,7 +108,7 @@ static void take_points(struct stage_mix *mix, uint64_t position)
 
 static void take_targets(struct stage_mix *mix)
 {
-    bool dry = mix->failed || atomic_load(&mix->bypass);
+    bool dry = atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
     ramp_set(&mix->wet, dry ? 0 : atomic_load(&mix->mix), mix->smooth);
 }
 
@@ -148,10 +148,10 @@ static void tell(struct stage_mix *mix)
     }
     if (!mix->settings.live)
         filter->failure = stage->failure;
-    if (!stage->failure || !mix->settings.live || mix->failed)
+    if (!stage->failure || !mix->settings.live || atomic_exchange(&mix->left_out, true))
         return;
-    mix->failed = true;
-    snprintf(mix->notice, sizeof mix->notice, "%s; the sound goes on without it", stage->failure);
+    snprintf(mix->notice, sizeof mix->notice, "stage %zu: %s; the sound goes on without it",
+             mix->settings.number, stage->failure);
     filter->notice = mix->notice;
 }
 
@@ -254,6 +254,16 @@ void stage_mix_set(struct filter *filter, float mix)
 void stage_mix_bypass(struct filter *filter, bool bypass)
 {
     atomic_store(&((struct stage_mix *)filter)->bypass, bypass);
+}
+
+void stage_mix_leave_out(struct filter *filter)
+{
+    atomic_store(&((struct stage_mix *)filter)->left_out, true);
+}
+
+bool stage_mix_is_left_out(const struct filter *filter)
+{
+    return atomic_load(&((const struct stage_mix *)filter)->left_out);
 }
 
 float stage_mix_value(const struct filter *filter)

@@ -8,7 +8,8 @@
  *
  * A change is a ramp: over the time given, or AUTOMATION_SMOOTH seconds. At rest at 1 no sample of
  * the stage changes by a bit, at 0 none of what came to it.
- * Threads: stage_mix_set and stage_mix_bypass are for one control thread, while the step runs.
+ * Threads: stage_mix_set and stage_mix_bypass are for one control thread, while the step runs, or
+ * for the step itself.
  */
 #ifndef HALO_STAGE_MIX_H
 #define HALO_STAGE_MIX_H
@@ -42,6 +43,7 @@ struct stage_mix_settings {
     const struct stage_mix_words *words; /* outlive the filter */
     uint32_t rate;
     uint64_t before; /* frames that the sound comes late to the stage: times count from there */
+    size_t number;   /* of the stage, from 1; for the notice */
     bool live;       /* a stage that fails is left out from then on, which `notice` tells */
 };
 
@@ -54,5 +56,9 @@ void stage_mix_set(struct filter *filter, float mix);
 void stage_mix_bypass(struct filter *filter, bool bypass);
 float stage_mix_value(const struct filter *filter);
 bool stage_mix_is_bypassed(const struct filter *filter);
+
+/* Real-time. For good, as a live stage that fails is. */
+void stage_mix_leave_out(struct filter *filter);
+bool stage_mix_is_left_out(const struct filter *filter);
 
 #endif

@@ -53,6 +53,16 @@ static json_t *texts(const char *const *lines, size_t count)
     return array;
 }
 
+static json_t *control(const struct live_status_control *control)
+{
+    if (!control->text)
+        return json_null();
+    return json_pack("{s:o, s:I, s:o, s:o, s:b, s:b}", "text", json_text(control->text), "stage",
+                     (json_int_t)control->stage, "symbol", json_text(control->symbol), "value",
+                     real_or_null(control->value), "bypassed", control->bypassed, "failed",
+                     control->failed);
+}
+
 static void set_stream(json_t *root, const struct live_status *status)
 {
     json_object_set_new(root, "seconds", real_or_null(status->seconds));
@@ -72,6 +82,7 @@ static void set_choice(json_t *root, const struct live_status *status)
     json_object_set_new(root, "hidden", json_boolean(status->hidden));
     json_object_set_new(root, "chosen", status->hidden ? json_null() : integer(status->chosen));
     json_object_set_new(root, "switching", json_boolean(status->switching));
+    json_object_set_new(root, "control", control(&status->control));
     json_object_set_new(root, "gain_db", real_or_null(status->gain_db));
     json_object_set_new(root, "muted", json_boolean(status->muted));
     json_object_set_new(root, "howled", json_boolean(status->howled));

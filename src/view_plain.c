@@ -16,7 +16,7 @@ struct news {
     size_t chosen;
     bool switching, muted, howled, hidden, recording;
     double gain_db;
-    uint64_t late, lost, clips, lines;
+    uint64_t late, lost, clips, lines, control;
     uint32_t rate;
     size_t block;
 };
@@ -39,11 +39,11 @@ static uint64_t clips_of(const struct live_status *status)
 }
 
 /* FNV-1a: tells whether lines changed without keeping them. */
-static uint64_t hash_lines(const struct live_status *status)
+static uint64_t hash_lines(const char *const *lines, size_t count)
 {
     uint64_t hash = 0xcbf29ce484222325;
-    for (size_t i = 0; i < status->line_count; i++)
-        for (const char *byte = status->lines[i]; *byte; byte++)
+    for (size_t i = 0; i < count; i++)
+        for (const char *byte = lines[i]; *byte; byte++)
             hash = (hash ^ (unsigned char)*byte) * 0x100000001b3;
     return hash;
 }
@@ -61,7 +61,8 @@ static struct news news_of(const struct live_status *status)
         .late = status->late,
         .lost = status->lost,
         .clips = clips_of(status),
-        .lines = hash_lines(status),
+        .lines = hash_lines(status->lines, status->line_count),
+        .control = hash_lines(&status->control.text, status->control.text ? 1 : 0),
         .rate = status->rate,
         .block = status->block,
     };
@@ -72,8 +73,8 @@ static bool news_same(const struct news *a, const struct news *b)
     return a->chosen == b->chosen && a->switching == b->switching && a->muted == b->muted &&
            a->howled == b->howled && a->hidden == b->hidden && a->recording == b->recording &&
            a->gain_db == b->gain_db && a->late == b->late && a->lost == b->lost &&
-           a->clips == b->clips && a->lines == b->lines && a->rate == b->rate &&
-           a->block == b->block;
+           a->clips == b->clips && a->lines == b->lines && a->control == b->control &&
+           a->rate == b->rate && a->block == b->block;
 }
 
 static double loudest_db(const struct meter_reading *readings, size_t channels)
@@ -117,6 +118,8 @@ static void print_line(const struct live_status *status)
         printf("  out %.1f", loudest_db(status->out, status->outputs));
     printf(" dBFS");
     print_choice(status);
+    if (status->control.text)
+        printf("  [%s]", status->control.text);
     print_state(status);
     if (!isnan(status->load_now))
         printf("  load %.0f %%, worst %.0f %%", 100 * status->load_now, 100 * status->load_worst);

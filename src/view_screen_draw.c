@@ -152,6 +152,18 @@ static void put_state(const struct layout *layout, int row, const struct live_st
     pen_repeat(&pen, STYLE_PLAIN, " ", layout->width - pen.column);
 }
 
+static void put_control(const struct layout *layout, int row,
+                        const struct live_status_control *control)
+{
+    struct pen pen = pen_at(layout, row);
+    pen_print(&pen, STYLE_PLAIN, " %-*s", SCREEN_LABEL - 1, "control");
+    pen_print(&pen,
+              control->failed     ? STYLE_BAD
+              : control->bypassed ? STYLE_WARN
+                                  : STYLE_BOLD,
+              "%s", control->text);
+}
+
 static void put_latency(const struct layout *layout, int row, const struct live_status *status)
 {
     static const char *const forms[] = {
@@ -207,7 +219,8 @@ static int output_rows(const struct live_status *status)
 static struct layout plan(const struct live_status *status)
 {
     struct layout layout = {.width = least(COLS, WIDEST)};
-    int fixed = 5; /* title, state, load, latency, counts */
+    int fixed =
+        5 + (status->control.text ? 1 : 0); /* title, state, control, load, latency, counts */
     int left = LINES - fixed;
     int inputs = (int)status->inputs, outputs = output_rows(status);
     int choices = (int)listed_choices(status), lines = (int)status->line_count;
@@ -261,6 +274,8 @@ void screen_draw(struct screen *screen, const struct live_status *status)
     int row = put_channels(&layout, 1 + layout.gap_top, status);
     row = put_choices(&layout, row + layout.gap_choices, status) + layout.gap_state;
     put_state(&layout, row++, status);
+    if (status->control.text)
+        put_control(&layout, row++, &status->control);
     screen_draw_load(&(struct pen){.row = row++, .right = layout.width}, status);
     put_latency(&layout, row++, status);
     put_counts(&layout, row++, status);
