@@ -26,10 +26,11 @@ static double gain_of_chain(const struct live_chain *chain)
     return gain;
 }
 
-static bool has_other_masks(const struct live_chain *chain)
+static bool has_other_filters(const struct live_chain *chain)
 {
     for (size_t i = 0; i < chain->stages.count; i++)
-        if (i != chain->wish.stage && chain->stages.stages[i].mask)
+        if (chain->stages.stages[i].plugin ||
+            (i != chain->wish.stage && chain->stages.stages[i].mask))
             return true;
     return false;
 }
@@ -39,7 +40,7 @@ static struct match_settings settings_of(const struct listen_fair *fair)
 {
     double gain = gain_of_chain(fair->chain);
     struct match_settings settings = {.by = fair->options->by, .align = fair->options->align};
-    if (gain > 0 && !has_other_masks(fair->chain))
+    if (gain > 0 && !has_other_filters(fair->chain))
         settings.ceiling = audio_from_db(fair->options->play.ceiling_db) / gain;
     return settings;
 }

@@ -129,7 +129,8 @@ static enum status copy_stages(struct live_chain *chain)
     return status;
 }
 
-/* What the first steps touch, start or are waited for with is behind the stream then. */
+/* What the first steps touch, start or are waited for with is behind the stream then; some
+ * plugins are at their values only then, so that a replay needs it too. */
 static enum status run_silence(const struct live_chain *chain)
 {
     struct filter *filter = chain->filter;
@@ -181,7 +182,7 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_wi
         status = create_filters(chain);
     if (status == STATUS_OK && has_mask)
         status = prepare_choices(chain);
-    if (status == STATUS_OK && wish->live)
+    if (status == STATUS_OK)
         status = run_silence(chain);
     if (status == STATUS_OK)
         discard_coefficients(chain);

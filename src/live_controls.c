@@ -173,7 +173,7 @@ static const char *short_name(const struct stage *stage)
 static const char *label_of(const struct stage_control *control)
 {
     const struct plugin_port *port = control->port;
-    for (size_t i = 0; port && i < port->point_count; i++)
+    for (size_t i = 0; port && port->is_enumeration && i < port->point_count; i++)
         if (port->points[i].value == control->value)
             return port->points[i].label;
     if (control->kind == STAGE_CONTROL_BYPASS || (port && port->is_toggle))

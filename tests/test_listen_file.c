@@ -1,6 +1,7 @@
 /* halo listen without a device: what it writes, what it matches, and what it refuses. */
 #include "audio.h"
 #include "command.h"
+#include "plugin_rig.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -126,6 +127,33 @@ START_TEST(the_file_begins_with_the_sound)
 }
 END_TEST
 
+/* A plugin makes all of it late; the file is not, and switches are where they were asked for. */
+START_TEST(plugins_keep_choices_in_their_places)
+{
+    struct plugin_info *info = plugin_rig_describe("lv2", "http://gareus.org/oss/lv2/nodelay");
+    if (!info)
+        return;
+    plugin_info_destroy(info);
+    command_clean();
+    struct sound in = sound_noise("in.wav", 6, FLOAT_WAV, RATE, 1, FRAMES);
+    sound_text("half.txt", "0.5\n");
+    sound_text("one.txt", "1\n");
+    command_done("\"$HALO\" listen in.wav --lv2 http://gareus.org/oss/lv2/nodelay,delay=480 "
+                 "--mask one.txt --or --mask half.txt --match none --fade 0.01 --to-file out.wav "
+                 "--script '0:A 0.5s:B'");
+    struct sound out = sound_load("out.wav");
+    sound_expect_format(&out, FLOAT_WAV, RATE, 1, FRAMES);
+    for (size_t i = 0; i < FRAMES; i++) {
+        double gain = i < RATE / 2 ? 1 : 0.5;
+        if (i < RATE / 2 || i >= RATE / 2 + RATE / 100)
+            ck_assert_double_eq_tol((double)out.block.data[0][i],
+                                    gain * (double)in.block.data[0][i], 1e-6);
+    }
+    sound_free(&out);
+    sound_free(&in);
+}
+END_TEST
+
 /* ---- loudness, as ffmpeg has it ---- */
 
 /* Of the last of three passes. */
@@ -241,15 +269,17 @@ int main(void)
         a_switch_is_the_two_renders_weighted,
         a_softer_later_copy_cannot_be_told_apart,
         the_file_begins_with_the_sound,
+        plugins_keep_choices_in_their_places,
         wrong_words_are_refused,
         help_names_what_there_is,
         choices_are_equally_loud_to_ffmpeg,
     };
     size_t count = sizeof tests / sizeof *tests;
     bool all = ffmpeg_is_there();
+    plugin_rig_prepare();
     int code = suite_run("listen_file", tests, all ? count : count - 1);
     if (code != EXIT_SUCCESS || all)
-        return code;
+        return plugin_rig_code(code);
     puts("skipped: ffmpeg is not installed, and measures nothing");
     return 77;
 }

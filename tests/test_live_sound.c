@@ -2,6 +2,7 @@
  * same, switches and all; and a server that dies. */
 #include "jack_rig.h"
 #include "live_rig.h"
+#include "plugin_rig.h"
 #include "suite.h"
 
 #include <jansson.h>
@@ -24,14 +25,17 @@ static void save(const struct block *block, const char *name)
     sound_free(&sound);
 }
 
-static void check_heard(size_t period, size_t channels, const char *stages)
+/* `latency`: frames that plugins make the sound late; what is rendered has none. */
+static void check_heard_late(size_t period, size_t channels, size_t latency, const char *stages,
+                             const char *options)
 {
     command_clean();
     jack_rig_start(RATE, period);
     /* Silence while the output fades in. */
     struct block signal = live_rig_noise(channels, FADE_IN + RATE / 8, 3 * RATE / 2, 0.05f);
     struct jack_wire *wire = jack_wire_open(&signal, channels, signal.frames);
-    pid_t process = live_rig_start("--host-api jack --input feed --output rec %s", stages);
+    pid_t process =
+        live_rig_start("--host-api jack --input feed --output rec %s %s", stages, options);
     jack_wire_run(wire);
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
@@ -43,11 +47,21 @@ static void check_heard(size_t period, size_t channels, const char *stages)
     save(&signal, "in.wav");
     command_done("\"$HALO\" render in.wav truth.wav %s", stages);
     struct sound truth = sound_load("truth.wav");
-    live_rig_expect(jack_wire_recorded(wire), &truth.block, 0, signal.frames);
+    struct block heard = {.channels = channels, .frames = signal.frames - latency};
+    float *late[channels];
+    for (size_t c = 0; c < channels; c++)
+        late[c] = jack_wire_recorded(wire)->data[c] + latency;
+    heard.data = late;
+    live_rig_expect(&heard, &truth.block, 0, heard.frames);
     sound_free(&truth);
     jack_wire_close(wire);
     block_free(&signal);
     jack_rig_end(SIGTERM);
+}
+
+static void check_heard(size_t period, size_t channels, const char *stages)
+{
+    check_heard_late(period, channels, 0, stages, "");
 }
 
 START_TEST(what_is_heard_is_what_render_makes)
@@ -59,6 +73,25 @@ START_TEST(what_is_heard_is_what_render_makes)
         return;
     check_heard(1024, 1, "--mask \"$FILTERS/lowpass-1k.wav\"");
     check_heard(441, 2, "--mask \"$FILTERS/crossfeed.wav\"");
+}
+END_TEST
+
+START_TEST(plugins_are_heard_as_render_makes_them)
+{
+    static const char stages[] = "--lv2 http://lv2plug.in/plugins/eg-amp,gain=-6 "
+                                 "--lv2 http://gareus.org/oss/lv2/nodelay,delay=480 "
+                                 "--mask \"$FILTERS/hall.wav\" --ladspa amp:amp_stereo,Gain=0.5";
+    struct plugin_info *infos[] = {
+        plugin_rig_describe("lv2", "http://lv2plug.in/plugins/eg-amp"),
+        plugin_rig_describe("lv2", "http://gareus.org/oss/lv2/nodelay"),
+        plugin_rig_describe("ladspa", "amp:amp_stereo"),
+    };
+    if (infos[0] && infos[1] && infos[2]) {
+        check_heard_late(64, 2, 480, stages, "");
+        check_heard_late(1024, 2, 480 + 3 * 1024, stages, "--isolate");
+    }
+    for (size_t i = 0; i < 3; i++)
+        plugin_info_destroy(infos[i]);
 }
 END_TEST
 
@@ -310,9 +343,12 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        what_is_heard_is_what_render_makes,  switches_gains_and_mutes_null,
-        a_recording_replays_after_many_keys, a_dead_server_ends_it_in_a_line,
-        it_comes_back_with_the_server,
+        what_is_heard_is_what_render_makes, plugins_are_heard_as_render_makes_them,
+        switches_gains_and_mutes_null,      a_recording_replays_after_many_keys,
+        a_dead_server_ends_it_in_a_line,    it_comes_back_with_the_server,
     };
-    return jack_rig_is_there() ? suite_run("live_sound", tests, sizeof tests / sizeof *tests) : 77;
+    if (!jack_rig_is_there())
+        return 77;
+    plugin_rig_prepare();
+    return plugin_rig_code(suite_run("live_sound", tests, sizeof tests / sizeof *tests));
 }

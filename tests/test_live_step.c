@@ -108,6 +108,22 @@ struct stage_set {
     size_t allocations;
 };
 
+static const struct {
+    const char *kind, *id;
+} plugins[] = {{"lv2", "http://lv2plug.in/plugins/eg-amp"}, {"ladspa", "amp:amp_stereo"}};
+
+/* Without one, and without a word: other suites are about plugins. */
+static bool is_there(const char *kind, const char *id)
+{
+    char why[300];
+    struct plugin_info *info = NULL;
+    failures_keep(why, sizeof why);
+    bool there = plugin_kind_named(kind)->describe(id, &info) == STATUS_OK;
+    failures_keep(NULL, 0);
+    plugin_info_destroy(info);
+    return there;
+}
+
 static void make(struct stage_set *set, size_t block, size_t threads)
 {
     command_clean();
@@ -118,8 +134,13 @@ static void make(struct stage_set *set, size_t block, size_t threads)
     set->others[0] = set->second;
     ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named("mask"), set->first),
                      STATUS_OK);
-    ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named("gain"), "-3"),
+    ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named("gain"), "-3,@mix=0.7"),
                      STATUS_OK);
+    for (size_t i = 0; i < 2; i++)
+        if (is_there(plugins[i].kind, plugins[i].id))
+            ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named(plugins[i].kind),
+                                            plugins[i].id),
+                             STATUS_OK);
     const struct live_chain_wish wish = {.options = &set->options,
                                          .others = set->others,
                                          .other_count = 1,
@@ -128,7 +149,8 @@ static void make(struct stage_set *set, size_t block, size_t threads)
                                          .priority = set->paced ? REALTIME_PRIORITY : 0,
                                          .live = true};
     ck_assert_int_eq(live_chain_init(&set->chain, &wish), STATUS_OK);
-    const struct live_settings settings = {.rate = RATE, .ceiling = 0.5, .gain = 1, .guard = true};
+    const struct live_settings settings = {
+        .rate = RATE, .ceiling = 0.5, .gain = 1, .guard = true, .stages = &set->chain.stages};
     char path[128];
     snprintf(path, sizeof path, "%s/rec.wav", command_folder());
     ck_assert_int_eq(recorder_open(path, true, &wish.format, 10, &set->recorder), STATUS_OK);
@@ -182,6 +204,22 @@ static void *run_steps(void *argument)
     return NULL; /* its blocks are left: freeing them might want the system */
 }
 
+/* Some control of some stage goes to some value. */
+static void change_a_control(struct stage_set *set, size_t turn)
+{
+    struct stage_control control;
+    size_t count = 0;
+    while (stage_controls_at(&set->chain.stages, count, &control))
+        count++;
+    ck_assert(stage_controls_at(&set->chain.stages, turn % count, &control));
+    const struct live_event event = {.what = LIVE_STAGE_CONTROL,
+                                     .value = (double)(turn % 11) / 10,
+                                     .stage = control.stage,
+                                     .kind = control.kind,
+                                     .port = control.port_index};
+    live_send(set->live, &event);
+}
+
 /* The control thread's part, as often as it can. Returns how many switches came to an end. */
 static size_t steer(struct stage_set *set)
 {
@@ -196,6 +234,7 @@ static size_t steer(struct stage_set *set)
         static const enum live_control what[] = {LIVE_GAIN, LIVE_DRY, LIVE_MUTE, LIVE_RISE};
         event = (struct live_event){.what = what[turn % 4], .value = turn / 4 % 2 ? 1 : 0};
         live_send(set->live, &event);
+        change_a_control(set, turn);
         if (!choices_are_switching(set->chain.choices))
             choices_ask(set->chain.choices, turn % 2, 0, &way);
         while (choices_poll(set->chain.choices, &choice, &at))

@@ -88,6 +88,26 @@ START_TEST(commands_are_understood)
     ck_assert_int_eq(command.action, OSC_LOAD);
     ck_assert_uint_eq(command.choice, 2);
     ck_assert_str_eq(command.text, "a folder/room.wav");
+    lo_send(target, "/halo/control", "isf", 2, "gain", -6.5);
+    command = next();
+    ck_assert_int_eq(command.action, OSC_CONTROL);
+    ck_assert_uint_eq(command.stage, 2);
+    ck_assert_str_eq(command.text, "gain");
+    ck_assert_str_eq(command.words, "-6.5");
+    lo_send(target, "/halo/control", "iss", 1, "mode", "Lowpass");
+    command = next();
+    ck_assert_uint_eq(command.stage, 1);
+    ck_assert_str_eq(command.words, "Lowpass");
+    lo_send(target, "/halo/mix", "ii", 3, 1);
+    command = next();
+    ck_assert_int_eq(command.action, OSC_CONTROL);
+    ck_assert_str_eq(command.text, "@mix");
+    ck_assert_str_eq(command.words, "1");
+    lo_send(target, "/halo/bypass", "iF", 3);
+    command = next();
+    ck_assert_uint_eq(command.stage, 3);
+    ck_assert_str_eq(command.text, "@bypass");
+    ck_assert_str_eq(command.words, "off");
     lo_send(target, "/halo/reload", "");
     ck_assert_int_eq(next().action, OSC_RELOAD);
     ck_assert_uint_eq(osc_refused(osc), 0);
@@ -131,6 +151,12 @@ START_TEST(odd_messages_are_counted)
     lo_send(target, "/halo/mute", "i", 2);
     lo_send(target, "/halo/load", "si", "a", 1);
     lo_send(target, "/halo/load", "is", 0, "a");
+    lo_send(target, "/halo/control", "isf", 0, "gain", 1.0);
+    lo_send(target, "/halo/control", "if", 1, 1.0);
+    lo_send(target, "/halo/control", "isf", 1, "gain", (double)NAN);
+    lo_send(target, "/halo/mix", "f", 0.5);
+    lo_send(target, "/halo/bypass", "ii", 1, 2);
+    lo_send(target, "/halo/bypass", "i", 1);
     lo_send(target, "/halo/quit", "i", 1);
     lo_send(target, "/halo/subscribe", "i", 70000);
     lo_send(target, "/halo/subscribe", "i", 0);
@@ -138,9 +164,9 @@ START_TEST(odd_messages_are_counted)
     lo_send(target, "/halo/choose/more", "i", 1);
     lo_send(target, "/other", "i", 1);
     expect_none_before_quit();
-    ck_assert_uint_eq(osc_refused(osc), 18);
+    ck_assert_uint_eq(osc_refused(osc), 24);
     osc_refuse(osc);
-    ck_assert_uint_eq(osc_refused(osc), 19);
+    ck_assert_uint_eq(osc_refused(osc), 25);
     end();
 }
 END_TEST

@@ -86,6 +86,9 @@ START_TEST(keys_change_what_is_shown)
     ck_assert(contains(row_with(tmux_wait("-0.4      3"), "-0.4"), " out   1"));
     tmux_type("]");
     tmux_wait("gain    +1.5 dB");
+    ck_assert(!contains(tmux_screen(), " control "));
+    tmux_type("k");
+    tmux_wait(" control 2 eg-amp gain -6 dB");
     tmux_type("l");
     tmux_wait("late 1");
     tmux_type("w");

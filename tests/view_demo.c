@@ -67,6 +67,12 @@ static bool state_key(int key)
         out[0].clips += 3;
     else if (key == 'l')
         status.late++;
+    else if (key == 'k')
+        status.control = (struct live_status_control){.text = "2 eg-amp gain -6 dB",
+                                                      .stage = 2,
+                                                      .symbol = "gain",
+                                                      .value = -6,
+                                                      .bypassed = status.control.text != NULL};
     else if (key == ']')
         status.gain_db += 1.5;
     else if (key == 'w')

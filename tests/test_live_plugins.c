@@ -1,0 +1,336 @@
+/* halo live with plugins in its chain, on an ALSA card of software: what keys and OSC change is
+ * heard, the log gives the recording again, and a plugin that fails is left out. */
+#include "alsa_rig.h"
+#include "live_rig.h"
+#include "plugin_rig.h"
+#include "suite.h"
+#include "tmux.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef HALO_TEST_OSC
+#include <lo/lo.h>
+#endif
+
+enum { RATE = LIVE_RIG_RATE, BLOCK = 256, LONG_BLOCK = 1024 };
+
+#define AMP "http://lv2plug.in/plugins/eg-amp"
+#define DELAY "http://gareus.org/oss/lv2/nodelay"
+#define RECORDED "--record rec.wav --record-dry dry.wav --meter-interval 0.02 --block 256 "
+/* Long blocks, since one that is not done in time is silence. */
+#define APART "--record rec.wav --record-dry dry.wav --meter-interval 0.02 --block 1024 --isolate "
+
+/* Noise that the limiter has nothing to do with. */
+static void begin(void)
+{
+    const struct alsa_card card = {.name = "card", .infile = "in.raw"};
+    command_clean();
+    alsa_rig_cards(&card, 1);
+    struct block signal = live_rig_noise(2, 0, 20 * RATE, 0.05f);
+    alsa_rig_save(&signal, "in.raw");
+    block_free(&signal);
+    sound_text("half.txt", "0.5\n");
+    sound_text("quarter.txt", "0.25\n");
+}
+
+/* False, and the suite is skipped, where a plugin is missing. */
+static bool is_there(const char *kind, const char *id)
+{
+    struct plugin_info *info = plugin_rig_describe(kind, id);
+    plugin_info_destroy(info);
+    return info != NULL;
+}
+
+static struct command_result end(pid_t process)
+{
+    live_rig_keys("q");
+    struct command_result result = live_rig_end(process);
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    return result;
+}
+
+/* ---- the recordings ---- */
+
+/* From `at` on, as long as ever this frame is `gain` times what came in `latency` before. */
+static size_t frames_like(const struct sound *heard, const struct sound *dry, size_t at,
+                          size_t latency, double gain)
+{
+    const float *out = heard->block.data[0], *in = dry->block.data[0];
+    size_t i = at < latency ? latency : at;
+    while (i < heard->block.frames && fabs((double)out[i] - gain * (double)in[i - latency]) < 2e-7)
+        i++;
+    return i - at;
+}
+
+/* Each of the gains was heard for a while, in this order. Returns the frame of the last. */
+static size_t expect_gains(size_t latency, const double *gains, size_t count)
+{
+    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    size_t at = RATE / 2; /* after the fade in */
+    for (size_t g = 0; g < count; g++) {
+        while (at < heard.block.frames && frames_like(&heard, &dry, at, latency, gains[g]) < BLOCK)
+            at++;
+        ck_assert_msg(at < heard.block.frames, "gain %g is not heard", gains[g]);
+    }
+    sound_free(&heard);
+    sound_free(&dry);
+    return at;
+}
+
+static double from_db(double db)
+{
+    return pow(10, db / 20);
+}
+
+/* ---- keys ---- */
+
+START_TEST(keys_change_a_plugin)
+{
+    if (!is_there("lv2", AMP))
+        return;
+    begin();
+    pid_t process = live_rig_start(RECORDED "--mask half.txt --lv2 " AMP ",gain=-6 --gain 0");
+    live_rig_wait("[2 eg-amp gain -6 dB]");
+    live_rig_rest(700);
+    live_rig_keys("+");
+    live_rig_wait("[2 eg-amp gain -4 dB]");
+    live_rig_rest(100);
+    live_rig_keys("--=-");
+    live_rig_wait("[2 eg-amp gain -8 dB]");
+    live_rig_rest(100);
+    live_rig_keys("b");
+    live_rig_wait("[2 eg-amp gain -8 dB  BYPASSED]");
+    live_rig_rest(100);
+    live_rig_keys("bc");
+    live_rig_wait("[2 eg-amp @mix 1]");
+    live_rig_keys("-----");
+    live_rig_wait("[2 eg-amp @mix 0.9]");
+    live_rig_rest(100);
+    live_rig_keys("c");
+    live_rig_wait("[2 eg-amp @bypass off]");
+    live_rig_keys("cC+");
+    live_rig_wait("[2 eg-amp @bypass on  BYPASSED]");
+    live_rig_rest(100);
+    end(process);
+    const double gains[] = {0.5 * from_db(-6),
+                            0.5 * from_db(-4),
+                            0.5 * from_db(-8),
+                            0.5,
+                            0.5 * (0.9 * from_db(-8) + 0.1),
+                            0.5};
+    expect_gains(0, gains, sizeof gains / sizeof *gains);
+    live_rig_expect_replay();
+}
+END_TEST
+
+START_TEST(in_processes_of_their_own_too)
+{
+    if (!is_there("lv2", AMP) || !is_there("ladspa", "amp:amp_mono"))
+        return;
+    begin();
+    pid_t process = live_rig_start(APART "--ladspa amp:amp_mono,Gain=0.5 --lv2 " AMP ",gain=-6");
+    live_rig_wait("[1 amp_mono ");
+    live_rig_rest(700);
+    live_rig_keys("CCC");
+    live_rig_wait("[2 eg-amp gain -6 dB]");
+    live_rig_keys("+");
+    live_rig_rest(150);
+    live_rig_keys("b");
+    live_rig_wait("BYPASSED");
+    live_rig_rest(150);
+    end(process);
+    const double gains[] = {0.5 * from_db(-6), 0.5 * from_db(-4), 0.5};
+    expect_gains(2 * LONG_BLOCK, gains, sizeof gains / sizeof *gains);
+    live_rig_expect_replay();
+}
+END_TEST
+
+START_TEST(without_plugins_there_is_nothing_to_change)
+{
+    begin();
+    pid_t process = live_rig_start(RECORDED "--mask half.txt");
+    live_rig_keys("+");
+    live_rig_wait("there is nothing to change: plugins have controls");
+    end(process);
+}
+END_TEST
+
+/* The dry signal comes when that of the chain does. */
+START_TEST(dry_is_as_late_as_plugins_are)
+{
+    if (!is_there("lv2", DELAY) || !is_there("ladspa", "amp:amp_mono"))
+        return;
+    begin();
+    pid_t process = live_rig_start(RECORDED "--lv2 " DELAY ",delay=480 --mask half.txt --or "
+                                            "--mask quarter.txt --ladspa amp:amp_mono,Gain=0.5");
+    live_rig_rest(700);
+    live_rig_keys(" ");
+    live_rig_wait("0 dry");
+    live_rig_rest(100);
+    live_rig_keys("2");
+    live_rig_wait("2 quarter.txt  [");
+    live_rig_rest(200);
+    end(process);
+    const double gains[] = {0.25, 1, 0.125};
+    expect_gains(480, gains, sizeof gains / sizeof *gains);
+    live_rig_expect_replay();
+}
+END_TEST
+
+/* ---- the screen ---- */
+
+START_TEST(the_screen_shows_the_control)
+{
+    if (!is_there("lv2", DELAY) || !is_there("lv2", AMP) || !tmux_there())
+        return;
+    begin();
+    tmux_open(110, 30,
+              "\"$HALO\" live --block 256 --mask half.txt --lv2 " DELAY ",delay=480 --lv2 " AMP
+              "; echo ended with $?");
+    const char *screen = tmux_wait(" control 2 nodelay ");
+    ck_assert_msg(strstr(screen, "mask 0  plugins 480  output") != NULL, "%s", screen);
+    ck_assert_msg(strstr(screen, "c control  + - change  b bypass") != NULL, "%s", screen);
+    tmux_type("C C C");
+    tmux_wait(" control 3 eg-amp gain 0 dB");
+    tmux_type("- -");
+    tmux_wait(" control 3 eg-amp gain -4 dB");
+    tmux_type("b");
+    tmux_wait(" control 3 eg-amp gain -4 dB  BYPASSED");
+    tmux_type("q");
+    tmux_wait("ended with 0");
+    tmux_close();
+}
+END_TEST
+
+/* ---- OSC ---- */
+
+#ifdef HALO_TEST_OSC
+static lo_address osc_target(void)
+{
+    char path[128], line[256] = "", port[16];
+    static const char words[] = "halo: OSC control on port ";
+    snprintf(path, sizeof path, "%s/.err", command_folder());
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    while (strncmp(line, words, strlen(words)) != 0)
+        ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
+    fclose(file);
+    snprintf(port, sizeof port, "%lu", strtoul(line + strlen(words), NULL, 10) & 65535);
+    return lo_address_new("127.0.0.1", port);
+}
+
+START_TEST(osc_changes_a_plugin)
+{
+    if (!is_there("lv2", AMP))
+        return;
+    begin();
+    pid_t process = live_rig_start(RECORDED "--osc 0 --gain 0 --lv2 " AMP);
+    lo_address target = osc_target();
+    live_rig_rest(700);
+    lo_send(target, "/halo/control", "isf", 2, "gain", -12.0);
+    live_rig_wait("[2 eg-amp gain -12 dB]");
+    live_rig_rest(100);
+    lo_send(target, "/halo/control", "iss", 2, "Gai", "-3dB");
+    live_rig_wait("[2 eg-amp gain -3 dB]");
+    live_rig_rest(100);
+    lo_send(target, "/halo/mix", "if", 2, 0.5);
+    live_rig_wait("[2 eg-amp @mix 0.5]");
+    live_rig_rest(100);
+    lo_send(target, "/halo/bypass", "iT", 2);
+    live_rig_wait("[2 eg-amp @bypass on  BYPASSED]");
+    live_rig_rest(100);
+    lo_send(target, "/halo/bypass", "ii", 2, 0);
+    live_rig_wait("[2 eg-amp @bypass off]");
+    lo_send(target, "/halo/control", "isf", 2, "kazoo", 1.0);
+    live_rig_wait("has no control 'kazoo'; its controls: gain");
+    lo_send(target, "/halo/control", "isf", 2, "gain", 100.0);
+    live_rig_wait("24");
+    lo_send(target, "/halo/mix", "if", 1, 0.5);
+    live_rig_wait("stage 1 has no control '@mix'");
+    lo_send(target, "/halo/mix", "if", 9, 0.5);
+    live_rig_wait("there is no stage 9");
+    lo_address_free(target);
+    end(process);
+    const double gains[] = {from_db(-12), from_db(-3), 0.5 * from_db(-3) + 0.5, 1,
+                            0.5 * from_db(-3) + 0.5};
+    expect_gains(0, gains, sizeof gains / sizeof *gains);
+    live_rig_expect_replay();
+}
+END_TEST
+#endif
+
+/* ---- plugins that fail ---- */
+
+static void check_left_out(const char *plugin, const char *why)
+{
+    begin();
+    pid_t process = live_rig_start(APART "--mask half.txt --lv2 urn:halo:test:%s,2=57600", plugin);
+    live_rig_wait(why);
+    live_rig_wait("the sound goes on without it");
+    live_rig_wait("FAILED");
+    live_rig_rest(300);
+    struct command_result result = end(process);
+    const char *said = strstr(result.err, "the sound goes on without it");
+    ck_assert_msg(strstr(result.err, "halo: stage 2: urn:halo:test:") != NULL, "%s", result.err);
+    ck_assert_msg(strstr(said + 1, "the sound goes on without it") == NULL, "%s", result.err);
+    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    ck_assert_uint_ge(frames_like(&heard, &dry, RATE * 6 / 10, LONG_BLOCK, 0.5), RATE / 2);
+    ck_assert_uint_ge(frames_like(&heard, &dry, heard.block.frames - RATE / 4, LONG_BLOCK, 0.5),
+                      RATE / 10);
+    sound_free(&heard);
+    sound_free(&dry);
+    command_done("grep -q '\"event\":\"failed\".*\"stage\":2' rec.wav.log");
+}
+
+START_TEST(a_plugin_that_crashes_is_left_out)
+{
+    if (!is_there("lv2", "urn:halo:test:crash"))
+        return;
+    check_left_out("crash", "crashed at 1.1");
+    live_rig_expect_replay();
+    check_left_out("exit", "ended its process");
+    live_rig_expect_replay();
+}
+END_TEST
+
+START_TEST(a_plugin_that_hangs_is_left_out)
+{
+    if (is_there("lv2", "urn:halo:test:hang"))
+        check_left_out("hang", "hung at 1.1");
+}
+END_TEST
+
+START_TEST(samples_that_are_no_numbers_are_told)
+{
+    if (!is_there("lv2", "urn:halo:test:nan"))
+        return;
+    begin();
+    pid_t process = live_rig_start("--block 256 --json --lv2 urn:halo:test:nan,2=24000");
+    live_rig_wait("made samples that are no numbers");
+    struct command_result result = end(process);
+    ck_assert_msg(strstr(result.out, "\"bad_samples\":200") != NULL, "%s", result.out);
+    process = live_rig_start("--block 256 --isolate --seconds 1 --lv2 urn:halo:test:nan,2=24000");
+    result = live_rig_end(process);
+    ck_assert_msg(strstr(result.err, "made 200 samples that are no numbers") != NULL, "%s",
+                  result.err);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {keys_change_a_plugin,
+                                  in_processes_of_their_own_too,
+                                  without_plugins_there_is_nothing_to_change,
+                                  dry_is_as_late_as_plugins_are,
+                                  the_screen_shows_the_control,
+#ifdef HALO_TEST_OSC
+                                  osc_changes_a_plugin,
+#endif
+                                  a_plugin_that_crashes_is_left_out,
+                                  a_plugin_that_hangs_is_left_out,
+                                  samples_that_are_no_numbers_are_told};
+    plugin_rig_prepare();
+    return plugin_rig_code(suite_run("live_plugins", tests, sizeof tests / sizeof *tests));
+}
