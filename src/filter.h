@@ -32,6 +32,7 @@ struct filter {
     uint64_t tail;       /* frames the output goes on after the input ends, latency not counted */
     bool tail_unknown;   /* it may go on for longer than that */
     uint64_t late;       /* frames by which the output turned out to come later than `latency` */
+    bool absent;         /* the block is silence, since it was not done in time (live) */
     const char *failure; /* what a step has failed at, for good; NULL while all is well */
     const char *notice;  /* what whoever drives the chain should print once and clear; NULL */
 };

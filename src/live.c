@@ -17,6 +17,7 @@ void live_destroy(struct live *live)
     ring_destroy(live->events);
     ring_destroy(live->taken);
     free(live->left_out);
+    free(live->absent);
     free(live);
 }
 
@@ -25,7 +26,8 @@ static enum status fill(struct live *live, const struct live_settings *settings)
     const struct filter *chain = live->chain;
     size_t stages = settings->stages ? settings->stages->count : 0;
     live->left_out = calloc(stages + 1, sizeof *live->left_out);
-    enum status status = live->left_out ? STATUS_OK : fail_memory("live sound");
+    live->absent = calloc(stages + 1, sizeof *live->absent);
+    enum status status = live->left_out && live->absent ? STATUS_OK : fail_memory("live sound");
     if (status == STATUS_OK)
         status = meter_create(chain->inputs, settings->rate, &live->meter_in);
     if (status == STATUS_OK)

@@ -35,6 +35,8 @@ enum live_control {
     LIVE_END,           /* fade out for good */
     LIVE_HOWL,          /* said by the step, value: Hz. Sent, it mutes as a howl does */
     LIVE_STAGE_CONTROL, /* value: of a control of a stage's */
+    LIVE_STAGE_ABSENT,  /* said by the step, value: 1, its blocks are not in time from there on; 0,
+                           they are. Sent, it is silence and the dry sound is heard, as then */
     LIVE_STAGE_FAILED,  /* said by the step: the stage is left out from there on. Sent, it is so */
 };
 
@@ -42,7 +44,7 @@ struct live_event {
     enum live_control what;
     double value;
     uint64_t frame;               /* not before; on the way back: where it began */
-    size_t stage;                 /* of the last two: its index */
+    size_t stage;                 /* of the last three: its index */
     enum stage_control_kind kind; /* of LIVE_STAGE_CONTROL, as is the next */
     size_t port;
 };

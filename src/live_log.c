@@ -24,6 +24,7 @@ const char *const live_log_events[] = {
     [LIVE_END] = "end",
     [LIVE_HOWL] = "howl",
     [LIVE_STAGE_CONTROL] = "control",
+    [LIVE_STAGE_ABSENT] = "absent",
     [LIVE_STAGE_FAILED] = "failed",
     [LIVE_STAGE_FAILED + 1] = NULL,
 };
@@ -121,7 +122,7 @@ void live_log_event(struct live_log *log, const struct live_event *event)
 {
     json_t *line = json_pack("{s:I, s:s, s:f}", "frame", (json_int_t)event->frame, "event",
                              live_log_events[event->what], "value", event->value);
-    if (event->what == LIVE_STAGE_FAILED)
+    if (event->what == LIVE_STAGE_ABSENT || event->what == LIVE_STAGE_FAILED)
         json_object_set_new(line, "stage", json_integer((json_int_t)event->stage + 1));
     write_line(log, line);
 }

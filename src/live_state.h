@@ -16,7 +16,8 @@
 struct live {
     struct filter *chain;
     const struct stage_list *stages; /* or NULL */
-    bool *left_out;                  /* by stage: it was told */
+    bool *left_out;                  /* by stage: it was told, likewise the next */
+    bool *absent;
     uint32_t rate;
     size_t block;
     struct recorder *recorder; /* or NULL, likewise the others */

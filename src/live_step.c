@@ -27,6 +27,8 @@ static bool take_for_stage(struct live *live, const struct live_event *event)
         .kind = event->kind, .stage = event->stage, .port_index = event->port};
     if (event->what == LIVE_STAGE_CONTROL)
         stage_controls_set(stages, &control, (float)event->value);
+    else if (event->what == LIVE_STAGE_ABSENT)
+        stage_mix_make_absent(stages->stages[event->stage].mixed, event->value != 0);
     else if (event->what == LIVE_STAGE_FAILED)
         stage_mix_leave_out(stages->stages[event->stage].mixed);
     else
@@ -65,8 +67,7 @@ static void take_events(struct live *live)
         live->has_next = false;
         if (!take_for_stage(live, &live->next))
             take(live, &live->next);
-        if (live->next.what != LIVE_STAGE_FAILED) /* which is told as any is */
-            tell(live, live->next, atomic_load(&live->frames));
+        tell(live, live->next, atomic_load(&live->frames));
     }
 }
 
@@ -108,19 +109,30 @@ static void mix_dry(struct live *live, const float *const *in, float *const *out
             out[o][i] += live->dry.data[o][i];
 }
 
-/* ---- stages that fail ---- */
+/* ---- stages that are late or fail ---- */
+
+static void look_at_stage(struct live *live, size_t stage, const struct filter *mixed)
+{
+    uint64_t now = atomic_load(&live->frames);
+    if (stage_mix_is_absent(mixed) != live->absent[stage]) {
+        live->absent[stage] = !live->absent[stage];
+        const struct live_event absent = {
+            .what = LIVE_STAGE_ABSENT, .value = live->absent[stage], .stage = stage};
+        tell(live, absent, now);
+    }
+    if (stage_mix_is_left_out(mixed) && !live->left_out[stage]) {
+        live->left_out[stage] = true;
+        const struct live_event failed = {.what = LIVE_STAGE_FAILED, .stage = stage};
+        tell(live, failed, now);
+    }
+}
 
 static void look_at_stages(struct live *live)
 {
     size_t count = live->stages ? live->stages->count : 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct filter *mixed = live->stages->stages[i].mixed;
-        if (live->left_out[i] || !mixed || !stage_mix_is_left_out(mixed))
-            continue;
-        live->left_out[i] = true;
-        const struct live_event failed = {.what = LIVE_STAGE_FAILED, .stage = i};
-        tell(live, failed, atomic_load(&live->frames));
-    }
+    for (size_t i = 0; i < count; i++)
+        if (live->stages->stages[i].mixed)
+            look_at_stage(live, i, live->stages->stages[i].mixed);
 }
 
 /* ---- the output ---- */

@@ -61,7 +61,7 @@ struct plugin_filter_facts {
     size_t block; /* frames of the plugin's */
     bool isolated;
     uint64_t bad;                  /* samples that were NaN or infinite */
-    uint64_t missed;               /* blocks that were silence, since they were not done in time */
+    uint64_t missed;               /* blocks that were not done in time, and silence */
     struct plugin_latency latency; /* as it turned out */
 };
 struct plugin_filter_facts plugin_filter_facts(const struct filter *filter);

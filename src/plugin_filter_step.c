@@ -149,8 +149,10 @@ static void run_piece(struct plugin_filter *plugin, const float *const *in, floa
     take_wanted(plugin);
     for (size_t frame = 0; frame < frames; frame += rack->block)
         take_points(plugin, frame);
+    uint64_t late = rack->late;
     rack->kind->process(rack, plugin->in, plugin->out, frames, plugin->changes,
                         plugin->change_count);
+    plugin->filter.absent = rack->late != late;
     for (size_t c = 0; c < map->outputs; c++)
         if (map->is_beside)
             memcpy(plugin->out[c], in[c] + at, frames * sizeof(float));

@@ -113,7 +113,7 @@ static bool read_live_event(const json_t *line, const char *name, struct logged 
     size_t stage = 0;
     const char *symbol = json_string_value(json_object_get(line, "control"));
     enum live_control what = (enum live_control)index_of(name, live_log_events);
-    bool of_stage = what == LIVE_STAGE_CONTROL || what == LIVE_STAGE_FAILED;
+    bool of_stage = what >= LIVE_STAGE_CONTROL;
     if (!live_log_events[what] ||
         (of_stage && (!whole(line, "stage", STAGES_MOST, &stage) || stage == 0)))
         return false;
@@ -274,9 +274,9 @@ static enum status send(struct run *run, const struct logged *logged, bool *sent
         status = stage_controls_find(stages, event.stage, logged->text, &control);
         event.kind = control.kind;
         event.port = control.port_index;
-    } else if (event.what == LIVE_STAGE_FAILED) {
-        if (event.stage >= stages->count || !stages->stages[event.stage].mixed)
-            return fail_log(run->replay, "a stage fails in it that it does not have");
+    } else if (event.what > LIVE_STAGE_CONTROL &&
+               (event.stage >= stages->count || !stages->stages[event.stage].mixed)) {
+        return fail_log(run->replay, "it tells of a stage that it does not have");
     }
     *sent = status == STATUS_OK && live_send(run->live, &event);
     return status;

@@ -50,7 +50,7 @@ void report_print_stages(const struct stage_list *stages)
             note("%s made %llu sample%s that are no numbers: they are silenced", id,
                  (unsigned long long)facts.bad, facts.bad == 1 ? "" : "s");
         if (facts.missed > 0)
-            note("%s was not done in time with %llu block%s: silence was heard", id,
+            note("%s was not done in time with %llu block%s: the dry sound was heard", id,
                  (unsigned long long)facts.missed, facts.missed == 1 ? "" : "s");
     }
 }

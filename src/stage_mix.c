@@ -21,6 +21,8 @@ struct stage_mix {
     uint64_t position; /* frames that came in */
     size_t next;       /* point of the automation */
     char notice[300];
+    bool absent; /* its block at hand is, by itself or since it was then */
+    bool was_absent;
     _Atomic bool left_out;
     _Atomic float mix;
     _Atomic bool bypass;
@@ -108,7 +110,7 @@ static void take_points(struct stage_mix *mix, uint64_t position)
 
 static void take_targets(struct stage_mix *mix)
 {
-    bool dry = atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
+    bool dry = mix->absent || atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
     ramp_set(&mix->wet, dry ? 0 : atomic_load(&mix->mix), mix->smooth);
 }
 
@@ -155,6 +157,13 @@ static void tell(struct stage_mix *mix)
     filter->notice = mix->notice;
 }
 
+static void look_for_sound(struct stage_mix *mix, float *const *out)
+{
+    mix->absent = mix->stage->absent || mix->was_absent;
+    for (size_t c = 0; c < mix->filter.outputs && mix->was_absent; c++)
+        memset(out[c], 0, mix->filter.block * sizeof(float));
+}
+
 static void stage_mix_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct stage_mix *mix = (struct stage_mix *)filter;
@@ -162,6 +171,7 @@ static void stage_mix_process(struct filter *filter, const float *const *in, flo
     history_advance(&mix->past, in);
     filter_process(mix->stage, in, out);
     tell(mix);
+    look_for_sound(mix, out);
     take_targets(mix);
     for (size_t at = 0, frames; at < filter->block; at += frames) {
         uint64_t position = mix->position + at;
@@ -187,6 +197,7 @@ static void begin(struct stage_mix *mix)
     const struct stage_mix_words *words = mix->settings.words;
     mix->position = 0;
     mix->next = 0;
+    mix->absent = mix->was_absent = false;
     if (words->automation.count > 0) {
         atomic_store(&mix->mix, words->has_mix ? words->mix : 1);
         atomic_store(&mix->bypass, words->bypass);
@@ -259,6 +270,16 @@ void stage_mix_bypass(struct filter *filter, bool bypass)
 void stage_mix_leave_out(struct filter *filter)
 {
     atomic_store(&((struct stage_mix *)filter)->left_out, true);
+}
+
+void stage_mix_make_absent(struct filter *filter, bool absent)
+{
+    ((struct stage_mix *)filter)->was_absent = absent;
+}
+
+bool stage_mix_is_absent(const struct filter *filter)
+{
+    return ((const struct stage_mix *)filter)->absent;
 }
 
 bool stage_mix_is_left_out(const struct filter *filter)

@@ -6,8 +6,9 @@
  *   @bypass[=on|off]      as @mix=0: the stage goes on running, so that it can come back
  *   at=TIME:@mix=VALUE    later, at=TIME:@bypass=on likewise, see automation.h
  *
- * A change is a ramp: over the time given, or AUTOMATION_SMOOTH seconds. At rest at 1 no sample of
- * the stage changes by a bit, at 0 none of what came to it.
+ * A live stage that is not done with a block in time is as bypassed until it is again; one that
+ * fails is left out for good. A change is a ramp: over the time given, or AUTOMATION_SMOOTH
+ * seconds. At rest at 1 no sample of the stage changes by a bit, at 0 none of what came to it.
  * Threads: stage_mix_set and stage_mix_bypass are for one control thread, while the step runs, or
  * for the step itself.
  */
@@ -60,5 +61,10 @@ bool stage_mix_is_bypassed(const struct filter *filter);
 /* Real-time. For good, as a live stage that fails is. */
 void stage_mix_leave_out(struct filter *filter);
 bool stage_mix_is_left_out(const struct filter *filter);
+
+/* Real-time. Whether the last block was not done in time; and for replays, from the next block on:
+ * take it for silence, as it was then. */
+bool stage_mix_is_absent(const struct filter *filter);
+void stage_mix_make_absent(struct filter *filter, bool absent);
 
 #endif
