@@ -1,0 +1,197 @@
+/* Controls of a stream's stages: the steps of keys, values in words, and what is shown; on plugins
+ * of x42-plugins, whose ports are known. */
+#include "live_controls.h"
+#include "plugin_rig.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RATE = PLUGIN_RIG_RATE, BLOCK = PLUGIN_RIG_BLOCK };
+
+static const char EQUALISER[] = "http://gareus.org/oss/lv2/fil4#mono";
+static const char DELAY[] = "http://gareus.org/oss/lv2/nodelay";
+
+static struct stage_list stages;
+static struct filter *chain;
+static struct live *live;
+static struct live_controls controls;
+
+/* Stages: gain, gain with a mix, equaliser, delay. False: a plugin is missing. */
+static bool begin(void)
+{
+    const struct stage_settings settings = {.convolver = {.backend = "cpu", .live = true},
+                                            .streamed = true};
+    struct stream_format format = {.rate = RATE, .channels = 1};
+    struct plugin_info *one = plugin_rig_describe("lv2", EQUALISER);
+    struct plugin_info *other = plugin_rig_describe("lv2", DELAY);
+    bool there = one && other;
+    plugin_info_destroy(one);
+    plugin_info_destroy(other);
+    if (!there)
+        return false;
+    stages = (struct stage_list){0};
+    ck_assert_int_eq(stage_list_add(&stages, stage_kind_named("gain"), "0"), STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&stages, stage_kind_named("gain"), "0,@mix=0.5"), STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&stages, stage_kind_named("lv2"), EQUALISER), STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&stages, stage_kind_named("lv2"), DELAY), STATUS_OK);
+    ck_assert_int_eq(stage_list_load(&stages, &settings, &format), STATUS_OK);
+    ck_assert_int_eq(stage_list_create(&stages, 1, BLOCK, NULL, &chain), STATUS_OK);
+    const struct live_settings how = {.rate = RATE, .ceiling = 1, .gain = 1, .stages = &stages};
+    ck_assert_int_eq(live_create(&how, chain, NULL, NULL, &live), STATUS_OK);
+    ck_assert_int_eq(live_controls_init(&controls, &stages, live), STATUS_OK);
+    return true;
+}
+
+static void end(void)
+{
+    live_controls_free(&controls);
+    live_destroy(live);
+    filter_destroy(chain);
+    stage_list_free(&stages);
+}
+
+static void press(const char *keys)
+{
+    for (; *keys; keys++)
+        ck_assert(live_controls_key(&controls, *keys));
+}
+
+static void set(size_t stage, const char *symbol, const char *value)
+{
+    ck_assert_int_eq(live_controls_set(&controls, stage, symbol, value), STATUS_OK);
+}
+
+static void expect(const char *text)
+{
+    ck_assert_str_eq(live_controls_show(&controls).text, text);
+}
+
+/* What the step took, of which there is one event. */
+static struct live_event step(void)
+{
+    float silence[BLOCK] = {0}, sound[BLOCK];
+    const float *in = silence;
+    float *out = sound;
+    struct live_event event, more;
+    live_process(live, &in, &out);
+    ck_assert(live_took(live, &event));
+    ck_assert(!live_took(live, &more));
+    return event;
+}
+
+START_TEST(steps_are_as_ports_are)
+{
+    if (!begin())
+        return;
+    expect("2 gain @mix 0.5");
+    press("+-+");
+    expect("2 gain @mix 0.52"); /* a fiftieth of 0 to 1 */
+    set(3, "gain", "0");
+    press("-");
+    expect("3 fil4#mono gain -0.5 dB"); /* of 36, and round */
+    press("++");
+    expect("3 fil4#mono gain 0.5 dB");
+    set(3, "gain", "18dB");
+    press("=");
+    expect("3 fil4#mono gain 18 dB");
+    set(3, "HighPass", "off");
+    press("+");
+    expect("3 fil4#mono HighPass on");
+    press("+");
+    expect("3 fil4#mono HighPass off");
+    set(3, "HPfreq", "5");
+    press("++++++++++++++++++++++++++++++++++++++++++++++++++");
+    ck_assert_double_eq_tol(live_controls_show(&controls).value, 1250, 0.1); /* in 50 */
+    press("-");
+    ck_assert_double_eq_tol(live_controls_show(&controls).value, 1250 / pow(250, 0.02), 0.1);
+    set(4, "delay", "480");
+    press("---");
+    expect("4 nodelay delay 477 frames");
+    set(4, "report_latency", "0");
+    press("+++++");
+    ck_assert_double_eq(live_controls_show(&controls).value, 3);
+    press("-");
+    ck_assert_double_eq(live_controls_show(&controls).value, 2);
+    end();
+}
+END_TEST
+
+START_TEST(all_controls_come_by_turns)
+{
+    if (!begin())
+        return;
+    size_t count = controls.count;
+    ck_assert_uint_gt(count, 20);
+    press("C");
+    expect("4 nodelay @bypass off");
+    press("c");
+    expect("2 gain @mix 0.5");
+    for (size_t i = 0; i < count; i++)
+        press("c");
+    expect("2 gain @mix 0.5");
+    press("b");
+    expect("2 gain @mix 0.5  BYPASSED");
+    press("c");
+    expect("2 gain @bypass on  BYPASSED");
+    ck_assert(!live_controls_key(&controls, 'm'));
+    ck_assert(!live_controls_key(&controls, 0x1f600));
+    end();
+}
+END_TEST
+
+START_TEST(the_step_says_where_it_took_a_change)
+{
+    if (!begin())
+        return;
+    set(3, "gain", "-3dB");
+    struct live_event event = step();
+    ck_assert_int_eq(event.what, LIVE_STAGE_CONTROL);
+    ck_assert_uint_eq(event.frame, 0);
+    ck_assert_uint_eq(event.stage, 2);
+    ck_assert_double_eq(event.value, -3);
+    ck_assert_str_eq(live_controls_symbol(&controls, &event), "gain");
+    ck_assert_float_eq(plugin_filter_value(stages.stages[2].filter, event.port), -3);
+    press("b");
+    event = step();
+    ck_assert_uint_eq(event.frame, BLOCK);
+    ck_assert_str_eq(live_controls_symbol(&controls, &event), "@bypass");
+    ck_assert(stage_mix_is_bypassed(stages.stages[2].mixed));
+    end();
+}
+END_TEST
+
+static void refuse(size_t stage, const char *symbol, const char *value, const char *words)
+{
+    char why[600] = "";
+    failures_keep(why, sizeof why);
+    enum status status = live_controls_set(&controls, stage, symbol, value);
+    failures_keep(NULL, 0);
+    ck_assert_int_eq(status, STATUS_USAGE);
+    ck_assert_msg(strstr(why, words) != NULL, "%s", why);
+}
+
+START_TEST(what_cannot_be_is_refused)
+{
+    if (!begin())
+        return;
+    refuse(0, "gain", "1", "there is no stage 0");
+    refuse(5, "gain", "1", "there is no stage 5");
+    refuse(1, "gain", "1", "stage 1 has no control 'gain'");
+    refuse(1, "@mix", "1", "stage 1 has no control '@mix'");
+    refuse(3, "kazoo", "1", "kazoo");
+    refuse(3, "gain", "19", "18");
+    refuse(3, "@mix", "2", "@mix= is a number from 0 to 1");
+    expect("2 gain @mix 0.5");
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {steps_are_as_ports_are, all_controls_come_by_turns,
+                                  the_step_says_where_it_took_a_change, what_cannot_be_is_refused};
+    plugin_rig_prepare();
+    return plugin_rig_code(suite_run("live_controls", tests, sizeof tests / sizeof *tests));
+}
