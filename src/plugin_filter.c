@@ -81,7 +81,6 @@ static void begin(struct plugin_filter *plugin)
     plugin->position = 0;
     plugin->next = 0;
     plugin->settled = plugin->changed = false;
-    plugin->rack->late = 0; /* of what was run before a stream */
     memset(plugin->begun, 0, points * sizeof *plugin->begun);
     memset(plugin->done, 0, points * sizeof *plugin->done);
 }

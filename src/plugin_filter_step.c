@@ -122,7 +122,7 @@ static void tell(struct plugin_filter *plugin, uint64_t bad_before)
     bool is_warm = plugin->position > plugin->settings.rate;
     if (rack->late && is_warm && !plugin->told_late && !filter->notice) {
         snprintf(plugin->notice, sizeof plugin->notice,
-                 "%s was late: there is silence in its place", plugin->settings.info->id);
+                 "%s was late: the dry sound is heard in its place", plugin->settings.info->id);
         filter->notice = plugin->notice;
         plugin->told_late = true;
     }
