@@ -42,6 +42,7 @@ struct plugin_filter_settings {
     size_t block;
     bool live;       /* blocks are waited for */
     bool streamed;   /* the block is a device's period, also where it is replayed */
+    bool replayed;   /* it was live once: no silence goes before the sound */
     bool isolated;   /* in a process of its own */
     size_t delay;    /* frames that the sound is to come later still */
     uint64_t before; /* frames that the sound comes late already: automation counts from there */

@@ -57,7 +57,7 @@ static void try_values(struct probe *probe, struct plugin_filter *plugin)
     hear_silence(probe, many > few ? many : few, NULL);
     if (latency->settled < probe->last)
         latency->settled = probe->last;
-    if (probe->settled > 0 && !settings->live)
+    if (probe->settled > 0 && !settings->live && !settings->replayed)
         plugin->prelude = (probe->settled + 1) * probe->rack->block;
     for (size_t i = 0; i < automation->count && i < PROBE_POINTS; i++) {
         struct plugin_change value = {.port = automation->points[i].target,

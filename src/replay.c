@@ -93,6 +93,7 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
     wish->stage = stage;
     wish->others = replay->others;
     wish->options = &replay->options;
+    replay->options.settings.replayed = true;
     replay->options.settings.held_back = json_is_true(json_object_get(line, "isolated"));
     replay->options.settings.align =
         json_is_true(json_object_get(line, "centre"))   ? MASK_ALIGN_CENTRE

@@ -364,6 +364,7 @@ static enum status load_stage(struct stage *stage, char **words, const struct st
     stage->rate = format->rate;
     stage->live = settings->convolver.live;
     stage->streamed = settings->streamed;
+    stage->replayed = settings->replayed;
     stage->held_back = settings->held_back;
     enum status status = take_mix_words(stage, words);
     if (status == STATUS_OK)

@@ -26,6 +26,7 @@ struct stage_settings {
     bool allow_truncated;
     bool streamed;        /* blocks are a device's periods, also where they are replayed */
     enum isolate isolate; /* plugins in processes of their own; auto: in files */
+    bool replayed;        /* what was live once: plugins have no prelude, as then */
     bool held_back;       /* plugins come a block late, as those in processes of their own did
                              when this was live: in replays */
 };
@@ -57,6 +58,7 @@ struct stage {
     uint32_t rate;
     bool live;
     bool streamed;
+    bool replayed;
     bool held_back;
     struct mask *mask;             /* of a mask stage */
     double factor;                 /* of a gain stage, linear */

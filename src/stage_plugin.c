@@ -74,6 +74,7 @@ enum status stage_plugin_create(struct stage *stage, size_t block, struct worker
         .isolated = stage->plugin->isolated,
         .before = stage->before,
         .latency = stage->latency,
+        .replayed = stage->replayed,
         .delay = stage->held_back ? block : 0,
     };
     enum status status = plugin_filter_create(&settings, filter);

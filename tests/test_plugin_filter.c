@@ -342,8 +342,10 @@ START_TEST(stages_list_their_controls)
     ck_assert_int_eq(stage_controls_find(&list, 1, "amps", &control), STATUS_OK);
     ck_assert_int_eq(stage_controls_parse(&list, &control, "12dB", &value), STATUS_OK);
     stage_controls_set(&list, &control, value);
-    ck_assert_float_eq(control.value, 12);
     struct block out = stream_through(chain, in.data, in.frames, 64);
+    ck_assert_int_eq(stage_controls_find(&list, 1, "amps", &control), STATUS_OK);
+    ck_assert_float_eq(control.value, 12);
+    ck_assert_float_eq(stage_controls_fit(&control, 100), 70);
     expect_gain(&out, &in, 0, 64, 12);
     block_free(&out);
 
@@ -464,7 +466,7 @@ static struct filter *make_mix(const struct stage_mix_words *words, bool live,
 {
     struct filter *mix;
     const struct stage_mix_settings settings = {
-        .words = words, .rate = RATE, .before = 50, .live = live};
+        .words = words, .rate = RATE, .before = 50, .number = 3, .live = live};
     *doubler = calloc(1, sizeof **doubler);
     (*doubler)->filter = (struct filter){
         .kind = &doubler_kind, .inputs = 1, .outputs = 2, .block = 512, .latency = DELAY};
@@ -533,7 +535,7 @@ START_TEST(live_a_stage_that_fails_is_left_out)
     struct block out = stream_through(mix, in.data, in.frames, 2048);
     expect_same(&out, &in, DELAY, 512 + 480, 2048);
     ck_assert_ptr_null(mix->failure);
-    ck_assert_str_eq(mix->notice, "it broke; the sound goes on without it");
+    ck_assert_str_eq(mix->notice, "stage 3: it broke; the sound goes on without it");
     block_free(&out);
     filter_destroy(mix);
 
@@ -543,6 +545,34 @@ START_TEST(live_a_stage_that_fails_is_left_out)
     ck_assert_str_eq(mix->failure, "it broke");
     block_free(&in);
     block_free(&out);
+    filter_destroy(mix);
+}
+END_TEST
+
+START_TEST(live_a_stage_that_is_late_is_left_out_meanwhile)
+{
+    const struct stage_mix_words none = {0};
+    struct doubler *doubler;
+    struct filter *mix = make_mix(&none, true, &doubler);
+    struct block in = stream_noise(1, 1, 2048);
+    for (int how = 0; how < 2; how++) { /* now, and as it was then */
+        doubler->filter.absent = how == 0;
+        stage_mix_make_absent(mix, how == 1);
+        struct block out = stream_through(mix, in.data, in.frames, 2048);
+        expect_same(&out, &in, DELAY, 480, 2048);
+        for (size_t i = DELAY; i < 480 && how == 1; i++) /* silence gives way to the dry sound */
+            ck_assert_float_eq_tol(out.data[0][i], in.data[0][i - DELAY] * (float)i / 480, 1e-5f);
+        ck_assert(stage_mix_is_absent(mix));
+        block_free(&out);
+        doubler->filter.absent = false;
+        stage_mix_make_absent(mix, false);
+        out = stream_through(mix, in.data, in.frames, 2048);
+        for (size_t i = 480; i < 2048; i++)
+            ck_assert_float_eq_tol(out.data[0][i], 2 * in.data[0][i - DELAY], 1e-5f);
+        ck_assert(!stage_mix_is_absent(mix));
+        block_free(&out);
+    }
+    block_free(&in);
     filter_destroy(mix);
 }
 END_TEST
@@ -562,7 +592,8 @@ int main(void)
                                   steps_allocate_nothing,
                                   dry_is_aligned_and_goes_round,
                                   mixes_change_at_their_time,
-                                  live_a_stage_that_fails_is_left_out};
+                                  live_a_stage_that_fails_is_left_out,
+                                  live_a_stage_that_is_late_is_left_out_meanwhile};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("plugin filter", tests, sizeof tests / sizeof *tests));
 }
