@@ -243,6 +243,7 @@ START_TEST(osc_changes_a_plugin)
     live_rig_rest(100);
     lo_send(target, "/halo/bypass", "ii", 2, 0);
     live_rig_wait("[2 eg-amp @bypass off]");
+    live_rig_rest(100);
     lo_send(target, "/halo/control", "isf", 2, "kazoo", 1.0);
     live_rig_wait("has no control 'kazoo'; its controls: gain");
     lo_send(target, "/halo/control", "isf", 2, "gain", 100.0);
