@@ -131,8 +131,8 @@ static const struct option_row chain_rows[] = {
      "live it is left out then, and each comes a block later",
      take_isolate},
     {"no-isolate", 0, NULL,
-     "run plugins in halo's process: default live, where one that\n"
-     "crashes or hangs ends halo, and nothing can be done",
+     "run plugins in halo's process: default live. One that\n"
+     "crashes or hangs then ends halo: nothing can be done",
      take_isolate},
     {"threads", 0, "N", "processors to use; all by default", take_threads},
     {"allow-truncated", 0, NULL, "take a file that is shorter than its header says",

@@ -125,6 +125,28 @@ START_TEST(keys_change_a_plugin)
 }
 END_TEST
 
+START_TEST(logs_of_other_stages_are_refused)
+{
+    static const struct {
+        const char *event, *words;
+    } cases[] = {
+        {"\"event\":\"failed\",\"stage\":2", "it tells of a stage that it does not have"},
+        {"\"event\":\"absent\",\"stage\":1", "it tells of a stage that it does not have"},
+        {"\"event\":\"failed\"", "it has an event that is not known"},
+        {"\"event\":\"control\",\"stage\":2,\"control\":\"gain\"", "there is no stage 2"},
+        {"\"event\":\"control\",\"stage\":1,\"control\":\"gain\"", "has no control 'gain'"},
+        {"\"event\":\"control\",\"stage\":1", "it has an event that is not known"},
+    };
+    begin();
+    command_done("\"$HALO\" live --plain --seconds 0.2 " RECORDED "--mask half.txt");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        command_done("{ cat rec.wav.log; echo '{\"frame\":0,\"value\":0,%s}'; } >odd.log",
+                     cases[i].event);
+        command_refused(0, cases[i].words, "\"$HALO\" render dry.wav again.wav --replay odd.log");
+    }
+}
+END_TEST
+
 START_TEST(in_processes_of_their_own_too)
 {
     if (!is_there("lv2", AMP) || !is_there("ladspa", "amp:amp_mono"))
@@ -326,6 +348,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {keys_change_a_plugin,
+                                  logs_of_other_stages_are_refused,
                                   in_processes_of_their_own_too,
                                   without_plugins_there_is_nothing_to_change,
                                   dry_is_as_late_as_plugins_are,
