@@ -184,7 +184,8 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
         plugin_filter_destroy(&plugin->filter);
         return status;
     }
-    plugin->filter.latency += plugin->rack->delay;
+    if (!settings->map->is_beside)
+        plugin->filter.latency += plugin->rack->delay;
     take_values(plugin);
     begin(plugin);
     *result = &plugin->filter;

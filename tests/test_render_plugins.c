@@ -375,7 +375,7 @@ START_TEST(wrong_words_are_refused)
         {2, "its controls: gain", "--lv2 " EG_AMP ",foo=1"},
         {2, "from -90 to 24 dB", "--lv2 " EG_AMP ",gain=25"},
         {2, "no preset 'foo'", "--lv2 " EG_AMP ",preset=foo"},
-        {2, "@mix=, @bypass and @map=", "--lv2 " EG_AMP ",@foo=1"},
+        {2, "@mix=, @bypass, @map= and @state=", "--lv2 " EG_AMP ",@foo=1"},
         {2, "from 0 to 1, not '2'", "--lv2 " EG_AMP ",@mix=2"},
         {2, "on or off", "--gain 0,@bypass=maybe"},
         {2, "at=12.5s:gain=-6", "--lv2 " EG_AMP ",at=x:gain=3"},
