@@ -47,7 +47,7 @@ endfunction()
 
 find_package(CUDAToolkit 12 QUIET)
 pkg_check_modules(PORTAUDIO QUIET IMPORTED_TARGET portaudio-2.0)
-pkg_check_modules(LILV QUIET IMPORTED_TARGET lilv-0>=0.24)
+pkg_check_modules(LILV QUIET IMPORTED_TARGET lilv-0>=0.24.14)
 pkg_check_modules(LV2_HEADERS QUIET IMPORTED_TARGET lv2>=1.18)
 find_path(HALO_LADSPA_H ladspa.h)
 mark_as_advanced(HALO_LADSPA_H)
@@ -60,7 +60,7 @@ optional_part(CUDA "${CUDAToolkit_FOUND}"
               "GPU convolver")
 optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" src/device.c "live sound")
 optional_part(LV2 "${LILV_FOUND}" "lilv ${LILV_VERSION}" src/plugin_lv2.c "LV2 host")
-optional_part(LADSPA "${HALO_LADSPA_H}" "${HALO_LADSPA_H}" src/plugin_ladspa.c "LADSPA host")
+optional_part(LADSPA "${HALO_LADSPA_H}" "ladspa.h" src/plugin_ladspa.c "LADSPA host")
 optional_part(LV2_PLUGIN "${LV2_HEADERS_FOUND}" "lv2 ${LV2_HEADERS_VERSION}" lv2/instance.c
               "LV2 plugin")
 optional_part(SCREEN "${NCURSES_FOUND}" "ncurses ${NCURSES_VERSION}" src/view_screen.c

@@ -16,14 +16,14 @@
 
 static void print_comment(const struct stage *stage, size_t number, FILE *stream)
 {
+    fprintf(stream, "# %zu: ", number);
     if (stage->plugin)
-        fprintf(stream, "# %zu: %s, %zu channels in, %zu out\n", number, stage->plugin->info->name,
-                stage->inputs, stage->outputs);
-    else if (stage->mask)
-        fprintf(stream, "# %zu: %s, %zu channels in, %zu out, %zu taps\n", number,
-                stage->mask->name, stage->inputs, stage->outputs, stage->mask->taps);
-    else
-        fprintf(stream, "# %zu: %zu channels in, %zu out\n", number, stage->inputs, stage->outputs);
+        fprintf(stream, "%s, ", stage->plugin->info->name);
+    fprintf(stream, "%zu channel%s in, %zu out", stage->inputs, stage->inputs == 1 ? "" : "s",
+            stage->outputs);
+    if (stage->mask)
+        fprintf(stream, ", %zu tap%s", stage->mask->taps, stage->mask->taps == 1 ? "" : "s");
+    fprintf(stream, "\n");
 }
 
 /* Where the state of the number-th stage is kept; false: it has none. */

@@ -62,12 +62,14 @@ static void print_version(void)
            "cuda: %s\n"
            "portaudio: %s\n"
            "lv2: %s\n"
+           "ladspa: %s\n"
+           "lv2_plugin: %s\n"
            "screen: %s\n"
            "osc: %s\n"
            "with %s, %s, soxr %s, jansson %s\n",
-           HALO_VERSION, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT, HALO_SCREEN_TEXT,
-           HALO_OSC_TEXT, sf_version_string(), fft_library(), soxr_version(),
-           jansson_version_str());
+           HALO_VERSION, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT, HALO_LADSPA_TEXT,
+           HALO_LV2_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT, sf_version_string(),
+           fft_library(), soxr_version(), jansson_version_str());
 }
 
 static const struct command *command_named(const char *name)

@@ -1,9 +1,11 @@
 #include "plugin_lv2_world.h"
 
+#include <limits.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LIKE_MOST = 3 }; /* names that an error suggests */
 
@@ -15,15 +17,58 @@ struct known_node {
 static LilvWorld *the_world;
 static void *nodes; /* tsearch's tree of struct known_node, by URI */
 
+/* `path` with its folders absolute: lilv makes URIs of them, and aborts over others. NULL: memory.
+ */
+static char *absolute_path(const char *path)
+{
+    char *text = NULL, here[PATH_MAX] = "";
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream || !getcwd(here, sizeof here))
+        return NULL;
+    while (*path) {
+        size_t length = strcspn(path, ":");
+        bool relative = length > 0 && *path != '/' && *path != '~';
+        fprintf(stream, "%s%s%s%.*s", ftell(stream) ? ":" : "", relative ? here : "",
+                relative ? "/" : "", (int)length, path);
+        path += length + (path[length] == ':');
+    }
+    if (fclose(stream) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static enum status set_path(LilvWorld *world)
+{
+    const char *said = getenv("LV2_PATH");
+    if (!said)
+        return STATUS_OK;
+    char *path = absolute_path(said);
+    LilvNode *node = path ? lilv_new_string(world, path) : NULL;
+    free(path);
+    if (!node)
+        return fail_memory("the LV2 plugins");
+    lilv_world_set_option(world, LILV_OPTION_LV2_PATH, node);
+    lilv_node_free(node);
+    return STATUS_OK;
+}
+
 enum status lv2_world_get(LilvWorld **world)
 {
+    enum status status = STATUS_OK;
     if (!the_world) {
-        the_world = lilv_world_new();
-        if (the_world)
-            lilv_world_load_all(the_world);
+        LilvWorld *made = lilv_world_new();
+        status = made ? set_path(made) : fail_memory("the LV2 plugins");
+        if (status != STATUS_OK) {
+            lilv_world_free(made);
+            return status;
+        }
+        lilv_world_load_all(made);
+        the_world = made;
     }
     *world = the_world;
-    return the_world ? STATUS_OK : fail_memory("the LV2 plugins");
+    return status;
 }
 
 static int by_uri(const void *a, const void *b)

@@ -276,6 +276,7 @@ static const struct stage_kind kinds[] = {
         .help = "an LV2 plugin (halo plugins list has all). Options follow after\n"
                 "commas: SYMBOL=VALUE of a control (-6dB, 1kHz, a label, on),\n"
                 "preset=URI, param:URI=VALUE of a parameter or a path,\n"
+                "@state=FOLDER of what --save-chain kept of it,\n"
                 "at=12.5s:SYMBOL=VALUE and at=10s-12.5s:SYMBOL=VALUE, a step and\n"
                 "a ramp in a file; @map=each or 1:2:0, the channels that its\n"
                 "inputs hear. For all stages: @mix=0..1 and @bypass",

@@ -155,6 +155,9 @@ START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
                  "\"$HALO\" render in.wav b.wav -q --chain moved/chain.yml",
                  HALO_LV2_BUNDLE);
     expect_same_files("a.wav", "b.wav");
+    command_done("mkdir bundles && cp -r %s bundles/halo.lv2 && LV2_PATH=bundles:/usr/lib/lv2 "
+                 "\"$HALO\" render in.wav d.wav -q --chain moved/chain.yml && rm d.wav",
+                 HALO_LV2_BUNDLE);
     /* The state alone has the mask and the values, too. */
     command_done("sed -i -e /param:/d -e /gain=-6/d moved/chain.yml && " CONVOLVER
                  "\"$HALO\" render in.wav c.wav -q --chain moved/chain.yml",
