@@ -1,19 +1,17 @@
 #include "cmd_mask.h"
 
+#include "gnuplot.h"
 #include "mask_plot.h"
 #include "options.h"
 #include "response_plot.h"
 #include "specs.h"
+#include "terminal_output.h"
 
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-enum { WIDTH_USUAL = 80, HEIGHT_USUAL = 24 };
 
 static const char *const panel_names[] = {"impulse", "step",        "magnitude", "phase",
                                           "delay",   "spectrogram", NULL};
@@ -41,7 +39,7 @@ static enum status take_output(void *context, const struct option_row *row, cons
 {
     (void)row;
     ((struct settings *)context)->plot.file = value;
-    return mask_plot_check_file(value);
+    return gnuplot_check_file(value);
 }
 
 static enum status take_what(void *context, const struct option_row *row, const char *value)
@@ -137,17 +135,6 @@ static enum status load_all(struct settings *settings)
     return status;
 }
 
-static void measure_terminal(struct mask_plot *plot)
-{
-    struct winsize size = {0};
-    plot->width = WIDTH_USUAL;
-    plot->height = HEIGHT_USUAL;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
-        plot->width = size.ws_col;
-        plot->height = (size_t)size.ws_row;
-    }
-}
-
 /* The text picture of magnitudes, which needs no gnuplot. */
 static enum status print_magnitudes(const struct settings *settings)
 {
@@ -195,7 +182,7 @@ static enum status draw(struct settings *settings)
     if (!settings->chosen)
         plot->panels[MASK_PANEL_MAGNITUDE] = true;
     setlocale(LC_CTYPE, ""); /* for the terminal's characters */
-    measure_terminal(plot);
+    terminal_output_size(&plot->width, &plot->height);
     if (plot->panels[MASK_PANEL_SPECTROGRAM])
         return fail(STATUS_USAGE, "a spectrogram is drawn into a file; name one: -o FILE.svg");
     if (plot->panels[MASK_PANEL_MAGNITUDE] && are_alike(settings)) {

@@ -10,6 +10,7 @@
 #define HALO_MASK_CURVES_H
 
 #include "mask.h"
+#include "spectrogram.h"
 #include "status.h"
 
 #include <complex.h>
@@ -60,16 +61,8 @@ MUST_CHECK enum status curve_phase(const struct mask_spectrum *spectrum, struct 
 MUST_CHECK enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
                                          struct curve *curve);
 
-/* Power over time and frequency, by transforms of Hann windows that overlap. */
-struct spectrogram {
-    size_t columns, rows; /* times, frequencies */
-    double from, step;    /* seconds: the middle of the first column's window, and on */
-    double low, ratio;    /* Hz: the middle of the first row, and from row to row */
-    double *db;           /* of the largest; column after column */
-};
-
-MUST_CHECK enum status spectrogram_init(struct spectrogram *spectrogram, const struct mask *mask,
-                                        size_t column, uint32_t rate);
-void spectrogram_free(struct spectrogram *spectrogram);
+/* Power over time and frequency, of the largest. */
+MUST_CHECK enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32_t rate,
+                                             struct spectrogram *picture);
 
 #endif

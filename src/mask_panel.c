@@ -1,10 +1,13 @@
 #include "mask_panel.h"
 
+#include "gnuplot.h"
+#include "spectrogram_panel.h"
+
 #include <math.h>
 
 enum { FEW = 120 }; /* taps */
 
-static const double levels_shown = 100; /* dB */
+static const double levels_shown = 100, pictures_shown = 90; /* dB */
 
 /* Okabe and Ito's, which the colour-blind tell apart, less the yellow. */
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -12,15 +15,6 @@ static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"
 enum { COLOURS = sizeof colours / sizeof *colours };
 
 /* ---- data ---- */
-
-void mask_panel_send_name(FILE *gnuplot, const char *name)
-{
-    for (; *name; name++)
-        if (*name == '\'')
-            fputs("''", gnuplot);
-        else
-            fputc((unsigned char)*name < 0x20 ? '?' : *name, gnuplot);
-}
 
 struct range {
     double low, high;
@@ -71,9 +65,8 @@ static double highest(const struct mask_plot *plot)
 
 static void send_legend(FILE *gnuplot, const struct mask_plot_curve *curve)
 {
-    fputs(" title '", gnuplot);
-    mask_panel_send_name(gnuplot, curve->name);
-    fputs("'", gnuplot);
+    fputs(" title ", gnuplot);
+    gnuplot_send_quoted(gnuplot, curve->name);
 }
 
 static void send_frequency_axis(FILE *gnuplot, const struct mask_plot *plot)
@@ -220,36 +213,27 @@ static enum status send_frequencies(const struct mask_drawing *drawing, enum mas
     return status;
 }
 
-/* A picture's axis is even, so that frequencies are drawn by their logarithms. */
 static enum status send_spectrogram(FILE *gnuplot, const struct mask_plot *plot, size_t index)
 {
     const struct mask_plot_curve *own = &plot->curves[index];
     struct spectrogram picture = {0};
-    enum status status = spectrogram_init(&picture, own->mask, own->column, own->rate);
+    enum status status = mask_spectrogram_init(own->mask, own->column, own->rate, &picture);
     if (status != STATUS_OK)
         return status;
-    bool seconds = (double)own->mask->taps / own->rate >= 2;
-    double scale = seconds ? 1 : 1e3;
-    fprintf(gnuplot, "$picture%zu << EOD\n", index);
-    for (size_t c = 0; c < picture.columns; c++)
-        for (size_t r = 0; r < picture.rows; r++)
-            fprintf(gnuplot, "%.6g %.6g %.4g\n", (picture.from + (double)c * picture.step) * scale,
-                    log10(picture.low) + (double)r * log10(picture.ratio),
-                    picture.db[c * picture.rows + r]);
-    fputs("EOD\nset title 'spectrogram", gnuplot);
-    fputs(plot->count > 1 ? " of " : "", gnuplot);
-    mask_panel_send_name(gnuplot, plot->count > 1 ? own->name : "");
-    fprintf(gnuplot,
-            "'\nset xlabel 'time in %s'\nset ylabel 'frequency in Hz'\nset cblabel 'dB'\n"
-            "set cbrange [-90:0]\nset xrange [%g:%g]\nset yrange [%g:%g]\nunset grid\n"
-            "unset key\n"
-            "set ytics ('20' log10(20), '50' log10(50), '100' 2, '200' log10(200), '500' "
-            "log10(500), '1k' 3, '2k' log10(2e3), '5k' log10(5e3), '10k' 4, '20k' log10(20e3))\n"
-            "plot $picture%zu using 1:2:3 with image notitle\n"
-            "set xrange [*:*]\nset yrange [*:*]\nset ytics autofreq\nset grid\n",
-            seconds ? "s" : "ms", scale * (picture.from - picture.step / 2),
-            scale * (picture.from + ((double)picture.columns - 0.5) * picture.step),
-            log10(picture.low / sqrt(picture.ratio)), log10(own->rate / 2.0), index);
+    struct spectrogram_panel panel = {
+        .picture = &picture,
+        .milliseconds = (double)own->mask->taps / own->rate < 2,
+        .unit = "dB",
+        .top = 0,
+        .bottom = -pictures_shown,
+        .from = picture.from,
+        .to = picture.from + (double)picture.columns * picture.step,
+    };
+    char title[sizeof own->name + 32];
+    snprintf(title, sizeof title, "spectrogram%s%s", plot->count > 1 ? " of " : "",
+             plot->count > 1 ? own->name : "");
+    panel.title = title;
+    spectrogram_panel_send(gnuplot, &panel);
     spectrogram_free(&picture);
     return STATUS_OK;
 }

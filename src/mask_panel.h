@@ -21,7 +21,4 @@ struct mask_drawing {
 /* A panel with all curves, or the spectrograms of each. Errors: memory. */
 MUST_CHECK enum status mask_panel_send(const struct mask_drawing *drawing, enum mask_panel panel);
 
-/* What stands within single quotes. */
-void mask_panel_send_name(FILE *gnuplot, const char *name);
-
 #endif

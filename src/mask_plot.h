@@ -38,9 +38,6 @@ struct mask_plot {
     struct mask_plot_curve curves[MASK_PLOT_CURVES];
 };
 
-/* Usage error where a file of that name is none that can be drawn. */
-MUST_CHECK enum status mask_plot_check_file(const char *file);
-
 /* Errors: there is no gnuplot, it fails, the file stands there, memory. */
 MUST_CHECK enum status mask_plot_draw(const struct mask_plot *plot);
 
