@@ -8,6 +8,7 @@
 #include "cmd_mask.h"
 #include "cmd_plugins.h"
 #include "cmd_render.h"
+#include "cmd_spectrogram.h"
 #include "fft.h"
 #include "plugin_rack_apart.h"
 #include "plugin_scanner.h"
@@ -34,6 +35,7 @@ static const struct command commands[] = {
     {"listen", "play a sound through masks and compare them, blind if you like", cmd_listen},
     {"devices", "list the sound devices of this machine", cmd_devices},
     {"mask", "look at masks, and make them", cmd_mask},
+    {"spectrogram", "draw the spectrograms of sounds", cmd_spectrogram},
     {"plugins", "list audio plugins, and tell what one is", cmd_plugins},
     {"chain", "check a chain of stages that is kept in a file", cmd_chain},
     {"bench", "measure parts of the program on this machine", cmd_bench},
