@@ -1,6 +1,7 @@
 #include "chain_words.h"
 
 #include "design.h"
+#include "mask2d_design.h"
 
 #include <libgen.h>
 #include <limits.h>
@@ -26,6 +27,12 @@ static const char *mask_path(const char *word, size_t index)
     return design_is_spec(word) ? NULL : word;
 }
 
+static const char *spectral_path(const char *word, size_t index)
+{
+    bool is_file = index == 0 && !begins(word, "preset=") && !mask2d_design_is_spec(word);
+    return is_file ? word : NULL;
+}
+
 /* `at` is set for a value that may be a path: where there is such a file. */
 static const char *plugin_path(const char *word, size_t index, bool *perhaps)
 {
@@ -44,6 +51,8 @@ static const char *path_in(const struct stage_kind *kind, const char *word, size
     *perhaps = false;
     if (strcmp(kind->option, "mask") == 0)
         return mask_path(word, index);
+    if (strcmp(kind->option, "spectral") == 0)
+        return spectral_path(word, index);
     if (strcmp(kind->option, "lv2") == 0 || strcmp(kind->option, "ladspa") == 0)
         return plugin_path(word, index, perhaps);
     return NULL;

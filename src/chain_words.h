@@ -1,7 +1,8 @@
 /* A stage's words with their paths moved from one folder to another.
  *
- * Paths are: a mask's file (`hall.wav`, `invert:hall.wav`) and folder=, a LADSPA library with a
- * slash, @state=, and the value of param: where such a file is. What stands within combine: stays.
+ * Paths are: a mask's file (`hall.wav`, `invert:hall.wav`) and folder=, a
+ * spectral stage's mask, a LADSPA library with a slash, @state=, and the value of param: where such
+ * a file is. What stands within combine: stays.
  */
 #ifndef HALO_CHAIN_WORDS_H
 #define HALO_CHAIN_WORDS_H

@@ -102,10 +102,13 @@ static enum status lay_edges(struct job *job)
         return fail(STATUS_USAGE,
                     "--edge is for masks and gains: how far a plugin looks back is not "
                     "known");
-    for (size_t i = 0; i < options->chain.stages.count; i++)
+    for (size_t i = 0; i < options->chain.stages.count; i++) {
+        if (options->chain.stages.stages[i].spectral)
+            return fail(STATUS_USAGE, "--edge does not go with --spectral, which has edge=");
         if (options->chain.stages.stages[i].automation.count > 0 ||
             options->chain.stages.stages[i].mix.automation.count > 0)
             return fail(STATUS_USAGE, "at= does not go with --edge");
+    }
     job->run.lead = job->chain->tail - job->chain->latency;
     job->run.trail = job->chain->latency;
     struct source *inner = job->source;

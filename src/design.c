@@ -2,6 +2,7 @@
 
 #include "audio.h"
 #include "design_kind.h"
+#include "mask2d_file.h"
 #include "mask_minimum_phase.h"
 
 #include <math.h>
@@ -49,13 +50,15 @@ const char *design_options(const char *word)
     return kind ? kind->options : NULL;
 }
 
-/* The key of "key=value" is `rate` or one of the kind's own. */
+/* The key of "key=value" is one of the kind's own, or `rate`, if it has anything to do with time.
+ */
 static bool is_own(const struct design_kind *kind, const char *word)
 {
     size_t length = strcspn(word, "=");
     if (word[length] != '=' || length == 0)
         return false;
-    if (length == 4 && memcmp(word, "rate", 4) == 0)
+    bool has_rate = kind->make || kind->make_parts;
+    if (has_rate && length == 4 && memcmp(word, "rate", 4) == 0)
         return true;
     for (const char *at = kind->options; *at;) {
         size_t size = strcspn(at, ",");
@@ -80,8 +83,7 @@ static enum status take_option(struct design_words *words, char *word)
     return STATUS_OK;
 }
 
-/* Options move from the user's words to ours, which have keys cut off from values. */
-static enum status take_options(struct design_words *words, char **from)
+enum status design_take_options(struct design_words *words, char **from)
 {
     char **kept = from + 1;
     enum status status = STATUS_OK;
@@ -185,7 +187,7 @@ static enum status make(const struct design_kind *kind, char **words, bool allow
     if (kind->make_parts)
         return kind->make_parts(words, allow_truncated, design);
     struct design_words own = {.kind = kind, .allow_truncated = allow_truncated};
-    enum status status = take_options(&own, words);
+    enum status status = design_take_options(&own, words);
     if (status == STATUS_OK)
         status = choose_rate(&own, design);
     if (status == STATUS_OK)
@@ -251,6 +253,9 @@ enum status design_load(char **words, uint32_t rate, const struct mask_load_opti
     const struct design_kind *kind = kind_of(words[0]);
     if (kind)
         return make_mask(kind, words, rate, options->allow_truncated, mask);
+    if (mask2d_is_named(words[0]))
+        return fail(STATUS_USAGE, "%s is a mask of two dimensions: it goes with --spectral",
+                    words[0]);
     if (may_be_misspelt(words[0]))
         return refuse_kind(words[0]);
     return mask_load_with(words[0], options, mask);
@@ -258,7 +263,7 @@ enum status design_load(char **words, uint32_t rate, const struct mask_load_opti
 
 /* ---- help ---- */
 
-static void print_kind(FILE *stream, const struct design_kind *kind)
+void design_print_kind(FILE *stream, const struct design_kind *kind)
 {
     fprintf(stream, "  %s\n", kind->example);
     for (const char *line = kind->help; line;) {
@@ -276,6 +281,6 @@ void design_print_kinds(FILE *stream)
         if (families[f].title)
             fprintf(stream, "%s%s:\n", f ? "\n" : "", families[f].title);
         for (const struct design_kind *kind = families[f].kinds; kind->name; kind++)
-            print_kind(stream, kind);
+            design_print_kind(stream, kind);
     }
 }

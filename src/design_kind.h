@@ -71,6 +71,10 @@ extern const struct design_kind design_invert[];
 
 /* ---- reading words; all errors are of usage ---- */
 
+/* The value and options of words->kind move from the user's words to `words`, which has keys cut
+ * off from values; what is not its own is left in `from`. */
+MUST_CHECK enum status design_take_options(struct design_words *words, char **from);
+
 enum design_unit { DESIGN_PLAIN, DESIGN_HZ, DESIGN_DB, DESIGN_SECONDS };
 struct design_range {
     enum design_unit unit;
@@ -117,5 +121,8 @@ MUST_CHECK enum status design_refuse_rest(const struct design_words *words, cons
 
 /* Frequencies that a mask of this rate can tell apart. */
 struct design_range design_frequencies(const struct design *design);
+
+/* Its lines of --help. */
+void design_print_kind(FILE *stream, const struct design_kind *kind);
 
 #endif

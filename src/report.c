@@ -5,6 +5,7 @@
 #include "json_text.h"
 #include "plugin_filter.h"
 #include "stage_plugin.h"
+#include "stage_spectral.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -113,6 +114,8 @@ static json_t *stage_object(const struct stage *stage)
     json_object_set_new(object, "latency", json_integer((json_int_t)stage->filter->latency));
     if (stage->plugin)
         add_plugin(object, stage);
+    if (stage->spectral)
+        stage_spectral_tell(stage, object);
     if (!stage->mask)
         return object;
     json_object_set_new(object, "taps", json_integer((json_int_t)stage->mask->taps));

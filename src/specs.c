@@ -6,6 +6,7 @@
 #include "gain.h"
 #include "mask_options.h"
 #include "stage_plugin.h"
+#include "stage_spectral.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -291,6 +292,20 @@ static const struct stage_kind kinds[] = {
         .load = stage_plugin_load,
         .create = stage_plugin_create,
     },
+    {
+        .option = "spectral",
+        .argument = "MASK2D",
+        .help = "convolve the spectrogram with a mask of two dimensions: text, a\n"
+                "row a line (filters/*.mask2d), or one that is made\n"
+                "(gaussian2d:7x7; halo mask make --help has all), or\n"
+                "preset=harmonic or percussive: what goes on, or what strikes.\n"
+                "Options: size=2048, hop=512, window=hann|hamming|blackman|sine,\n"
+                "scale=linear|db, mode=magnitude|gain,\n"
+                "edge=zero|replicate|reflect, mix=0..1",
+        .load = stage_spectral_load,
+        .wish = stage_spectral_wish,
+        .create = stage_spectral_create,
+    },
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -327,6 +342,7 @@ void stage_list_unload(struct stage_list *list)
         struct stage *stage = &list->stages[i];
         mask_destroy(stage->mask);
         stage_plugin_destroy(stage->plugin);
+        stage_spectral_destroy(stage->spectral);
         automation_free(&stage->automation);
         automation_free(&stage->mix.automation);
         *stage =
@@ -441,6 +457,8 @@ enum status stage_list_create(struct stage_list *list, size_t channels, size_t b
     for (size_t i = 0; i < list->count && status == STATUS_OK; i++) {
         struct stage *stage = &list->stages[i];
         stage->before = chain->latency;
+        stage->tail_before = chain->tail;
+        stage->tail_unknown = chain->tail_unknown;
         status = stage->kind->create(stage, block, workers, &stage->filter);
         if (status == STATUS_OK)
             status = wrap(stage, i + 1);

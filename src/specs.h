@@ -36,6 +36,7 @@ char **specs_split(const char *text);
 
 struct stage;
 struct stage_plugin;
+struct stage_spectral;
 struct stage_kind {
     const char *option;   /* "mask": the command line says --mask */
     const char *argument; /* its value, for --help */
@@ -60,13 +61,16 @@ struct stage {
     bool streamed;
     bool replayed;
     bool held_back;
-    struct mask *mask;             /* of a mask stage */
-    double factor;                 /* of a gain stage, linear */
-    struct automation automation;  /* likewise, of the factor */
-    struct stage_plugin *plugin;   /* of a plugin's stage */
-    struct plugin_latency latency; /* of a plugin, known from an earlier run */
+    struct mask *mask;               /* of a mask stage */
+    double factor;                   /* of a gain stage, linear */
+    struct automation automation;    /* likewise, of the factor */
+    struct stage_plugin *plugin;     /* of a plugin's stage */
+    struct plugin_latency latency;   /* of a plugin, known from an earlier run */
+    struct stage_spectral *spectral; /* of a spectral stage */
     struct stage_mix_words mix;
     uint64_t before;       /* frames that the stages before make the sound late */
+    uint64_t tail_before;  /* and longer */
+    bool tail_unknown;     /* it may be longer than that */
     struct filter *filter; /* once created; the chain's, or in `mixed` */
     struct filter *mixed;  /* what the chain has, where the stage has a mix; else NULL */
 };
