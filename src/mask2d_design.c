@@ -20,7 +20,7 @@ struct kind {
 /* ---- words ---- */
 
 /* "7x5", or "7" for a square. */
-static enum status read_size(const struct design_words *words, struct size *size)
+static enum status read_size(const struct design_words *words, const char *name, struct size *size)
 {
     char *end = (char *)words->value;
     size_t numbers[2] = {0};
@@ -37,7 +37,7 @@ static enum status read_size(const struct design_words *words, struct size *size
         return fail(STATUS_USAGE, "%s: the size is rows x columns, as in %s, not '%s'",
                     words->kind->name, words->kind->example, words->value);
     *size = (struct size){numbers[0], numbers[1]};
-    return mask2d_check_size(words->value, size->rows, size->columns);
+    return mask2d_check_size(name, size->rows, size->columns);
 }
 
 static enum status need_odd(const struct design_words *words, struct size size)
@@ -178,13 +178,13 @@ bool mask2d_design_is_spec(const char *word)
 }
 
 static enum status choose_size(const struct kind *kind, const struct design_words *words,
-                               struct size *size)
+                               const char *name, struct size *size)
 {
     *size = (struct size){1, 1};
     if (kind->make == make_identity)
         return design_no_value(words);
     enum status status = design_need_value(words);
-    return status == STATUS_OK ? read_size(words, size) : status;
+    return status == STATUS_OK ? read_size(words, name, size) : status;
 }
 
 static enum status round_to_mask(const char *name, struct size size, const double *taps,
@@ -219,14 +219,14 @@ enum status mask2d_design_make(char **words, struct mask2d **mask)
     const struct kind *kind = kind_of(words[0]);
     struct design_words own = {.kind = &kind->words};
     enum status status = design_take_options(&own, words);
+    spell(kind, &own, name, sizeof name);
     if (status == STATUS_OK)
-        status = choose_size(kind, &own, &size);
+        status = choose_size(kind, &own, name, &size);
     if (status != STATUS_OK)
         return status;
     double *taps = calloc(size.rows * size.columns, sizeof *taps);
     if (!taps)
         return fail_memory("a mask");
-    spell(kind, &own, name, sizeof name);
     status = kind->make(&own, size, taps);
     if (status == STATUS_OK)
         status = round_to_mask(name, size, taps, mask);

@@ -1,0 +1,212 @@
+#include "spectral_truth.h"
+
+#include "suite.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+struct picture {
+    const struct spectral_truth *truth;
+    ptrdiff_t rows;
+    ptrdiff_t bins;
+    double *cells;
+    double complex *spectra;
+};
+
+static void *zeros(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    ck_assert_ptr_nonnull(memory);
+    return memory;
+}
+
+/* By halves while there are any, then term by term. `sign` is -1 forward. */
+static void transform(const double complex *from, size_t step, double complex *to, size_t n,
+                      int sign)
+{
+    if (n % 2) {
+        for (size_t k = 0; k < n; k++) {
+            to[k] = 0;
+            for (size_t i = 0; i < n; i++)
+                to[k] += from[i * step] *
+                         cexp(CMPLX(0, sign * 2 * M_PI * (double)(i * k % n) / (double)n));
+        }
+        return;
+    }
+    double complex *even = zeros(n, sizeof *even), *odd = even + n / 2;
+    transform(from, 2 * step, even, n / 2, sign);
+    transform(from + step, 2 * step, odd, n / 2, sign);
+    for (size_t k = 0; k < n / 2; k++) {
+        double complex turned = odd[k] * cexp(CMPLX(0, sign * 2 * M_PI * (double)k / (double)n));
+        to[k] = even[k] + turned;
+        to[k + n / 2] = even[k] - turned;
+    }
+    free(even);
+}
+
+double *spectral_truth_window(const struct spectral_window_settings *settings)
+{
+    double *window = zeros(settings->size, sizeof *window);
+    for (size_t i = 0; i < settings->size; i++) {
+        double turn = 2 * M_PI * (double)i / (double)settings->size;
+        switch (settings->shape) {
+        case SPECTRAL_HANN:
+            window[i] = pow(sin(turn / 2), 2);
+            break;
+        case SPECTRAL_HAMMING:
+            window[i] = 0.54 - 0.46 * cos(turn);
+            break;
+        case SPECTRAL_BLACKMAN:
+            window[i] = 0.42 - 0.5 * cos(turn) + 0.08 * cos(2 * turn);
+            break;
+        case SPECTRAL_SINE:
+            window[i] = sin(M_PI * ((double)i + 0.5) / (double)settings->size);
+            break;
+        default:
+            window[i] = 1;
+        }
+    }
+    return window;
+}
+
+struct mask2d *spectral_truth_mean(size_t rows, size_t columns)
+{
+    float *taps = zeros(rows * columns, sizeof *taps);
+    struct mask2d *mask;
+    for (size_t i = 0; i < rows * columns; i++)
+        taps[i] = 1 / (float)(rows * columns);
+    ck_assert_int_eq(mask2d_create("mean", rows, columns, taps, &mask), STATUS_OK);
+    free(taps);
+    return mask;
+}
+
+/* ---- there ---- */
+
+static double full_scale(const struct spectral_truth *truth)
+{
+    double sum = 0;
+    for (size_t i = 0; i < truth->settings->window.size; i++)
+        sum += truth->window[i] / 2;
+    return sum;
+}
+
+static void analyse(const struct spectral_truth *truth, const float *x, size_t n,
+                    struct picture *picture)
+{
+    ptrdiff_t size = (ptrdiff_t)truth->settings->window.size;
+    ptrdiff_t hop = (ptrdiff_t)truth->settings->window.hop;
+    *picture = (struct picture){
+        .truth = truth, .rows = ((ptrdiff_t)n - 1 + size - hop) / hop + 1, .bins = size / 2 + 1};
+    size_t cells = (size_t)(picture->rows * picture->bins);
+    picture->cells = zeros(cells, sizeof *picture->cells);
+    picture->spectra = zeros(cells, sizeof *picture->spectra);
+    double complex *frame = zeros(2 * (size_t)size, sizeof *frame), *bins = frame + size;
+    for (ptrdiff_t r = 0; r < picture->rows; r++) {
+        for (ptrdiff_t i = 0; i < size; i++) {
+            ptrdiff_t at = (r + 1) * hop - size + i;
+            bool sounds = at >= 0 && at < (ptrdiff_t)n;
+            frame[i] = sounds ? (double)x[at] * truth->window[i] : 0;
+        }
+        transform(frame, 1, bins, (size_t)size, -1);
+        for (ptrdiff_t b = 0; b < picture->bins; b++) {
+            double level = cabs(bins[b]) / full_scale(truth);
+            picture->spectra[r * picture->bins + b] = bins[b];
+            picture->cells[r * picture->bins + b] =
+                truth->settings->scale == SPECTRAL_DB ? fmax(0, 20 * log10(level) + 120) : level;
+        }
+    }
+    free(frame);
+}
+
+/* ---- convolved ---- */
+
+static bool fold(enum convolve2d_edge edge, ptrdiff_t *at, ptrdiff_t count)
+{
+    if (edge == CONVOLVE2D_ZERO)
+        return *at >= 0 && *at < count;
+    while (*at < 0 || *at >= count) {
+        if (edge == CONVOLVE2D_REPLICATE || count == 1)
+            *at = *at < 0 ? 0 : count - 1;
+        else
+            *at = *at < 0 ? -*at : 2 * (count - 1) - *at;
+    }
+    return true;
+}
+
+static double cell_at(const struct picture *picture, ptrdiff_t row, ptrdiff_t column)
+{
+    const struct spectral_settings *settings = picture->truth->settings;
+    if (settings->end == 0 && row >= picture->rows) /* nobody knew that it would end */
+        return 0;
+    if (!fold(settings->edge, &row, picture->rows) || !fold(settings->edge, &column, picture->bins))
+        return 0;
+    return picture->cells[row * picture->bins + column];
+}
+
+static double convolved(const struct picture *picture, const struct mask2d *mask, ptrdiff_t r,
+                        ptrdiff_t c)
+{
+    double sum = 0;
+    ptrdiff_t rows = (ptrdiff_t)mask->rows, columns = (ptrdiff_t)mask->columns;
+    for (ptrdiff_t i = 0; i < rows; i++)
+        for (ptrdiff_t j = 0; j < columns; j++)
+            sum += cell_at(picture, r - i + rows / 2, c - j + columns / 2) *
+                   (double)mask->taps[i * columns + j];
+    return sum;
+}
+
+static double gain_at(const struct picture *picture, ptrdiff_t r, ptrdiff_t c)
+{
+    const struct spectral_truth *truth = picture->truth;
+    const struct spectral_settings *settings = truth->settings;
+    bool is_db = settings->scale == SPECTRAL_DB;
+    double to = convolved(picture, truth->masks[0], r, c);
+    double level = cabs(picture->spectra[r * picture->bins + c]) / full_scale(truth);
+    if (level < 1e-30)
+        return 0;
+    if (settings->mode == SPECTRAL_GAIN)
+        return fmin(1, fmax(0, is_db ? to / 120 : to));
+    if (settings->mode == SPECTRAL_MAGNITUDE && !is_db)
+        return fmax(0, to) / level;
+    if (settings->mode == SPECTRAL_MAGNITUDE)
+        return to <= 0 ? fmin(1, 1e-6 / level) : pow(10, (to - 120) / 20) / level;
+    double other = convolved(picture, truth->masks[1], r, c);
+    double h = to * to, p = other * other;
+    return h + p == 0 ? 0 : (settings->mode == SPECTRAL_HARMONIC ? h : p) / (h + p);
+}
+
+/* ---- and back ---- */
+
+double *spectral_truth_render(const struct spectral_truth *truth, const float *x, size_t n,
+                              const float *part)
+{
+    ptrdiff_t size = (ptrdiff_t)truth->settings->window.size;
+    ptrdiff_t hop = (ptrdiff_t)truth->settings->window.hop;
+    ptrdiff_t length = (ptrdiff_t)n + size - 1;
+    struct picture picture, other;
+    analyse(truth, x, n, &picture);
+    analyse(truth, part ? part : x, n, &other);
+    double *y = zeros((size_t)length, sizeof *y), squares = 0;
+    double complex *frame = zeros(2 * (size_t)size, sizeof *frame), *bins = frame + size;
+    for (ptrdiff_t i = 0; i < size; i += hop)
+        squares += truth->window[i] * truth->window[i];
+    for (ptrdiff_t r = 0; r < picture.rows; r++) {
+        for (ptrdiff_t b = 0; b < picture.bins; b++) {
+            bins[b] = other.spectra[r * picture.bins + b] * gain_at(&picture, r, b);
+            bins[(size - b) % size] = conj(bins[b]);
+        }
+        transform(bins, 1, frame, (size_t)size, 1);
+        for (ptrdiff_t i = 0; i < size; i++) {
+            ptrdiff_t at = (r + 1) * hop - size + i;
+            if (at >= 0 && at < length)
+                y[at] += creal(frame[i]) * truth->window[i] / (double)size / squares;
+        }
+    }
+    free(frame);
+    free(picture.cells);
+    free(picture.spectra);
+    free(other.cells);
+    free(other.spectra);
+    return y;
+}

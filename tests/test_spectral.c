@@ -1,0 +1,442 @@
+/* The spectral filter against a truth in double precision, whatever the block; and its presets on a
+ * mix of known parts. */
+#include "allocations.h"
+#include "audio.h"
+#include "spectral.h"
+#include "spectral_truth.h"
+#include "suite.h"
+#include "truth.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RATE = 48000, CHANNELS = 2 };
+
+static double energy(const double *samples, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += samples[i] * samples[i];
+    return sum;
+}
+
+/* ---- through the filter ---- */
+
+/* n + tail frames, latency taken off, one block after the other; for block_free. */
+static struct block render(struct filter *filter, const struct block *x)
+{
+    struct block in, out, result;
+    size_t n = x->frames, total = n + (size_t)filter->tail, latency = (size_t)filter->latency;
+    ck_assert_int_eq(block_init(&in, x->channels, filter->block, "a test"), STATUS_OK);
+    ck_assert_int_eq(block_init(&out, x->channels, filter->block, "a test"), STATUS_OK);
+    ck_assert_int_eq(block_init(&result, x->channels, total, "a test"), STATUS_OK);
+    for (size_t at = 0; at < total + latency; at += filter->block) {
+        for (size_t c = 0; c < x->channels; c++)
+            for (size_t i = 0; i < filter->block; i++)
+                in.data[c][i] = at + i < n ? x->data[c][at + i] : 0;
+        filter_process(filter, (const float *const *)in.data, out.data);
+        for (size_t c = 0; c < x->channels; c++)
+            for (size_t i = 0; i < filter->block; i++)
+                if (at + i >= latency && at + i - latency < total)
+                    result.data[c][at + i - latency] = out.data[c][i];
+    }
+    block_free(&in);
+    block_free(&out);
+    return result;
+}
+
+static struct block noise(size_t frames, size_t quiet)
+{
+    struct block block;
+    ck_assert_int_eq(block_init(&block, CHANNELS, frames, "a test"), STATUS_OK);
+    for (size_t c = 0; c < CHANNELS; c++) {
+        truth_noise(20 + c, block.data[c], frames);
+        for (size_t i = 0; i < frames; i++)
+            block.data[c][i] *= i < quiet ? 1e-3f : 0.5f;
+    }
+    return block;
+}
+
+static struct filter *create(const struct spectral_settings *settings)
+{
+    struct filter *filter;
+    ck_assert_int_eq(spectral_create(settings, &filter), STATUS_OK);
+    return filter;
+}
+
+/* The largest error, in dB of the truth's peak, of all channels. */
+static double error_db(const struct block *got, const struct block *x,
+                       const struct spectral_truth *truth)
+{
+    double worst = 0, peak = 0;
+    for (size_t c = 0; c < x->channels; c++) {
+        double *y = spectral_truth_render(truth, x->data[c], x->frames, NULL);
+        for (size_t i = 0; i < got->frames; i++) {
+            worst = fmax(worst, fabs((double)got->data[c][i] - y[i]));
+            peak = fmax(peak, fabs(y[i]));
+        }
+        free(y);
+    }
+    return 20 * log10(worst / peak);
+}
+
+/* ---- every way, every block ---- */
+
+struct way {
+    size_t rows, columns; /* of a mask of noise */
+    struct spectral_window_settings window;
+    enum spectral_scale scale;
+    enum spectral_mode mode;
+    enum convolve2d_edge edge;
+    bool end_known;
+};
+
+static const struct way ways[] = {
+    {3, 3, {SPECTRAL_HANN, 64, 16}, 0, 0, CONVOLVE2D_ZERO, true},
+    {7, 5, {SPECTRAL_HANN, 64, 16}, 0, 0, CONVOLVE2D_REPLICATE, true},
+    {7, 5, {SPECTRAL_HANN, 64, 16}, 0, 0, CONVOLVE2D_REFLECT, true},
+    {7, 5, {SPECTRAL_HANN, 64, 16}, 0, 0, CONVOLVE2D_REFLECT, false},
+    {8, 2, {SPECTRAL_HANN, 64, 16}, 0, 0, CONVOLVE2D_REFLECT, true},
+    {8, 2, {SPECTRAL_HANN, 64, 16}, 0, 0, CONVOLVE2D_REPLICATE, false},
+    {2, 9, {SPECTRAL_SINE, 60, 30}, 0, SPECTRAL_GAIN, CONVOLVE2D_REFLECT, true},
+    {5, 5, {SPECTRAL_HAMMING, 64, 16}, SPECTRAL_DB, 0, CONVOLVE2D_ZERO, true},
+    {5, 5, {SPECTRAL_BLACKMAN, 96, 16}, SPECTRAL_DB, SPECTRAL_GAIN, CONVOLVE2D_REFLECT, true},
+    {1, 1, {SPECTRAL_RECTANGLE, 50, 50}, 0, 0, CONVOLVE2D_ZERO, true},
+    {90, 1, {SPECTRAL_HANN, 64, 16}, 0, 0, CONVOLVE2D_REFLECT, true},
+    {301, 1, {SPECTRAL_HANN, 64, 16}, 0, 0, CONVOLVE2D_REFLECT, true}, /* more than the picture */
+    {300, 3, {SPECTRAL_HANN, 64, 16}, 0, 0, CONVOLVE2D_REPLICATE, true},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+/* Nearly a mean, so that decibels stay in range. */
+static struct mask2d *mask_of(const struct way *way)
+{
+    size_t count = way->rows * way->columns;
+    float *taps = calloc(count, sizeof *taps);
+    struct mask2d *mask;
+    truth_noise(7, taps, count);
+    for (size_t i = 0; i < count; i++)
+        taps[i] = (1 + taps[i]) / (float)count;
+    ck_assert_int_eq(mask2d_create("noise", way->rows, way->columns, taps, &mask), STATUS_OK);
+    free(taps);
+    return mask;
+}
+
+static void check_way(const struct way *way)
+{
+    enum { N = 2000 };
+    const size_t blocks[] = {1, 7, 16, 60, 500, 4096};
+    struct mask2d *mask = mask_of(way);
+    struct block x = noise(N, N / 2);
+    struct spectral_settings settings = {.channels = CHANNELS,
+                                         .window = way->window,
+                                         .scale = way->scale,
+                                         .mode = way->mode,
+                                         .edge = way->edge,
+                                         .mask = mask,
+                                         .end = way->end_known ? N : 0,
+                                         .backend = "cpu"};
+    double *window = spectral_truth_window(&way->window);
+    struct spectral_truth truth = {&settings, {mask}, window};
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+        settings.block = blocks[b];
+        struct filter *filter = create(&settings);
+        ck_assert_uint_eq(filter->tail, way->window.size - 1);
+        struct block got = render(filter, &x);
+        double db = error_db(&got, &x, &truth);
+        ck_assert_msg(db < -120, "way %zu, blocks of %zu: %g dB", (size_t)(way - ways), blocks[b],
+                      db);
+        filter_reset(filter);
+        struct block again = render(filter, &x);
+        for (size_t c = 0; c < CHANNELS; c++)
+            ck_assert_mem_eq(got.data[c], again.data[c], got.frames * sizeof(float));
+        block_free(&again);
+        block_free(&got);
+        filter_destroy(filter);
+    }
+    free(window);
+    block_free(&x);
+    mask2d_destroy(mask);
+}
+
+START_TEST(every_way_and_block_agrees_with_the_truth)
+{
+    for (size_t w = 0; w < WAYS; w++)
+        check_way(&ways[w]);
+}
+END_TEST
+
+/* A step's batch of rows is bounded: a block of more of them, and threads that share them out. */
+START_TEST(long_blocks_and_threads_make_no_difference)
+{
+    enum { N = 40000 };
+    struct workers *workers;
+    struct mask2d *mask = spectral_truth_mean(5, 3);
+    struct block x = noise(N, 0);
+    struct spectral_settings settings = {.channels = CHANNELS,
+                                         .block = 100,
+                                         .window = {SPECTRAL_HANN, 64, 16},
+                                         .mask = mask,
+                                         .backend = "cpu"};
+    struct filter *filter = create(&settings);
+    struct block got = render(filter, &x);
+    filter_destroy(filter);
+    ck_assert_int_eq(workers_create(3, &workers), STATUS_OK);
+    settings.workers = workers;
+    settings.block = 30000; /* 1875 rows */
+    filter = create(&settings);
+    struct block long_one = render(filter, &x);
+    for (size_t c = 0; c < CHANNELS; c++)
+        for (size_t i = 0; i < got.frames; i++)
+            ck_assert_float_eq_tol(got.data[c][i], long_one.data[c][i], 3e-7f);
+    filter_destroy(filter);
+    workers_destroy(workers);
+    block_free(&long_one);
+    block_free(&got);
+    block_free(&x);
+    mask2d_destroy(mask);
+}
+END_TEST
+
+/* ---- the sound comes back ---- */
+
+static double loss_db(const struct spectral_settings *settings, const struct block *x)
+{
+    struct filter *filter = create(settings);
+    struct block got = render(filter, x);
+    double worst = 0, peak = 0;
+    for (size_t c = 0; c < x->channels; c++)
+        for (size_t i = 0; i < got.frames; i++) {
+            double was = i < x->frames ? (double)x->data[c][i] : 0;
+            worst = fmax(worst, fabs((double)got.data[c][i] - was));
+            peak = fmax(peak, fabs(was));
+        }
+    filter_destroy(filter);
+    block_free(&got);
+    return 20 * log10(worst / peak);
+}
+
+/* Noise; and a sine that begins and ends at once, with silence and sounds below the floor. */
+START_TEST(identity_gives_the_sound_back)
+{
+    static const struct spectral_window_settings windows[] = {
+        {SPECTRAL_HANN, 2048, 512},     {SPECTRAL_HANN, 4096, 512},  {SPECTRAL_HAMMING, 1024, 256},
+        {SPECTRAL_BLACKMAN, 2048, 256}, {SPECTRAL_SINE, 1000, 500},  {SPECTRAL_SINE, 2048, 512},
+        {SPECTRAL_RECTANGLE, 512, 256}, {SPECTRAL_RECTANGLE, 16, 1}, {SPECTRAL_HANN, 1536, 512},
+    };
+    struct mask2d *mask = spectral_truth_mean(1, 1);
+    struct block sounds[2] = {noise(9000, 4000), noise(9000, 0)};
+    for (size_t c = 0; c < CHANNELS; c++)
+        for (size_t i = 0; i < 9000; i++)
+            sounds[1].data[c][i] = (i >= 3000 && i < 6000 ? 0.5f
+                                    : i < 7000            ? 0
+                                                          : 1e-7f) *
+                                   sinf((float)i / 7);
+    for (size_t w = 0; w < sizeof windows / sizeof *windows; w++)
+        for (int scale = SPECTRAL_LINEAR; scale <= SPECTRAL_DB; scale++)
+            for (size_t s = 0; s < 2; s++) {
+                const struct spectral_settings settings = {.channels = CHANNELS,
+                                                           .block = 300,
+                                                           .window = windows[w],
+                                                           .scale = (enum spectral_scale)scale,
+                                                           .mask = mask,
+                                                           .backend = "cpu"};
+                double db = loss_db(&settings, &sounds[s]);
+                ck_assert_msg(db < -120, "window %zu, scale %d, sound %zu: %g dB", w, scale, s, db);
+            }
+    block_free(&sounds[0]);
+    block_free(&sounds[1]);
+    mask2d_destroy(mask);
+}
+END_TEST
+
+START_TEST(silence_stays_silence)
+{
+    struct mask2d *mask = spectral_truth_mean(9, 9);
+    struct block x = noise(3000, 0);
+    block_silence(&x, 0, 3000);
+    for (int scale = SPECTRAL_LINEAR; scale <= SPECTRAL_DB; scale++) {
+        const struct spectral_settings settings = {.channels = CHANNELS,
+                                                   .block = 300,
+                                                   .window = {SPECTRAL_HANN, 2048, 512},
+                                                   .scale = (enum spectral_scale)scale,
+                                                   .mask = mask,
+                                                   .backend = "cpu"};
+        struct filter *filter = create(&settings);
+        struct block got = render(filter, &x);
+        for (size_t i = 0; i < got.frames; i++)
+            ck_assert_float_eq(got.data[0][i], 0);
+        block_free(&got);
+        filter_destroy(filter);
+    }
+    block_free(&x);
+    mask2d_destroy(mask);
+}
+END_TEST
+
+/* No later than it must be: a hop less where the block is in step with the hops. */
+START_TEST(latency_is_what_it_says)
+{
+    static const struct {
+        size_t block, rows;
+        uint64_t latency;
+    } cases[] = {{512, 1, 1536}, {1024, 1, 1536}, {256, 1, 1792}, {1, 1, 2047},
+                 {480, 1, 2016}, {512, 3, 2048},  {512, 4, 2560}, {512, 17, 5632}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct mask2d *mask = spectral_truth_mean(cases[i].rows, 1);
+        const struct spectral_settings settings = {.channels = 1,
+                                                   .block = cases[i].block,
+                                                   .window = {SPECTRAL_HANN, 2048, 512},
+                                                   .mask = mask,
+                                                   .backend = "cpu"};
+        struct filter *filter = create(&settings);
+        ck_assert_uint_eq(filter->latency, cases[i].latency);
+        filter_destroy(filter);
+        mask2d_destroy(mask);
+    }
+}
+END_TEST
+
+START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
+{
+    static const struct {
+        struct spectral_window_settings window;
+        const char *words;
+    } cases[] = {
+        {{SPECTRAL_HANN, 2048, 700}, "hops that do are 512, 256, 128, 64 and so on"},
+        {{SPECTRAL_HANN, 2048, 1024}, "hop=1024 does not give the sound back with window=hann"},
+        {{SPECTRAL_BLACKMAN, 2048, 512}, "hops that do are 256,"},
+        {{SPECTRAL_SINE, 2048, 1025}, "hops that do are 1024,"},
+        {{SPECTRAL_RECTANGLE, 20, 3}, "hops that do are 20, 10, 5, 4 and so on"},
+        {{SPECTRAL_HANN, 2047, 512}, "size= is an even number"},
+        {{SPECTRAL_HANN, 8, 2}, "size= is an even number"},
+        {{SPECTRAL_HANN, 64, 65}, "hop= is from 1 to size=64"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char said[512] = "";
+        double sum;
+        failures_keep(said, sizeof said);
+        enum status status = spectral_window_check(&cases[i].window, &sum);
+        failures_keep(NULL, 0);
+        ck_assert_int_eq(status, STATUS_USAGE);
+        ck_assert_msg(strstr(said, cases[i].words) != NULL, "%zu: %s", i, said);
+    }
+}
+END_TEST
+
+/* ---- the step ---- */
+
+START_TEST(steps_allocate_nothing)
+{
+    if (!allocations_are_counted())
+        return;
+    struct mask2d *mask = spectral_truth_mean(5, 5);
+    struct block x = noise(4096, 0), y = noise(4096, 0);
+    for (int scale = SPECTRAL_LINEAR; scale <= SPECTRAL_DB; scale++)
+        for (size_t block = 64; block <= 4096; block *= 4) {
+            const struct spectral_settings settings = {.channels = CHANNELS,
+                                                       .block = block,
+                                                       .window = {SPECTRAL_HANN, 2048, 512},
+                                                       .scale = (enum spectral_scale)scale,
+                                                       .mask = mask,
+                                                       .edge = CONVOLVE2D_REFLECT,
+                                                       .backend = "cpu",
+                                                       .live = true};
+            struct filter *filter = create(&settings);
+            size_t before = allocations_of_all();
+            for (size_t step = 0; step < 3 * 4096 / block + 3; step++)
+                filter_process(filter, (const float *const *)x.data, y.data);
+            ck_assert_uint_eq(allocations_of_all(), before);
+            filter_destroy(filter);
+        }
+    block_free(&x);
+    block_free(&y);
+    mask2d_destroy(mask);
+}
+END_TEST
+
+/* ---- strings from drums ---- */
+
+enum { MIX = 2 * RATE };
+
+/* Three notes with overtones that fade. */
+static void add_chord(float *to)
+{
+    static const double notes[] = {220, 277.18, 329.63};
+    for (size_t i = 0; i < MIX; i++)
+        for (size_t n = 0; n < 3; n++)
+            for (int overtone = 1; overtone <= 8; overtone++)
+                to[i] += (float)(0.12 / overtone *
+                                 sin(2 * M_PI * notes[n] * overtone * (double)i / RATE + overtone));
+}
+
+/* Bursts of noise that die away, four a second, with a click between. */
+static void add_drums(float *to)
+{
+    static float hiss[MIX];
+    truth_noise(30, hiss, MIX);
+    for (size_t i = 0; i < MIX; i++) {
+        double since = (double)(i % (RATE / 4)) / RATE;
+        to[i] += 0.8f * hiss[i] * (float)exp(-since / 0.015);
+        if (i % (RATE / 4) == RATE / 8)
+            to[i] += 0.9f;
+    }
+}
+
+/* What becomes of a part of the mix, in dB of its energy. */
+static double kept_db(const struct spectral_truth *truth, const float *mix, const float *part)
+{
+    double *is = spectral_truth_render(truth, mix, MIX, part), sum = 0;
+    for (size_t i = 0; i < MIX; i++)
+        sum += (double)part[i] * (double)part[i];
+    double db = 10 * log10(energy(is, MIX) / sum);
+    free(is);
+    return db;
+}
+
+START_TEST(drums_and_strings_come_apart)
+{
+    static float chord[MIX], drums[MIX];
+    struct block mix;
+    ck_assert_int_eq(block_init(&mix, 1, MIX, "a test"), STATUS_OK);
+    add_chord(chord);
+    add_drums(drums);
+    for (size_t i = 0; i < MIX; i++)
+        mix.data[0][i] = chord[i] + drums[i];
+    struct mask2d *on = spectral_truth_mean(29, 1), *wide = spectral_truth_mean(1, 35);
+    for (int mode = SPECTRAL_HARMONIC; mode <= SPECTRAL_PERCUSSIVE; mode++) {
+        struct spectral_settings settings = {.channels = 1,
+                                             .block = 1000,
+                                             .window = {SPECTRAL_HANN, 2048, 512},
+                                             .mode = (enum spectral_mode)mode,
+                                             .rate = RATE,
+                                             .backend = "cpu"};
+        double *window = spectral_truth_window(&settings.window);
+        struct spectral_truth truth = {&settings, {on, wide}, window};
+        struct filter *filter = create(&settings);
+        struct block got = render(filter, &mix);
+        /* What the filter makes is what the truth makes; and that is a sum of two parts. */
+        ck_assert_double_lt(error_db(&got, &mix, &truth), -120);
+        bool harmonic = mode == SPECTRAL_HARMONIC;
+        double kept = kept_db(&truth, mix.data[0], harmonic ? chord : drums);
+        double other = kept_db(&truth, mix.data[0], harmonic ? drums : chord);
+        printf("%s: its own part %.1f dB, the other %.1f dB\n",
+               harmonic ? "harmonic" : "percussive", kept, other);
+        ck_assert_double_gt(kept, -2);
+        ck_assert_double_lt(other, -12);
+        block_free(&got);
+        filter_destroy(filter);
+        free(window);
+    }
+    mask2d_destroy(on);
+    mask2d_destroy(wide);
+    block_free(&mix);
+}
+END_TEST
+
+SUITE_MAIN("spectral", every_way_and_block_agrees_with_the_truth,
+           long_blocks_and_threads_make_no_difference, identity_gives_the_sound_back,
+           silence_stays_silence, latency_is_what_it_says,
+           windows_that_do_not_give_the_sound_back_are_refused, steps_allocate_nothing,
+           drums_and_strings_come_apart)
