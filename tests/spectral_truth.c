@@ -10,6 +10,7 @@ struct picture {
     const struct spectral_truth *truth;
     ptrdiff_t rows;
     ptrdiff_t bins;
+    double full_scale;
     double *cells;
     double complex *spectra;
 };
@@ -34,15 +35,14 @@ static void transform(const double complex *from, size_t step, double complex *t
         }
         return;
     }
-    double complex *even = zeros(n, sizeof *even), *odd = even + n / 2;
-    transform(from, 2 * step, even, n / 2, sign);
-    transform(from + step, 2 * step, odd, n / 2, sign);
-    for (size_t k = 0; k < n / 2; k++) {
-        double complex turned = odd[k] * cexp(CMPLX(0, sign * 2 * M_PI * (double)k / (double)n));
-        to[k] = even[k] + turned;
-        to[k + n / 2] = even[k] - turned;
+    transform(from, 2 * step, to, n / 2, sign);
+    transform(from + step, 2 * step, to + n / 2, n / 2, sign);
+    double complex turn = cexp(CMPLX(0, sign * 2 * M_PI / (double)n)), turned = 1;
+    for (size_t k = 0; k < n / 2; k++, turned *= turn) {
+        double complex even = to[k], odd = to[k + n / 2] * turned;
+        to[k] = even + odd;
+        to[k + n / 2] = even - odd;
     }
-    free(even);
 }
 
 double *spectral_truth_window(const struct spectral_window_settings *settings)
@@ -96,8 +96,10 @@ static void analyse(const struct spectral_truth *truth, const float *x, size_t n
 {
     ptrdiff_t size = (ptrdiff_t)truth->settings->window.size;
     ptrdiff_t hop = (ptrdiff_t)truth->settings->window.hop;
-    *picture = (struct picture){
-        .truth = truth, .rows = ((ptrdiff_t)n - 1 + size - hop) / hop + 1, .bins = size / 2 + 1};
+    *picture = (struct picture){.truth = truth,
+                                .rows = ((ptrdiff_t)n - 1 + size - hop) / hop + 1,
+                                .bins = size / 2 + 1,
+                                .full_scale = full_scale(truth)};
     size_t cells = (size_t)(picture->rows * picture->bins);
     picture->cells = zeros(cells, sizeof *picture->cells);
     picture->spectra = zeros(cells, sizeof *picture->spectra);
@@ -110,7 +112,7 @@ static void analyse(const struct spectral_truth *truth, const float *x, size_t n
         }
         transform(frame, 1, bins, (size_t)size, -1);
         for (ptrdiff_t b = 0; b < picture->bins; b++) {
-            double level = cabs(bins[b]) / full_scale(truth);
+            double level = cabs(bins[b]) / picture->full_scale;
             picture->spectra[r * picture->bins + b] = bins[b];
             picture->cells[r * picture->bins + b] =
                 truth->settings->scale == SPECTRAL_DB ? fmax(0, 20 * log10(level) + 120) : level;
@@ -162,7 +164,7 @@ static double gain_at(const struct picture *picture, ptrdiff_t r, ptrdiff_t c)
     const struct spectral_settings *settings = truth->settings;
     bool is_db = settings->scale == SPECTRAL_DB;
     double to = convolved(picture, truth->masks[0], r, c);
-    double level = cabs(picture->spectra[r * picture->bins + c]) / full_scale(truth);
+    double level = cabs(picture->spectra[r * picture->bins + c]) / picture->full_scale;
     if (level < 1e-30)
         return 0;
     if (settings->mode == SPECTRAL_GAIN)
