@@ -14,7 +14,7 @@ enum {
 
 /* What the presets' means go over. */
 static const double PRESET_SECONDS = 0.3;
-static const double PRESET_HZ = 800;
+static const double PRESET_HZ = 1600;
 
 /* ---- masks ---- */
 

@@ -28,6 +28,7 @@ struct words {
     struct stage *stage;
     struct spectral_settings *settings;
     bool has_hop;
+    bool has_edge;
     bool has_preset;
     bool has_way; /* scale= or mode= */
 };
@@ -76,6 +77,7 @@ static enum status take_edge(struct words *words, const char *value)
     size_t choice = 0;
     enum status status = options_choose("spectral edge=", value, edge_names, &choice);
     words->settings->edge = (enum convolve2d_edge)choice;
+    words->has_edge = true;
     return status;
 }
 
@@ -142,6 +144,8 @@ static enum status take_words(struct stage *stage, char **all)
         status = mask2d_from_words(all, &stage->spectral->mask);
     for (char **word = all + !is_preset(all[0]); *word && status == STATUS_OK; word++)
         status = take_word(&words, *word);
+    if (words.has_preset && !words.has_edge) /* a mean of what is there */
+        settings->edge = CONVOLVE2D_REFLECT;
     if (!words.has_hop)
         settings->window.hop = settings->window.size / OVERLAP_USUAL;
     return status == STATUS_OK ? check(&words, all) : status;

@@ -378,7 +378,7 @@ static void add_drums(float *to)
     truth_noise(30, hiss, MIX);
     for (size_t i = 0; i < MIX; i++) {
         double since = (double)(i % (RATE / 4)) / RATE;
-        to[i] += 0.8f * hiss[i] * (float)exp(-since / 0.015);
+        to[i] += 0.8f * hiss[i] * (float)exp(-since / 0.03);
         if (i % (RATE / 4) == RATE / 8)
             to[i] += 0.9f;
     }
@@ -404,12 +404,14 @@ START_TEST(drums_and_strings_come_apart)
     add_drums(drums);
     for (size_t i = 0; i < MIX; i++)
         mix.data[0][i] = chord[i] + drums[i];
-    struct mask2d *on = spectral_truth_mean(29, 1), *wide = spectral_truth_mean(1, 35);
+    struct mask2d *on = spectral_truth_mean(29, 1), *wide = spectral_truth_mean(1, 69);
     for (int mode = SPECTRAL_HARMONIC; mode <= SPECTRAL_PERCUSSIVE; mode++) {
         struct spectral_settings settings = {.channels = 1,
                                              .block = 1000,
                                              .window = {SPECTRAL_HANN, 2048, 512},
                                              .mode = (enum spectral_mode)mode,
+                                             .edge = CONVOLVE2D_REFLECT,
+                                             .end = MIX,
                                              .rate = RATE,
                                              .backend = "cpu"};
         double *window = spectral_truth_window(&settings.window);
