@@ -9,7 +9,8 @@
  *
  *     make_filters FOLDER
  *
- * Short masks are written as text, one tap a line; the others are WAV.
+ * Short masks are written as text, one tap a line; the others are WAV.  Masks
+ * of two dimensions, for spectrograms, are text with a row a line.
  *
  * Sources of the algorithms:
  *   J. F. Kaiser, "Nonrecursive digital filter design using the I0-sinh
@@ -26,6 +27,8 @@
  *     small-room acoustics", 1979: early reflections.
  *   V. Valimaki, J. Parker, J. S. Abel, "Parametric spring reverberation
  *     effect", 2010: chirps of a spring from stretched all-pass sections.
+ *   J. M. S. Prewitt, "Object enhancement and extraction", 1970: an edge as a
+ *     difference of means, in the masks of two dimensions.
  *   G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number
  *     generators", 2014: splitmix64, the source of the noise.
  */
@@ -51,13 +54,13 @@ struct mask {
     double *tap;
 };
 
-enum form { FORM_TEXT, FORM_FLOAT, FORM_PCM24 };
+enum form { FORM_TEXT, FORM_FLOAT, FORM_PCM24, FORM_MASK2D };
 
 struct row {
     const char *file;
     enum form form;
-    int columns;
-    int taps;
+    int columns; /* of a mask of two dimensions: bins of frequency */
+    int taps;    /* likewise: rows of time */
     void (*make)(struct mask *mask);
     const char *what;   /* written into text masks, as is the next one */
     const char *listen;
@@ -821,6 +824,61 @@ static void make_spring(struct mask *mask)
     tap[0] += 0.5;
 }
 
+/* ---- two dimensions --------------------------------------------------- */
+
+/* Rows run from past to future, columns from low to high frequency. */
+static void make_box2d(struct mask *mask)
+{
+    for (int n = 0; n < mask->columns * mask->taps; n++)
+        mask->tap[n] = 1.0 / (mask->columns * mask->taps);
+}
+
+static void make_gaussian2d(struct mask *mask)
+{
+    double *down = zeros(mask->taps);
+    double *across = zeros(mask->columns);
+
+    gaussian(down, mask->taps, 1.5);
+    gaussian(across, mask->columns, 1.5);
+    for (int which = 0; which < mask->columns; which++)
+        for (int n = 0; n < mask->taps; n++)
+            column(mask, which)[n] = down[n] * across[which];
+    free(down);
+    free(across);
+}
+
+/* The picture and what a box takes away. */
+static void make_sharpen2d(struct mask *mask)
+{
+    make_box2d(mask);
+    scale(mask->tap, mask->columns * mask->taps, -1.0);
+    column(mask, mask->columns / 2)[mask->taps / 2] += 2.0;
+}
+
+/* The mean of the rows to come, which the first rows of a mask weigh, less that
+ * of the rows before. */
+static void make_onset_edge(struct mask *mask)
+{
+    int half = mask->taps / 2;
+
+    for (int which = 0; which < mask->columns; which++)
+        for (int n = 0; n < half; n++) {
+            column(mask, which)[n] = 1.0 / (half * mask->columns);
+            column(mask, which)[mask->taps - 1 - n] =
+                -1.0 / (half * mask->columns);
+        }
+}
+
+/* A bin less the mean of those beside it, over all rows. */
+static void make_harmonic_edge(struct mask *mask)
+{
+    for (int which = 0; which < mask->columns; which++)
+        for (int n = 0; n < mask->taps; n++)
+            column(mask, which)[n] =
+                (which == mask->columns / 2 ? 1.0 : -1.0 / (mask->columns - 1))
+                / mask->taps;
+}
+
 /* ---- table ------------------------------------------------------------ */
 
 static const struct row rows[] = {
@@ -911,6 +969,33 @@ static const struct row rows[] = {
     {"crossfeed.wav", FORM_FLOAT, 4, 192, make_crossfeed,
       "Headphone crossfeed (LL LR RL RR), 700 Hz, 4.6 dB.",
       "On headphones: hard left and right move to the front."},
+    {"identity.mask2d", FORM_MASK2D, 1, 1, make_identity,
+      "Identity of two dimensions: one coefficient of 1.",
+      "Nothing: the sound must come out as it went in."},
+    {"box-3x3.mask2d", FORM_MASK2D, 3, 3, make_box2d,
+      "The mean of 3 rows and 3 columns.",
+      "A light blur: strokes lose their edge, tones get a little rough."},
+    {"box-5x5.mask2d", FORM_MASK2D, 5, 5, make_box2d,
+      "The mean of 5 rows and 5 columns.",
+      "More of it: strokes soften, the voice turns hoarse, towards a whisper."},
+    {"gaussian-7x7.mask2d", FORM_MASK2D, 7, 7, make_gaussian2d,
+      "A bell, standard deviation 1.5 rows and columns.",
+      "The blur of box-5x5 with a soft rim: breathy tones, soft strokes."},
+    {"sharpen.mask2d", FORM_MASK2D, 3, 3, make_sharpen2d,
+      "Twice the picture less its mean of 3 x 3.",
+      "Tones and strokes stand out, what lies between grows thin and watery."},
+    {"along-time.mask2d", FORM_MASK2D, 1, 17, make_box2d,
+      "The mean of 17 rows of each bin: 0.18 s at a hop of 512.",
+      "Drums melt into a wash that begins before the stroke; long notes stay."},
+    {"along-frequency.mask2d", FORM_MASK2D, 17, 1, make_box2d,
+      "The mean of 17 bins of each row: 400 Hz at a size of 2048.",
+      "Strokes stay sharp; notes dissolve into bands of noise."},
+    {"onset-edge.mask2d", FORM_MASK2D, 5, 5, make_onset_edge,
+      "What is coming less what was: two rows each, over 5 bins.",
+      "Only what begins is left: strokes and consonants, cut short."},
+    {"harmonic-edge.mask2d", FORM_MASK2D, 9, 9, make_harmonic_edge,
+      "A bin less the mean of the 8 beside it, over 9 rows.",
+      "Only partials are left: notes without breath or pick, drums faint."},
 };
 
 /* ---- writing ---------------------------------------------------------- */
@@ -931,7 +1016,15 @@ static bool write_text(const struct row *row, const struct mask *mask,
     if (file == NULL)
         return cannot_write(path, strerror(errno));
     fprintf(file, "# %s\n# Listen: %s\n", row->what, row->listen);
-    fprintf(file, "rate: %d\n", RATE);
+    if (row->form == FORM_MASK2D)
+        fprintf(file,
+                "# Lines are rows, from past to future; columns go from low to "
+                "high frequency.\n"
+                "# True convolution, origin at row %d, column %d, counted from "
+                "0.\n",
+                row->taps / 2, row->columns / 2);
+    else
+        fprintf(file, "rate: %d\n", RATE);
     for (int n = 0; n < mask->taps; n++)
         for (int which = 0; which < mask->columns; which++)
             fprintf(file, "%.9g%c",
@@ -1026,8 +1119,9 @@ static bool make_row(const struct row *row, const char *folder)
     } else {
         row->make(&mask);
         good = check(row, &mask, path)
-            && (row->form == FORM_TEXT ? write_text(row, &mask, path)
-                                       : write_wav(row, &mask, path));
+            && (row->form == FORM_FLOAT || row->form == FORM_PCM24
+                    ? write_wav(row, &mask, path)
+                    : write_text(row, &mask, path));
     }
     free(mask.tap);
     return good;

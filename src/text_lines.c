@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    LINE_MOST = 1 << 18, /* bytes; a row of the widest mask of two dimensions */
+    LINE_MOST = 1 << 19, /* bytes; a row of the widest mask of two dimensions */
     WORD_MOST = 63,
     DECIMALS_SURE = 4, /* after a comma that many digits are no second number */
 };

@@ -97,9 +97,10 @@ END_TEST
 
 START_TEST(endless_line)
 {
-    char *text = malloc(100001);
-    memset(text, '1', 100000);
-    text[100000] = '\0';
+    enum { LONG = 1000000 };
+    char *text = malloc(LONG + 1);
+    memset(text, '1', LONG);
+    text[LONG] = '\0';
     mask_refused("a.txt", text, "line 1: too long");
     free(text);
 }
