@@ -1,9 +1,13 @@
 #include "cmd_mask.h"
 
 #include "design.h"
+#include "mask2d_design.h"
+#include "mask2d_file.h"
+#include "mask_write.h"
 #include "options.h"
 #include "port.h"
 #include "specs.h"
+#include "stage_spectral.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +63,8 @@ static enum status take_spec(void *context, const struct option_row *row, const 
 }
 
 static const struct option_row rows[] = {
-    {"output", 'o', "FILE", "the sound file to write", take_output},
+    {"output", 'o', "FILE", "the file to write: sound, or text of a mask of two dimensions",
+     take_output},
     {"format", 0, "FORMAT", "of its samples: float (default), double, pcm24, ...", take_format},
     {"force", 'f', NULL, "replace FILE if it exists", take_force},
     {"help", 'h', NULL, "print this", take_help},
@@ -75,6 +80,9 @@ static void print_help(void)
     options_print(stdout, rows, sizeof rows / sizeof *rows);
     puts("\nEvery kind takes rate=HZ: 48000 here, the sound's where a mask is used.\n");
     design_print_kinds(stdout);
+    puts("\nmasks of two dimensions, for --spectral and as text (NAME.mask2d); rows of time x\n"
+         "columns of frequency:");
+    mask2d_design_print_kinds(stdout);
 }
 
 static enum status write_columns(const struct mask *mask, struct sink *sink)
@@ -121,6 +129,28 @@ static void tell(const struct settings *settings, const struct mask *mask)
              mask->origin);
 }
 
+static enum status make2d(const struct settings *settings)
+{
+    struct mask2d *mask = NULL;
+    struct text_file *file = NULL;
+    const struct mask_write_settings write = {.force = settings->force};
+    if (settings->wish.samples)
+        return fail(STATUS_USAGE, "--format is of samples; masks of two dimensions are text");
+    enum status status = stage_spectral_study(settings->spec, &mask);
+    if (status == STATUS_OK)
+        status = text_file_open(settings->output, &write, &file);
+    if (status == STATUS_OK) {
+        mask2d_write(mask, text_file_stream(file));
+        status = text_file_keep(file);
+    }
+    if (status == STATUS_OK)
+        note("%s: %zu rows of time x %zu columns of frequency%s", settings->output, mask->rows,
+             mask->columns, mask->is_separable ? ", separable" : "");
+    text_file_close(file);
+    mask2d_destroy(mask);
+    return status;
+}
+
 static enum status make(const struct settings *settings)
 {
     struct mask *mask = NULL;
@@ -154,6 +184,6 @@ enum status cmd_mask_make(int argc, char **argv)
     if (!settings.spec)
         return fail(STATUS_USAGE, "which mask? halo mask make --help lists what there is");
     if (!settings.output)
-        return fail(STATUS_USAGE, "where to? -o FILE names the sound file to write");
-    return make(&settings);
+        return fail(STATUS_USAGE, "where to? -o FILE names the file to write");
+    return mask2d_design_is_spec(settings.spec) ? make2d(&settings) : make(&settings);
 }

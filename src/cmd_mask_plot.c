@@ -1,10 +1,14 @@
 #include "cmd_mask.h"
 
 #include "gnuplot.h"
+#include "mask2d_card.h"
+#include "mask2d_file.h"
+#include "mask2d_plot.h"
 #include "mask_plot.h"
 #include "options.h"
 #include "response_plot.h"
 #include "specs.h"
+#include "stage_spectral.h"
 #include "terminal_output.h"
 
 #include <langinfo.h>
@@ -83,7 +87,8 @@ static void print_help(void)
     puts(
         "usage: halo mask plot MASK... [options]\n\n"
         "Draw masks over each other, a curve for each of their channels. A mask is named as behind\n"
-        "--mask, options and all: hall.wav,channel=1,phase=minimum. Files are drawn by gnuplot.\n\n"
+        "--mask, options and all: hall.wav,channel=1,phase=minimum; or as behind --spectral, drawn\n"
+        "as a picture. Files are drawn by gnuplot.\n\n"
         "options:");
     options_print(stdout, rows, sizeof rows / sizeof *rows);
 }
@@ -195,6 +200,50 @@ static enum status draw(struct settings *settings)
     return status;
 }
 
+/* ---- of two dimensions ---- */
+
+static size_t count_2d(const struct settings *settings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < settings->count; i++)
+        count += mask2d_is_named(settings->texts[i]);
+    return count;
+}
+
+static void print_2d(const struct mask2d_plot *plot)
+{
+    size_t width, height;
+    terminal_output_size(&width, &height);
+    for (size_t i = 0; i < plot->count; i++) {
+        printf("%s%s\n", i ? "\n" : "", plot->names[i]);
+        mask2d_print_picture(plot->masks[i], width, height > 4 ? height - 3 : 1);
+    }
+}
+
+static enum status draw_2d(const struct settings *settings)
+{
+    struct mask2d_plot plot = {.file = settings->plot.file, .force = settings->plot.force};
+    struct mask2d *masks[MASK2D_PLOT_MOST] = {0};
+    if (count_2d(settings) < settings->count || settings->chosen)
+        return fail(STATUS_USAGE, "masks of two dimensions are drawn by themselves, %s",
+                    settings->chosen ? "without --what" : "without those of one");
+    if (settings->count > MASK2D_PLOT_MOST)
+        return fail(STATUS_USAGE, "that is more than %d masks", MASK2D_PLOT_MOST);
+    enum status status = STATUS_OK;
+    for (; plot.count < settings->count && status == STATUS_OK; plot.count++) {
+        status = stage_spectral_study(settings->texts[plot.count], &masks[plot.count]);
+        plot.masks[plot.count] = masks[plot.count];
+        plot.names[plot.count] = short_name(settings->texts[plot.count]);
+    }
+    if (status == STATUS_OK && plot.file)
+        status = mask2d_plot_draw(&plot);
+    else if (status == STATUS_OK)
+        print_2d(&plot);
+    for (size_t i = 0; i < plot.count; i++)
+        mask2d_destroy(masks[i]);
+    return status;
+}
+
 enum status cmd_mask_plot(int argc, char **argv)
 {
     struct settings settings = {
@@ -209,7 +258,7 @@ enum status cmd_mask_plot(int argc, char **argv)
     else if (status == STATUS_OK && settings.count == 0)
         status = fail(STATUS_USAGE, "which mask? halo mask plot --help tells more");
     else if (status == STATUS_OK)
-        status = draw(&settings);
+        status = count_2d(&settings) > 0 ? draw_2d(&settings) : draw(&settings);
     for (size_t i = 0; settings.masks && i < settings.count; i++)
         mask_destroy(settings.masks[i]);
     free(settings.masks);

@@ -1,11 +1,14 @@
 #include "cmd_mask.h"
 
+#include "mask2d_card.h"
+#include "mask2d_file.h"
 #include "mask_card.h"
 #include "mask_doctor.h"
 #include "mask_facts.h"
 #include "options.h"
 #include "port.h"
 #include "specs.h"
+#include "stage_spectral.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +87,7 @@ static void print_help(void)
     puts("usage: halo mask show MASK... [options]\n\n"
          "Tell what masks are, and what is likely to be wrong with them, each trouble with the\n"
          "option that mends it. A mask is named as behind --mask, options and all:\n"
-         "hall.wav,trim=10ms,gain=-6.\n\n"
+         "hall.wav,trim=10ms,gain=-6; or as behind --spectral: box2d:3x3, edge.mask2d.\n\n"
          "options:");
     options_print(stdout, rows, sizeof rows / sizeof *rows);
 }
@@ -107,8 +110,22 @@ static enum status study(const char *text, const struct stream_format *sound, st
     return status;
 }
 
+static enum status show2d(const struct settings *settings, const char *text, json_t *masks)
+{
+    struct mask2d *mask = NULL;
+    enum status status = stage_spectral_study(text, &mask);
+    if (status == STATUS_OK && settings->json)
+        json_array_append_new(masks, mask2d_card_object(text, mask));
+    else if (status == STATUS_OK)
+        mask2d_card_print(text, mask);
+    mask2d_destroy(mask);
+    return status;
+}
+
 static enum status show(const struct settings *settings, const char *text, json_t *masks)
 {
+    if (mask2d_is_named(text))
+        return show2d(settings, text, masks);
     struct mask *mask = NULL;
     struct mask_facts facts = {0};
     struct mask_trouble troubles[MASK_TROUBLES];

@@ -213,6 +213,24 @@ void stage_spectral_destroy(struct stage_spectral *spectral)
     free(spectral);
 }
 
+enum status stage_spectral_study(const char *text, struct mask2d **result)
+{
+    char **words = specs_split(text);
+    if (!words)
+        return fail_memory("a mask");
+    struct mask2d *mask = NULL;
+    enum status status = mask2d_from_words(words, &mask);
+    if (status == STATUS_OK && words[1])
+        status = fail(STATUS_USAGE, "'%s' is no option of the mask %s", words[1], words[0]);
+    free(words);
+    if (status != STATUS_OK) {
+        mask2d_destroy(mask);
+        return status;
+    }
+    *result = mask;
+    return STATUS_OK;
+}
+
 void stage_spectral_tell(const struct stage *stage, json_t *object)
 {
     const struct mask2d *mask = stage->spectral->mask;

@@ -27,6 +27,9 @@ size_t stage_spectral_wish(const struct stage *stage, struct workers *workers, s
 
 void stage_spectral_destroy(struct stage_spectral *spectral);
 
+/* A mask of two dimensions from such words, to look at: there may be none but its own. */
+MUST_CHECK enum status stage_spectral_study(const char *text, struct mask2d **mask);
+
 /* What a report says of a stage that has been created. */
 void stage_spectral_tell(const struct stage *stage, json_t *object);
 
