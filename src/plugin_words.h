@@ -4,8 +4,8 @@
  *                        name it too
  *   preset=URI           or the preset's name
  *   @state=FOLDER        all that a plugin was set to, as it was saved there
- *   param:URI=VALUE      a parameter that is set by a message; a path counts from the working
- * folder at=TIME:PORT=VALUE   later, see automation.h
+ *   param:URI=VALUE      a parameter set by a message; a path counts from the working folder
+ *   at=TIME:PORT=VALUE   later, see automation.h
  *
  * A VALUE is a number, with the port's unit or a multiple of it (-6dB, 1kHz, 20ms for a port in
  * seconds), the label of one of its points (mode=Lowpass, case aside), or on, off, true, false

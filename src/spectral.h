@@ -17,12 +17,13 @@
  *                 was below the floor and is not raised above it stays as it is
  *   mode=gain     the convolved cell, in full scales, or in decibels as a share of the floor's 120,
  *                 clamped to 0..1, multiplies the old magnitude
- *   preset        harmonic: what goes on in time; percussive: what is spread in frequency.
- *                 D. FitzGerald, "Harmonic/percussive separation using median filtering", 2010,
- * with means for medians: H is the mean of each bin over time, P that of each frame over frequency;
- * the gain is H^2 / (H^2 + P^2), or P^2 / (H^2 + P^2) edge          beside the picture in frequency
- * as convolve2d.h has it; in time likewise, where the sound's begin and end are known, else there
- * is silence
+ *   edge          beside the picture in frequency as convolve2d.h has it; in time likewise, where
+ *                 the sound's begin and end are known, else there is silence
+ *
+ * Presets: harmonic keeps what goes on in time, percussive what is spread in frequency. D.
+ * FitzGerald, "Harmonic/percussive separation using median filtering", 2010, with means for
+ * medians: H is the mean of each bin over time, P that of each frame over frequency; the gain is
+ * H^2 / (H^2 + P^2), or P^2 / (H^2 + P^2).
  *
  * The output is the same for any block, to the rounding of a float. Latency: a frame, and a hop for
  * each row that the mask looks ahead, less what is in step with the block (see spectral_create).
