@@ -51,11 +51,16 @@ END_TEST
 START_TEST(paths_are_from_the_files_folder)
 {
     make_sounds();
+    command_done("echo 0.5 0.5 >box.mask2d");
     command_done("\"$HALO\" render in.wav a.wav -q --mask mask.txt --mask invert:mask.txt "
+                 "--spectral box.mask2d --spectral box2d:3x3 --spectral preset=harmonic "
                  "--save-chain sub/deep/chain.yml");
     struct command_result result = command_done("cat sub/deep/chain.yml");
     expect_said(&result, "- mask: ../../mask.txt\n");
     expect_said(&result, "- mask: invert:../../mask.txt\n");
+    expect_said(&result, "- spectral: ../../box.mask2d\n");
+    expect_said(&result, "- spectral: box2d:3x3\n");
+    expect_said(&result, "- spectral: preset=harmonic\n");
     command_done("mv sub moved && \"$HALO\" chain check moved/deep/chain.yml");
     command_done("cd moved/deep && \"$HALO\" render ../../in.wav b.wav -q --mask ../../mask.txt "
                  "--save-chain ../../chain.yml");

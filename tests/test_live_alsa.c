@@ -78,6 +78,14 @@ START_TEST(what_is_heard_is_what_render_makes)
 }
 END_TEST
 
+/* Late by what is said; in blocks of less than a hop, and of more than one. */
+START_TEST(spectrograms_are_heard)
+{
+    check_heard(256, "--spectral \"$FILTERS/identity.mask2d\"");
+    check_heard(1024, "--spectral identity2d,scale=db,size=1024 --mask \"$FILTERS/hall.wav\"");
+}
+END_TEST
+
 /* Within halo and in a process of its own; @mix= and a mask around it. */
 START_TEST(plugins_are_heard)
 {
@@ -132,8 +140,8 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {what_is_heard_is_what_render_makes, plugins_are_heard,
-                                  a_pulled_card_ends_it_in_a_line,
+    const TTest *const tests[] = {what_is_heard_is_what_render_makes, spectrograms_are_heard,
+                                  plugins_are_heard, a_pulled_card_ends_it_in_a_line,
                                   a_card_that_is_plugged_in_again_goes_on};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("live_alsa", tests, sizeof tests / sizeof *tests));
