@@ -130,8 +130,7 @@ static void synthesise(void *context, size_t piece, size_t worker)
     spectral_gains(spectral, row_of(spectral, channel, spectral->after + row), spectrum, convolved,
                    gains);
     for (size_t b = 0; b < spectral->bins; b++)
-        bins[b] = CMPLX((double)spectrum[2 * b] * (double)gains[b],
-                        (double)spectrum[2 * b + 1] * (double)gains[b]);
+        bins[b] = ((double)spectrum[2 * b] + (double)spectrum[2 * b + 1] * I) * (double)gains[b];
     fft_double_inverse(fft);
     for (size_t i = 0; i < size; i++)
         frame[i] = (float)(samples[i] * spectral->window[i] * spectral->scale);

@@ -30,14 +30,14 @@ static void transform(const double complex *from, size_t step, double complex *t
         for (size_t k = 0; k < n; k++) {
             to[k] = 0;
             for (size_t i = 0; i < n; i++)
-                to[k] += from[i * step] *
-                         cexp(CMPLX(0, sign * 2 * M_PI * (double)(i * k % n) / (double)n));
+                to[k] +=
+                    from[i * step] * cexp(sign * 2 * M_PI * (double)(i * k % n) / (double)n * I);
         }
         return;
     }
     transform(from, 2 * step, to, n / 2, sign);
     transform(from + step, 2 * step, to + n / 2, n / 2, sign);
-    double complex turn = cexp(CMPLX(0, sign * 2 * M_PI / (double)n)), turned = 1;
+    double complex turn = cexp(sign * 2 * M_PI / (double)n * I), turned = 1;
     for (size_t k = 0; k < n / 2; k++, turned *= turn) {
         double complex even = to[k], odd = to[k + n / 2] * turned;
         to[k] = even + odd;
