@@ -21,7 +21,7 @@ struct lv2_logbook {
     struct ring *lines; /* of struct line; the thread that runs writes */
     struct line latest; /* that was kept: one said over and over is kept once */
     bool complains;
-    char complaint[LINE_BYTES]; /* written once */
+    char complaint[2 * LINE_BYTES]; /* written once */
 };
 
 static _Thread_local const struct lv2_logbook *runs_with; /* the plugin that this thread runs */
@@ -34,13 +34,14 @@ static void tell(const struct lv2_logbook *book, const struct line *line)
         note_detail("%s: %s", book->name, line->text);
 }
 
+/* Real-time. */
 static void keep(struct lv2_logbook *book, const struct line *line, bool is_error)
 {
     if (strcmp(line->text, book->latest.text) == 0)
         return;
     book->latest = *line;
     if (is_error && !book->complains) {
-        memcpy(book->complaint, line->text, sizeof book->complaint);
+        snprintf(book->complaint, sizeof book->complaint, "%s: %s", book->name, line->text);
         book->complains = true;
     } else {
         ring_write(book->lines, line, 1);

@@ -238,7 +238,7 @@ START_TEST(errors_of_a_run_are_told_later)
         rig.plugin->complaint = NULL;
         lv2_rig_step(&rig);
         if (i == 0)
-            ck_assert_str_eq(rig.plugin->complaint, "out of tune by 1");
+            ck_assert_str_eq(rig.plugin->complaint, "Probe: out of tune by 1");
         else
             ck_assert_ptr_null(rig.plugin->complaint); /* once */
     }
