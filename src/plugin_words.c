@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAME_BYTES = 256 };
@@ -185,7 +186,11 @@ static enum status take_state(struct plugin_words *words, const struct plugin_in
 {
     if (!info->keeps_state)
         return fail(STATUS_USAGE, "%s keeps no state: its controls are all", info->id);
-    if (access(folder, R_OK | X_OK) != 0)
+    struct stat facts;
+    bool is_there = stat(folder, &facts) == 0;
+    if (is_there && !S_ISDIR(facts.st_mode))
+        return fail(STATUS_FAILED, "cannot read the state %s: it is no folder", folder);
+    if (!is_there || access(folder, R_OK | X_OK) != 0)
         return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
     free(words->state);
     words->state = strdup(folder);
