@@ -29,6 +29,7 @@ struct job {
     struct stream_format format; /* of the output */
     int sound_format;
     struct engine_run_settings run;
+    bool is_first; /* of the runs over this sound */
     bool may_run_again;
     struct report report;
     struct progress progress;
@@ -68,8 +69,6 @@ static enum status prepare(struct job *job, struct render_options *options)
     if (options->block)
         block = options->block;
     status = stage_list_create(&options->chain.stages, channels, block, job->workers, &job->chain);
-    if (status == STATUS_OK && options->save_chain)
-        status = chain_file_save(options->save_chain, options->force, &options->chain.stages);
     for (size_t i = 0; i < options->chain.stages.count && status == STATUS_OK; i++)
         if (options->chain.stages.stages[i].mask) /* prepared by now, and never changed */
             mask_discard_coefficients(options->chain.stages.stages[i].mask);
@@ -90,6 +89,15 @@ static enum status open_sink(struct job *job)
         .force = options->force,
     };
     return sink_open_sound(&settings, &job->sink);
+}
+
+/* Once OUT is known to be writable, and once: a further run is over the same chain. */
+static enum status save_chain(const struct job *job)
+{
+    const struct render_options *options = job->options;
+    if (!options->save_chain || !job->is_first)
+        return STATUS_OK;
+    return chain_file_save(options->save_chain, options->force, &options->chain.stages);
 }
 
 /* The edges lie around the source, as far as the chain looks. */
@@ -188,6 +196,8 @@ static enum status work(struct job *job)
     enum status status = open_sink(job);
     if (status == STATUS_OK)
         status = lay_edges(job);
+    if (status == STATUS_OK)
+        status = save_chain(job);
     job->run.stop_late = job->may_run_again && status == STATUS_OK && can_run_again(job);
     progress_begin(&job->progress, job->format.rate, options->verbosity != VERBOSITY_QUIET);
     job->report.scale = 1;
@@ -244,9 +254,9 @@ static void keep_latencies(struct stage_list *stages)
     }
 }
 
-static enum status render_once(struct render_options *options, bool may_run_again, bool *again)
+static enum status render_once(struct render_options *options, int run, bool *again)
 {
-    struct job job = {.options = options, .may_run_again = may_run_again};
+    struct job job = {.options = options, .is_first = run == 1, .may_run_again = run < RUNS_MOST};
     enum status status = prepare(&job, options);
     if (status == STATUS_OK)
         status = work(&job);
@@ -268,7 +278,7 @@ static enum status render_sound(struct render_options *options)
     enum status status = STATUS_OK;
     for (int run = 1; again && status == STATUS_OK; run++) {
         stage_list_unload(&options->chain.stages);
-        status = render_once(options, run < RUNS_MOST, &again);
+        status = render_once(options, run, &again);
     }
     return status;
 }

@@ -300,6 +300,23 @@ START_TEST(latency_told_late_renders_again)
 }
 END_TEST
 
+/* Rendering again is over the chain that was saved before. */
+START_TEST(a_chain_is_saved_once)
+{
+    command_clean();
+    sound_noise_file("in.wav", 1, WAVF, RATE, 2, 60000);
+    struct command_result result =
+        command_done("\"$HALO\" render in.wav out.wav --save-chain chain.yml --gain -3 "
+                     "--ladspa mean:late-latency,at=40000,amount=480");
+    ck_assert_ptr_nonnull(strstr(result.err, "from the start again"));
+    command_done("\"$HALO\" render in.wav again.wav --chain chain.yml");
+    expect_same_channels("out.wav", "again.wav");
+    command_refused(1, "out.wav exists",
+                    "\"$HALO\" render in.wav out.wav --chain chain.yml --save-chain other.yml");
+    command_done("test ! -e other.yml");
+}
+END_TEST
+
 START_TEST(bad_samples_are_counted)
 {
     command_clean();
@@ -429,6 +446,7 @@ int main(void)
                                   values_change_at_their_time,
                                   stages_come_and_go,
                                   latency_told_late_renders_again,
+                                  a_chain_is_saved_once,
                                   bad_samples_are_counted,
                                   crashes_end_the_render,
                                   tails_end_where_they_are_quiet,
