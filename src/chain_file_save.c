@@ -172,10 +172,13 @@ enum status chain_file_save(const char *path, bool force, const struct stage_lis
     struct new_file file;
     char folder[PATH_MAX];
     enum status status = chain_folder_of(path, folder);
-    if (status == STATUS_OK)
-        status = new_file_open(&file, path, force, NULL);
     if (status != STATUS_OK)
         return status;
+    status = new_file_open(&file, path, force, NULL);
+    if (status != STATUS_OK) {
+        new_file_discard(&file);
+        return status;
+    }
     FILE *stream = fdopen(file.fd, "w");
     status = stream ? save_states(path, force, list) : fail_memory("a chain");
     if (status == STATUS_OK)

@@ -111,7 +111,7 @@ int new_file_keep(struct new_file *file)
     }
     if (failed)
         return errno;
-    stop_remove(NULL);
+    stop_leave(file->temporary);
     free(file->temporary);
     file->temporary = NULL;
     return 0;
@@ -121,7 +121,7 @@ void new_file_discard(struct new_file *file)
 {
     if (file->temporary) {
         unlink(file->temporary);
-        stop_remove(NULL);
+        stop_leave(file->temporary);
     }
     free(file->temporary);
     free(file->path);

@@ -6,14 +6,16 @@
 
 static volatile sig_atomic_t caught = 0;
 
-static const char *volatile half_file = NULL;
+enum { HALF_FILES_MOST = 4 };
+static const char *volatile half_files[HALF_FILES_MOST];
 static void (*volatile tidy_up)(void) = NULL;
 
 static void catch_signal(int number)
 {
     if (caught) {
-        if (half_file)
-            unlink(half_file);
+        for (size_t i = 0; i < HALF_FILES_MOST; i++)
+            if (half_files[i])
+                unlink(half_files[i]);
         if (tidy_up)
             tidy_up();
         signal(number, SIG_DFL);
@@ -22,9 +24,23 @@ static void catch_signal(int number)
     caught = number;
 }
 
+static void replace(const char *path, const char *by)
+{
+    for (size_t i = 0; i < HALF_FILES_MOST; i++)
+        if (half_files[i] == path) {
+            half_files[i] = by;
+            return;
+        }
+}
+
 void stop_remove(const char *path)
 {
-    half_file = path;
+    replace(NULL, path);
+}
+
+void stop_leave(const char *path)
+{
+    replace(path, NULL);
 }
 
 void stop_before_end(void (*tidy)(void))
