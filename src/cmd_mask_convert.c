@@ -1,7 +1,7 @@
 #include "cmd_mask.h"
 #include "mask_write.h"
 #include "options.h"
-#include "specs.h"
+#include "stage_mask.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ static enum status load(const struct settings *settings, struct mask **mask)
         text = longer;
     }
     enum status status =
-        text ? specs_study_mask(text, settings->inputs, mask) : fail_memory("a mask");
+        text ? stage_mask_study(text, settings->inputs, mask) : fail_memory("a mask");
     free(text);
     return status;
 }
@@ -208,7 +208,7 @@ static enum status convert(struct settings *settings)
     enum status status = load(settings, &mask);
     if (status != STATUS_OK)
         return status;
-    status = specs_mask_file(settings->in, &file);
+    status = stage_mask_file(settings->in, &file);
     if (status != STATUS_OK) {
         mask_destroy(mask);
         return status;

@@ -6,7 +6,7 @@
 #include "mask_write.h"
 #include "options.h"
 #include "port.h"
-#include "specs.h"
+#include "stage_mask.h"
 #include "stage_spectral.h"
 
 #include <stdio.h>
@@ -155,13 +155,13 @@ static enum status make(const struct settings *settings)
 {
     struct mask *mask = NULL;
     char *file = NULL;
-    enum status status = specs_mask_file(settings->spec, &file);
+    enum status status = stage_mask_file(settings->spec, &file);
     /* A name with a colon may be a kind misspelt: loading it says so. */
     if (status == STATUS_OK && file && !strchr(file, ':'))
         status =
             fail(STATUS_USAGE, "'%s' is no kind of mask; halo mask make --help lists them", file);
     if (status == STATUS_OK)
-        status = specs_study_mask(settings->spec, 0, &mask);
+        status = stage_mask_study(settings->spec, 0, &mask);
     if (status == STATUS_OK)
         status = write_mask(settings, mask);
     if (status == STATUS_OK)

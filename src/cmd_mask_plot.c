@@ -7,7 +7,7 @@
 #include "mask_plot.h"
 #include "options.h"
 #include "response_plot.h"
-#include "specs.h"
+#include "stage_mask.h"
 #include "stage_spectral.h"
 #include "terminal_output.h"
 
@@ -97,7 +97,7 @@ static void print_help(void)
 
 static uint32_t rate_of(const struct mask *mask)
 {
-    return mask->rate ? mask->rate : SPECS_USUAL_RATE;
+    return mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE;
 }
 
 /* The words without their folder. */
@@ -133,7 +133,7 @@ static enum status load_all(struct settings *settings)
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < settings->count && status == STATUS_OK; i++) {
-        status = specs_study_mask(settings->texts[i], 0, &settings->masks[i]);
+        status = stage_mask_study(settings->texts[i], 0, &settings->masks[i]);
         if (status == STATUS_OK)
             status = add_curves(settings, settings->texts[i], settings->masks[i]);
     }

@@ -7,7 +7,7 @@
 #include "mask_facts.h"
 #include "options.h"
 #include "port.h"
-#include "specs.h"
+#include "stage_mask.h"
 #include "stage_spectral.h"
 
 #include <stdio.h>
@@ -99,11 +99,11 @@ static void print_help(void)
 static enum status study(const char *text, const struct stream_format *sound, struct mask **result)
 {
     struct mask *mask = NULL;
-    enum status status = specs_study_mask(text, 0, &mask);
+    enum status status = stage_mask_study(text, 0, &mask);
     if (status == STATUS_OK && sound->channels &&
         mask_doctor_fits(mask->columns, sound->channels)) {
         mask_destroy(mask);
-        return specs_study_mask(text, sound->channels, result);
+        return stage_mask_study(text, sound->channels, result);
     }
     if (status == STATUS_OK)
         *result = mask;
@@ -131,7 +131,7 @@ static enum status show(const struct settings *settings, const char *text, json_
     struct mask_trouble troubles[MASK_TROUBLES];
     enum status status = study(text, &settings->sound, &mask);
     if (status == STATUS_OK) {
-        uint32_t usual = settings->sound.rate ? settings->sound.rate : SPECS_USUAL_RATE;
+        uint32_t usual = settings->sound.rate ? settings->sound.rate : STAGE_MASK_USUAL_RATE;
         status = mask_facts_init(&facts, mask, mask->rate ? mask->rate : usual);
     }
     if (status == STATUS_OK) {

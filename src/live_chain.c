@@ -2,6 +2,7 @@
 
 #include "convolver.h"
 #include "realtime.h"
+#include "stage_mask.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static enum status load_others(struct live_chain *chain)
     for (size_t i = 0; i < wish->other_count; i++) {
         struct mask **mask = &chain->masks[i + 1];
         enum status status =
-            specs_load_mask(wish->others[i], &chain->mask_format, &wish->options->settings, mask);
+            stage_mask_read(wish->others[i], &chain->mask_format, &wish->options->settings, mask);
         if (status != STATUS_OK)
             return status;
         if ((*mask)->outputs != chain->masks[0]->outputs)
@@ -246,7 +247,7 @@ enum status live_chain_load(struct live_chain *chain, size_t choice, const char 
     char *kept = text ? strdup(text) : NULL;
     if (text && !kept)
         return fail_memory("a mask");
-    enum status status = specs_load_mask(text ? text : chain->texts[choice], &chain->mask_format,
+    enum status status = stage_mask_read(text ? text : chain->texts[choice], &chain->mask_format,
                                          &chain->wish.options->settings, &mask);
     if (status == STATUS_OK)
         status = fit(chain, mask);

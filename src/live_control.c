@@ -1,6 +1,7 @@
 #include "live_session.h"
 
 #include "audio.h"
+#include "stage_mask.h"
 #include "stop.h"
 
 #include <math.h>
@@ -202,7 +203,7 @@ enum status live_control_watch(struct live_session *session)
     enum status status = file_watch_open(&session->watch);
     for (size_t i = 0; i < session->chain.choice_count && status == STATUS_OK; i++) {
         char *file;
-        status = specs_mask_file(session->chain.texts[i], &file);
+        status = stage_mask_file(session->chain.texts[i], &file);
         if (status != STATUS_OK || !file)
             continue;
         status = file_watch_add(session->watch, file, i);

@@ -106,17 +106,6 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
 MUST_CHECK enum status stage_list_create(struct stage_list *list, size_t channels, size_t block,
                                          struct workers *workers, struct filter **chain);
 
-/* A mask from words as a mask stage has them, for a sound of `format`; the file among them,
- * for free(), or NULL where the mask is made (design.h). */
-MUST_CHECK enum status specs_load_mask(const char *text, const struct stream_format *format,
-                                       const struct stage_settings *settings, struct mask **mask);
-MUST_CHECK enum status specs_mask_file(const char *text, char **file);
-
-/* A mask from such words to look at, at its own rate, routed for a sound of `channels`; 0: for one
- * that goes with it. A mask that names no rate counts in this one. */
-enum { SPECS_USUAL_RATE = 48000 };
-MUST_CHECK enum status specs_study_mask(const char *text, size_t channels, struct mask **mask);
-
 /* A number with an optional unit "dB". Errors (usage), naming `what`. */
 MUST_CHECK enum status specs_parse_db(const char *text, const char *what, double *db);
 
