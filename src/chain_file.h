@@ -12,7 +12,7 @@
  *
  * A stage is named by its kind, as on the command line; `options` are the words behind it, without
  * escapes for commas. Paths are relative to the file's folder, or absolute; a word is taken for one
- * as chain_words.h says.
+ * as chain_words.h says. chain_save.h writes it.
  * Threads: the control thread.
  */
 #ifndef HALO_CHAIN_FILE_H
@@ -22,9 +22,5 @@
 
 /* Append the file's stages. Errors: no such file, what is wrong with it and on which line. */
 MUST_CHECK enum status chain_file_load(const char *path, struct stage_list *list);
-
-/* Write stages that are loaded. Errors: a file stands there (without `force`), the folder,
- * permissions. */
-MUST_CHECK enum status chain_file_save(const char *path, bool force, const struct stage_list *list);
 
 #endif

@@ -1,4 +1,4 @@
-/* A chain's file as libcyaml sees it, for chain_file.c and chain_file_save.c. */
+/* A chain's file as libcyaml sees it, for chain_file.c and chain_print.c. */
 #ifndef HALO_CHAIN_SCHEMA_H
 #define HALO_CHAIN_SCHEMA_H
 

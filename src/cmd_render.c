@@ -1,6 +1,6 @@
 #include "cmd_render.h"
 
-#include "chain_file.h"
+#include "chain_save.h"
 #include "engine.h"
 #include "gain.h"
 #include "monotonic.h"
@@ -29,8 +29,8 @@ struct job {
     struct stream_format format; /* of the output */
     int sound_format;
     struct engine_run_settings run;
-    bool is_first; /* of the runs over this sound */
     bool may_run_again;
+    struct chain_save **save; /* of all runs over this sound; what it points to may be NULL */
     struct report report;
     struct progress progress;
 };
@@ -95,9 +95,10 @@ static enum status open_sink(struct job *job)
 static enum status save_chain(const struct job *job)
 {
     const struct render_options *options = job->options;
-    if (!options->save_chain || !job->is_first)
+    if (!options->save_chain || *job->save)
         return STATUS_OK;
-    return chain_file_save(options->save_chain, options->force, &options->chain.stages);
+    return chain_save_create(options->save_chain, options->force, &options->chain.stages,
+                             job->save);
 }
 
 /* The edges lie around the source, as far as the chain looks. */
@@ -203,6 +204,8 @@ static enum status work(struct job *job)
     job->report.scale = 1;
     if (status == STATUS_OK)
         status = (options->normalize ? run_normalized : run_once)(job);
+    if (status == STATUS_OK && !is_too_late(job) && *job->save)
+        status = chain_save_keep(*job->save);
     if (status == STATUS_OK && !is_too_late(job))
         status = sink_commit(job->sink);
     job->report.seconds = monotonic_seconds() - job->progress.start;
@@ -254,9 +257,10 @@ static void keep_latencies(struct stage_list *stages)
     }
 }
 
-static enum status render_once(struct render_options *options, int run, bool *again)
+static enum status render_once(struct render_options *options, bool may_run_again,
+                               struct chain_save **save, bool *again)
 {
-    struct job job = {.options = options, .is_first = run == 1, .may_run_again = run < RUNS_MOST};
+    struct job job = {.options = options, .may_run_again = may_run_again, .save = save};
     enum status status = prepare(&job, options);
     if (status == STATUS_OK)
         status = work(&job);
@@ -275,11 +279,13 @@ static enum status render_once(struct render_options *options, int run, bool *ag
 static enum status render_sound(struct render_options *options)
 {
     bool again = true;
+    struct chain_save *save = NULL;
     enum status status = STATUS_OK;
     for (int run = 1; again && status == STATUS_OK; run++) {
         stage_list_unload(&options->chain.stages);
-        status = render_once(options, run, &again);
+        status = render_once(options, run < RUNS_MOST, &save, &again);
     }
+    chain_save_destroy(save);
     return status;
 }
 

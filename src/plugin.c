@@ -10,8 +10,8 @@
 static const struct plugin_kind *const kinds[] = {&plugin_lv2, &plugin_ladspa};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Frames above which a latency is nonsense: an hour at 192 kHz. */
-static const float LATENCY_MOST = 3600.0F * 192000.0F;
+/* Frames above which a latency is nonsense: a minute at 192 kHz. */
+static const float LATENCY_MOST = 60.0F * 192000.0F;
 
 const struct plugin_kind *plugin_kind_at(size_t index)
 {

@@ -113,7 +113,9 @@ struct plugin {
     const struct plugin_info *info; /* not owned */
     size_t inputs;                  /* audio ports, side chains among them */
     size_t outputs;
-    float *controls; /* one value a port, by index: in what was set, out what the plugin says */
+    float *controls;     /* one value a port, by index: in what was set, out what the plugin says */
+    const char *trouble; /* after the first reset: what it could not do with its state or the
+                            parameters that it was given; NULL */
     const char *complaint; /* what the control thread should print once and clear; NULL */
 };
 

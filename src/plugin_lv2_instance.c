@@ -178,6 +178,7 @@ static enum status build(struct lv2_instance *instance, const struct plugin_sett
         return STATUS_FAILED;
     list_ports(instance);
     lv2_instance_take(instance, made);
+    lv2_logbook_load(instance->log, settings->setting_count > 0 || settings->state);
     if (load_values(instance, settings) != STATUS_OK)
         return STATUS_FAILED;
     return settings->live ? lv2_worker_start(instance->worker) : STATUS_OK;

@@ -20,6 +20,8 @@ struct lv2_logbook {
     LV2_URID error, warning;
     struct ring *lines; /* of struct line; the thread that runs writes */
     struct line latest; /* that was kept: one said over and over is kept once */
+    bool loads;
+    char trouble[2 * LINE_BYTES]; /* the first error while it did */
     bool complains;
     char complaint[2 * LINE_BYTES]; /* written once */
 };
@@ -68,6 +70,11 @@ __attribute__((format(printf, 3, 0))) static int log_list(LV2_Log_Handle handle,
     make_one_line(line.text);
     if (!line.text[0])
         return length;
+    if (book->loads && type == book->error) {
+        if (!*book->trouble)
+            snprintf(book->trouble, sizeof book->trouble, "%s: %s", book->name, line.text);
+        return length;
+    }
     if (runs_with == book)
         keep(book, &line, type == book->error);
     else
@@ -120,6 +127,16 @@ LV2_Log_Log *lv2_logbook_feature(struct lv2_logbook *book)
 void lv2_logbook_hold(struct lv2_logbook *book, bool runs)
 {
     runs_with = runs ? book : NULL;
+}
+
+void lv2_logbook_load(struct lv2_logbook *book, bool loads)
+{
+    book->loads = loads;
+}
+
+const char *lv2_logbook_trouble(const struct lv2_logbook *book)
+{
+    return *book->trouble ? book->trouble : NULL;
 }
 
 void lv2_logbook_tell(struct lv2_logbook *book)

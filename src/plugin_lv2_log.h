@@ -23,6 +23,10 @@ void lv2_logbook_hold(struct lv2_logbook *book, bool runs);
 /* Tell what was kept; no thread runs meanwhile. */
 void lv2_logbook_tell(struct lv2_logbook *book);
 
+/* From now on, until it is said otherwise, an error is not told but kept: the first, or NULL. */
+void lv2_logbook_load(struct lv2_logbook *book, bool loads);
+const char *lv2_logbook_trouble(const struct lv2_logbook *book);
+
 /* Real-time, of the thread that runs: the first error that was kept, or NULL; stays. */
 const char *lv2_logbook_complaint(const struct lv2_logbook *book);
 

@@ -42,5 +42,7 @@ void lv2_instance_reset(struct plugin *plugin)
         lilv_instance_deactivate(instance->instance);
     lv2_instance_activate(instance);
     lv2_worker_resume(instance->worker);
+    lv2_logbook_load(instance->log, false);
+    plugin->trouble = lv2_logbook_trouble(instance->log);
     lv2_logbook_tell(instance->log);
 }

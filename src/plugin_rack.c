@@ -177,6 +177,12 @@ enum status plugin_rack_open(const struct plugin_info *info, const struct plugin
     }
     make_changes(here, &changes, changes + count, SIZE_MAX);
     reset(&here->rack); /* some make their buffers by a value, and only then */
+    const char *trouble = here->slots[0].plugin->trouble;
+    if (trouble) {
+        status = fail(STATUS_FAILED, "%s", trouble);
+        close_rack(&here->rack);
+        return status;
+    }
     here->rack.values = here->slots[0].plugin->controls;
     here->rack.latencies = here->latencies;
     *rack = &here->rack;

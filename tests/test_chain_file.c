@@ -94,6 +94,22 @@ START_TEST(a_chain_stands_among_other_stages)
 }
 END_TEST
 
+START_TEST(a_sound_that_fails_leaves_no_chain)
+{
+    make_sounds();
+    command_refused(1, "too loud",
+                    "\"$HALO\" render in.wav out.wav --gain 300 --gain 300 --gain 300 "
+                    "--save-chain new.yml");
+    command_done(
+        "\"$HALO\" render in.wav a.wav -q --gain -3 --save-chain old.yml && cp old.yml was");
+    command_refused(1, "too loud",
+                    "\"$HALO\" render in.wav out.wav -f --gain 300 --gain 300 "
+                    "--gain 300 --save-chain old.yml");
+    command_done("cmp old.yml was");
+    command_refused(1, "exists", "\"$HALO\" render in.wav a.wav --gain 1 --save-chain new.yml");
+}
+END_TEST
+
 START_TEST(check_tells_what_it_comes_to)
 {
     make_sounds();
@@ -175,6 +191,22 @@ START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
     command_done(CONVOLVER "\"$HALO\" render in.wav d.wav -q -f --lv2 '" MASK
                            "mask.txt' --save-chain moved/chain.yml",
                  HALO_LV2_BUNDLE);
+    /* A stage more before it: each state goes where its stage is now. */
+    command_done(CONVOLVER "\"$HALO\" render in.wav e.wav -q -f --gain 0 --chain moved/chain.yml "
+                           "--save-chain moved/chain.yml",
+                 HALO_LV2_BUNDLE);
+    command_done("test -d moved/chain.yml.state/2 && test ! -e moved/chain.yml.state/1");
+    expect_same_files("d.wav", "e.wav");
+    command_done("rm e.wav; mkdir taken.yml.state && echo mine >taken.yml.state/letter.txt");
+    command_refused(1, "no folder of states",
+                    CONVOLVER "\"$HALO\" render in.wav e.wav -f --chain moved/chain.yml "
+                              "--save-chain taken.yml",
+                    HALO_LV2_BUNDLE);
+    command_done("test -s taken.yml.state/letter.txt && test ! -e taken.yml");
+    sound_text("words.txt", "no mask\n");
+    command_refused(1, "words.txt: line 1",
+                    CONVOLVER "\"$HALO\" render in.wav e.wav -q --lv2 '" MASK "words.txt'",
+                    HALO_LV2_BUNDLE);
     command_refused(1, "nosuch",
                     CONVOLVER "\"$HALO\" render in.wav e.wav --lv2 '" MASK
                               "mask.txt,@state=nosuch'",
@@ -189,7 +221,7 @@ START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
 END_TEST
 #endif
 
-SUITE_MAIN("chain file", what_a_plugin_keeps_lies_beside_the_chain,
-           a_saved_chain_gives_the_same_sound, paths_are_from_the_files_folder,
-           saving_again_changes_nothing, a_chain_stands_among_other_stages,
-           check_tells_what_it_comes_to, bad_chains_are_named)
+SUITE_MAIN("chain file", a_sound_that_fails_leaves_no_chain,
+           what_a_plugin_keeps_lies_beside_the_chain, a_saved_chain_gives_the_same_sound,
+           paths_are_from_the_files_folder, saving_again_changes_nothing,
+           a_chain_stands_among_other_stages, check_tells_what_it_comes_to, bad_chains_are_named)
