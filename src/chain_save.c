@@ -116,6 +116,8 @@ static enum status print_file(struct chain_save *save, const struct stage_list *
 enum status chain_save_create(const char *path, bool force, const struct stage_list *list,
                               struct chain_save **result)
 {
+    if (strcmp(path, "-") == 0)
+        return fail(STATUS_USAGE, "a chain is saved in a file, not on standard output");
     struct chain_save *save = calloc(1, sizeof *save);
     if (!save)
         return fail_memory("a chain");

@@ -33,6 +33,8 @@ enum status cmd_plugins(int argc, char **argv)
         print_help();
         return STATUS_OK;
     }
+    if (!*what)
+        return fail(STATUS_USAGE, "halo plugins list or info; halo plugins --help tells more");
     return fail(STATUS_USAGE,
                 "halo plugins does not know '%s'; halo plugins --help lists what it does", what);
 }

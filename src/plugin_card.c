@@ -41,7 +41,8 @@ static const struct plugin_port *first_control(const struct plugin_info *info)
     return NULL;
 }
 
-/* "URI,gain=0", to be released; NULL: memory. A comma of the id's own is no end of it. */
+/* "URI,gain=0,param:URI=FILE", to be released; NULL: memory. A comma of the id's own is no end of
+ * it. */
 static char *stage_words(const struct plugin_info *info)
 {
     char *text = NULL;
@@ -54,6 +55,11 @@ static char *stage_words(const struct plugin_info *info)
     const struct plugin_port *port = first_control(info);
     if (port)
         fprintf(stream, ",%s=%g", port->symbol, (double)plugin_port_range(port, RATE).initial);
+    for (size_t i = 0; i < info->parameter_count; i++)
+        if (info->parameters[i].type == PLUGIN_PATH) {
+            fprintf(stream, ",param:%s=FILE", info->parameters[i].uri);
+            break;
+        }
     if (fclose(stream) == 0)
         return text;
     free(text);

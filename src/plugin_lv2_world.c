@@ -1,5 +1,7 @@
 #include "plugin_lv2_world.h"
 
+#include "near_names.h"
+
 #include <limits.h>
 #include <search.h>
 #include <stdio.h>
@@ -130,7 +132,21 @@ static bool is_like(const LilvPlugin *plugin, const char *words)
     return is;
 }
 
-/* "; A, B and others are like it", or "". */
+/* Of those that are misspelt. */
+static void tell_near(const LilvPlugins *plugins, const char *uri, char *text, size_t size)
+{
+    struct near_names near;
+    near_names_init(&near, uri);
+    LILV_FOREACH(plugins, i, plugins)
+    {
+        const LilvNode *right = lilv_plugin_get_uri(lilv_plugins_get(plugins, i));
+        near_names_offer(&near, lilv_node_as_uri(right));
+    }
+    snprintf(text, size, "%s", near_names_text(&near));
+    near_names_free(&near);
+}
+
+/* "; is it A, B or another?", or "". */
 static void tell_like(const LilvPlugins *plugins, const char *uri, char *text, size_t size)
 {
     const char *words = last_part(uri);
@@ -149,6 +165,8 @@ static void tell_like(const LilvPlugins *plugins, const char *uri, char *text, s
     }
     if (count && length < size)
         snprintf(text + length, size - length, count > LIKE_MOST ? " or another?" : "?");
+    if (count == 0)
+        tell_near(plugins, uri, text, size);
 }
 
 enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
