@@ -1,0 +1,102 @@
+#include "kernel2d.h"
+
+#include "gpu.h"
+
+#include <string.h>
+
+/* A new technique is one file and one row. */
+static const struct kernel2d *const kernels[] = {
+    &kernel2d_basic,     &kernel2d_constant, &kernel2d_tiled_in,
+    &kernel2d_tiled_out, &kernel2d_cached,   &kernel2d_register,
+};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+enum { MULTIPROCESSORS = 132 }; /* to plan for where there is no GPU */
+
+const struct kernel2d *kernel2d_at(size_t index)
+{
+    return index < KERNELS ? kernels[index] : NULL;
+}
+
+const struct kernel2d *kernel2d_named(const char *name)
+{
+    for (size_t i = 0; i < KERNELS; i++)
+        if (strcmp(kernels[i]->name, name) == 0)
+            return kernels[i];
+    return NULL;
+}
+
+size_t kernel2d_cell_bytes(enum kernel2d_cells cells)
+{
+    return cells == KERNEL2D_BYTE ? 1 : sizeof(float);
+}
+
+static size_t multiprocessors(void)
+{
+    int device, count;
+    if (cudaGetDevice(&device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) == cudaSuccess)
+        return (size_t)count;
+    (void)cudaGetLastError(); /* whoever launches will hear of it again */
+    return MULTIPROCESSORS;
+}
+
+struct tile2d kernel2d_tile(const struct kernel2d *kernel, const struct kernel2d_job *job)
+{
+    struct picture2d picture = {job->channels, job->rows, job->columns};
+    return tile2d_for(kernel->way, job->block, &picture, job->mask_rows, job->mask_columns,
+                      multiprocessors());
+}
+
+static const char *block_obstacle(const struct kernel2d *kernel, const struct kernel2d_job *job,
+                                  const struct tile2d *tile)
+{
+    const struct block2d *block = &tile->block;
+    bool strips =
+        kernel->way == TILE2D_REGISTER && strip_side(job->mask_rows, job->mask_columns) > 0;
+    if (strips && block->columns != STRIP_THREADS)
+        return "takes blocks of 32 threads across";
+    if (!strips && (size_t)block->columns * block->rows > TILE2D_THREADS_MOST)
+        return "takes blocks of up to 1024 threads";
+    if (tile->columns == 0)
+        return "needs a block larger than the mask's halo, which is a row and a column less than "
+               "the mask";
+    return NULL;
+}
+
+const char *kernel2d_obstacle(const struct kernel2d *kernel, const struct kernel2d_job *job,
+                              size_t shared)
+{
+    if (job->mask_rows > KERNEL_TAPS_CONSTANT || job->mask_columns > KERNEL_TAPS_CONSTANT ||
+        job->mask_rows * job->mask_columns > KERNEL_TAPS_CONSTANT)
+        return "takes masks of up to 16384 coefficients, the 64 KB of constant memory";
+    if (job->rows > KERNEL2D_SIDE_MOST || job->rows_in > KERNEL2D_SIDE_MOST ||
+        job->columns > KERNEL2D_SIDE_MOST || job->channels > KERNEL2D_CHANNELS_MOST)
+        return "takes pictures of up to 2^28 rows and columns and 65535 channels";
+    struct tile2d tile = kernel2d_tile(kernel, job);
+    const char *obstacle = block_obstacle(kernel, job, &tile);
+    if (!obstacle && tile.shared_cells * sizeof(float) > shared)
+        obstacle = "has no room for its tile in shared memory; take a smaller block or mask";
+    return obstacle;
+}
+
+enum status kernel2d_check(const struct kernel2d *kernel, const struct kernel2d_job *job)
+{
+    int device, shared;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error != cudaSuccess)
+        return gpu_failed(error, "tell its shared memory");
+    const char *obstacle = kernel2d_obstacle(kernel, job, (size_t)shared);
+    if (!obstacle)
+        return STATUS_OK;
+    return fail(STATUS_FAILED, "the kernel %s %s; here is a mask of %zux%zu", kernel->name,
+                obstacle, job->mask_rows, job->mask_columns);
+}
+
+cudaError_t kernel2d_load(const struct kernel2d *kernel, const struct kernel2d_job *job,
+                          cudaStream_t stream)
+{
+    return kernel->load ? kernel->load(job, stream) : cudaSuccess;
+}

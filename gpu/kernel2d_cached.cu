@@ -1,0 +1,57 @@
+/* A block loads only its own cells into shared memory; halo cells are read where they are,
+ * since the neighbours have just brought them into the caches. Mask in constant memory. */
+#include "constant_mask.cuh"
+#include "kernel2d_device.cuh"
+
+template <typename T> __global__ void convolve2d_cached(kernel2d_job job)
+{
+    extern __shared__ float shared[];
+    picture<T> p = picture_of<T>(job);
+    int width = (int)blockDim.x, height = (int)blockDim.y;
+    int x = (int)threadIdx.x, y = (int)threadIdx.y;
+    int row, column;
+    tile_corner(p.columns, width, height, &row, &column);
+    int top = row + (int)job.first; /* the tile's row of in */
+    shared[y * width + x] = cell(p, top + y, column + x);
+    __syncthreads();
+    if (row + y >= p.rows || column + x >= p.columns)
+        return;
+    float sum = 0;
+    for (int i = 0; i < p.mask_rows; i++) {
+        int r = y + p.mask_rows / 2 - i;
+        float run = 0;
+        for (int j = 0; j < p.mask_columns; j++) {
+            int c = x + p.column_origin - j;
+            bool inside = r >= 0 && r < height && c >= 0 && c < width;
+            run += constant_mask[i * p.mask_columns + j] *
+                   (inside ? shared[r * width + c] : cell(p, top + r, column + c));
+        }
+        sum += run;
+    }
+    put(p, row + y, column + x, sum);
+}
+
+static cudaError_t cached_load(const struct kernel2d_job *job, cudaStream_t stream)
+{
+    return constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
+}
+
+static cudaError_t cached_launch(const struct kernel2d_job *job, cudaStream_t stream)
+{
+    struct tile2d tile = kernel2d_tile(&kernel2d_cached, job);
+    size_t bytes = tile.shared_cells * sizeof(float); /* 4 KB at most: 1024 threads */
+    if (job->cells == KERNEL2D_BYTE)
+        convolve2d_cached<unsigned char>
+            <<<grid_of(job, &tile), threads_of(&tile), bytes, stream>>>(*job);
+    else
+        convolve2d_cached<float><<<grid_of(job, &tile), threads_of(&tile), bytes, stream>>>(*job);
+    return cudaGetLastError();
+}
+
+const struct kernel2d kernel2d_cached = {
+    .name = "cached",
+    .technique = "direct, tile in shared memory, halo cells cached",
+    .way = TILE2D_CACHED,
+    .load = cached_load,
+    .launch = cached_launch,
+};

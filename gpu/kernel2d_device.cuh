@@ -1,0 +1,114 @@
+/* What the kernels of two dimensions share on the device. */
+#ifndef HALO_GPU_KERNEL2D_DEVICE_CUH
+#define HALO_GPU_KERNEL2D_DEVICE_CUH
+
+#include "kernel2d.h"
+
+#include <cuda_runtime.h>
+
+/* A job as one channel sees it, in numbers of 32 bits. */
+template <typename T> struct picture {
+    const T *in;
+    T *out;
+    int rows_in;
+    int rows;
+    int columns;
+    int row_origin; /* the row of in that mask row 0 meets for row 0 of out; likewise columns */
+    int column_origin;
+    int mask_rows;
+    int mask_columns;
+    size_t pitch_in;
+    size_t pitch_out;
+    kernel2d_edge edge;
+};
+
+/* That of channel blockIdx.y. */
+template <typename T> __device__ __forceinline__ picture<T> picture_of(const kernel2d_job &job)
+{
+    size_t channel = blockIdx.y;
+    return {
+        reinterpret_cast<const T *>(static_cast<const char *>(job.in) + channel * job.plane_in),
+        reinterpret_cast<T *>(static_cast<char *>(job.out) + channel * job.plane_out),
+        (int)job.rows_in,
+        (int)job.rows,
+        (int)job.columns,
+        (int)(job.first + job.mask_rows / 2),
+        (int)(job.mask_columns / 2),
+        (int)job.mask_rows,
+        (int)job.mask_columns,
+        job.pitch_in,
+        job.pitch_out,
+        job.edge,
+    };
+}
+
+/* Where `at` has its value, 0..count-1, or -1 for zero. */
+__device__ __forceinline__ int place(int at, int count, kernel2d_edge edge)
+{
+    if (at >= 0 && at < count)
+        return at;
+    if (edge == KERNEL2D_ZERO)
+        return -1;
+    if (edge == KERNEL2D_REPLICATE || count == 1)
+        return at < 0 ? 0 : count - 1;
+    int period = 2 * (count - 1);
+    at = (at < 0 ? -at : at) % period;
+    return at < count ? at : period - at;
+}
+
+template <typename T>
+__device__ __forceinline__ const T *row_at(const T *in, int row, size_t pitch)
+{
+    return reinterpret_cast<const T *>(reinterpret_cast<const char *>(in) + (size_t)row * pitch);
+}
+
+/* The cell, or a ghost cell beyond the edges. */
+template <typename T>
+__device__ __forceinline__ float cell(const picture<T> &p, int row, int column)
+{
+    row = place(row, p.rows_in, p.edge);
+    column = place(column, p.columns, p.edge);
+    return row < 0 || column < 0 ? 0.0f : (float)row_at(p.in, row, p.pitch_in)[column];
+}
+
+__device__ __forceinline__ void store(float *at, float sum)
+{
+    *at = sum;
+}
+
+__device__ __forceinline__ void store(unsigned char *at, float sum)
+{
+    *at = (unsigned char)__float2uint_rn(fminf(fmaxf(sum, 0.0f), 255.0f));
+}
+
+template <typename T>
+__device__ __forceinline__ void put(const picture<T> &p, int row, int column, float sum)
+{
+    store(reinterpret_cast<T *>(reinterpret_cast<char *>(p.out) + (size_t)row * p.pitch_out) +
+              column,
+          sum);
+}
+
+/* Blocks in one row of the grid, since a picture may be of any height: the first output of the
+ * block, and the grid. */
+__device__ __forceinline__ void tile_corner(int columns, int tile_columns, int tile_rows, int *row,
+                                            int *column)
+{
+    int across = (columns + tile_columns - 1) / tile_columns;
+    *row = (int)blockIdx.x / across * tile_rows;
+    *column = (int)blockIdx.x % across * tile_columns;
+}
+
+static inline dim3 grid_of(const struct kernel2d_job *job, const struct tile2d *tile)
+{
+    size_t across = (job->columns + tile->columns - 1) / tile->columns;
+    size_t down = (job->rows + tile->rows - 1) / tile->rows;
+    return dim3((unsigned)(across * down), (unsigned)job->channels);
+}
+
+static inline dim3 threads_of(const struct tile2d *tile)
+{
+    return dim3(tile->block.columns, tile->block.rows);
+}
+
+#endif

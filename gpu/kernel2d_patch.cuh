@@ -1,0 +1,141 @@
+/* Larger masks, of any size and shape: a block puts out a patch of 128 columns and 32 rows. Pieces
+ * of the mask of up to 16 rows and 32 columns are taken in turn; what one of them meets lies
+ * in shared memory. A thread owns 8 columns of 4 rows, and for each of them slides a window of
+ * 16 cells along a row of the mask, 8 coefficients at a time: 256 multiply-adds for 8
+ * loads of 16 bytes. Threads are 8 cells apart, which would hit the same banks: every 8 cells 4
+ * unused ones are left (skew), so that eight threads' loads meet all 32 banks.
+ * Products are summed in runs of up to 128, the runs then. */
+#ifndef HALO_GPU_KERNEL2D_PATCH_CUH
+#define HALO_GPU_KERNEL2D_PATCH_CUH
+
+#include "constant_mask.cuh"
+#include "kernel2d_device.cuh"
+
+static constexpr int PATCH_THREADS = PATCH_ACROSS * PATCH_DOWN;
+static constexpr int PATCH_BLOCKS = 3;        /* on a multiprocessor, at least */
+static constexpr int PATCH_MASK_ROWS = 16;    /* of a piece */
+static constexpr int PATCH_MASK_COLUMNS = 32; /* a multiple of PATCH_COLUMNS */
+static constexpr int PATCH_RUN = 4;           /* mask rows summed in a row */
+static constexpr int PATCH_SKEWED = 12;       /* cells that 8 take in shared memory */
+static constexpr int PATCH_PITCH =
+    (PATCH_ACROSS * PATCH_COLUMNS + PATCH_MASK_COLUMNS) / PATCH_COLUMNS * PATCH_SKEWED;
+static constexpr int PATCH_TILE_ROWS = PATCH_DOWN * PATCH_ROWS + PATCH_MASK_ROWS - 1;
+
+typedef float patch_cells[PATCH_ROWS][PATCH_COLUMNS];
+
+__device__ __forceinline__ void load_cells(patch_cells &cells, const float *from)
+{
+#pragma unroll
+    for (int h = 0; h < PATCH_ROWS; h++)
+#pragma unroll
+        for (int c = 0; c < PATCH_COLUMNS; c += 4) {
+            float4 four = *reinterpret_cast<const float4 *>(from + h * PATCH_PITCH + c);
+            cells[h][c] = four.x, cells[h][c + 1] = four.y;
+            cells[h][c + 2] = four.z, cells[h][c + 3] = four.w;
+        }
+}
+
+/* sum += coefficients [first, first + 8) of a row, those there are, on the windows of 16 cells:
+ * `near` holds those of the outputs, `far` the 8 before. */
+template <bool LAST>
+__device__ __forceinline__ void add_eight(patch_cells &sum, const patch_cells &near,
+                                          const patch_cells &far, int first, int count)
+{
+#pragma unroll
+    for (int t = 0; t < PATCH_COLUMNS; t++) {
+        if (LAST && t >= count)
+            break;
+        float tap = constant_mask[first + t];
+#pragma unroll
+        for (int h = 0; h < PATCH_ROWS; h++)
+#pragma unroll
+            for (int c = 0; c < PATCH_COLUMNS; c++)
+                sum[h][c] += tap * (c >= t ? near[h][c >= t ? c - t : 0]
+                                           : far[h][c >= t ? 0 : PATCH_COLUMNS + c - t]);
+    }
+}
+
+/* A row of a piece of the mask: `count` coefficients from `first` on; `at`, the cells that the
+ * first of them meets. */
+__device__ __forceinline__ void add_mask_row(patch_cells &sum, const float *at, int first,
+                                             int count)
+{
+    patch_cells even, odd;
+    load_cells(even, at);
+#pragma unroll
+    for (int u = 0; u < PATCH_MASK_COLUMNS; u += 2 * PATCH_COLUMNS) {
+        if (u >= count)
+            break;
+        load_cells(odd, at -= PATCH_SKEWED);
+        if (u + PATCH_COLUMNS <= count)
+            add_eight<false>(sum, even, odd, first + u, 0);
+        else
+            add_eight<true>(sum, even, odd, first + u, count - u);
+        if (u + PATCH_COLUMNS >= count)
+            break;
+        load_cells(even, at -= PATCH_SKEWED);
+        if (u + 2 * PATCH_COLUMNS <= count)
+            add_eight<false>(sum, odd, even, first + u + PATCH_COLUMNS, 0);
+        else
+            add_eight<true>(sum, odd, even, first + u + PATCH_COLUMNS,
+                            count - u - PATCH_COLUMNS);
+    }
+}
+
+__device__ __forceinline__ void move_sum(patch_cells &total, patch_cells &sum)
+{
+#pragma unroll
+    for (int h = 0; h < PATCH_ROWS; h++)
+#pragma unroll
+        for (int c = 0; c < PATCH_COLUMNS; c++) {
+            total[h][c] += sum[h][c];
+            sum[h][c] = 0;
+        }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(kernel2d_job job)
+{
+    __shared__ __align__(16) float shared[PATCH_TILE_ROWS * PATCH_PITCH];
+    picture<T> p = picture_of<T>(job);
+    int thread = (int)(threadIdx.y * PATCH_ACROSS + threadIdx.x);
+    int x = (int)threadIdx.x * PATCH_COLUMNS, y = (int)threadIdx.y * PATCH_ROWS;
+    int row, column;
+    tile_corner(p.columns, PATCH_ACROSS * PATCH_COLUMNS, PATCH_DOWN * PATCH_ROWS, &row, &column);
+
+    patch_cells total = {}, sum = {};
+    for (int i0 = 0; i0 < p.mask_rows; i0 += PATCH_MASK_ROWS)
+        for (int j0 = 0; j0 < p.mask_columns; j0 += PATCH_MASK_COLUMNS) {
+            int piece_rows = min(PATCH_MASK_ROWS, p.mask_rows - i0);
+            int piece_columns = min(PATCH_MASK_COLUMNS, p.mask_columns - j0);
+            int past = (piece_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
+            int tile_columns = PATCH_ACROSS * PATCH_COLUMNS + past;
+            int tile_cells = (PATCH_DOWN * PATCH_ROWS + piece_rows - 1) * tile_columns;
+            int first_row = row + p.row_origin - (i0 + piece_rows - 1);
+            int first_column = column + p.column_origin - j0 - past;
+            __syncthreads();
+            for (int n = thread; n < tile_cells; n += PATCH_THREADS) {
+                int r = n / tile_columns, c = n % tile_columns;
+                shared[r * PATCH_PITCH + c + c / PATCH_COLUMNS * (PATCH_SKEWED - PATCH_COLUMNS)] =
+                    cell(p, first_row + r, first_column + c);
+            }
+            __syncthreads();
+            const float *at = shared + (y + piece_rows - 1) * PATCH_PITCH +
+                              (past + x) / PATCH_COLUMNS * PATCH_SKEWED;
+            for (int i = 0; i < piece_rows; i++, at -= PATCH_PITCH) {
+                add_mask_row(sum, at, (i0 + i) * p.mask_columns + j0, piece_columns);
+                if (i % PATCH_RUN == PATCH_RUN - 1)
+                    move_sum(total, sum);
+            }
+            move_sum(total, sum);
+        }
+
+#pragma unroll
+    for (int h = 0; h < PATCH_ROWS; h++)
+#pragma unroll
+        for (int c = 0; c < PATCH_COLUMNS; c++)
+            if (row + y + h < p.rows && column + x + c < p.columns)
+                put(p, row + y + h, column + x + c, total[h][c]);
+}
+
+#endif
