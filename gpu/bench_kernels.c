@@ -1,4 +1,5 @@
 /* halo bench kernels: the laboratory's words, tables and plots. */
+#include "bench_kernels2d.h"
 #include "bench_words.h"
 #include "cmd_bench.h"
 #include "fft_plan.h"
@@ -113,7 +114,16 @@ static enum status take_read(void *context, const struct option_row *row, const 
     return STATUS_OK;
 }
 
+static enum status take_dimensions(void *context, const struct option_row *row, const char *value)
+{
+    size_t dimensions;
+    (void)context;
+    return options_parse_number(row->name, value, 1, 2, &dimensions);
+}
+
 static const struct option_row rows[] = {
+    {"dim", 0, "N", "2: pictures instead of sound, with options of their own,\nsee --dim 2 --help",
+     take_dimensions},
     {"kernel", 0, "LIST", "basic, constant, tiled, cached, register, fft; all by\ndefault",
      take_kernel},
     {"taps", 0, "LIST",
@@ -178,8 +188,20 @@ static enum status measure(const struct bench_options *options)
     return status;
 }
 
+/* It decides which options there are, so it is looked for before they are parsed. */
+static bool wants_pictures(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--dim=2") == 0 ||
+            (strcmp(argv[i], "--dim") == 0 && i + 1 < argc && strcmp(argv[i + 1], "2") == 0))
+            return true;
+    return false;
+}
+
 enum status bench_kernels(int argc, char **argv)
 {
+    if (wants_pictures(argc, argv))
+        return bench_kernels2d(argc, argv);
     struct bench_options options = {0};
     set_defaults(&options);
     enum status status = options_parse(argc, argv, "halo bench kernels", rows, &options);

@@ -1,5 +1,7 @@
 #include "lab_report.h"
 
+#include "lab_plot.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -24,20 +26,6 @@ void lab_report_destroy(struct lab_report *report)
         return;
     free(report->rows);
     free(report);
-}
-
-static const char *terminal_for(const char *file)
-{
-    static const char *const kinds[][2] = {
-        {".svg", "svg size 1200,500 dynamic background rgb 'white'"},
-        {".png", "pngcairo size 1200,500"},
-        {".pdf", "pdfcairo size 12in,5in"},
-    };
-    const char *dot = strrchr(file, '.');
-    for (size_t i = 0; dot && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(dot, kinds[i][0]) == 0)
-            return kinds[i][1];
-    return NULL;
 }
 
 static void print_head(const struct lab_report *report)
@@ -67,11 +55,10 @@ enum status lab_report_create(const struct lab_settings *settings, const struct 
                               enum bench_form form, const char *plot, struct lab_report **result)
 {
     *result = NULL;
-    const char *terminal = plot ? terminal_for(plot) : NULL;
-    if (plot && !terminal)
-        return fail(STATUS_USAGE, "--plot draws .svg, .png or .pdf files, not %s", plot);
-    if (plot && system("command -v gnuplot >/dev/null 2>&1") != 0)
-        return fail(STATUS_FAILED, "--plot needs gnuplot; install it");
+    const char *terminal;
+    enum status status = lab_plot_terminal(plot, &terminal);
+    if (status != STATUS_OK)
+        return status;
     struct lab_report *report = calloc(1, sizeof *report);
     if (!report)
         return fail_memory("a report");

@@ -35,6 +35,21 @@ START_TEST(wrong_words_are_refused)
         {"kernels --boundary wrap", "wrap"},
         {"kernels --read x.csv", "--plot"},
         {"kernels more", "more"},
+        {"kernels --dim 3", "--dim"},
+        {"kernels --dim 2 --kernel fft", "tiled-out"},
+        {"kernels --dim 2 --taps 5", "--taps"},
+        {"kernels --dim 2 --masks 0x3", "--masks"},
+        {"kernels --dim 2 --masks 129", "16384"},
+        {"kernels --dim=2 --masks 3x3x3", "--masks"},
+        {"kernels --dim 2 --masks 3x3,,5", "--masks"},
+        {"kernels --dim 2 --sizes 2^18x2^18", "2^33"},
+        {"kernels --dim 2 --blocks 0x8", "0x8"},
+        {"kernels --dim 2 --blocks 2048", "--blocks"},
+        {"kernels --dim 2 --rows padded", "padded"},
+        {"kernels --dim 2 --cells int", "int"},
+        {"kernels --dim 2 --edge wrap", "wrap"},
+        {"kernels --dim 2 --channels 0", "--channels"},
+        {"kernels --dim 2 --read x.csv", "--plot"},
         {"kernels --nonsense", "--nonsense"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -50,6 +65,29 @@ START_TEST(missing_gpu_is_said)
     ck_assert_int_eq(result.code, 1);
     ck_assert_uint_eq(command_lines(result.err), 1);
     ck_assert_ptr_nonnull(strstr(result.err, "NVIDIA"));
+}
+END_TEST
+
+START_TEST(missing_gpu_is_said_for_pictures)
+{
+    struct command_result result =
+        command_run("CUDA_VISIBLE_DEVICES= \"$HALO\" bench kernels --dim 2 --sizes 100");
+    ck_assert_int_eq(result.code, 1);
+    ck_assert_uint_eq(command_lines(result.err), 1);
+    ck_assert_ptr_nonnull(strstr(result.err, "NVIDIA"));
+}
+END_TEST
+
+START_TEST(help_tells_both_laboratories)
+{
+    struct command_result result = command_run("\"$HALO\" bench kernels --help");
+    ck_assert_int_eq(result.code, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "--taps"));
+    ck_assert_ptr_nonnull(strstr(result.out, "--dim"));
+    result = command_run("\"$HALO\" bench kernels --dim 2 --help");
+    ck_assert_int_eq(result.code, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "--masks"));
+    ck_assert_ptr_null(strstr(result.out, "--taps"));
 }
 END_TEST
 
@@ -88,5 +126,29 @@ START_TEST(plots_what_was_measured_elsewhere)
 }
 END_TEST
 
+static const char pictures_measured[] =
+    "# device,a GPU\\n# flops_peak,6.7e13\\n# cells,float\\n# channels,1\\nkernel,rows\\n"
+    "copy,100,90,1,0,0,0,0,0,0,1e-5,8e8,1,0,0,\\n"
+    "register,100,90,1,3,3,0,0,128,8,2e-5,4e8,0.5,5e8,0.1,-150.0\\n"
+    "register,100,90,1,5,5,0,0,128,8,4e-5,2e8,0.2,3e9,0.2,\\n";
+
+START_TEST(plots_pictures_measured_elsewhere)
+{
+    command_run("printf '%s' >m2.csv", pictures_measured);
+    if (command_run("command -v gnuplot").code != 0)
+        return;
+    struct command_result result =
+        command_run("\"$HALO\" bench kernels --dim 2 --read m2.csv --plot m2.svg && "
+                    "grep -c register m2.svg");
+    ck_assert_msg(result.code == 0, "%s", result.err);
+    expect_one_line("kernels --dim 2 --read none.csv --plot m2.svg", 1, "none.csv");
+    command_run("echo rubbish >rubbish2.csv; : >empty2.csv");
+    expect_one_line("kernels --dim 2 --read rubbish2.csv --plot m2.svg", 1, "rubbish");
+    expect_one_line("kernels --dim 2 --read empty2.csv --plot m2.svg", 1, "empty2.csv");
+    expect_one_line("kernels --dim 2 --read m2.csv --plot m2.doc", 2, "m2.doc");
+}
+END_TEST
+
 SUITE_MAIN("bench", kernels_can_be_named, wrong_words_are_refused, missing_gpu_is_said,
-           plots_what_was_measured_elsewhere)
+           plots_what_was_measured_elsewhere, missing_gpu_is_said_for_pictures,
+           help_tells_both_laboratories, plots_pictures_measured_elsewhere)
