@@ -1,0 +1,257 @@
+/* Pictures on a GPU: rows go up in one piece for all channels, through pinned memory, the
+ * kernel of strips and patches does them, and they come back. The CPU stands by: it takes over
+ * where the GPU fails, for good, and live does a call for which the GPU is busy with another
+ * picture (constant memory has one mask). */
+#include "convolve2d.h"
+#include "convolver_cuda.h"
+#include "fault.h"
+#include "gpu.h"
+#include "kernel2d.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ALIGNMENT = 128, /* bytes, of rows on the device */
+    /* From here on a mask is worth the way to the GPU and back: the CPU needs longer for its
+     * products than for copying a row. Cells are of one call. */
+    SUITS_TAPS = 256,
+    SUITS_CELLS = 1 << 16,
+};
+
+/* Whose mask is in constant memory: one picture at a time, from load to result. */
+static pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct convolve2d_on_gpu {
+    struct convolve2d convolve;
+    struct convolve2d *standby; /* on the CPU */
+    int device;
+    bool failed;
+    bool live;
+    struct kernel2d_job job; /* but for a call's number of rows */
+    cudaStream_t stream;
+    char *staged_in; /* pinned; as on the device */
+    char *staged_out;
+    char *in; /* device */
+    char *out;
+    float *mask;
+    struct fault fault;
+    uint64_t calls;
+};
+
+static size_t rows_in(const struct kernel2d_job *job, size_t rows)
+{
+    return rows + job->mask_rows - 1;
+}
+
+/* ---- the step ---- */
+
+static void stage_in(const struct convolve2d_on_gpu *gpu, const float *const *in, size_t in_pitch)
+{
+    const struct kernel2d_job *job = &gpu->job;
+    char *to = gpu->staged_in;
+    for (size_t channel = 0; channel < job->channels; channel++) {
+        const float *from = in[channel] - job->first * in_pitch;
+        for (size_t r = 0; r < job->rows_in; r++, from += in_pitch, to += job->pitch_in)
+            memcpy(to, from, job->columns * sizeof(float));
+    }
+}
+
+static void stage_out(const struct convolve2d_on_gpu *gpu, float *const *out, size_t out_pitch)
+{
+    const struct kernel2d_job *job = &gpu->job;
+    const char *from = gpu->staged_out;
+    for (size_t channel = 0; channel < job->channels; channel++) {
+        float *to = out[channel];
+        for (size_t r = 0; r < job->rows; r++, to += out_pitch, from += job->pitch_out)
+            memcpy(to, from, job->columns * sizeof(float));
+    }
+}
+
+static cudaError_t convolve_on_gpu(struct convolve2d_on_gpu *gpu)
+{
+    struct kernel2d_job *job = &gpu->job;
+    cudaError_t error = cudaSetDevice(gpu->device);
+    if (error == cudaSuccess)
+        error = fault_at(&gpu->fault, gpu->calls++, gpu->stream);
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(gpu->in, gpu->staged_in, job->plane_in * job->channels,
+                                cudaMemcpyHostToDevice, gpu->stream);
+    if (error == cudaSuccess)
+        error = kernel2d_load(&kernel2d_register, job, gpu->stream);
+    if (error == cudaSuccess)
+        error = kernel2d_register.launch(job, gpu->stream);
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(gpu->staged_out, gpu->out, job->plane_out * job->channels,
+                                cudaMemcpyDeviceToHost, gpu->stream);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(gpu->stream);
+    return error;
+}
+
+/* Whether the GPU did it. */
+static bool try_gpu(struct convolve2d_on_gpu *gpu)
+{
+    if (gpu->live ? pthread_mutex_trylock(&kernel_lock) != 0
+                  : pthread_mutex_lock(&kernel_lock) != 0)
+        return false;
+    cudaError_t error = convolve_on_gpu(gpu);
+    pthread_mutex_unlock(&kernel_lock);
+    if (error == cudaSuccess)
+        return true;
+    (void)cudaGetLastError(); /* it is told here, and not of another call */
+    gpu->failed = true;
+    gpu->convolve.notice = "the GPU failed to convolve a picture: the CPU goes on";
+    return false;
+}
+
+static void gpu_process(struct convolve2d *convolve, const float *const *in, size_t in_pitch,
+                        float *const *out, size_t out_pitch, size_t rows)
+{
+    struct convolve2d_on_gpu *gpu = (struct convolve2d_on_gpu *)convolve;
+    struct kernel2d_job *job = &gpu->job;
+    job->rows = rows;
+    job->rows_in = rows_in(job, rows);
+    job->plane_in = job->rows_in * job->pitch_in;
+    job->plane_out = job->rows * job->pitch_out;
+    if (rows == 0)
+        return;
+    if (!gpu->failed) {
+        stage_in(gpu, in, in_pitch);
+        if (try_gpu(gpu)) {
+            stage_out(gpu, out, out_pitch);
+            return;
+        }
+    }
+    convolve2d_process(gpu->standby, in, in_pitch, out, out_pitch, rows);
+}
+
+/* ---- set-up ---- */
+
+static void gpu_destroy(struct convolve2d *convolve)
+{
+    struct convolve2d_on_gpu *gpu = (struct convolve2d_on_gpu *)convolve;
+    convolver_cuda_send_home();
+    if (!gpu_abandoned() && cudaSetDevice(gpu->device) == cudaSuccess) {
+        if (gpu->stream)
+            cudaStreamDestroy(gpu->stream);
+        cudaFreeHost(gpu->staged_in);
+        cudaFreeHost(gpu->staged_out);
+        cudaFree(gpu->in);
+        cudaFree(gpu->out);
+        cudaFree(gpu->mask);
+        (void)cudaGetLastError(); /* a GPU that failed before fails at this too */
+    }
+    convolve2d_destroy(gpu->standby);
+    free(gpu);
+}
+
+static enum kernel2d_edge edge_of(enum convolve2d_edge edge)
+{
+    return edge == CONVOLVE2D_ZERO        ? KERNEL2D_ZERO
+           : edge == CONVOLVE2D_REPLICATE ? KERNEL2D_REPLICATE
+                                          : KERNEL2D_REFLECT;
+}
+
+static void plan_job(struct convolve2d_on_gpu *gpu, const struct convolve2d_settings *settings,
+                     const struct mask2d *mask)
+{
+    size_t pitch = (settings->columns * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    gpu->job = (struct kernel2d_job){
+        .cells = KERNEL2D_FLOAT,
+        .edge = edge_of(settings->edge),
+        .channels = settings->channels,
+        .rows = settings->rows_most,
+        .first = convolve2d_before(mask),
+        .columns = settings->columns,
+        .pitch_in = pitch,
+        .pitch_out = pitch,
+        .mask_rows = mask->rows,
+        .mask_columns = mask->columns,
+    };
+    gpu->job.rows_in = rows_in(&gpu->job, settings->rows_most);
+}
+
+static cudaError_t find_memory(struct convolve2d_on_gpu *gpu, const struct mask2d *mask)
+{
+    struct kernel2d_job *job = &gpu->job;
+    size_t in = job->rows_in * job->pitch_in * job->channels;
+    size_t out = job->rows * job->pitch_out * job->channels;
+    size_t taps = mask->rows * mask->columns * sizeof(float);
+    cudaError_t error = cudaSetDevice(gpu->device);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = cudaMallocHost((void **)&gpu->staged_in, in);
+    if (error == cudaSuccess)
+        error = cudaMallocHost((void **)&gpu->staged_out, out);
+    if (error == cudaSuccess)
+        error = cudaMalloc((void **)&gpu->in, in);
+    if (error == cudaSuccess)
+        error = cudaMalloc((void **)&gpu->out, out);
+    if (error == cudaSuccess)
+        error = cudaMalloc((void **)&gpu->mask, taps);
+    if (error == cudaSuccess)
+        error = cudaMemcpy(gpu->mask, mask->taps, taps, cudaMemcpyHostToDevice);
+    job->in = gpu->in;
+    job->out = gpu->out;
+    job->mask = gpu->mask;
+    return error;
+}
+
+static enum status make_ready(struct convolve2d_on_gpu *gpu,
+                              const struct convolve2d_settings *settings, const struct mask2d *mask)
+{
+    struct convolve2d_settings on_cpu = *settings;
+    on_cpu.backend = "cpu";
+    int devices[GPU_MOST];
+    size_t count;
+    enum status status = gpu_choose(0, devices, &count);
+    if (status != STATUS_OK)
+        return status;
+    gpu->device = devices[0];
+    convolver_cuda_send_home();
+    plan_job(gpu, settings, mask);
+    status = kernel2d_check(&kernel2d_register, &gpu->job);
+    if (status != STATUS_OK)
+        return status;
+    cudaError_t error = find_memory(gpu, mask);
+    if (error != cudaSuccess)
+        return gpu_failed(error, "find memory for a picture");
+    return convolve2d_create(&on_cpu, mask, &gpu->standby);
+}
+
+static enum status gpu_create(const struct convolve2d_settings *settings, const struct mask2d *mask,
+                              struct convolve2d **result)
+{
+    struct convolve2d_on_gpu *gpu = calloc(1, sizeof *gpu);
+    if (!gpu)
+        return fail_memory("a mask");
+    gpu->live = settings->live;
+    gpu->fault = fault_wanted();
+    enum status status = make_ready(gpu, settings, mask);
+    if (status != STATUS_OK) {
+        gpu_destroy(&gpu->convolve);
+        return status;
+    }
+    *result = &gpu->convolve;
+    return STATUS_OK;
+}
+
+static bool gpu_suits(const struct convolve2d_settings *settings, const struct mask2d *mask)
+{
+    int count = 0;
+    size_t cells = settings->rows_most * settings->columns * settings->channels;
+    return !settings->live && !mask->is_separable && mask->rows * mask->columns >= SUITS_TAPS &&
+           cells >= SUITS_CELLS && cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
+
+const struct convolve2d_kind convolve2d_cuda = {
+    .name = "cuda",
+    .suits = gpu_suits,
+    .create = gpu_create,
+    .destroy = gpu_destroy,
+    .process = gpu_process,
+};
