@@ -1,10 +1,10 @@
 /* halo bench kernels: the laboratory's words, tables and plots. */
 #include "bench_kernels2d.h"
-#include "bench_words.h"
 #include "cmd_bench.h"
 #include "fft_plan.h"
 #include "lab.h"
 #include "lab_report.h"
+#include "lab_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +18,8 @@ enum {
 static const size_t SAMPLES_MOST = (size_t)1 << 33;
 
 struct bench_options {
-    struct bench_words words; /* first: the words' takers know nothing else */
+    struct lab_words words; /* first: the words' takers know nothing else */
     struct lab_settings lab;
-    const char *plot;
-    const char *read; /* a file to take the measurements from */
 };
 
 static enum status take_kernel(void *context, const struct option_row *row, const char *value)
@@ -100,20 +98,6 @@ static enum status take_repeats(void *context, const struct option_row *row, con
                                 &((struct bench_options *)context)->lab.repeats);
 }
 
-static enum status take_plot(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct bench_options *)context)->plot = value;
-    return STATUS_OK;
-}
-
-static enum status take_read(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct bench_options *)context)->read = value;
-    return STATUS_OK;
-}
-
 static enum status take_dimensions(void *context, const struct option_row *row, const char *value)
 {
     size_t dimensions;
@@ -138,8 +122,8 @@ static const struct option_row rows[] = {
     {"repeats", 0, "N", "runs the median is taken of; 11 by default", take_repeats},
     {"csv", 0, NULL, "print comma-separated values", bench_take_csv},
     {"json", 0, NULL, "print one JSON object", bench_take_json},
-    {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", take_plot},
-    {"read", 0, "FILE", "plot what --csv printed on another machine", take_read},
+    {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", lab_take_plot},
+    {"read", 0, "FILE", "plot what --csv printed on another machine", lab_take_read},
     {"help", 'h', NULL, "print this", bench_take_help},
     {0},
 };
@@ -162,10 +146,10 @@ static enum status plot_file(struct bench_options *options)
 {
     struct lab_device device;
     struct lab_report *report;
-    if (!options->plot)
+    if (!options->words.plot)
         return fail(STATUS_USAGE, "--read goes with --plot FILE");
     enum status status =
-        lab_report_read(options->read, &options->lab, &device, options->plot, &report);
+        lab_report_read(options->words.read, &options->lab, &device, options->words.plot, &report);
     if (status == STATUS_OK)
         status = lab_report_finish(report);
     lab_report_destroy(report);
@@ -176,10 +160,11 @@ static enum status measure(const struct bench_options *options)
 {
     struct lab_device device;
     struct lab_report *report;
-    enum status status = lab_open(&device);
+    enum status status = lab_device_open(&device);
     if (status != STATUS_OK)
         return status;
-    status = lab_report_create(&options->lab, &device, options->words.form, options->plot, &report);
+    status = lab_report_create(&options->lab, &device, options->words.words.form,
+                               options->words.plot, &report);
     if (status == STATUS_OK)
         status = lab_run(&options->lab, &device, lab_report_take, report);
     if (status == STATUS_OK)
@@ -207,8 +192,8 @@ enum status bench_kernels(int argc, char **argv)
     enum status status = options_parse(argc, argv, "halo bench kernels", rows, &options);
     if (status != STATUS_OK)
         return status;
-    if (!options.words.help)
-        return options.read ? plot_file(&options) : measure(&options);
+    if (!options.words.words.help)
+        return options.words.read ? plot_file(&options) : measure(&options);
     puts("usage: halo bench kernels [options]\n\n"
          "Time the GPU's convolution kernels on random data beside a plain copy,\n"
          "each checked against double precision first.\n\noptions:");

@@ -1,19 +1,15 @@
 #include "lab.h"
 
 #include "gpu.h"
+#include "lab_timer.h"
 #include "noise.h"
 
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-    SETS_MOST = 64, /* of buffers, rotated */
-    PLACES = 64,    /* where a result is compared with the truth */
-    WARM_UPS = 2,
-    CACHE_FACTOR = 4, /* the sets together are as many times the L2 cache */
+    PLACES = 64, /* where a result is compared with the truth */
 };
 
 static const double ERROR_MOST_DB = -130; /* of max|x| sum|h|, the program's first invariant */
@@ -25,51 +21,19 @@ static const double ERROR_MOST_DB = -130; /* of max|x| sum|h|, the program's fir
             return gpu_failed(try_error, what);                                                    \
     } while (0)
 
-/* Float32 cores of a multiprocessor, by compute capability. */
-static int cores_of(int major, int minor)
-{
-    return major == 7 || (major == 8 && minor == 0) ? 64 : 128;
-}
-
-enum status lab_open(struct lab_device *device)
-{
-    int count, major, minor, kilohertz, cache;
-    struct cudaDeviceProp properties;
-    enum status status = gpu_count(&count);
-    if (status != STATUS_OK)
-        return status;
-    TRY(cudaGetDeviceProperties(&properties, 0), "tell its properties");
-    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "tell its kind");
-    TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), "tell its kind");
-    TRY(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "tell its clock");
-    TRY(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, 0), "tell its cache");
-    *device = (struct lab_device){
-        .multiprocessors = properties.multiProcessorCount,
-        .clock = 1e3 * kilohertz,
-        .flops_peak = 2e3 * kilohertz * cores_of(major, minor) * properties.multiProcessorCount,
-        .cache = (size_t)cache,
-    };
-    snprintf(device->name, sizeof device->name, "%s", properties.name);
-    TRY(cudaDriverGetVersion(&device->driver), "tell its driver");
-    TRY(cudaRuntimeGetVersion(&device->runtime), "tell its runtime");
-    return STATUS_OK;
-}
-
 /* All that a run holds on the device, for one number of samples. */
 struct bench {
     const struct lab_settings *settings;
     const struct lab_device *device;
     size_t samples;
     size_t sets;
-    float *in[SETS_MOST];
-    float *out[SETS_MOST];
-    cudaEvent_t begin;
-    cudaEvent_t end;
+    float *in[LAB_SETS_MOST];
+    float *out[LAB_SETS_MOST];
+    struct lab_timer timer;
     float *sound;       /* host */
     float *mask;        /* host */
     float *device_taps; /* the mask as it came */
     float *form;        /* and in the form of the kernel at hand */
-    double *times;
     double copy_seconds;
 };
 
@@ -77,19 +41,15 @@ static uint64_t random_state = 1;
 
 static void bench_close(struct bench *bench)
 {
-    for (size_t s = 0; s < SETS_MOST; s++) {
+    for (size_t s = 0; s < LAB_SETS_MOST; s++) {
         cudaFree(bench->in[s]);
         cudaFree(bench->out[s]);
     }
-    if (bench->begin)
-        cudaEventDestroy(bench->begin);
-    if (bench->end)
-        cudaEventDestroy(bench->end);
+    lab_timer_free(&bench->timer);
     cudaFree(bench->device_taps);
     cudaFree(bench->form);
     free(bench->sound);
     free(bench->mask);
-    free(bench->times);
 }
 
 static size_t longest_mask(const struct lab_settings *settings)
@@ -104,14 +64,11 @@ static size_t longest_mask(const struct lab_settings *settings)
 static enum status bench_open(struct bench *bench)
 {
     size_t bytes = bench->samples * sizeof(float);
-    bench->sets = CACHE_FACTOR * bench->device->cache / (2 * bytes) + 2;
-    if (bench->sets > SETS_MOST)
-        bench->sets = SETS_MOST;
+    bench->sets = lab_timer_sets(bytes, bench->device->cache);
     bench->sound = malloc(bytes);
-    bench->times = calloc(bench->settings->repeats, sizeof *bench->times);
     size_t taps = longest_mask(bench->settings);
     bench->mask = malloc(taps * sizeof *bench->mask);
-    if (!bench->sound || !bench->mask || !bench->times)
+    if (!bench->sound || !bench->mask)
         return fail_memory("the laboratory");
     for (size_t i = 0; i < bench->samples; i++)
         bench->sound[i] = noise_next(&random_state);
@@ -125,9 +82,7 @@ static enum status bench_open(struct bench *bench)
         TRY(cudaMalloc((void **)&bench->out[s], bytes), "find memory");
         TRY(cudaMemcpy(bench->in[s], bench->sound, bytes, cudaMemcpyHostToDevice), "copy");
     }
-    TRY(cudaEventCreate(&bench->begin), "make an event");
-    TRY(cudaEventCreate(&bench->end), "make an event");
-    return STATUS_OK;
+    return lab_timer_init(&bench->timer, bench->settings->repeats);
 }
 
 static cudaError_t run_once(struct bench *bench, const struct kernel *kernel,
@@ -141,30 +96,24 @@ static cudaError_t run_once(struct bench *bench, const struct kernel *kernel,
     return kernel->launch(job, NULL);
 }
 
-static int by_value(const void *a, const void *b)
+/* What lab_timer.h runs. */
+struct runs {
+    struct bench *bench;
+    const struct kernel *kernel;
+    struct kernel_job *job;
+};
+
+static cudaError_t run_again(void *context, size_t set)
 {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
+    const struct runs *runs = context;
+    return run_once(runs->bench, runs->kernel, runs->job, set);
 }
 
-/* The median of settings->repeats runs, each on the next set of buffers. */
 static enum status time_runs(struct bench *bench, const struct kernel *kernel,
                              struct kernel_job *job, double *seconds)
 {
-    size_t repeats = bench->settings->repeats;
-    for (size_t r = 0; r < WARM_UPS + repeats; r++) {
-        float milliseconds;
-        TRY(cudaEventRecord(bench->begin, NULL), "record an event");
-        TRY(run_once(bench, kernel, job, r % bench->sets), "run a kernel");
-        TRY(cudaEventRecord(bench->end, NULL), "record an event");
-        TRY(cudaEventSynchronize(bench->end), "run a kernel");
-        TRY(cudaEventElapsedTime(&milliseconds, bench->begin, bench->end), "tell the time");
-        if (r >= WARM_UPS)
-            bench->times[r - WARM_UPS] = 1e-3 * (double)milliseconds;
-    }
-    qsort(bench->times, repeats, sizeof *bench->times, by_value);
-    *seconds = (bench->times[(repeats - 1) / 2] + bench->times[repeats / 2]) / 2;
-    return STATUS_OK;
+    struct runs runs = {bench, kernel, job};
+    return lab_timer_run(&bench->timer, bench->sets, run_again, &runs, seconds);
 }
 
 static double true_output(const struct bench *bench, const struct kernel_job *job, size_t i)

@@ -5,6 +5,7 @@
 #define HALO_GPU_LAB_H
 
 #include "kernel.h"
+#include "lab_device.h"
 #include "options.h"
 #include "status.h"
 
@@ -35,19 +36,6 @@ struct lab_row {
     double peak_share;   /* of the GPU's float32 peak */
     double error_db;     /* largest error at sampled places, of max|x| sum|h| */
 };
-
-struct lab_device {
-    char name[256];
-    int driver; /* CUDA version, 1000 major + 10 minor */
-    int runtime;
-    int multiprocessors;
-    double clock;      /* Hz */
-    double flops_peak; /* float32 multiply-adds, two a cycle and core */
-    size_t cache;      /* bytes of L2 */
-};
-
-/* Errors: no GPU, no driver; says what is missing. */
-MUST_CHECK enum status lab_open(struct lab_device *device);
 
 /* Calls `row` for each cell as it is measured, the copy first for each number of
  * samples. Errors: CUDA's, a result that is wrong. */

@@ -1,7 +1,7 @@
 #include "lab2d.h"
 
 #include "gpu.h"
-#include "median.h"
+#include "lab_timer.h"
 #include "noise.h"
 #include "truth2d.h"
 
@@ -10,10 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    SETS_MOST = 64, /* of buffers, rotated */
-    PLACES = 64,    /* where a result is compared with the truth */
-    WARM_UPS = 2,
-    CACHE_FACTOR = 4, /* the sets together are as many times the L2 cache */
+    PLACES = 64, /* where a result is compared with the truth */
 };
 
 static const double ERROR_MOST_DB = -130; /* of max|x| sum|m| */
@@ -37,34 +34,28 @@ struct bench {
     size_t pitch; /* bytes */
     size_t lines; /* rows of all channels */
     size_t sets;
-    char *in[SETS_MOST];
-    char *out[SETS_MOST];
-    cudaEvent_t begin;
-    cudaEvent_t end;
+    char *in[LAB_SETS_MOST];
+    char *out[LAB_SETS_MOST];
+    struct lab_timer timer;
     float *picture;       /* host */
     unsigned char *bytes; /* host: the same, where cells are bytes */
     float *mask;          /* host */
     float *device_mask;
-    double *times;
     double copy_seconds;
     uint64_t random;
 };
 
 static void bench_close(struct bench *bench)
 {
-    for (size_t s = 0; s < SETS_MOST; s++) {
+    for (size_t s = 0; s < LAB_SETS_MOST; s++) {
         cudaFree(bench->in[s]);
         cudaFree(bench->out[s]);
     }
-    if (bench->begin)
-        cudaEventDestroy(bench->begin);
-    if (bench->end)
-        cudaEventDestroy(bench->end);
+    lab_timer_free(&bench->timer);
     cudaFree(bench->device_mask);
     free(bench->picture);
     free(bench->bytes);
     free(bench->mask);
-    free(bench->times);
 }
 
 static enum status make_picture(struct bench *bench)
@@ -74,8 +65,7 @@ static enum status make_picture(struct bench *bench)
     bench->picture = malloc(cells * sizeof *bench->picture);
     bench->bytes = is_bytes ? malloc(cells) : NULL;
     bench->mask = malloc(KERNEL_TAPS_CONSTANT * sizeof *bench->mask);
-    bench->times = calloc(bench->settings->repeats, sizeof *bench->times);
-    if (!bench->picture || !bench->mask || !bench->times || (is_bytes && !bench->bytes))
+    if (!bench->picture || !bench->mask || (is_bytes && !bench->bytes))
         return fail_memory("the laboratory");
     for (size_t i = 0; i < cells; i++) {
         float value = noise_next(&bench->random);
@@ -102,9 +92,7 @@ static enum status bench_open(struct bench *bench)
     bench->row_bytes = bench->size.columns * kernel2d_cell_bytes(bench->settings->cells);
     bench->pitch = bench->row_bytes;
     size_t bytes = bench->row_bytes * bench->lines;
-    bench->sets = CACHE_FACTOR * bench->device->cache / (2 * bytes) + 2;
-    if (bench->sets > SETS_MOST)
-        bench->sets = SETS_MOST;
+    bench->sets = lab_timer_sets(bytes, bench->device->cache);
     enum status status = make_picture(bench);
     const void *host = bench->bytes ? (const void *)bench->bytes : bench->picture;
     for (size_t s = 0; s < bench->sets && status == STATUS_OK; s++) {
@@ -122,9 +110,7 @@ static enum status bench_open(struct bench *bench)
         return status;
     TRY(cudaMalloc((void **)&bench->device_mask, KERNEL_TAPS_CONSTANT * sizeof(float)),
         "find memory");
-    TRY(cudaEventCreate(&bench->begin), "make an event");
-    TRY(cudaEventCreate(&bench->end), "make an event");
-    return STATUS_OK;
+    return lab_timer_init(&bench->timer, bench->settings->repeats);
 }
 
 static cudaError_t run_once(struct bench *bench, const struct kernel2d *kernel,
@@ -138,23 +124,24 @@ static cudaError_t run_once(struct bench *bench, const struct kernel2d *kernel,
     return kernel->launch(job, NULL);
 }
 
-/* The median of settings->repeats runs, each on the next set of buffers. */
+/* What lab_timer.h runs. */
+struct runs {
+    struct bench *bench;
+    const struct kernel2d *kernel;
+    struct kernel2d_job *job;
+};
+
+static cudaError_t run_again(void *context, size_t set)
+{
+    const struct runs *runs = context;
+    return run_once(runs->bench, runs->kernel, runs->job, set);
+}
+
 static enum status time_runs(struct bench *bench, const struct kernel2d *kernel,
                              struct kernel2d_job *job, double *seconds)
 {
-    size_t repeats = bench->settings->repeats;
-    for (size_t r = 0; r < WARM_UPS + repeats; r++) {
-        float milliseconds;
-        TRY(cudaEventRecord(bench->begin, NULL), "record an event");
-        TRY(run_once(bench, kernel, job, r % bench->sets), "run a kernel");
-        TRY(cudaEventRecord(bench->end, NULL), "record an event");
-        TRY(cudaEventSynchronize(bench->end), "run a kernel");
-        TRY(cudaEventElapsedTime(&milliseconds, bench->begin, bench->end), "tell the time");
-        if (r >= WARM_UPS)
-            bench->times[r - WARM_UPS] = 1e-3 * (double)milliseconds;
-    }
-    *seconds = median_of(bench->times, repeats);
-    return STATUS_OK;
+    struct runs runs = {bench, kernel, job};
+    return lab_timer_run(&bench->timer, bench->sets, run_again, &runs, seconds);
 }
 
 /* A random number of 0..count-1, often one of the ends, where edges are. */

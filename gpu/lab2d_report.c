@@ -14,7 +14,6 @@ struct lab2d_report {
     const struct lab_device *device;
     enum bench_form form;
     const char *plot;
-    const char *terminal; /* gnuplot's, for the plot's kind */
     size_t count;
     size_t room;
     struct lab2d_row *rows;
@@ -37,8 +36,8 @@ static void print_head(const struct lab2d_report *report)
     const struct lab_device *device = report->device;
     const struct lab2d_settings *settings = report->settings;
     if (report->form == BENCH_CSV) {
-        printf("# device,%s\n# flops_peak,%.9g\n# cells,%s\n# channels,%zu\n", device->name,
-               device->flops_peak, cells_names[settings->cells], settings->channels);
+        lab_device_print_csv(device);
+        printf("# cells,%s\n# channels,%zu\n", cells_names[settings->cells], settings->channels);
         puts("kernel,rows,columns,pitched,mask_rows,mask_columns,block_columns,block_rows,"
              "tile_columns,tile_rows,seconds,bytes_per_second,copy_share,flops,peak_share,"
              "error_db");
@@ -46,11 +45,7 @@ static void print_head(const struct lab2d_report *report)
     }
     if (report->form != BENCH_TABLE)
         return;
-    printf("%s, %d multiprocessors, %.0f MHz, float32 peak %.1f TFLOP/s; CUDA %d.%d, driver "
-           "for %d.%d\n",
-           device->name, device->multiprocessors, 1e-6 * device->clock, 1e-12 * device->flops_peak,
-           device->runtime / 1000, device->runtime % 1000 / 10, device->driver / 1000,
-           device->driver % 1000 / 10);
+    lab_device_print(device);
     printf("random %ss, %zu channel%s, edge %s, median of %zu runs\n\n",
            cells_names[settings->cells], settings->channels, settings->channels == 1 ? "" : "s",
            edge_names[settings->edge], settings->repeats);
@@ -63,15 +58,14 @@ enum status lab2d_report_create(const struct lab2d_settings *settings,
                                 const char *plot, struct lab2d_report **result)
 {
     *result = NULL;
-    const char *terminal;
-    enum status status = lab_plot_terminal(plot, &terminal);
+    enum status status = lab_plot_check(plot);
     if (status != STATUS_OK)
         return status;
     struct lab2d_report *report = calloc(1, sizeof *report);
     if (!report)
         return fail_memory("a report");
-    *report = (struct lab2d_report){
-        .settings = settings, .device = device, .form = form, .plot = plot, .terminal = terminal};
+    *report =
+        (struct lab2d_report){.settings = settings, .device = device, .form = form, .plot = plot};
     print_head(report);
     *result = report;
     return STATUS_OK;
@@ -122,9 +116,7 @@ static enum status take_line(struct lab2d_report *report, struct lab2d_settings 
                              struct lab_device *device, const char *line)
 {
     struct lab2d_row row;
-    if (sscanf(line, "# device,%255[^\n]", device->name) == 1 ||
-        sscanf(line, "# flops_peak,%lf", &device->flops_peak) == 1 || line[0] == '#' ||
-        strncmp(line, "kernel,", 7) == 0)
+    if (lab_device_take_csv(device, line) || line[0] == '#' || strncmp(line, "kernel,", 7) == 0)
         return STATUS_OK;
     if (!parse_row(line, &row))
         return fail(STATUS_FAILED,
@@ -264,21 +256,15 @@ static json_t *json_row(const struct lab2d_row *row)
 
 static enum status print_json(const struct lab2d_report *report)
 {
-    const struct lab_device *device = report->device;
     const struct lab2d_settings *settings = report->settings;
     json_t *rows = json_array();
     for (size_t i = 0; i < report->count; i++)
         json_array_append_new(rows, json_row(&report->rows[i]));
-    json_t *root = json_pack(
-        "{s:s, s:i, s:f, s:f, s:i, s:i, s:s, s:s, s:I, s:I, s:o}", "device", device->name,
-        "multiprocessors", device->multiprocessors, "clock_hz", device->clock, "flops_peak",
-        device->flops_peak, "cuda_runtime", device->runtime, "cuda_driver", device->driver, "cells",
-        cells_names[settings->cells], "edge", edge_names[settings->edge], "channels",
-        (json_int_t)settings->channels, "repeats", (json_int_t)settings->repeats, "rows", rows);
-    int failed = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    putchar('\n');
-    json_decref(root);
-    return failed ? fail(STATUS_FAILED, "cannot write the report") : STATUS_OK;
+    return lab_device_print_json(
+        report->device,
+        json_pack("{s:s, s:s, s:I, s:I, s:o}", "cells", cells_names[settings->cells], "edge",
+                  edge_names[settings->edge], "channels", (json_int_t)settings->channels, "repeats",
+                  (json_int_t)settings->repeats, "rows", rows));
 }
 
 /* ---- plots ---- */
@@ -318,46 +304,34 @@ static void send_lines(const struct lab2d_report *report, FILE *gnuplot, bool ag
     fprintf(gnuplot, "EOD\n");
 }
 
-static void send_plot(const struct lab2d_report *report, FILE *gnuplot, int column,
-                      const char *title)
+/* Along the lengths of masks; else along the sizes of what they filter. */
+static bool is_against_masks(const struct lab2d_settings *settings)
 {
-    const struct lab2d_settings *settings = report->settings;
-    fprintf(gnuplot, "set title '%s'\nplot ", title);
-    for (size_t k = 0; k < settings->kernel_count; k++)
-        fprintf(gnuplot,
-                "$k%zu using 1:%d smooth unique with linespoints lw 2 pt 7 ps 0.6 title '%s', ", k,
-                column, settings->kernels[k]->name);
-    if (column == 2)
-        fprintf(gnuplot, "$copy using 1:2 smooth unique with lines lw 2 dt 2 lc 'black' "
-                         "title 'copy'\n");
-    else
-        fprintf(gnuplot, "%g with lines lw 2 dt 2 lc 'black' title 'FMA limit'\n",
-                1e-12 * report->device->flops_peak);
+    return settings->masks.count > 1 || settings->sizes.count == 1;
+}
+
+static void send(const void *context, FILE *commands)
+{
+    const struct lab2d_report *report = context;
+    send_lines(report, commands, is_against_masks(report->settings));
 }
 
 static enum status draw(const struct lab2d_report *report)
 {
-    const struct lab2d_settings *settings = report->settings;
-    bool against_masks = settings->masks.count > 1 || settings->sizes.count == 1;
-    FILE *gnuplot = popen("gnuplot", "w");
-    if (!gnuplot)
-        return fail(STATUS_FAILED, "cannot run gnuplot");
-    fprintf(gnuplot, "set terminal %s\nset output '%s'\n", report->terminal, report->plot);
-    send_lines(report, gnuplot, against_masks);
-    fprintf(gnuplot, "set multiplot layout 1,2 title '%s'\n", report->device->name);
-    /* gnuplot's fifth is a pale yellow. */
-    fprintf(gnuplot, "set linetype 5 lc rgb '#c0392b'\nset linetype 6 lc rgb '#1f4e79'\n");
-    fprintf(gnuplot, "set logscale xy\nset grid\nset key bottom %s\n",
-            against_masks ? "left" : "right");
-    fprintf(gnuplot, "set xlabel '%s'\nset ylabel 'GB/s'\n",
-            against_masks ? "coefficients of the mask" : "cells of the picture");
-    send_plot(report, gnuplot, 2, "bytes read and written once, a second");
-    fprintf(gnuplot, "set key bottom right\nset ylabel 'TFLOP/s'\n");
-    send_plot(report, gnuplot, 3, "arithmetic, two operations a coefficient");
-    fprintf(gnuplot, "unset multiplot\nunset output\n");
-    if (pclose(gnuplot) != 0)
-        return fail(STATUS_FAILED, "gnuplot could not draw %s", report->plot);
-    return STATUS_OK;
+    bool falls = is_against_masks(report->settings);
+    struct lab_plot plot = {
+        .file = report->plot,
+        .device = report->device,
+        .kernel_count = report->settings->kernel_count,
+        .against = falls ? "coefficients of the mask" : "cells of the picture",
+        .arithmetic = "arithmetic, two operations a coefficient",
+        .falls = falls,
+        .send = send,
+        .context = report,
+    };
+    for (size_t k = 0; k < plot.kernel_count; k++)
+        plot.kernels[k] = report->settings->kernels[k]->name;
+    return lab_plot_draw(&plot);
 }
 
 enum status lab2d_report_finish(struct lab2d_report *report)

@@ -1,28 +1,56 @@
 #include "lab_plot.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "gnuplot.h"
 
-static const char *terminal_for(const char *file)
+enum { WIDTH = 1200, HEIGHT = 500 };
+
+enum status lab_plot_check(const char *file)
 {
-    static const char *const kinds[][2] = {
-        {".svg", "svg size 1200,500 dynamic background rgb 'white'"},
-        {".png", "pngcairo size 1200,500"},
-        {".pdf", "pdfcairo size 12in,5in"},
-    };
-    const char *dot = strrchr(file, '.');
-    for (size_t i = 0; dot && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(dot, kinds[i][0]) == 0)
-            return kinds[i][1];
-    return NULL;
+    if (!file)
+        return STATUS_OK;
+    enum status status = gnuplot_check_file(file);
+    return status == STATUS_OK ? gnuplot_check_here() : status;
 }
 
-enum status lab_plot_terminal(const char *file, const char **terminal)
+static void send_panel(const struct lab_plot *plot, FILE *commands, int column, const char *title)
 {
-    *terminal = file ? terminal_for(file) : NULL;
-    if (file && !*terminal)
-        return fail(STATUS_USAGE, "--plot draws .svg, .png or .pdf files, not %s", file);
-    if (file && system("command -v gnuplot >/dev/null 2>&1") != 0)
-        return fail(STATUS_FAILED, "--plot needs gnuplot; install it");
-    return STATUS_OK;
+    fprintf(commands, "set title '%s'\nplot ", title);
+    for (size_t k = 0; k < plot->kernel_count; k++)
+        fprintf(commands,
+                "$k%zu using 1:%d smooth unique with linespoints lw 2 pt 7 ps 0.6 title '%s', ", k,
+                column, plot->kernels[k]);
+    if (column == 2)
+        fprintf(commands, "$copy using 1:2 smooth unique with lines lw 2 dt 2 lc 'black' "
+                          "title 'copy'\n");
+    else
+        fprintf(commands, "%g with lines lw 2 dt 2 lc 'black' title 'FMA limit'\n",
+                1e-12 * plot->device->flops_peak);
+}
+
+enum status lab_plot_draw(const struct lab_plot *plot)
+{
+    const struct gnuplot_settings settings = {
+        .file = plot->file, .force = true, .width = WIDTH, .height = HEIGHT};
+    struct gnuplot gnuplot;
+    enum status status = gnuplot_open(&settings, &gnuplot);
+    if (status != STATUS_OK)
+        return gnuplot_close(&gnuplot, status);
+    FILE *commands = gnuplot.commands;
+    plot->send(plot->context, commands);
+    fputs("set multiplot layout 1,2 title ", commands);
+    gnuplot_send_quoted(commands, plot->device->name);
+    /* gnuplot's fifth is a pale yellow. */
+    fprintf(commands,
+            "\nset linetype 5 lc rgb '#c0392b'\nset linetype 6 lc rgb '#1f4e79'\n"
+            "set logscale xy\nset grid\nset key bottom %s\nset xlabel '%s'\n"
+            "set ylabel 'GB/s'\n",
+            plot->falls ? "left" : "right", plot->against);
+    send_panel(plot, commands, 2, "bytes read and written once, a second");
+    /* Room for the key below the lines. */
+    fprintf(commands, "set key bottom right\nset ylabel 'TFLOP/s'\n");
+    if (plot->flops_least > 0)
+        fprintf(commands, "set yrange [%g:*]\n", plot->flops_least);
+    send_panel(plot, commands, 3, plot->arithmetic);
+    fprintf(commands, "unset multiplot\n");
+    return gnuplot_close(&gnuplot, STATUS_OK);
 }

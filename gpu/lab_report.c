@@ -14,7 +14,6 @@ struct lab_report {
     const struct lab_device *device;
     enum bench_form form;
     const char *plot;
-    const char *terminal; /* gnuplot's, for the plot's kind */
     size_t count;
     size_t room;
     struct lab_row *rows;
@@ -32,18 +31,14 @@ static void print_head(const struct lab_report *report)
 {
     const struct lab_device *device = report->device;
     if (report->form == BENCH_CSV) {
-        printf("# device,%s\n# flops_peak,%.9g\n", device->name, device->flops_peak);
+        lab_device_print_csv(device);
         puts("kernel,taps,samples,setting,seconds,samples_per_second,bytes_per_second,"
              "copy_share,flops,peak_share,error_db");
         return;
     }
     if (report->form != BENCH_TABLE)
         return;
-    printf("%s, %d multiprocessors, %.0f MHz, float32 peak %.1f TFLOP/s; CUDA %d.%d, driver "
-           "for %d.%d\n",
-           device->name, device->multiprocessors, 1e-6 * device->clock, 1e-12 * device->flops_peak,
-           device->runtime / 1000, device->runtime % 1000 / 10, device->driver / 1000,
-           device->driver % 1000 / 10);
+    lab_device_print(device);
     printf("random float32 data, %s boundary, median of %zu runs\n\n",
            report->settings->boundary == KERNEL_ZERO ? "zero" : "replicate",
            report->settings->repeats);
@@ -55,15 +50,14 @@ enum status lab_report_create(const struct lab_settings *settings, const struct 
                               enum bench_form form, const char *plot, struct lab_report **result)
 {
     *result = NULL;
-    const char *terminal;
-    enum status status = lab_plot_terminal(plot, &terminal);
+    enum status status = lab_plot_check(plot);
     if (status != STATUS_OK)
         return status;
     struct lab_report *report = calloc(1, sizeof *report);
     if (!report)
         return fail_memory("a report");
-    *report = (struct lab_report){
-        .settings = settings, .device = device, .form = form, .plot = plot, .terminal = terminal};
+    *report =
+        (struct lab_report){.settings = settings, .device = device, .form = form, .plot = plot};
     print_head(report);
     *result = report;
     return STATUS_OK;
@@ -106,9 +100,7 @@ static enum status take_line(struct lab_report *report, struct lab_settings *set
                              struct lab_device *device, const char *line)
 {
     struct lab_row row;
-    if (sscanf(line, "# device,%255[^\n]", device->name) == 1 ||
-        sscanf(line, "# flops_peak,%lf", &device->flops_peak) == 1 ||
-        strncmp(line, "kernel,", 7) == 0)
+    if (lab_device_take_csv(device, line) || strncmp(line, "kernel,", 7) == 0)
         return STATUS_OK;
     if (!parse_row(line, &row))
         return fail(STATUS_FAILED, "this is not a line that halo bench kernels --csv prints: %.*s",
@@ -219,7 +211,6 @@ static void print_tiling(const struct lab_report *report)
 
 static enum status print_json(const struct lab_report *report)
 {
-    const struct lab_device *device = report->device;
     json_t *rows = json_array();
     for (size_t i = 0; i < report->count; i++) {
         const struct lab_row *row = &report->rows[i];
@@ -232,16 +223,10 @@ static enum status print_json(const struct lab_report *report)
                             "flops", row->flops, "peak_share", row->peak_share, "error_db",
                             isfinite(row->error_db) ? json_real(row->error_db) : json_null()));
     }
-    json_t *root = json_pack("{s:s, s:i, s:f, s:f, s:i, s:i, s:s, s:I, s:o}", "device",
-                             device->name, "multiprocessors", device->multiprocessors, "clock_hz",
-                             device->clock, "flops_peak", device->flops_peak, "cuda_runtime",
-                             device->runtime, "cuda_driver", device->driver, "boundary",
-                             report->settings->boundary == KERNEL_ZERO ? "zero" : "replicate",
-                             "repeats", (json_int_t)report->settings->repeats, "rows", rows);
-    int failed = json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    putchar('\n');
-    json_decref(root);
-    return failed ? fail(STATUS_FAILED, "cannot write the report") : STATUS_OK;
+    return lab_device_print_json(
+        report->device, json_pack("{s:s, s:I, s:o}", "boundary",
+                                  report->settings->boundary == KERNEL_ZERO ? "zero" : "replicate",
+                                  "repeats", (json_int_t)report->settings->repeats, "rows", rows));
 }
 
 /* ---- plots ---- */
@@ -281,45 +266,35 @@ static void send_lines(const struct lab_report *report, FILE *gnuplot, bool agai
     fprintf(gnuplot, "EOD\n");
 }
 
-static void send_plot(const struct lab_report *report, FILE *gnuplot, int column, const char *title)
+/* Along the lengths of masks; else along the sizes of what they filter. */
+static bool is_against_masks(const struct lab_settings *settings)
 {
-    const struct lab_settings *settings = report->settings;
-    fprintf(gnuplot, "set title '%s'\nplot ", title);
-    for (size_t k = 0; k < settings->kernel_count; k++)
-        fprintf(gnuplot, "$k%zu using 1:%d with linespoints lw 2 pt 7 ps 0.6 title '%s', ", k,
-                column, settings->kernels[k]->name);
-    if (column == 2)
-        fprintf(gnuplot, "$copy using 1:2 with lines lw 2 dt 2 lc 'black' title 'copy'\n");
-    else
-        fprintf(gnuplot, "%g with lines lw 2 dt 2 lc 'black' title 'FMA limit'\n",
-                1e-12 * report->device->flops_peak);
+    return settings->taps.count > 1 || settings->samples.count == 1;
+}
+
+static void send(const void *context, FILE *commands)
+{
+    const struct lab_report *report = context;
+    send_lines(report, commands, is_against_masks(report->settings));
 }
 
 static enum status draw(const struct lab_report *report)
 {
-    const struct lab_settings *settings = report->settings;
-    bool against_taps = settings->taps.count > 1 || settings->samples.count == 1;
-    FILE *gnuplot = popen("gnuplot", "w");
-    if (!gnuplot)
-        return fail(STATUS_FAILED, "cannot run gnuplot");
-    fprintf(gnuplot, "set terminal %s\nset output '%s'\n", report->terminal, report->plot);
-    send_lines(report, gnuplot, against_taps);
-    fprintf(gnuplot, "set multiplot layout 1,2 title '%s'\n", report->device->name);
-    /* gnuplot's fifth is a pale yellow. */
-    fprintf(gnuplot, "set linetype 5 lc rgb '#c0392b'\nset linetype 6 lc rgb '#1f4e79'\n");
-    fprintf(gnuplot, "set logscale xy\nset grid\nset key bottom %s\n",
-            against_taps ? "left" : "right");
-    fprintf(gnuplot, "set xlabel '%s'\nset ylabel 'GB/s'\n",
-            against_taps ? "taps" : "array size in samples");
-    send_plot(report, gnuplot, 2, "bytes read and written once, a second");
-    /* Room for the key below the lines. */
-    fprintf(gnuplot, "set key bottom right\nset ylabel 'TFLOP/s'\n%s",
-            against_taps ? "set yrange [0.01:*]\n" : "");
-    send_plot(report, gnuplot, 3, "arithmetic of the direct form, two operations a tap");
-    fprintf(gnuplot, "unset multiplot\nunset output\n");
-    if (pclose(gnuplot) != 0)
-        return fail(STATUS_FAILED, "gnuplot could not draw %s", report->plot);
-    return STATUS_OK;
+    bool falls = is_against_masks(report->settings);
+    struct lab_plot plot = {
+        .file = report->plot,
+        .device = report->device,
+        .kernel_count = report->settings->kernel_count,
+        .against = falls ? "taps" : "array size in samples",
+        .arithmetic = "arithmetic of the direct form, two operations a tap",
+        .falls = falls,
+        .flops_least = falls ? 0.01 : 0,
+        .send = send,
+        .context = report,
+    };
+    for (size_t k = 0; k < plot.kernel_count; k++)
+        plot.kernels[k] = report->settings->kernels[k]->name;
+    return lab_plot_draw(&plot);
 }
 
 enum status lab_report_finish(struct lab_report *report)

@@ -35,6 +35,13 @@ enum status gnuplot_check_file(const char *file)
                          : fail(STATUS_USAGE, "a plot is a .svg, .png or .pdf file, not %s", file);
 }
 
+enum status gnuplot_check_here(void)
+{
+    return system("command -v gnuplot >/dev/null 2>&1") == 0
+               ? STATUS_OK
+               : fail(STATUS_FAILED, "plots are drawn by gnuplot; install it (gnuplot-nox)");
+}
+
 void gnuplot_send_quoted(FILE *commands, const char *text)
 {
     fputc('\'', commands);
@@ -78,8 +85,9 @@ enum status gnuplot_open(const struct gnuplot_settings *settings, struct gnuplot
 {
     enum status status = STATUS_OK;
     *gnuplot = (struct gnuplot){.name = settings->file, .file.fd = -1};
-    if (system("command -v gnuplot >/dev/null 2>&1") != 0)
-        return fail(STATUS_FAILED, "plots are drawn by gnuplot; install it (gnuplot-nox)");
+    status = gnuplot_check_here();
+    if (status != STATUS_OK)
+        return status;
     fflush(stdout);
     if (settings->file) {
         status = new_file_open(&gnuplot->file, settings->file, settings->force, NULL);

@@ -26,6 +26,9 @@ struct gnuplot {
 /* Usage error where a file of that name is none that can be drawn. */
 MUST_CHECK enum status gnuplot_check_file(const char *file);
 
+/* Fails where gnuplot is not installed. */
+MUST_CHECK enum status gnuplot_check_here(void);
+
 /* Starts it, with its terminal and output set. After that gnuplot_close in any case, also after an
  * error. Errors: there is no gnuplot, the file stands there or cannot be written, memory. */
 MUST_CHECK enum status gnuplot_open(const struct gnuplot_settings *settings,

@@ -180,6 +180,19 @@ static enum status cut(struct reading *reading, uint64_t have, uint64_t offset, 
     return STATUS_OK;
 }
 
+/* What of a file, and where it goes. */
+static enum status take_piece(struct reading *reading, char **rest, struct numbers *n)
+{
+    enum status status = take_gain(reading, rest, &n->gain);
+    if (status == STATUS_OK)
+        status = take_count(reading, rest, "delay", &n->delay);
+    if (status == STATUS_OK)
+        status = take_count(reading, rest, "offset", &n->offset);
+    if (status == STATUS_OK)
+        status = take_count(reading, rest, "length", &n->length);
+    return status;
+}
+
 static enum status take_read(struct reading *reading, char *rest)
 {
     struct numbers n;
@@ -187,13 +200,7 @@ static enum status take_read(struct reading *reading, char *rest)
     const struct mask *mask;
     enum status status = take_pair(reading, &rest, &n.input, &n.output);
     if (status == STATUS_OK)
-        status = take_gain(reading, &rest, &n.gain);
-    if (status == STATUS_OK)
-        status = take_count(reading, &rest, "delay", &n.delay);
-    if (status == STATUS_OK)
-        status = take_count(reading, &rest, "offset", &n.offset);
-    if (status == STATUS_OK)
-        status = take_count(reading, &rest, "length", &n.length);
+        status = take_piece(reading, &rest, &n);
     if (status == STATUS_OK)
         status = take_count(reading, &rest, "channel", &n.channel);
     if (status == STATUS_OK)
@@ -317,13 +324,7 @@ static enum status take_packed(struct reading *reading, char *rest)
     enum status status =
         take_channel(reading, &rest, "inputs", mask_matrix_inputs(reading->matrix), &n.input);
     if (status == STATUS_OK)
-        status = take_gain(reading, &rest, &n.gain);
-    if (status == STATUS_OK)
-        status = take_count(reading, &rest, "delay", &n.delay);
-    if (status == STATUS_OK)
-        status = take_count(reading, &rest, "offset", &n.offset);
-    if (status == STATUS_OK)
-        status = take_count(reading, &rest, "length", &n.length);
+        status = take_piece(reading, &rest, &n);
     if (status == STATUS_OK)
         status = take_name(reading, rest, &name);
     if (status == STATUS_OK)

@@ -279,7 +279,7 @@ START_TEST(names_that_are_none_are_refused)
     command_refused(1, "", "$HALO plugins info urn:halo:none");
     command_refused(2, "which plugin?", "$HALO plugins info");
     command_refused(2, "one plugin at a time", "$HALO plugins info mean:copy mean:nan");
-    command_refused(2, "does not know 'lst'", "$HALO plugins lst");
+    command_refused(2, "but no 'lst'", "$HALO plugins lst");
 }
 END_TEST
 
