@@ -113,7 +113,7 @@ enum status make(const struct stream_cell *cell, const struct mask *mask, struct
 enum status print(const struct stream_row *row)
 {
     struct stream_report *report;
-    enum status status = stream_report_create(STREAM_JSON, &report);
+    enum status status = stream_report_create(BENCH_JSON, &report);
     if (status == STATUS_OK)
         status = stream_report_take(report, row);
     if (status == STATUS_OK)
