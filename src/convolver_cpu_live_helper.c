@@ -1,12 +1,14 @@
 /* The CPU's live convolver: the thread that works on long partitions beside the step.
  *
- * It looks for jobs by its own clock: the shortest of its partitions is due a partition
- * after it is full, so that looking twice in that time is soon enough, and the step has no
- * system call to make. Waking a thread costs the one that wakes it some 10 us, more where
- * the machine is virtual and the other processor has to be interrupted.
+ * It looks for jobs by its own clock, so that the step has no system call to make: waking a
+ * thread costs the one that wakes it some 10 us, more where the machine is virtual and the
+ * other processor has to be interrupted. Jobs of the shortest of its partitions can be due a
+ * block after they began: the looks fall in with their beginnings.
  */
 #include "convolver_cpu_live.h"
 
+#include "look_clock.h"
+#include "monotonic.h"
 #include "realtime.h"
 
 #include <pthread.h>
@@ -18,7 +20,7 @@ enum { RATE_UNKNOWN = 192000 }; /* Hz: looks too often, rather than too seldom *
 
 struct live_helper {
     struct convolution *convolution;
-    struct timespec look; /* how long it sleeps where nothing is to be done */
+    int64_t period; /* ns from one beginning of the shortest jobs to the next */
     atomic_bool leave;
     pthread_t thread;
     bool started;
@@ -52,18 +54,27 @@ static bool help(struct convolution *convolution)
     return true;
 }
 
+static void sleep_until(int64_t time)
+{
+    const struct timespec until = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
 static void *helper_main(void *argument)
 {
     struct live_helper *helper = argument;
     realtime_flush_denormals();
-    while (!atomic_load(&helper->leave))
-        if (!help(helper->convolution))
-            clock_nanosleep(CLOCK_MONOTONIC, 0, &helper->look, NULL);
+    struct look_clock clock = look_clock_start(helper->period, monotonic_ns());
+    while (!atomic_load(&helper->leave)) {
+        bool found = false;
+        while (help(helper->convolution))
+            found = true;
+        sleep_until(look_clock_next(&clock, found, monotonic_ns()));
+    }
     return NULL;
 }
 
-/* Half the shortest of its partitions. */
-static struct timespec look_time(const struct convolution *convolution)
+static int64_t jobs_period(const struct convolution *convolution)
 {
     size_t shortest = SIZE_MAX;
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
@@ -72,8 +83,7 @@ static struct timespec look_time(const struct convolution *convolution)
             shortest = segment->cut.size;
     }
     uint32_t rate = convolution->shape.rate ? convolution->shape.rate : RATE_UNKNOWN;
-    int64_t ns = (int64_t)(1e9 / 2 * (double)shortest / (double)rate);
-    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    return (int64_t)(1e9 * (double)shortest / (double)rate);
 }
 
 enum status live_helper_create(struct convolution *convolution, struct live_helper **result)
@@ -82,7 +92,7 @@ enum status live_helper_create(struct convolution *convolution, struct live_help
     if (!helper)
         return fail_memory("a convolver");
     helper->convolution = convolution;
-    helper->look = look_time(convolution);
+    helper->period = jobs_period(convolution);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

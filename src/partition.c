@@ -11,6 +11,9 @@ static const double MULTIPLY_COST = 0.1;   /* a float of a spectrum, in the cach
 static const double MULTIPLY_COST_LARGE = 0.25;
 static const double HELPERS_WEIGHT = 0.3; /* of a helper's time, where the step's counts */
 static const double STEP_COST = 50;       /* a transform's fixed part */
+/* More of it live, within the step: after a pause its code, tables and spectra have left the
+ * caches, and the pages they lie in their own. The direct form needs little of either. */
+static const double COLD_COST = 250;
 
 enum {
     FFT_LARGE = 1 << 17,
@@ -26,8 +29,8 @@ enum {
      * a block, a helper has many. */
     SPREAD_MOST = 128,
     HELPED_MOST = 512,
-    HELPED_FFT = 1 << 8, /* points: shorter transforms are done sooner than a thread wakes */
-    HELPED_BLOCKS = 4,   /* in fewer a thread may not have woken */
+    HELPED_FFT = 1 << 7, /* points: shorter transforms are done sooner than a thread wakes */
+    HELPED_BLOCKS = 2,   /* one more than the helper has to do its work in */
 };
 
 double partition_fft_cost(size_t n)
@@ -86,7 +89,13 @@ static bool next_cut(size_t taps, size_t *number, struct partition_plan *plan)
     return false;
 }
 
-static double plan_overlap_save(size_t taps, size_t block, struct partition_plan *best)
+static double cold_cost(enum partition_pace pace)
+{
+    return pace == PARTITION_AVERAGE ? 0 : COLD_COST;
+}
+
+static double plan_overlap_save(size_t taps, size_t block, enum partition_pace pace,
+                                struct partition_plan *best)
 {
     double best_cost = INFINITY;
     struct partition_plan plan;
@@ -94,7 +103,7 @@ static double plan_overlap_save(size_t taps, size_t block, struct partition_plan
         if (plan.parts > 1 && block % plan.hop)
             continue; /* a chunk's spectrum must be of use to later blocks */
         plan.chunks = divide_up(block, plan.hop);
-        double cost = (double)plan.chunks * chunk_cost(&plan);
+        double cost = (double)plan.chunks * (chunk_cost(&plan) + 2 * cold_cost(pace));
         if (cost < best_cost) {
             best_cost = cost;
             *best = plan;
@@ -118,8 +127,8 @@ static double segment_cost(const struct partition_segment *segment, size_t block
     bool helped = pace == PARTITION_HELPED && partition_is_helped(segment->size, block);
     double fires = (double)block / (double)segment->size; /* a block */
     double floats = 2 * (double)segment->size * (double)segment->parts;
-    double cost = fires * (2 * partition_fft_cost(2 * segment->size) + MULTIPLY_COST * floats);
-    return helped ? HELPERS_WEIGHT * cost : cost;
+    double cost = 2 * partition_fft_cost(2 * segment->size) + MULTIPLY_COST * floats;
+    return fires * (helped ? HELPERS_WEIGHT * cost : cost + 2 * cold_cost(pace));
 }
 
 /* The first tap of a segment: a partition's results are due when the next one is full but
@@ -182,7 +191,7 @@ struct partition_plan partition_plan(size_t taps, size_t block, enum partition_p
 {
     struct partition_plan best = {.algorithm = PARTITION_DIRECT, .head = taps}, plan;
     double best_cost = TAP_COST * (double)taps * (double)block;
-    double cost = plan_overlap_save(taps, block, &plan);
+    double cost = plan_overlap_save(taps, block, pace, &plan);
     if (cost < best_cost) {
         best_cost = cost;
         best = plan;

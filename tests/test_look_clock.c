@@ -1,0 +1,94 @@
+/* Looks fall in with work that another thread makes: simulated, with both threads' faults. */
+#include "look_clock.h"
+#include "noise.h"
+#include "suite.h"
+
+enum { PERIOD = 2666667, PERIODS = 20000, SETTLED = 100 }; /* ns */
+
+struct beat {
+    double drift;    /* of the maker's clock against the looker's */
+    int64_t jitter;  /* ns, at most, by which work comes later */
+    int64_t late;    /* likewise a look */
+    int64_t working; /* ns that found work takes */
+    int64_t stalls;  /* every so many looks one is three periods late; 0: none */
+};
+
+struct tally {
+    size_t looks;
+    size_t lost; /* work that nobody looked for within half a period */
+};
+
+static int64_t random_up_to(uint64_t *random, int64_t most)
+{
+    return (int64_t)((0.5 + 0.5 * (double)noise_next(random)) * (double)most);
+}
+
+static struct tally simulate(const struct beat *beat)
+{
+    struct tally tally = {0};
+    uint64_t random = 1;
+    int64_t now = 0, number = 0, waiting = PERIOD / 3;
+    struct look_clock clock = look_clock_start(PERIOD, now);
+    while (number < PERIODS) {
+        tally.looks++;
+        bool found = false;
+        while (now >= waiting) {
+            bool there = now <= waiting + PERIOD / 2; /* else its maker has done it by now */
+            found = found || there;
+            tally.lost += number > SETTLED && !there;
+            number++;
+            double due = (double)PERIOD * ((double)number + 1.0 / 3) * (1 + beat->drift);
+            waiting = (int64_t)due + random_up_to(&random, beat->jitter);
+        }
+        int64_t look = look_clock_next(&clock, found, now + (found ? beat->working : 0));
+        ck_assert_int_gt(look, now);
+        bool stalled = beat->stalls > 0 && tally.looks % (size_t)beat->stalls == 0;
+        now = look + random_up_to(&random, beat->late) + (stalled ? 3 * PERIOD : 0);
+    }
+    return tally;
+}
+
+START_TEST(looks_keep_the_beat)
+{
+    static const struct beat beats[] = {
+        {0},
+        {.drift = 1e-3},
+        {.drift = -1e-3},
+        {.late = PERIOD / 32},
+        {.late = PERIOD / 8, .working = PERIOD / 4},
+        {.jitter = PERIOD / 8},
+        {.drift = 5e-4, .jitter = PERIOD / 16, .late = PERIOD / 16, .working = PERIOD / 8},
+        {.working = 2 * PERIOD / 5, .late = PERIOD / 16},
+    };
+    for (size_t b = 0; b < sizeof beats / sizeof *beats; b++) {
+        struct tally tally = simulate(&beats[b]);
+        ck_assert_msg(tally.lost == 0, "beat %zu: %zu lost", b, tally.lost);
+        ck_assert_msg(tally.looks < PERIODS + PERIODS / 2, "beat %zu: %zu looks", b, tally.looks);
+    }
+}
+END_TEST
+
+/* Three periods' work goes by, and no more. */
+START_TEST(a_stall_is_made_good)
+{
+    enum { STALLS = 200 };
+    struct tally tally =
+        simulate(&(struct beat){.late = PERIOD / 32, .working = PERIOD / 16, .stalls = STALLS});
+    ck_assert_uint_gt(tally.lost, 0);
+    ck_assert_uint_le(tally.lost, 4 * (tally.looks / STALLS + 1));
+}
+END_TEST
+
+/* Where no work comes any more, a look a period is enough. */
+START_TEST(silence_costs_little)
+{
+    int64_t now = 0;
+    struct look_clock clock = look_clock_start(PERIOD, now);
+    size_t looks = 0;
+    for (; now < (int64_t)PERIODS * PERIOD; looks++)
+        now = look_clock_next(&clock, false, now);
+    ck_assert_uint_lt(looks, PERIODS + PERIODS / 10);
+}
+END_TEST
+
+SUITE_MAIN("look_clock", looks_keep_the_beat, a_stall_is_made_good, silence_costs_little)
