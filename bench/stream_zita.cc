@@ -10,9 +10,9 @@
 #include <zita-convolver.h>
 
 extern "C" {
-#include "realtime.h"
-#include "stop.h"
-#include "stream_report.h"
+#include "base/realtime.h"
+#include "base/stop.h"
+#include "bench/stream_report.h"
 }
 
 #include <pthread.h>

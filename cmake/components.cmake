@@ -22,16 +22,12 @@ if(SNDFILE_VERSION VERSION_GREATER_EQUAL 1.1)
 endif()
 
 # Optional parts: AUTO takes what is there, ON demands it, OFF leaves it out.
-# The program's own code for them is named by `source`; a part without it is out,
-# whatever is installed, and says so.
 set(HALO_PARTS "")
-function(optional_part name found version source purpose)
+function(optional_part name found version purpose)
   set(HALO_${name} AUTO CACHE STRING "${purpose}: AUTO, ON or OFF")
   set_property(CACHE HALO_${name} PROPERTY STRINGS AUTO ON OFF)
   if(HALO_${name} STREQUAL "OFF")
     set(text "no (switched off)")
-  elseif(NOT EXISTS "${PROJECT_SOURCE_DIR}/${source}")
-    set(text "no (halo ${PROJECT_VERSION} has no ${purpose} yet)")
   elseif(NOT found)
     set(text "no (not installed)")
   else()
@@ -54,18 +50,13 @@ mark_as_advanced(HALO_LADSPA_H)
 pkg_check_modules(NCURSES QUIET IMPORTED_TARGET ncursesw)
 pkg_check_modules(LIBLO QUIET IMPORTED_TARGET liblo>=0.29)
 
-optional_part(CUDA "${CUDAToolkit_FOUND}"
-              "${CUDAToolkit_VERSION}"
-              gpu/convolver_cuda.c
-              "GPU convolver")
-optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" src/device.c "live sound")
-optional_part(LV2 "${LILV_FOUND}" "lilv ${LILV_VERSION}" src/plugin_lv2.c "LV2 host")
-optional_part(LADSPA "${HALO_LADSPA_H}" "ladspa.h" src/plugin_ladspa.c "LADSPA host")
-optional_part(LV2_PLUGIN "${LV2_HEADERS_FOUND}" "lv2 ${LV2_HEADERS_VERSION}" lv2/instance.c
-              "LV2 plugin")
-optional_part(SCREEN "${NCURSES_FOUND}" "ncurses ${NCURSES_VERSION}" src/view_screen.c
-              "terminal screen")
-optional_part(OSC "${LIBLO_FOUND}" "liblo ${LIBLO_VERSION}" src/osc.c "OSC control")
+optional_part(CUDA "${CUDAToolkit_FOUND}" "${CUDAToolkit_VERSION}" "GPU convolver")
+optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" "live sound")
+optional_part(LV2 "${LILV_FOUND}" "lilv ${LILV_VERSION}" "LV2 host")
+optional_part(LADSPA "${HALO_LADSPA_H}" "ladspa.h" "LADSPA host")
+optional_part(LV2_PLUGIN "${LV2_HEADERS_FOUND}" "lv2 ${LV2_HEADERS_VERSION}" "LV2 plugin")
+optional_part(SCREEN "${NCURSES_FOUND}" "ncurses ${NCURSES_VERSION}" "terminal screen")
+optional_part(OSC "${LIBLO_FOUND}" "liblo ${LIBLO_VERSION}" "OSC control")
 
 # PortAudio's calls for one host API alone, where it was built with that.
 if(HALO_WITH_PORTAUDIO)

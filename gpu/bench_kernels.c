@@ -1,6 +1,6 @@
 /* halo bench kernels: the laboratory's words, tables and plots. */
+#include "bench/cmd_bench.h"
 #include "bench_kernels2d.h"
-#include "cmd_bench.h"
 #include "fft_plan.h"
 #include "lab.h"
 #include "lab_report.h"

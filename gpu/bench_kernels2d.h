@@ -2,7 +2,7 @@
 #ifndef HALO_GPU_BENCH_KERNELS2D_H
 #define HALO_GPU_BENCH_KERNELS2D_H
 
-#include "status.h"
+#include "base/status.h"
 
 MUST_CHECK enum status bench_kernels2d(int argc, char **argv);
 

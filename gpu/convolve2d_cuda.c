@@ -2,7 +2,7 @@
  * kernel of strips and patches does them, and they come back. The CPU stands by: it takes over
  * where the GPU fails, for good, and live does a call for which the GPU is busy with another
  * picture (constant memory has one mask). */
-#include "convolve2d.h"
+#include "convolve/convolve2d.h"
 #include "convolver_cuda.h"
 #include "fault.h"
 #include "gpu.h"

@@ -9,8 +9,8 @@
  * a convolver goes. They come back with their next block. */
 #include "convolver_cuda_live.h"
 
-#include "audio.h"
-#include "monotonic.h"
+#include "base/monotonic.h"
+#include "signal/audio.h"
 
 #include <math.h>
 #include <stdio.h>

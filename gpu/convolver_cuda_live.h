@@ -7,9 +7,9 @@
 #include "block_plan.h"
 #include "convolver_cuda.h"
 #include "fault.h"
-#include "fft.h"
 #include "gpu.h"
 #include "live_kernels.h"
+#include "signal/fft.h"
 
 #include <stdatomic.h>
 

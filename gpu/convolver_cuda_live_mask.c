@@ -3,7 +3,7 @@
  * resident. */
 #include "convolver_cuda_live.h"
 
-#include "audio.h"
+#include "signal/audio.h"
 
 #include <stdlib.h>
 #include <string.h>

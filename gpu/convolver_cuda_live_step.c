@@ -1,7 +1,7 @@
 /* The live convolver on the GPU at work: everything here runs in the real-time step. */
 #include "convolver_cuda_live.h"
 
-#include "monotonic.h"
+#include "base/monotonic.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef HALO_GPU_CUFFT_LIBRARY_H
 #define HALO_GPU_CUFFT_LIBRARY_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <cufft.h>
 

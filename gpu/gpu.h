@@ -3,7 +3,7 @@
 #ifndef HALO_GPU_GPU_H
 #define HALO_GPU_GPU_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "kernel.h"
 
-#include "status.h"
+#include "base/status.h"
 
 #include <string.h>
 

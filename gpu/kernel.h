@@ -25,7 +25,7 @@
 #ifndef HALO_GPU_KERNEL_H
 #define HALO_GPU_KERNEL_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 #include "lab.h"
 
+#include "base/noise.h"
 #include "gpu.h"
 #include "lab_timer.h"
-#include "noise.h"
 
 #include <math.h>
 #include <stdint.h>

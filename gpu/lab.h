@@ -4,10 +4,10 @@
 #ifndef HALO_GPU_LAB_H
 #define HALO_GPU_LAB_H
 
+#include "base/options.h"
+#include "base/status.h"
 #include "kernel.h"
 #include "lab_device.h"
-#include "options.h"
-#include "status.h"
 
 #include <stdbool.h>
 

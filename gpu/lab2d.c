@@ -1,8 +1,8 @@
 #include "lab2d.h"
 
+#include "base/noise.h"
 #include "gpu.h"
 #include "lab_timer.h"
-#include "noise.h"
 #include "truth2d.h"
 
 #include <math.h>

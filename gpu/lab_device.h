@@ -2,7 +2,7 @@
 #ifndef HALO_GPU_LAB_DEVICE_H
 #define HALO_GPU_LAB_DEVICE_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <jansson.h>
 #include <stdbool.h>

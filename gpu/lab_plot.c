@@ -1,6 +1,6 @@
 #include "lab_plot.h"
 
-#include "gnuplot.h"
+#include "base/gnuplot.h"
 
 enum { WIDTH = 1200, HEIGHT = 500 };
 

@@ -2,9 +2,9 @@
 #ifndef HALO_GPU_LAB_PLOT_H
 #define HALO_GPU_LAB_PLOT_H
 
+#include "base/options.h"
+#include "base/status.h"
 #include "lab_device.h"
-#include "options.h"
-#include "status.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "lab_timer.h"
 
 #include "gpu.h"
-#include "median.h"
+#include "signal/median.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef HALO_GPU_LAB_TIMER_H
 #define HALO_GPU_LAB_TIMER_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <cuda_runtime_api.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #ifndef HALO_GPU_LAB_WORDS_H
 #define HALO_GPU_LAB_WORDS_H
 
-#include "bench_words.h"
+#include "bench/bench_words.h"
 
 /* The first member of a laboratory's options, which are the context of these rows' takers. */
 struct lab_words {

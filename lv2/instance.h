@@ -21,7 +21,7 @@
 #include "names.h"
 #include "past.h"
 #include "pre_delay.h"
-#include "ramp.h"
+#include "signal/ramp.h"
 #include "voice.h"
 
 #include <lv2/core/lv2.h>

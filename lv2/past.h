@@ -7,7 +7,7 @@
 #ifndef HALO_LV2_PAST_H
 #define HALO_LV2_PAST_H
 
-#include "audio.h"
+#include "signal/audio.h"
 #include "voice.h"
 
 #include <stdatomic.h>

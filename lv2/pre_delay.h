@@ -5,7 +5,7 @@
 #ifndef HALO_LV2_PRE_DELAY_H
 #define HALO_LV2_PRE_DELAY_H
 
-#include "audio.h"
+#include "signal/audio.h"
 
 enum { PRE_DELAY_MOST = 1 }; /* seconds */
 

@@ -1,7 +1,7 @@
 /* The sound: everything here is real-time. */
 #include "instance.h"
 
-#include "realtime.h"
+#include "base/realtime.h"
 
 #include <math.h>
 #include <string.h>

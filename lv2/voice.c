@@ -1,6 +1,6 @@
 #include "voice.h"
 
-#include "mask_options.h"
+#include "chain/mask_options.h"
 
 #include <pthread.h>
 #include <stdio.h>

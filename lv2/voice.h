@@ -12,9 +12,9 @@
 #ifndef HALO_LV2_VOICE_H
 #define HALO_LV2_VOICE_H
 
-#include "audio.h"
-#include "convolver.h"
-#include "status.h"
+#include "base/status.h"
+#include "convolve/convolver.h"
+#include "signal/audio.h"
 
 enum { VOICE_BLOCK = 64 }; /* frames */
 

@@ -1,7 +1,7 @@
 /* A voice at work: everything here is real-time. */
 #include "voice.h"
 
-#include "fir.h"
+#include "signal/fir.h"
 
 #include <string.h>
 

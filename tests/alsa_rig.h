@@ -7,7 +7,7 @@
 #ifndef HALO_TESTS_ALSA_RIG_H
 #define HALO_TESTS_ALSA_RIG_H
 
-#include "audio.h"
+#include "signal/audio.h"
 
 struct alsa_card {
     const char *name;

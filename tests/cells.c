@@ -1,6 +1,6 @@
 #include "cells.h"
 
-#include "convolver.h"
+#include "convolve/convolver.h"
 #include "suite.h"
 
 #include <math.h>

@@ -4,10 +4,10 @@
 #ifndef HALO_TESTS_CELLS_H
 #define HALO_TESTS_CELLS_H
 
-#include "convolver.h"
-#include "filter.h"
+#include "base/workers.h"
+#include "convolve/convolver.h"
+#include "sound/filter.h"
 #include "stream.h"
-#include "workers.h"
 
 #include <stdbool.h>
 

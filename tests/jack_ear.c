@@ -1,6 +1,6 @@
 #include "jack_ear.h"
 
-#include "monotonic.h"
+#include "base/monotonic.h"
 #include "suite.h"
 
 #include <jack/jack.h>

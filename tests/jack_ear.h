@@ -6,7 +6,7 @@
 #ifndef HALO_TESTS_JACK_EAR_H
 #define HALO_TESTS_JACK_EAR_H
 
-#include "audio.h"
+#include "signal/audio.h"
 
 struct jack_ear;
 

@@ -1,8 +1,8 @@
 #include "jack_rig.h"
 
 #include "alsa_rig.h"
+#include "base/monotonic.h"
 #include "command.h"
-#include "monotonic.h"
 #include "suite.h"
 
 #include <fcntl.h>

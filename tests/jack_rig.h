@@ -10,7 +10,7 @@
 #ifndef HALO_TESTS_JACK_RIG_H
 #define HALO_TESTS_JACK_RIG_H
 
-#include "audio.h"
+#include "signal/audio.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 #include "live_rig.h"
 
-#include "monotonic.h"
+#include "base/monotonic.h"
 #include "suite.h"
 #include "truth.h"
 

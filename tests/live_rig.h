@@ -6,8 +6,8 @@
 #ifndef HALO_TESTS_LIVE_RIG_H
 #define HALO_TESTS_LIVE_RIG_H
 
-#include "audio.h"
 #include "command.h"
+#include "signal/audio.h"
 #include "sound.h"
 
 enum { LIVE_RIG_RATE = 48000 };

@@ -2,8 +2,8 @@
 #ifndef HALO_TESTS_LV2_RIG_H
 #define HALO_TESTS_LV2_RIG_H
 
-#include "audio.h"
-#include "plugin.h"
+#include "plugin/plugin.h"
+#include "signal/audio.h"
 
 struct lv2_rig {
     struct plugin_info *info;

@@ -2,7 +2,7 @@
 #ifndef HALO_TESTS_PLUGIN_RIG_H
 #define HALO_TESTS_PLUGIN_RIG_H
 
-#include "plugin_rack.h"
+#include "plugin/plugin_rack.h"
 
 #include <sys/types.h>
 

@@ -4,9 +4,9 @@
  *
  * Prints "open", "piece" after the first piece, and what ended it.
  */
-#include "plugin_rack.h"
-#include "status.h"
-#include "stop.h"
+#include "base/status.h"
+#include "base/stop.h"
+#include "plugin/plugin_rack.h"
 
 #include <stdio.h>
 #include <string.h>

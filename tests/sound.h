@@ -3,8 +3,8 @@
 #ifndef HALO_TESTS_SOUND_H
 #define HALO_TESTS_SOUND_H
 
-#include "audio.h"
-#include "mask.h"
+#include "mask/mask.h"
+#include "signal/audio.h"
 
 #include <sndfile.h>
 

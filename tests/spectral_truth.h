@@ -3,7 +3,7 @@
 #ifndef HALO_TESTS_SPECTRAL_TRUTH_H
 #define HALO_TESTS_SPECTRAL_TRUTH_H
 
-#include "spectral.h"
+#include "convolve/spectral.h"
 
 struct spectral_truth {
     const struct spectral_settings *settings; /* window, scale, mode, edge; end: 0 or not */

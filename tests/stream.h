@@ -2,8 +2,8 @@
 #ifndef HALO_TESTS_STREAM_H
 #define HALO_TESTS_STREAM_H
 
-#include "audio.h"
-#include "filter.h"
+#include "signal/audio.h"
+#include "sound/filter.h"
 #include "truth.h"
 
 /* `frames` frames of `filter`'s output, silence fed in after the input's end.

@@ -1,5 +1,5 @@
 /* What auto reckons with: plain arithmetic, of which only the direction is sure. */
-#include "backend_cost.h"
+#include "convolve/backend_cost.h"
 #include "suite.h"
 
 #include <stdbool.h>

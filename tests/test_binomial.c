@@ -1,6 +1,6 @@
 /* The figures of a test of hits and misses, against R's (binom.test, qbinom, pbinom): those
  * below, and where R is installed, those that it gives now. */
-#include "binomial.h"
+#include "signal/binomial.h"
 #include "suite.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Convolution of pictures against sums in double precision, written from mask2d.h's formula. */
-#include "convolve2d.h"
+#include "base/workers.h"
+#include "convolve/convolve2d.h"
 #include "suite.h"
 #include "truth.h"
-#include "workers.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * environment runs the whole grid, or its even or odd cells ("even", "odd": halves that run side by
  * side); otherwise a part of it. */
 #include "cells.h"
-#include "convolver.h"
+#include "convolve/convolver.h"
 #include "stream.h"
 #include "suite.h"
 

@@ -1,7 +1,7 @@
 /* Masks made from words: against published designs, SciPy, GNU Octave and the standards. */
 #include "command.h"
-#include "design.h"
-#include "remez.h"
+#include "mask/design.h"
+#include "signal/remez.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"

@@ -1,7 +1,7 @@
 /* halo devices, and what is refused before a device is touched. */
 #include "alsa_rig.h"
 #include "command.h"
-#include "device.h"
+#include "live/device.h"
 #include "suite.h"
 
 #include <string.h>

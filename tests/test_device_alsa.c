@@ -1,8 +1,8 @@
 /* Devices through ALSA, on cards of software: what comes out, and a card that is pulled. */
 #include "alsa_rig.h"
+#include "base/monotonic.h"
 #include "command.h"
-#include "device.h"
-#include "monotonic.h"
+#include "live/device.h"
 #include "suite.h"
 #include "truth.h"
 

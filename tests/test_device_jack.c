@@ -1,9 +1,9 @@
 /* Devices through JACK: what comes out, sample by sample, and a server that dies. */
+#include "base/monotonic.h"
 #include "command.h"
-#include "device.h"
-#include "device_list.h"
 #include "jack_rig.h"
-#include "monotonic.h"
+#include "live/device.h"
+#include "live/device_list.h"
 #include "suite.h"
 #include "truth.h"
 

@@ -1,6 +1,6 @@
 /* SHA-256 against the examples of FIPS 180-2, and draws from the system's source. */
-#include "digest.h"
-#include "draw.h"
+#include "base/digest.h"
+#include "base/draw.h"
 #include "suite.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The engine on memory ports: lengths, tails, latency, edges, several filters. */
-#include "chain.h"
-#include "convolver.h"
-#include "engine.h"
-#include "gain.h"
+#include "chain/chain.h"
+#include "convolve/convolver.h"
+#include "sound/engine.h"
+#include "sound/gain.h"
 #include "stream.h"
 #include "suite.h"
 

@@ -1,8 +1,8 @@
 /* Transforms: they are right at every kind of length, and plans are kept and found again,
  * whatever is wrong with the place they are kept in. */
-#include "audio.h"
-#include "fft.h"
-#include "noise.h"
+#include "base/noise.h"
+#include "signal/audio.h"
+#include "signal/fft.h"
 #include "suite.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Files that change under a watch: what is reported, and how often. */
+#include "base/file_watch.h"
+#include "base/monotonic.h"
 #include "command.h"
-#include "file_watch.h"
-#include "monotonic.h"
 #include "suite.h"
 
 #include <limits.h>

@@ -2,10 +2,10 @@
  *
  * A loop is a microphone that hears a voice and, later, a loudspeaker by way of a room; what it
  * hears goes through a gain, the guard and the limiter to the loudspeaker. */
-#include "audio.h"
 #include "command.h"
-#include "howl_guard.h"
-#include "limiter.h"
+#include "live/howl_guard.h"
+#include "signal/audio.h"
+#include "signal/limiter.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"

@@ -1,9 +1,9 @@
 /* halo listen through a JACK server: what is heard, what is shown, and tests that a listener
  * who hears passes, whoever guesses does not, and nobody can see through. */
-#include "audio.h"
 #include "command.h"
 #include "jack_ear.h"
 #include "jack_rig.h"
+#include "signal/audio.h"
 #include "sound.h"
 #include "suite.h"
 #include "tmux.h"

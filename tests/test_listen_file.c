@@ -1,7 +1,7 @@
 /* halo listen without a device: what it writes, what it matches, and what it refuses. */
-#include "audio.h"
 #include "command.h"
 #include "plugin_rig.h"
+#include "signal/audio.h"
 #include "sound.h"
 #include "suite.h"
 

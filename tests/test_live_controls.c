@@ -1,6 +1,6 @@
 /* Controls of a stream's stages: the steps of keys, values in words, and what is shown; on plugins
  * of x42-plugins, whose ports are known. */
-#include "live_controls.h"
+#include "live/live_controls.h"
 #include "plugin_rig.h"
 #include "suite.h"
 

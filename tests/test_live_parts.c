@@ -1,9 +1,9 @@
 /* What the live step is made of: ring, meter, ramp and limiter, each by itself. */
-#include "audio.h"
-#include "limiter.h"
-#include "meter.h"
-#include "ramp.h"
-#include "ring.h"
+#include "base/ring.h"
+#include "signal/audio.h"
+#include "signal/limiter.h"
+#include "signal/meter.h"
+#include "signal/ramp.h"
 #include "suite.h"
 #include "truth.h"
 

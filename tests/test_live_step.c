@@ -1,11 +1,11 @@
 /* The live step as a device's thread calls it: no allocation and no system call in 10,000
  * steps, with everything at work; and blocks of another length than the device's. */
 #include "allocations.h"
+#include "base/monotonic.h"
+#include "base/realtime.h"
 #include "command.h"
-#include "live_chain.h"
-#include "live_device.h"
-#include "monotonic.h"
-#include "realtime.h"
+#include "live/live_chain.h"
+#include "live/live_device.h"
 #include "stream.h"
 #include "suite.h"
 

@@ -1,6 +1,6 @@
 /* Looks fall in with work that another thread makes: simulated, with both threads' faults. */
-#include "look_clock.h"
-#include "noise.h"
+#include "base/look_clock.h"
+#include "base/noise.h"
 #include "suite.h"
 
 enum { PERIOD = 2666667, PERIODS = 20000, SETTLED = 100 }; /* ns */

@@ -1,8 +1,8 @@
 /* Loudness: the sine cases of EBU Tech 3341 (table 1), and recordings and noise against
  * ffmpeg's own meter, where it is installed. */
+#include "base/noise.h"
 #include "command.h"
-#include "loudness.h"
-#include "noise.h"
+#include "signal/loudness.h"
 #include "sound.h"
 #include "suite.h"
 

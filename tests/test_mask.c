@@ -1,5 +1,5 @@
 /* Masks: readers, routing, resampling. */
-#include "mask.h"
+#include "mask/mask.h"
 #include "suite.h"
 #include "truth.h"
 

@@ -1,8 +1,8 @@
 /* Masks of two dimensions: read, written, made, told to be separable; and halo mask for them. */
+#include "chain/specs.h"
 #include "command.h"
-#include "mask2d_design.h"
-#include "mask2d_file.h"
-#include "specs.h"
+#include "mask/mask2d_design.h"
+#include "mask/mask2d_file.h"
 #include "suite.h"
 #include "truth.h"
 

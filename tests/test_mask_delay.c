@@ -1,7 +1,7 @@
 /* Delays of masks: of made ones whose delay is plain, of those in filters/, and between two. */
+#include "base/noise.h"
 #include "command.h"
-#include "mask_delay.h"
-#include "noise.h"
+#include "mask/mask_delay.h"
 #include "sound.h"
 #include "suite.h"
 

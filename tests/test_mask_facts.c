@@ -1,9 +1,9 @@
 /* What is said of masks: facts, the doctor's lines, and the curves that are plotted. */
 #include "command.h"
-#include "mask_curves.h"
-#include "mask_doctor.h"
-#include "mask_facts.h"
-#include "mask_minimum_phase.h"
+#include "mask/mask_curves.h"
+#include "mask/mask_doctor.h"
+#include "mask/mask_facts.h"
+#include "mask/mask_minimum_phase.h"
 #include "suite.h"
 #include "truth.h"
 

@@ -1,7 +1,7 @@
 /* What the options of a mask do to it, against plain arithmetic. */
+#include "chain/mask_options.h"
 #include "command.h"
-#include "mask_minimum_phase.h"
-#include "mask_options.h"
+#include "mask/mask_minimum_phase.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"

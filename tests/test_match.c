@@ -1,8 +1,8 @@
 /* Fair choices: levels by sums and by ffmpeg's meter, delays to the sample. */
+#include "base/noise.h"
 #include "command.h"
-#include "mask_delay.h"
-#include "match.h"
-#include "noise.h"
+#include "listen/match.h"
+#include "mask/mask_delay.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"

@@ -1,5 +1,5 @@
 /* Commands and meters over OSC, with liblo's own sender and with packets that are none. */
-#include "osc.h"
+#include "live/osc.h"
 #include "suite.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* Plans: they cover the mask, add no latency, and stay within their arrays. */
-#include "partition.h"
+#include "convolve/partition.h"
 #include "suite.h"
 
 static void check_chunks(const struct partition_plan *plan, size_t taps, size_t block)

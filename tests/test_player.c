@@ -1,6 +1,6 @@
 /* Passages and their player: the very frames of the file, over loops and seeks. */
 #include "command.h"
-#include "player.h"
+#include "live/player.h"
 #include "sound.h"
 #include "suite.h"
 #include "truth.h"

@@ -1,7 +1,7 @@
 /* Racks in a process of their own do as racks here do, and their ends harm nobody. */
 #include "allocations.h"
 #include "command.h"
-#include "plugin_rack_apart.h"
+#include "plugin/plugin_rack_apart.h"
 #include "plugin_rig.h"
 #include "stream.h"
 #include "suite.h"

@@ -1,11 +1,11 @@
 /* A plugin as a filter: blocks, latency, automation, bad samples, controls; and the mix around a
  * stage. The plugins are tests/plugins (mean) and a gain in dB (amp of swh-plugins). */
 #include "allocations.h"
-#include "audio.h"
-#include "plugin_filter.h"
+#include "chain/stage_controls.h"
+#include "chain/stage_mix.h"
+#include "plugin/plugin_filter.h"
 #include "plugin_rig.h"
-#include "stage_controls.h"
-#include "stage_mix.h"
+#include "signal/audio.h"
 #include "stream.h"
 #include "suite.h"
 

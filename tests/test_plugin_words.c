@@ -1,6 +1,6 @@
 /* The user's words for a plugin, against one that is made up; channels likewise. */
-#include "plugin_map.h"
-#include "plugin_words.h"
+#include "plugin/plugin_map.h"
+#include "plugin/plugin_words.h"
 #include "suite.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* halo plugins list and info, with plugins of ours that crash and hang (tests/plugins). */
 #include "command.h"
-#include "plugin_info_json.h"
-#include "plugin_scan.h"
-#include "plugin_scanner.h"
+#include "plugin/plugin_info_json.h"
+#include "plugin/plugin_scan.h"
+#include "plugin/plugin_scanner.h"
 #include "suite.h"
 
 #include <math.h>

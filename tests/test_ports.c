@@ -1,6 +1,6 @@
 /* Ports and what they are made of: edges, spool, memory, quantising. */
-#include "port.h"
-#include "quantise.h"
+#include "signal/quantise.h"
+#include "sound/port.h"
 #include "stream.h"
 #include "suite.h"
 

@@ -1,5 +1,5 @@
 /* Means, their intervals and Friedman's test, against R 4.2.2 (t.test, friedman.test). */
-#include "ratings.h"
+#include "listen/ratings.h"
 #include "suite.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* The step allocates nothing. */
 #include "allocations.h"
 #include "cells.h"
-#include "chain.h"
-#include "convolver.h"
-#include "engine.h"
-#include "gain.h"
+#include "chain/chain.h"
+#include "convolve/convolver.h"
+#include "sound/engine.h"
+#include "sound/gain.h"
 #include "stream.h"
 #include "suite.h"
 

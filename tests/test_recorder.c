@@ -1,7 +1,7 @@
 /* Recordings: every frame at its place, whatever the ring loses, and readable whatever ends
  * the program. */
 #include "command.h"
-#include "recorder.h"
+#include "live/recorder.h"
 #include "sound.h"
 #include "suite.h"
 

@@ -1,6 +1,6 @@
 /* Responses against what a filter's formula says, as figures and as they are drawn. */
-#include "response.h"
-#include "response_plot.h"
+#include "mask/response.h"
+#include "mask/response_plot.h"
 #include "suite.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* The spectral filter against a truth in double precision, whatever the block; and its presets on a
  * mix of known parts. */
 #include "allocations.h"
-#include "audio.h"
-#include "spectral.h"
+#include "convolve/spectral.h"
+#include "signal/audio.h"
 #include "spectral_truth.h"
 #include "suite.h"
 #include "truth.h"

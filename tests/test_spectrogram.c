@@ -1,10 +1,10 @@
 /* The values of spectrograms: levels of tones, places of clicks and tones, gathered columns; and
  * their axes and colours. */
-#include "colour_map.h"
-#include "port.h"
-#include "sound_spectrogram.h"
-#include "spectrogram_sheet.h"
-#include "spectrogram_ticks.h"
+#include "base/colour_map.h"
+#include "sound/port.h"
+#include "spectrogram/sound_spectrogram.h"
+#include "spectrogram/spectrogram_sheet.h"
+#include "spectrogram/spectrogram_ticks.h"
 #include "stream.h"
 #include "suite.h"
 

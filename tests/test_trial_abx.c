@@ -1,10 +1,10 @@
 /* Blind tests taken by scripted listeners: one that guesses, one that hears; what is hidden
  * until the end, what the log says, and what verifying it finds. */
+#include "base/noise.h"
 #include "command.h"
-#include "noise.h"
+#include "listen/trial_abx.h"
+#include "listen/trial_verify.h"
 #include "suite.h"
-#include "trial_abx.h"
-#include "trial_verify.h"
 
 #include <jansson.h>
 #include <math.h>

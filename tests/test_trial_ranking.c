@@ -1,10 +1,10 @@
 /* Blind rankings by scripted listeners: one that hears the best, one that guesses; orders,
  * revised ratings, early ends, the log and what verifying it finds. */
+#include "base/noise.h"
 #include "command.h"
-#include "noise.h"
+#include "listen/trial_ranking.h"
+#include "listen/trial_verify.h"
 #include "suite.h"
-#include "trial_ranking.h"
-#include "trial_verify.h"
 
 #include <math.h>
 #include <stdio.h>

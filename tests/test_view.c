@@ -1,6 +1,6 @@
 /* What people and scripts see of a stream, and the keys they press. */
+#include "base/status.h"
 #include "command.h"
-#include "status.h"
 #include "suite.h"
 #include "tmux.h"
 

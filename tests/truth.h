@@ -3,7 +3,7 @@
 #ifndef HALO_TESTS_TRUTH_H
 #define HALO_TESTS_TRUTH_H
 
-#include "mask.h"
+#include "mask/mask.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,9 +2,9 @@
  *
  *   view_demo auto|screen|plain|json [interval [seconds]]
  */
-#include "status.h"
-#include "stop.h"
-#include "view.h"
+#include "base/status.h"
+#include "base/stop.h"
+#include "view/view.h"
 
 #include <poll.h>
 #include <stdio.h>

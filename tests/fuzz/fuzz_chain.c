@@ -1,5 +1,5 @@
 /* libFuzzer's way into the reader of chains. */
-#include "chain_file.h"
+#include "chain/chain_file.h"
 
 #include <stdint.h>
 #include <stdio.h>

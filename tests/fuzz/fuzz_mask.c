@@ -2,7 +2,7 @@
  *
  * The folder that the file claims to lie in has masks of few taps for configurations to name:
  * a.wav (2 channels), b.txt, c.f32, and i.txt to include. */
-#include "mask.h"
+#include "mask/mask.h"
 
 #include <math.h>
 #include <sndfile.h>

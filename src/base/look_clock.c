@@ -1,0 +1,24 @@
+#include "base/look_clock.h"
+
+enum {
+    EARLIER = 64, /* that part of a period a look comes earlier than the one before */
+    AGAIN = 16,   /* that part of a period until the next look where one was in vain */
+    GONE = 64,    /* periods without work, after which the other thread may have stopped */
+};
+
+struct look_clock look_clock_start(int64_t period, int64_t now)
+{
+    return (struct look_clock){.period = period, .look = now, .found = now};
+}
+
+int64_t look_clock_next(struct look_clock *clock, bool found, int64_t now)
+{
+    int64_t period = clock->period;
+    if (found) {
+        clock->found = clock->look; /* not when it woke, or looks would come ever later */
+        int64_t since = (now - clock->found) % period;
+        return clock->look = now - since + period - period / EARLIER;
+    }
+    bool gone = now - clock->found > GONE * period;
+    return clock->look = now + (gone ? period : period / AGAIN);
+}

@@ -1,0 +1,92 @@
+#include "base/near_names.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_MOST = 255, /* letters that count */ WITHIN_LEAST = 3 };
+
+static int lower(char letter)
+{
+    return tolower((unsigned char)letter);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A row of Levenshtein's table at a time. */
+static size_t edits(const char *a, const char *b)
+{
+    size_t row[WORD_MOST + 1];
+    size_t width = least(strlen(b), WORD_MOST), height = least(strlen(a), WORD_MOST);
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 0; i < height; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < width; j++) {
+            size_t replaced = diagonal + (lower(a[i]) != lower(b[j]));
+            diagonal = row[j + 1];
+            row[j + 1] = least(replaced, least(diagonal, row[j]) + 1);
+        }
+    }
+    return row[width];
+}
+
+static void insert(struct near_names *near, size_t place, const char *name, size_t distance)
+{
+    char *copy = strdup(name);
+    if (!copy)
+        return;
+    free(near->best[NEAR_NAMES - 1].name);
+    memmove(&near->best[place + 1], &near->best[place],
+            (NEAR_NAMES - 1 - place) * sizeof *near->best);
+    near->best[place] = (struct near_name){copy, distance};
+}
+
+void near_names_init(struct near_names *near, const char *word)
+{
+    *near = (struct near_names){.word = word};
+}
+
+void near_names_free(struct near_names *near)
+{
+    for (size_t i = 0; i < NEAR_NAMES; i++)
+        free(near->best[i].name);
+}
+
+void near_names_offer(struct near_names *near, const char *name)
+{
+    bool within = strlen(near->word) >= WITHIN_LEAST && strcasestr(name, near->word);
+    size_t distance = edits(near->word, name);
+    if (!within && distance > (strlen(name) + 2) / 3)
+        return;
+    for (size_t i = 0; i < NEAR_NAMES; i++) {
+        const struct near_name *other = &near->best[i];
+        if (other->name && strcmp(other->name, name) == 0)
+            return;
+        if (!other->name || distance < other->distance) {
+            insert(near, i, name, distance);
+            return;
+        }
+    }
+}
+
+const char *near_names_text(struct near_names *near)
+{
+    size_t count = 0, length = 0;
+    while (count < NEAR_NAMES && near->best[count].name)
+        count++;
+    near->text[0] = '\0';
+    for (size_t i = 0; i < count && length < sizeof near->text; i++)
+        length += (size_t)snprintf(near->text + length, sizeof near->text - length, "%s%s%s",
+                                   i == 0           ? "; did you mean "
+                                   : i == count - 1 ? " or "
+                                                    : ", ",
+                                   near->best[i].name, i == count - 1 ? "?" : "");
+    return near->text;
+}

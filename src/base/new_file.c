@@ -1,0 +1,129 @@
+#include "base/new_file.h"
+
+#include "base/stop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINKS_MOST = 40 };
+
+/* The path that is left when links are followed, also where the last leads nowhere yet. */
+static char *follow_links(const char *path)
+{
+    char *at = strdup(path);
+    for (int links = 0; at && links < LINKS_MOST; links++) {
+        char target[PATH_MAX];
+        ssize_t length = readlink(at, target, sizeof target - 1);
+        if (length < 0)
+            return at;
+        target[length] = '\0';
+        char *slash = strrchr(at, '/');
+        char *next = NULL;
+        if (target[0] == '/' || !slash)
+            next = strdup(target);
+        else if (asprintf(&next, "%.*s/%s", (int)(slash - at), at, target) < 0)
+            next = NULL;
+        free(at);
+        at = next;
+    }
+    free(at);
+    errno = ELOOP;
+    return NULL;
+}
+
+static mode_t usual_mode(void)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static bool same_file(const struct stat *one, const char *other)
+{
+    struct stat about;
+    int found = strcmp(other, "-") == 0 ? fstat(STDIN_FILENO, &about) : stat(other, &about);
+    return found == 0 && about.st_dev == one->st_dev && about.st_ino == one->st_ino;
+}
+
+bool new_file_same(int fd, const char *path)
+{
+    struct stat about;
+    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && same_file(&about, path);
+}
+
+static enum status refuse(const char *path)
+{
+    return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+}
+
+static enum status open_temporary(struct new_file *file, const char *name, mode_t mode)
+{
+    const char *slash = strrchr(file->path, '/');
+    int folder = slash ? (int)(slash - file->path) + 1 : 0;
+    if (asprintf(&file->temporary, "%.*s.%.200s.XXXXXX", folder, file->path, file->path + folder) <
+        0) {
+        file->temporary = NULL;
+        return fail_memory("writing");
+    }
+    file->fd = mkostemp(file->temporary, O_CLOEXEC);
+    if (file->fd < 0) {
+        free(file->temporary);
+        file->temporary = NULL;
+        return refuse(name);
+    }
+    stop_remove(file->temporary);
+    return fchmod(file->fd, mode) == 0 ? STATUS_OK : refuse(name);
+}
+
+enum status new_file_open(struct new_file *file, const char *path, bool force, const char *never)
+{
+    struct stat about;
+    *file = (struct new_file){.path = follow_links(path), .force = force, .fd = -1};
+    if (!file->path)
+        return refuse(path);
+    bool exists = stat(file->path, &about) == 0;
+    if (exists && S_ISDIR(about.st_mode))
+        return fail(STATUS_FAILED, "cannot write %s: it is a directory", path);
+    if (exists && never && same_file(&about, never))
+        return fail(STATUS_FAILED, "cannot write %s: it is the input; choose another name", path);
+    if (exists && !force)
+        return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
+    if (exists && access(file->path, W_OK) != 0)
+        return refuse(path);
+    return open_temporary(file, path, exists ? about.st_mode & 07777 : usual_mode());
+}
+
+int new_file_keep(struct new_file *file)
+{
+    /* Without force, a file that came up meanwhile is not replaced either. */
+    unsigned flags = file->force ? 0 : RENAME_NOREPLACE;
+    int failed = renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, flags);
+    if (failed && errno == EINVAL) { /* a file system without that flag */
+        failed = link(file->temporary, file->path);
+        if (!failed)
+            unlink(file->temporary);
+    }
+    if (failed)
+        return errno;
+    stop_leave(file->temporary);
+    free(file->temporary);
+    file->temporary = NULL;
+    return 0;
+}
+
+void new_file_discard(struct new_file *file)
+{
+    if (file->temporary) {
+        unlink(file->temporary);
+        stop_leave(file->temporary);
+    }
+    free(file->temporary);
+    free(file->path);
+    *file = (struct new_file){.fd = -1};
+}

@@ -1,0 +1,127 @@
+#include "base/status.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { LINE_MOST = 1024 }; /* bytes of a line that is handed on */
+
+static _Atomic enum verbosity level = VERBOSITY_NORMAL;
+static bool transient_shown = false;
+static _Thread_local bool failures_are_notes = false;
+static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
+static _Thread_local size_t kept_size;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void (*show_line)(void *context, const char *line); /* lock */
+static void *show_context;                                 /* lock */
+
+static void wipe_transient(void)
+{
+    if (transient_shown)
+        fputs("\r\033[K", stderr);
+    transient_shown = false;
+}
+
+static void print_line(const char *format, va_list arguments)
+{
+    pthread_mutex_lock(&lock);
+    if (show_line) {
+        char line[LINE_MOST];
+        vsnprintf(line, sizeof line, format, arguments);
+        show_line(show_context, line);
+    } else {
+        wipe_transient();
+        fputs("halo: ", stderr);
+        vfprintf(stderr, format, arguments);
+        fputc('\n', stderr);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+enum status fail(enum status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (kept)
+        vsnprintf(kept, kept_size, format, arguments);
+    else if (!failures_are_notes || level >= VERBOSITY_NORMAL)
+        print_line(format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+void failures_as_notes(bool are_notes)
+{
+    failures_are_notes = are_notes;
+}
+
+void failures_keep(char *text, size_t size)
+{
+    kept = text;
+    kept_size = size;
+}
+
+void failures_kept(char **text, size_t *size)
+{
+    *text = kept;
+    *size = kept_size;
+}
+
+enum status fail_memory(const char *what)
+{
+    return fail(STATUS_FAILED, "not enough memory for %s", what);
+}
+
+void note(const char *format, ...)
+{
+    if (level < VERBOSITY_NORMAL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(format, arguments);
+    va_end(arguments);
+}
+
+void note_detail(const char *format, ...)
+{
+    if (level < VERBOSITY_VERBOSE)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(format, arguments);
+    va_end(arguments);
+}
+
+void note_verbosity(enum verbosity verbosity)
+{
+    level = verbosity;
+}
+
+enum verbosity note_verbosity_now(void)
+{
+    return level;
+}
+
+void messages_to(void (*show)(void *context, const char *line), void *context)
+{
+    pthread_mutex_lock(&lock);
+    show_line = show;
+    show_context = context;
+    pthread_mutex_unlock(&lock);
+}
+
+void note_transient(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    pthread_mutex_lock(&lock);
+    if (!show_line) {
+        wipe_transient();
+        vfprintf(stderr, format, arguments);
+        fflush(stderr);
+        transient_shown = true;
+    }
+    pthread_mutex_unlock(&lock);
+    va_end(arguments);
+}

@@ -1,0 +1,79 @@
+#include "base/stop.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t caught = 0;
+
+enum { HALF_FILES_MOST = 4 };
+static const char *volatile half_files[HALF_FILES_MOST];
+static void (*volatile tidy_up)(void) = NULL;
+
+static void catch_signal(int number)
+{
+    if (caught) {
+        for (size_t i = 0; i < HALF_FILES_MOST; i++)
+            if (half_files[i])
+                unlink(half_files[i]);
+        if (tidy_up)
+            tidy_up();
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    caught = number;
+}
+
+static void replace(const char *path, const char *by)
+{
+    for (size_t i = 0; i < HALF_FILES_MOST; i++)
+        if (half_files[i] == path) {
+            half_files[i] = by;
+            return;
+        }
+}
+
+void stop_remove(const char *path)
+{
+    replace(NULL, path);
+}
+
+void stop_leave(const char *path)
+{
+    replace(path, NULL);
+}
+
+void stop_before_end(void (*tidy)(void))
+{
+    tidy_up = tidy;
+}
+
+void stop_watch(void)
+{
+    /* No SA_RESTART: a read or write that waits returns, and the flag is seen. */
+    struct sigaction action = {.sa_handler = catch_signal};
+    sigemptyset(&action.sa_mask);
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before;
+        /* nohup and background shells ignore some of these on purpose. */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+    /* What these say, write() says too, and there it can be told. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+bool stop_requested(void)
+{
+    return caught != 0;
+}
+
+void stop_raise_again(void)
+{
+    if (caught == 0)
+        return;
+    signal(caught, SIG_DFL);
+    raise(caught);
+}

@@ -1,0 +1,81 @@
+#include "base/text_lines.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE_MOST = 1 << 19, /* bytes; a row of the widest mask of two dimensions */
+    WORD_MOST = 63,
+    DECIMALS_SURE = 4, /* after a comma that many digits are no second number */
+};
+
+enum status text_lines_init(struct text_lines *lines, const char *file, FILE *stream)
+{
+    *lines = (struct text_lines){.file = file, .stream = stream, .line = malloc(LINE_MOST)};
+    return lines->line ? STATUS_OK : fail_memory("a mask");
+}
+
+void text_lines_free(struct text_lines *lines)
+{
+    free(lines->line);
+    lines->line = NULL;
+}
+
+enum status text_lines_refuse(const struct text_lines *lines, const char *format, ...)
+{
+    char words[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %s", lines->file, lines->number,
+                words);
+}
+
+enum status text_lines_next(struct text_lines *lines, char **line)
+{
+    *line = NULL;
+    if (!fgets(lines->line, LINE_MOST, lines->stream)) {
+        if (ferror(lines->stream))
+            return fail(STATUS_FAILED, "cannot read mask %s: %s", lines->file, strerror(errno));
+        return STATUS_OK;
+    }
+    lines->number++;
+    size_t length = strlen(lines->line);
+    bool ends = length > 0 && lines->line[length - 1] == '\n';
+    if (!ends && length == LINE_MOST - 1)
+        return text_lines_refuse(lines, "too long for a line of numbers");
+    if (!ends && !feof(lines->stream))
+        return text_lines_refuse(lines, "holds a zero byte");
+    lines->line[strcspn(lines->line, "\r\n")] = '\0';
+    bool marked = lines->number == 1 && strncmp(lines->line, "\xEF\xBB\xBF", 3) == 0;
+    *line = lines->line + (marked ? 3 : 0);
+    return STATUS_OK;
+}
+
+static bool comma_is_decimal(const char *word, const char *comma, bool is_single)
+{
+    if (strchr(word, '.') || strchr(comma + 1, ','))
+        return false;
+    return is_single || strspn(comma + 1, "0123456789") >= DECIMALS_SURE;
+}
+
+bool text_number(const char *word, bool is_single, double *value)
+{
+    char copy[WORD_MOST + 1];
+    const char *comma = strchr(word, ',');
+    if (comma) {
+        size_t length = strlen(word);
+        if (length > WORD_MOST || !comma_is_decimal(word, comma, is_single))
+            return false;
+        memcpy(copy, word, length + 1);
+        copy[comma - word] = '.';
+        word = copy;
+    }
+    char *end;
+    *value = strtod(word, &end);
+    return end != word && !*end && isfinite((float)*value);
+}

@@ -1,0 +1,154 @@
+#include "base/workers.h"
+
+#include "base/stop.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct helper {
+    struct workers *workers;
+    size_t number;
+    pthread_t thread;
+};
+
+struct workers {
+    size_t count;
+    size_t started; /* helper threads that run: at most count - 1 */
+    struct helper *helpers;
+
+    pthread_mutex_t lock;
+    pthread_cond_t begin;
+    pthread_cond_t done;
+    unsigned job; /* lock: number of the job at hand */
+    size_t busy;  /* lock: helpers that have not finished it */
+    bool leave;   /* lock */
+
+    workers_task *task; /* written before a job begins, read while it runs */
+    void *context;
+    size_t pieces;
+    atomic_size_t next;
+};
+
+static void take_pieces(struct workers *workers, size_t worker)
+{
+    for (;;) {
+        size_t piece = atomic_fetch_add(&workers->next, 1);
+        if (piece >= workers->pieces || stop_requested())
+            return;
+        workers->task(workers->context, piece, worker);
+    }
+}
+
+static void *helper_main(void *argument)
+{
+    struct helper *helper = argument;
+    struct workers *workers = helper->workers;
+    unsigned seen = 0;
+    for (;;) {
+        pthread_mutex_lock(&workers->lock);
+        while (workers->job == seen && !workers->leave)
+            pthread_cond_wait(&workers->begin, &workers->lock);
+        seen = workers->job;
+        bool leave = workers->leave;
+        pthread_mutex_unlock(&workers->lock);
+        if (leave)
+            return NULL;
+        take_pieces(workers, helper->number);
+        pthread_mutex_lock(&workers->lock);
+        if (--workers->busy == 0)
+            pthread_cond_signal(&workers->done);
+        pthread_mutex_unlock(&workers->lock);
+    }
+}
+
+static size_t processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1;
+    int count = CPU_COUNT(&set);
+    return count > 0 ? (size_t)count : 1;
+}
+
+static bool start_helpers(struct workers *workers)
+{
+    /* Signals belong to the main thread: its reads and writes must return. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (workers->started < workers->count - 1) {
+        struct helper *helper = &workers->helpers[workers->started];
+        *helper = (struct helper){.workers = workers, .number = workers->started + 1};
+        if (pthread_create(&helper->thread, NULL, helper_main, helper) != 0)
+            break;
+        workers->started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return workers->started == workers->count - 1;
+}
+
+enum status workers_create(size_t count, struct workers **result)
+{
+    struct workers *workers = calloc(1, sizeof *workers);
+    if (!workers)
+        return fail_memory("threads");
+    workers->count = count ? count : processors();
+    pthread_mutex_init(&workers->lock, NULL);
+    pthread_cond_init(&workers->begin, NULL);
+    pthread_cond_init(&workers->done, NULL);
+    workers->helpers = calloc(workers->count, sizeof *workers->helpers);
+    if (!workers->helpers || !start_helpers(workers)) {
+        workers_destroy(workers);
+        return fail(STATUS_FAILED, "cannot start the threads; try fewer with --threads");
+    }
+    *result = workers;
+    return STATUS_OK;
+}
+
+void workers_destroy(struct workers *workers)
+{
+    if (!workers)
+        return;
+    pthread_mutex_lock(&workers->lock);
+    workers->leave = true;
+    pthread_cond_broadcast(&workers->begin);
+    pthread_mutex_unlock(&workers->lock);
+    for (size_t i = 0; i < workers->started; i++)
+        pthread_join(workers->helpers[i].thread, NULL);
+    pthread_cond_destroy(&workers->done);
+    pthread_cond_destroy(&workers->begin);
+    pthread_mutex_destroy(&workers->lock);
+    free(workers->helpers);
+    free(workers);
+}
+
+size_t workers_count(const struct workers *workers)
+{
+    return workers->count;
+}
+
+void workers_run(struct workers *workers, size_t pieces, workers_task *task, void *context)
+{
+    if (workers->count == 1 || pieces <= 1) {
+        for (size_t piece = 0; piece < pieces && !stop_requested(); piece++)
+            task(context, piece, 0);
+        return;
+    }
+    workers->task = task;
+    workers->context = context;
+    workers->pieces = pieces;
+    atomic_store(&workers->next, 0);
+    pthread_mutex_lock(&workers->lock);
+    workers->job++;
+    workers->busy = workers->count - 1;
+    pthread_cond_broadcast(&workers->begin);
+    pthread_mutex_unlock(&workers->lock);
+    take_pieces(workers, 0);
+    pthread_mutex_lock(&workers->lock);
+    while (workers->busy > 0)
+        pthread_cond_wait(&workers->done, &workers->lock);
+    pthread_mutex_unlock(&workers->lock);
+}

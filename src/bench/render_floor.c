@@ -1,0 +1,144 @@
+#include "bench/render_floor.h"
+
+#include "base/monotonic.h"
+#include "base/noise.h"
+#include "base/stop.h"
+#include "convolve/partition.h"
+#include "signal/audio.h"
+#include "signal/fft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PIECE_BYTES = 1 << 20,
+    TRANSFORMS_LEAST = 4, /* timed of a length, where there are so many */
+};
+
+static const double TRANSFORMS_SECONDS = 0.25; /* of a length; the rest is reckoned from these */
+
+/* ---- the bytes ---- */
+
+static enum status refuse_write(const char *path, int error)
+{
+    return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
+}
+
+static enum status copy_bytes(int from, int to, const char *path, uint64_t left, char *piece)
+{
+    size_t there = 0;
+    for (off_t at = 0; left > 0 && !stop_requested();) {
+        ssize_t got = pread(from, piece, PIECE_BYTES, at);
+        if (got > 0)
+            there = (size_t)got;
+        if (got < 0 || there == 0)
+            return fail(STATUS_FAILED, "cannot read the noise: %s", strerror(errno));
+        at += got;
+        ssize_t put = write(to, piece, left < there ? (size_t)left : there);
+        if (put < 0 && errno != EINTR)
+            return refuse_write(path, errno);
+        left -= put > 0 ? (uint64_t)put : 0;
+    }
+    return stop_requested() ? STATUS_INTERRUPTED : STATUS_OK;
+}
+
+enum status render_floor_copy(int from, const char *path, uint64_t bytes, double *seconds)
+{
+    char *piece = malloc(PIECE_BYTES);
+    if (!piece)
+        return fail_memory("a copy");
+    double start = monotonic_seconds();
+    int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (to < 0) {
+        free(piece);
+        return refuse_write(path, errno);
+    }
+    unlink(path); /* without a name nobody can leave it behind */
+    enum status status = copy_bytes(from, to, path, bytes, piece);
+    *seconds = monotonic_seconds() - start;
+    close(to);
+    free(piece);
+    return status;
+}
+
+/* ---- the transforms ---- */
+
+struct bench_transform {
+    struct fft *fft;
+    float *samples;
+    float *spectrum;
+    float *back;
+};
+
+static void there_and_back(const struct bench_transform *transform)
+{
+    /* Not back to where it came from: unscaled, it would be infinite soon. */
+    fft_forward(transform->fft, transform->samples, transform->spectrum);
+    fft_inverse(transform->fft, transform->spectrum, transform->back);
+}
+
+static enum status time_some(const struct bench_transform *transform, uint64_t count,
+                             double *seconds)
+{
+    uint64_t done = 0;
+    there_and_back(transform); /* meets its memory for the first time */
+    double spent = 0, start = monotonic_seconds();
+    while (done < count && (done < TRANSFORMS_LEAST || spent < TRANSFORMS_SECONDS)) {
+        there_and_back(transform);
+        done++;
+        spent = monotonic_seconds() - start;
+        if (stop_requested())
+            return STATUS_INTERRUPTED;
+    }
+    *seconds = done > 0 ? spent / (double)done * (double)count : 0;
+    return STATUS_OK;
+}
+
+/* `count` of length n. */
+static enum status time_transforms(size_t n, uint64_t count, double *seconds)
+{
+    struct bench_transform transform = {.samples = audio_alloc(n),
+                                        .spectrum = audio_alloc(fft_spectrum_floats(n)),
+                                        .back = audio_alloc(n)};
+    enum status status = STATUS_OK;
+    if (!transform.samples || !transform.spectrum || !transform.back)
+        status = fail_memory("a transform");
+    if (status == STATUS_OK)
+        status = fft_create(n, &transform.fft);
+    uint64_t state = 3;
+    for (size_t i = 0; i < n && status == STATUS_OK; i++)
+        transform.samples[i] = noise_next(&state);
+    if (status == STATUS_OK)
+        status = time_some(&transform, count, seconds);
+    fft_destroy(transform.fft);
+    free(transform.back);
+    free(transform.spectrum);
+    free(transform.samples);
+    return status;
+}
+
+enum status render_floor_transforms(size_t taps, size_t block, uint64_t frames, size_t channels,
+                                    uint64_t *pairs, double *seconds)
+{
+    struct partition_plan plan = partition_plan(taps, block, PARTITION_AVERAGE);
+    uint64_t blocks = (frames + block - 1) / block;
+    enum status status = STATUS_OK;
+    *pairs = 0;
+    *seconds = 0;
+    if (plan.algorithm == PARTITION_OVERLAP_SAVE) {
+        *pairs = blocks * plan.chunks * channels;
+        status = time_transforms(plan.fft, *pairs, seconds);
+    }
+    for (size_t s = 0; s < plan.segment_count && status == STATUS_OK; s++) {
+        size_t size = plan.segments[s].size;
+        uint64_t count = blocks * block / size * channels;
+        double some = 0;
+        status = time_transforms(2 * size, count, &some);
+        *pairs += count;
+        *seconds += some;
+    }
+    return status;
+}

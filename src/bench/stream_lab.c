@@ -1,0 +1,385 @@
+#include "bench/stream_lab.h"
+
+#include "base/monotonic.h"
+#include "base/noise.h"
+#include "base/realtime.h"
+#include "base/stop.h"
+#include "base/workers.h"
+#include "signal/audio.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum {
+    ROTATION = 13, /* blocks of input; a prime, so that no ring of partitions repeats with it */
+    PLACES = 32,   /* outputs compared at a time */
+    SPIN = 200000, /* ns before a block is due: sleep ends late by up to that */
+};
+
+static_assert((int)STREAM_FIRST_BLOCKS > (int)ROTATION,
+              "all input is heard before the first check");
+
+static const double ERROR_MOST_DB = -130;
+static const double DECAY = 1e-3; /* of a mask from its first tap to its last */
+
+struct stream {
+    const struct stream_cell *cell;
+    struct mask *mask;
+    struct workers *workers;
+    struct filter *filter;
+    struct block input; /* ROTATION blocks in a row */
+    struct block output;
+    const float **in; /* of the block at hand */
+    int64_t *times;   /* ns */
+    double period;    /* ns */
+    size_t handed;    /* blocks since the filter was made */
+    uint64_t random;
+    struct stream_row *row;
+};
+
+/* ---- sound and masks ---- */
+
+/* A direct sound and noise that decays like a room's. The magnitudes sum up to 1, so that
+ * no output leaves -1..1. */
+static void fill_column(float *column, size_t taps, uint64_t *random)
+{
+    double step = pow(DECAY, 1 / (double)taps), level = 1, sum = 1;
+    column[0] = 1;
+    for (size_t k = 1; k < taps; k++) {
+        level *= step;
+        column[k] = (float)(level * (double)noise_next(random));
+        sum += fabs((double)column[k]);
+    }
+    for (size_t k = 0; k < taps; k++)
+        column[k] = (float)((double)column[k] / sum);
+}
+
+static enum status make_mask(struct stream *stream)
+{
+    const struct stream_cell *cell = stream->cell;
+    enum status status = mask_create("of noise", cell->channels, cell->taps, &stream->mask);
+    if (status == STATUS_OK)
+        status = mask_route(stream->mask, cell->channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO);
+    for (size_t c = 0; c < cell->channels && status == STATUS_OK; c++) {
+        fill_column(mask_column(stream->mask, c), cell->taps, &stream->random);
+        if (stop_requested())
+            status = STATUS_INTERRUPTED;
+    }
+    return status;
+}
+
+static enum status make_sound(struct stream *stream)
+{
+    const struct stream_cell *cell = stream->cell;
+    enum status status =
+        block_init(&stream->input, cell->channels, ROTATION * cell->block, "a stream");
+    if (status == STATUS_OK)
+        status = block_init(&stream->output, cell->channels, cell->block, "a stream");
+    if (status != STATUS_OK)
+        return status;
+    for (size_t c = 0; c < cell->channels; c++)
+        for (size_t i = 0; i < stream->input.frames; i++)
+            stream->input.data[c][i] = noise_next(&stream->random);
+    stream->in = calloc(cell->channels, sizeof *stream->in);
+    stream->times = malloc(cell->blocks * sizeof *stream->times);
+    if (!stream->in || !stream->times)
+        return fail_memory("a stream");
+    memset(stream->times, 0xFF, cell->blocks * sizeof *stream->times); /* pages are there */
+    return STATUS_OK;
+}
+
+/* ---- what the system grants ---- */
+
+static void tell_grants(const struct stream_row *row, int lock_error)
+{
+    static bool told = false;
+    if (!told)
+        note_detail(
+            "real-time priority %s; memory %s%s", row->realtime ? "granted" : "refused",
+            row->locked ? "locked" : "not locked: ", row->locked ? "" : strerror(lock_error));
+    told = true;
+}
+
+/* ---- a stream's life ---- */
+
+static void stream_close(struct stream *stream)
+{
+    filter_destroy(stream->filter);
+    workers_destroy(stream->workers);
+    mask_destroy(stream->mask);
+    block_free(&stream->input);
+    block_free(&stream->output);
+    free(stream->in);
+    free(stream->times);
+}
+
+static enum status make_convolver(const struct stream_cell *cell, const struct mask *mask,
+                                  struct workers *workers, struct filter **filter)
+{
+    struct convolver_settings settings = {
+        .backend = cell->backend,
+        .rate = cell->rate,
+        .block = cell->block,
+        .live = true,
+        .alone = true,
+        .gpu = {.mode = cell->gpu_mode},
+        .workers = workers,
+    };
+    return convolver_create(&settings, mask, filter);
+}
+
+/* Ours, with its threads at the priority that the step will have. */
+static enum status make_filter(struct stream *stream)
+{
+    const struct stream_cell *cell = stream->cell;
+    struct realtime_before before;
+    bool raised =
+        !cell->make && cell->pace == STREAM_PACED && realtime_raise(REALTIME_PRIORITY, &before);
+    stream_make *make = cell->make ? cell->make : make_convolver;
+    enum status status = workers_create(cell->threads, &stream->workers);
+    if (status == STATUS_OK)
+        status = make(cell, stream->mask, stream->workers, &stream->filter);
+    if (raised)
+        realtime_restore(&before);
+    return status;
+}
+
+static enum status stream_open(struct stream *stream)
+{
+    enum status status = make_mask(stream);
+    if (status == STATUS_OK)
+        status = make_sound(stream);
+    return status == STATUS_OK ? make_filter(stream) : status;
+}
+
+/* ---- blocks: nothing here allocates ---- */
+
+static void wait_until(int64_t due, bool spun)
+{
+    int64_t wake = due - SPIN;
+    const struct timespec time = {.tv_sec = wake / 1000000000, .tv_nsec = wake % 1000000000};
+    if (!spun && wake > monotonic_ns())
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+    while (monotonic_ns() < due && !stop_requested())
+        ;
+}
+
+static void take_input(struct stream *stream)
+{
+    size_t from = stream->handed % ROTATION * stream->cell->block;
+    for (size_t c = 0; c < stream->cell->channels; c++)
+        stream->in[c] = stream->input.data[c] + from;
+}
+
+static enum status fail_cell(const struct stream_cell *cell, const char *problem)
+{
+    return fail(STATUS_FAILED, "backend %s, %zu channels, %zu taps, blocks of %zu: %s",
+                cell->backend, cell->channels, cell->taps, cell->block, problem);
+}
+
+/* Whether the block that has just come is worth anything. One channel in turn is looked
+ * through, which is soon done; check_result sees them all. */
+static enum status look_after(const struct stream *stream)
+{
+    const struct filter *filter = stream->filter;
+    size_t block = stream->cell->block, channel = stream->handed % stream->cell->channels;
+    if (stop_requested()) /* workers leave their pieces undone then */
+        return STATUS_INTERRUPTED;
+    if (filter->failure || filter->notice)
+        return fail_cell(stream->cell, filter->failure ? filter->failure : filter->notice);
+    if (audio_find_nonfinite(stream->output.data[channel], block) < block)
+        return fail_cell(stream->cell, "an output is not a finite number");
+    return STATUS_OK;
+}
+
+struct stretch {
+    size_t blocks;  /* at most */
+    double seconds; /* likewise */
+    bool paced;
+    bool spun;
+    int64_t *times; /* NULL: not kept */
+    size_t ran;
+    size_t late;
+};
+
+static enum status run(struct stream *stream, struct stretch *stretch)
+{
+    int64_t limit = (int64_t)(1e9 * stretch->seconds);
+    int64_t origin = monotonic_ns() + (int64_t)(stretch->paced ? stream->period : 0);
+    enum status status = STATUS_OK;
+    for (size_t n = 0; n < stretch->blocks && status == STATUS_OK; n++) {
+        double due = (double)n * stream->period; /* ns from the origin */
+        take_input(stream);
+        if (stretch->paced)
+            wait_until(origin + (int64_t)ceil(due), stretch->spun);
+        int64_t begin = monotonic_ns();
+        if (n > 0 && begin - origin >= limit)
+            break;
+        filter_process(stream->filter, stream->in, stream->output.data);
+        int64_t end = monotonic_ns();
+        if (stretch->times)
+            stretch->times[n] = end - begin;
+        stretch->late += stretch->paced && (double)(end - origin) > due + stream->period;
+        stretch->ran++;
+        status = look_after(stream);
+        stream->handed++;
+    }
+    return status;
+}
+
+/* ---- the truth ---- */
+
+static double true_output(const struct stream *stream, size_t channel, size_t frame)
+{
+    const float *input = stream->input.data[channel];
+    const float *column = mask_column(stream->mask, channel);
+    size_t length = stream->input.frames, at = frame % length;
+    double sum = 0;
+    for (size_t k = 0; k < stream->mask->taps && k <= frame; k++) {
+        sum += (double)input[at] * (double)column[k];
+        at = at ? at - 1 : length - 1;
+    }
+    return sum;
+}
+
+static size_t random_below(uint64_t *state, size_t count)
+{
+    double at = (0.5 + 0.5 * (double)noise_next(state)) * (double)count;
+    return at < (double)count ? (size_t)at : count - 1;
+}
+
+/* The block that came last: both its ends, the outer channels, and at random between.
+ * The magnitudes of input and mask come to 1 at most, which the error is measured by. */
+static enum status check_result(struct stream *stream)
+{
+    const struct stream_cell *cell = stream->cell;
+    double largest = 0;
+    for (size_t c = 0; c < cell->channels; c++)
+        if (audio_find_nonfinite(stream->output.data[c], cell->block) < cell->block)
+            return fail_cell(cell, "an output is not a finite number");
+    for (size_t p = 0; p < PLACES; p++) {
+        size_t channel = p == 0   ? 0
+                         : p == 1 ? cell->channels - 1
+                                  : random_below(&stream->random, cell->channels);
+        size_t i = p % 4 == 0   ? 0
+                   : p % 4 == 1 ? cell->block - 1
+                                : random_below(&stream->random, cell->block);
+        size_t frame = (stream->handed - 1) * cell->block + i;
+        double error =
+            (double)stream->output.data[channel][i] - true_output(stream, channel, frame);
+        largest = fmax(largest, fabs(error));
+    }
+    stream->row->error_db = fmax(stream->row->error_db, audio_to_db(largest));
+    if (stream->row->error_db <= ERROR_MOST_DB)
+        return STATUS_OK;
+    char problem[64];
+    snprintf(problem, sizeof problem, "the result is wrong, by %.1f dB", stream->row->error_db);
+    return fail_cell(cell, problem);
+}
+
+/* ---- measuring ---- */
+
+/* Of all threads, user and system: what getrusage tells in microseconds. */
+static double process_cpu_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static enum status run_all(struct stream *stream)
+{
+    const struct stream_cell *cell = stream->cell;
+    bool paced = cell->pace != STREAM_BACK_TO_BACK, spun = cell->pace == STREAM_SPUN;
+    struct stretch first = {.blocks = STREAM_FIRST_BLOCKS, .seconds = cell->seconds};
+    struct stretch warm_up = {
+        .blocks = SIZE_MAX, .seconds = cell->warm_up, .paced = paced, .spun = spun};
+    struct stretch timed = {.blocks = cell->blocks,
+                            .seconds = cell->seconds,
+                            .paced = paced,
+                            .spun = spun,
+                            .times = stream->times};
+    enum status status = run(stream, &first);
+    if (status == STATUS_OK)
+        status = check_result(stream);
+    if (status == STATUS_OK && cell->warm_up > 0)
+        status = run(stream, &warm_up);
+    double cpu = process_cpu_seconds();
+    if (status == STATUS_OK)
+        status = run(stream, &timed);
+    stream->row->cpu = process_cpu_seconds() - cpu;
+    stream->row->blocks = timed.ran;
+    stream->row->late = timed.late;
+    return status == STATUS_OK ? check_result(stream) : status;
+}
+
+static enum status run_with_grants(struct stream *stream)
+{
+    struct stream_row *row = stream->row;
+    struct realtime_before before;
+    if (stream->cell->pace == STREAM_BACK_TO_BACK)
+        return run_all(stream);
+    /* What is mapped by now and no more: a limit would make later allocations fail. */
+    row->locked = realtime_lock_memory();
+    int lock_error = errno;
+    row->realtime =
+        stream->cell->pace == STREAM_PACED && realtime_raise(REALTIME_PRIORITY, &before);
+    tell_grants(row, lock_error);
+    enum status status = run_all(stream);
+    if (row->realtime)
+        realtime_restore(&before);
+    if (row->locked)
+        munlockall();
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The least time that `share` of all blocks did not exceed. */
+static double quantile(const struct stream *stream, double share)
+{
+    double rank = ceil(share * (double)stream->row->blocks - 1e-6); /* 0.999 is none of binary */
+    return 1e-9 * (double)stream->times[rank > 1 ? (size_t)rank - 1 : 0];
+}
+
+static void sum_up(struct stream *stream)
+{
+    struct stream_row *row = stream->row;
+    qsort(stream->times, row->blocks, sizeof *stream->times, by_value);
+    row->p50 = quantile(stream, 0.5);
+    row->p99 = quantile(stream, 0.99);
+    row->p999 = quantile(stream, 0.999);
+    row->p9999 = quantile(stream, 0.9999);
+    row->most = quantile(stream, 1);
+    for (size_t n = 0; n < row->blocks; n++) {
+        row->sum += 1e-9 * (double)stream->times[n];
+        row->missed += (double)stream->times[n] > stream->period;
+    }
+    snprintf(row->algorithm, sizeof row->algorithm, "%s",
+             row->cell.make ? stream->filter->kind->name : convolver_algorithm(stream->filter));
+}
+
+enum status stream_lab_measure(const struct stream_cell *cell, struct stream_row *row)
+{
+    double period = (double)cell->block / cell->rate;
+    *row = (struct stream_row){.cell = *cell, .period = period, .error_db = -INFINITY};
+    struct stream stream = {.cell = cell, .period = 1e9 * period, .random = 1, .row = row};
+    enum status status = stream_open(&stream);
+    if (status == STATUS_OK)
+        status = run_with_grants(&stream);
+    if (status == STATUS_OK)
+        sum_up(&stream);
+    stream_close(&stream);
+    return status;
+}

@@ -1,0 +1,298 @@
+#include "chain/mask_options.h"
+
+#include "base/options.h"
+#include "chain/specs.h"
+#include "mask/mask_minimum_phase.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- words ---- */
+
+static enum status take_channel(const char *text, struct mask_options *options)
+{
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (errno || end == text || *end || value == 0 || strchr(text, '-'))
+        return fail(STATUS_USAGE, "channel= must be a whole number from 1 on, not '%s'", text);
+    options->channel = value;
+    return STATUS_OK;
+}
+
+/* Frames, or a time with its unit. */
+static enum status parse_span(const char *text, const char *key, struct mask_span *span)
+{
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    bool number = end != text && !errno && isfinite(value) && value >= 0;
+    bool seconds = strcmp(end, "s") == 0 || strcmp(end, "ms") == 0;
+    if (!number || (*end && !seconds) || (!seconds && value != floor(value)))
+        return fail(STATUS_USAGE, "%s= takes frames or a time, such as 480, 10ms or 0.5s, not '%s'",
+                    key, text);
+    *span = (struct mask_span){strcmp(end, "ms") == 0 ? value * 1e-3 : value, seconds};
+    return STATUS_OK;
+}
+
+static enum status take_trim(const char *text, struct mask_options *options)
+{
+    return parse_span(text, "trim", &options->trim);
+}
+
+static enum status take_length(const char *text, struct mask_options *options)
+{
+    enum status status = parse_span(text, "length", &options->length);
+    if (status == STATUS_OK && options->length.value == 0)
+        status = fail(STATUS_USAGE, "length= keeps a tap at least, not '%s'", text);
+    return status;
+}
+
+static enum status take_fade(const char *text, struct mask_options *options)
+{
+    return parse_span(text, "fade", &options->fade);
+}
+
+static enum status take_delay(const char *text, struct mask_options *options)
+{
+    return parse_span(text, "delay", &options->delay);
+}
+
+static enum status take_phase(const char *text, struct mask_options *options)
+{
+    if (strcmp(text, "minimum") != 0)
+        return fail(STATUS_USAGE, "phase= is minimum, not '%s'", text);
+    options->minimum_phase = true;
+    return STATUS_OK;
+}
+
+static enum status take_order(const char *text, struct mask_options *options)
+{
+    if (strcasecmp(text, "lllrrlrr") == 0)
+        options->order = MASK_ORDER_LL_LR_RL_RR;
+    else if (strcasecmp(text, "llrrlrrl") == 0)
+        options->order = MASK_ORDER_LL_RR_LR_RL;
+    else
+        return fail(STATUS_USAGE, "order= is lllrrlrr or llrrlrrl, not '%s'", text);
+    return STATUS_OK;
+}
+
+static enum status take_map(const char *text, struct mask_options *options)
+{
+    if (strcmp(text, "auto") == 0)
+        options->map = MASK_MAP_AUTO;
+    else if (strcmp(text, "split") == 0)
+        options->map = MASK_MAP_SPLIT;
+    else if (strcmp(text, "matrix") == 0)
+        options->map = MASK_MAP_MATRIX;
+    else
+        return fail(STATUS_USAGE, "map= is auto, split or matrix, not '%s'", text);
+    return STATUS_OK;
+}
+
+static enum status take_normalize(const char *text, struct mask_options *options)
+{
+    if (strcmp(text, "peak") == 0)
+        options->normalize = MASK_NORMALIZE_PEAK;
+    else if (strcmp(text, "energy") == 0)
+        options->normalize = MASK_NORMALIZE_ENERGY;
+    else if (strcmp(text, "l1") == 0)
+        options->normalize = MASK_NORMALIZE_L1;
+    else
+        return fail(STATUS_USAGE, "normalize= is peak, energy or l1, not '%s'", text);
+    return STATUS_OK;
+}
+
+static enum status take_gain(const char *text, struct mask_options *options)
+{
+    return specs_parse_db(text, "gain=", &options->gain);
+}
+
+static enum status take_raw(const char *text, struct mask_options *options)
+{
+    struct raw_layout *raw = &options->load.raw;
+    raw->format = raw_format_named(text);
+    return raw->format
+               ? STATUS_OK
+               : fail(STATUS_USAGE, "raw= is one of %s, not '%s'", raw_format_names(), text);
+}
+
+static enum status take_rate(const char *text, struct mask_options *options)
+{
+    size_t rate = 0;
+    enum status status = options_parse_number("rate=", text, 1, MASK_RATE_MOST, &rate);
+    options->load.raw.rate = (uint32_t)rate;
+    return status;
+}
+
+static enum status take_channels(const char *text, struct mask_options *options)
+{
+    return options_parse_number("channels=", text, 1, MASK_CHANNELS_MOST,
+                                &options->load.raw.channels);
+}
+
+static enum status take_folder(const char *text, struct mask_options *options)
+{
+    options->load.folder = text;
+    return STATUS_OK;
+}
+
+static const struct option {
+    const char *key;
+    enum status (*take)(const char *text, struct mask_options *options);
+} table[] = {
+    {"channel", take_channel},   {"trim", take_trim},     {"length", take_length},
+    {"fade", take_fade},         {"phase", take_phase},   {"delay", take_delay},
+    {"order", take_order},       {"map", take_map},       {"normalize", take_normalize},
+    {"gain", take_gain},         {"raw", take_raw},       {"rate", take_rate},
+    {"channels", take_channels}, {"folder", take_folder},
+};
+
+enum status mask_options_parse(const char *word, const char *others, struct mask_options *options)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        size_t length = strlen(table[i].key);
+        if (strncmp(word, table[i].key, length) == 0 && word[length] == '=')
+            return table[i].take(word + length + 1, options);
+    }
+    if (strcmp(word, "invert") == 0) {
+        options->invert = true;
+        return STATUS_OK;
+    }
+    return fail(STATUS_USAGE,
+                "unknown mask option '%s'; there are gain=DB, channel=N, trim=, length=, fade= and "
+                "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
+                "order=lllrrlrr|llrrlrrl, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N "
+                "and folder=FOLDER%s%s%s (a comma in a name is written \\,)",
+                word, others ? "; this kind of mask has rate" : "", others && *others ? ", " : "",
+                others ? others : "");
+}
+
+/* ---- what they do ---- */
+
+/* Whole frames; more than any mask has where it is beyond counting. */
+static size_t frames_of(struct mask_span span, uint32_t rate)
+{
+    double frames = rint(span.seconds ? span.value * rate : span.value);
+    return frames < 0x1p53 ? (size_t)frames : (size_t)1 << 53;
+}
+
+/* Every column becomes its taps from `from` on, `taps` of them. */
+static void cut(struct mask *mask, size_t from, size_t taps)
+{
+    for (size_t c = 0; c < mask->columns; c++)
+        memmove(mask->coefficients + c * taps, mask_column(mask, c) + from,
+                taps * sizeof *mask->coefficients);
+    mask->taps = taps;
+    mask->origin -= from < mask->origin ? from : mask->origin;
+}
+
+static void fade_out(struct mask *mask, size_t frames)
+{
+    for (size_t c = 0; c < mask->columns; c++) {
+        float *end = mask_column(mask, c) + mask->taps - frames;
+        for (size_t i = 0; i < frames; i++)
+            end[i] *= (float)pow(cos(M_PI_2 * ((double)i + 0.5) / (double)frames), 2);
+    }
+}
+
+static enum status shape(const struct mask_options *options, uint32_t rate, struct mask *mask)
+{
+    size_t trim = frames_of(options->trim, rate), fade = frames_of(options->fade, rate);
+    size_t length = frames_of(options->length, rate);
+    if (trim >= mask->taps)
+        return fail(STATUS_USAGE, "mask %s: trim= leaves out %zu taps, but it has only %zu",
+                    mask->name, trim, mask->taps);
+    size_t taps = mask->taps - trim;
+    if (options->length.value > 0 && length < taps)
+        taps = length > 0 ? length : 1;
+    if (fade > taps)
+        return fail(STATUS_USAGE, "mask %s: fade= is over %zu taps, but there are only %zu",
+                    mask->name, fade, taps);
+    cut(mask, trim, taps);
+    fade_out(mask, fade);
+    return options->minimum_phase ? mask_minimum_phase(mask) : STATUS_OK;
+}
+
+/* Time zero stays where it was: the sound comes later. */
+static enum status set_back(struct mask *mask, size_t frames)
+{
+    size_t origin = mask->origin;
+    enum status status = mask_pad(mask, frames);
+    mask->origin = origin;
+    return status;
+}
+
+static enum status resample(struct mask *mask, uint32_t rate)
+{
+    size_t taps = mask->taps;
+    uint32_t old = mask->rate;
+    if (old == 0 || old == rate)
+        return STATUS_OK;
+    enum status status = mask_resample(mask, rate);
+    if (status == STATUS_OK)
+        note("mask %s is resampled from %u to %u Hz (%zu to %zu taps)", mask->name, old, rate, taps,
+             mask->taps);
+    return status;
+}
+
+/* Sum over a column of the magnitudes, or of their squares. */
+static double size_of(const struct mask *mask, size_t column, enum mask_normalize normalize)
+{
+    const float *taps = mask_column(mask, column);
+    double sum = 0;
+    for (size_t k = 0; k < mask->taps; k++)
+        sum += normalize == MASK_NORMALIZE_L1 ? fabs((double)taps[k]) : (double)taps[k] * taps[k];
+    return sum;
+}
+
+static double largest_output(const struct mask *mask, enum mask_normalize normalize)
+{
+    double largest = 0;
+    for (size_t output = 0; output < mask->outputs; output++) {
+        double sum = 0;
+        for (size_t p = 0; p < mask->path_count; p++)
+            if (mask->paths[p].output == output)
+                sum += size_of(mask, mask->paths[p].column, normalize);
+        largest = fmax(largest, sum);
+    }
+    return normalize == MASK_NORMALIZE_ENERGY ? sqrt(largest) : largest;
+}
+
+static void scale(const struct mask_options *options, struct mask *mask)
+{
+    double factor = (options->invert ? -1 : 1) * audio_from_db(options->gain), size = 0;
+    if (options->normalize == MASK_NORMALIZE_PEAK)
+        size = (double)audio_peak(mask->coefficients, mask->columns * mask->taps);
+    else if (options->normalize != MASK_NORMALIZE_NONE)
+        size = largest_output(mask, options->normalize);
+    if (size > 0)
+        factor /= size;
+    if (factor != 1)
+        mask_scale(mask, factor);
+}
+
+enum status mask_options_apply(const struct mask_options *options,
+                               const struct stream_format *format, enum mask_align align,
+                               struct mask *mask)
+{
+    uint32_t rate = mask->rate ? mask->rate : format->rate;
+    enum status status = STATUS_OK;
+    if (options->channel)
+        status = mask_select(mask, options->channel);
+    if (status == STATUS_OK)
+        status = shape(options, rate, mask);
+    mask_align(mask, align);
+    if (status == STATUS_OK)
+        status = set_back(mask, frames_of(options->delay, rate));
+    if (status == STATUS_OK)
+        status = resample(mask, format->rate);
+    if (status == STATUS_OK)
+        status = mask_route(mask, format->channels, options->order, options->map);
+    if (status == STATUS_OK)
+        scale(options, mask);
+    return status;
+}

@@ -1,0 +1,128 @@
+#include "chain/stage_controls.h"
+
+#include "chain/stage_plugin.h"
+#include "plugin/plugin_filter.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_control(const struct plugin_port *port)
+{
+    return port->type == PLUGIN_CONTROL && port->is_input;
+}
+
+static struct stage_control port_control(const struct stage *stage, size_t index)
+{
+    const struct plugin_port *port = &stage->plugin->info->ports[index];
+    return (struct stage_control){
+        .kind = STAGE_CONTROL_PORT,
+        .port = port,
+        .port_index = index,
+        .symbol = port->symbol,
+        .name = port->name,
+        .unit = port->unit,
+        .range = plugin_port_range(port, stage->rate),
+        .value = plugin_filter_value(stage->filter, index),
+    };
+}
+
+static struct stage_control mix_control(const struct stage *stage, enum stage_control_kind kind)
+{
+    bool is_mix = kind == STAGE_CONTROL_MIX;
+    return (struct stage_control){
+        .kind = kind,
+        .symbol = is_mix ? "@mix" : "@bypass",
+        .name = is_mix ? "Mix" : "Bypass",
+        .range = {.minimum = 0, .maximum = 1, .initial = is_mix ? 1 : 0},
+        .value =
+            is_mix ? stage_mix_value(stage->mixed) : (float)stage_mix_is_bypassed(stage->mixed),
+    };
+}
+
+/* Control *index of one stage; else *index less what it has. */
+static bool control_of(const struct stage *stage, size_t *index, struct stage_control *control)
+{
+    size_t ports = stage->plugin ? stage->plugin->info->port_count : 0;
+    for (size_t i = 0; i < ports; i++) {
+        if (!is_control(&stage->plugin->info->ports[i]) || (*index)-- > 0)
+            continue;
+        *control = port_control(stage, i);
+        return true;
+    }
+    for (enum stage_control_kind kind = STAGE_CONTROL_MIX;
+         stage->mixed && kind <= STAGE_CONTROL_BYPASS; kind++) {
+        if ((*index)-- > 0)
+            continue;
+        *control = mix_control(stage, kind);
+        return true;
+    }
+    return false;
+}
+
+bool stage_controls_at(const struct stage_list *list, size_t index, struct stage_control *control)
+{
+    for (size_t s = 0; s < list->count; s++) {
+        if (!control_of(&list->stages[s], &index, control))
+            continue;
+        control->stage = s;
+        return true;
+    }
+    return false;
+}
+
+enum status stage_controls_find(const struct stage_list *list, size_t index, const char *name,
+                                struct stage_control *control)
+{
+    if (index >= list->count)
+        return fail(STATUS_USAGE, "there is no stage %zu: the chain has %zu", index + 1,
+                    list->count);
+    const struct stage *stage = &list->stages[index];
+    size_t port = 0;
+    if (*name == '@') {
+        enum stage_control_kind kind =
+            strcmp(name, "@mix") == 0 ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
+        if (!stage->mixed || (kind == STAGE_CONTROL_BYPASS && strcmp(name, "@bypass") != 0))
+            return fail(STATUS_USAGE, "stage %zu has no control '%s'; %s", index + 1, name,
+                        stage->mixed ? "there are @mix and @bypass"
+                                     : "give it @mix=1 at the start");
+        *control = mix_control(stage, kind);
+    } else if (stage->plugin) {
+        enum status status = plugin_words_port(stage->plugin->info, name, &port);
+        if (status != STATUS_OK)
+            return status;
+        *control = port_control(stage, port);
+    } else {
+        return fail(STATUS_USAGE, "stage %zu has no control '%s': it is no plugin", index + 1,
+                    name);
+    }
+    control->stage = index;
+    return STATUS_OK;
+}
+
+enum status stage_controls_parse(const struct stage_list *list, const struct stage_control *control,
+                                 const char *text, float *value)
+{
+    const struct stage *stage = &list->stages[control->stage];
+    if (control->kind == STAGE_CONTROL_PORT)
+        return plugin_words_value(stage->plugin->info, control->port_index, stage->rate, text,
+                                  value);
+    return stage_mix_parse(control->kind == STAGE_CONTROL_MIX ? STAGE_MIX : STAGE_BYPASS, text,
+                           value);
+}
+
+float stage_controls_fit(const struct stage_control *control, double value)
+{
+    return (float)fmax(control->range.minimum, fmin(control->range.maximum, value));
+}
+
+void stage_controls_set(const struct stage_list *list, const struct stage_control *control,
+                        float value)
+{
+    const struct stage *stage = &list->stages[control->stage];
+    if (control->kind == STAGE_CONTROL_PORT)
+        plugin_filter_set(stage->filter, control->port_index, value);
+    else if (control->kind == STAGE_CONTROL_MIX)
+        stage_mix_set(stage->mixed, value);
+    else
+        stage_mix_bypass(stage->mixed, value > 0);
+}

@@ -1,0 +1,53 @@
+#include "chain/stage_gain.h"
+
+#include "sound/gain.h"
+
+#include <string.h>
+
+/* at=3s:gain=-6 */
+static enum status take_gain_word(struct stage *stage, const char *word)
+{
+    struct automation_point point;
+    const char *change;
+    double db = 0;
+    if (!automation_is_word(word))
+        return fail(STATUS_USAGE,
+                    "--gain has the options at=TIME:gain=DB, @mix= and @bypass, not "
+                    "'%s'",
+                    word);
+    enum status status = automation_parse(word, stage->rate, &point, &change);
+    if (status == STATUS_OK && strncmp(change, "gain=", 5) != 0)
+        status = fail(STATUS_USAGE, "what changes of --gain is its gain=, not '%s'", change);
+    if (status == STATUS_OK)
+        status = specs_parse_db(change + 5, "gain=", &db);
+    point.value = (float)audio_from_db(db);
+    return status == STATUS_OK ? automation_add(&stage->automation, &point) : status;
+}
+
+enum status stage_gain_load(struct stage *stage, char **words, const struct stream_format *format,
+                            const struct stage_settings *settings)
+{
+    (void)settings;
+    double db = 0;
+    enum status status = specs_parse_db(words[0], "--gain", &db);
+    for (char **word = words + 1; *word && status == STATUS_OK; word++)
+        status = take_gain_word(stage, *word);
+    if (status != STATUS_OK)
+        return status;
+    stage->factor = audio_from_db(db);
+    stage->outputs = format->channels;
+    return STATUS_OK;
+}
+
+enum status stage_gain_create(struct stage *stage, size_t block, struct workers *workers,
+                              struct filter **filter)
+{
+    (void)workers;
+    struct gain_settings settings = {
+        .factor = stage->factor,
+        .automation = &stage->automation,
+        .rate = stage->rate,
+        .before = stage->before,
+    };
+    return gain_create_automated(stage->inputs, block, &settings, filter);
+}

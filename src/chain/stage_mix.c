@@ -1,0 +1,298 @@
+#include "chain/stage_mix.h"
+
+#include "convolve/history.h"
+#include "signal/audio.h"
+#include "signal/ramp.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stage_mix {
+    struct filter filter;
+    struct filter *stage;
+    struct stage_mix_settings settings;
+    struct history past;
+    struct block dry;
+    struct ramp wet;
+    size_t smooth;     /* frames */
+    uint64_t position; /* frames that came in */
+    size_t next;       /* point of the automation */
+    char notice[300];
+    bool absent; /* its block at hand is, by itself or since it was then */
+    bool was_absent;
+    _Atomic bool left_out;
+    _Atomic float mix;
+    _Atomic bool bypass;
+};
+
+/* ---- words ---- */
+
+static bool begins(const char *word, const char *with)
+{
+    return strncmp(word, with, strlen(with)) == 0;
+}
+
+static bool is_own(const char *word)
+{
+    return begins(word, "@mix=") || strcmp(word, "@bypass") == 0 || begins(word, "@bypass=");
+}
+
+bool stage_mix_is_word(const char *word)
+{
+    const char *colon = strchr(word, ':');
+    return is_own(word) || (automation_is_word(word) && colon && is_own(colon + 1));
+}
+
+enum status stage_mix_parse(enum stage_mix_target target, const char *text, float *value)
+{
+    char *end;
+    if (target == STAGE_MIX) {
+        *value = strtof(text, &end);
+        if (end == text || *end || !(*value >= 0 && *value <= 1))
+            return fail(STATUS_USAGE, "@mix= is a number from 0 to 1, not '%s'", text);
+        return STATUS_OK;
+    }
+    bool off = strcmp(text, "off") == 0;
+    if (!off && strcmp(text, "on") != 0)
+        return fail(STATUS_USAGE, "@bypass= is on or off, not '%s'", text);
+    *value = off ? 0 : 1;
+    return STATUS_OK;
+}
+
+/* "@bypass" alone is on. */
+static enum status read_own(const char *word, size_t *target, float *value)
+{
+    const char *equals = strchr(word, '=');
+    *target = begins(word, "@mix=") ? STAGE_MIX : STAGE_BYPASS;
+    return stage_mix_parse((enum stage_mix_target) * target, equals ? equals + 1 : "on", value);
+}
+
+enum status stage_mix_take(struct stage_mix_words *words, uint32_t rate, const char *word)
+{
+    struct automation_point point = {0};
+    bool later = automation_is_word(word);
+    enum status status = later ? automation_parse(word, rate, &point, &word) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = read_own(word, &point.target, &point.value);
+    if (status != STATUS_OK)
+        return status;
+    words->given = true;
+    if (later)
+        return automation_add(&words->automation, &point);
+    if (point.target == STAGE_BYPASS) {
+        words->bypass = point.value > 0;
+    } else {
+        words->has_mix = true;
+        words->mix = point.value;
+    }
+    return STATUS_OK;
+}
+
+/* ---- the step ---- */
+
+static void take_points(struct stage_mix *mix, uint64_t position)
+{
+    const struct automation *automation = &mix->settings.words->automation;
+    for (; mix->next < automation->count && automation->points[mix->next].at <= position;
+         mix->next++) {
+        const struct automation_point *point = &automation->points[mix->next];
+        if (point->target == STAGE_MIX)
+            atomic_store(&mix->mix, point->value);
+        else
+            atomic_store(&mix->bypass, point->value > 0);
+        float to = atomic_load(&mix->bypass) ? 0 : atomic_load(&mix->mix);
+        ramp_set(&mix->wet, to, point->over > mix->smooth ? (size_t)point->over : mix->smooth);
+    }
+}
+
+static void take_targets(struct stage_mix *mix)
+{
+    bool dry = mix->absent || atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
+    ramp_set(&mix->wet, dry ? 0 : atomic_load(&mix->mix), mix->smooth);
+}
+
+static void blend(struct stage_mix *mix, float *const *out, size_t at, size_t frames)
+{
+    size_t outputs = mix->filter.outputs;
+    float *wet[outputs], *dry[outputs];
+    struct ramp rest = {.from = 1 - mix->wet.from,
+                        .to = 1 - mix->wet.to,
+                        .at = mix->wet.at,
+                        .frames = mix->wet.frames};
+    for (size_t o = 0; o < outputs; o++) {
+        const float *past = history_now(&mix->past, o % mix->filter.inputs) - mix->past.keep;
+        wet[o] = out[o] + at;
+        dry[o] = mix->dry.data[o] + at;
+        memcpy(dry[o], past + at, frames * sizeof *past);
+    }
+    ramp_process(&mix->wet, outputs, wet, frames);
+    ramp_process(&rest, outputs, dry, frames);
+    for (size_t o = 0; o < outputs; o++)
+        for (size_t i = 0; i < frames; i++)
+            wet[o][i] += dry[o][i];
+}
+
+static bool is_all_wet(const struct stage_mix *mix)
+{
+    return mix->wet.at == mix->wet.frames && mix->wet.to == 1;
+}
+
+static void tell(struct stage_mix *mix)
+{
+    struct filter *filter = &mix->filter, *stage = mix->stage;
+    filter->late = stage->late;
+    if (stage->notice && !filter->notice) {
+        filter->notice = stage->notice;
+        stage->notice = NULL;
+    }
+    if (!mix->settings.live)
+        filter->failure = stage->failure;
+    if (!stage->failure || !mix->settings.live || atomic_exchange(&mix->left_out, true))
+        return;
+    snprintf(mix->notice, sizeof mix->notice, "stage %zu: %s; the sound goes on without it",
+             mix->settings.number, stage->failure);
+    filter->notice = mix->notice;
+}
+
+static void look_for_sound(struct stage_mix *mix, float *const *out)
+{
+    mix->absent = mix->stage->absent || mix->was_absent;
+    for (size_t c = 0; c < mix->filter.outputs && mix->was_absent; c++)
+        memset(out[c], 0, mix->filter.block * sizeof(float));
+}
+
+static void stage_mix_process(struct filter *filter, const float *const *in, float *const *out)
+{
+    struct stage_mix *mix = (struct stage_mix *)filter;
+    uint64_t before = mix->settings.before + mix->stage->latency;
+    history_advance(&mix->past, in);
+    filter_process(mix->stage, in, out);
+    tell(mix);
+    look_for_sound(mix, out);
+    take_targets(mix);
+    for (size_t at = 0, frames; at < filter->block; at += frames) {
+        uint64_t position = mix->position + at;
+        size_t left = filter->block - at;
+        frames = left;
+        if (position >= before) {
+            take_points(mix, position - before);
+            frames = automation_span(&mix->settings.words->automation, mix->next, position - before,
+                                     left);
+        } else if (before - position < left) {
+            frames = (size_t)(before - position);
+        }
+        if (!is_all_wet(mix))
+            blend(mix, out, at, frames);
+    }
+    mix->position += filter->block;
+}
+
+/* ---- the filter ---- */
+
+static void begin(struct stage_mix *mix)
+{
+    const struct stage_mix_words *words = mix->settings.words;
+    mix->position = 0;
+    mix->next = 0;
+    mix->absent = mix->was_absent = false;
+    if (words->automation.count > 0) {
+        atomic_store(&mix->mix, words->has_mix ? words->mix : 1);
+        atomic_store(&mix->bypass, words->bypass);
+    }
+    ramp_init(&mix->wet, atomic_load(&mix->bypass) ? 0 : atomic_load(&mix->mix));
+}
+
+static void stage_mix_reset(struct filter *filter)
+{
+    struct stage_mix *mix = (struct stage_mix *)filter;
+    filter_reset(mix->stage);
+    history_reset(&mix->past);
+    begin(mix);
+}
+
+static void stage_mix_destroy(struct filter *filter)
+{
+    struct stage_mix *mix = (struct stage_mix *)filter;
+    filter_destroy(mix->stage);
+    history_free(&mix->past);
+    block_free(&mix->dry);
+    free(mix);
+}
+
+static const struct filter_kind stage_mix_kind = {
+    .name = "mix",
+    .process = stage_mix_process,
+    .reset = stage_mix_reset,
+    .destroy = stage_mix_destroy,
+};
+
+enum status stage_mix_create(struct filter *stage, const struct stage_mix_settings *settings,
+                             struct filter **result)
+{
+    struct stage_mix *mix = calloc(1, sizeof *mix);
+    if (!mix) {
+        filter_destroy(stage);
+        return fail_memory("a stage");
+    }
+    mix->filter = *stage;
+    mix->filter.kind = &stage_mix_kind;
+    mix->stage = stage;
+    mix->settings = *settings;
+    mix->smooth = (size_t)(AUTOMATION_SMOOTH * settings->rate);
+    atomic_init(&mix->mix, settings->words->has_mix ? settings->words->mix : 1);
+    atomic_init(&mix->bypass, settings->words->bypass);
+    begin(mix);
+    enum status status =
+        history_init(&mix->past, stage->inputs, (size_t)stage->latency, stage->block);
+    if (status == STATUS_OK)
+        status = block_init(&mix->dry, stage->outputs, stage->block, "a stage");
+    if (status != STATUS_OK) {
+        stage_mix_destroy(&mix->filter);
+        return status;
+    }
+    *result = &mix->filter;
+    return STATUS_OK;
+}
+
+void stage_mix_set(struct filter *filter, float mix)
+{
+    atomic_store(&((struct stage_mix *)filter)->mix, fmaxf(0, fminf(1, mix)));
+}
+
+void stage_mix_bypass(struct filter *filter, bool bypass)
+{
+    atomic_store(&((struct stage_mix *)filter)->bypass, bypass);
+}
+
+void stage_mix_leave_out(struct filter *filter)
+{
+    atomic_store(&((struct stage_mix *)filter)->left_out, true);
+}
+
+void stage_mix_make_absent(struct filter *filter, bool absent)
+{
+    ((struct stage_mix *)filter)->was_absent = absent;
+}
+
+bool stage_mix_is_absent(const struct filter *filter)
+{
+    return ((const struct stage_mix *)filter)->absent;
+}
+
+bool stage_mix_is_left_out(const struct filter *filter)
+{
+    return atomic_load(&((const struct stage_mix *)filter)->left_out);
+}
+
+float stage_mix_value(const struct filter *filter)
+{
+    return atomic_load(&((const struct stage_mix *)filter)->mix);
+}
+
+bool stage_mix_is_bypassed(const struct filter *filter)
+{
+    return atomic_load(&((const struct stage_mix *)filter)->bypass);
+}

@@ -1,0 +1,247 @@
+#include "chain/stage_spectral.h"
+
+#include "base/options.h"
+#include "mask/mask2d_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SIZE_USUAL = 2048,
+    OVERLAP_USUAL = 4, /* hops in a frame */
+    ROWS_WISHED = 256,
+};
+
+static const char *const scale_names[] = {[SPECTRAL_LINEAR] = "linear", [SPECTRAL_DB] = "db", NULL};
+static const char *const mode_names[] = {
+    [SPECTRAL_MAGNITUDE] = "magnitude", [SPECTRAL_GAIN] = "gain", NULL};
+static const char *const preset_names[] = {"harmonic", "percussive", NULL};
+static const char *const edge_names[] = {[CONVOLVE2D_ZERO] = "zero",
+                                         [CONVOLVE2D_REPLICATE] = "replicate",
+                                         [CONVOLVE2D_REFLECT] = "reflect",
+                                         NULL};
+
+/* ---- words ---- */
+
+struct words {
+    struct stage *stage;
+    struct spectral_settings *settings;
+    bool has_hop;
+    bool has_edge;
+    bool has_preset;
+    bool has_way; /* scale= or mode= */
+};
+
+static enum status take_size(struct words *words, const char *value)
+{
+    return options_parse_number("spectral size=", value, SPECTRAL_SIZE_LEAST, SPECTRAL_SIZE_MOST,
+                                &words->settings->window.size);
+}
+
+static enum status take_hop(struct words *words, const char *value)
+{
+    words->has_hop = true;
+    return options_parse_number("spectral hop=", value, 1, SPECTRAL_SIZE_MOST,
+                                &words->settings->window.hop);
+}
+
+static enum status take_window(struct words *words, const char *value)
+{
+    size_t choice = 0;
+    enum status status = options_choose("spectral window=", value, spectral_shape_names, &choice);
+    words->settings->window.shape = (enum spectral_shape)choice;
+    return status;
+}
+
+static enum status take_scale(struct words *words, const char *value)
+{
+    size_t choice = 0;
+    enum status status = options_choose("spectral scale=", value, scale_names, &choice);
+    words->settings->scale = (enum spectral_scale)choice;
+    words->has_way = true;
+    return status;
+}
+
+static enum status take_mode(struct words *words, const char *value)
+{
+    size_t choice = 0;
+    enum status status = options_choose("spectral mode=", value, mode_names, &choice);
+    words->settings->mode = (enum spectral_mode)choice;
+    words->has_way = true;
+    return status;
+}
+
+static enum status take_edge(struct words *words, const char *value)
+{
+    size_t choice = 0;
+    enum status status = options_choose("spectral edge=", value, edge_names, &choice);
+    words->settings->edge = (enum convolve2d_edge)choice;
+    words->has_edge = true;
+    return status;
+}
+
+static enum status take_preset(struct words *words, const char *value)
+{
+    size_t choice = 0;
+    enum status status = options_choose("spectral preset=", value, preset_names, &choice);
+    words->settings->mode = choice ? SPECTRAL_PERCUSSIVE : SPECTRAL_HARMONIC;
+    words->has_preset = true;
+    return status;
+}
+
+/* The same as @mix=, which every stage has. */
+static enum status take_mix(struct words *words, const char *value)
+{
+    char word[64];
+    snprintf(word, sizeof word, "@mix=%s", value);
+    return stage_mix_take(&words->stage->mix, words->stage->rate, word);
+}
+
+static const struct {
+    const char *key;
+    enum status (*take)(struct words *words, const char *value);
+} options[] = {
+    {"size", take_size}, {"hop", take_hop},   {"window", take_window}, {"scale", take_scale},
+    {"mode", take_mode}, {"edge", take_edge}, {"preset", take_preset}, {"mix", take_mix},
+};
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static enum status take_word(struct words *words, const char *word)
+{
+    size_t length = strcspn(word, "=");
+    for (size_t i = 0; i < OPTIONS && word[length]; i++)
+        if (strlen(options[i].key) == length && memcmp(options[i].key, word, length) == 0)
+            return options[i].take(words, word + length + 1);
+    return fail(STATUS_USAGE,
+                "--spectral has the options size=, hop=, window=, scale=, mode=, edge=, preset=, "
+                "mix=, @mix= and @bypass, not '%s'",
+                word);
+}
+
+static bool is_preset(const char *word)
+{
+    return strncmp(word, "preset=", 7) == 0;
+}
+
+/* A preset stands where a mask's name would, or else there is a mask. */
+static enum status check(const struct words *words, char *const *all)
+{
+    if (words->has_preset && !is_preset(all[0]))
+        return fail(STATUS_USAGE, "preset= has masks of its own; leave %s away", all[0]);
+    if (words->has_preset && words->has_way)
+        return fail(STATUS_USAGE, "scale= and mode= do not go with preset=, which has its own");
+    double sum;
+    return spectral_window_check(&words->settings->window, &sum);
+}
+
+static enum status take_words(struct stage *stage, char **all)
+{
+    struct spectral_settings *settings = &stage->spectral->settings;
+    struct words words = {.stage = stage, .settings = settings};
+    enum status status = STATUS_OK;
+    if (!is_preset(all[0]))
+        status = mask2d_from_words(all, &stage->spectral->mask);
+    for (char **word = all + !is_preset(all[0]); *word && status == STATUS_OK; word++)
+        status = take_word(&words, *word);
+    if (words.has_preset && !words.has_edge) /* a mean of what is there */
+        settings->edge = CONVOLVE2D_REFLECT;
+    if (!words.has_hop)
+        settings->window.hop = settings->window.size / OVERLAP_USUAL;
+    return status == STATUS_OK ? check(&words, all) : status;
+}
+
+/* ---- the stage ---- */
+
+enum status stage_spectral_load(struct stage *stage, char **words,
+                                const struct stream_format *format,
+                                const struct stage_settings *settings)
+{
+    stage->spectral = calloc(1, sizeof *stage->spectral);
+    if (!stage->spectral)
+        return fail_memory("a stage");
+    bool is_direct = strcmp(settings->convolver.backend, "direct") == 0;
+    int64_t frames = settings->streamed ? 0 : settings->convolver.frames;
+    stage->spectral->settings = (struct spectral_settings){
+        .channels = format->channels,
+        .window = {.shape = SPECTRAL_HANN, .size = SIZE_USUAL},
+        .end = frames > 0 ? (uint64_t)frames : 0, /* what stages before add comes to it */
+        .rate = format->rate,
+        .backend = is_direct ? "cpu" : settings->convolver.backend,
+        .live = settings->convolver.live,
+    };
+    stage->outputs = format->channels;
+    return take_words(stage, words);
+}
+
+size_t stage_spectral_wish(const struct stage *stage, struct workers *workers, size_t most)
+{
+    (void)workers;
+    size_t wish = ROWS_WISHED * stage->spectral->settings.window.hop;
+    return wish < most ? wish : most;
+}
+
+enum status stage_spectral_create(struct stage *stage, size_t block, struct workers *workers,
+                                  struct filter **filter)
+{
+    struct spectral_settings settings = stage->spectral->settings;
+    const struct mask2d *mask = stage->spectral->mask;
+    settings.mask = mask;
+    settings.block = block;
+    settings.workers = workers;
+    settings.begin = stage->before;
+    if (settings.end > 0)
+        settings.end = stage->tail_unknown ? 0 : settings.end + stage->before + stage->tail_before;
+    enum status status = spectral_create(&settings, filter);
+    if (status != STATUS_OK)
+        return status;
+    if (mask)
+        note_detail("spectral %s: %zu x %zu coefficients%s", mask->name, mask->rows, mask->columns,
+                    mask->is_separable ? ", in two passes" : "");
+    note_detail("spectral: frames of %zu, %zu apart, window %s, on %s, latency %llu frames",
+                settings.window.size, settings.window.hop,
+                spectral_shape_names[settings.window.shape], spectral_backend(*filter),
+                (unsigned long long)(*filter)->latency);
+    return STATUS_OK;
+}
+
+void stage_spectral_destroy(struct stage_spectral *spectral)
+{
+    if (!spectral)
+        return;
+    mask2d_destroy(spectral->mask);
+    free(spectral);
+}
+
+enum status stage_spectral_study(const char *text, struct mask2d **result)
+{
+    char **words = specs_split(text);
+    if (!words)
+        return fail_memory("a mask");
+    struct mask2d *mask = NULL;
+    enum status status = mask2d_from_words(words, &mask);
+    if (status == STATUS_OK && words[1])
+        status = fail(STATUS_USAGE, "'%s' is no option of the mask %s", words[1], words[0]);
+    free(words);
+    if (status != STATUS_OK) {
+        mask2d_destroy(mask);
+        return status;
+    }
+    *result = mask;
+    return STATUS_OK;
+}
+
+void stage_spectral_tell(const struct stage *stage, json_t *object)
+{
+    const struct mask2d *mask = stage->spectral->mask;
+    const struct spectral_window_settings *window = &stage->spectral->settings.window;
+    if (mask) {
+        json_object_set_new(object, "rows", json_integer((json_int_t)mask->rows));
+        json_object_set_new(object, "columns", json_integer((json_int_t)mask->columns));
+        json_object_set_new(object, "separable", json_boolean(mask->is_separable));
+    }
+    json_object_set_new(object, "size", json_integer((json_int_t)window->size));
+    json_object_set_new(object, "hop", json_integer((json_int_t)window->hop));
+    json_object_set_new(object, "window", json_string(spectral_shape_names[window->shape]));
+    json_object_set_new(object, "backend", json_string(spectral_backend(stage->filter)));
+}

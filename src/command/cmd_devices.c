@@ -1,0 +1,147 @@
+#include "command/cmd_devices.h"
+
+#include "base/options.h"
+#include "live/device_list.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+struct settings {
+    bool json;
+    bool help;
+};
+
+static enum status take_json(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->json = true;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->help = true;
+    return STATUS_OK;
+}
+
+static const struct option_row rows[] = {
+    {"json", 0, NULL, "print one JSON object", take_json},
+    {"help", 'h', NULL, "print this", take_help},
+    {0},
+};
+
+static void print_help(void)
+{
+    puts("usage: halo devices [options]\n\n"
+         "List host APIs and their sound devices: index, channels in and out, rate, and the\n"
+         "lowest and highest latency that the host suggests. A device is chosen by its index,\n"
+         "its name or a part of it. An asterisk marks what is taken without being asked for.\n\n"
+         "options:");
+    options_print(stdout, rows, sizeof rows / sizeof *rows);
+}
+
+/* ---- for people ---- */
+
+static void print_milliseconds(double low, double high, bool is_known)
+{
+    if (is_known)
+        printf("%8.1f %6.1f", 1e3 * low, 1e3 * high);
+    else
+        printf("%8s %6s", "-", "-");
+}
+
+static void print_row(const struct device_list *list, size_t index)
+{
+    const struct device_row *row = &list->rows[index];
+    bool host_default = list->hosts[row->host].is_default;
+    printf("%5zu %3zu%c %3zu%c %7.0f", index, row->channels_in,
+           host_default && row->default_in ? '*' : ' ', row->channels_out,
+           host_default && row->default_out ? '*' : ' ', row->rate);
+    print_milliseconds(row->low_in, row->high_in, row->high_in > 0);
+    print_milliseconds(row->low_out, row->high_out, row->high_out > 0);
+    printf("  %s\n", row->name);
+}
+
+static void print_table(const struct device_list *list)
+{
+    if (list->count == 0) {
+        puts("There is no sound device here. Plug one in, start a JACK server (jackd), or let\n"
+             "ALSA know one in ~/.asoundrc; in a container, pass /dev/snd on to it.");
+        return;
+    }
+    for (size_t host = 0; host < list->host_count; host++) {
+        printf("%s%s\n", list->hosts[host].name,
+               list->hosts[host].is_default ? " (the default host API)" : "");
+        if (list->hosts[host].devices > 0)
+            printf("%5s %3s  %3s  %7s%15s%15s  name\n", "index", "in", "out", "Hz", "in, ms",
+                   "out, ms");
+        for (size_t i = 0; i < list->count; i++)
+            if (list->rows[i].host == host)
+                print_row(list, i);
+    }
+}
+
+/* ---- for programs ---- */
+
+static json_t *latencies(size_t channels, double low, double high)
+{
+    return channels == 0 ? json_null()
+                         : json_pack("{s:f, s:f}", "low", 1e3 * low, "high", 1e3 * high);
+}
+
+/* A name need not be UTF-8. */
+static json_t *name_of(const char *name)
+{
+    json_t *text = json_string(name);
+    return text ? text : json_string("?");
+}
+
+static json_t *row_object(const struct device_list *list, size_t index)
+{
+    const struct device_row *row = &list->rows[index];
+    const struct device_host *host = &list->hosts[row->host];
+    return json_pack("{s:I, s:o, s:o, s:I, s:I, s:f, s:o, s:o, s:b, s:b}", "index",
+                     (json_int_t)index, "name", name_of(row->name), "host_api", name_of(host->name),
+                     "channels_in", (json_int_t)row->channels_in, "channels_out",
+                     (json_int_t)row->channels_out, "rate", row->rate, "latency_in_ms",
+                     latencies(row->channels_in, row->low_in, row->high_in), "latency_out_ms",
+                     latencies(row->channels_out, row->low_out, row->high_out), "default_in",
+                     row->default_in, "default_out", row->default_out);
+}
+
+static enum status print_json(const struct device_list *list)
+{
+    json_t *hosts = json_array(), *devices = json_array();
+    for (size_t i = 0; i < list->host_count; i++)
+        json_array_append_new(hosts,
+                              json_pack("{s:o, s:I, s:b}", "name", name_of(list->hosts[i].name),
+                                        "devices", (json_int_t)list->hosts[i].devices, "default",
+                                        list->hosts[i].is_default));
+    for (size_t i = 0; i < list->count; i++)
+        json_array_append_new(devices, row_object(list, i));
+    json_t *root = json_pack("{s:o, s:o}", "host_apis", hosts, "devices", devices);
+    bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && puts("") >= 0;
+    json_decref(root);
+    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the devices as JSON");
+}
+
+enum status cmd_devices(int argc, char **argv)
+{
+    struct settings settings = {0};
+    enum status status = options_parse(argc, argv, "halo devices", rows, &settings);
+    if (status != STATUS_OK)
+        return status;
+    if (settings.help) {
+        print_help();
+        return STATUS_OK;
+    }
+    struct device_list list;
+    status = device_list_init(&list);
+    if (status == STATUS_OK && settings.json)
+        status = print_json(&list);
+    else if (status == STATUS_OK)
+        print_table(&list);
+    device_list_free(&list);
+    return status;
+}

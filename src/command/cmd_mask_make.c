@@ -1,0 +1,189 @@
+#include "command/cmd_mask.h"
+
+#include "base/options.h"
+#include "chain/stage_mask.h"
+#include "chain/stage_spectral.h"
+#include "mask/design.h"
+#include "mask/mask2d_design.h"
+#include "mask/mask2d_file.h"
+#include "mask/mask_write.h"
+#include "sound/port.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    const char *spec;
+    const char *output;
+    struct sound_wish wish;
+    bool force;
+    bool help;
+};
+
+static enum status take_output(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct settings *)context)->output = value;
+    return STATUS_OK;
+}
+
+static enum status take_format(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct settings *)context)->wish.samples = value;
+    return STATUS_OK;
+}
+
+static enum status take_force(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->force = true;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->help = true;
+    return STATUS_OK;
+}
+
+static enum status take_spec(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    if (settings->spec)
+        return fail(STATUS_USAGE,
+                    "halo mask make makes one mask; '%s' is one too many (quote a "
+                    "SPEC that has blanks)",
+                    value);
+    settings->spec = value;
+    return STATUS_OK;
+}
+
+static const struct option_row rows[] = {
+    {"output", 'o', "FILE", "the file to write: sound, or text of a mask of two dimensions",
+     take_output},
+    {"format", 0, "FORMAT", "of its samples: float (default), double, pcm24, ...", take_format},
+    {"force", 'f', NULL, "replace FILE if it exists", take_force},
+    {"help", 'h', NULL, "print this", take_help},
+    {NULL, 0, NULL, NULL, take_spec},
+};
+
+static void print_help(void)
+{
+    puts("usage: halo mask make SPEC -o FILE [options]\n\n"
+         "Make a mask and write it. A SPEC stands wherever a mask is named, too:\n"
+         "halo render in.wav out.wav --mask lowpass:1000,gain=-3\n\n"
+         "options:");
+    options_print(stdout, rows, sizeof rows / sizeof *rows);
+    puts("\nEvery kind takes rate=HZ: 48000 here, the sound's where a mask is used.\n");
+    design_print_kinds(stdout);
+    puts("\nmasks of two dimensions, for --spectral and as text (NAME.mask2d); rows of time x\n"
+         "columns of frequency:");
+    mask2d_design_print_kinds(stdout);
+}
+
+static enum status write_columns(const struct mask *mask, struct sink *sink)
+{
+    const float **columns = calloc(mask->columns, sizeof *columns);
+    if (!columns)
+        return fail_memory("a mask");
+    for (size_t c = 0; c < mask->columns; c++)
+        columns[c] = mask_column(mask, c);
+    enum status status = sink_write(sink, columns, mask->taps);
+    free(columns);
+    return status;
+}
+
+static enum status write_mask(const struct settings *settings, const struct mask *mask)
+{
+    const struct sound_traits traits = {.format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
+    struct sink_settings sink_settings = {
+        .path = settings->output,
+        .format = {.rate = mask->rate, .channels = mask->columns},
+        .frames = (int64_t)mask->taps,
+        .force = settings->force,
+    };
+    struct sink *sink = NULL;
+    enum status status = sound_format_choose(settings->output, &settings->wish, &traits,
+                                             &sink_settings.format, &sink_settings.sound_format);
+    if (status == STATUS_OK)
+        status = sink_open_sound(&sink_settings, &sink);
+    if (status == STATUS_OK)
+        status = write_columns(mask, sink);
+    if (status == STATUS_OK)
+        status = sink_commit(sink);
+    sink_close(sink);
+    return status;
+}
+
+static void tell(const struct settings *settings, const struct mask *mask)
+{
+    note("%s: %zu channel%s of %zu taps at %u Hz", settings->output, mask->columns,
+         mask->columns == 1 ? "" : "s", mask->taps, mask->rate);
+    if (mask->origin > 0 && mask->origin == (mask->taps - 1) / 2)
+        note("time zero is at the middle tap: as a file it delays by %zu frames, unless with "
+             "--align centre",
+             mask->origin);
+}
+
+static enum status make2d(const struct settings *settings)
+{
+    struct mask2d *mask = NULL;
+    struct text_file *file = NULL;
+    const struct mask_write_settings write = {.force = settings->force};
+    if (settings->wish.samples)
+        return fail(STATUS_USAGE, "--format is of samples; masks of two dimensions are text");
+    enum status status = stage_spectral_study(settings->spec, &mask);
+    if (status == STATUS_OK)
+        status = text_file_open(settings->output, &write, &file);
+    if (status == STATUS_OK) {
+        mask2d_write(mask, text_file_stream(file));
+        status = text_file_keep(file);
+    }
+    if (status == STATUS_OK)
+        note("%s: %zu rows of time x %zu columns of frequency%s", settings->output, mask->rows,
+             mask->columns, mask->is_separable ? ", separable" : "");
+    text_file_close(file);
+    mask2d_destroy(mask);
+    return status;
+}
+
+static enum status make(const struct settings *settings)
+{
+    struct mask *mask = NULL;
+    char *file = NULL;
+    enum status status = stage_mask_file(settings->spec, &file);
+    /* A name with a colon may be a kind misspelt: loading it says so. */
+    if (status == STATUS_OK && file && !strchr(file, ':'))
+        status =
+            fail(STATUS_USAGE, "'%s' is no kind of mask; halo mask make --help lists them", file);
+    if (status == STATUS_OK)
+        status = stage_mask_study(settings->spec, 0, &mask);
+    if (status == STATUS_OK)
+        status = write_mask(settings, mask);
+    if (status == STATUS_OK)
+        tell(settings, mask);
+    mask_destroy(mask);
+    free(file);
+    return status;
+}
+
+enum status cmd_mask_make(int argc, char **argv)
+{
+    struct settings settings = {0};
+    enum status status = options_parse(argc, argv, "halo mask make", rows, &settings);
+    if (status != STATUS_OK)
+        return status;
+    if (settings.help) {
+        print_help();
+        return STATUS_OK;
+    }
+    if (!settings.spec)
+        return fail(STATUS_USAGE, "which mask? halo mask make --help lists what there is");
+    if (!settings.output)
+        return fail(STATUS_USAGE, "where to? -o FILE names the file to write");
+    return mask2d_design_is_spec(settings.spec) ? make2d(&settings) : make(&settings);
+}

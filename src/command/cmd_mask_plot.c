@@ -1,0 +1,267 @@
+#include "command/cmd_mask.h"
+
+#include "base/gnuplot.h"
+#include "base/options.h"
+#include "base/terminal_output.h"
+#include "chain/stage_mask.h"
+#include "chain/stage_spectral.h"
+#include "mask/mask2d_card.h"
+#include "mask/mask2d_file.h"
+#include "mask/mask2d_plot.h"
+#include "mask/mask_plot.h"
+#include "mask/response_plot.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const panel_names[] = {"impulse", "step",        "magnitude", "phase",
+                                          "delay",   "spectrogram", NULL};
+
+struct settings {
+    char **texts; /* the user's words */
+    struct mask **masks;
+    size_t count;
+    struct mask_plot plot;
+    bool chosen; /* panels */
+    bool help;
+};
+
+/* ---- words ---- */
+
+static enum status take_mask(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    settings->texts[settings->count++] = (char *)value;
+    return STATUS_OK;
+}
+
+static enum status take_output(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    ((struct settings *)context)->plot.file = value;
+    return gnuplot_check_file(value);
+}
+
+static enum status take_what(void *context, const struct option_row *row, const char *value)
+{
+    struct settings *settings = context;
+    struct number_list list;
+    enum status status = options_choose_list(row->name, value, panel_names, &list);
+    for (size_t i = 0; i < list.count && status == STATUS_OK; i++)
+        settings->plot.panels[list.values[i]] = true;
+    settings->chosen = true;
+    return status;
+}
+
+static enum status take_force(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->plot.force = true;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->help = true;
+    return STATUS_OK;
+}
+
+static const struct option_row rows[] = {
+    {"output", 'o', "FILE", "draw a .svg, .png or .pdf; else text is printed", take_output},
+    {"what", 0, "LIST",
+     "impulse, step, magnitude, phase, delay (group delay), spectrogram\n"
+     "(default: those that say something in a file, magnitude in text)",
+     take_what},
+    {"force", 'f', NULL, "replace FILE if it is there", take_force},
+    {"help", 'h', NULL, "print this", take_help},
+    {NULL, 0, NULL, NULL, take_mask},
+};
+
+static void print_help(void)
+{
+    puts(
+        "usage: halo mask plot MASK... [options]\n\n"
+        "Draw masks over each other, a curve for each of their channels. A mask is named as behind\n"
+        "--mask, options and all: hall.wav,channel=1,phase=minimum; or as behind --spectral, drawn\n"
+        "as a picture. Files are drawn by gnuplot.\n\n"
+        "options:");
+    options_print(stdout, rows, sizeof rows / sizeof *rows);
+}
+
+/* ---- work ---- */
+
+static uint32_t rate_of(const struct mask *mask)
+{
+    return mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE;
+}
+
+/* The words without their folder. */
+static const char *short_name(const char *text)
+{
+    const char *slash = NULL;
+    size_t file = strcspn(text, ",");
+    for (size_t i = 0; i < file; i++)
+        if (text[i] == '/')
+            slash = text + i;
+    return slash ? slash + 1 : text;
+}
+
+static enum status add_curves(struct settings *settings, const char *text, const struct mask *mask)
+{
+    struct mask_plot *plot = &settings->plot;
+    for (size_t c = 0; c < mask->columns; c++) {
+        if (plot->count == MASK_PLOT_CURVES)
+            return fail(STATUS_USAGE,
+                        "that is more than %d curves; MASK,channel=N takes one channel",
+                        MASK_PLOT_CURVES);
+        struct mask_plot_curve *curve = &plot->curves[plot->count++];
+        *curve = (struct mask_plot_curve){.mask = mask, .column = c, .rate = rate_of(mask)};
+        if (mask->columns > 1)
+            snprintf(curve->name, sizeof curve->name, "%.64s channel %zu", short_name(text), c + 1);
+        else
+            snprintf(curve->name, sizeof curve->name, "%.95s", short_name(text));
+    }
+    return STATUS_OK;
+}
+
+static enum status load_all(struct settings *settings)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < settings->count && status == STATUS_OK; i++) {
+        status = stage_mask_study(settings->texts[i], 0, &settings->masks[i]);
+        if (status == STATUS_OK)
+            status = add_curves(settings, settings->texts[i], settings->masks[i]);
+    }
+    return status;
+}
+
+/* The text picture of magnitudes, which needs no gnuplot. */
+static enum status print_magnitudes(const struct settings *settings)
+{
+    static const char letters[] = "ABCDEFGHI";
+    size_t lines = settings->count + 1;
+    struct response_plot_settings wish = {
+        .width = settings->plot.width,
+        .height = settings->plot.height > lines + RESPONSE_PLOT_HEIGHT_LEAST
+                      ? settings->plot.height - lines
+                      : RESPONSE_PLOT_HEIGHT_LEAST,
+        .rate = rate_of(settings->masks[0]),
+        .braille = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+    };
+    char *text;
+    if (wish.width < RESPONSE_PLOT_WIDTH_LEAST)
+        wish.width = RESPONSE_PLOT_WIDTH_LEAST;
+    enum status status = response_plot(&wish, (const struct mask *const *)settings->masks, letters,
+                                       settings->count, &text);
+    if (status != STATUS_OK)
+        return status;
+    fputs(text, stdout);
+    free(text);
+    for (size_t i = 0; i < settings->count; i++)
+        printf("%c  %s\n", letters[i], short_name(settings->texts[i]));
+    return STATUS_OK;
+}
+
+/* Whether they can be drawn over one axis by response_plot. */
+static bool are_alike(const struct settings *settings)
+{
+    for (size_t i = 1; i < settings->count; i++)
+        if (rate_of(settings->masks[i]) != rate_of(settings->masks[0]))
+            return false;
+    return settings->count <= RESPONSE_PLOT_MASKS;
+}
+
+static enum status draw(struct settings *settings)
+{
+    struct mask_plot *plot = &settings->plot;
+    enum status status = load_all(settings);
+    if (status != STATUS_OK)
+        return status;
+    if (plot->file)
+        return mask_plot_draw(plot);
+    if (!settings->chosen)
+        plot->panels[MASK_PANEL_MAGNITUDE] = true;
+    setlocale(LC_CTYPE, ""); /* for the terminal's characters */
+    terminal_output_size(&plot->width, &plot->height);
+    if (plot->panels[MASK_PANEL_SPECTROGRAM])
+        return fail(STATUS_USAGE, "a spectrogram is drawn into a file; name one: -o FILE.svg");
+    if (plot->panels[MASK_PANEL_MAGNITUDE] && are_alike(settings)) {
+        status = print_magnitudes(settings);
+        plot->panels[MASK_PANEL_MAGNITUDE] = false;
+    }
+    for (size_t p = 0; p < MASK_PANELS; p++)
+        if (plot->panels[p] && status == STATUS_OK)
+            return mask_plot_draw(plot);
+    return status;
+}
+
+/* ---- of two dimensions ---- */
+
+static size_t count_2d(const struct settings *settings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < settings->count; i++)
+        count += mask2d_is_named(settings->texts[i]);
+    return count;
+}
+
+static void print_2d(const struct mask2d_plot *plot)
+{
+    size_t width, height;
+    terminal_output_size(&width, &height);
+    for (size_t i = 0; i < plot->count; i++) {
+        printf("%s%s\n", i ? "\n" : "", plot->names[i]);
+        mask2d_print_picture(plot->masks[i], width, height > 4 ? height - 3 : 1);
+    }
+}
+
+static enum status draw_2d(const struct settings *settings)
+{
+    struct mask2d_plot plot = {.file = settings->plot.file, .force = settings->plot.force};
+    struct mask2d *masks[MASK2D_PLOT_MOST] = {0};
+    if (count_2d(settings) < settings->count || settings->chosen)
+        return fail(STATUS_USAGE, "masks of two dimensions are drawn by themselves, %s",
+                    settings->chosen ? "without --what" : "without those of one");
+    if (settings->count > MASK2D_PLOT_MOST)
+        return fail(STATUS_USAGE, "that is more than %d masks", MASK2D_PLOT_MOST);
+    enum status status = STATUS_OK;
+    for (; plot.count < settings->count && status == STATUS_OK; plot.count++) {
+        status = stage_spectral_study(settings->texts[plot.count], &masks[plot.count]);
+        plot.masks[plot.count] = masks[plot.count];
+        plot.names[plot.count] = short_name(settings->texts[plot.count]);
+    }
+    if (status == STATUS_OK && plot.file)
+        status = mask2d_plot_draw(&plot);
+    else if (status == STATUS_OK)
+        print_2d(&plot);
+    for (size_t i = 0; i < plot.count; i++)
+        mask2d_destroy(masks[i]);
+    return status;
+}
+
+enum status cmd_mask_plot(int argc, char **argv)
+{
+    struct settings settings = {
+        .texts = calloc((size_t)argc, sizeof *settings.texts),
+        .masks = calloc((size_t)argc, sizeof *settings.masks),
+    };
+    enum status status = settings.texts && settings.masks ? STATUS_OK : fail_memory("options");
+    if (status == STATUS_OK)
+        status = options_parse(argc, argv, "halo mask plot", rows, &settings);
+    if (status == STATUS_OK && settings.help)
+        print_help();
+    else if (status == STATUS_OK && settings.count == 0)
+        status = fail(STATUS_USAGE, "which mask? halo mask plot --help tells more");
+    else if (status == STATUS_OK)
+        status = count_2d(&settings) > 0 ? draw_2d(&settings) : draw(&settings);
+    for (size_t i = 0; settings.masks && i < settings.count; i++)
+        mask_destroy(settings.masks[i]);
+    free(settings.masks);
+    free(settings.texts);
+    return status;
+}

@@ -1,0 +1,189 @@
+#include "command/cmd_mask.h"
+
+#include "base/options.h"
+#include "chain/stage_mask.h"
+#include "chain/stage_spectral.h"
+#include "mask/mask2d_card.h"
+#include "mask/mask2d_file.h"
+#include "mask/mask_card.h"
+#include "mask/mask_doctor.h"
+#include "mask/mask_facts.h"
+#include "sound/port.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RATE_MOST = 10000000, CHANNELS_MOST = 256 };
+
+struct settings {
+    char **masks; /* the user's words */
+    size_t count;
+    struct stream_format sound;
+    bool json;
+    bool help;
+};
+
+/* ---- words ---- */
+
+static enum status take_mask(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    settings->masks[settings->count++] = (char *)value;
+    return STATUS_OK;
+}
+
+static enum status take_sound(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct source *source;
+    enum status status = source_open_sound(value, true, &source);
+    if (status != STATUS_OK)
+        return status;
+    ((struct settings *)context)->sound = source->format;
+    source_close(source);
+    return STATUS_OK;
+}
+
+static enum status take_rate(void *context, const struct option_row *row, const char *value)
+{
+    size_t rate = 0;
+    enum status status = options_parse_number(row->name, value, 1, RATE_MOST, &rate);
+    ((struct settings *)context)->sound.rate = (uint32_t)rate;
+    return status;
+}
+
+static enum status take_channels(void *context, const struct option_row *row, const char *value)
+{
+    return options_parse_number(row->name, value, 1, CHANNELS_MOST,
+                                &((struct settings *)context)->sound.channels);
+}
+
+static enum status take_json(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->json = true;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->help = true;
+    return STATUS_OK;
+}
+
+static const struct option_row rows[] = {
+    {"for", 0, "SOUND", "also say what does not go with this sound file", take_sound},
+    {"rate", 0, "HZ", "also say what does not go with a sound of this rate", take_rate},
+    {"channels", 0, "N", "also say what does not go with a sound of N channels", take_channels},
+    {"json", 0, NULL, "print one JSON object", take_json},
+    {"help", 'h', NULL, "print this", take_help},
+    {NULL, 0, NULL, NULL, take_mask},
+};
+
+static void print_help(void)
+{
+    puts("usage: halo mask show MASK... [options]\n\n"
+         "Tell what masks are, and what is likely to be wrong with them, each trouble with the\n"
+         "option that mends it. A mask is named as behind --mask, options and all:\n"
+         "hall.wav,trim=10ms,gain=-6; or as behind --spectral: box2d:3x3, edge.mask2d.\n\n"
+         "options:");
+    options_print(stdout, rows, sizeof rows / sizeof *rows);
+}
+
+/* ---- work ---- */
+
+/* With the sound's channels where they go together, else as it is by itself; the doctor
+ * tells. */
+static enum status study(const char *text, const struct stream_format *sound, struct mask **result)
+{
+    struct mask *mask = NULL;
+    enum status status = stage_mask_study(text, 0, &mask);
+    if (status == STATUS_OK && sound->channels &&
+        mask_doctor_fits(mask->columns, sound->channels)) {
+        mask_destroy(mask);
+        return stage_mask_study(text, sound->channels, result);
+    }
+    if (status == STATUS_OK)
+        *result = mask;
+    return status;
+}
+
+static enum status show2d(const struct settings *settings, const char *text, json_t *masks)
+{
+    struct mask2d *mask = NULL;
+    enum status status = stage_spectral_study(text, &mask);
+    if (status == STATUS_OK && settings->json)
+        json_array_append_new(masks, mask2d_card_object(text, mask));
+    else if (status == STATUS_OK)
+        mask2d_card_print(text, mask);
+    mask2d_destroy(mask);
+    return status;
+}
+
+static enum status show(const struct settings *settings, const char *text, json_t *masks)
+{
+    if (mask2d_is_named(text))
+        return show2d(settings, text, masks);
+    struct mask *mask = NULL;
+    struct mask_facts facts = {0};
+    struct mask_trouble troubles[MASK_TROUBLES];
+    enum status status = study(text, &settings->sound, &mask);
+    if (status == STATUS_OK) {
+        uint32_t usual = settings->sound.rate ? settings->sound.rate : STAGE_MASK_USUAL_RATE;
+        status = mask_facts_init(&facts, mask, mask->rate ? mask->rate : usual);
+    }
+    if (status == STATUS_OK) {
+        struct mask_card card = {.text = text, .mask = mask, .facts = &facts, .troubles = troubles};
+        card.trouble_count = mask_doctor(mask, &facts, &settings->sound, troubles);
+        if (settings->json)
+            json_array_append_new(masks, mask_card_object(&card));
+        else
+            mask_card_print(&card);
+    }
+    mask_facts_free(&facts);
+    mask_destroy(mask);
+    return status;
+}
+
+static enum status print_json(json_t *masks)
+{
+    json_t *root = json_pack("{s:O}", "masks", masks);
+    bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 &&
+                   puts("") >= 0;
+    json_decref(root);
+    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the masks as JSON");
+}
+
+/* One that cannot be read does not keep the others from being shown. */
+static enum status show_all(const struct settings *settings)
+{
+    json_t *masks = json_array();
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < settings->count; i++) {
+        if (i > 0 && !settings->json)
+            puts("");
+        enum status own = show(settings, settings->masks[i], masks);
+        status = status == STATUS_OK ? own : status;
+    }
+    enum status printed = settings->json ? print_json(masks) : STATUS_OK;
+    json_decref(masks);
+    return status == STATUS_OK ? printed : status;
+}
+
+enum status cmd_mask_show(int argc, char **argv)
+{
+    struct settings settings = {.masks = calloc((size_t)argc, sizeof *settings.masks)};
+    if (!settings.masks)
+        return fail_memory("options");
+    enum status status = options_parse(argc, argv, "halo mask show", rows, &settings);
+    if (status == STATUS_OK && settings.help)
+        print_help();
+    else if (status == STATUS_OK && settings.count == 0)
+        status = fail(STATUS_USAGE, "which mask? halo mask show --help tells more");
+    else if (status == STATUS_OK)
+        status = show_all(&settings);
+    free(settings.masks);
+    return status;
+}

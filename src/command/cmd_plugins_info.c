@@ -1,0 +1,143 @@
+#include "command/cmd_plugins.h"
+
+#include "base/options.h"
+#include "base/stop.h"
+#include "plugin/plugin_card.h"
+#include "plugin/plugin_info_json.h"
+#include "plugin/plugin_scanner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct settings {
+    const char *id;
+    bool json;
+    bool help;
+};
+
+/* ---- words ---- */
+
+static enum status take_id(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    if (settings->id)
+        return fail(STATUS_USAGE, "one plugin at a time: %s or %s", settings->id, value);
+    settings->id = value;
+    return STATUS_OK;
+}
+
+static enum status take_json(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->json = true;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->help = true;
+    return STATUS_OK;
+}
+
+static const struct option_row rows[] = {
+    {"json", 0, NULL, "print one JSON object", take_json},
+    {"help", 'h', NULL, "print this", take_help},
+    {NULL, 0, NULL, NULL, take_id},
+};
+
+static void print_help(void)
+{
+    puts("usage: halo plugins info URI|LIBRARY:LABEL [options]\n\n"
+         "Tell what a plugin is, its controls with symbols, ranges, defaults and units, and a\n"
+         "command line that uses it. Its latency is what it tells after running for a while at\n"
+         "48 kHz; it runs in a process of its own.\n\n"
+         "options:");
+    options_print(stdout, rows, sizeof rows / sizeof *rows);
+}
+
+/* ---- work ---- */
+
+/* An LV2 plugin is named by a URI, and those have one of few beginnings. */
+static const struct plugin_kind *kind_of(const char *id)
+{
+    static const char *const beginnings[] = {"urn:", "tag:", "file:"};
+    bool is_uri = strstr(id, "://") != NULL;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        is_uri |= strncmp(id, beginnings[i], strlen(beginnings[i])) == 0;
+    return plugin_kind_named(is_uri ? "lv2" : "ladspa");
+}
+
+/* Where it dies when it runs, without that. */
+static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBLE])
+{
+    struct plugin_scanner scanner;
+    plugin_scanner_init(&scanner);
+    death[0] = '\0';
+    enum status status = plugin_scanner_describe(&scanner, kind_of(id), id, true, answer);
+    if (status == STATUS_OK && !*answer) {
+        memcpy(death, scanner.trouble, PLUGIN_TROUBLE);
+        status = plugin_scanner_describe(&scanner, kind_of(id), id, false, answer);
+        if (status == STATUS_OK && !*answer)
+            status = fail(STATUS_FAILED, "cannot load %s: it %s", id, scanner.trouble);
+    }
+    plugin_scanner_free(&scanner);
+    return status;
+}
+
+static enum status print(const struct settings *settings, const struct plugin_card *card)
+{
+    if (!settings->json) {
+        plugin_card_print(card);
+        return STATUS_OK;
+    }
+    json_t *object = plugin_card_object(card);
+    bool printed = object && json_dumpf(object, stdout, JSON_INDENT(2) | PLUGIN_INFO_DIGITS) == 0 &&
+                   puts("") >= 0;
+    json_decref(object);
+    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the plugin as JSON");
+}
+
+static enum status tell(const struct settings *settings, const json_t *answer, const char *death)
+{
+    const char *error = json_string_value(json_object_get(answer, "error"));
+    if (error)
+        return fail(STATUS_FAILED, "%s", error);
+    struct plugin_info *info;
+    enum status status = plugin_info_of_object(json_object_get(answer, "plugin"), &info);
+    if (status != STATUS_OK)
+        return status;
+    const char *failure = json_string_value(json_object_get(answer, "failure"));
+    const struct plugin_card card = {.info = info,
+                                     .latency = json_object_get(answer, "latency"),
+                                     .failure = death[0] ? death : failure};
+    status = print(settings, &card);
+    plugin_info_destroy(info);
+    return status;
+}
+
+static enum status show(const struct settings *settings)
+{
+    json_t *answer;
+    char death[PLUGIN_TROUBLE];
+    stop_watch();
+    enum status status = ask(settings->id, &answer, death);
+    if (status == STATUS_OK)
+        status = tell(settings, answer, death);
+    json_decref(answer);
+    return status;
+}
+
+enum status cmd_plugins_info(int argc, char **argv)
+{
+    struct settings settings = {0};
+    enum status status = options_parse(argc, argv, "halo plugins info", rows, &settings);
+    if (status == STATUS_OK && settings.help)
+        print_help();
+    else if (status == STATUS_OK && !settings.id)
+        status = fail(STATUS_USAGE, "which plugin? halo plugins list tells which there are");
+    else if (status == STATUS_OK)
+        status = show(&settings);
+    return status;
+}

@@ -1,0 +1,204 @@
+#include "command/cmd_plugins.h"
+
+#include "base/json_text.h"
+#include "base/options.h"
+#include "base/stop.h"
+#include "plugin/plugin_memory.h"
+#include "plugin/plugin_rack.h"
+#include "plugin/plugin_scan.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ID_WIDTH_MOST = 64 };
+
+struct settings {
+    const struct plugin_kind *kind; /* NULL: all */
+    char **words;                   /* the user's */
+    size_t word_count;
+    bool json;
+    bool help;
+};
+
+/* ---- words ---- */
+
+static enum status take_kind(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    settings->kind = plugin_kind_named(value);
+    return settings->kind
+               ? STATUS_OK
+               : fail(STATUS_USAGE, "there is no kind of plugins '%s': lv2 or ladspa", value);
+}
+
+static enum status take_json(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->json = true;
+    return STATUS_OK;
+}
+
+static enum status take_help(void *context, const struct option_row *row, const char *value)
+{
+    (void)row, (void)value;
+    ((struct settings *)context)->help = true;
+    return STATUS_OK;
+}
+
+static enum status take_word(void *context, const struct option_row *row, const char *value)
+{
+    (void)row;
+    struct settings *settings = context;
+    settings->words[settings->word_count++] = (char *)value;
+    return STATUS_OK;
+}
+
+static const struct option_row rows[] = {
+    {"kind", 0, "KIND", "only plugins of this kind: lv2 or ladspa", take_kind},
+    {"json", 0, NULL, "print one JSON object", take_json},
+    {"help", 'h', NULL, "print this", take_help},
+    {NULL, 0, NULL, NULL, take_word},
+};
+
+static void print_help(void)
+{
+    puts("usage: halo plugins list [WORDS] [options]\n\n"
+         "List the LV2 and LADSPA plugins of this machine: kind, what names it behind --lv2 or\n"
+         "--ladspa, channels in and out, name and maker. With words, those that have each of\n"
+         "them in their id, name, maker or category. They are looked for where LV2_PATH and\n"
+         "LADSPA_PATH tell, else where the system has them; one that crashes or hangs over it\n"
+         "is skipped, and from then on until it is upgraded.\n\n"
+         "options:");
+    options_print(stdout, rows, sizeof rows / sizeof *rows);
+}
+
+static bool has(const char *text, const char *word)
+{
+    return text && strcasestr(text, word);
+}
+
+static bool is_wanted(const struct settings *settings, const struct plugin_info *info)
+{
+    for (size_t i = 0; i < settings->word_count; i++) {
+        const char *word = settings->words[i];
+        if (!has(info->id, word) && !has(info->name, word) && !has(info->maker, word) &&
+            !has(info->category, word))
+            return false;
+    }
+    return true;
+}
+
+/* ---- for people ---- */
+
+static void print_row(const struct plugin_info *info, int width)
+{
+    printf("%-6s  %-*s  %3zu > %-3zu  %s", info->kind->name, width, info->id,
+           plugin_rack_inputs(info), plugin_rack_outputs(info), info->name);
+    if (info->maker)
+        printf(" (%s)", info->maker);
+    puts("");
+}
+
+static void print_table(const struct settings *settings, const struct plugin_scan *scan)
+{
+    size_t width = 0, count = 0;
+    for (size_t i = 0; i < scan->count; i++)
+        if (is_wanted(settings, scan->infos[i])) {
+            size_t length = strlen(scan->infos[i]->id);
+            width = length > width ? length : width;
+            count++;
+        }
+    width = width < ID_WIDTH_MOST ? width : ID_WIDTH_MOST;
+    for (size_t i = 0; i < scan->count; i++)
+        if (is_wanted(settings, scan->infos[i]))
+            print_row(scan->infos[i], (int)width);
+    if (scan->count == 0)
+        note("there is no plugin on this machine; packages such as x42-plugins and swh-plugins "
+             "have some");
+    else if (count == 0)
+        note("none of the %zu plugins here has all these words", scan->count);
+}
+
+static void tell_skips(const struct plugin_scan *scan)
+{
+    bool is_remembered = false;
+    for (size_t i = 0; i < scan->skip_count; i++) {
+        const struct plugin_skip *skip = &scan->skips[i];
+        note("skipped %s: %s%s", skip->holder, skip->reason,
+             skip->is_remembered ? " when last looked at" : "");
+        is_remembered |= skip->is_remembered;
+    }
+    if (is_remembered)
+        note("to look at those again that did so before, remove %s", plugin_memory_place());
+}
+
+/* ---- for programs ---- */
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_text(text) : json_null();
+}
+
+static json_t *row_object(const struct plugin_info *info)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "kind", info->kind->name,
+                     "id", json_text(info->id), "name", json_text(info->name), "maker",
+                     text_or_null(info->maker), "category", text_or_null(info->category), "file",
+                     text_or_null(info->file), "channels_in", (json_int_t)plugin_rack_inputs(info),
+                     "channels_out", (json_int_t)plugin_rack_outputs(info), "refusal",
+                     text_or_null(info->refusal));
+}
+
+static json_t *skip_object(const struct plugin_skip *skip)
+{
+    return json_pack("{s:s, s:o, s:o, s:b}", "kind", skip->kind->name, "holder",
+                     json_text(skip->holder), "reason", json_text(skip->reason), "remembered",
+                     skip->is_remembered);
+}
+
+static enum status print_json(const struct settings *settings, const struct plugin_scan *scan)
+{
+    json_t *plugins = json_array(), *skipped = json_array();
+    for (size_t i = 0; i < scan->count; i++)
+        if (is_wanted(settings, scan->infos[i]))
+            json_array_append_new(plugins, row_object(scan->infos[i]));
+    for (size_t i = 0; i < scan->skip_count; i++)
+        json_array_append_new(skipped, skip_object(&scan->skips[i]));
+    json_t *root = json_pack("{s:o, s:o}", "plugins", plugins, "skipped", skipped);
+    bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && puts("") >= 0;
+    json_decref(root);
+    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the plugins as JSON");
+}
+
+static enum status list(const struct settings *settings)
+{
+    struct plugin_scan scan;
+    stop_watch();
+    enum status status = plugin_scan_init(&scan, settings->kind, 0);
+    if (status == STATUS_OK && settings->json)
+        status = print_json(settings, &scan);
+    else if (status == STATUS_OK)
+        print_table(settings, &scan);
+    fflush(stdout);
+    if (status == STATUS_OK)
+        tell_skips(&scan);
+    plugin_scan_free(&scan);
+    return status;
+}
+
+enum status cmd_plugins_list(int argc, char **argv)
+{
+    struct settings settings = {.words = calloc((size_t)argc, sizeof *settings.words)};
+    if (!settings.words)
+        return fail_memory("options");
+    enum status status = options_parse(argc, argv, "halo plugins list", rows, &settings);
+    if (status == STATUS_OK && settings.help)
+        print_help();
+    else if (status == STATUS_OK)
+        status = list(&settings);
+    free(settings.words);
+    return status;
+}

@@ -1,0 +1,243 @@
+#include "command/cmd_spectrogram.h"
+
+#include "base/gnuplot.h"
+#include "base/stop.h"
+#include "base/terminal_output.h"
+#include "spectrogram/sound_spectrogram.h"
+#include "spectrogram/spectrogram_options.h"
+#include "spectrogram/spectrogram_report.h"
+#include "spectrogram/spectrogram_sheet.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    ROWS_MOST = 1024,
+    COLUMNS_LEAST = 16,
+    COLUMNS_MOST = 4096,
+    TEXT_COLUMNS = 2048, /* gathered in what cells there are */
+    INNER_LEAST = 50,    /* pixels */
+    SIZE_LEAST = 16,
+};
+
+static const double usual_window = 0.0427; /* seconds: 2048 frames at 44.1 and 48 kHz */
+static const double lowest = 20;           /* Hz, of a logarithmic axis */
+
+struct job {
+    const struct spectrogram_options *options;
+    struct source *sources[SPECTROGRAM_SHEET_MOST];
+    struct spectrogram_sheet sheet;
+    struct spectrogram_report report;
+    size_t rows, columns_most;
+    struct spectrogram_size whole;         /* pixels */
+    struct spectrogram_text_settings text; /* where it goes to the terminal */
+};
+
+/* ---- the sounds ---- */
+
+/* The words without their folder; as they are where two would have the same name. */
+static void take_names(struct job *job)
+{
+    const struct spectrogram_options *options = job->options;
+    bool differ = true;
+    for (size_t i = 0; i < options->count; i++) {
+        const char *slash = strrchr(options->sounds[i], '/');
+        job->sheet.names[i] = slash && slash[1] ? slash + 1 : options->sounds[i];
+        for (size_t k = 0; k < i; k++)
+            differ = differ && strcmp(job->sheet.names[i], job->sheet.names[k]) != 0;
+    }
+    for (size_t i = 0; i < options->count; i++)
+        if (strcmp(options->sounds[i], "-") == 0)
+            job->sheet.names[i] = "standard input";
+        else if (!differ)
+            job->sheet.names[i] = options->sounds[i];
+}
+
+static enum status open_all(struct job *job)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < job->options->count && status == STATUS_OK; i++)
+        status = source_open_sound(job->options->sounds[i], job->options->allow_truncated,
+                                   &job->sources[i]);
+    return status;
+}
+
+static struct spectrogram_axis axis_of(const struct job *job)
+{
+    uint32_t rate = 0;
+    for (size_t i = 0; i < job->options->count; i++)
+        rate = job->sources[i]->format.rate > rate ? job->sources[i]->format.rate : rate;
+    double high = rate / 2.0;
+    return (struct spectrogram_axis){
+        .is_log = !job->options->linear,
+        .rows = job->rows,
+        .low = job->options->linear ? 0 : fmin(lowest, high / 10),
+        .high = high,
+    };
+}
+
+static size_t usual_size(uint32_t rate)
+{
+    double size = exp2(rint(log2(usual_window * rate)));
+    return size > SIZE_LEAST ? (size_t)size : SIZE_LEAST;
+}
+
+static enum status measure_one(struct job *job, size_t index, const struct spectrogram_axis *axis)
+{
+    const struct spectrogram_options *options = job->options;
+    struct source *source = job->sources[index];
+    struct sound_spectrogram_settings settings = {
+        .from = options->from,
+        .to = options->to,
+        .channel = options->channel,
+        .window = options->window,
+        .size = options->size ? options->size : usual_size(source->format.rate),
+        .columns_most = job->columns_most,
+        .axis = *axis,
+    };
+    settings.hop = options->hop ? options->hop : (settings.size + 3) / 4;
+    if (settings.hop > settings.size)
+        return fail(STATUS_USAGE, "--hop %zu is longer than a window of %zu frames; --size N",
+                    settings.hop, settings.size);
+    struct spectrogram *picture = &job->sheet.pictures[index];
+    uint64_t frames;
+    enum status status = sound_spectrogram_init(source, &settings, picture, &frames);
+    if (status != STATUS_OK)
+        return status;
+    job->sheet.ends[index] = picture->from + (double)frames / source->format.rate;
+    job->report.sounds[index] = (struct spectrogram_report_sound){
+        .format = source->format, .frames = frames, .size = settings.size, .hop = settings.hop};
+    if (spectrogram_find_peak(picture).power <= 0)
+        note("%s is silence", source->name);
+    return STATUS_OK;
+}
+
+static enum status measure_all(struct job *job)
+{
+    struct spectrogram_axis axis = axis_of(job);
+    enum status status = STATUS_OK;
+    job->sheet.from = job->options->from;
+    job->sheet.count = job->options->count;
+    for (size_t i = 0; i < job->sheet.count && status == STATUS_OK; i++)
+        status = measure_one(job, i, &axis);
+    if (status == STATUS_OK)
+        spectrogram_sheet_scale(&job->sheet, (double)job->options->range);
+    return status;
+}
+
+/* ---- where the picture goes ---- */
+
+/* Also what a link leads to is not overwritten. */
+static enum status check_output(const struct spectrogram_options *options)
+{
+    struct stat output, input;
+    bool exists = stat(options->file, &output) == 0;
+    for (size_t i = 0; i < options->count && exists; i++)
+        if (stat(options->sounds[i], &input) == 0 && input.st_dev == output.st_dev &&
+            input.st_ino == output.st_ino)
+            return fail(STATUS_FAILED, "cannot write %s: it is the input; choose another name",
+                        options->file);
+    return STATUS_OK;
+}
+
+static enum status lay_out_file(struct job *job)
+{
+    const struct spectrogram_options *options = job->options;
+    job->whole = spectrogram_plot_usual(options->count);
+    if (options->width)
+        job->whole.width = (double)options->width;
+    if (options->height)
+        job->whole.height = (double)options->height;
+    struct spectrogram_size inner = spectrogram_plot_inner(options->count, job->whole);
+    if (inner.width < INNER_LEAST || inner.height < INNER_LEAST)
+        return fail(STATUS_USAGE, "%.0f by %.0f pixels are too few for %zu picture%s",
+                    job->whole.width, job->whole.height, options->count,
+                    options->count == 1 ? "" : "s");
+    job->rows = (size_t)fmin(inner.height, ROWS_MOST);
+    job->columns_most = (size_t)fmax(fmin(inner.width, COLUMNS_MOST), COLUMNS_LEAST);
+    return STATUS_OK;
+}
+
+static enum status lay_out_text(struct job *job)
+{
+    static const enum spectrogram_ink inks[] = {
+        [TERMINAL_COLOURS_NONE] = SPECTROGRAM_INK_CHARACTERS,
+        [TERMINAL_COLOURS_256] = SPECTROGRAM_INK_256,
+        [TERMINAL_COLOURS_ALL] = SPECTROGRAM_INK_ALL,
+    };
+    const struct spectrogram_options *options = job->options;
+    struct spectrogram_text_settings *text = &job->text;
+    setlocale(LC_CTYPE, ""); /* for the terminal's characters */
+    terminal_output_size(&text->width, &text->height);
+    if (options->width)
+        text->width = options->width;
+    if (options->height)
+        text->height = options->height;
+    if (text->width < SPECTROGRAM_TEXT_WIDTH_LEAST || text->height < SPECTROGRAM_TEXT_HEIGHT_LEAST)
+        return fail(STATUS_USAGE, "a picture takes %d by %d characters at least",
+                    SPECTROGRAM_TEXT_WIDTH_LEAST, SPECTROGRAM_TEXT_HEIGHT_LEAST);
+    text->ink = inks[terminal_output_colours()];
+    text->halves = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    job->rows = spectrogram_text_rows(options->count, text);
+    job->columns_most = TEXT_COLUMNS;
+    return STATUS_OK;
+}
+
+/* Gnuplot is started first, so that nobody waits for hours of sound to hear that it is missing. */
+static enum status draw_file(struct job *job)
+{
+    const struct spectrogram_options *options = job->options;
+    struct gnuplot_settings settings = {
+        .file = options->file,
+        .force = options->force,
+        .width = job->whole.width,
+        .height = job->whole.height,
+    };
+    struct gnuplot gnuplot;
+    enum status status = gnuplot_open(&settings, &gnuplot);
+    if (status == STATUS_OK)
+        status = measure_all(job);
+    if (status == STATUS_OK)
+        spectrogram_plot_send(gnuplot.commands, &job->sheet, job->whole);
+    return gnuplot_close(&gnuplot, status);
+}
+
+static enum status draw(struct job *job)
+{
+    const struct spectrogram_options *options = job->options;
+    enum status status = options->file ? check_output(options) : STATUS_OK;
+    if (status == STATUS_OK) /* numbers alone are as fine as a file's */
+        status = options->file || options->json ? lay_out_file(job) : lay_out_text(job);
+    if (status == STATUS_OK)
+        status = open_all(job);
+    if (status == STATUS_OK)
+        status = options->file ? draw_file(job) : measure_all(job);
+    if (status == STATUS_OK && options->json)
+        return spectrogram_report_print(options, &job->sheet, &job->report);
+    if (status == STATUS_OK && !options->file)
+        spectrogram_text_print(stdout, &job->sheet, &job->text);
+    return status;
+}
+
+enum status cmd_spectrogram(int argc, char **argv)
+{
+    struct spectrogram_options options;
+    enum status status = spectrogram_options_parse(argc, argv, &options);
+    if (status != STATUS_OK)
+        return status;
+    if (options.help) {
+        spectrogram_options_help();
+        return STATUS_OK;
+    }
+    struct job job = {.options = &options};
+    stop_watch();
+    take_names(&job);
+    status = draw(&job);
+    spectrogram_sheet_free(&job.sheet);
+    for (size_t i = 0; i < options.count; i++)
+        source_close(job.sources[i]);
+    return status;
+}

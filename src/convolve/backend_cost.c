@@ -1,0 +1,41 @@
+#include "convolve/backend_cost.h"
+
+#include <math.h>
+
+static const double NS = 1e-9;
+
+/* CPU, one processor: a transform there or back of a frame, and a path's products. */
+static const double CPU_TRANSFORM = 0.18; /* times log2 of the taps */
+static const double CPU_FAR = 1.4;        /* times that, beyond the caches */
+static const double CPU_PRODUCT = 0.8;
+
+/* GPU: making a context and pinning memory; carrying a frame there or back, mostly
+ * behind other work; a path's convolution; bringing a tap of a path into its form. */
+static const double GPU_START = 0.35; /* seconds */
+static const double GPU_CARRY = 0.05;
+static const double GPU_PATH = 0.025;
+static const double GPU_TAP = 10;
+
+enum {
+    TAPS_FAR = 1 << 17,
+    TAPS_CHUNKED = 1 << 16, /* longer masks share out channels, not chunks of a block */
+};
+
+double backend_cost_cpu(const struct backend_job *job)
+{
+    double transforms = (double)(job->inputs + job->outputs);
+    double transform = CPU_TRANSFORM * log2((double)job->taps + 1);
+    if (job->taps > TAPS_FAR)
+        transform *= CPU_FAR;
+    size_t most = job->taps > TAPS_CHUNKED ? job->outputs : job->threads;
+    double threads = (double)(job->threads < most ? job->threads : most);
+    double frame = transforms * transform + (double)job->paths * CPU_PRODUCT;
+    return NS * job->frames * frame / threads;
+}
+
+double backend_cost_gpu(const struct backend_job *job)
+{
+    double paths = (double)job->paths;
+    double frame = (double)(job->inputs + job->outputs) * GPU_CARRY + paths * GPU_PATH;
+    return GPU_START + NS * (job->frames * frame + paths * (double)job->taps * GPU_TAP);
+}

@@ -1,0 +1,78 @@
+#include "convolve/convolve2d.h"
+
+#include <string.h>
+
+/* In the order in which auto asks them. */
+static const struct convolve2d_kind *const kinds[] = {&convolve2d_cuda, &convolve2d_cpu};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+size_t convolve2d_before(const struct mask2d *mask)
+{
+    return mask->rows - 1 - mask->rows / 2;
+}
+
+size_t convolve2d_after(const struct mask2d *mask)
+{
+    return mask->rows / 2;
+}
+
+static ptrdiff_t reflect(ptrdiff_t at, ptrdiff_t count)
+{
+    ptrdiff_t period = 2 * (count - 1);
+    if (period == 0)
+        return 0;
+    at = (at % period + period) % period;
+    return at < count ? at : period - at;
+}
+
+ptrdiff_t convolve2d_column(enum convolve2d_edge edge, ptrdiff_t at, size_t columns)
+{
+    ptrdiff_t count = (ptrdiff_t)columns;
+    if (at >= 0 && at < count)
+        return at;
+    switch (edge) {
+    case CONVOLVE2D_REPLICATE:
+        return at < 0 ? 0 : count - 1;
+    case CONVOLVE2D_REFLECT:
+        return reflect(at, count);
+    case CONVOLVE2D_ZERO:
+        break;
+    }
+    return -1;
+}
+
+static const struct convolve2d_kind *choose(const struct convolve2d_settings *settings,
+                                            const struct mask2d *mask)
+{
+    bool is_auto = strcmp(settings->backend, "auto") == 0;
+    for (size_t k = 0; k < KINDS; k++)
+        if (is_auto ? !kinds[k]->suits || kinds[k]->suits(settings, mask)
+                    : strcmp(kinds[k]->name, settings->backend) == 0)
+            return kinds[k];
+    return NULL;
+}
+
+enum status convolve2d_create(const struct convolve2d_settings *settings, const struct mask2d *mask,
+                              struct convolve2d **result)
+{
+    const struct convolve2d_kind *kind = choose(settings, mask);
+    if (!kind)
+        return fail(STATUS_USAGE, "there is no backend '%s' for masks of two dimensions",
+                    settings->backend);
+    struct convolve2d *convolve;
+    enum status status = kind->create(settings, mask, &convolve);
+    if (status != STATUS_OK)
+        return status;
+    convolve->kind = kind;
+    convolve->settings = *settings;
+    convolve->before = convolve2d_before(mask);
+    convolve->after = convolve2d_after(mask);
+    *result = convolve;
+    return STATUS_OK;
+}
+
+void convolve2d_destroy(struct convolve2d *convolve)
+{
+    if (convolve)
+        convolve->kind->destroy(convolve);
+}

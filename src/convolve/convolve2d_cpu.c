@@ -1,0 +1,203 @@
+/* Convolution of pictures on the CPU: vectors, a few rows a thread, two passes where the mask is
+ * separable.
+ *
+ * A worker lays the rows that it needs side by side with what lies beyond their ends, so that
+ * nothing else has to know of edges, and whole vectors may be read. */
+#include "base/simd.h"
+#include "convolve/convolve2d.h"
+#include "signal/audio.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef float floats __attribute__((vector_size(64)));
+
+enum {
+    FLOATS = 16,
+    VECTORS = 4,
+    TILE = FLOATS * VECTORS, /* columns at a time, in registers */
+    RUN = 32,  /* products summed in a row before the partial sum is put aside: rounding */
+    BAND = 16, /* rows that a worker takes at a time */
+};
+
+/* A mask, or one pass of a separable one. */
+struct pass {
+    size_t rows;
+    size_t columns;
+    const float *taps;
+};
+
+struct convolve2d_on_cpu {
+    struct convolve2d convolve;
+    size_t rows; /* of the whole mask */
+    size_t columns;
+    float *taps; /* all of the mask, or `rows` down and then `columns` across */
+    bool is_separable;
+    size_t width;    /* of a laid-out row: the picture's and what is beside it */
+    size_t pitch;    /* of one */
+    float **scratch; /* for each worker */
+    size_t workers;
+};
+
+/* x: where the mask's first tap reads for the first of `columns` results; TILE floats may be read
+ * where the last ones are less. */
+SIMD_CLONES
+static void convolve_row(const float *x, size_t pitch, struct pass pass, float *y, size_t columns)
+{
+    for (size_t at = 0; at < columns; at += TILE) {
+        floats total[VECTORS] = {0}, sum[VECTORS] = {0};
+        size_t run = 0;
+        for (size_t i = 0; i < pass.rows; i++) {
+            const float *row = x + at - i * pitch, *taps = pass.taps + i * pass.columns;
+            for (size_t j = 0, end; j < pass.columns; j = end) {
+                end = pass.columns - j < RUN - run ? pass.columns : j + RUN - run;
+                run += end - j;
+                for (size_t k = j; k < end; k++)
+                    for (size_t v = 0; v < VECTORS; v++) {
+                        floats now;
+                        memcpy(&now, row - k + v * FLOATS, sizeof now);
+                        sum[v] += now * taps[k];
+                    }
+                if (run < RUN)
+                    continue;
+                run = 0;
+                for (size_t v = 0; v < VECTORS; v++) {
+                    total[v] += sum[v];
+                    sum[v] = (floats){0};
+                }
+            }
+        }
+        for (size_t v = 0; v < VECTORS; v++)
+            total[v] += sum[v];
+        memcpy(y + at, total, (columns - at < TILE ? columns - at : TILE) * sizeof *y);
+    }
+}
+
+/* ---- the step ---- */
+
+struct job {
+    const struct convolve2d_on_cpu *cpu;
+    const float *const *in;
+    size_t in_pitch;
+    float *const *out;
+    size_t out_pitch;
+    size_t rows;
+    size_t bands; /* of a channel */
+};
+
+/* The picture's row with what lies beside it. */
+static void lay_out(const struct convolve2d_on_cpu *cpu, const float *row, float *laid)
+{
+    const struct convolve2d_settings *settings = &cpu->convolve.settings;
+    size_t left = cpu->columns - 1 - cpu->columns / 2, columns = settings->columns;
+    memcpy(laid + left, row, columns * sizeof *row);
+    for (size_t k = 0; k < cpu->columns - 1; k++) {
+        size_t to = k < left ? k : k + columns;
+        ptrdiff_t from =
+            convolve2d_column(settings->edge, (ptrdiff_t)to - (ptrdiff_t)left, columns);
+        laid[to] = from < 0 ? 0 : row[from];
+    }
+}
+
+/* `laid` has the rows that the mask covers, the first result's newest at `rows - 1`. */
+static void convolve_band(const struct convolve2d_on_cpu *cpu, const float *laid, float *between,
+                          float *out, size_t out_pitch, size_t count)
+{
+    size_t width = cpu->convolve.settings.columns, last = cpu->columns - 1;
+    struct pass whole = {cpu->rows, cpu->columns, cpu->taps};
+    struct pass down = {cpu->rows, 1, cpu->taps}, across = {1, cpu->columns, cpu->taps + cpu->rows};
+    for (size_t r = 0; r < count; r++) {
+        const float *row = laid + (cpu->rows - 1 + r) * cpu->pitch;
+        if (cpu->is_separable) {
+            convolve_row(row, cpu->pitch, down, between, cpu->width);
+            convolve_row(between + last, 0, across, out + r * out_pitch, width);
+        } else {
+            convolve_row(row + last, cpu->pitch, whole, out + r * out_pitch, width);
+        }
+    }
+}
+
+static void process_band(void *context, size_t piece, size_t worker)
+{
+    const struct job *job = context;
+    const struct convolve2d_on_cpu *cpu = job->cpu;
+    size_t channel = piece / job->bands, first = piece % job->bands * BAND;
+    size_t count = job->rows - first < BAND ? job->rows - first : BAND;
+    float *laid = cpu->scratch[worker];
+    float *between = laid + (BAND + cpu->rows - 1) * cpu->pitch;
+    const float *in = job->in[channel] + first * job->in_pitch;
+    in -= cpu->convolve.before * job->in_pitch;
+    for (size_t r = 0; r < count + cpu->rows - 1; r++)
+        lay_out(cpu, in + r * job->in_pitch, laid + r * cpu->pitch);
+    convolve_band(cpu, laid, between, job->out[channel] + first * job->out_pitch, job->out_pitch,
+                  count);
+}
+
+static void cpu_process(struct convolve2d *convolve, const float *const *in, size_t in_pitch,
+                        float *const *out, size_t out_pitch, size_t rows)
+{
+    const struct convolve2d_settings *settings = &convolve->settings;
+    size_t bands = (rows + BAND - 1) / BAND, pieces = bands * settings->channels;
+    struct job job = {
+        (struct convolve2d_on_cpu *)convolve, in, in_pitch, out, out_pitch, rows, bands};
+    if (settings->workers)
+        workers_run(settings->workers, pieces, process_band, &job);
+    for (size_t piece = 0; !settings->workers && piece < pieces; piece++)
+        process_band(&job, piece, 0);
+}
+
+/* ---- set-up ---- */
+
+static void cpu_destroy(struct convolve2d *convolve)
+{
+    struct convolve2d_on_cpu *cpu = (struct convolve2d_on_cpu *)convolve;
+    for (size_t w = 0; cpu->scratch && w < cpu->workers; w++)
+        free(cpu->scratch[w]);
+    free(cpu->scratch);
+    free(cpu->taps);
+    free(cpu);
+}
+
+static void copy_taps(const struct mask2d *mask, bool in_passes, float *taps)
+{
+    if (in_passes) {
+        memcpy(taps, mask->down, mask->rows * sizeof *taps);
+        memcpy(taps + mask->rows, mask->across, mask->columns * sizeof *taps);
+    } else {
+        memcpy(taps, mask->taps, mask->rows * mask->columns * sizeof *taps);
+    }
+}
+
+static enum status cpu_create(const struct convolve2d_settings *settings, const struct mask2d *mask,
+                              struct convolve2d **result)
+{
+    struct convolve2d_on_cpu *cpu = calloc(1, sizeof *cpu);
+    if (!cpu)
+        return fail_memory("a mask");
+    size_t all = mask->rows * mask->columns, passes = mask->rows + mask->columns;
+    cpu->rows = mask->rows;
+    cpu->columns = mask->columns;
+    cpu->is_separable = mask->is_separable && passes < all;
+    cpu->width = settings->columns + mask->columns - 1;
+    cpu->pitch = (cpu->width + TILE + FLOATS - 1) / FLOATS * FLOATS;
+    cpu->workers = settings->workers ? workers_count(settings->workers) : 1;
+    cpu->taps = calloc(all > passes ? all : passes, sizeof *cpu->taps);
+    cpu->scratch = calloc(cpu->workers, sizeof *cpu->scratch);
+    bool made = cpu->taps && cpu->scratch;
+    for (size_t w = 0; w < cpu->workers && made; w++)
+        made = (cpu->scratch[w] = audio_alloc((BAND + mask->rows) * cpu->pitch)) != NULL;
+    if (!made) {
+        cpu_destroy(&cpu->convolve);
+        return fail_memory("a mask");
+    }
+    copy_taps(mask, cpu->is_separable, cpu->taps);
+    *result = &cpu->convolve;
+    return STATUS_OK;
+}
+
+const struct convolve2d_kind convolve2d_cpu = {
+    .name = "cpu",
+    .create = cpu_create,
+    .destroy = cpu_destroy,
+    .process = cpu_process,
+};

@@ -1,0 +1,415 @@
+#include "convolve/convolver_state.h"
+
+#include "base/monotonic.h"
+#include "convolve/backend_cost.h"
+#include "convolve/partition.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A new backend is one file and one row; the first is the one that always works. */
+static const struct convolver_backend *const backends[] = {
+    &convolver_cpu,
+    &convolver_cuda,
+    &convolver_direct,
+};
+enum { BACKENDS = sizeof backends / sizeof *backends };
+
+static const double CLEARLY = 0.8; /* of the CPU's time: estimates are rough */
+
+static const double GPU_SHARE = 0.6;        /* of a live block's time, that a GPU has */
+static const double AFFORDABLE_SHARE = 0.3; /* that the CPU may take to run along */
+
+enum { AFFORDABLE_BLOCKS = 64 }; /* to measure that by */
+enum { LIVE_BLOCK = 64 };        /* frames, where nobody says */
+
+const char *convolver_backend_name(size_t index)
+{
+    return index < BACKENDS ? backends[index]->name : NULL;
+}
+
+static const struct convolver_backend *backend_named(const char *name)
+{
+    for (size_t i = 0; i < BACKENDS; i++)
+        if (strcmp(backends[i]->name, name) == 0)
+            return backends[i];
+    return NULL;
+}
+
+bool convolver_backend_exists(const char *name)
+{
+    return strcmp(name, "auto") == 0 || backend_named(name) != NULL;
+}
+
+static void convolver_reset(struct filter *filter)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    if (atomic_load(&convolver->switching))
+        convolver_finish_switch(convolver); /* nothing is left to fade from */
+    for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES; s++)
+        if (convolver->backend[s])
+            convolver->backend[s]->reset(convolver->convolution[s]);
+    if (convolver->backend[STANDBY])
+        history_reset(&convolver->history);
+    convolver->position = 0;
+}
+
+static void mask_release(const struct convolver *convolver, struct convolver_mask *mask)
+{
+    for (size_t s = 0; s < SIDES; s++)
+        if (mask->of[s])
+            convolver->backend[s]->release(convolver->convolution[s],
+                                           (struct prepared *)mask->of[s]);
+    free(mask);
+}
+
+static void convolver_destroy(struct filter *filter)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    while (convolver->masks)
+        convolver_release(filter, convolver->masks);
+    for (size_t s = 0; s < SIDES; s++)
+        if (convolver->convolution[s])
+            convolver->backend[s]->destroy(convolver->convolution[s]);
+    history_free(&convolver->history);
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        block_free(&convolver->spare[v]);
+    block_free(&convolver->coming);
+    free(convolver);
+}
+
+static const struct filter_kind convolver_kind = {
+    .name = "convolver",
+    .process = convolver_process,
+    .reset = convolver_reset,
+    .destroy = convolver_destroy,
+};
+
+static enum status prepare(struct convolver *convolver, const struct mask *mask,
+                           struct convolver_mask **result)
+{
+    enum status status = STATUS_OK;
+    struct convolver_mask *forms = calloc(1, sizeof *forms);
+    if (!forms)
+        return fail_memory("a mask");
+    for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES && status == STATUS_OK; s++) {
+        struct prepared *prepared = NULL;
+        if (!convolver->backend[s])
+            continue;
+        status = convolver->backend[s]->prepare(convolver->convolution[s], mask, &prepared);
+        if (status == STATUS_OK)
+            forms->of[s] = prepared;
+    }
+    if (status != STATUS_OK) {
+        mask_release(convolver, forms);
+        return status;
+    }
+    forms->next = convolver->masks;
+    convolver->masks = forms;
+    *result = forms;
+    return STATUS_OK;
+}
+
+static enum status create_side(struct convolver *convolver, enum side side,
+                               const struct convolver_backend *backend)
+{
+    const struct convolver_shape *shape = &convolver->shape;
+    if (backend->variant)
+        backend = backend->variant(shape);
+    enum status status = backend->create(shape, &convolver->convolution[side]);
+    if (status != STATUS_OK)
+        return status;
+    convolver->backend[side] = backend;
+    backend->describe(convolver->convolution[side], convolver->algorithm[side],
+                      sizeof convolver->algorithm[side]);
+    return STATUS_OK;
+}
+
+static enum status create_standby(struct convolver *convolver)
+{
+    const struct convolver_shape *shape = &convolver->shape;
+    size_t blocks = (shape->taps - 1 + shape->block - 1) / shape->block;
+    enum status status =
+        history_init(&convolver->history, shape->inputs, blocks * shape->block, shape->block);
+    return status == STATUS_OK ? create_side(convolver, STANDBY, &convolver_cpu) : status;
+}
+
+/* The standby's time for a block, measured on silence, is a small share of the block's. */
+static bool is_affordable(struct convolver *convolver, double period)
+{
+    struct block silence = {0};
+    struct convolver_voice voices[CONVOLVER_VOICES] = {
+        {.prepared = convolver->first->of[STANDBY], .out = convolver->spare[0].data}};
+    struct convolution *convolution = convolver->convolution[STANDBY];
+    const struct convolver_backend *backend = convolver->backend[STANDBY];
+    if (block_init(&silence, convolver->shape.inputs, convolver->shape.block, "a convolver") !=
+        STATUS_OK)
+        return false;
+    if (backend->arm)
+        (void)backend->arm(convolution, 0, voices[0].prepared, true);
+    int64_t begin = monotonic_ns();
+    for (size_t i = 0; i < AFFORDABLE_BLOCKS; i++)
+        backend->step(convolution, (const float *const *)silence.data, voices);
+    double mean = (double)(monotonic_ns() - begin) / AFFORDABLE_BLOCKS;
+    backend->reset(convolution);
+    block_free(&silence);
+    return mean < AFFORDABLE_SHARE * period;
+}
+
+/* Live beside a GPU. */
+static enum status let_standby_run_along(struct convolver *convolver)
+{
+    const struct convolver_shape *shape = &convolver->shape;
+    double period = 1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000);
+    enum status status = STATUS_OK;
+    for (size_t v = 0; v < CONVOLVER_VOICES && status == STATUS_OK; v++)
+        status = block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver");
+    convolver->patience = GPU_SHARE * period;
+    convolver->along = status == STATUS_OK && is_affordable(convolver, period);
+    return status;
+}
+
+static enum status fill(struct convolver *convolver, const struct convolver_backend *backend,
+                        const struct mask *mask, bool live)
+{
+    enum status status = create_side(convolver, MAIN, backend);
+    if (status == STATUS_OK && convolver->backend[MAIN]->failure)
+        status = create_standby(convolver);
+    if (status == STATUS_OK)
+        status = prepare(convolver, mask, &convolver->first);
+    convolver->current = convolver->first;
+    if (status == STATUS_OK && live && convolver->backend[MAIN]->collect)
+        status = let_standby_run_along(convolver);
+    return status;
+}
+
+static struct convolver_shape shape_for(const struct convolver_settings *settings,
+                                        const struct mask *mask)
+{
+    return (struct convolver_shape){
+        .inputs = mask->inputs,
+        .outputs = mask->outputs,
+        .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
+        .rate = settings->rate,
+        .block = settings->block,
+        .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
+        .gpu = settings->gpu,
+        .workers = settings->workers,
+    };
+}
+
+/* What auto comes to, and why. NULL for an unknown name. */
+static const struct convolver_backend *choose(const struct convolver_settings *settings,
+                                              const struct mask *mask, char *reason, size_t size)
+{
+    const struct gpu_settings *gpu = &settings->gpu;
+    *reason = '\0';
+    if (strcmp(settings->backend, "auto") != 0)
+        return backend_named(settings->backend);
+    if (gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0)
+        return &convolver_cuda; /* who names a GPU's ways wants the GPU */
+    struct backend_job job = {
+        .frames = (double)settings->frames,
+        .inputs = mask->inputs,
+        .outputs = mask->outputs,
+        .paths = mask->path_count,
+        .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
+        .threads = workers_count(settings->workers),
+    };
+    double cpu = backend_cost_cpu(&job), cuda = backend_cost_gpu(&job);
+    bool long_enough = !settings->live && settings->frames > 0 && cuda < CLEARLY * cpu;
+    bool there = long_enough && convolver_cuda.is_usable && convolver_cuda.is_usable();
+    if (settings->live || settings->frames <= 0)
+        snprintf(reason, size, "%s",
+                 settings->live ? "a live stream" : "the sound's length is not known");
+    else
+        snprintf(reason, size, "by estimate %.2f s on the CPU, %.2f s on a GPU%s", cpu, cuda,
+                 long_enough && !there ? ", of which there is none" : "");
+    return there ? &convolver_cuda : &convolver_cpu;
+}
+
+enum status convolver_create_on(const struct convolver_backend *backend,
+                                const struct convolver_settings *settings, const struct mask *mask,
+                                struct filter **result)
+{
+    struct convolver *convolver = calloc(1, sizeof *convolver);
+    if (!convolver)
+        return fail_memory("a convolver");
+    convolver->shape = shape_for(settings, mask);
+    convolver->filter = (struct filter){
+        .kind = &convolver_kind,
+        .inputs = mask->inputs,
+        .outputs = mask->outputs,
+        .block = settings->block,
+        .latency = mask->origin,
+        .tail = convolver->shape.taps - 1,
+    };
+    convolver->origin = mask->origin;
+    enum status status = fill(convolver, backend, mask, settings->live && !settings->alone);
+    if (status != STATUS_OK) {
+        convolver_destroy(&convolver->filter);
+        return status;
+    }
+    *result = &convolver->filter;
+    return STATUS_OK;
+}
+
+enum status convolver_create(const struct convolver_settings *settings, const struct mask *mask,
+                             struct filter **result)
+{
+    char reason[sizeof((struct convolver *)NULL)->reason];
+    const struct convolver_backend *backend = choose(settings, mask, reason, sizeof reason);
+    if (!backend)
+        return fail(STATUS_USAGE, "unknown backend '%s'", settings->backend);
+    bool free_to_choose = backend != &convolver_cpu && *reason;
+    failures_as_notes(free_to_choose);
+    enum status status = convolver_create_on(backend, settings, mask, result);
+    failures_as_notes(false);
+    if (status != STATUS_OK && free_to_choose) {
+        snprintf(reason, sizeof reason, "the GPU could not be made ready");
+        status = convolver_create_on(&convolver_cpu, settings, mask, result);
+    }
+    if (status == STATUS_OK)
+        memcpy(((struct convolver *)*result)->reason, reason, sizeof reason);
+    return status;
+}
+
+static enum side side_of(const struct filter *filter)
+{
+    return (enum side)atomic_load(&((const struct convolver *)filter)->side);
+}
+
+const char *convolver_backend(const struct filter *filter)
+{
+    return ((const struct convolver *)filter)->backend[side_of(filter)]->name;
+}
+
+const char *convolver_algorithm(const struct filter *filter)
+{
+    return ((const struct convolver *)filter)->algorithm[side_of(filter)];
+}
+
+const char *convolver_reason(const struct filter *filter)
+{
+    return ((const struct convolver *)filter)->reason;
+}
+
+uint64_t convolver_late(const struct filter *filter)
+{
+    return atomic_load(&((const struct convolver *)filter)->late);
+}
+
+uint64_t convolver_failures(const struct filter *filter)
+{
+    return side_of(filter) == STANDBY;
+}
+
+enum status convolver_prepare(struct filter *filter, const struct mask *mask,
+                              struct convolver_mask **prepared)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    if (mask->inputs != filter->inputs || mask->outputs != filter->outputs)
+        return fail(STATUS_FAILED,
+                    "cannot change to mask %s: it has %zu inputs and %zu outputs, "
+                    "the one before %zu and %zu",
+                    mask->name, mask->inputs, mask->outputs, filter->inputs, filter->outputs);
+    if (mask->taps > convolver->shape.taps || mask->origin != convolver->origin)
+        return fail(STATUS_FAILED,
+                    "cannot change to mask %s: its %zu taps from tap %zu on do not "
+                    "fit the %zu from tap %zu on that were prepared for",
+                    mask->name, mask->taps, mask->origin, convolver->shape.taps, convolver->origin);
+    return prepare(convolver, mask, prepared);
+}
+
+struct convolver_mask *convolver_first_mask(const struct filter *filter)
+{
+    return ((const struct convolver *)filter)->first;
+}
+
+void convolver_release(struct filter *filter, struct convolver_mask *prepared)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    struct convolver_mask **at = &convolver->masks;
+    while (*at && *at != prepared)
+        at = &(*at)->next;
+    if (!prepared || !*at)
+        return;
+    *at = prepared->next;
+    mask_release(convolver, prepared);
+}
+
+enum status convolver_switch(struct filter *filter, const struct convolver_switch *to)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    if (atomic_load(&convolver->switching))
+        return fail(STATUS_FAILED, "cannot change the mask: the change before is not finished");
+    /* The step does not look at it, as no switch is under way. */
+    if (!convolver->coming.data) {
+        enum status status =
+            block_init(&convolver->coming, filter->outputs, filter->block, "a convolver");
+        if (status != STATUS_OK)
+            return status;
+    }
+    convolver->change = *to;
+    atomic_store(&convolver->switching, true);
+    return STATUS_OK;
+}
+
+bool convolver_switched(const struct filter *filter, uint64_t *at)
+{
+    const struct convolver *convolver = (const struct convolver *)filter;
+    if (atomic_load(&convolver->switching))
+        return false;
+    if (at)
+        *at = convolver->change.at;
+    return true;
+}
+
+size_t convolver_wish(const struct convolver_settings *settings, const struct mask *mask,
+                      size_t most)
+{
+    char reason[sizeof((struct convolver *)NULL)->reason];
+    const struct convolver_backend *backend = choose(settings, mask, reason, sizeof reason);
+    if (settings->live || settings->gpu.mode != GPU_MODE_AUTO)
+        return LIVE_BLOCK;
+    if (backend && backend->wish)
+        return backend->wish(mask->taps, most);
+    return partition_wish(mask->taps, mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
+                          workers_count(settings->workers), most);
+}
+
+/* ---- for the backends ---- */
+
+enum status path_table_init(struct path_table *table, const struct mask *mask)
+{
+    table->first = calloc(mask->outputs + 1, sizeof *table->first);
+    table->paths = calloc(mask->path_count + 1, sizeof *table->paths);
+    if (!table->first || !table->paths) {
+        path_table_free(table);
+        return fail_memory("a mask");
+    }
+    for (size_t p = 0; p < mask->path_count; p++)
+        table->first[mask->paths[p].output + 1]++;
+    for (size_t o = 0; o < mask->outputs; o++)
+        table->first[o + 1] += table->first[o];
+    for (size_t p = mask->path_count; p-- > 0;) {
+        /* Backwards, so that paths to one output keep their order. */
+        size_t output = mask->paths[p].output;
+        size_t slot = table->first[output + 1] - 1;
+        table->paths[slot] = mask->paths[p];
+        table->first[output + 1] = slot;
+    }
+    /* Each first[o + 1] has come down to where its output begins: shift back. */
+    for (size_t o = 0; o < mask->outputs; o++)
+        table->first[o] = table->first[o + 1];
+    table->first[mask->outputs] = mask->path_count;
+    return STATUS_OK;
+}
+
+void path_table_free(struct path_table *table)
+{
+    free(table->first);
+    free(table->paths);
+    *table = (struct path_table){0};
+}

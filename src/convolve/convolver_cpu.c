@@ -1,0 +1,95 @@
+/* The backend "cpu": which of its ways a convolver takes, and what they share. */
+#include "convolve/convolver_cpu.h"
+
+#include "signal/audio.h"
+#include "signal/fir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct partition_plan cpu_plan(const struct convolver_shape *shape)
+{
+    enum partition_pace pace = PARTITION_AVERAGE;
+    if (shape->live)
+        pace = workers_count(shape->workers) > 1 ? PARTITION_HELPED : PARTITION_SPREAD;
+    return partition_plan(shape->taps, shape->block, pace);
+}
+
+static const struct convolver_backend *cpu_variant(const struct convolver_shape *shape)
+{
+    struct partition_plan plan = cpu_plan(shape);
+    return plan.algorithm == PARTITION_PARTITIONED ? &convolver_cpu_live : &convolver_cpu_batch;
+}
+
+/* The variants do all the rest. */
+const struct convolver_backend convolver_cpu = {
+    .name = "cpu",
+    .variant = cpu_variant,
+};
+
+float **rows_alloc(size_t rows, size_t floats)
+{
+    float **row = calloc(rows ? rows : 1, sizeof *row);
+    for (size_t r = 0; row && r < rows; r++) {
+        row[r] = audio_alloc(floats);
+        if (!row[r]) {
+            rows_free(row, r);
+            return NULL;
+        }
+    }
+    return row;
+}
+
+void rows_free(float **rows, size_t count)
+{
+    for (size_t r = 0; rows && r < count; r++)
+        free(rows[r]);
+    free(rows);
+}
+
+void transform_taps(const struct fft *fft, const struct mask *mask, size_t column, size_t from,
+                    size_t count, float *samples, float *spectrum)
+{
+    size_t n = fft_length(fft);
+    size_t there = from >= mask->taps ? 0 : mask->taps - from;
+    if (count > there)
+        count = there;
+    memset(samples, 0, n * sizeof *samples);
+    for (size_t k = 0; k < count; k++)
+        samples[k] = mask_column(mask, column)[from + k] / (float)n;
+    fft_forward(fft, samples, spectrum);
+}
+
+float *copy_head(const struct mask *mask, size_t head)
+{
+    float *heads = audio_alloc(mask->columns * head);
+    size_t count = head < mask->taps ? head : mask->taps;
+    for (size_t c = 0; heads && c < mask->columns; c++)
+        memcpy(heads + c * head, mask_column(mask, c), count * sizeof *heads);
+    return heads;
+}
+
+void add_head(const struct history *history, const struct path_table *table, const float *heads,
+              size_t head, size_t output, size_t block, float *out)
+{
+    for (size_t start = 0; start < block; start += FIR_TILE) {
+        size_t frames = block - start < FIR_TILE ? block - start : FIR_TILE;
+        float sum[FIR_TILE] = {0};
+        for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
+            fir_add_float(sum, history_now(history, table->paths[p].input) + start, frames,
+                          heads + table->paths[p].column * head, head);
+        for (size_t i = 0; i < frames; i++)
+            out[start + i] += sum[i];
+    }
+}
+
+enum status check_memory(const struct convolver_shape *shape, double floats)
+{
+    double bytes = floats * (double)(shape->inputs + shape->outputs) * (double)sizeof(float);
+    if (bytes < (double)audio_memory_limit())
+        return STATUS_OK;
+    return fail(STATUS_FAILED,
+                "a mask of %zu taps on %zu channels needs about %.0f GB of memory, "
+                "more than this machine has; use a shorter one",
+                shape->taps, shape->inputs, bytes / 1e9);
+}

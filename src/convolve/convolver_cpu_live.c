@@ -1,0 +1,268 @@
+/* The CPU's live convolver, set up: buffers, transforms and the spectra of masks. */
+#include "convolve/convolver_cpu_live.h"
+
+#include "signal/audio.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_uint_fast64_t masks_prepared;
+
+static size_t longest_transform(const struct partition_plan *plan)
+{
+    size_t longest = 2;
+    for (size_t s = 0; s < plan->segment_count; s++)
+        if (2 * plan->segments[s].size > longest)
+            longest = 2 * plan->segments[s].size;
+    return longest;
+}
+
+static bool live_is_helped(const struct convolver_shape *shape)
+{
+    return shape->live && workers_count(shape->workers) > 1;
+}
+
+static void live_destroy(struct convolution *convolution)
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    live_helper_destroy(convolution->helper);
+    history_free(&convolution->history);
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        struct segment *segment = &convolution->segments[s];
+        fft_destroy(segment->fft);
+        rows_free(segment->spectra, shape->inputs);
+        free(segment->job.sum);
+        free(segment->job.samples);
+        free(segment->job.ends);
+    }
+    free(convolution->arming.job.sum);
+    free(convolution->arming.job.samples);
+    for (size_t r = 0; r < RINGS; r++)
+        for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+            rows_free(convolution->due[r][v], shape->outputs);
+    free(convolution);
+}
+
+static enum status init_segment(struct convolution *convolution, size_t s)
+{
+    const struct partition_segment *cut = &convolution->plan.segments[s];
+    struct segment *segment = &convolution->segments[s];
+    segment->cut = *cut;
+    segment->floats = fft_spectrum_floats(2 * cut->size);
+    /* A mask that begins later looks back by as many partitions as are still due. */
+    segment->late = cut->offset / cut->size + 2;
+    segment->depth = cut->parts + segment->late;
+    segment->spectra = rows_alloc(convolution->shape.inputs, segment->depth * segment->floats);
+    segment->job.sum = audio_alloc(segment->floats);
+    segment->job.samples = audio_alloc(2 * cut->size);
+    segment->job.ends = calloc(convolution->shape.inputs, sizeof *segment->job.ends);
+    if (!segment->spectra || !segment->job.sum || !segment->job.samples || !segment->job.ends)
+        return fail_memory("a convolver");
+    bool helped = live_is_helped(&convolution->shape) &&
+                  partition_is_helped(cut->size, convolution->shape.block);
+    segment->ring = helped ? HELPERS_RING : STEPS_RING;
+    atomic_flag_clear(&segment->token);
+    atomic_store(&segment->deadline, UINT64_MAX);
+    size_t due = cut->offset + convolution->shape.block;
+    if (due > convolution->due_length)
+        convolution->due_length = due;
+    return fft_create(2 * cut->size, &segment->fft);
+}
+
+/* Frames of the past: the head's, and each segment's last partition with the one before,
+ * for as long as its job can be under way. */
+static size_t past_frames(const struct partition_plan *plan)
+{
+    size_t past = plan->head > 0 ? plan->head - 1 : 0;
+    for (size_t s = 0; s < plan->segment_count; s++)
+        if (3 * plan->segments[s].size > past)
+            past = 3 * plan->segments[s].size;
+    return past;
+}
+
+static enum status init_due(struct convolution *convolution)
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    bool helped = false;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++)
+        helped = helped || convolution->segments[s].ring == HELPERS_RING;
+    for (size_t r = 0; r < (helped ? RINGS : HELPERS_RING); r++)
+        for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
+            convolution->due[r][v] = rows_alloc(shape->outputs, convolution->due_length);
+            if (!convolution->due[r][v])
+                return fail_memory("a convolver");
+        }
+    return helped ? live_helper_create(convolution, &convolution->helper) : STATUS_OK;
+}
+
+static enum status init_arming(struct convolution *convolution)
+{
+    size_t longest = longest_transform(&convolution->plan);
+    struct job *job = &convolution->arming.job;
+    job->sum = audio_alloc(fft_spectrum_floats(longest));
+    job->samples = audio_alloc(longest);
+    return job->sum && job->samples ? STATUS_OK : fail_memory("a convolver");
+}
+
+static enum status fill(struct convolution *convolution)
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    const struct partition_plan *plan = &convolution->plan;
+    size_t past = past_frames(plan);
+    double floats = 2.0 * (double)past + (double)shape->taps;
+    for (size_t s = 0; s < plan->segment_count; s++)
+        floats += 3.0 * (double)(plan->segments[s].size * (plan->segments[s].parts + 4));
+    enum status status = check_memory(shape, floats);
+    if (status == STATUS_OK)
+        status = history_init(&convolution->history, shape->inputs, past, shape->block);
+    for (size_t s = 0; s < plan->segment_count && status == STATUS_OK; s++)
+        status = init_segment(convolution, s);
+    if (status == STATUS_OK)
+        status = init_arming(convolution);
+    return status == STATUS_OK ? init_due(convolution) : status;
+}
+
+static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
+{
+    struct convolution *convolution = calloc(1, sizeof *convolution);
+    if (!convolution)
+        return fail_memory("a convolver");
+    convolution->shape = *shape;
+    convolution->plan = cpu_plan(shape);
+    enum status status = fill(convolution);
+    if (status != STATUS_OK) {
+        live_destroy(convolution);
+        return status;
+    }
+    *result = convolution;
+    return STATUS_OK;
+}
+
+static void live_reset(struct convolution *convolution)
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    convolution->end = 0;
+    convolution->arming.number = 0;
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        cpu_live_leave(convolution, v);
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        struct segment *segment = &convolution->segments[s];
+        job_seize(segment);
+        segment->job.full = 0;
+        atomic_store(&segment->deadline, UINT64_MAX);
+        job_release(segment);
+    }
+    history_reset(&convolution->history); /* no job reads it any more */
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        struct segment *segment = &convolution->segments[s];
+        segment->newest = 0;
+        for (size_t c = 0; c < shape->inputs; c++)
+            memset(segment->spectra[c], 0, segment->depth * segment->floats * sizeof(float));
+    }
+    for (size_t r = 0; r < RINGS; r++)
+        for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+            for (size_t o = 0; convolution->due[r][v] && o < shape->outputs; o++)
+                memset(convolution->due[r][v][o], 0, convolution->due_length * sizeof(float));
+}
+
+static void live_describe(const struct convolution *convolution, char *text, size_t size)
+{
+    const struct partition_plan *plan = &convolution->plan;
+    size_t used = (size_t)snprintf(text, size, "partitioned");
+    if (plan->head > 0 && used < size)
+        used += (size_t)snprintf(text + used, size - used, ": direct %zu", plan->head);
+    for (size_t s = 0; s < plan->segment_count && used < size; s++)
+        used += (size_t)snprintf(text + used, size - used, "%s %zu x %zu",
+                                 s > 0 || plan->head > 0 ? "," : ":", plan->segments[s].parts,
+                                 plan->segments[s].size);
+    if (convolution->helper && used < size)
+        snprintf(text + used, size - used, ", helped");
+}
+
+/* ---- masks ---- */
+
+static void prepared_free(struct prepared *prepared)
+{
+    if (!prepared)
+        return;
+    path_table_free(&prepared->paths);
+    free(prepared->head);
+    for (size_t s = 0; s < PARTITION_SEGMENTS_MOST; s++)
+        free(prepared->spectra[s]);
+    free(prepared);
+}
+
+/* A job may still be at the mask: it leaves it out from now on. */
+static void leave_out(struct segment *segment, const struct prepared *prepared)
+{
+    job_seize(segment);
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        if (atomic_load(&segment->wanted[v]) == prepared)
+            atomic_store(&segment->wanted[v], NULL);
+    job_release(segment);
+}
+
+static void live_release(const struct convolution *constant, struct prepared *prepared)
+{
+    struct convolution *convolution = (struct convolution *)constant;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++)
+        leave_out(&convolution->segments[s], prepared);
+    prepared_free(prepared);
+}
+
+static enum status prepare_segment(const struct convolution *convolution, size_t s,
+                                   const struct mask *mask, float *samples,
+                                   struct prepared *prepared)
+{
+    const struct segment *segment = &convolution->segments[s];
+    size_t size = segment->cut.size, offset = segment->cut.offset, floats = segment->floats;
+    size_t left = mask->taps > offset ? mask->taps - offset : 0;
+    size_t parts = (left + size - 1) / size;
+    if (parts > segment->cut.parts)
+        parts = segment->cut.parts;
+    prepared->parts[s] = parts;
+    prepared->spectra[s] = audio_alloc(mask->columns * parts * floats);
+    if (!prepared->spectra[s])
+        return fail_memory("a mask");
+    for (size_t i = 0; i < mask->columns * parts; i++)
+        transform_taps(segment->fft, mask, i / parts, offset + i % parts * size, size, samples,
+                       prepared->spectra[s] + i * floats);
+    return STATUS_OK;
+}
+
+static enum status live_prepare(const struct convolution *convolution, const struct mask *mask,
+                                struct prepared **result)
+{
+    const struct partition_plan *plan = &convolution->plan;
+    struct prepared *prepared = calloc(1, sizeof *prepared);
+    float *samples = audio_alloc(longest_transform(plan));
+    enum status status = prepared && samples ? STATUS_OK : fail_memory("a mask");
+    if (status == STATUS_OK)
+        prepared->number = 1 + atomic_fetch_add(&masks_prepared, 1);
+    if (status == STATUS_OK)
+        status = path_table_init(&prepared->paths, mask);
+    if (status == STATUS_OK && !(prepared->head = copy_head(mask, plan->head)))
+        status = fail_memory("a mask");
+    for (size_t s = 0; s < plan->segment_count && status == STATUS_OK; s++)
+        status = prepare_segment(convolution, s, mask, samples, prepared);
+    free(samples);
+    if (status != STATUS_OK) {
+        prepared_free(prepared);
+        return status;
+    }
+    *result = prepared;
+    return STATUS_OK;
+}
+
+const struct convolver_backend convolver_cpu_live = {
+    .name = "cpu",
+    .create = live_create,
+    .destroy = live_destroy,
+    .reset = live_reset,
+    .describe = live_describe,
+    .prepare = live_prepare,
+    .release = live_release,
+    .arm = cpu_live_arm,
+    .step = cpu_live_step,
+};

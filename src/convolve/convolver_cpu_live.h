@@ -1,0 +1,146 @@
+/* The CPU's convolver for blocks that are short against the mask: a direct head and
+ * segments of growing partitions, at no latency. Shared by its setting up and its step.
+ *
+ * A segment keeps the spectra of its last partitions of each input in a ring. Its results
+ * wait in a ring of outputs, one for each voice, until they are due. When a partition of a
+ * segment is full its job begins: transform it for every input; then, for every voice and
+ * output, multiply spectra and add up, transform back, and lay down what is due. A job is
+ * done in units, none longer than one transform; it has to be finished when the next
+ * partition is full but for a block. Only partitions of one block's length are due at once.
+ *
+ * The step does as much of each job in each block as its share is. Where there is a second
+ * thread, a helper does those of long partitions, the most urgent first, and the step only
+ * what is not done a block before it is due. A segment's job is whose token it is; between
+ * units the token is free. The helper's results lie in rings of their own.
+ *
+ * A mask that is to sound is armed first: its voice's rings are emptied, it joins the jobs
+ * that begin from then on, and jobs like those that began before it came are done for it
+ * alone, in the step, a share a block. Then all that is due to it is there.
+ */
+#ifndef HALO_CONVOLVER_CPU_LIVE_H
+#define HALO_CONVOLVER_CPU_LIVE_H
+
+#include "convolve/convolver_cpu.h"
+
+#include <stdatomic.h>
+
+enum side_of_ring { STEPS_RING, HELPERS_RING, RINGS };
+
+/* How far the work on one partition has come. */
+struct job {
+    uint64_t full;      /* the end of its partition, in frames of the stream; 0: no job yet */
+    const float **ends; /* [input] where its partition ends in the history */
+    size_t input;       /* to be transformed next; all of them come first */
+    size_t voice;       /* then these: whose output comes next, and within it */
+    size_t output;
+    size_t path;                 /* of the output, in the order of the voice's path table */
+    size_t part;                 /* of the mask */
+    const struct prepared *only; /* one that is armed; NULL: all that are wanted */
+    enum side_of_ring ring;      /* where its results go */
+    bool summing;                /* the sum holds what came of the output so far */
+    float *sum;                  /* of the output */
+    float *samples;              /* of one transform */
+    double cost;                 /* ns by the model, all of it */
+    double done;                 /* of that */
+};
+
+struct segment {
+    struct partition_segment cut;
+    struct fft *fft;
+    size_t floats; /* of a spectrum */
+    size_t depth;
+    size_t newest;
+    size_t late;     /* results that can still be due when the next partition is full */
+    float **spectra; /* [input] */
+    enum side_of_ring ring;
+    struct job job; /* for the partition that was full last */
+    /* Whose masks the job is for. NULL: nobody waits for it (any more). The step's to write;
+     * a mask that is about to be freed leaves under the token. */
+    _Atomic(const struct prepared *) wanted[CONVOLVER_VOICES];
+    atomic_flag token;             /* held by who works on the job */
+    atomic_uint_fast64_t deadline; /* frames; UINT64_MAX: nothing is left of the job */
+};
+
+/* The mask that a voice has in the jobs that begin. */
+struct joined {
+    const struct prepared *mask; /* or NULL */
+    uint64_t number;             /* of it: another may come to lie where it did */
+    bool awaited;                /* it was asked for since the step before */
+};
+
+/* A mask on its way to a voice. */
+struct arming {
+    const struct prepared *prepared;
+    uint64_t number; /* of it; 0: none is */
+    size_t voice;
+    size_t free_segments; /* the first ones, which the helper does not work on for the voice */
+    size_t emptied;       /* floats of the voice's rings, one after the other */
+    bool joined;
+    uint64_t fulls[PARTITION_SEGMENTS_MOST]; /* of the last job that it was not in; 0: none */
+    size_t segment;                          /* whose jobs are being caught up with */
+    bool caught_up;                          /* with the one in `job` */
+    struct job job;
+};
+
+struct live_helper;
+
+struct convolution {
+    struct convolver_shape shape;
+    struct partition_plan plan;
+    struct history history;
+    uint64_t end; /* frames that came in, the block at hand included */
+    struct segment segments[PARTITION_SEGMENTS_MOST];
+    size_t due_length;                    /* frames of an output's ring */
+    float **due[RINGS][CONVOLVER_VOICES]; /* [output]; HELPERS_RING: NULL without a helper */
+    struct live_helper *helper;           /* or NULL */
+    struct joined joined[CONVOLVER_VOICES];
+    struct arming arming;
+};
+
+struct prepared {
+    uint64_t number; /* from 1 on, no two alike */
+    struct path_table paths;
+    float *head;                             /* column after column, plan.head taps each */
+    size_t parts[PARTITION_SEGMENTS_MOST];   /* that are not all zero */
+    float *spectra[PARTITION_SEGMENTS_MOST]; /* column after column, part after part */
+};
+
+/* ---- jobs: convolver_cpu_live_job.c; real-time ---- */
+
+/* A segment's job for the partition that is full now. */
+void job_begin(struct convolution *convolution, size_t s);
+
+/* As many units as come to no more than `until` ns of the whole job, or just the next one;
+ * the token is the caller's. */
+void job_run(struct convolution *convolution, size_t s, double until);
+void job_run_unit(struct convolution *convolution, size_t s);
+
+/* One unit of a job for an armed mask, whose partition is transformed; adds to job->done.
+ * False: nothing was left of it. */
+bool job_run_armed(const struct convolution *convolution, size_t s, struct job *job);
+
+/* The token, waited for as long as a unit takes: the step asks for one that another may hold
+ * only where a job was not done in time. */
+void job_seize(struct segment *segment);
+bool job_try(struct segment *segment); /* true: it is the caller's */
+void job_release(struct segment *segment);
+
+/* ---- the helper: convolver_cpu_live_helper.c ---- */
+
+/* A thread that works on all jobs of HELPERS_RING until it is destroyed, at the caller's
+ * priority or one below. Errors: memory, threads. */
+MUST_CHECK enum status live_helper_create(struct convolution *convolution,
+                                          struct live_helper **helper);
+void live_helper_destroy(struct live_helper *helper);
+
+/* Of the stream; where nobody knows it, as high as it may be. */
+double live_rate(const struct convolution *convolution);
+
+/* Real-time; see struct convolver_backend. */
+bool cpu_live_arm(struct convolution *convolution, size_t voice, const struct prepared *prepared,
+                  bool at_once); /* convolver_cpu_live_arm.c */
+void cpu_live_leave(struct convolution *convolution, size_t voice);
+void cpu_live_step(struct convolution *convolution, const float *const *in,
+                   const struct convolver_voice voices[CONVOLVER_VOICES]);
+
+#endif

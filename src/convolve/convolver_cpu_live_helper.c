@@ -1,0 +1,118 @@
+/* The CPU's live convolver: the thread that works on long partitions beside the step.
+ *
+ * It looks for jobs by its own clock, so that the step has no system call to make: waking a
+ * thread costs the one that wakes it some 10 us, more where the machine is virtual and the
+ * other processor has to be interrupted. Jobs of the shortest of its partitions can be due a
+ * block after they began: the looks fall in with their beginnings.
+ */
+#include "convolve/convolver_cpu_live.h"
+
+#include "base/look_clock.h"
+#include "base/monotonic.h"
+#include "base/realtime.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { RATE_UNKNOWN = 192000 }; /* Hz: looks too often, rather than too seldom */
+
+struct live_helper {
+    struct convolution *convolution;
+    int64_t period; /* ns from one beginning of the shortest jobs to the next */
+    atomic_bool leave;
+    pthread_t thread;
+    bool started;
+};
+
+/* The job whose results are due first; segment_count where nothing is to be done. */
+static size_t most_urgent(const struct convolution *convolution)
+{
+    size_t best = convolution->plan.segment_count;
+    uint64_t earliest = UINT64_MAX;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        uint64_t deadline = atomic_load(&convolution->segments[s].deadline);
+        if (convolution->segments[s].ring != HELPERS_RING || deadline >= earliest)
+            continue;
+        earliest = deadline;
+        best = s;
+    }
+    return best;
+}
+
+/* One unit of the most urgent job; false when there is none. */
+static bool help(struct convolution *convolution)
+{
+    size_t s = most_urgent(convolution);
+    if (s == convolution->plan.segment_count)
+        return false;
+    struct segment *segment = &convolution->segments[s];
+    job_seize(segment);
+    job_run_unit(convolution, s); /* the step may have done the rest by now: then nothing */
+    job_release(segment);
+    return true;
+}
+
+static void sleep_until(int64_t time)
+{
+    const struct timespec until = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+static void *helper_main(void *argument)
+{
+    struct live_helper *helper = argument;
+    realtime_flush_denormals();
+    struct look_clock clock = look_clock_start(helper->period, monotonic_ns());
+    while (!atomic_load(&helper->leave)) {
+        bool found = false;
+        while (help(helper->convolution))
+            found = true;
+        sleep_until(look_clock_next(&clock, found, monotonic_ns()));
+    }
+    return NULL;
+}
+
+static int64_t jobs_period(const struct convolution *convolution)
+{
+    size_t shortest = SIZE_MAX;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        const struct segment *segment = &convolution->segments[s];
+        if (segment->ring == HELPERS_RING && segment->cut.size < shortest)
+            shortest = segment->cut.size;
+    }
+    uint32_t rate = convolution->shape.rate ? convolution->shape.rate : RATE_UNKNOWN;
+    return (int64_t)(1e9 * (double)shortest / (double)rate);
+}
+
+enum status live_helper_create(struct convolution *convolution, struct live_helper **result)
+{
+    struct live_helper *helper = calloc(1, sizeof *helper);
+    if (!helper)
+        return fail_memory("a convolver");
+    helper->convolution = convolution;
+    helper->period = jobs_period(convolution);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    helper->started = pthread_create(&helper->thread, NULL, helper_main, helper) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!helper->started) {
+        live_helper_destroy(helper);
+        return fail(STATUS_FAILED, "cannot start a thread; try --threads 1");
+    }
+    realtime_lower(helper->thread);
+    *result = helper;
+    return STATUS_OK;
+}
+
+void live_helper_destroy(struct live_helper *helper)
+{
+    if (!helper)
+        return;
+    atomic_store(&helper->leave, true);
+    if (helper->started)
+        pthread_join(helper->thread, NULL);
+    free(helper);
+}

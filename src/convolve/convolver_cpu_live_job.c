@@ -1,0 +1,279 @@
+/* A partition's job in the CPU's live convolver, unit by unit. Real-time: the step's, or the
+ * helper's. */
+#include "convolve/convolver_cpu_live.h"
+
+#include <string.h>
+#include <time.h>
+
+enum {
+    PARTS_MOST = 4, /* of a mask, multiplied in one unit */
+    SPINS = 1 << 9, /* some 10 us: then it is longer than a look at the token */
+    SLEEP_NS = 20000,
+};
+
+/* ---- what a job consists of ---- */
+
+/* One input's partition and the one before it. */
+static void transform_input(const struct segment *segment, size_t input)
+{
+    size_t n = 2 * segment->cut.size;
+    const float *from = segment->job.ends[input] - n;
+    if (!fft_is_aligned(from))
+        from = memcpy(segment->job.samples, from, n * sizeof *from);
+    fft_forward(segment->fft, from, segment->spectra[input] + segment->newest * segment->floats);
+}
+
+/* Add `frames` results, the first due at frame `at` of the stream, to an output's ring;
+ * what was due before `now` is past. */
+static void add_due(const struct convolution *convolution, float *due, uint64_t at, uint64_t now,
+                    const float *results, size_t frames)
+{
+    size_t skip = now > at ? (size_t)(now - at) : 0;
+    size_t length = convolution->due_length;
+    size_t slot = (size_t)((at + skip) % length);
+    for (size_t i = skip; i < frames;) {
+        size_t run = frames - i < length - slot ? frames - i : length - slot;
+        for (size_t k = 0; k < run; k++)
+            due[slot + k] += results[i + k];
+        i += run;
+        slot = 0;
+    }
+}
+
+/* The first frame of what the partition full at `full` gives to its segment's first part. */
+static uint64_t due_at(const struct segment *segment, uint64_t full)
+{
+    return full - segment->cut.size + segment->cut.offset;
+}
+
+/* The sum of an output becomes samples. What an armed mask comes too late for is past. */
+static void lay_down(const struct convolution *convolution, const struct segment *segment,
+                     const struct job *job)
+{
+    fft_inverse(segment->fft, job->sum, job->samples);
+    add_due(convolution, convolution->due[job->ring][job->voice][job->output],
+            due_at(segment, job->full), job->only ? convolution->end : 0,
+            job->samples + segment->cut.size, segment->cut.size);
+}
+
+/* The products of some parts of a path. */
+static void add_parts(const struct segment *segment, const struct job *job,
+                      const struct prepared *prepared, size_t s, const struct mask_path *path,
+                      size_t count)
+{
+    const float *inputs[PARTS_MOST], *masks[PARTS_MOST];
+    const float *mask = prepared->spectra[s] + path->column * prepared->parts[s] * segment->floats;
+    size_t age = (size_t)(segment->job.full - job->full) / segment->cut.size;
+    for (size_t i = 0; i < count; i++) {
+        size_t slot = (segment->newest + segment->depth - age - job->part - i) % segment->depth;
+        inputs[i] = segment->spectra[path->input] + slot * segment->floats;
+        masks[i] = mask + (job->part + i) * segment->floats;
+    }
+    fft_multiply_add_all(job->sum, inputs, masks, count, segment->floats);
+}
+
+/* How many of a mask's parts go together from this one on. */
+static size_t parts_from(const struct prepared *prepared, size_t s, size_t part)
+{
+    size_t left = prepared->parts[s] - part;
+    return left < PARTS_MOST ? left : PARTS_MOST;
+}
+
+/* ---- jobs ---- */
+
+static double job_cost(const struct convolution *convolution, size_t s)
+{
+    const struct segment *segment = &convolution->segments[s];
+    const struct partition_segment *cut = &segment->cut;
+    double transform = partition_fft_cost(2 * cut->size);
+    double product = partition_multiply_cost(2 * cut->size);
+    double cost = (double)convolution->shape.inputs * transform;
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
+        const struct prepared *prepared = atomic_load(&segment->wanted[v]);
+        if (!prepared || prepared->parts[s] == 0)
+            continue;
+        size_t outputs = convolution->shape.outputs, paths = prepared->paths.first[outputs];
+        cost += (double)outputs * transform;
+        cost += (double)(paths * prepared->parts[s]) * product;
+    }
+    return cost;
+}
+
+void job_begin(struct convolution *convolution, size_t s)
+{
+    struct segment *segment = &convolution->segments[s];
+    struct job *job = &segment->job;
+    segment->newest = (segment->newest + 1) % segment->depth;
+    *job = (struct job){.full = convolution->end,
+                        .ends = job->ends,
+                        .ring = segment->ring,
+                        .sum = job->sum,
+                        .samples = job->samples};
+    for (size_t c = 0; c < convolution->shape.inputs; c++)
+        job->ends[c] = history_now(&convolution->history, c) + convolution->shape.block;
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        atomic_store(&segment->wanted[v], convolution->joined[v].mask);
+    job->cost = job_cost(convolution, s);
+    atomic_store(&segment->deadline, convolution->end + segment->cut.size);
+}
+
+/* What a job does next. */
+struct unit {
+    enum { UNIT_NONE, UNIT_TRANSFORM, UNIT_PRODUCTS, UNIT_RESULT } kind;
+    double cost;                     /* ns by the model */
+    const struct prepared *prepared; /* but for a transform: the voice's */
+    const struct mask_path *path;    /* of products */
+    size_t parts;                    /* likewise: how many go together */
+};
+
+static void begin_output(struct job *job, size_t voice, size_t output)
+{
+    job->voice = voice;
+    job->output = output;
+    job->path = job->part = 0;
+    job->summing = false;
+}
+
+/* The mask that the job's voice waits for; voices that wait for nothing are passed over.
+ * NULL: none is left. */
+static const struct prepared *pass_to_voice(struct segment *segment, struct job *job, size_t s)
+{
+    size_t last = job->only ? job->voice + (job->voice < CONVOLVER_VOICES) : CONVOLVER_VOICES;
+    for (; job->voice < last; begin_output(job, job->voice + 1, 0)) {
+        const struct prepared *prepared =
+            job->only ? job->only : atomic_load(&segment->wanted[job->voice]);
+        if (prepared && prepared->parts[s] > 0)
+            return prepared;
+    }
+    return NULL;
+}
+
+static struct unit next_unit(const struct convolution *convolution, struct segment *segment,
+                             struct job *job, size_t s)
+{
+    struct unit unit = {.cost = partition_fft_cost(2 * segment->cut.size)};
+    if (job->full == 0)
+        return unit;
+    if (job->input < convolution->shape.inputs) {
+        unit.kind = UNIT_TRANSFORM;
+        return unit;
+    }
+    unit.prepared = pass_to_voice(segment, job, s);
+    if (!unit.prepared)
+        return unit;
+    const struct path_table *table = &unit.prepared->paths;
+    size_t path = table->first[job->output] + job->path;
+    unit.kind = UNIT_RESULT;
+    if (path == table->first[job->output + 1])
+        return unit;
+    unit.kind = UNIT_PRODUCTS;
+    unit.path = &table->paths[path];
+    unit.parts = parts_from(unit.prepared, s, job->part);
+    unit.cost = (double)unit.parts * partition_multiply_cost(2 * segment->cut.size);
+    return unit;
+}
+
+static void run_products(const struct segment *segment, struct job *job, size_t s,
+                         const struct unit *unit)
+{
+    if (!job->summing)
+        memset(job->sum, 0, segment->floats * sizeof(float));
+    job->summing = true;
+    add_parts(segment, job, unit->prepared, s, unit->path, unit->parts);
+    job->part += unit->parts;
+    if (job->part == unit->prepared->parts[s]) {
+        job->part = 0;
+        job->path++;
+    }
+}
+
+static void run_result(const struct convolution *convolution, const struct segment *segment,
+                       struct job *job)
+{
+    if (job->summing) /* else the output has no path, and nothing is due */
+        lay_down(convolution, segment, job);
+    if (job->output + 1 < convolution->shape.outputs)
+        begin_output(job, job->voice, job->output + 1);
+    else
+        begin_output(job, job->only ? CONVOLVER_VOICES : job->voice + 1, 0);
+}
+
+static void run_unit(const struct convolution *convolution, size_t s, const struct segment *segment,
+                     struct job *job, const struct unit *unit)
+{
+    if (unit->kind == UNIT_TRANSFORM)
+        transform_input(segment, job->input++);
+    else if (unit->kind == UNIT_PRODUCTS)
+        run_products(segment, job, s, unit);
+    else
+        run_result(convolution, segment, job);
+    job->done += unit->cost;
+}
+
+void job_run(struct convolution *convolution, size_t s, double until)
+{
+    struct segment *segment = &convolution->segments[s];
+    for (;;) {
+        struct unit unit = next_unit(convolution, segment, &segment->job, s);
+        if (unit.kind == UNIT_NONE) {
+            atomic_store(&segment->deadline, UINT64_MAX);
+            return;
+        }
+        if (segment->job.done + unit.cost > until)
+            return;
+        run_unit(convolution, s, segment, &segment->job, &unit);
+    }
+}
+
+void job_run_unit(struct convolution *convolution, size_t s)
+{
+    struct segment *segment = &convolution->segments[s];
+    struct unit unit = next_unit(convolution, segment, &segment->job, s);
+    if (unit.kind == UNIT_NONE)
+        atomic_store(&segment->deadline, UINT64_MAX);
+    else
+        run_unit(convolution, s, segment, &segment->job, &unit);
+}
+
+bool job_run_armed(const struct convolution *convolution, size_t s, struct job *job)
+{
+    struct segment *segment = (struct segment *)&convolution->segments[s];
+    struct unit unit = next_unit(convolution, segment, job, s);
+    if (unit.kind == UNIT_NONE ||
+        due_at(segment, job->full) + segment->cut.size <= convolution->end)
+        return false;
+    run_unit(convolution, s, segment, job, &unit);
+    return true;
+}
+
+/* ---- tokens ---- */
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* The other one is within a unit, and soon out of it: unless it was put off its processor, by
+ * this very thread perhaps, which must sleep then for it to go on. */
+void job_seize(struct segment *segment)
+{
+    const struct timespec pause = {.tv_nsec = SLEEP_NS};
+    for (size_t spins = 1; atomic_flag_test_and_set_explicit(&segment->token, memory_order_acquire);
+         spins++)
+        if (spins % SPINS)
+            pause_briefly();
+        else
+            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+bool job_try(struct segment *segment)
+{
+    return !atomic_flag_test_and_set_explicit(&segment->token, memory_order_acquire);
+}
+
+void job_release(struct segment *segment)
+{
+    atomic_flag_clear_explicit(&segment->token, memory_order_release);
+}

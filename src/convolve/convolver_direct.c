@@ -1,0 +1,136 @@
+/* The truth: time domain, double precision, one rounding at the end. Every other
+ * convolver is tested against this one. */
+#include "convolve/convolver.h"
+
+#include "convolve/history.h"
+#include "signal/fir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct convolution {
+    struct convolver_shape shape;
+    struct history history;
+    size_t tiles; /* a block's, the last one perhaps short */
+};
+
+struct prepared {
+    size_t taps;
+    float *columns;
+    struct path_table paths;
+};
+
+static void direct_destroy(struct convolution *convolution)
+{
+    history_free(&convolution->history);
+    free(convolution);
+}
+
+static enum status direct_create(const struct convolver_shape *shape, struct convolution **result)
+{
+    struct convolution *convolution = calloc(1, sizeof *convolution);
+    if (!convolution)
+        return fail_memory("a convolver");
+    convolution->shape = *shape;
+    convolution->tiles = (shape->block + FIR_TILE - 1) / FIR_TILE;
+    enum status status =
+        history_init(&convolution->history, shape->inputs, shape->taps - 1, shape->block);
+    if (status != STATUS_OK) {
+        direct_destroy(convolution);
+        return status;
+    }
+    *result = convolution;
+    return STATUS_OK;
+}
+
+static void direct_reset(struct convolution *convolution)
+{
+    history_reset(&convolution->history);
+}
+
+static void direct_describe(const struct convolution *convolution, char *text, size_t size)
+{
+    (void)convolution;
+    snprintf(text, size, "direct");
+}
+
+static void direct_release(const struct convolution *convolution, struct prepared *prepared)
+{
+    (void)convolution;
+    path_table_free(&prepared->paths);
+    free(prepared->columns);
+    free(prepared);
+}
+
+static enum status direct_prepare(const struct convolution *convolution, const struct mask *mask,
+                                  struct prepared **result)
+{
+    (void)convolution;
+    struct prepared *prepared = calloc(1, sizeof *prepared);
+    if (!prepared)
+        return fail_memory("a mask");
+    enum status status = path_table_init(&prepared->paths, mask);
+    size_t bytes = mask->columns * mask->taps * sizeof *prepared->columns;
+    prepared->taps = mask->taps;
+    prepared->columns = malloc(bytes);
+    if (status == STATUS_OK && !prepared->columns)
+        status = fail_memory("a mask");
+    if (status != STATUS_OK) {
+        direct_release(convolution, prepared);
+        return status;
+    }
+    memcpy(prepared->columns, mask->coefficients, bytes);
+    *result = prepared;
+    return STATUS_OK;
+}
+
+struct job {
+    const struct convolution *convolution;
+    const struct prepared *prepared;
+    float *const *out;
+};
+
+/* One tile of one output. */
+static void direct_tile(void *context, size_t piece, size_t worker)
+{
+    (void)worker;
+    const struct job *job = context;
+    const struct convolution *convolution = job->convolution;
+    const struct prepared *prepared = job->prepared;
+    size_t output = piece / convolution->tiles;
+    size_t start = piece % convolution->tiles * FIR_TILE;
+    size_t left = convolution->shape.block - start;
+    size_t frames = left < FIR_TILE ? left : FIR_TILE;
+    double sum[FIR_TILE] = {0};
+    for (size_t p = prepared->paths.first[output]; p < prepared->paths.first[output + 1]; p++) {
+        const struct mask_path *path = &prepared->paths.paths[p];
+        fir_add_double(sum, history_now(&convolution->history, path->input) + start, frames,
+                       prepared->columns + path->column * prepared->taps, prepared->taps);
+    }
+    for (size_t i = 0; i < frames; i++)
+        job->out[output][start + i] = (float)sum[i];
+}
+
+static void direct_step(struct convolution *convolution, const float *const *in,
+                        const struct convolver_voice voices[CONVOLVER_VOICES])
+{
+    const struct convolver_shape *shape = &convolution->shape;
+    history_advance(&convolution->history, in);
+    for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
+        struct job job = {convolution, voices[v].prepared, voices[v].out};
+        if (job.prepared)
+            workers_run(shape->workers, shape->outputs * convolution->tiles, direct_tile, &job);
+    }
+}
+
+const struct convolver_backend convolver_direct = {
+    .name = "direct",
+    .create = direct_create,
+    .destroy = direct_destroy,
+    .reset = direct_reset,
+    .describe = direct_describe,
+    .prepare = direct_prepare,
+    .release = direct_release,
+    .step = direct_step,
+};

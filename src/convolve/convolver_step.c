@@ -1,0 +1,214 @@
+/* The convolver at work: everything here runs in the real-time step. */
+#include "convolve/convolver_state.h"
+
+#include "base/monotonic.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the old and the new mask's outputs count for, each in its shape. */
+struct weights {
+    float old;
+    float new;
+};
+
+static struct weights weights_at(const struct convolver_switch *change, uint64_t frame)
+{
+    if (frame < change->at)
+        return (struct weights){1, 0};
+    if (frame - change->at >= change->frames)
+        return (struct weights){0, 1};
+    double t = (double)(frame - change->at) / (double)change->frames;
+    double steep = change->shape == SWITCH_DUCK ? 2 : 4; /* slopes of what is not a crossfade */
+    if (change->shape == SWITCH_FADE)
+        return (struct weights){(float)(1 - t), (float)t};
+    return (struct weights){(float)fmax(0, 1 - steep * t), (float)fmax(0, steep * t - steep + 1)};
+}
+
+static void mix(const struct convolver *convolver, float *const *out)
+{
+    const struct filter *filter = &convolver->filter;
+    for (size_t i = 0; i < filter->block; i++) {
+        struct weights weights = weights_at(&convolver->change, convolver->position + i);
+        if (weights.old == 1)
+            continue;
+        for (size_t c = 0; c < filter->outputs; c++) {
+            float new = convolver->coming.data[c][i];
+            out[c][i] = weights.new == 1 ? new : weights.old *out[c][i] + weights.new *new;
+        }
+    }
+}
+
+static bool runs(const struct convolver *convolver, enum side side)
+{
+    return side == (enum side)atomic_load(&convolver->side) ||
+           (side == STANDBY && convolver->along);
+}
+
+/* What the coming mask makes of the past is there, on all sides that run. */
+static bool is_armed(struct convolver *convolver)
+{
+    bool armed = true;
+    for (enum side side = MAIN; side < SIDES; side++) {
+        const struct convolver_backend *backend = convolver->backend[side];
+        if (backend && backend->arm && runs(convolver, side))
+            armed = backend->arm(convolver->convolution[side], 1 - convolver->voice,
+                                 convolver->change.to->of[side], !convolver->shape.live) &&
+                    armed;
+    }
+    return armed;
+}
+
+/* Whether a switch's mask takes part in this block. It sounds from the switch's frame on,
+ * but not before it is armed, which live begins at once. */
+static bool enter(struct convolver *convolver)
+{
+    struct convolver_switch *change = &convolver->change;
+    uint64_t end = convolver->position + convolver->filter.block;
+    if (convolver->begun)
+        return true;
+    if (change->at < convolver->position)
+        change->at = convolver->position;
+    bool due = change->at < end;
+    if ((due || convolver->shape.live) && !is_armed(convolver)) {
+        if (due)
+            change->at = end;
+        return false;
+    }
+    convolver->begun = due;
+    return due;
+}
+
+void convolver_finish_switch(struct convolver *convolver)
+{
+    convolver->current = convolver->change.to;
+    convolver->voice = 1 - convolver->voice;
+    convolver->begun = convolver->entered = false;
+    atomic_store(&convolver->switching, false);
+}
+
+/* The voices of a side, with their outputs in `out` and `coming`. */
+static void set_voices(const struct convolver *convolver, enum side side, bool entering,
+                       bool all_fresh, float *const *out, float *const *coming,
+                       struct convolver_voice voices[CONVOLVER_VOICES])
+{
+    const struct convolver_backend *backend = convolver->backend[side];
+    voices[convolver->voice] =
+        (struct convolver_voice){convolver->current->of[side], all_fresh, out};
+    voices[1 - convolver->voice] = (struct convolver_voice){0};
+    if (entering)
+        voices[1 - convolver->voice] = (struct convolver_voice){
+            convolver->change.to->of[side], !convolver->entered || all_fresh, coming};
+    for (size_t v = 0; v < CONVOLVER_VOICES && backend->arm; v++)
+        if (voices[v].prepared) /* the first mask of all; both where the standby begins */
+            (void)backend->arm(convolver->convolution[side], v, voices[v].prepared, true);
+}
+
+static void run_side(struct convolver *convolver, enum side side, const float *const *in,
+                     float *const *out, bool entering, bool all_fresh)
+{
+    struct convolver_voice voices[CONVOLVER_VOICES];
+    set_voices(convolver, side, entering, all_fresh, out, convolver->coming.data, voices);
+    convolver->backend[side]->step(convolver->convolution[side], in, voices);
+}
+
+static void take_spare(const struct convolver *convolver, float *const *out, bool entering)
+{
+    for (size_t c = 0; c < convolver->filter.outputs; c++) {
+        size_t bytes = convolver->filter.block * sizeof(float);
+        memcpy(out[c], convolver->spare[0].data[c], bytes);
+        if (entering)
+            memcpy(convolver->coming.data[c], convolver->spare[1].data[c], bytes);
+    }
+}
+
+static const char *failure_of(const struct convolver *convolver, enum side side)
+{
+    const struct convolver_backend *backend = convolver->backend[side];
+    return backend->failure ? backend->failure(convolver->convolution[side]) : NULL;
+}
+
+static void leave_main(struct convolver *convolver, const char *failure)
+{
+    snprintf(convolver->notice, sizeof convolver->notice,
+             "the GPU failed (%s): the CPU goes on from frame %llu, with nothing lost", failure,
+             (unsigned long long)convolver->position);
+    convolver->filter.notice = convolver->notice;
+    atomic_store(&convolver->side, STANDBY);
+}
+
+/* Live: the CPU works while the GPU does, and has the block if that is not back in time. */
+static void run_both(struct convolver *convolver, const float *const *in, float *const *out,
+                     bool entering)
+{
+    struct convolver_voice main_voices[CONVOLVER_VOICES], standby_voices[CONVOLVER_VOICES];
+    const struct convolver_backend *backend = convolver->backend[MAIN];
+    int64_t until = monotonic_ns() + (int64_t)convolver->patience;
+    set_voices(convolver, MAIN, entering, false, out, convolver->coming.data, main_voices);
+    set_voices(convolver, STANDBY, entering, false, convolver->spare[0].data,
+               convolver->spare[1].data, standby_voices);
+    backend->post(convolver->convolution[MAIN], in, main_voices);
+    convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, standby_voices);
+    if (backend->collect(convolver->convolution[MAIN], main_voices, until))
+        return;
+    take_spare(convolver, out, entering);
+    const char *failure = failure_of(convolver, MAIN);
+    if (failure) {
+        leave_main(convolver, failure);
+        convolver->along = false;
+    } else {
+        atomic_fetch_add(&convolver->late, 1);
+    }
+}
+
+/* The main backend has failed within this block: the standby hears the past, without
+ * a voice, and is up to date. */
+static void take_over(struct convolver *convolver, const char *failure)
+{
+    const struct convolver_voice silent[CONVOLVER_VOICES] = {0};
+    const struct history *history = &convolver->history;
+    size_t block = convolver->filter.block, inputs = convolver->filter.inputs;
+    const float *past[inputs];
+    for (size_t before = history->keep / block; before > 0; before--) {
+        for (size_t c = 0; c < inputs; c++)
+            past[c] = history_now(history, c) - before * block;
+        convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], past, silent);
+    }
+    leave_main(convolver, failure);
+}
+
+/* One side works alone; where that fails, the standby begins within the block. */
+static void run_one(struct convolver *convolver, const float *const *in, float *const *out,
+                    bool entering)
+{
+    enum side side = (enum side)atomic_load(&convolver->side);
+    bool stands_by = side == MAIN && convolver->backend[STANDBY];
+    if (stands_by)
+        history_advance(&convolver->history, in);
+    run_side(convolver, side, in, out, entering, false);
+    const char *failure = failure_of(convolver, side);
+    if (failure && stands_by) {
+        take_over(convolver, failure);
+        run_side(convolver, STANDBY, in, out, entering, true);
+    } else if (failure) {
+        snprintf(convolver->failure, sizeof convolver->failure,
+                 "the filter failed: %s; try --backend cpu", failure);
+        convolver->filter.failure = convolver->failure;
+    }
+}
+
+void convolver_process(struct filter *filter, const float *const *in, float *const *out)
+{
+    struct convolver *convolver = (struct convolver *)filter;
+    bool entering = atomic_load(&convolver->switching) && enter(convolver);
+    (convolver->along ? run_both : run_one)(convolver, in, out, entering);
+    uint64_t end = convolver->position + filter->block;
+    if (entering) {
+        convolver->entered = true;
+        mix(convolver, out);
+        if (end - convolver->change.at >= convolver->change.frames)
+            convolver_finish_switch(convolver);
+    }
+    convolver->position = end;
+}

@@ -1,0 +1,41 @@
+#include "convolve/history.h"
+
+#include <string.h>
+
+enum status history_init(struct history *history, size_t inputs, size_t keep, size_t block)
+{
+    *history = (struct history){.keep = keep, .block = block, .end = keep + block};
+    size_t room = keep + block;
+    if (keep > block) {
+        history->ring = (keep + 2 * block - 1) / block * block;
+        history->end = history->ring + block;
+        room = 2 * history->ring;
+    }
+    return block_init(&history->frames, inputs, room, "a convolver");
+}
+
+void history_free(struct history *history)
+{
+    block_free(&history->frames);
+}
+
+void history_reset(struct history *history)
+{
+    block_silence(&history->frames, 0, history->frames.frames);
+}
+
+void history_advance(struct history *history, const float *const *in)
+{
+    size_t ring = history->ring, block = history->block;
+    size_t at = ring ? history->end % ring : history->keep; /* of the block, in the first copy */
+    for (size_t c = 0; c < history->frames.channels; c++) {
+        float *data = history->frames.data[c];
+        if (ring == 0)
+            memmove(data, data + block, history->keep * sizeof *data);
+        else
+            memcpy(data + at + ring, in[c], block * sizeof *data);
+        memcpy(data + at, in[c], block * sizeof *data);
+    }
+    if (ring)
+        history->end = at + ring + block;
+}

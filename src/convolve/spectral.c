@@ -1,0 +1,252 @@
+#include "convolve/spectral.h"
+
+#include "convolve/spectral_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BATCH_MOST = 256,      /* rows */
+    BATCH_CELLS = 1 << 20, /* of all channels */
+    PRESET_ROWS_MOST = 1023,
+};
+
+/* What the presets' means go over. */
+static const double PRESET_SECONDS = 0.3;
+static const double PRESET_HZ = 1600;
+
+/* ---- masks ---- */
+
+static enum status add_convolution(struct spectral *spectral, const struct mask2d *mask)
+{
+    const struct spectral_settings *settings = &spectral->settings;
+    struct convolve2d_settings own = {
+        .backend = settings->backend,
+        .channels = settings->channels,
+        .columns = spectral->bins,
+        .rows_most = spectral->batch,
+        .edge = settings->edge,
+        .live = settings->live,
+        .workers = settings->workers,
+    };
+    struct convolve2d *convolution;
+    enum status status = convolve2d_create(&own, mask, &convolution);
+    if (status != STATUS_OK)
+        return status;
+    spectral->convolutions[spectral->convolution_count++] = convolution;
+    if (convolution->before > spectral->before)
+        spectral->before = convolution->before;
+    if (convolution->after > spectral->after)
+        spectral->after = convolution->after;
+    return STATUS_OK;
+}
+
+static enum status add_mean(struct spectral *spectral, const char *name, size_t rows,
+                            size_t columns)
+{
+    size_t count = rows * columns;
+    float *taps = calloc(count, sizeof *taps);
+    if (!taps)
+        return fail_memory("a mask");
+    for (size_t i = 0; i < count; i++)
+        taps[i] = 1 / (float)count;
+    struct mask2d *mask = NULL;
+    enum status status = mask2d_create(name, rows, columns, taps, &mask);
+    if (status == STATUS_OK)
+        status = add_convolution(spectral, mask);
+    mask2d_destroy(mask);
+    free(taps);
+    return status;
+}
+
+/* The nearest odd number from 3 to `most`. */
+static size_t odd(double wanted, size_t most)
+{
+    size_t half = (size_t)fmax(1, rint((wanted - 1) / 2));
+    return 2 * half + 1 < most ? 2 * half + 1 : most - 1 + most % 2;
+}
+
+static enum status add_masks(struct spectral *spectral)
+{
+    const struct spectral_settings *settings = &spectral->settings;
+    if (settings->mode == SPECTRAL_MAGNITUDE || settings->mode == SPECTRAL_GAIN)
+        return add_convolution(spectral, settings->mask);
+    size_t rows =
+        odd(PRESET_SECONDS * settings->rate / (double)settings->window.hop, PRESET_ROWS_MOST);
+    size_t columns =
+        odd(PRESET_HZ * (double)settings->window.size / settings->rate, spectral->bins);
+    enum status status = add_mean(spectral, "what goes on in time", rows, 1);
+    return status == STATUS_OK ? add_mean(spectral, "what is spread in frequency", 1, columns)
+                               : status;
+}
+
+/* ---- memory ---- */
+
+static size_t common(size_t a, size_t b)
+{
+    while (b) {
+        size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static enum status make_window(struct spectral *spectral)
+{
+    const struct spectral_window_settings *window = &spectral->settings.window;
+    double squares, sum = 0;
+    enum status status = spectral_window_check(window, &squares);
+    if (status != STATUS_OK)
+        return status;
+    spectral->window = calloc(window->size, sizeof *spectral->window);
+    if (!spectral->window)
+        return fail_memory("a window");
+    spectral_window_fill(window, spectral->window);
+    for (size_t i = 0; i < window->size; i++)
+        sum += spectral->window[i];
+    spectral->full_scale = sum / 2;
+    spectral->scale = 1 / (squares * (double)window->size);
+    return STATUS_OK;
+}
+
+static enum status make_transforms(struct spectral *spectral)
+{
+    const struct spectral_settings *settings = &spectral->settings;
+    size_t workers = settings->workers ? workers_count(settings->workers) : 1;
+    spectral->fft = calloc(workers, sizeof(struct fft_double *));
+    if (!spectral->fft)
+        return fail_memory("a Fourier transform");
+    enum status status = STATUS_OK;
+    for (; spectral->workers < workers && status == STATUS_OK; spectral->workers++)
+        status = fft_double_create(settings->window.size, &spectral->fft[spectral->workers]);
+    return status;
+}
+
+static enum status make_blocks(struct spectral *spectral)
+{
+    static const char what[] = "a spectrogram";
+    const struct spectral_settings *settings = &spectral->settings;
+    size_t size = settings->window.size, hop = settings->window.hop, channels = settings->channels;
+    size_t after = spectral->after, batch = spectral->batch;
+    enum status status = block_init(&spectral->in, channels, size + settings->block, what);
+    if (status == STATUS_OK)
+        status = block_init(&spectral->rows, channels, (2 * after + batch) * spectral->pitch, what);
+    if (status == STATUS_OK)
+        status = block_init(&spectral->spectra, channels,
+                            (after + batch) * spectral->spectrum_pitch, what);
+    for (size_t k = 0; k < spectral->convolution_count && status == STATUS_OK; k++)
+        status = block_init(&spectral->convolved[k], channels, batch * spectral->pitch, what);
+    if (status == STATUS_OK)
+        status = block_init(&spectral->frames, channels, batch * size, what);
+    if (status == STATUS_OK)
+        status = block_init(&spectral->out, channels, settings->block + 2 * hop + size, what);
+    return status;
+}
+
+/* ---- the filter ---- */
+
+static void spectral_reset(struct filter *filter)
+{
+    struct spectral *spectral = (struct spectral *)filter;
+    size_t size = spectral->settings.window.size, hop = spectral->settings.window.hop;
+    struct block *blocks[] = {&spectral->in, &spectral->rows, &spectral->spectra, &spectral->out};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        block_silence(blocks[i], 0, blocks[i]->frames);
+    spectral->in_count = size - hop;
+    spectral->out_count = hop - spectral->grain;
+    spectral->row = 0;
+}
+
+static void spectral_destroy(struct filter *filter)
+{
+    struct spectral *spectral = (struct spectral *)filter;
+    for (size_t k = 0; k < SPECTRAL_PICTURES; k++) {
+        convolve2d_destroy(spectral->convolutions[k]);
+        block_free(&spectral->convolved[k]);
+    }
+    for (size_t w = 0; w < spectral->workers; w++)
+        fft_double_destroy(spectral->fft[w]);
+    free(spectral->fft);
+    block_free(&spectral->in);
+    block_free(&spectral->rows);
+    block_free(&spectral->spectra);
+    block_free(&spectral->frames);
+    block_free(&spectral->out);
+    free(spectral->window);
+    free(spectral);
+}
+
+static const struct filter_kind spectral_kind = {
+    .name = "spectral",
+    .process = spectral_process,
+    .reset = spectral_reset,
+    .destroy = spectral_destroy,
+};
+
+/* Frames that lie within [begin, end) even in part, but for those that end at or before begin. */
+static void find_sound(struct spectral *spectral)
+{
+    const struct spectral_settings *settings = &spectral->settings;
+    uint64_t past = settings->window.size - settings->window.hop;
+    spectral->first = (int64_t)(settings->begin / settings->window.hop);
+    spectral->last = INT64_MAX;
+    if (settings->end > settings->begin)
+        spectral->last = (int64_t)((settings->end - 1 + past) / settings->window.hop);
+}
+
+static void set_sizes(struct spectral *spectral)
+{
+    const struct spectral_settings *settings = &spectral->settings;
+    size_t size = settings->window.size, hop = settings->window.hop;
+    spectral->bins = size / 2 + 1;
+    spectral->pitch = (spectral->bins + 15) / 16 * 16;
+    spectral->spectrum_pitch = 2 * spectral->pitch;
+    spectral->grain = common(settings->block, hop);
+    size_t rows = settings->block / hop + 1;
+    size_t most = BATCH_CELLS / (spectral->pitch * settings->channels);
+    most = most < 1 ? 1 : most > BATCH_MOST ? BATCH_MOST : most;
+    spectral->batch = rows < most ? rows : most;
+}
+
+enum status spectral_create(const struct spectral_settings *settings, struct filter **result)
+{
+    struct spectral *spectral = calloc(1, sizeof *spectral);
+    if (!spectral)
+        return fail_memory("a spectrogram");
+    spectral->settings = *settings;
+    spectral->settings.workers = settings->live ? NULL : settings->workers;
+    enum status status = make_window(spectral);
+    if (status == STATUS_OK) {
+        set_sizes(spectral);
+        find_sound(spectral);
+        status = add_masks(spectral);
+        spectral->settings.mask = NULL; /* which may go now */
+    }
+    if (status == STATUS_OK)
+        status = make_transforms(spectral);
+    if (status == STATUS_OK)
+        status = make_blocks(spectral);
+    if (status != STATUS_OK) {
+        spectral_destroy(&spectral->filter);
+        return status;
+    }
+    const struct spectral_window_settings *window = &spectral->settings.window;
+    spectral->filter = (struct filter){
+        .kind = &spectral_kind,
+        .inputs = settings->channels,
+        .outputs = settings->channels,
+        .block = settings->block,
+        .latency = window->size - spectral->grain + spectral->after * window->hop,
+        .tail = window->size - 1,
+    };
+    spectral_reset(&spectral->filter);
+    *result = &spectral->filter;
+    return STATUS_OK;
+}
+
+const char *spectral_backend(const struct filter *filter)
+{
+    return ((const struct spectral *)filter)->convolutions[0]->kind->name;
+}

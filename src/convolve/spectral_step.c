@@ -1,0 +1,200 @@
+/* The spectral filter's step. Real-time. */
+#include "convolve/spectral_state.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+static const double SILENCE = 1e-30; /* full scales: below, a bin has no phase */
+
+struct job {
+    struct spectral *spectral;
+    size_t rows; /* of each channel */
+};
+
+static void run(const struct spectral *spectral, size_t pieces, workers_task *task, void *context)
+{
+    if (spectral->settings.workers) {
+        workers_run(spectral->settings.workers, pieces, task, context);
+        return;
+    }
+    for (size_t piece = 0; piece < pieces; piece++)
+        task(context, piece, 0);
+}
+
+static float *row_of(const struct spectral *spectral, size_t channel, size_t index)
+{
+    return spectral->rows.data[channel] + index * spectral->pitch;
+}
+
+static float *spectrum_of(const struct spectral *spectral, size_t channel, size_t index)
+{
+    return spectral->spectra.data[channel] + index * spectral->spectrum_pitch;
+}
+
+/* ---- frames -> rows ---- */
+
+static void analyse(void *context, size_t piece, size_t worker)
+{
+    const struct job *job = context;
+    struct spectral *spectral = job->spectral;
+    size_t channel = piece / job->rows, row = piece % job->rows;
+    const struct spectral_window_settings *window = &spectral->settings.window;
+    const float *in = spectral->in.data[channel] + row * window->hop;
+    const struct fft_double *fft = spectral->fft[worker];
+    double *samples = fft_double_samples(fft);
+    const double complex *bins = fft_double_bins(fft);
+    float *cells = row_of(spectral, channel, 2 * spectral->after + row);
+    float *spectrum = spectrum_of(spectral, channel, spectral->after + row);
+    for (size_t i = 0; i < window->size; i++)
+        samples[i] = (double)in[i] * spectral->window[i];
+    fft_double_forward(fft);
+    for (size_t b = 0; b < spectral->bins; b++) {
+        double re = creal(bins[b]), im = cimag(bins[b]);
+        double magnitude = sqrt(re * re + im * im) / spectral->full_scale;
+        bool sounds = magnitude > SILENCE;
+        spectrum[2 * b] = sounds ? (float)re : 0;
+        spectrum[2 * b + 1] = sounds ? (float)im : 0;
+        cells[b] = spectral_cell(spectral->settings.scale, sounds ? magnitude : 0);
+    }
+}
+
+/* ---- what lies before the first row and after the last ---- */
+
+static void copy_row(const struct spectral *spectral, size_t from, size_t to)
+{
+    for (size_t c = 0; c < spectral->filter.inputs; c++)
+        memcpy(row_of(spectral, c, to), row_of(spectral, c, from), spectral->bins * sizeof(float));
+}
+
+/* What is before the sound, a filter's ringing that comes early, is dropped in the end: it gets no
+ * phase, since its cells are about to be the edge's. */
+static void silence_row(const struct spectral *spectral, size_t row)
+{
+    for (size_t c = 0; c < spectral->filter.inputs; c++)
+        memset(spectrum_of(spectral, c, spectral->after + row), 0,
+               2 * spectral->bins * sizeof(float));
+}
+
+/* Rows beyond the last are copies of rows that have come; so are those before the first, as soon
+ * as what they mirror is there. */
+static void lay_edge(const struct spectral *spectral, size_t row)
+{
+    int64_t now = spectral->row + (int64_t)row;
+    size_t here = 2 * spectral->after + row;
+    bool reflects =
+        spectral->settings.edge == CONVOLVE2D_REFLECT && spectral->last > spectral->first;
+    int64_t beyond = now - spectral->last, in = now - spectral->first;
+    if (in < 0)
+        silence_row(spectral, row);
+    if (beyond > 0 && beyond <= (int64_t)spectral->after)
+        copy_row(spectral, here - (reflects ? 2 * (size_t)beyond : 1), here);
+    if (reflects && in > 0 && in <= (int64_t)spectral->before)
+        copy_row(spectral, here, here - 2 * (size_t)in);
+    for (size_t k = 1; !reflects && in == 0 && k <= spectral->before; k++)
+        copy_row(spectral, here, here - k);
+}
+
+static void convolve(struct spectral *spectral, size_t rows)
+{
+    size_t channels = spectral->filter.inputs;
+    const float *in[channels];
+    for (size_t c = 0; c < channels; c++)
+        in[c] = row_of(spectral, c, spectral->after);
+    for (size_t k = 0; k < spectral->convolution_count; k++) {
+        struct convolve2d *convolution = spectral->convolutions[k];
+        convolve2d_process(convolution, in, spectral->pitch, spectral->convolved[k].data,
+                           spectral->pitch, rows);
+        if (convolution->notice)
+            spectral->filter.notice = convolution->notice;
+        convolution->notice = NULL;
+    }
+}
+
+/* ---- rows -> frames ---- */
+
+static void synthesise(void *context, size_t piece, size_t worker)
+{
+    const struct job *job = context;
+    struct spectral *spectral = job->spectral;
+    size_t channel = piece / job->rows, row = piece % job->rows;
+    size_t size = spectral->settings.window.size;
+    const struct fft_double *fft = spectral->fft[worker];
+    double complex *bins = fft_double_bins(fft);
+    const double *samples = fft_double_samples(fft);
+    const float *spectrum = spectrum_of(spectral, channel, row), *convolved[SPECTRAL_PICTURES];
+    float *gains = spectral->convolved[0].data[channel] + row * spectral->pitch; /* in its place */
+    float *frame = spectral->frames.data[channel] + row * size;
+    for (size_t k = 0; k < spectral->convolution_count; k++)
+        convolved[k] = spectral->convolved[k].data[channel] + row * spectral->pitch;
+    spectral_gains(spectral, row_of(spectral, channel, spectral->after + row), spectrum, convolved,
+                   gains);
+    for (size_t b = 0; b < spectral->bins; b++)
+        bins[b] = ((double)spectrum[2 * b] + (double)spectrum[2 * b + 1] * I) * (double)gains[b];
+    fft_double_inverse(fft);
+    for (size_t i = 0; i < size; i++)
+        frame[i] = (float)(samples[i] * spectral->window[i] * spectral->scale);
+}
+
+static void overlap(struct spectral *spectral, size_t rows)
+{
+    size_t size = spectral->settings.window.size, hop = spectral->settings.window.hop;
+    for (size_t c = 0; c < spectral->filter.inputs; c++)
+        for (size_t r = 0; r < rows; r++) {
+            const float *frame = spectral->frames.data[c] + r * size;
+            float *out = spectral->out.data[c] + spectral->out_count + r * hop;
+            for (size_t i = 0; i < size; i++)
+                out[i] += frame[i];
+        }
+    spectral->out_count += rows * hop;
+}
+
+/* ---- the step ---- */
+
+static void forget(float *data, size_t gone, size_t kept)
+{
+    memmove(data, data + gone, kept * sizeof *data);
+}
+
+static void process_rows(struct spectral *spectral, size_t rows)
+{
+    struct job job = {spectral, rows};
+    size_t channels = spectral->filter.inputs, after = spectral->after;
+    size_t used = rows * spectral->settings.window.hop;
+    run(spectral, channels * rows, analyse, &job);
+    for (size_t r = 0; spectral->settings.edge != CONVOLVE2D_ZERO && r < rows; r++)
+        lay_edge(spectral, r);
+    convolve(spectral, rows);
+    run(spectral, channels * rows, synthesise, &job);
+    overlap(spectral, rows);
+    spectral->row += (int64_t)rows;
+    spectral->in_count -= used;
+    for (size_t c = 0; c < channels; c++) {
+        forget(spectral->rows.data[c], rows * spectral->pitch, 2 * after * spectral->pitch);
+        forget(spectral->spectra.data[c], rows * spectral->spectrum_pitch,
+               after * spectral->spectrum_pitch);
+        forget(spectral->in.data[c], used, spectral->in_count);
+    }
+}
+
+void spectral_process(struct filter *filter, const float *const *in, float *const *out)
+{
+    struct spectral *spectral = (struct spectral *)filter;
+    const struct spectral_window_settings *window = &spectral->settings.window;
+    size_t block = filter->block;
+    for (size_t c = 0; c < filter->inputs; c++)
+        memcpy(spectral->in.data[c] + spectral->in_count, in[c], block * sizeof **in);
+    spectral->in_count += block;
+    while (spectral->in_count >= window->size) {
+        size_t rows = (spectral->in_count - window->size) / window->hop + 1;
+        process_rows(spectral, rows < spectral->batch ? rows : spectral->batch);
+    }
+    size_t kept = spectral->out_count - block + window->size - window->hop;
+    for (size_t c = 0; c < filter->inputs; c++) {
+        float *ready = spectral->out.data[c];
+        memcpy(out[c], ready, block * sizeof *ready);
+        forget(ready, block, kept);
+        memset(ready + kept, 0, block * sizeof *ready);
+    }
+    spectral->out_count -= block;
+}

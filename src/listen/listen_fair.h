@@ -1,0 +1,46 @@
+/* The masks of halo listen, made fair: as loud and as late as each other.
+ *
+ * What is matched lies in the masks that the chain prepares; the masks as they were loaded are
+ * kept, since a live input is measured again and again, and for pictures.
+ * Threads: the control thread.
+ */
+#ifndef HALO_LISTEN_FAIR_H
+#define HALO_LISTEN_FAIR_H
+
+#include "listen/listen_options.h"
+#include "listen/match.h"
+#include "live/live_chain.h"
+#include "sound/passage.h"
+
+#include <jansson.h>
+
+struct listen_fair {
+    const struct listen_options *options;
+    struct passage *passage; /* to measure; NULL: a live input, which is measured later */
+    uint32_t rate;
+    const struct live_chain *chain; /* whose gains count */
+    size_t count;
+    struct mask *originals[LISTEN_CHOICES_MOST];
+    struct match matches[LISTEN_CHOICES_MOST];
+};
+
+void listen_fair_free(struct listen_fair *fair);
+
+/* For struct live_chain_wish; `context` is the struct listen_fair. Tells what was matched. Errors:
+ * those of match_measure, memory. */
+MUST_CHECK enum status listen_fair_adapt(void *context, struct mask **masks, size_t count);
+
+/* Measure a live input; true: the gains are no longer the same. What is too soft to be measured
+ * changes nothing. Errors: memory. */
+MUST_CHECK enum status listen_fair_measure(struct listen_fair *fair,
+                                           const struct mask_levels_sound *sound, bool *changed);
+
+/* A choice as it is to sound. Errors: memory. */
+MUST_CHECK enum status listen_fair_mask(const struct listen_fair *fair, size_t choice,
+                                        struct mask **mask);
+
+/* "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)"; in a blind ranking without names. */
+void listen_fair_describe(const struct listen_fair *fair, size_t choice, char *text, size_t size);
+json_t *listen_fair_json(const struct listen_fair *fair);
+
+#endif

@@ -1,0 +1,40 @@
+/* The words of halo listen. */
+#ifndef HALO_LISTEN_OPTIONS_H
+#define HALO_LISTEN_OPTIONS_H
+
+#include "listen/match.h"
+#include "live/play_options.h"
+
+enum { LISTEN_CHOICES_MOST = 9 }; /* A to I, keys 1 to 9 */
+
+struct listen_options {
+    struct play_options play; /* first: see there */
+    const char *sound;        /* NULL: the device's input */
+    bool live_input;
+    double from, to; /* seconds; `to` 0: the end */
+    enum match_by by;
+    bool align;
+    const char *to_file; /* or NULL, likewise the others */
+    const char *script;
+    size_t abx;   /* trials; 0: no such test */
+    size_t blind; /* likewise */
+    bool feedback;
+    const char *log;
+    const char *verify;
+};
+
+/* Read the command line; argv[0] is "listen". Errors: wrong usage. Free in any case. */
+MUST_CHECK enum status listen_options_parse(struct listen_options *options, int argc, char **argv);
+void listen_options_free(struct listen_options *options);
+
+void listen_options_print_help(void);
+
+/* What there is to choose from; without a mask 0. */
+size_t listen_options_choices(const struct listen_options *options);
+
+static inline bool listen_options_test(const struct listen_options *options)
+{
+    return options->abx > 0 || options->blind > 0;
+}
+
+#endif

@@ -1,0 +1,136 @@
+/* halo listen while it plays: a player or an input, masks to choose from, a device, perhaps a
+ * test.
+ *
+ * listen_session.c brings it up and down, listen_switch.c changes masks, listen_control.c does
+ * what keys ask for, listen_trial.c runs a blind test, listen_show.c tells.
+ * Threads: the control thread.
+ */
+#ifndef HALO_LISTEN_SESSION_H
+#define HALO_LISTEN_SESSION_H
+
+#include "listen/listen_fair.h"
+#include "listen/listen_options.h"
+#include "listen/listen_source.h"
+#include "listen/trial_abx.h"
+#include "listen/trial_ranking.h"
+#include "live/device.h"
+#include "live/live_chain.h"
+#include "live/live_controls.h"
+#include "live/live_load.h"
+#include "view/view.h"
+
+#include <jansson.h>
+
+#define LISTEN_RECENT 3.0 /* seconds of a live input that its loudness is taken of */
+
+/* A blind test: one of the two, or none. */
+struct listen_trial {
+    struct trial_log *log;
+    struct trial_abx *abx;
+    struct trial_ranking *ranking;
+    size_t heard;  /* what was asked for last: an enum abx_sound, or a letter */
+    bool begins;   /* a trial, with A, as soon as a live input is measured */
+    bool stopping; /* q was pressed: is that meant? */
+    char lines[LISTEN_CHOICES_MOST + 3][160];
+};
+
+struct listen_session {
+    const struct listen_options *options;
+    struct device *device;
+    struct device_facts facts;
+    char device_name[300];
+    struct passage *passage; /* until the player has it */
+    struct player *player;   /* NULL: a live input */
+    struct live_chain chain;
+    struct listen_fair fair;
+    struct live *live;
+    struct live_controls controls;
+    struct live_device feed;
+    struct listen_source source;
+    struct live_load load;
+    bool stuck; /* a step hangs in the device's thread: what it uses must stay */
+    struct view *view;
+    char keys[160]; /* what they do, where there is no test */
+
+    struct choices_way way;
+    size_t wanted;       /* a choice to switch to; SIZE_MAX: none */
+    uint64_t put_off;    /* frames, of each switch in a test: all take as long */
+    struct block recent; /* of a live input, to measure */
+    double measured_at;  /* seconds of the stream */
+
+    struct listen_trial trial;
+    double gain_db;
+    bool muted;
+    bool dry;
+    bool leaving;
+    char *picture; /* of the masks' responses, or NULL */
+    struct meter_reading in[LIVE_CHANNELS_MOST];
+    struct meter_reading out[LIVE_CHANNELS_MOST];
+    double reduction_most; /* dB */
+};
+
+/* ---- listen_session.c ---- */
+
+/* Open all there is; the sound begins. Errors: whatever is wrong with any of it. Close in any
+ * case. */
+MUST_CHECK enum status listen_session_open(struct listen_session *session,
+                                           const struct listen_options *options);
+bool listen_session_close(struct listen_session *session); /* false: a step hangs, and is left */
+
+/* What the step has done since. */
+void listen_session_update(struct listen_session *session);
+
+static inline double listen_seconds(const struct listen_session *session)
+{
+    return (double)live_frames(session->live) / (double)session->facts.rate;
+}
+
+/* ---- listen_switch.c ---- */
+
+/* Before the stream: run silence through all masks, learn how long a switch takes to prepare, and
+ * have `choice` sound. Errors: memory. */
+MUST_CHECK enum status listen_switch_settle(struct listen_session *session, size_t choice);
+
+/* The choice sounds as soon as the switch before is done. In a test, to the same one all the
+ * same: nothing may tell whether it is another. */
+void listen_switch_to(struct listen_session *session, size_t choice);
+void listen_switch_update(struct listen_session *session);
+
+/* ---- listen_control.c ---- */
+
+/* Do what keys ask for; waits for them for so many milliseconds. */
+void listen_control_wait(struct listen_session *session, int milliseconds);
+void listen_control_leave(struct listen_session *session); /* fade out, to end */
+
+/* ---- listen_trial.c ---- */
+
+/* Draws the test that was asked for. Errors: memory, no random source, a log that cannot be
+ * written. */
+MUST_CHECK enum status listen_trial_open(struct listen_session *session);
+void listen_trial_close(struct listen_session *session);
+
+/* The trial at hand begins, with A: at once, or when a live input is measured. After the last
+ * one comes the end. */
+void listen_trial_go_on(struct listen_session *session);
+void listen_trial_begin(struct listen_session *session);
+
+size_t listen_trial_choice(const struct listen_session *session); /* that is to sound */
+bool listen_trial_key(struct listen_session *session, int key);   /* true: it was the test's */
+void listen_trial_stop(struct listen_session *session);
+bool listen_trial_runs(const struct listen_session *session);
+const char *listen_trial_commitment(const struct listen_session *session);
+
+/* What there is to tell of the test at hand: lines, as many as are returned. */
+size_t listen_trial_lines(struct listen_session *session, const char **lines);
+
+/* Result and key, and the log. Errors: those of writing. */
+MUST_CHECK enum status listen_trial_finish(struct listen_session *session);
+
+/* ---- listen_show.c ---- */
+
+void listen_show(struct listen_session *session);
+void listen_show_picture(struct listen_session *session, bool shown);
+void listen_tell(struct listen_session *session, const char *format, ...) PRINTF_LIKE(2, 3);
+MUST_CHECK enum status listen_report(struct listen_session *session);
+
+#endif

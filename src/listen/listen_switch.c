@@ -1,0 +1,166 @@
+#include "listen/listen_session.h"
+
+#include <math.h>
+
+enum { TRIES_MOST = 1 << 20 /* blocks that a switch may take to prepare */ };
+
+static const double MEASURE_EVERY = 2, PUT_OFF_MOST = 1; /* seconds */
+
+static size_t slot_count(const struct listen_session *session)
+{
+    return session->chain.choice_count * (session->chain.wish.twice ? 2 : 1);
+}
+
+/* ---- before the stream ---- */
+
+static void run_block(struct listen_session *session, const struct block *silence,
+                      struct block *nowhere)
+{
+    filter_process(session->chain.filter, (const float *const *)silence->data, nowhere->data);
+}
+
+/* The blocks that it takes. */
+static size_t switch_at_once(struct listen_session *session, size_t slot,
+                             const struct block *silence, struct block *nowhere)
+{
+    struct choices *choices = session->chain.choices;
+    const struct choices_way way = {0};
+    size_t choice, blocks = 0;
+    uint64_t at;
+    choices_ask(choices, slot, 0, &way);
+    (void)choices_poll(choices, &choice, &at);
+    while (choices_are_switching(choices) && blocks++ < TRIES_MOST) {
+        run_block(session, silence, nowhere);
+        (void)choices_poll(choices, &choice, &at);
+    }
+    return blocks;
+}
+
+/* A mask is made ready from the past, so there has to be one. */
+static size_t learn_longest(struct listen_session *session, const struct block *silence,
+                            struct block *nowhere)
+{
+    size_t longest = 0;
+    for (size_t done = 0; done < session->chain.taps; done += silence->frames)
+        run_block(session, silence, nowhere);
+    for (size_t slot = slot_count(session); slot-- > 0;) {
+        size_t blocks = switch_at_once(session, slot, silence, nowhere);
+        longest = blocks > longest ? blocks : longest;
+    }
+    return longest;
+}
+
+enum status listen_switch_settle(struct listen_session *session, size_t choice)
+{
+    struct filter *filter = session->chain.filter;
+    struct block silence, nowhere = {0};
+    enum status status = block_init(&silence, filter->inputs, filter->block, "a stream");
+    if (status == STATUS_OK)
+        status = block_init(&nowhere, filter->outputs, filter->block, "a stream");
+    if (status == STATUS_OK) {
+        size_t longest = learn_longest(session, &silence, &nowhere);
+        double most = PUT_OFF_MOST * (double)session->facts.rate;
+        session->put_off = (uint64_t)fmin(most, (double)((2 * longest + 2) * filter->block));
+        (void)switch_at_once(session, choice, &silence, &nowhere);
+        filter_reset(filter);
+    }
+    block_free(&silence);
+    block_free(&nowhere);
+    return status;
+}
+
+/* ---- in the stream ---- */
+
+void listen_switch_to(struct listen_session *session, size_t choice)
+{
+    session->wanted = choice;
+}
+
+static void ask(struct listen_session *session)
+{
+    struct choices *choices = session->chain.choices;
+    size_t slot = session->wanted, count = session->chain.choice_count;
+    uint64_t at = 0;
+    if (listen_options_test(session->options)) {
+        slot += choices_sounding(choices) == slot ? count : 0;
+        at = live_frames(session->live) + session->put_off;
+    }
+    session->wanted = SIZE_MAX;
+    choices_ask(choices, slot, at, &session->way);
+}
+
+/* Masks with other gains. The one that sounds comes last: nothing can be replaced while it fades,
+ * which in a test waits for the switch that begins the trial. */
+static enum status replace_masks(struct listen_session *session)
+{
+    struct choices *choices = session->chain.choices;
+    bool test = listen_options_test(session->options);
+    size_t count = slot_count(session), sounding = choices_sounding(choices);
+    enum status status = STATUS_OK;
+    for (size_t i = 1; i <= count && status == STATUS_OK; i++) {
+        size_t slot = (sounding + i) % count;
+        struct mask *mask;
+        status = listen_fair_mask(&session->fair, slot % session->chain.choice_count, &mask);
+        if (status != STATUS_OK)
+            break;
+        status = choices_replace(choices, slot, mask, test ? NULL : &session->way);
+        mask_destroy(mask);
+    }
+    return status;
+}
+
+static bool is_matched_live(const struct listen_session *session)
+{
+    return !session->player && session->chain.choice_count > 1 &&
+           session->options->by != MATCH_NONE;
+}
+
+static void measure(struct listen_session *session)
+{
+    const struct mask_levels_sound sound = {
+        .block = &session->recent,
+        .rate = session->facts.rate,
+        .before = session->recent.frames - (size_t)(LISTEN_RECENT * (double)session->facts.rate),
+    };
+    bool changed;
+    session->measured_at = listen_seconds(session);
+    if (listen_fair_measure(&session->fair, &sound, &changed) != STATUS_OK || !changed ||
+        replace_masks(session) != STATUS_OK)
+        return;
+    for (size_t i = 0; i < session->chain.choice_count; i++) {
+        char text[400];
+        listen_fair_describe(&session->fair, i, text, sizeof text);
+        listen_tell(session, "%s", text);
+    }
+}
+
+/* A live input is measured from time to time, in a test before each trial and never within. */
+static void follow_input(struct listen_session *session)
+{
+    struct listen_trial *trial = &session->trial;
+    bool test = listen_options_test(session->options);
+    bool due =
+        test ? trial->begins : listen_seconds(session) > session->measured_at + MEASURE_EVERY;
+    if (!is_matched_live(session) || !due || session->leaving ||
+        !listen_source_recent(&session->source, &session->recent))
+        return;
+    measure(session);
+    if (test)
+        listen_trial_begin(session);
+}
+
+void listen_switch_update(struct listen_session *session)
+{
+    struct choices *choices = session->chain.choices;
+    size_t choice;
+    uint64_t at;
+    if (!choices)
+        return;
+    (void)choices_poll(choices, &choice, &at);
+    if (choices_are_switching(choices))
+        return;
+    follow_input(session);
+    if (session->wanted != SIZE_MAX)
+        ask(session);
+    (void)choices_poll(choices, &choice, &at);
+}

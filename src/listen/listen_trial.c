@@ -1,0 +1,292 @@
+#include "listen/listen_session.h"
+
+#include "base/new_file.h"
+#include "live/live_log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char early[] = "stop the test early? y: yes, any other key: no";
+
+bool listen_trial_runs(const struct listen_session *session)
+{
+    const struct listen_trial *trial = &session->trial;
+    return (trial->abx && !trial_abx_is_over(trial->abx)) ||
+           (trial->ranking && !trial_ranking_is_over(trial->ranking));
+}
+
+const char *listen_trial_commitment(const struct listen_session *session)
+{
+    const struct listen_trial *trial = &session->trial;
+    return trial->abx ? trial_abx_commitment(trial->abx) : trial_ranking_commitment(trial->ranking);
+}
+
+size_t listen_trial_choice(const struct listen_session *session)
+{
+    const struct listen_trial *trial = &session->trial;
+    return trial->abx ? trial_abx_choice(trial->abx, (enum abx_sound)trial->heard)
+                      : trial_ranking_choice(trial->ranking, trial->heard);
+}
+
+/* ---- up and down ---- */
+
+/* Better now than when the work is done. */
+static enum status check_log(const struct listen_options *options)
+{
+    struct new_file file;
+    if (!options->log)
+        return STATUS_OK;
+    enum status status = new_file_open(&file, options->log, options->play.force, options->sound);
+    if (status == STATUS_OK)
+        close(file.fd);
+    new_file_discard(&file);
+    return status;
+}
+
+static void log_settings(struct listen_session *session)
+{
+    static const char *const bys[] = {
+        [MATCH_NONE] = "none", [MATCH_RMS] = "rms", [MATCH_R128] = "r128"};
+    const struct listen_options *options = session->options;
+    struct trial_log *log = session->trial.log;
+    char text[64];
+    trial_log_setting(log, "sound", options->sound ? options->sound : "live input");
+    if (session->player) {
+        const struct passage *passage = player_passage(session->player);
+        double rate = (double)passage->format.rate;
+        snprintf(text, sizeof text, "%.3f s to %.3f s", (double)passage->from / rate,
+                 (double)passage->to / rate);
+        trial_log_setting(log, "passage", text);
+    }
+    snprintf(text, sizeof text, "%s, %g s", live_log_shapes[options->play.way.shape],
+             options->play.fade);
+    trial_log_setting(log, "switch", text);
+    trial_log_setting(log, "match", bys[options->by]);
+    trial_log_setting(log, "align", options->align ? "yes" : "no");
+    trial_log_setting(log, "device", session->device_name);
+    for (size_t i = 0; i < session->fair.count; i++) {
+        const struct match *match = &session->fair.matches[i];
+        trial_log_choice(log, session->fair.originals[i]->name, match->gain_db,
+                         (size_t)match->shift);
+    }
+}
+
+enum status listen_trial_open(struct listen_session *session)
+{
+    const struct listen_options *options = session->options;
+    struct listen_trial *trial = &session->trial;
+    if (!listen_options_test(options))
+        return STATUS_OK;
+    enum status status = trial_log_create(&trial->log);
+    if (status == STATUS_OK && options->abx)
+        status = trial_abx_create(options->abx, options->feedback, trial->log, &trial->abx);
+    if (status == STATUS_OK && options->blind)
+        status = trial_ranking_create(listen_options_choices(options), options->blind, trial->log,
+                                      &trial->ranking);
+    return status == STATUS_OK ? check_log(options) : status;
+}
+
+void listen_trial_close(struct listen_session *session)
+{
+    trial_abx_destroy(session->trial.abx);
+    trial_ranking_destroy(session->trial.ranking);
+    trial_log_destroy(session->trial.log);
+    session->trial = (struct listen_trial){0};
+}
+
+/* ---- what the listener does ---- */
+
+static void hear(struct listen_session *session, size_t sound)
+{
+    struct listen_trial *trial = &session->trial;
+    trial->heard = sound;
+    if (trial->abx)
+        trial_abx_play(trial->abx, (enum abx_sound)sound, listen_seconds(session));
+    else
+        trial_ranking_play(trial->ranking, sound, listen_seconds(session));
+    listen_switch_to(session, listen_trial_choice(session));
+}
+
+void listen_trial_begin(struct listen_session *session)
+{
+    session->trial.begins = false;
+    hear(session, 0);
+}
+
+void listen_trial_go_on(struct listen_session *session)
+{
+    if (!listen_trial_runs(session))
+        listen_control_leave(session);
+    else if (session->player || session->options->by == MATCH_NONE)
+        listen_trial_begin(session);
+    else
+        session->trial.begins = true;
+}
+
+static void answer(struct listen_session *session, enum abx_sound said)
+{
+    struct trial_abx *abx = session->trial.abx;
+    size_t number = trial_abx_at(abx) + 1;
+    enum abx_feedback told = trial_abx_answer(abx, said, listen_seconds(session));
+    listen_tell(session, "trial %zu: your answer is %c%s", number, said == ABX_A ? 'A' : 'B',
+                told == ABX_RIGHT   ? ", and that is right"
+                : told == ABX_WRONG ? ", but that is wrong"
+                                    : "");
+    listen_trial_go_on(session);
+}
+
+static bool abx_key(struct listen_session *session, int key)
+{
+    static const char listening[] = "abx123";
+    const char *found = key > 0 && key < 128 ? strchr(listening, key) : NULL;
+    if (found)
+        hear(session, (size_t)(found - listening) % 3);
+    else if (key == 'A' || key == 'B')
+        answer(session, key == 'A' ? ABX_A : ABX_B);
+    return found || key == 'A' || key == 'B';
+}
+
+static bool ranking_key(struct listen_session *session, int key)
+{
+    struct listen_trial *trial = &session->trial;
+    double now = listen_seconds(session);
+    if (key >= 'a' && key < 'a' + (int)session->chain.choice_count) {
+        hear(session, (size_t)(key - 'a'));
+    } else if (key >= '0' + RATING_LEAST && key <= '0' + RATING_MOST) {
+        trial_ranking_rate(trial->ranking, trial->heard, (unsigned)(key - '0'), now);
+    } else if (key == '\n') {
+        if (trial_ranking_confirm(trial->ranking, now))
+            listen_trial_go_on(session);
+        else
+            listen_tell(session, "not all are rated yet");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool listen_trial_key(struct listen_session *session, int key)
+{
+    struct listen_trial *trial = &session->trial;
+    if (!listen_trial_runs(session))
+        return false;
+    if (trial->stopping) {
+        trial->stopping = false;
+        if (key == 'y')
+            listen_trial_stop(session);
+        return true;
+    }
+    trial->stopping = key == 'q';
+    if (trial->stopping || trial->begins)
+        return trial->stopping;
+    return trial->abx ? abx_key(session, key) : ranking_key(session, key);
+}
+
+void listen_trial_stop(struct listen_session *session)
+{
+    struct listen_trial *trial = &session->trial;
+    if (trial->abx)
+        trial_abx_stop(trial->abx, listen_seconds(session));
+    if (trial->ranking)
+        trial_ranking_stop(trial->ranking, listen_seconds(session));
+    listen_control_leave(session);
+}
+
+/* ---- what is told ---- */
+
+static size_t abx_lines(struct listen_session *session)
+{
+    struct listen_trial *trial = &session->trial;
+    snprintf(trial->lines[0], sizeof *trial->lines, "trial %zu of %zu: is X A or B?",
+             trial_abx_at(trial->abx) + 1, session->options->abx);
+    for (size_t i = 0; i < 3; i++)
+        snprintf(trial->lines[i + 1], sizeof *trial->lines, "%c %c  %s",
+                 trial->heard == i ? '>' : ' ', "ABX"[i], i < 2 ? session->chain.names[i] : "?");
+    return 4;
+}
+
+static size_t ranking_lines(struct listen_session *session)
+{
+    struct listen_trial *trial = &session->trial;
+    char *line = trial->lines[1];
+    size_t length = 0, size = sizeof *trial->lines;
+    snprintf(trial->lines[0], size, "trial %zu of %zu: rate all from 1 (bad) to 5 (excellent)",
+             trial_ranking_at(trial->ranking) + 1, session->options->blind);
+    for (size_t i = 0; i < session->chain.choice_count; i++) {
+        unsigned rating = trial_ranking_rating(trial->ranking, i);
+        char mark = rating ? (char)('0' + rating) : '-';
+        length += (size_t)snprintf(line + length, size - length, "%c%c %c   ",
+                                   trial->heard == i ? '>' : ' ', (char)('A' + i), mark);
+    }
+    return 2;
+}
+
+size_t listen_trial_lines(struct listen_session *session, const char **lines)
+{
+    struct listen_trial *trial = &session->trial;
+    if (!listen_trial_runs(session))
+        return 0;
+    size_t count = trial->abx ? abx_lines(session) : ranking_lines(session);
+    if (trial->begins)
+        snprintf(trial->lines[0], sizeof *trial->lines, "the input is being measured");
+    if (trial->stopping)
+        snprintf(trial->lines[0], sizeof *trial->lines, "%s", early);
+    snprintf(trial->lines[count++], sizeof *trial->lines, "SHA-256: %s",
+             listen_trial_commitment(session));
+    for (size_t i = 0; i < count; i++)
+        lines[i] = trial->lines[i];
+    return count;
+}
+
+/* ---- at the end ---- */
+
+static enum status print_json(const struct listen_session *session, const struct trial_key *key)
+{
+    const struct listen_trial *trial = &session->trial;
+    json_t *result = trial->abx ? abx_result_json(trial_abx_result(trial->abx))
+                                : ranking_result_json(trial_ranking_result(trial->ranking));
+    size_t answered = trial->abx ? trial_abx_at(trial->abx) : trial_ranking_at(trial->ranking);
+    size_t planned = trial->abx ? session->options->abx : session->options->blind;
+    json_t *object =
+        json_pack("{s:s, s:s, s:I, s:I, s:b, s:s, s:{s:s, s:s}, s:o}", "event", "result", "test",
+                  trial->abx ? "abx" : "ranking", "answered", (json_int_t)answered, "trials",
+                  (json_int_t)planned, "stopped_early", answered < planned, "commitment",
+                  key->commitment, "key", "draws", key->draws, "salt", key->salt, "result", result);
+    bool written = object && json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
+    json_decref(object);
+    return written ? STATUS_OK : fail(STATUS_FAILED, "cannot write the result");
+}
+
+static void print_text(const struct listen_session *session, const struct trial_key *key)
+{
+    const struct listen_trial *trial = &session->trial;
+    if (trial->abx)
+        abx_result_print(trial_abx_result(trial->abx), stdout);
+    else
+        ranking_result_print(trial_ranking_result(trial->ranking), session->chain.names, stdout);
+    printf("key: %s (%s)\nto check it: printf '%%s' '%s %s' | sha256sum\n  gives %s\n", key->draws,
+           trial->abx ? "X of each trial" : "of each trial, the masks under A, B and so on",
+           key->draws, key->salt, key->commitment);
+}
+
+enum status listen_trial_finish(struct listen_session *session)
+{
+    const struct listen_options *options = session->options;
+    struct listen_trial *trial = &session->trial;
+    if (!trial->abx && !trial->ranking)
+        return STATUS_OK;
+    const struct trial_key *key =
+        trial->abx ? trial_abx_key(trial->abx) : trial_ranking_key(trial->ranking);
+    enum status status = STATUS_OK;
+    log_settings(session);
+    if (options->play.json)
+        status = print_json(session, key);
+    else
+        print_text(session, key);
+    if (status == STATUS_OK && options->log)
+        status = trial_log_save(trial->log, options->log, options->play.force);
+    if (status == STATUS_OK && options->log)
+        note("%s: the log; halo listen --verify checks it", options->log);
+    return status;
+}

@@ -1,0 +1,186 @@
+#include "listen/mask_levels.h"
+
+#include "base/stop.h"
+#include "base/workers.h"
+#include "convolve/convolver.h"
+#include "signal/loudness.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_MOST = 1 << 20 };
+
+/* A mask that hears the passage. */
+struct ear {
+    struct filter *filter;
+    struct loudness *meter;
+    double peak;
+};
+
+struct measuring {
+    const struct mask_levels_sound *sound;
+    uint64_t at; /* of a block: the frame that comes next */
+    uint32_t rate;
+    uint64_t before, end; /* frames heard before the measured ones, and to their end */
+
+    size_t count;
+    struct ear *ears;
+    struct workers *workers;
+    struct block in, out;
+};
+
+static void measuring_free(struct measuring *measuring)
+{
+    for (size_t i = 0; measuring->ears && i < measuring->count; i++) {
+        filter_destroy(measuring->ears[i].filter);
+        loudness_destroy(measuring->ears[i].meter);
+    }
+    free(measuring->ears);
+    workers_destroy(measuring->workers);
+    block_free(&measuring->in);
+    block_free(&measuring->out);
+}
+
+static const struct mask *longest(const struct mask *const *masks, size_t count)
+{
+    const struct mask *most = masks[0];
+    for (size_t i = 1; i < count; i++)
+        most = masks[i]->taps > most->taps ? masks[i] : most;
+    return most;
+}
+
+static enum status measuring_init(struct measuring *measuring, const struct mask *const *masks,
+                                  size_t count)
+{
+    size_t most = 1 << 14;
+    while (most < measuring->end && most < BLOCK_MOST)
+        most *= 2;
+    enum status status = workers_create(0, &measuring->workers);
+    struct convolver_settings settings = {
+        .backend = "cpu", .rate = measuring->rate, .workers = measuring->workers};
+    measuring->count = count;
+    measuring->ears = calloc(count, sizeof *measuring->ears);
+    if (status == STATUS_OK && !measuring->ears)
+        status = fail_memory("measuring masks");
+    if (status != STATUS_OK)
+        return status;
+    settings.block = convolver_wish(&settings, longest(masks, count), most);
+    status = block_init(&measuring->in, masks[0]->inputs, settings.block, "measuring masks");
+    if (status == STATUS_OK)
+        status = block_init(&measuring->out, masks[0]->outputs, settings.block, "measuring masks");
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        struct ear *ear = &measuring->ears[i];
+        status = convolver_create(&settings, masks[i], &ear->filter);
+        if (status == STATUS_OK)
+            status = loudness_create(settings.rate, masks[i]->outputs, &ear->meter);
+    }
+    return status;
+}
+
+/* Frames of the passage, round and round. */
+static enum status read_passage(struct passage *passage, struct block *block)
+{
+    size_t got = 0;
+    float *at[block->channels];
+    enum status status = STATUS_OK;
+    for (size_t done = 0; done < block->frames && status == STATUS_OK; done += got) {
+        for (size_t c = 0; c < block->channels; c++)
+            at[c] = block->data[c] + done;
+        status = passage_read(passage, at, block->frames - done, &got);
+        if (status != STATUS_OK || got == block->frames - done)
+            continue;
+        if (got == 0 && passage->position == passage->from)
+            return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", passage->name,
+                        (unsigned long long)passage->from);
+        status = passage_seek(passage, passage->from);
+    }
+    return status;
+}
+
+static enum status read_block(struct measuring *measuring)
+{
+    struct block *block = &measuring->in;
+    if (measuring->sound->passage)
+        return read_passage(measuring->sound->passage, block);
+    uint64_t left = measuring->end - measuring->at;
+    size_t frames = left < block->frames ? (size_t)left : block->frames;
+    for (size_t c = 0; c < block->channels; c++)
+        memcpy(block->data[c], measuring->sound->block->data[c] + measuring->at,
+               frames * sizeof(float));
+    block_silence(block, frames, block->frames - frames);
+    measuring->at += frames;
+    return STATUS_OK;
+}
+
+/* `from` up to `end` of the block at work are to be measured. */
+static enum status listen(struct measuring *measuring, struct ear *ear, size_t from, size_t end)
+{
+    const struct block *out = &measuring->out;
+    const float *rows[out->channels];
+    filter_process(ear->filter, (const float *const *)measuring->in.data, out->data);
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    for (size_t c = 0; c < out->channels; c++) {
+        rows[c] = out->data[c] + from;
+        float peak = audio_peak(rows[c], end - from);
+        if (!isfinite(peak))
+            return fail(STATUS_FAILED, "the filtered sound is too loud even for floating point");
+        ear->peak = fmax(ear->peak, (double)peak);
+    }
+    return loudness_add(ear->meter, rows, end - from);
+}
+
+static size_t within(uint64_t frame, uint64_t start, size_t block)
+{
+    return frame <= start ? 0 : frame - start < block ? (size_t)(frame - start) : block;
+}
+
+static enum status measuring_run(struct measuring *measuring, struct mask_levels_progress progress)
+{
+    enum status status = STATUS_OK;
+    size_t block = measuring->in.frames;
+    for (uint64_t start = 0; start < measuring->end && status == STATUS_OK; start += block) {
+        size_t from = within(measuring->before, start, block);
+        size_t end = within(measuring->end, start, block);
+        status = read_block(measuring);
+        for (size_t i = 0; i < measuring->count && status == STATUS_OK; i++) {
+            status = listen(measuring, &measuring->ears[i], from, end);
+            if (status == STATUS_OK && progress.call)
+                progress.call(progress.context, start * measuring->count + end * (i + 1),
+                              (int64_t)(measuring->end * measuring->count));
+        }
+    }
+    return status;
+}
+
+/* Where the loop begins so that its start comes after `before` frames. */
+static enum status lead_in(const struct measuring *measuring, struct passage *passage)
+{
+    uint64_t length = passage->to - passage->from;
+    return passage_seek(passage, passage->from + (length - measuring->before % length) % length);
+}
+
+enum status mask_levels_measure(const struct mask_levels_sound *sound,
+                                const struct mask *const *masks, size_t count,
+                                struct mask_levels_progress progress, struct mask_level *levels)
+{
+    struct passage *passage = sound->passage;
+    struct measuring measuring = {.sound = sound};
+    measuring.rate = passage ? passage->format.rate : sound->rate;
+    measuring.before = passage ? longest(masks, count)->taps - 1 : sound->before;
+    measuring.end = passage ? measuring.before + passage->to - passage->from : sound->block->frames;
+    enum status status = measuring_init(&measuring, masks, count);
+    if (status == STATUS_OK && passage)
+        status = lead_in(&measuring, passage);
+    if (status == STATUS_OK)
+        status = measuring_run(&measuring, progress);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        levels[i] = (struct mask_level){
+            .integrated = loudness_integrated(measuring.ears[i].meter),
+            .rms = loudness_rms(measuring.ears[i].meter),
+            .peak = measuring.ears[i].peak,
+        };
+    measuring_free(&measuring);
+    return status;
+}

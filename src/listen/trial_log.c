@@ -1,0 +1,168 @@
+#include "listen/trial_log.h"
+
+#include "base/json_text.h"
+#include "base/new_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct trial_log {
+    json_t *start;
+    json_t *choices;
+    json_t *settings;
+    json_t *events;
+    json_t *end;  /* NULL until then */
+    size_t trial; /* the last sound was in that one, from 1; 0: none yet */
+    const char *sound;
+    bool broken; /* memory ran out */
+};
+
+/* What jansson answers: 0, or -1 where memory ran out, also in making what it was given. */
+static void check(struct trial_log *log, int failed)
+{
+    log->broken |= failed != 0;
+}
+
+void trial_log_destroy(struct trial_log *log)
+{
+    if (!log)
+        return;
+    json_decref(log->start);
+    json_decref(log->choices);
+    json_decref(log->settings);
+    json_decref(log->events);
+    json_decref(log->end);
+    free(log);
+}
+
+enum status trial_log_create(struct trial_log **result)
+{
+    struct trial_log *log = calloc(1, sizeof *log);
+    if (!log)
+        return fail_memory("a log");
+    log->choices = json_array();
+    log->settings = json_object();
+    log->events = json_array();
+    *result = log;
+    return STATUS_OK;
+}
+
+json_t *trial_log_number(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
+void trial_log_choice(struct trial_log *log, const char *name, double gain_db, size_t delay)
+{
+    check(log, json_array_append_new(
+                   log->choices, json_pack("{s:o, s:o, s:I}", "name", json_text(name), "gain_db",
+                                           trial_log_number(gain_db), "delay", (json_int_t)delay)));
+}
+
+void trial_log_setting(struct trial_log *log, const char *name, const char *value)
+{
+    check(log, json_object_set_new(log->settings, name, json_text(value)));
+}
+
+void trial_log_begin(struct trial_log *log, json_t *start)
+{
+    log->start = start;
+    check(log, start == NULL);
+}
+
+void trial_log_event(struct trial_log *log, double seconds, size_t trial, const char *event,
+                     json_t *about)
+{
+    json_t *line =
+        json_pack("{s:f, s:I, s:s}", "time", seconds, "trial", (json_int_t)trial, "event", event);
+    check(log, json_object_update(line, about));
+    check(log, json_array_append_new(log->events, line));
+    json_decref(about);
+}
+
+void trial_log_sound(struct trial_log *log, double seconds, size_t trial, const char *sound)
+{
+    bool other = log->trial == trial && strcmp(log->sound, sound) != 0;
+    log->trial = trial;
+    log->sound = sound;
+    trial_log_event(log, seconds, trial, other ? "switch" : "listen",
+                    json_pack("{s:s}", "sound", sound));
+}
+
+void trial_log_p_value_note(char *text, size_t size, const char *test, size_t answered,
+                            size_t planned)
+{
+    if (answered == planned)
+        snprintf(text, size, "%s, over all %zu planned trials", test, planned);
+    else
+        snprintf(text, size,
+                 "%s, over the %zu answered of %zu planned trials; not valid as a planned test, "
+                 "since it was stopped early",
+                 test, answered, planned);
+}
+
+void trial_log_end(struct trial_log *log, double seconds, size_t answered, size_t planned,
+                   const struct trial_key *key, json_t *result)
+{
+    log->end = json_pack("{s:f, s:I, s:b, s:{s:s, s:s}, s:o}", "time", seconds, "answered",
+                         (json_int_t)answered, "stopped_early", answered < planned, "key", "draws",
+                         key->draws, "salt", key->salt, "result", result);
+    check(log, log->end == NULL);
+}
+
+static json_t *assemble(const struct trial_log *log)
+{
+    json_t *root = json_object();
+    int failed = json_object_update(root, log->start);
+    failed |= json_object_set(root, "choices", log->choices);
+    failed |= json_object_set(root, "settings", log->settings);
+    failed |= json_object_set(root, "events", log->events);
+    failed |= json_object_set(root, "end", log->end);
+    if (!failed && !log->broken)
+        return root;
+    json_decref(root);
+    return NULL;
+}
+
+/* 0, or the errno of what failed. */
+static int write_file(const json_t *root, struct new_file *file)
+{
+    FILE *stream = fdopen(file->fd, "w");
+    if (!stream) {
+        int error = errno;
+        close(file->fd);
+        return error;
+    }
+    errno = 0;
+    bool failed = json_dumpf(root, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0;
+    failed |= putc('\n', stream) == EOF;
+    failed |= fclose(stream) != 0;
+    if (failed)
+        return errno ? errno : EIO;
+    return new_file_keep(file);
+}
+
+enum status trial_log_save(const struct trial_log *log, const char *path, bool force)
+{
+    struct new_file file;
+    if (!log->end && !log->broken)
+        return fail(STATUS_FAILED, "cannot write %s: the test is not over", path);
+    json_t *root = assemble(log);
+    if (!root)
+        return fail_memory("a log");
+    enum status status = new_file_open(&file, path, force, NULL);
+    if (status == STATUS_OK) {
+        int error = write_file(root, &file);
+        if (error)
+            status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
+    } else if (file.fd >= 0) {
+        close(file.fd);
+    }
+    new_file_discard(&file);
+    json_decref(root);
+    return status;
+}

@@ -1,0 +1,127 @@
+#include "live/choices.h"
+
+#include <stdlib.h>
+
+/* Masks that were replaced go when they are known not to sound. */
+struct choices {
+    struct filter *convolver;
+    size_t count;
+    struct convolver_mask **masks;
+    size_t sounding;
+    size_t asked;
+    uint64_t at; /* of the switch that was asked for */
+    struct choices_way way;
+    bool waiting;   /* a switch is to be sent */
+    bool switching; /* one is under way */
+    size_t going;   /* to there */
+    const struct convolver_mask *heard;
+    struct convolver_mask *replaced; /* still heard; NULL: none */
+};
+
+enum status choices_create(struct filter *convolver, struct mask *const *masks, size_t count,
+                           struct choices **result)
+{
+    struct choices *choices = calloc(1, sizeof *choices);
+    if (choices)
+        choices->masks = calloc(count, sizeof *choices->masks);
+    if (!choices || !choices->masks) {
+        choices_destroy(choices);
+        return fail_memory("masks to choose from");
+    }
+    choices->convolver = convolver;
+    choices->count = count;
+    choices->masks[0] = convolver_first_mask(convolver);
+    choices->heard = choices->masks[0];
+    enum status status = STATUS_OK;
+    for (size_t i = 1; i < count && status == STATUS_OK; i++)
+        status = convolver_prepare(convolver, masks[i], &choices->masks[i]);
+    if (status != STATUS_OK) {
+        choices_destroy(choices); /* the masks go with the convolver */
+        return status;
+    }
+    *result = choices;
+    return STATUS_OK;
+}
+
+void choices_destroy(struct choices *choices)
+{
+    if (!choices)
+        return;
+    free(choices->masks);
+    free(choices);
+}
+
+void choices_ask(struct choices *choices, size_t choice, uint64_t at, const struct choices_way *way)
+{
+    choices->asked = choice;
+    choices->at = at;
+    choices->way = *way;
+    choices->waiting = true;
+}
+
+enum status choices_replace(struct choices *choices, size_t choice, const struct mask *mask,
+                            const struct choices_way *way)
+{
+    if (choices->replaced || choices->switching)
+        return fail(STATUS_FAILED, "cannot replace mask %s: a change is under way; try again",
+                    mask->name);
+    struct convolver_mask *prepared;
+    enum status status = convolver_prepare(choices->convolver, mask, &prepared);
+    if (status != STATUS_OK)
+        return status;
+    struct convolver_mask *old = choices->masks[choice];
+    choices->masks[choice] = prepared;
+    if (choices->heard != old) {
+        convolver_release(choices->convolver, old);
+        return STATUS_OK;
+    }
+    choices->replaced = old;
+    if (way && !choices->waiting)
+        choices_ask(choices, choice, 0, way);
+    return STATUS_OK;
+}
+
+static void send(struct choices *choices)
+{
+    const struct convolver_switch to = {
+        .to = choices->masks[choices->asked],
+        .at = choices->at,
+        .frames = choices->way.frames,
+        .shape = choices->way.shape,
+    };
+    choices->waiting = false;
+    if (to.to == choices->heard || convolver_switch(choices->convolver, &to) != STATUS_OK)
+        return;
+    choices->going = choices->asked;
+    choices->switching = true;
+}
+
+bool choices_poll(struct choices *choices, size_t *choice, uint64_t *at)
+{
+    bool ended = choices->switching && convolver_switched(choices->convolver, at);
+    if (ended) {
+        choices->switching = false;
+        choices->sounding = *choice = choices->going;
+        choices->heard = choices->masks[choices->sounding];
+        convolver_release(choices->convolver, choices->replaced);
+        choices->replaced = NULL;
+    }
+    if (choices->waiting && !choices->switching)
+        send(choices);
+    return ended;
+}
+
+size_t choices_asked(const struct choices *choices)
+{
+    return choices->asked;
+}
+
+size_t choices_sounding(const struct choices *choices)
+{
+    return choices->sounding;
+}
+
+bool choices_are_switching(const struct choices *choices)
+{
+    return choices->switching || choices->waiting;
+}

@@ -1,0 +1,284 @@
+#include "live/device_choose.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS_MOST = 512, ALSA_PERIODS = 4 };
+
+/* ---- names ---- */
+
+enum direction { INPUT, OUTPUT };
+static const char *const direction_names[] = {"input", "output"};
+
+static size_t channels_of(PaDeviceIndex device, enum direction direction)
+{
+    const PaDeviceInfo *info = Pa_GetDeviceInfo(device);
+    int channels = direction == INPUT ? info->maxInputChannels : info->maxOutputChannels;
+    return channels > 0 ? (size_t)channels : 0;
+}
+
+static const char *host_name(PaHostApiIndex host)
+{
+    return Pa_GetHostApiInfo(host)->name;
+}
+
+/* Names that were thought of, for a message that says what there is. */
+struct words {
+    char text[WORDS_MOST];
+    size_t length;
+    size_t count;
+};
+
+static void words_add(struct words *words, const char *name)
+{
+    words->count++;
+    if (words->length < sizeof words->text)
+        words->length +=
+            (size_t)snprintf(words->text + words->length, sizeof words->text - words->length,
+                             "%s%s", words->count > 1 ? ", " : "", name);
+}
+
+static enum status choose_host(const char *wish, PaHostApiIndex *host)
+{
+    struct words all = {0}, alike = {0};
+    *host = -1;
+    for (PaHostApiIndex i = 0; i < Pa_GetHostApiCount(); i++) {
+        words_add(&all, host_name(i));
+        if (strcasestr(host_name(i), wish)) {
+            words_add(&alike, host_name(i));
+            *host = i;
+        }
+    }
+    if (alike.count == 1)
+        return STATUS_OK;
+    if (alike.count == 0 && strcasestr("JACK Audio Connection Kit", wish))
+        return fail(STATUS_FAILED, "no JACK server answers; start one, such as jackd");
+    if (all.count == 0)
+        return fail(STATUS_FAILED, "no host API for sound is to be had here");
+    return alike.count
+               ? fail(STATUS_USAGE, "'%s' may be %s: say which host API", wish, alike.text)
+               : fail(STATUS_USAGE, "there is no host API '%s'; there is %s", wish, all.text);
+}
+
+static bool is_index(const char *wish)
+{
+    return *wish && wish[strspn(wish, "0123456789")] == '\0';
+}
+
+static enum status choose_index(const char *wish, enum direction direction, PaHostApiIndex host,
+                                PaDeviceIndex *device)
+{
+    unsigned long index = strtoul(wish, NULL, 10);
+    if (index >= (unsigned long)Pa_GetDeviceCount())
+        return fail(STATUS_USAGE, "there is no device %s; halo devices lists them", wish);
+    *device = (PaDeviceIndex)index;
+    const PaDeviceInfo *info = Pa_GetDeviceInfo(*device);
+    if (channels_of(*device, direction) == 0)
+        return fail(STATUS_USAGE, "device %s (%s) has no %s; halo devices lists what has", wish,
+                    info->name, direction_names[direction]);
+    if (host >= 0 && info->hostApi != host)
+        return fail(STATUS_USAGE, "device %s (%s) is of %s, not of %s", wish, info->name,
+                    host_name(info->hostApi), host_name(host));
+    return STATUS_OK;
+}
+
+/* One list for the wish as a whole name and one for it as a part of names. */
+static enum status choose_name(const char *wish, enum direction direction, PaHostApiIndex host,
+                               PaDeviceIndex *device)
+{
+    struct words all = {0}, alike = {0}, same = {0};
+    PaDeviceIndex like = paNoDevice;
+    for (PaDeviceIndex i = 0; i < Pa_GetDeviceCount(); i++) {
+        const PaDeviceInfo *info = Pa_GetDeviceInfo(i);
+        char name[192];
+        snprintf(name, sizeof name, "%d %s (%s)", i, info->name, host_name(info->hostApi));
+        if (channels_of(i, direction) == 0 || (host >= 0 && info->hostApi != host))
+            continue;
+        words_add(&all, name);
+        if (!strcasestr(info->name, wish))
+            continue;
+        words_add(&alike, name);
+        if (strcmp(info->name, wish) == 0)
+            words_add(&same, name);
+        if (same.count == 0 || strcmp(info->name, wish) == 0)
+            like = i;
+    }
+    const struct words *found = same.count ? &same : &alike;
+    *device = like;
+    if (found->count == 1)
+        return STATUS_OK;
+    if (all.count == 0)
+        return fail(STATUS_FAILED, "there is no %s device here; halo devices says more",
+                    direction_names[direction]);
+    return found->count ? fail(STATUS_USAGE, "%s '%s' may be %s: say which",
+                               direction_names[direction], wish, found->text)
+                        : fail(STATUS_USAGE, "there is no %s '%s'; there is %s",
+                               direction_names[direction], wish, all.text);
+}
+
+static enum status choose_default(enum direction direction, PaHostApiIndex host,
+                                  PaDeviceIndex *device)
+{
+    const PaHostApiInfo *info = Pa_GetHostApiInfo(host >= 0 ? host : Pa_GetDefaultHostApi());
+    *device = !info                ? paNoDevice
+              : direction == INPUT ? info->defaultInputDevice
+                                   : info->defaultOutputDevice;
+    if (*device == paNoDevice)
+        return fail(STATUS_FAILED, "there is no default %s%s%s; halo devices lists what there is",
+                    direction_names[direction], info ? " of " : "", info ? info->name : "");
+    return STATUS_OK;
+}
+
+static enum status choose_named(const char *wish, enum direction direction, PaHostApiIndex *host,
+                                PaDeviceIndex *device)
+{
+    enum status status = is_index(wish) ? choose_index(wish, direction, *host, device)
+                                        : choose_name(wish, direction, *host, device);
+    if (status == STATUS_OK)
+        *host = Pa_GetDeviceInfo(*device)->hostApi;
+    return status;
+}
+
+/* One stream has one host API: what is named decides it for the other direction. */
+static enum status choose_devices(const struct device_wish *wish, struct device_choice *choice)
+{
+    PaHostApiIndex host = -1;
+    enum status status = wish->host_api ? choose_host(wish->host_api, &host) : STATUS_OK;
+    choice->input = choice->output = paNoDevice;
+    if (status == STATUS_OK && wish->wants_input && wish->input)
+        status = choose_named(wish->input, INPUT, &host, &choice->input);
+    if (status == STATUS_OK && wish->wants_output && wish->output)
+        status = choose_named(wish->output, OUTPUT, &host, &choice->output);
+    if (status == STATUS_OK && wish->wants_input && !wish->input)
+        status = choose_default(INPUT, host, &choice->input);
+    if (status == STATUS_OK && wish->wants_output && !wish->output)
+        status = choose_default(OUTPUT, host, &choice->output);
+    return status;
+}
+
+/* ---- channels ---- */
+
+static enum status choose_channels(PaDeviceIndex device, enum direction direction, size_t wish,
+                                   const size_t *map, size_t map_count,
+                                   struct device_channels *channels)
+{
+    if (device == paNoDevice)
+        return STATUS_OK;
+    size_t there = channels_of(device, direction);
+    channels->count = map_count ? map_count : wish ? wish : there < 2 ? there : 2;
+    for (size_t c = 0; c < channels->count; c++) {
+        size_t number = map_count ? map[c] : c + 1;
+        if (number < 1 || number > there || number > DEVICE_CHANNELS_MOST)
+            return fail(STATUS_USAGE, "%s has %zu %s channel%s, no channel %zu",
+                        Pa_GetDeviceInfo(device)->name, there, direction_names[direction],
+                        there == 1 ? "" : "s", number);
+        if (channels->mapped[number - 1] && direction == OUTPUT)
+            return fail(STATUS_USAGE, "output channel %zu is in the map twice", number);
+        channels->map[c] = number - 1;
+        channels->mapped[number - 1] = true;
+        channels->opened = number > channels->opened ? number : channels->opened;
+    }
+    return STATUS_OK;
+}
+
+/* ---- rate and latency ---- */
+
+PaStreamParameters device_choose_parameters(PaDeviceIndex device,
+                                            const struct device_channels *channels, double latency)
+{
+    return (PaStreamParameters){
+        .device = device,
+        .channelCount = (int)channels->opened,
+        .sampleFormat = paFloat32 | paNonInterleaved,
+        .suggestedLatency = latency,
+    };
+}
+
+static PaError try_rate(const struct device_choice *choice, double rate)
+{
+    PaStreamParameters in = device_choose_parameters(choice->input, &choice->in, 0.1);
+    PaStreamParameters out = device_choose_parameters(choice->output, &choice->out, 0.1);
+    return Pa_IsFormatSupported(choice->input == paNoDevice ? NULL : &in,
+                                choice->output == paNoDevice ? NULL : &out, rate);
+}
+
+static enum status refuse_rate(const struct device_choice *choice, double rate)
+{
+    static const double usual[] = {8000,  11025, 16000, 22050,  24000,  32000, 44100,
+                                   48000, 88200, 96000, 176400, 192000, 384000};
+    struct words words = {0};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        char word[16];
+        snprintf(word, sizeof word, "%.0f", usual[i]);
+        if (try_rate(choice, usual[i]) == paFormatIsSupported)
+            words_add(&words, word);
+    }
+    PaDeviceIndex device = choice->input == paNoDevice ? choice->output : choice->input;
+    return fail(STATUS_FAILED, "%s does not run at %.0f Hz%s%s", Pa_GetDeviceInfo(device)->name,
+                rate, words.count ? "; it takes " : "", words.text);
+}
+
+static enum status choose_rate(const struct device_wish *wish, struct device_choice *choice)
+{
+    double of_input =
+        choice->input == paNoDevice ? 0 : Pa_GetDeviceInfo(choice->input)->defaultSampleRate;
+    double of_output = choice->output == paNoDevice
+                           ? of_input
+                           : Pa_GetDeviceInfo(choice->output)->defaultSampleRate;
+    choice->rate = wish->rate ? wish->rate : of_output;
+    PaError error = try_rate(choice, choice->rate);
+    if (error == paInvalidSampleRate && !wish->rate && of_input != of_output && of_input > 0) {
+        choice->rate = of_input;
+        error = try_rate(choice, choice->rate);
+    }
+    /* Whatever else is wrong, opening says better. */
+    return error == paInvalidSampleRate ? refuse_rate(choice, choice->rate) : STATUS_OK;
+}
+
+/* ALSA's period is a quarter of its buffer, and the buffer is the suggested latency; half
+ * a frame more, since PortAudio cuts what is behind the point. */
+static double period_latency(size_t block, double rate)
+{
+    return ((double)(ALSA_PERIODS * block) + 0.5) / rate;
+}
+
+static double default_latency(const struct device_choice *choice, bool low)
+{
+    const PaDeviceInfo *in = Pa_GetDeviceInfo(choice->input);
+    const PaDeviceInfo *out = Pa_GetDeviceInfo(choice->output);
+    double latency = 0;
+    if (in)
+        latency = low ? in->defaultLowInputLatency : in->defaultHighInputLatency;
+    double other = 0;
+    if (out)
+        other = low ? out->defaultLowOutputLatency : out->defaultHighOutputLatency;
+    return other > latency ? other : latency;
+}
+
+static double choose_latency(const struct device_wish *wish, const struct device_choice *choice)
+{
+    if (wish->latency == DEVICE_LATENCY_SECONDS)
+        return wish->latency_seconds;
+    if (wish->latency == DEVICE_LATENCY_LOW && wish->block > 0)
+        return period_latency(wish->block, choice->rate);
+    return default_latency(choice, wish->latency == DEVICE_LATENCY_LOW);
+}
+
+enum status device_choose(const struct device_wish *wish, struct device_choice *choice)
+{
+    *choice = (struct device_choice){0};
+    enum status status = choose_devices(wish, choice);
+    if (status == STATUS_OK)
+        status = choose_channels(choice->input, INPUT, wish->channels_in, wish->input_map,
+                                 wish->input_map_count, &choice->in);
+    if (status == STATUS_OK)
+        status = choose_channels(choice->output, OUTPUT, wish->channels_out, wish->output_map,
+                                 wish->output_map_count, &choice->out);
+    if (status == STATUS_OK)
+        status = choose_rate(wish, choice);
+    if (status == STATUS_OK)
+        choice->latency = choose_latency(wish, choice);
+    return status;
+}

@@ -1,0 +1,25 @@
+#include "live/device_tell.h"
+
+#include "base/realtime.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void device_tell_name(const struct device_facts *facts, char *text, size_t size)
+{
+    bool both = facts->input[0] && strcmp(facts->input, facts->output) != 0;
+    snprintf(text, size, "%s: %s%s%s", facts->host_api, both ? facts->input : facts->output,
+             both ? " -> " : "", both ? facts->output : "");
+}
+
+void device_tell_grants(const struct device_facts *facts)
+{
+    if (facts->priority == 0)
+        note("no real-time priority: expect drop-outs under load; to allow it, add your user to "
+             "the group audio or put '@audio - rtprio 95' in /etc/security/limits.d/audio.conf");
+    if (!realtime_lock_memory())
+        note("memory cannot be locked (%s); to allow it, put '@audio - memlock unlimited' in "
+             "/etc/security/limits.d/audio.conf",
+             strerror(errno));
+}

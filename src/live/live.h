@@ -1,0 +1,85 @@
+/* Live sound from an input to an output: what happens to each block, and how it is told.
+ *
+ *   in -> meter -> chain, or the dry input as late as the chain is -> gain -> fade
+ *      -> howl guard -> limiter -> meter -> out
+ *
+ * Both ends can be recorded. The control thread sends events; the step takes each at the
+ * beginning of the first block from its frame on and says where that was, so that the same
+ * events at the same frames make the same sound again.
+ * The sound fades in at the start and after a mute, over LIVE_FADE_IN seconds. Where the howl
+ * guard finds a howl it mutes, and says so by an event. Samples of the input that are no
+ * numbers count as silence.
+ * Frames count from the first block of the stream. Gains are linear.
+ * Threads: the step on one, real-time; everything else on one control thread.
+ */
+#ifndef HALO_LIVE_H
+#define HALO_LIVE_H
+
+#include "base/status.h"
+#include "chain/stage_controls.h"
+#include "live/recorder.h"
+#include "signal/meter.h"
+#include "sound/filter.h"
+
+enum { LIVE_CHANNELS_MOST = 64 };
+
+#define LIVE_FADE_IN 0.5  /* seconds */
+#define LIVE_FADE_OUT 0.1 /* of LIVE_END */
+#define LIVE_SMOOTH 0.02  /* of a gain, a mute, the dry signal */
+
+enum live_control {
+    LIVE_GAIN,          /* value: the gain */
+    LIVE_MUTE,          /* value: 1 muted, 0 not */
+    LIVE_DRY,           /* value: 1 dry, 0 through the chain */
+    LIVE_RISE,          /* fade in from silence, after an interruption */
+    LIVE_END,           /* fade out for good */
+    LIVE_HOWL,          /* said by the step, value: Hz. Sent, it mutes as a howl does */
+    LIVE_STAGE_CONTROL, /* value: of a control of a stage's */
+    LIVE_STAGE_ABSENT,  /* said by the step, value: 1, its blocks are not in time from there on; 0,
+                           they are. Sent, it is silence and the dry sound is heard, as then */
+    LIVE_STAGE_FAILED,  /* said by the step: the stage is left out from there on. Sent, it is so */
+};
+
+struct live_event {
+    enum live_control what;
+    double value;
+    uint64_t frame;               /* not before; on the way back: where it began */
+    size_t stage;                 /* of the last three: its index */
+    enum stage_control_kind kind; /* of LIVE_STAGE_CONTROL, as is the next */
+    size_t port;
+};
+
+struct live_settings {
+    uint32_t rate;
+    double ceiling;                  /* of the limiter */
+    double gain;                     /* at the start */
+    bool muted;                      /* likewise */
+    bool guard;                      /* against howls */
+    bool at_once;                    /* no fade in at the start */
+    const struct stage_list *stages; /* of the chain, to be changed by events; NULL: none is */
+};
+
+struct live;
+
+/* The chain and the recorders, which may be NULL, outlive it; blocks are the chain's.
+ * Errors: memory. */
+MUST_CHECK enum status live_create(const struct live_settings *settings, struct filter *chain,
+                                   struct recorder *recorder, struct recorder *recorder_dry,
+                                   struct live **live);
+void live_destroy(struct live *live);
+
+/* Real-time. One block; in and out do not overlap. */
+void live_process(struct live *live, const float *const *in, float *const *out);
+
+/* False: too many wait already. */
+bool live_send(struct live *live, const struct live_event *event);
+
+/* What the step has taken or found since the last call; false: nothing. */
+bool live_took(struct live *live, struct live_event *event);
+
+uint64_t live_frames(const struct live *live);    /* that have come in */
+bool live_has_faded_out(const struct live *live); /* LIVE_END is done */
+double live_reduction(const struct live *live);   /* dB of the limiter, 0 or more */
+void live_read_meters(struct live *live, struct meter_reading *in, struct meter_reading *out);
+
+#endif

@@ -1,0 +1,263 @@
+#include "live/live_chain.h"
+
+#include "base/realtime.h"
+#include "chain/stage_mask.h"
+#include "convolve/convolver.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SILENT_BLOCKS = 4 }; /* run before the stream: what a first step does is done then */
+
+static struct stage *choosing_stage(const struct live_chain *chain)
+{
+    return chain->choice_count > 0 ? &chain->stages.stages[chain->wish.stage] : NULL;
+}
+
+const struct filter *live_chain_convolver(const struct live_chain *chain)
+{
+    const struct stage *stage = choosing_stage(chain);
+    return stage ? stage->filter : NULL;
+}
+
+size_t live_chain_mask_latency(const struct live_chain *chain)
+{
+    size_t latency = 0;
+    for (size_t i = 0; i < chain->stages.count; i++)
+        if (chain->stages.stages[i].mask)
+            latency += (size_t)chain->stages.stages[i].filter->latency;
+    return latency;
+}
+
+/* ---- masks ---- */
+
+static enum status load_others(struct live_chain *chain)
+{
+    const struct live_chain_wish *wish = &chain->wish;
+    for (size_t i = 0; i < wish->other_count; i++) {
+        struct mask **mask = &chain->masks[i + 1];
+        enum status status =
+            stage_mask_read(wish->others[i], &chain->mask_format, &wish->options->settings, mask);
+        if (status != STATUS_OK)
+            return status;
+        if ((*mask)->outputs != chain->masks[0]->outputs)
+            return fail(STATUS_FAILED,
+                        "masks %s and %s cannot be switched: of %zu channels one makes %zu, the "
+                        "other %zu",
+                        chain->masks[0]->name, (*mask)->name, chain->mask_format.channels,
+                        chain->masks[0]->outputs, (*mask)->outputs);
+        chain->texts[i + 1] = wish->others[i];
+        chain->names[i + 1] = (*mask)->name;
+    }
+    return STATUS_OK;
+}
+
+static enum status adapt_choices(struct live_chain *chain)
+{
+    const struct live_chain_wish *wish = &chain->wish;
+    if (!wish->adapt)
+        return STATUS_OK;
+    enum status status = wish->adapt(wish->adapt_context, chain->masks, chain->choice_count);
+    chain->stages.stages[wish->stage].mask = chain->masks[0];
+    for (size_t i = 0; i < chain->choice_count; i++)
+        chain->names[i] = chain->masks[i]->name;
+    return status;
+}
+
+/* One time zero for all, and the longest known. */
+static enum status unite(struct live_chain *chain)
+{
+    struct mask **masks = chain->masks;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < chain->choice_count; i++)
+        if (masks[i]->origin > chain->origin)
+            chain->origin = masks[i]->origin;
+    chain->taps = chain->wish.room;
+    for (size_t i = 0; i < chain->choice_count && status == STATUS_OK; i++) {
+        status = mask_pad(masks[i], chain->origin - masks[i]->origin);
+        if (masks[i]->taps > chain->taps)
+            chain->taps = masks[i]->taps;
+    }
+    return status;
+}
+
+static enum status load_choices(struct live_chain *chain)
+{
+    struct stage *stage = &chain->stages.stages[chain->wish.stage];
+    chain->choice_count = chain->wish.other_count + 1;
+    chain->masks[0] = stage->mask;
+    chain->texts[0] = stage->text;
+    chain->names[0] = stage->mask->name;
+    chain->mask_format =
+        (struct stream_format){.rate = chain->wish.format.rate, .channels = stage->inputs};
+    enum status status = load_others(chain);
+    if (status == STATUS_OK)
+        status = adapt_choices(chain);
+    if (status == STATUS_OK)
+        status = unite(chain);
+    stage->convolver.taps = chain->taps;
+    return status;
+}
+
+static enum status prepare_choices(struct live_chain *chain)
+{
+    size_t times = chain->wish.twice ? 2 : 1, count = times * chain->choice_count;
+    struct mask *masks[2 * LIVE_CHOICES_MOST];
+    for (size_t i = 0; i < count; i++)
+        masks[i] = chain->masks[i % chain->choice_count];
+    return choices_create(chain->stages.stages[chain->wish.stage].filter, masks, count,
+                          &chain->choices);
+}
+
+static void discard_coefficients(struct live_chain *chain)
+{
+    for (size_t i = 0; i < chain->stages.count; i++)
+        if (chain->stages.stages[i].mask)
+            mask_discard_coefficients(chain->stages.stages[i].mask);
+    for (size_t i = 1; i < chain->choice_count; i++)
+        mask_discard_coefficients(chain->masks[i]);
+}
+
+/* ---- the chain ---- */
+
+static enum status copy_stages(struct live_chain *chain)
+{
+    const struct stage_list *stages = &chain->wish.options->stages;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < stages->count && status == STATUS_OK; i++)
+        status = stage_list_add(&chain->stages, stages->stages[i].kind, stages->stages[i].text);
+    return status;
+}
+
+/* What the first steps touch, start or are waited for with is behind the stream then; some
+ * plugins are at their values only then, so that a replay needs it too. */
+static enum status run_silence(const struct live_chain *chain)
+{
+    struct filter *filter = chain->filter;
+    struct block in, out = {0};
+    enum status status = block_init(&in, filter->inputs, filter->block, "a stream");
+    if (status == STATUS_OK)
+        status = block_init(&out, filter->outputs, filter->block, "a stream");
+    for (size_t i = 0; i < SILENT_BLOCKS && status == STATUS_OK; i++)
+        filter_process(filter, (const float *const *)in.data, out.data);
+    if (status == STATUS_OK)
+        filter_reset(filter);
+    block_free(&in);
+    block_free(&out);
+    return status;
+}
+
+/* Threads that are made for the step have its priority, or the one below. */
+static enum status create_filters(struct live_chain *chain)
+{
+    const struct live_chain_wish *wish = &chain->wish;
+    struct realtime_before before;
+    size_t threads = wish->options->threads;
+    if (threads == 0)
+        threads = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1; /* a step and its helper */
+    bool raised = wish->priority > 0 && realtime_raise(wish->priority, &before);
+    enum status status = workers_create(threads, &chain->workers);
+    if (status == STATUS_OK)
+        status = stage_list_create(&chain->stages, wish->format.channels, wish->block,
+                                   chain->workers, &chain->filter);
+    if (raised)
+        realtime_restore(&before);
+    return status;
+}
+
+enum status live_chain_init(struct live_chain *chain, const struct live_chain_wish *wish)
+{
+    *chain = (struct live_chain){.wish = *wish};
+    struct stage_settings settings = wish->options->settings;
+    struct stream_format format = wish->format;
+    settings.convolver.live = wish->live;
+    settings.streamed = true;
+    enum status status = copy_stages(chain);
+    if (status == STATUS_OK)
+        status = stage_list_load(&chain->stages, &settings, &format);
+    bool has_mask = status == STATUS_OK && wish->stage < chain->stages.count;
+    if (has_mask)
+        status = load_choices(chain);
+    if (status == STATUS_OK)
+        status = create_filters(chain);
+    if (status == STATUS_OK && has_mask)
+        status = prepare_choices(chain);
+    if (status == STATUS_OK)
+        status = run_silence(chain);
+    if (status == STATUS_OK)
+        discard_coefficients(chain);
+    return status;
+}
+
+void live_chain_free(struct live_chain *chain)
+{
+    choices_destroy(chain->choices);
+    filter_destroy(chain->filter);
+    workers_destroy(chain->workers);
+    stage_list_free(&chain->stages); /* with the first mask */
+    for (size_t i = 1; i < LIVE_CHOICES_MOST; i++)
+        mask_destroy(chain->masks[i]);
+    for (size_t i = 0; i < LIVE_CHOICES_MOST; i++)
+        free(chain->replaced[i]);
+    *chain = (struct live_chain){0};
+}
+
+/* ---- masks that come later ---- */
+
+static enum status fit(const struct live_chain *chain, struct mask *mask)
+{
+    if (mask->outputs != chain->masks[0]->outputs)
+        return fail(STATUS_FAILED, "mask %s does not fit: it makes %zu channels, not %zu",
+                    mask->name, mask->outputs, chain->masks[0]->outputs);
+    if (mask->origin > chain->origin)
+        return fail(STATUS_FAILED,
+                    "mask %s does not fit: its time zero is at tap %zu, later than the %zu of "
+                    "those at the start",
+                    mask->name, mask->origin, chain->origin);
+    enum status status = mask_pad(mask, chain->origin - mask->origin);
+    if (status == STATUS_OK && mask->taps > chain->taps)
+        status = fail(STATUS_FAILED,
+                      "mask %s does not fit: it has %zu taps, and there is room for %zu; start "
+                      "again with it",
+                      mask->name, mask->taps, chain->taps);
+    return status;
+}
+
+static void take_in(struct live_chain *chain, size_t choice, char *text, struct mask *mask)
+{
+    struct stage *stage = &chain->stages.stages[chain->wish.stage];
+    mask_discard_coefficients(mask);
+    mask_destroy(chain->masks[choice]);
+    chain->masks[choice] = mask;
+    chain->names[choice] = mask->name;
+    if (choice == 0)
+        stage->mask = mask;
+    if (!text)
+        return;
+    free(chain->replaced[choice]);
+    chain->replaced[choice] = text;
+    chain->texts[choice] = text;
+}
+
+enum status live_chain_load(struct live_chain *chain, size_t choice, const char *text,
+                            const struct choices_way *way)
+{
+    struct mask *mask = NULL;
+    char *kept = text ? strdup(text) : NULL;
+    if (text && !kept)
+        return fail_memory("a mask");
+    enum status status = stage_mask_read(text ? text : chain->texts[choice], &chain->mask_format,
+                                         &chain->wish.options->settings, &mask);
+    if (status == STATUS_OK)
+        status = fit(chain, mask);
+    if (status == STATUS_OK)
+        status = choices_replace(chain->choices, choice, mask, way);
+    if (status == STATUS_OK) {
+        take_in(chain, choice, kept, mask);
+    } else {
+        mask_destroy(mask);
+        free(kept);
+    }
+    return status;
+}

@@ -1,0 +1,215 @@
+#include "live/live_controls.h"
+
+#include "chain/stage_plugin.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double STEPS = 50; /* in a range */
+
+enum status live_controls_init(struct live_controls *controls, const struct stage_list *stages,
+                               struct live *live)
+{
+    struct stage_control one;
+    *controls = (struct live_controls){.stages = stages, .live = live};
+    while (stage_controls_at(stages, controls->count, &one))
+        controls->count++;
+    controls->controls = calloc(controls->count + 1, sizeof *controls->controls);
+    if (!controls->controls)
+        return fail_memory("controls");
+    for (size_t i = 0; i < controls->count; i++)
+        (void)stage_controls_at(stages, i, &controls->controls[i]);
+    return STATUS_OK;
+}
+
+void live_controls_free(struct live_controls *controls)
+{
+    free(controls->controls);
+    *controls = (struct live_controls){0};
+}
+
+/* ---- steps ---- */
+
+/* 1, 2 or 5 of some power of ten, and not more than this. */
+static double round_step(double step)
+{
+    double ten = pow(10, floor(log10(step)));
+    double times = step / ten;
+    return ten * (times >= 5 ? 5 : times >= 2 ? 2 : 1);
+}
+
+/* The nearest point in that direction; else the value stays. */
+static double next_point(const struct stage_control *control, int direction)
+{
+    double best = control->value;
+    for (size_t i = 0; i < control->port->point_count; i++) {
+        double ahead = direction * ((double)control->port->points[i].value - control->value);
+        if (ahead > 0 && (best == control->value || ahead < direction * (best - control->value)))
+            best = control->port->points[i].value;
+    }
+    return best;
+}
+
+static double next_number(const struct stage_control *control, int direction)
+{
+    double value = control->value, least = control->range.minimum, most = control->range.maximum;
+    bool is_logarithmic = control->port && control->port->is_logarithmic;
+    if (control->port && control->port->is_integer)
+        return rint(value) + direction;
+    if (is_logarithmic && least > 0 && isfinite(most) && value > 0)
+        return value * pow(most / least, direction / STEPS);
+    double range = isfinite(most - least) ? most - least : fmax(1, fabs(value));
+    return range > 0 ? value + direction * round_step(range / STEPS) : value;
+}
+
+static double next_value(const struct stage_control *control, int direction)
+{
+    const struct plugin_port *port = control->port;
+    if (control->kind == STAGE_CONTROL_BYPASS || (port && port->is_toggle))
+        return control->value > 0 ? 0 : 1;
+    if (port && port->is_enumeration && port->point_count > 0)
+        return next_point(control, direction);
+    return next_number(control, direction);
+}
+
+/* ---- changes ---- */
+
+static void change(struct live_controls *controls, struct stage_control *control, double wanted)
+{
+    float value = stage_controls_fit(control, wanted);
+    const struct live_event event = {.what = LIVE_STAGE_CONTROL,
+                                     .value = (double)value,
+                                     .stage = control->stage,
+                                     .kind = control->kind,
+                                     .port = control->port_index};
+    if (value == control->value)
+        return;
+    if (live_send(controls->live, &event))
+        control->value = value;
+    else
+        controls->notice = "too many changes wait: one was left out";
+}
+
+static struct stage_control *bypass_of(struct live_controls *controls, size_t stage)
+{
+    for (size_t i = 0; i < controls->count; i++)
+        if (controls->controls[i].stage == stage &&
+            controls->controls[i].kind == STAGE_CONTROL_BYPASS)
+            return &controls->controls[i];
+    return NULL;
+}
+
+const char *live_controls_keys(const struct live_controls *controls)
+{
+    return controls->count > 0 ? "  c control  + - change  b bypass" : "";
+}
+
+bool live_controls_key(struct live_controls *controls, int key)
+{
+    if (key <= 0 || key > 127 || !strchr("cC+=-b", key))
+        return false;
+    if (controls->count == 0) {
+        controls->notice = "there is nothing to change: plugins have controls";
+        return true;
+    }
+    struct stage_control *chosen = &controls->controls[controls->chosen];
+    struct stage_control *bypass = bypass_of(controls, chosen->stage);
+    if (key == 'c')
+        controls->chosen = (controls->chosen + 1) % controls->count;
+    else if (key == 'C')
+        controls->chosen = (controls->chosen + controls->count - 1) % controls->count;
+    else if (key != 'b')
+        change(controls, chosen, next_value(chosen, key == '-' ? -1 : 1));
+    else if (bypass)
+        change(controls, bypass, bypass->value > 0 ? 0 : 1);
+    return true;
+}
+
+static size_t index_of(const struct live_controls *controls, size_t stage,
+                       enum stage_control_kind kind, size_t port)
+{
+    size_t i = 0;
+    while (i < controls->count &&
+           (controls->controls[i].stage != stage || controls->controls[i].kind != kind ||
+            controls->controls[i].port_index != port))
+        i++;
+    return i;
+}
+
+enum status live_controls_set(struct live_controls *controls, size_t stage, const char *symbol,
+                              const char *text)
+{
+    struct stage_control control;
+    float value;
+    enum status status = stage_controls_find(controls->stages, stage - 1, symbol, &control);
+    if (status == STATUS_OK)
+        status = stage_controls_parse(controls->stages, &control, text, &value);
+    if (status != STATUS_OK)
+        return status;
+    controls->chosen = index_of(controls, control.stage, control.kind, control.port_index);
+    change(controls, &controls->controls[controls->chosen], (double)value);
+    return STATUS_OK;
+}
+
+const char *live_controls_symbol(const struct live_controls *controls,
+                                 const struct live_event *event)
+{
+    return controls->controls[index_of(controls, event->stage, event->kind, event->port)].symbol;
+}
+
+/* ---- what is shown ---- */
+
+/* What follows the last '/' of a URI, or the ':' of a library's label. */
+static const char *short_name(const struct stage *stage)
+{
+    const char *id = stage->plugin ? stage->plugin->info->id : stage->kind->option;
+    const char *slash = strrchr(id, '/'), *colon = strrchr(id, ':');
+    const char *tail = slash ? slash + 1 : colon ? colon + 1 : id;
+    return *tail ? tail : id;
+}
+
+static const char *label_of(const struct stage_control *control)
+{
+    const struct plugin_port *port = control->port;
+    for (size_t i = 0; port && port->is_enumeration && i < port->point_count; i++)
+        if (port->points[i].value == control->value)
+            return port->points[i].label;
+    if (control->kind == STAGE_CONTROL_BYPASS || (port && port->is_toggle))
+        return control->value > 0 ? "on" : "off";
+    return NULL;
+}
+
+/* "2 eg-amp gain -6 dB" */
+static void put_text(struct live_controls *controls, const struct stage_control *control,
+                     const char *state)
+{
+    const struct stage *stage = &controls->stages->stages[control->stage];
+    const char *label = label_of(control), *unit = control->unit;
+    char number[32];
+    snprintf(number, sizeof number, "%.4g", (double)control->value);
+    snprintf(controls->text, sizeof controls->text, "%zu %s %s %s%s%s%s", control->stage + 1,
+             short_name(stage), control->symbol, label ? label : number, unit && !label ? " " : "",
+             unit && !label ? unit : "", state);
+}
+
+struct live_status_control live_controls_show(struct live_controls *controls)
+{
+    if (controls->count == 0)
+        return (struct live_status_control){0};
+    const struct stage_control *control = &controls->controls[controls->chosen];
+    const struct stage_control *bypass = bypass_of(controls, control->stage);
+    const struct filter *mixed = controls->stages->stages[control->stage].mixed;
+    bool failed = mixed && stage_mix_is_left_out(mixed);
+    bool bypassed = bypass && bypass->value > 0;
+    put_text(controls, control, failed ? "  FAILED" : bypassed ? "  BYPASSED" : "");
+    return (struct live_status_control){
+        .text = controls->text,
+        .stage = control->stage + 1,
+        .symbol = control->symbol,
+        .value = (double)control->value,
+        .bypassed = bypassed,
+        .failed = failed,
+    };
+}

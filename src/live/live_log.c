@@ -1,0 +1,150 @@
+#include "live/live_log.h"
+
+#include "base/json_text.h"
+#include "signal/audio.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct live_log {
+    FILE *file;
+    char *path;
+    bool failed;
+};
+
+const char *const live_log_events[] = {
+    [LIVE_GAIN] = "gain",
+    [LIVE_MUTE] = "mute",
+    [LIVE_DRY] = "dry",
+    [LIVE_RISE] = "rise",
+    [LIVE_END] = "end",
+    [LIVE_HOWL] = "howl",
+    [LIVE_STAGE_CONTROL] = "control",
+    [LIVE_STAGE_ABSENT] = "absent",
+    [LIVE_STAGE_FAILED] = "failed",
+    [LIVE_STAGE_FAILED + 1] = NULL,
+};
+
+const char *const live_log_shapes[] = {
+    [SWITCH_FADE] = "fade", [SWITCH_DUCK] = "duck", [SWITCH_GAP] = "gap", [SWITCH_GAP + 1] = NULL};
+
+/* Takes `line`. */
+static void write_line(struct live_log *log, json_t *line)
+{
+    if (!log) {
+        json_decref(line);
+        return;
+    }
+    bool written = line && json_dumpf(line, log->file, JSON_COMPACT) == 0 &&
+                   fputc('\n', log->file) != EOF && fflush(log->file) == 0;
+    if (!written && !log->failed) {
+        note("cannot write the log %s: %s; it ends here", log->path,
+             line ? strerror(errno) : "out of memory");
+        log->failed = true;
+    }
+    json_decref(line);
+}
+
+/* Plugins in processes of their own are a block late: so are they in a replay. */
+static bool runs_apart(const struct stage_list *stages)
+{
+    for (size_t i = 0; i < stages->count; i++)
+        if (stages->stages[i].plugin && plugin_filter_facts(stages->stages[i].filter).isolated)
+            return true;
+    return false;
+}
+
+static json_t *set_up(const struct live_chain *chain, const struct live_settings *settings)
+{
+    const struct live_chain_wish *wish = &chain->wish;
+    json_t *stages = json_array(), *others = json_array();
+    for (size_t i = 0; i < chain->stages.count; i++) {
+        const struct stage *stage = &chain->stages.stages[i];
+        json_array_append_new(stages,
+                              json_pack("[s, o]", stage->kind->option, json_text(stage->text)));
+    }
+    for (size_t i = 0; i < wish->other_count; i++)
+        json_array_append_new(others, json_text(wish->others[i]));
+    return json_pack(
+        "{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:f, s:f, s:b}", "halo_log", 1,
+        "rate", (json_int_t)settings->rate, "channels", (json_int_t)wish->format.channels, "block",
+        (json_int_t)wish->block, "stages", stages, "choose_at", (json_int_t)wish->stage, "others",
+        others, "room", (json_int_t)wish->room, "centre",
+        wish->options->settings.align == MASK_ALIGN_CENTRE, "isolated", runs_apart(&chain->stages),
+        "causal", wish->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
+        audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain), "muted",
+        settings->muted);
+}
+
+static int open_file(const char *path, bool force)
+{
+    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+}
+
+enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
+                          const struct live_settings *settings, struct live_log **result)
+{
+    struct live_log *log = calloc(1, sizeof *log);
+    if (log)
+        log->path = strdup(path);
+    int fd = log && log->path ? open_file(path, force) : -1;
+    if (fd >= 0)
+        log->file = fdopen(fd, "w");
+    if (!log || !log->file) {
+        enum status status =
+            !log || !log->path ? fail_memory("a log")
+            : errno == EEXIST  ? fail(STATUS_FAILED, "%s exists; --force replaces it", path)
+                               : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+        live_log_close(log);
+        return status;
+    }
+    write_line(log, set_up(chain, settings));
+    *result = log;
+    return STATUS_OK;
+}
+
+void live_log_close(struct live_log *log)
+{
+    if (!log)
+        return;
+    if (log->file && fclose(log->file) != 0 && !log->failed)
+        note("cannot write the log %s: %s", log->path, strerror(errno));
+    free(log->path);
+    free(log);
+}
+
+/* Values are written in full, so that a replay has the very same. */
+void live_log_event(struct live_log *log, const struct live_event *event)
+{
+    json_t *line = json_pack("{s:I, s:s, s:f}", "frame", (json_int_t)event->frame, "event",
+                             live_log_events[event->what], "value", event->value);
+    if (event->what == LIVE_STAGE_ABSENT || event->what == LIVE_STAGE_FAILED)
+        json_object_set_new(line, "stage", json_integer((json_int_t)event->stage + 1));
+    write_line(log, line);
+}
+
+void live_log_control(struct live_log *log, const struct live_event *event, const char *symbol)
+{
+    write_line(log,
+               json_pack("{s:I, s:s, s:I, s:o, s:f}", "frame", (json_int_t)event->frame, "event",
+                         live_log_events[event->what], "stage", (json_int_t)event->stage + 1,
+                         "control", json_text(symbol), "value", event->value));
+}
+
+void live_log_switch(struct live_log *log, size_t choice, uint64_t at,
+                     const struct choices_way *way)
+{
+    write_line(log, json_pack("{s:I, s:s, s:I, s:I, s:s}", "frame", (json_int_t)at, "event",
+                              "choose", "choice", (json_int_t)choice + 1, "fade",
+                              (json_int_t)way->frames, "shape", live_log_shapes[way->shape]));
+}
+
+void live_log_load(struct live_log *log, size_t choice, const char *text, uint64_t frame)
+{
+    write_line(log, json_pack("{s:I, s:s, s:I, s:o}", "frame", (json_int_t)frame, "event", "load",
+                              "choice", (json_int_t)choice + 1, "mask", json_text(text)));
+}

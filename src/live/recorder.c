@@ -1,0 +1,211 @@
+#include "live/recorder_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { GAPS = 256 }; /* told to the thread and not yet filled with silence */
+
+static const struct ending {
+    const char *extension;
+    int major;
+} endings[] = {
+    {".wav", SF_FORMAT_RF64}, /* a WAV while it can be */
+    {".w64", SF_FORMAT_W64},
+    {".caf", SF_FORMAT_CAF},
+};
+
+static enum status choose_format(const char *path, const struct stream_format *format,
+                                 SF_INFO *info)
+{
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++) {
+        if (strcasecmp(dot, endings[i].extension) != 0)
+            continue;
+        *info = (SF_INFO){.samplerate = (int)format->rate,
+                          .channels = (int)format->channels,
+                          .format = endings[i].major | SF_FORMAT_FLOAT};
+        return sf_format_check(info) ? STATUS_OK
+                                     : fail(STATUS_USAGE, "%s cannot hold %zu channels at %u Hz",
+                                            dot, format->channels, format->rate);
+    }
+    return fail(STATUS_USAGE,
+                "cannot record to %s: let its name end in .wav, .w64 or .caf, which hold any "
+                "length and stay readable after a crash",
+                path);
+}
+
+static enum status refuse(const char *path, int error)
+{
+    return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
+}
+
+/* It is looked at before it is cut off. */
+static enum status open_file(const char *path, bool force, int *fd)
+{
+    struct stat about;
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (force ? O_NONBLOCK : O_EXCL), 0666);
+    if (*fd < 0 && errno == EEXIST)
+        return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
+    if (*fd < 0 || fstat(*fd, &about) != 0)
+        return refuse(path, errno);
+    if (!S_ISREG(about.st_mode))
+        return fail(STATUS_FAILED, "cannot write %s: a recording wants a regular file", path);
+    return ftruncate(*fd, 0) == 0 ? STATUS_OK : refuse(path, errno);
+}
+
+static enum status open_sound(struct recorder *recorder, SF_INFO *info)
+{
+    errno = 0;
+    recorder->file = sf_open_fd(recorder->fd, SFM_WRITE, info, SF_TRUE);
+    recorder->fd = -1; /* closed also where it could not be opened */
+    if (!recorder->file)
+        return fail(STATUS_FAILED, "cannot write %s: %s", recorder->path,
+                    errno ? strerror(errno) : sf_strerror(NULL));
+    sf_command(recorder->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);
+    sf_command(recorder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
+    sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0); /* readable from here on */
+    return STATUS_OK;
+}
+
+static enum status start_thread(struct recorder *recorder)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&recorder->thread, NULL, recorder_main, recorder);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error ? fail(STATUS_FAILED, "cannot start a thread to record with") : STATUS_OK;
+}
+
+static void recorder_free(struct recorder *recorder)
+{
+    if (recorder->file)
+        sf_close(recorder->file);
+    if (recorder->fd >= 0)
+        close(recorder->fd);
+    pthread_cond_destroy(&recorder->asked);
+    pthread_cond_destroy(&recorder->answered);
+    pthread_mutex_destroy(&recorder->lock);
+    ring_destroy(recorder->ring);
+    ring_destroy(recorder->gaps);
+    free(recorder->scratch);
+    free(recorder->chunk);
+    free(recorder->path);
+    free(recorder);
+}
+
+static void init_lock(struct recorder *recorder)
+{
+    pthread_condattr_t monotonic;
+    pthread_mutex_init(&recorder->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&recorder->asked, &monotonic);
+    pthread_cond_init(&recorder->answered, NULL);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static enum status make_buffers(struct recorder *recorder, double frames)
+{
+    size_t channels = recorder->channels;
+    recorder->scratch = audio_alloc(RECORDER_CHUNK * channels);
+    recorder->chunk = audio_alloc(RECORDER_CHUNK * channels);
+    if (!recorder->scratch || !recorder->chunk || !recorder->path)
+        return fail_memory("a recording");
+    enum status status = ring_create(sizeof(struct gap), GAPS, "a recording", &recorder->gaps);
+    if (status == STATUS_OK)
+        status =
+            ring_create(channels * sizeof(float), (size_t)frames, "a recording", &recorder->ring);
+    return status;
+}
+
+enum status recorder_open(const char *path, bool force, const struct stream_format *format,
+                          double seconds, struct recorder **result)
+{
+    SF_INFO info;
+    enum status status = choose_format(path, format, &info);
+    if (status != STATUS_OK)
+        return status;
+    struct recorder *recorder = calloc(1, sizeof *recorder);
+    if (!recorder)
+        return fail_memory("a recording");
+    recorder->fd = -1;
+    recorder->path = strdup(path);
+    recorder->channels = format->channels;
+    recorder->rate = format->rate;
+    init_lock(recorder);
+    status = make_buffers(recorder, seconds * format->rate);
+    if (status == STATUS_OK)
+        status = open_file(path, force, &recorder->fd);
+    if (status != STATUS_OK)
+        goto fail;
+    status = open_sound(recorder, &info);
+    if (status == STATUS_OK)
+        status = start_thread(recorder);
+    if (status != STATUS_OK)
+        goto fail_file;
+    *result = recorder;
+    return STATUS_OK;
+fail_file:
+    unlink(path);
+fail:
+    recorder_free(recorder);
+    return status;
+}
+
+void recorder_flush(struct recorder *recorder, uint64_t *frames)
+{
+    pthread_mutex_lock(&recorder->lock);
+    uint64_t mine = ++recorder->flushes_asked;
+    pthread_cond_signal(&recorder->asked);
+    while (recorder->flushes_done < mine)
+        pthread_cond_wait(&recorder->answered, &recorder->lock);
+    *frames = recorder->frames_done;
+    pthread_mutex_unlock(&recorder->lock);
+}
+
+const char *recorder_failure(struct recorder *recorder)
+{
+    if (recorder->told || !atomic_load(&recorder->ended))
+        return NULL;
+    recorder->told = true;
+    return recorder->failure;
+}
+
+/* The rest, on the calling thread, which prints what fails here. */
+static enum status finish(struct recorder *recorder)
+{
+    if (atomic_load(&recorder->ended))
+        return recorder->told ? STATUS_FAILED : fail(STATUS_FAILED, "%s", recorder->failure);
+    enum status status = recorder_empty_ring(recorder);
+    if (status == STATUS_OK)
+        status = recorder_put_silence(recorder, recorder->losing);
+    errno = 0;
+    int error = sf_close(recorder->file);
+    recorder->file = NULL;
+    if (status == STATUS_OK && error)
+        status = refuse(recorder->path, errno ? errno : EIO);
+    return status;
+}
+
+enum status recorder_close(struct recorder *recorder, struct recording *recording)
+{
+    *recording = (struct recording){0};
+    if (!recorder)
+        return STATUS_OK;
+    pthread_mutex_lock(&recorder->lock);
+    recorder->leave = true;
+    pthread_cond_signal(&recorder->asked);
+    pthread_mutex_unlock(&recorder->lock);
+    pthread_join(recorder->thread, NULL);
+    enum status status = finish(recorder);
+    *recording = recorder->recording;
+    recorder_free(recorder);
+    return status;
+}

@@ -1,0 +1,238 @@
+#include "live/replay.h"
+
+#include "live/live_log.h"
+#include "signal/audio.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANNELS_MOST = LIVE_CHANNELS_MOST, RATE_MOST = 10000000, BLOCK_MOST = 1 << 16 };
+enum { TAPS_MOST = 1 << 28, STAGES_MOST = 1000000 };
+
+static enum status fail_log(const struct replay *replay, const char *problem)
+{
+    return fail(STATUS_FAILED, "cannot replay %s: %s", replay->path, problem);
+}
+
+static char *keep(struct replay *replay, const char *text)
+{
+    if (replay->text_count == sizeof replay->texts / sizeof *replay->texts)
+        return NULL;
+    char *copy = strdup(text);
+    if (copy)
+        replay->texts[replay->text_count++] = copy;
+    return copy;
+}
+
+static bool whole(const json_t *line, const char *key, size_t most, size_t *value)
+{
+    const json_t *number = json_object_get(line, key);
+    if (!json_is_integer(number) || json_integer_value(number) < 0 ||
+        (uint64_t)json_integer_value(number) > most)
+        return false;
+    *value = (size_t)json_integer_value(number);
+    return true;
+}
+
+static size_t index_of(const char *name, const char *const *names)
+{
+    size_t i = 0;
+    while (names[i] && (!name || strcmp(name, names[i]) != 0))
+        i++;
+    return i;
+}
+
+static enum status read_stages(struct replay *replay, const json_t *line)
+{
+    size_t i;
+    const json_t *pair;
+    json_array_foreach(json_object_get(line, "stages"), i, pair)
+    {
+        const char *option = json_string_value(json_array_get(pair, 0));
+        const char *words = json_string_value(json_array_get(pair, 1));
+        const struct stage_kind *kind = option ? stage_kind_named(option) : NULL;
+        char *text = words ? keep(replay, words) : NULL;
+        if (!kind || !text)
+            return fail_log(replay, "it has a stage that is not known");
+        enum status status = stage_list_add(&replay->options.stages, kind, text);
+        if (status != STATUS_OK)
+            return status;
+    }
+    json_array_foreach(json_object_get(line, "others"), i, pair)
+    {
+        char *text = json_is_string(pair) ? keep(replay, json_string_value(pair)) : NULL;
+        if (!text || i + 1 >= LIVE_CHOICES_MOST)
+            return fail_log(replay, "its choices are not to be read");
+        replay->others[replay->wish.other_count++] = text;
+    }
+    return STATUS_OK;
+}
+
+static enum status read_set_up(struct replay *replay, const json_t *line)
+{
+    size_t rate, version, stage;
+    struct live_chain_wish *wish = &replay->wish;
+    if (!whole(line, "halo_log", 1, &version) || version != 1)
+        return fail_log(replay, "it is no log of a recording by halo");
+    const json_t *at = json_object_get(line, "choose_at");
+    stage = json_is_integer(at) && json_integer_value(at) >= 0 ? (size_t)json_integer_value(at)
+                                                               : SIZE_MAX;
+    if (!whole(line, "rate", RATE_MOST, &rate) || rate == 0 ||
+        !whole(line, "channels", CHANNELS_MOST, &replay->format.channels) ||
+        replay->format.channels == 0 || !whole(line, "block", BLOCK_MOST, &wish->block) ||
+        wish->block == 0 || !whole(line, "room", TAPS_MOST, &wish->room))
+        return fail_log(replay, "its first line does not say how the stream was set up");
+    replay->format.rate = (uint32_t)rate;
+    wish->format = replay->format;
+    wish->stage = stage;
+    wish->others = replay->others;
+    wish->options = &replay->options;
+    replay->options.settings.replayed = true;
+    replay->options.settings.held_back = json_is_true(json_object_get(line, "isolated"));
+    replay->options.settings.align =
+        json_is_true(json_object_get(line, "centre"))   ? MASK_ALIGN_CENTRE
+        : json_is_true(json_object_get(line, "causal")) ? MASK_ALIGN_CAUSAL
+                                                        : MASK_ALIGN_OWN;
+    replay->settings = (struct live_settings){
+        .rate = (uint32_t)rate,
+        .ceiling = audio_from_db(json_number_value(json_object_get(line, "ceiling_db"))),
+        .gain = audio_from_db(json_number_value(json_object_get(line, "gain_db"))),
+        .muted = json_is_true(json_object_get(line, "muted")),
+    };
+    return read_stages(replay, line);
+}
+
+/* One of the step's. */
+static bool read_live_event(const json_t *line, const char *name, struct logged *logged)
+{
+    size_t stage = 0;
+    const char *symbol = json_string_value(json_object_get(line, "control"));
+    enum live_control what = (enum live_control)index_of(name, live_log_events);
+    bool of_stage = what >= LIVE_STAGE_CONTROL;
+    if (!live_log_events[what] ||
+        (of_stage && (!whole(line, "stage", STAGES_MOST, &stage) || stage == 0)))
+        return false;
+    logged->kind = what == LIVE_STAGE_CONTROL ? LOGGED_CONTROL : LOGGED_EVENT;
+    logged->text = what == LIVE_STAGE_CONTROL && symbol ? strdup(symbol) : NULL;
+    logged->event = (struct live_event){
+        .what = what,
+        .value = json_number_value(json_object_get(line, "value")),
+        .frame = logged->frame,
+        .stage = of_stage ? stage - 1 : 0,
+    };
+    return logged->kind == LOGGED_EVENT || logged->text;
+}
+
+static bool read_event(const json_t *line, struct logged *logged)
+{
+    const char *name = json_string_value(json_object_get(line, "event"));
+    size_t frame, choice = 0, fade = 0;
+    if (!name || !whole(line, "frame", INT64_MAX, &frame))
+        return false;
+    *logged = (struct logged){.frame = frame};
+    if (whole(line, "choice", LIVE_CHOICES_MOST, &choice) && choice > 0)
+        logged->choice = choice - 1;
+    if (strcmp(name, "load") == 0) {
+        const char *text = json_string_value(json_object_get(line, "mask"));
+        logged->kind = LOGGED_LOAD;
+        logged->text = text && choice ? strdup(text) : NULL;
+        return logged->text != NULL;
+    }
+    if (strcmp(name, "choose") == 0) {
+        const char *shape = json_string_value(json_object_get(line, "shape"));
+        logged->kind = LOGGED_SWITCH;
+        logged->way.shape = (enum switch_shape)index_of(shape, live_log_shapes);
+        bool known = live_log_shapes[logged->way.shape] && whole(line, "fade", SIZE_MAX, &fade);
+        logged->way.frames = fade;
+        return known && choice > 0;
+    }
+    return read_live_event(line, name, logged);
+}
+
+static enum status add_event(struct replay *replay, const json_t *line)
+{
+    struct logged *events =
+        realloc(replay->events, (replay->event_count + 1) * sizeof *replay->events);
+    if (!events)
+        return fail_memory("a log");
+    replay->events = events;
+    if (!read_event(line, &events[replay->event_count]))
+        return fail_log(replay, "it has an event that is not known");
+    const struct live_event *event = &events[replay->event_count++].event;
+    replay->fails |= event->what == LIVE_STAGE_FAILED;
+    return STATUS_OK;
+}
+
+/* `number` counts from 1. */
+static enum status read_line(struct replay *replay, const char *text, size_t length, size_t number)
+{
+    json_t *line = json_loadb(text, length, 0, NULL);
+    enum status status = STATUS_OK;
+    if (!line && number == 1)
+        status = fail_log(replay, "it is no log of a recording by halo");
+    else if (!line)
+        status = fail(STATUS_FAILED, "cannot replay %s: line %zu is damaged", replay->path, number);
+    else
+        status = number == 1 ? read_set_up(replay, line) : add_event(replay, line);
+    json_decref(line);
+    return status;
+}
+
+/* A crash may have cut the last line: it is left out. */
+static enum status read_lines(struct replay *replay, FILE *file)
+{
+    enum status status = STATUS_OK;
+    char *text = NULL;
+    size_t room = 0, number = 0;
+    ssize_t length;
+    while (status == STATUS_OK && (length = getline(&text, &room, file)) > 0)
+        if (number == 0 || text[length - 1] == '\n')
+            status = read_line(replay, text, (size_t)length, ++number);
+    free(text);
+    return status == STATUS_OK && number == 0
+               ? fail_log(replay, "it is no log of a recording by halo")
+               : status;
+}
+
+/* By frame; equal ones stay as they were. They are few, and nearly in order: a switch is
+ * logged when it is over. */
+static void sort_events(struct logged *events, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct logged event = events[i];
+        size_t at = i;
+        for (; at > 0 && events[at - 1].frame > event.frame; at--)
+            events[at] = events[at - 1];
+        events[at] = event;
+    }
+}
+
+enum status replay_load(struct replay *replay, const char *path,
+                        const struct chain_options *options)
+{
+    *replay = (struct replay){.path = path};
+    chain_options_init(&replay->options);
+    replay->options.threads = options->threads;
+    replay->options.settings = options->settings;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return fail(STATUS_FAILED, "cannot open %s: %s", path, strerror(errno));
+    enum status status = read_lines(replay, file);
+    fclose(file);
+    sort_events(replay->events, replay->event_count);
+    return status;
+}
+
+void replay_free(struct replay *replay)
+{
+    chain_options_free(&replay->options);
+    for (size_t i = 0; i < replay->text_count; i++)
+        free(replay->texts[i]);
+    for (size_t i = 0; i < replay->event_count; i++)
+        free(replay->events[i].text);
+    free(replay->events);
+    *replay = (struct replay){0};
+}

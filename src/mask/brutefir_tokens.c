@@ -1,0 +1,128 @@
+#include "mask/brutefir_tokens.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { BLOCK_DEPTH_MOST = 8 };
+
+static bool is_sign(char c)
+{
+    return c && strchr("{}:;,/", c);
+}
+
+static enum status read_string(struct brutefir_tokens *tokens)
+{
+    char *end = strchr(tokens->at + 1, '"');
+    if (!end)
+        return mask_config_refuse(tokens->config, "a string without its end");
+    for (const char *c = tokens->at; c < end; c++)
+        tokens->config->line += *c == '\n';
+    *end = '\0';
+    tokens->now = (struct brutefir_token){.kind = TOKEN_STRING, .text = tokens->at + 1};
+    tokens->at = end + 1;
+    return STATUS_OK;
+}
+
+/* Past blanks and comments; the character there, which memory may not hold any more. */
+static char pass_blanks(struct brutefir_tokens *tokens)
+{
+    for (;; tokens->at++) {
+        char c = tokens->held ? tokens->held : *tokens->at;
+        if (c == '#') {
+            tokens->held = '\0';
+            tokens->at++;
+            tokens->at += strcspn(tokens->at, "\n");
+            c = *tokens->at;
+        }
+        if (!isspace((unsigned char)c))
+            return c;
+        tokens->held = '\0';
+        tokens->config->line += c == '\n';
+    }
+}
+
+enum status brutefir_next(struct brutefir_tokens *tokens)
+{
+    char c = pass_blanks(tokens);
+    tokens->held = '\0';
+    if (!c) {
+        tokens->now = (struct brutefir_token){.kind = TOKEN_END};
+        return STATUS_OK;
+    }
+    if (c == '"')
+        return read_string(tokens);
+    if (is_sign(c)) {
+        tokens->now = (struct brutefir_token){.kind = TOKEN_SIGN, .sign = c};
+        tokens->at++;
+        return STATUS_OK;
+    }
+    char *end = tokens->at;
+    while (*end && !isspace((unsigned char)*end) && !is_sign(*end) && *end != '#' && *end != '"')
+        end++;
+    tokens->now = (struct brutefir_token){.kind = TOKEN_WORD, .text = tokens->at};
+    tokens->at = end;
+    tokens->held = *end;
+    *end = '\0';
+    return STATUS_OK;
+}
+
+bool brutefir_at(const struct brutefir_tokens *tokens, char sign)
+{
+    return tokens->now.kind == TOKEN_SIGN && tokens->now.sign == sign;
+}
+
+enum status brutefir_expect(struct brutefir_tokens *tokens, char sign)
+{
+    if (!brutefir_at(tokens, sign))
+        return mask_config_refuse(tokens->config, "'%c' is missing", sign);
+    return brutefir_next(tokens);
+}
+
+enum status brutefir_text(struct brutefir_tokens *tokens, char **text)
+{
+    if (tokens->now.kind != TOKEN_STRING && tokens->now.kind != TOKEN_WORD)
+        return mask_config_refuse(tokens->config, "a name or a value is missing");
+    *text = tokens->now.text;
+    return brutefir_next(tokens);
+}
+
+enum status brutefir_number(struct brutefir_tokens *tokens, double *value)
+{
+    char *text = NULL;
+    enum status status = brutefir_text(tokens, &text);
+    if (status == STATUS_OK && !mask_config_number(text, value))
+        status = mask_config_refuse(tokens->config, "'%.40s' is not a number", text);
+    return status;
+}
+
+enum status brutefir_count(struct brutefir_tokens *tokens, const char *what, uint64_t *value)
+{
+    char *text = NULL;
+    enum status status = brutefir_text(tokens, &text);
+    if (status == STATUS_OK && !mask_config_count(text, value))
+        status = mask_config_refuse(tokens->config, "%s must be a whole number, not '%.40s'", what,
+                                    text);
+    return status;
+}
+
+enum status brutefir_pass_over_but(struct brutefir_tokens *tokens, const char *refused)
+{
+    enum status status = STATUS_OK;
+    for (int depth = 0; status == STATUS_OK && (depth > 0 || !brutefir_at(tokens, ';'));) {
+        if (tokens->now.kind == TOKEN_END || (depth == 0 && brutefir_at(tokens, '}')))
+            return mask_config_refuse(tokens->config, "';' is missing");
+        if (refused && tokens->now.kind == TOKEN_WORD && strcmp(tokens->now.text, refused) == 0)
+            return mask_config_refuse(
+                tokens->config, "%s: cannot be read as a mask, which does not change", refused);
+        depth += brutefir_at(tokens, '{') ? 1 : brutefir_at(tokens, '}') ? -1 : 0;
+        if (depth > BLOCK_DEPTH_MOST)
+            return mask_config_refuse(tokens->config, "too many '{'");
+        status = brutefir_next(tokens);
+    }
+    return status;
+}
+
+enum status brutefir_pass_over(struct brutefir_tokens *tokens)
+{
+    return brutefir_pass_over_but(tokens, NULL);
+}

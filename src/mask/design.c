@@ -1,0 +1,286 @@
+#include "mask/design.h"
+
+#include "mask/design_kind.h"
+#include "mask/mask2d_file.h"
+#include "mask/mask_minimum_phase.h"
+#include "signal/audio.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct family {
+    const char *title; /* NULL: as the one before */
+    const struct design_kind *kinds;
+};
+
+static const struct family families[] = {
+    {"filters", design_filters},
+    {NULL, design_equiripple},
+    {"simple masks", design_simple},
+    {"equalisers", design_equalisers},
+    {NULL, design_parametric},
+    {"rooms", design_rooms},
+    {"made of other masks", design_combine},
+    {NULL, design_invert},
+};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+/* ---- kinds ---- */
+
+static const struct design_kind *kind_of(const char *word)
+{
+    size_t length = strcspn(word, ":");
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const struct design_kind *kind = families[f].kinds; kind->name; kind++)
+            if (strlen(kind->name) == length && memcmp(kind->name, word, length) == 0)
+                return kind;
+    return NULL;
+}
+
+bool design_is_spec(const char *word)
+{
+    return kind_of(word) != NULL;
+}
+
+const char *design_options(const char *word)
+{
+    const struct design_kind *kind = kind_of(word);
+    return kind ? kind->options : NULL;
+}
+
+/* The key of "key=value" is one of the kind's own, or `rate`, if it has anything to do with time.
+ */
+static bool is_own(const struct design_kind *kind, const char *word)
+{
+    size_t length = strcspn(word, "=");
+    if (word[length] != '=' || length == 0)
+        return false;
+    bool has_rate = kind->make || kind->make_parts;
+    if (has_rate && length == 4 && memcmp(word, "rate", 4) == 0)
+        return true;
+    for (const char *at = kind->options; *at;) {
+        size_t size = strcspn(at, ",");
+        if (size == length && memcmp(at, word, length) == 0)
+            return true;
+        at += size + strspn(at + size, ", ");
+    }
+    return false;
+}
+
+/* ---- words ---- */
+
+static enum status take_option(struct design_words *words, char *word)
+{
+    if (words->count == DESIGN_OPTIONS_MOST)
+        return fail(STATUS_USAGE, "%s: more than %d options", words->kind->name,
+                    DESIGN_OPTIONS_MOST);
+    char *equals = strchr(word, '=');
+    *equals = '\0';
+    words->options[words->count].key = word;
+    words->options[words->count++].value = equals + 1;
+    return STATUS_OK;
+}
+
+enum status design_take_options(struct design_words *words, char **from)
+{
+    char **kept = from + 1;
+    enum status status = STATUS_OK;
+    char *value = strchr(from[0], ':');
+    if (value && is_own(words->kind, value + 1))
+        status = take_option(words, value + 1);
+    else if (value)
+        words->value = value + 1;
+    for (char **word = from + 1; *word; word++) {
+        if (status == STATUS_OK && is_own(words->kind, *word))
+            status = take_option(words, *word);
+        else
+            *kept++ = *word;
+    }
+    *kept = NULL;
+    return status;
+}
+
+/* ---- designs ---- */
+
+enum status design_alloc(struct design *design, size_t columns, size_t taps)
+{
+    design->coefficients = calloc(columns * taps, sizeof *design->coefficients);
+    if (!design->coefficients)
+        return fail_memory("a mask");
+    design->columns = columns;
+    design->taps = taps;
+    return STATUS_OK;
+}
+
+double *design_column(const struct design *design, size_t column)
+{
+    return design->coefficients + column * design->taps;
+}
+
+void design_load_column(const struct mask *mask, size_t column, const struct fft_double *fft)
+{
+    double *samples = fft_double_samples(fft);
+    const float *taps = mask_column(mask, mask->columns == 1 ? 0 : column);
+    memset(samples, 0, fft_double_length(fft) * sizeof *samples);
+    for (size_t i = 0; i < mask->taps; i++)
+        samples[i] = (double)taps[i];
+}
+
+enum status design_finish(const struct design_words *words, struct design *design)
+{
+    enum phase phase = PHASE_LINEAR;
+    enum status status = design_phase(words, &phase);
+    design->origin = phase == PHASE_LINEAR ? (design->taps - 1) / 2 : 0;
+    if (status == STATUS_OK && phase == PHASE_MINIMUM)
+        status = minimum_phase(design->coefficients, design->taps, design->coefficients, NULL);
+    return status;
+}
+
+enum status design_respond(const struct design_words *words, struct phase_magnitude magnitude,
+                           size_t taps, enum phase phase, struct design *design)
+{
+    enum status status =
+        design_count(words, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps);
+    if (status == STATUS_OK)
+        status = design_alloc(design, 1, taps);
+    if (status != STATUS_OK)
+        return status;
+    design->origin = phase == PHASE_LINEAR ? (taps - 1) / 2 : 0;
+    return phase_design(&magnitude, design->rate, phase, design->coefficients, taps);
+}
+
+static enum status round_to_mask(const struct design *design, const char *name,
+                                 struct mask **result)
+{
+    struct mask *mask;
+    enum status status = mask_create(name, design->columns, design->taps, &mask);
+    if (status != STATUS_OK)
+        return status;
+    mask->rate = design->rate;
+    mask->origin = design->origin;
+    size_t total = design->columns * design->taps;
+    for (size_t i = 0; i < total; i++)
+        mask->coefficients[i] = (float)design->coefficients[i];
+    if (audio_find_nonfinite(mask->coefficients, total) < total) {
+        mask_destroy(mask);
+        return fail(STATUS_FAILED, "cannot make %s: a coefficient is too large", name);
+    }
+    *result = mask;
+    return STATUS_OK;
+}
+
+static enum status choose_rate(const struct design_words *words, struct design *design)
+{
+    size_t rate = design->rate;
+    if (rate == 0 && !words->kind->names_file)
+        rate = DESIGN_RATE_DEFAULT;
+    enum status status = design_count(words, "rate", DESIGN_RATE_LEAST, DESIGN_RATE_MOST, &rate);
+    design->rate = (uint32_t)rate;
+    return status;
+}
+
+static enum status make(const struct design_kind *kind, char **words, bool allow_truncated,
+                        struct design *design)
+{
+    if (kind->make_parts)
+        return kind->make_parts(words, allow_truncated, design);
+    struct design_words own = {.kind = kind, .allow_truncated = allow_truncated};
+    enum status status = design_take_options(&own, words);
+    if (status == STATUS_OK)
+        status = choose_rate(&own, design);
+    if (status == STATUS_OK)
+        status = kind->make(&own, design);
+    return status;
+}
+
+/* ---- masks ---- */
+
+static char *join(char **words)
+{
+    size_t length = 0;
+    for (char **word = words; *word; word++)
+        length += strlen(*word) + 1;
+    char *text = malloc(length);
+    char *to = text;
+    for (char **word = words; text && *word; word++) {
+        to = stpcpy(to, *word);
+        *to++ = word[1] ? ',' : '\0';
+    }
+    return text;
+}
+
+static enum status make_mask(const struct design_kind *kind, char **words, uint32_t rate,
+                             bool allow_truncated, struct mask **mask)
+{
+    char *name = join(words);
+    if (!name)
+        return fail_memory("a mask");
+    struct design design = {.rate = rate};
+    enum status status = make(kind, words, allow_truncated, &design);
+    if (status == STATUS_OK)
+        status = round_to_mask(&design, name, mask);
+    free(design.coefficients);
+    free(name);
+    return status;
+}
+
+/* A word before a colon, such as a kind misspelt, where there is no such file. */
+static bool may_be_misspelt(const char *word)
+{
+    size_t letters = strspn(word, "abcdefghijklmnopqrstuvwxyz");
+    return letters > 0 && word[letters] == ':' && access(word, F_OK) != 0;
+}
+
+static enum status refuse_kind(const char *word)
+{
+    char list[512] = "";
+    size_t length = 0;
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const struct design_kind *kind = families[f].kinds; kind->name; kind++)
+            if (length < sizeof list)
+                length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
+                                           length ? ", " : "", kind->name);
+    return fail(STATUS_USAGE,
+                "there is neither a file %s nor a kind of mask '%.*s'; masks are made by %s", word,
+                (int)strcspn(word, ":"), word, list);
+}
+
+enum status design_load(char **words, uint32_t rate, const struct mask_load_options *options,
+                        struct mask **mask)
+{
+    const struct design_kind *kind = kind_of(words[0]);
+    if (kind)
+        return make_mask(kind, words, rate, options->allow_truncated, mask);
+    if (mask2d_is_named(words[0]))
+        return fail(STATUS_USAGE, "%s is a mask of two dimensions: it goes with --spectral",
+                    words[0]);
+    if (may_be_misspelt(words[0]))
+        return refuse_kind(words[0]);
+    return mask_load_with(words[0], options, mask);
+}
+
+/* ---- help ---- */
+
+void design_print_kind(FILE *stream, const struct design_kind *kind)
+{
+    fprintf(stream, "  %s\n", kind->example);
+    for (const char *line = kind->help; line;) {
+        size_t length = strcspn(line, "\n");
+        fprintf(stream, "        %.*s\n", (int)length, line);
+        line = line[length] ? line + length + 1 : NULL;
+    }
+    if (*kind->options)
+        fprintf(stream, "        options: %s\n", kind->options);
+}
+
+void design_print_kinds(FILE *stream)
+{
+    for (size_t f = 0; f < FAMILIES; f++) {
+        if (families[f].title)
+            fprintf(stream, "%s%s:\n", f ? "\n" : "", families[f].title);
+        for (const struct design_kind *kind = families[f].kinds; kind->name; kind++)
+            design_print_kind(stream, kind);
+    }
+}

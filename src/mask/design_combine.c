@@ -1,0 +1,208 @@
+/* Cascades: several masks in a row as one. Each part is rounded to a mask before. */
+#include "mask/design.h"
+#include "mask/design_kind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMBINED_MOST = 1 << 22, /* taps */ PARTS_MOST = 16 };
+
+struct parts {
+    size_t count;
+    char **words[PARTS_MOST]; /* of each part, NULL-terminated; the storage is the first's */
+    struct mask *masks[PARTS_MOST];
+};
+
+static void parts_free(struct parts *parts)
+{
+    for (size_t p = 0; p < parts->count; p++)
+        mask_destroy(parts->masks[p]);
+    free(parts->words[0]);
+}
+
+/* Takes rate= out of the words, wherever it stands: it holds for all parts. */
+static enum status take_rate(char **words, uint32_t *rate)
+{
+    struct design_words own = {.kind = &design_combine[0]};
+    char **kept = words + 1;
+    for (char **word = words + 1; *word; word++)
+        if (strncmp(*word, "rate=", 5) == 0) {
+            own.options[0].key = "rate";
+            own.options[0].value = *word + 5;
+            own.count = 1;
+        } else {
+            *kept++ = *word;
+        }
+    *kept = NULL;
+    size_t value = *rate;
+    enum status status = design_count(&own, "rate", DESIGN_RATE_LEAST, DESIGN_RATE_MOST, &value);
+    *rate = (uint32_t)value;
+    return status;
+}
+
+/* Cut the words at each *. What follows the last is the last part's, and what that does not know
+ * the stage's. */
+static enum status split_parts(char **words, struct parts *parts)
+{
+    size_t room = 1;
+    for (char **word = words; *word; word++, room++)
+        for (const char *at = *word; *at; at++)
+            room += *at == '*' ? 2 : 0;
+    char **to = calloc(room, sizeof *to);
+    if (!to)
+        return fail_memory("a mask");
+    parts->words[parts->count++] = to;
+    for (char **word = words; *word; word++) {
+        char *at = word == words ? strchr(*word, ':') : NULL;
+        *to++ = at ? at + 1 : *word;
+        while ((at = strchr(to[-1], '*'))) {
+            if (parts->count == PARTS_MOST)
+                return fail(STATUS_USAGE, "combine: more than %d masks", PARTS_MOST);
+            *at = '\0';
+            *to++ = NULL;
+            parts->words[parts->count++] = to;
+            *to++ = at + 1;
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status load_part(struct parts *parts, size_t part, uint32_t rate, bool allow_truncated)
+{
+    char **words = parts->words[part];
+    if (!*words[0])
+        return fail(STATUS_USAGE, "combine: nothing stands beside a *");
+    const struct mask_load_options options = {.allow_truncated = allow_truncated};
+    enum status status = design_load(words, rate, &options, &parts->masks[part]);
+    if (status == STATUS_OK && parts->masks[part]->has_own_paths)
+        status = fail(STATUS_FAILED,
+                      "combine: %s says itself where its channels go; say --mask for "
+                      "each instead",
+                      words[0]);
+    if (status == STATUS_OK && part + 1 < parts->count && words[1])
+        status = fail(STATUS_USAGE, "combine: %s has no option '%s'; options of a stage stand last",
+                      words[0], words[1]);
+    return status;
+}
+
+/* Files first: one of them may decide the rate. */
+static enum status load_parts(struct parts *parts, uint32_t *rate, bool allow_truncated)
+{
+    enum status status = STATUS_OK;
+    for (int specs = 0; specs < 2; specs++) {
+        for (size_t p = 0; p < parts->count && status == STATUS_OK; p++) {
+            if (design_is_spec(parts->words[p][0]) != (specs == 1))
+                continue;
+            status = load_part(parts, p, *rate, allow_truncated);
+            if (status == STATUS_OK && !*rate)
+                *rate = parts->masks[p]->rate;
+        }
+    }
+    if (!*rate)
+        *rate = DESIGN_RATE_DEFAULT;
+    for (size_t p = 0; p < parts->count && status == STATUS_OK; p++)
+        if (parts->masks[p]->rate && parts->masks[p]->rate != *rate)
+            status = mask_resample(parts->masks[p], *rate);
+    return status;
+}
+
+/* Channels go each with its own, or all with the only one. */
+static enum status combined_size(const struct parts *parts, size_t *columns, uint64_t *taps)
+{
+    *columns = 1;
+    *taps = 1;
+    for (size_t p = 0; p < parts->count; p++) {
+        const struct mask *mask = parts->masks[p];
+        *taps += mask->taps - 1;
+        if (mask->columns == 1)
+            continue;
+        if (*columns > 1 && (*columns != mask->columns || mask->columns > 2))
+            return fail(STATUS_USAGE,
+                        "combine: masks of %zu and %zu channels: one has 1, or both 2; say --mask "
+                        "for each instead",
+                        *columns, mask->columns);
+        *columns = mask->columns;
+    }
+    if (*taps > COMBINED_MOST)
+        return fail(STATUS_USAGE, "combine: %llu taps, and %d are the most",
+                    (unsigned long long)*taps, COMBINED_MOST);
+    return STATUS_OK;
+}
+
+static void multiply_column(const struct parts *parts, size_t column, const struct fft_double *fft,
+                            double complex *product, struct design *design)
+{
+    size_t n = fft_double_length(fft);
+    double complex *bins = fft_double_bins(fft);
+    for (size_t k = 0; k <= n / 2; k++)
+        product[k] = 1 / (double)n;
+    for (size_t p = 0; p < parts->count; p++) {
+        design_load_column(parts->masks[p], column, fft);
+        fft_double_forward(fft);
+        for (size_t k = 0; k <= n / 2; k++)
+            product[k] *= bins[k];
+    }
+    memcpy(bins, product, (n / 2 + 1) * sizeof *bins);
+    fft_double_inverse(fft);
+    memcpy(design_column(design, column), fft_double_samples(fft), design->taps * sizeof(double));
+}
+
+static enum status multiply_parts(const struct parts *parts, struct design *design)
+{
+    size_t columns = 0;
+    uint64_t taps = 0;
+    struct fft_double *fft = NULL;
+    double complex *product = NULL;
+    enum status status = combined_size(parts, &columns, &taps);
+    if (status == STATUS_OK)
+        status = design_alloc(design, columns, (size_t)taps);
+    if (status == STATUS_OK)
+        status = fft_double_create(fft_double_fitting((size_t)taps), &fft);
+    if (status == STATUS_OK) {
+        product = calloc(fft_double_length(fft) / 2 + 1, sizeof *product);
+        if (!product)
+            status = fail_memory("a mask");
+    }
+    for (size_t c = 0; c < columns && status == STATUS_OK; c++)
+        multiply_column(parts, c, fft, product, design);
+    for (size_t p = 0; p < parts->count; p++)
+        design->origin += status == STATUS_OK ? parts->masks[p]->origin : 0;
+    free(product);
+    fft_double_destroy(fft);
+    return status;
+}
+
+/* What the last part left becomes the words behind the first again. */
+static void leave_rest(const struct parts *parts, char **words)
+{
+    char **rest = parts->words[parts->count - 1];
+    do
+        *++words = *++rest;
+    while (*rest);
+}
+
+static enum status make_cascade(char **words, bool allow_truncated, struct design *design)
+{
+    struct parts parts = {0};
+    enum status status = take_rate(words, &design->rate);
+    if (status == STATUS_OK)
+        status = split_parts(words, &parts);
+    if (status == STATUS_OK && parts.count < 2)
+        status = fail(STATUS_USAGE, "combine takes masks with * between, such as %s",
+                      design_combine[0].example);
+    if (status == STATUS_OK)
+        status = load_parts(&parts, &design->rate, allow_truncated);
+    if (status == STATUS_OK)
+        status = multiply_parts(&parts, design);
+    if (status == STATUS_OK)
+        leave_rest(&parts, words);
+    parts_free(&parts);
+    return status;
+}
+
+const struct design_kind design_combine[] = {
+    {"combine", "combine:lowpass:1000*hall.wav", "",
+     "one mask for several in a row, files or made ones, each with its options behind it",
+     .make_parts = make_cascade},
+    {0},
+};

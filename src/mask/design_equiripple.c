@@ -1,0 +1,164 @@
+/* Filters of the least largest error in bands: remez.h. */
+#include "mask/design_kind.h"
+#include "signal/remez.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double ATTENUATION = 80;  /* dB, where nobody says */
+static const double GAP_GAIN_MOST = 4; /* between bands, over the larger gain beside */
+
+static enum status refuse_bands(const struct design_words *words)
+{
+    return fail(STATUS_USAGE,
+                "%s takes bands of FROM-TO GAIN [WEIGHT] that go up and do not touch, 2 to %d of "
+                "them with ; between, such as '%s'; FROM- goes up to half the rate",
+                words->kind->name, REMEZ_BANDS_MOST, words->kind->example);
+}
+
+static char *skip_blanks(char *text)
+{
+    return text + strspn(text, " \t");
+}
+
+static enum status read_band(const struct design_words *words, const struct design *design,
+                             char *text, struct remez_band *band, char **end)
+{
+    double half = design->rate / 2.0;
+    struct design_range hertz = {DESIGN_HZ, 0, half}, gain = {DESIGN_PLAIN, 0, 1e6},
+                        weight = {DESIGN_PLAIN, 1e-6, 1e6};
+    *band = (struct remez_band){.to = half, .weight = 1};
+    enum status status =
+        design_parse(words, "a band's edge", skip_blanks(text), hertz, end, &band->from);
+    if (status == STATUS_OK && **end != '-')
+        return refuse_bands(words);
+    char *to = status == STATUS_OK ? *end + 1 : text;
+    if (status == STATUS_OK && *to != ' ')
+        status = design_parse(words, "a band's edge", to, hertz, &to, &band->to);
+    if (status == STATUS_OK)
+        status = design_parse(words, "a band's gain", skip_blanks(to), gain, end, &band->gain);
+    if (status == STATUS_OK)
+        *end = skip_blanks(*end);
+    if (status == STATUS_OK && **end && **end != ';')
+        status = design_parse(words, "a band's weight", *end, weight, end, &band->weight);
+    if (status == STATUS_OK)
+        *end = skip_blanks(*end);
+    band->from /= design->rate;
+    band->to /= design->rate;
+    return status;
+}
+
+static enum status read_bands(const struct design_words *words, const struct design *design,
+                              struct remez_band bands[REMEZ_BANDS_MOST], size_t *count)
+{
+    enum status status = design_need_value(words);
+    char *end = (char *)words->value;
+    for (*count = 0; status == STATUS_OK; (*count)++) {
+        if (*count == REMEZ_BANDS_MOST)
+            return refuse_bands(words);
+        struct remez_band *band = &bands[*count];
+        status = read_band(words, design, end, band, &end);
+        if (status == STATUS_OK && (band->from >= band->to || (*end && *end != ';') ||
+                                    (*count > 0 && band[-1].to >= band->from)))
+            return refuse_bands(words);
+        if (status == STATUS_OK && !*end++) {
+            (*count)++;
+            break;
+        }
+    }
+    if (status == STATUS_OK && *count < 2)
+        return refuse_bands(words);
+    return status;
+}
+
+/* Kaiser's estimate, for ripples that the weights share out. */
+static double equiripple_taps(const struct remez_band *bands, size_t count, double attenuation)
+{
+    double gap = 1, lightest = INFINITY, heaviest = 0;
+    for (size_t b = 0; b < count; b++) {
+        if (b > 0)
+            gap = fmin(gap, bands[b].from - bands[b - 1].to);
+        lightest = fmin(lightest, bands[b].weight);
+        heaviest = fmax(heaviest, bands[b].weight);
+    }
+    /* The heaviest band has the attenuation, the lightest a ripple larger by the weights' ratio. */
+    double shared = attenuation - 10 * log10(heaviest / lightest);
+    return fmax(REMEZ_TAPS_LEAST, (shared - 13) / (14.6 * gap) + 1);
+}
+
+static enum status equiripple_count(const struct design_words *words,
+                                    const struct remez_band *bands, size_t count, size_t *taps)
+{
+    double attenuation = ATTENUATION;
+    enum status status =
+        design_number(words, "atten", (struct design_range){DESIGN_DB, 10, 200}, &attenuation);
+    double wanted = equiripple_taps(bands, count, attenuation);
+    bool given = design_option(words, "taps");
+    if (status == STATUS_OK && given && design_option(words, "atten"))
+        return fail(STATUS_USAGE, "%s: atten= gives the number of taps: leave out it or taps=",
+                    words->kind->name);
+    if (status == STATUS_OK && !given && wanted > REMEZ_TAPS_MOST - 1)
+        return fail(STATUS_USAGE,
+                    "%s: so narrow a gap between bands takes %.0f taps, and %d are the most: widen "
+                    "it, or say taps=",
+                    words->kind->name, wanted, REMEZ_TAPS_MOST);
+    *taps = given || status != STATUS_OK ? 0 : (size_t)ceil(wanted) | 1;
+    if (status == STATUS_OK)
+        status = design_count(words, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps);
+    if (status == STATUS_OK && *taps % 2 == 0 && bands[count - 1].to >= 0.5 &&
+        bands[count - 1].gain > 0)
+        return fail(STATUS_USAGE,
+                    "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
+                    words->kind->name, *taps);
+    return status;
+}
+
+/* Nothing holds the gain between bands: where gaps are not alike it may come to anything. */
+static enum status check_gaps(const struct design_words *words, const struct remez_band *bands,
+                              size_t count, const struct design *design)
+{
+    for (size_t b = 1; b < count; b++) {
+        double from = bands[b - 1].to, width = bands[b].from - from;
+        double allowed = GAP_GAIN_MOST * fmax(1, fmax(bands[b].gain, bands[b - 1].gain));
+        size_t points = (size_t)ceil(4 * width * (double)design->taps) + 8;
+        for (size_t i = 0; i < points; i++) {
+            double frequency = from + width * (double)i / (double)points;
+            double gain = fabs(phase_linear_gain(design->coefficients, design->taps, frequency));
+            if (gain > allowed)
+                return fail(STATUS_FAILED,
+                            "%s: the gain comes to %.0f dB at %.0f Hz, where no band holds it: let "
+                            "gaps between bands be alike, or take fewer taps",
+                            words->kind->name, 20 * log10(gain), frequency * design->rate);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status make_equiripple(const struct design_words *words, struct design *design)
+{
+    struct remez_band bands[REMEZ_BANDS_MOST];
+    size_t count = 0, taps = 0;
+    double ripple = 0;
+    enum status status = read_bands(words, design, bands, &count);
+    if (status == STATUS_OK)
+        status = equiripple_count(words, bands, count, &taps);
+    if (status == STATUS_OK)
+        status = design_alloc(design, 1, taps);
+    if (status == STATUS_OK)
+        status = remez_design(bands, count, design_column(design, 0), taps, &ripple);
+    if (status == STATUS_OK)
+        status = check_gaps(words, bands, count, design);
+    if (status != STATUS_OK)
+        return status;
+    note_detail("%s: %zu taps, the largest weighted error is %.1f dB", words->kind->name, taps,
+                20 * log10(ripple));
+    return design_finish(words, design);
+}
+
+const struct design_kind design_equiripple[] = {
+    {"equiripple", "equiripple:0-1k 1; 1200- 0 10", "taps, atten, phase",
+     "the least largest error (Parks-McClellan) in bands of FROM-TO GAIN [WEIGHT];\n"
+     "taps by Kaiser's estimate from atten= (80) where there is no taps=",
+     .make = make_equiripple},
+    {0},
+};

@@ -1,0 +1,274 @@
+/* Filters of finite length: windowed ideal ones, and the Hilbert transformer.
+ *
+ * An edge of a windowed filter is where its gain is a half (-6 dB), the middle of a transition
+ * `width` wide. Gain is 1 at frequency 0, in the middle of a bandpass, at half the rate of a
+ * highpass. */
+#include "mask/design_kind.h"
+#include "signal/window.h"
+
+#include <math.h>
+
+enum { EDGES_MOST = 2 };
+
+static const double PI = 3.14159265358979323846;
+static const double ATTENUATION = 80; /* dB, where nobody says */
+
+/* An ideal filter: its gain changes between 1 and 0 at each edge. */
+struct shape {
+    size_t edges;
+    double edge[EDGES_MOST]; /* cycles a sample, going up */
+    bool passes_low;
+    double level_at; /* where its gain is to be 1, cycles a sample */
+    double width;    /* the transition's, cycles a sample, where nobody says */
+};
+
+struct taper {
+    enum window window;
+    double beta;
+};
+
+/* ---- the window and the number of taps ---- */
+
+static enum status odd_taps(const struct design_words *words, double wanted, size_t *taps)
+{
+    if (!(wanted <= DESIGN_TAPS_MOST - 1))
+        return fail(STATUS_USAGE,
+                    "%s: so narrow a transition takes %.0f taps, and %d are the most: take a wider "
+                    "width= or say taps=",
+                    words->kind->name, wanted, DESIGN_TAPS_MOST - 1);
+    *taps = (size_t)ceil(wanted) | 1;
+    return STATUS_OK;
+}
+
+static enum status read_window(const struct design_words *words, enum window *window,
+                               double *attenuation)
+{
+    static const char *const names[] = {[WINDOW_KAISER] = "kaiser",
+                                        [WINDOW_HANN] = "hann",
+                                        [WINDOW_HAMMING] = "hamming",
+                                        [WINDOW_BLACKMAN] = "blackman",
+                                        NULL};
+    size_t choice = *window;
+    enum status status = design_choose(words, "window", names, &choice);
+    *window = (enum window)choice;
+    if (status == STATUS_OK && *window != WINDOW_KAISER && design_option(words, "atten"))
+        status = fail(STATUS_USAGE,
+                      "%s: atten= shapes the kaiser window; %s has an attenuation of "
+                      "its own",
+                      words->kind->name, names[*window]);
+    if (status == STATUS_OK)
+        status =
+            design_number(words, "atten", (struct design_range){DESIGN_DB, 10, 200}, attenuation);
+    return status;
+}
+
+/* Of taps=, width= and atten= two give the third. */
+static enum status choose_window(const struct design_words *words, double rate, double width,
+                                 struct taper *taper, size_t *taps)
+{
+    double attenuation = ATTENUATION;
+    bool has_taps = design_option(words, "taps"), has_width = design_option(words, "width");
+    enum status status = read_window(words, &taper->window, &attenuation);
+    width *= rate;
+    if (status == STATUS_OK)
+        status =
+            design_number(words, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width);
+    if (status == STATUS_OK && has_taps && has_width &&
+        (taper->window != WINDOW_KAISER || design_option(words, "atten")))
+        return fail(STATUS_USAGE,
+                    "%s: the window%s and width= give the number of taps: leave out "
+                    "one of them or taps=",
+                    words->kind->name, taper->window == WINDOW_KAISER ? ", atten=" : "");
+    if (status == STATUS_OK && has_taps)
+        status = design_count(words, "taps", 1, DESIGN_TAPS_MOST - 1, taps);
+    else if (status == STATUS_OK)
+        status = odd_taps(words, window_taps(taper->window, attenuation, width / rate), taps);
+    if (status == STATUS_OK && has_taps && has_width)
+        attenuation = window_kaiser_attenuation(*taps, width / rate);
+    taper->beta = window_kaiser_beta(attenuation);
+    return status;
+}
+
+/* ---- windowed filters ---- */
+
+static double ideal_lowpass(double edge, double time)
+{
+    double turn = PI * time;
+    return time == 0 ? 2 * edge : sin(2 * edge * turn) / turn;
+}
+
+static double ideal(const struct shape *shape, double time)
+{
+    /* From the top down: everything, less what is below the edge, and so on. */
+    bool passes = shape->passes_low != (shape->edges % 2 == 1);
+    double sum = passes ? ideal_lowpass(0.5, time) : 0;
+    for (size_t e = shape->edges; e > 0; e--, passes = !passes)
+        sum += (passes ? -1 : 1) * ideal_lowpass(shape->edge[e - 1], time);
+    return sum;
+}
+
+static void fill_windowed(const struct shape *shape, struct taper taper, double *taps, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        taps[i] = ideal(shape, (double)i - ((double)count - 1) / 2) *
+                  window_at(taper.window, taper.beta, i, count);
+    double gain = phase_linear_gain(taps, count, shape->level_at);
+    for (size_t i = 0; i < count; i++)
+        taps[i] /= gain;
+}
+
+static enum status make_windowed(const struct design_words *words, const struct shape *shape,
+                                 struct design *design)
+{
+    struct taper taper = {.window = WINDOW_KAISER};
+    size_t taps = 0;
+    enum status status = choose_window(words, design->rate, shape->width, &taper, &taps);
+    bool passes_top = shape->passes_low != (shape->edges % 2 == 1);
+    if (status == STATUS_OK && taps % 2 == 0 && passes_top)
+        status = fail(STATUS_USAGE,
+                      "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
+                      words->kind->name, taps);
+    if (status == STATUS_OK)
+        status = design_alloc(design, 1, taps);
+    if (status != STATUS_OK)
+        return status;
+    fill_windowed(shape, taper, design_column(design, 0), taps);
+    return design_finish(words, design);
+}
+
+/* ---- their shapes ---- */
+
+static enum status read_edge(const struct design_words *words, const struct design *design,
+                             double *edge)
+{
+    double hertz = 0;
+    struct design_range range = design_frequencies(design);
+    range.most = nextafter(range.most, 0);
+    enum status status = design_need_value(words);
+    if (status == STATUS_OK)
+        status = design_number(words, NULL, range, &hertz);
+    *edge = hertz / design->rate;
+    return status;
+}
+
+static enum status make_one_edge(const struct design_words *words, bool passes_low,
+                                 struct design *design)
+{
+    struct shape shape = {.edges = 1, .passes_low = passes_low, .level_at = passes_low ? 0 : 0.5};
+    enum status status = read_edge(words, design, &shape.edge[0]);
+    shape.width = fmin(shape.edge[0], 0.5 - shape.edge[0]) / 2;
+    return status == STATUS_OK ? make_windowed(words, &shape, design) : status;
+}
+
+static enum status make_lowpass(const struct design_words *words, struct design *design)
+{
+    return make_one_edge(words, true, design);
+}
+
+static enum status make_highpass(const struct design_words *words, struct design *design)
+{
+    return make_one_edge(words, false, design);
+}
+
+/* "300-3400" */
+static enum status read_edges(const struct design_words *words, const struct design *design,
+                              double edge[EDGES_MOST])
+{
+    char *end = NULL;
+    struct design_range range = design_frequencies(design);
+    range.most = nextafter(range.most, 0);
+    enum status status = design_need_value(words);
+    if (status == STATUS_OK)
+        status = design_parse(words, "the lower edge", words->value, range, &end, &edge[0]);
+    if (status == STATUS_OK && *end != '-')
+        return fail(STATUS_USAGE, "%s takes two edges, such as %s, not '%s'", words->kind->name,
+                    words->kind->example, words->value);
+    if (status == STATUS_OK)
+        status = design_parse(words, "the upper edge", end + 1, range, &end, &edge[1]);
+    if (status == STATUS_OK && (*end || edge[0] >= edge[1]))
+        return fail(STATUS_USAGE, "%s takes two edges that go up, such as %s, not '%s'",
+                    words->kind->name, words->kind->example, words->value);
+    edge[0] /= design->rate;
+    edge[1] /= design->rate;
+    return status;
+}
+
+static enum status make_two_edges(const struct design_words *words, bool passes_low,
+                                  struct design *design)
+{
+    struct shape shape = {.edges = 2, .passes_low = passes_low};
+    enum status status = read_edges(words, design, shape.edge);
+    shape.level_at = passes_low ? 0 : (shape.edge[0] + shape.edge[1]) / 2;
+    shape.width = fmin(fmin(shape.edge[0], 0.5 - shape.edge[1]), shape.edge[1] - shape.edge[0]) / 2;
+    return status == STATUS_OK ? make_windowed(words, &shape, design) : status;
+}
+
+static enum status make_bandpass(const struct design_words *words, struct design *design)
+{
+    return make_two_edges(words, false, design);
+}
+
+static enum status make_bandstop(const struct design_words *words, struct design *design)
+{
+    return make_two_edges(words, true, design);
+}
+
+/* Two transitions that meet at the frequency. */
+static enum status make_notch(const struct design_words *words, struct design *design)
+{
+    double middle = 0, width = 0;
+    enum status status = read_edge(words, design, &middle);
+    if (status != STATUS_OK)
+        return status;
+    double most = fmin(middle, 0.5 - middle);
+    width = fmin(middle / 5, most) * design->rate;
+    status = design_number(words, "width",
+                           (struct design_range){DESIGN_HZ, 1e-3, most * design->rate}, &width);
+    width /= design->rate;
+    struct shape shape = {.edges = 2,
+                          .edge = {middle - width / 2, middle + width / 2},
+                          .passes_low = true,
+                          .width = width};
+    return status == STATUS_OK ? make_windowed(words, &shape, design) : status;
+}
+
+/* ---- the Hilbert transformer ---- */
+
+static enum status make_hilbert(const struct design_words *words, struct design *design)
+{
+    size_t taps = 255;
+    double attenuation = ATTENUATION;
+    struct taper taper = {.window = WINDOW_HAMMING};
+    enum status status = design_count(words, NULL, 3, DESIGN_TAPS_MOST - 1, &taps);
+    if (status == STATUS_OK && taps % 2 == 0)
+        status = fail(STATUS_USAGE, "hilbert: the number of taps must be odd, not %zu", taps);
+    if (status == STATUS_OK)
+        status = read_window(words, &taper.window, &attenuation);
+    if (status == STATUS_OK)
+        status = design_alloc(design, 1, taps);
+    if (status != STATUS_OK)
+        return status;
+    taper.beta = window_kaiser_beta(attenuation);
+    design->origin = (taps - 1) / 2;
+    for (size_t i = (design->origin + 1) % 2; i < taps; i += 2)
+        design->coefficients[i] = 2 / (PI * ((double)i - (double)design->origin)) *
+                                  window_at(taper.window, taper.beta, i, taps);
+    return STATUS_OK;
+}
+
+#define WINDOWED "taps, width, atten, window, phase"
+
+const struct design_kind design_filters[] = {
+    {"lowpass", "lowpass:1000", WINDOWED,
+     "pass below a frequency (-6 dB there). width= is the transition in Hz, atten= what\n"
+     "is stopped in dB (80): they give the taps by Kaiser's formula, unless taps= does.\n"
+     "window=kaiser|hann|hamming|blackman, phase=linear|minimum",
+     .make = make_lowpass},
+    {"highpass", "highpass:80", WINDOWED, "pass above a frequency", .make = make_highpass},
+    {"bandpass", "bandpass:300-3400", WINDOWED, "pass between two", .make = make_bandpass},
+    {"bandstop", "bandstop:45-55", WINDOWED, "stop between two", .make = make_bandstop},
+    {"notch", "notch:50", WINDOWED, "stop one; width= on either side of it", .make = make_notch},
+    {"hilbert", "hilbert:255", "window, atten", "turn every frequency by 90 degrees; odd taps",
+     .make = make_hilbert},
+    {0},
+};

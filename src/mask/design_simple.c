@@ -1,0 +1,194 @@
+/* Masks that are a formula in a line or two. */
+#include "mask/design_kind.h"
+
+#include <math.h>
+
+enum { SMOOTH_TAPS_MOST = 1 << 16 };
+
+static const double DELAY_MOST = 20; /* seconds: fits the most taps at 48 kHz */
+static const double ECHO_END = 1e-5; /* -100 dB */
+
+static enum status smooth_count(const struct design_words *words, size_t *taps)
+{
+    enum status status = design_need_value(words);
+    return status == STATUS_OK ? design_count(words, NULL, 1, SMOOTH_TAPS_MOST, taps) : status;
+}
+
+static enum status make_moving(const struct design_words *words, struct design *design)
+{
+    size_t taps = 1;
+    enum status status = smooth_count(words, &taps);
+    if (status == STATUS_OK)
+        status = design_alloc(design, 1, taps);
+    if (status != STATUS_OK)
+        return status;
+    design->origin = (taps - 1) / 2;
+    for (size_t i = 0; i < taps; i++)
+        design->coefficients[i] = 1 / (double)taps;
+    return STATUS_OK;
+}
+
+/* Sum 1. Without sigma= the ends are at three of it, 1 % of the middle. */
+static enum status fill_gaussian(const struct design_words *words, struct design *design)
+{
+    size_t taps = 1;
+    enum status status = smooth_count(words, &taps);
+    double sigma = fmax((double)taps / 6, 0.1), sum = 0;
+    if (status == STATUS_OK)
+        status = design_number(words, "sigma",
+                               (struct design_range){DESIGN_PLAIN, 0.1, SMOOTH_TAPS_MOST}, &sigma);
+    if (status == STATUS_OK)
+        status = design_alloc(design, 1, taps);
+    if (status != STATUS_OK)
+        return status;
+    design->origin = (taps - 1) / 2;
+    for (size_t i = 0; i < taps; i++) {
+        double place = ((double)i - ((double)taps - 1) / 2) / sigma;
+        sum += design->coefficients[i] = exp(-0.5 * place * place);
+    }
+    for (size_t i = 0; i < taps; i++)
+        design->coefficients[i] /= sum;
+    return STATUS_OK;
+}
+
+static enum status make_gaussian(const struct design_words *words, struct design *design)
+{
+    return fill_gaussian(words, design);
+}
+
+static enum status make_sharpen(const struct design_words *words, struct design *design)
+{
+    double amount = 1;
+    enum status status =
+        design_number(words, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount);
+    if (status == STATUS_OK)
+        status = fill_gaussian(words, design);
+    if (status == STATUS_OK && design->taps % 2 == 0)
+        status = fail(STATUS_USAGE,
+                      "sharpen: the number of taps must be odd, not %zu: the sound "
+                      "itself stands in the middle",
+                      design->taps);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < design->taps; i++)
+        design->coefficients[i] *= -amount;
+    design->coefficients[design->origin] += 1 + amount;
+    return STATUS_OK;
+}
+
+static enum status make_diff(const struct design_words *words, struct design *design)
+{
+    enum status status = design_no_value(words);
+    if (status == STATUS_OK)
+        status = design_alloc(design, 1, 2);
+    if (status != STATUS_OK)
+        return status;
+    design->coefficients[0] = 1;
+    design->coefficients[1] = -1;
+    return STATUS_OK;
+}
+
+static enum status make_preemphasis(const struct design_words *words, struct design *design)
+{
+    double amount = 0.97;
+    enum status status =
+        design_number(words, NULL, (struct design_range){DESIGN_PLAIN, -1, 1}, &amount);
+    if (status == STATUS_OK)
+        status = design_alloc(design, 1, 2);
+    if (status != STATUS_OK)
+        return status;
+    design->coefficients[0] = 1;
+    design->coefficients[1] = -amount;
+    return STATUS_OK;
+}
+
+/* ---- delays ---- */
+
+/* The time behind the colon in frames, rounded; *seconds holds what it is without one. */
+static enum status read_delay(const struct design_words *words, const struct design *design,
+                              size_t least, double seconds, size_t *frames)
+{
+    double most = fmin(DELAY_MOST, (double)(DESIGN_TAPS_MOST - 1) / design->rate);
+    enum status status =
+        design_number(words, NULL, (struct design_range){DESIGN_SECONDS, 0, most}, &seconds);
+    *frames = (size_t)lround(seconds * design->rate);
+    if (status == STATUS_OK && *frames < least)
+        status = fail(STATUS_USAGE, "%s: %g s is less than a frame at %u Hz", words->kind->name,
+                      seconds, design->rate);
+    return status;
+}
+
+static enum status make_delay(const struct design_words *words, struct design *design)
+{
+    size_t frames = 0;
+    enum status status = design_need_value(words);
+    if (status == STATUS_OK)
+        status = read_delay(words, design, 0, 0, &frames);
+    if (status == STATUS_OK)
+        status = design_alloc(design, 1, frames + 1);
+    if (status == STATUS_OK)
+        design->coefficients[frames] = 1;
+    return status;
+}
+
+static enum status make_echo(const struct design_words *words, struct design *design)
+{
+    size_t frames = 0, echoes = 0;
+    double feedback = 0.4;
+    enum status status = design_need_value(words);
+    if (status == STATUS_OK)
+        status = read_delay(words, design, 1, 0, &frames);
+    if (status == STATUS_OK)
+        status = design_number(words, "feedback",
+                               (struct design_range){DESIGN_PLAIN, -0.999, 0.999}, &feedback);
+    if (status != STATUS_OK)
+        return status;
+    for (double level = 1; fabs(level) >= ECHO_END; level *= feedback)
+        echoes++;
+    if (echoes - 1 > (DESIGN_TAPS_MOST - 1) / frames)
+        return fail(STATUS_USAGE,
+                    "echo: %zu echoes until -100 dB take more than %d taps: a shorter time or less "
+                    "feedback=",
+                    echoes, DESIGN_TAPS_MOST);
+    status = design_alloc(design, 1, (echoes - 1) * frames + 1);
+    double level = 1;
+    for (size_t e = 0; e < echoes && status == STATUS_OK; e++, level *= feedback)
+        design->coefficients[e * frames] = level;
+    return status;
+}
+
+static enum status make_comb(const struct design_words *words, struct design *design)
+{
+    size_t frames = 0;
+    double amount = 1;
+    enum status status = read_delay(words, design, 1, 1e-3, &frames);
+    if (status == STATUS_OK)
+        status =
+            design_number(words, "amount", (struct design_range){DESIGN_PLAIN, -1, 1}, &amount);
+    if (status == STATUS_OK)
+        status = design_alloc(design, 1, frames + 1);
+    if (status != STATUS_OK)
+        return status;
+    design->coefficients[0] = 1 / (1 + fabs(amount));
+    design->coefficients[frames] = amount / (1 + fabs(amount));
+    return STATUS_OK;
+}
+
+const struct design_kind design_simple[] = {
+    {"moving", "moving:31", "", "the mean of so many taps", .make = make_moving},
+    {"gaussian", "gaussian:31,sigma=6", "sigma",
+     "a bell of so many taps; sigma= in taps (a sixth of them)", .make = make_gaussian},
+    {"sharpen", "sharpen:31,amount=1", "sigma, amount",
+     "unsharp mask: the sound and so much of what a gaussian takes away", .make = make_sharpen},
+    {"diff", "diff", "", "the difference of a sample and the one before: 1 -1", .make = make_diff},
+    {"preemphasis", "preemphasis:0.97", "", "the sample less a share of the one before",
+     .make = make_preemphasis},
+    {"delay", "delay:10ms", "", "later, by whole frames", .make = make_delay},
+    {"echo", "echo:250ms,feedback=0.4", "feedback", "echoes, each so much of the one before",
+     .make = make_echo},
+    {"comb", "comb:1ms", "amount",
+     "the sound and a copy later (1 ms), half each; amount= of "
+     "the copy, -1 to 1 (1)",
+     .make = make_comb},
+    {0},
+};

@@ -1,0 +1,188 @@
+/* Reading the words of a SPEC: numbers with units, counts, choices. */
+#include "mask/design_kind.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct suffix {
+    enum design_unit unit;
+    const char *text;
+    double factor;
+};
+
+/* The longer of two that begin alike comes first. */
+static const struct suffix suffixes[] = {
+    {DESIGN_HZ, "kHz", 1e3},  {DESIGN_HZ, "k", 1e3},        {DESIGN_HZ, "Hz", 1},
+    {DESIGN_DB, "dB", 1},     {DESIGN_SECONDS, "ms", 1e-3}, {DESIGN_SECONDS, "us", 1e-6},
+    {DESIGN_SECONDS, "s", 1},
+};
+static const char *const unit_names[] = {
+    [DESIGN_PLAIN] = "",
+    [DESIGN_HZ] = " Hz",
+    [DESIGN_DB] = " dB",
+    [DESIGN_SECONDS] = " s",
+};
+
+const char *design_option(const struct design_words *words, const char *key)
+{
+    for (size_t i = words->count; i > 0; i--)
+        if (strcmp(words->options[i - 1].key, key) == 0)
+            return words->options[i - 1].value;
+    return NULL;
+}
+
+static double take_suffix(enum design_unit unit, char **end)
+{
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t length = strlen(suffixes[i].text);
+        if (suffixes[i].unit == unit && strncasecmp(*end, suffixes[i].text, length) == 0) {
+            *end += length;
+            return suffixes[i].factor;
+        }
+    }
+    return 1;
+}
+
+enum status design_parse(const struct design_words *words, const char *what, const char *text,
+                         struct design_range range, char **end, double *value)
+{
+    *end = (char *)text;
+    double number = 0;
+    bool begins = isdigit((unsigned char)*text) || strchr("+-.", *text);
+    if (*text && begins)
+        number = strtod(text, end);
+    bool parsed = *end != text;
+    if (parsed)
+        number *= take_suffix(range.unit, end);
+    if (parsed && number >= range.least && number <= range.most) {
+        *value = number;
+        return STATUS_OK;
+    }
+    return fail(STATUS_USAGE, "%s: %s must be from %g to %g%s, not '%s'%s", words->kind->name, what,
+                range.least, range.most, unit_names[range.unit], text,
+                parsed && range.unit == DESIGN_HZ && number > range.most
+                    ? " (half the mask's rate is the most)"
+                    : "");
+}
+
+enum status design_need_value(const struct design_words *words)
+{
+    if (words->value && *words->value)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "%s needs a value, such as %s", words->kind->name,
+                words->kind->example);
+}
+
+enum status design_no_value(const struct design_words *words)
+{
+    if (!words->value || !*words->value)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "%s takes no value '%s'; an example is %s", words->kind->name,
+                words->value, words->kind->example);
+}
+
+/* "taps=", or "the value", as messages call it. */
+static const char *label(const char *key, char name[32])
+{
+    if (!key)
+        return "the value";
+    snprintf(name, 32, "%s=", key);
+    return name;
+}
+
+enum status design_number(const struct design_words *words, const char *key,
+                          struct design_range range, double *value)
+{
+    char name[32], *end;
+    const char *text = key ? design_option(words, key) : words->value;
+    if (!text)
+        return STATUS_OK;
+    enum status status = design_parse(words, label(key, name), text, range, &end, value);
+    if (status == STATUS_OK && *end)
+        status = fail(STATUS_USAGE, "%s: %s has '%s' behind its number; an example is %s",
+                      words->kind->name, label(key, name), end, words->kind->example);
+    return status;
+}
+
+enum status design_count(const struct design_words *words, const char *key, size_t least,
+                         size_t most, size_t *value)
+{
+    char name[32], *end;
+    const char *text = key ? design_option(words, key) : words->value;
+    if (!text)
+        return STATUS_OK;
+    errno = 0;
+    unsigned long number = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+    if (!isdigit((unsigned char)*text) || *end || errno || number < least || number > most)
+        return fail(STATUS_USAGE, "%s: %s must be a whole number from %zu to %zu, not '%s'",
+                    words->kind->name, label(key, name), least, most, text);
+    *value = number;
+    return STATUS_OK;
+}
+
+enum status design_choose(const struct design_words *words, const char *key,
+                          const char *const *names, size_t *choice)
+{
+    char list[128] = "";
+    size_t length = 0;
+    const char *text = design_option(words, key);
+    if (!text)
+        return STATUS_OK;
+    for (size_t i = 0; names[i]; i++) {
+        if (strcmp(names[i], text) == 0) {
+            *choice = i;
+            return STATUS_OK;
+        }
+        if (length < sizeof list)
+            length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
+                                       names[i]);
+    }
+    return fail(STATUS_USAGE, "%s: %s= is one of %s, not '%s'", words->kind->name, key, list, text);
+}
+
+enum status design_phase(const struct design_words *words, enum phase *phase)
+{
+    static const char *const names[] = {
+        [PHASE_LINEAR] = "linear", [PHASE_MINIMUM] = "minimum", NULL};
+    size_t choice = *phase;
+    enum status status = design_choose(words, "phase", names, &choice);
+    *phase = (enum phase)choice;
+    return status;
+}
+
+struct design_range design_frequencies(const struct design *design)
+{
+    return (struct design_range){DESIGN_HZ, 1e-3, design->rate / 2.0};
+}
+
+/* ---- lists ---- */
+
+enum status design_next_number(const struct design_words *words, const char *what,
+                               struct design_range range, const char **text, double *value)
+{
+    char *end;
+    *text += strspn(*text, " \t");
+    enum status status = design_parse(words, what, *text, range, &end, value);
+    if (status == STATUS_OK && !strchr(" \t;", *end))
+        status = fail(STATUS_USAGE, "%s: '%s' is not how %s goes on; an example is %s",
+                      words->kind->name, end, what, words->kind->example);
+    *text = end + strspn(end, " \t");
+    return status;
+}
+
+bool design_next_part(const char **text)
+{
+    *text += strspn(*text, "; \t");
+    return **text != '\0';
+}
+
+enum status design_refuse_rest(const struct design_words *words, const char *text)
+{
+    return fail(STATUS_USAGE, "%s: '%s' is too much; parts go between ; as in %s",
+                words->kind->name, text, words->kind->example);
+}

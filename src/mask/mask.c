@@ -1,0 +1,290 @@
+#include "mask/mask.h"
+
+#include "signal/audio.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Tried in this order. A new kind of mask file is one file and one row here. */
+static const struct mask_reader *const mask_readers[] = {
+    &mask_reader_raw,        &mask_reader_sound,      &mask_reader_rew,
+    &mask_reader_jconvolver, &mask_reader_brutefir,   &mask_reader_convolver,
+    &mask_reader_eqapo,      &mask_reader_camilladsp, &mask_reader_text,
+};
+
+enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)
+{
+    /* Spectra and histories take some seven times the taps themselves. */
+    uint64_t limit = audio_memory_limit() / 8 / sizeof(float);
+    if (columns == 0 || taps > limit / columns)
+        return fail(
+            STATUS_FAILED,
+            "cannot use mask %s: %llu taps in %zu channels do not fit this machine's memory", name,
+            (unsigned long long)taps, columns);
+    struct mask *mask = calloc(1, sizeof *mask);
+    if (!mask)
+        return fail_memory("a mask");
+    mask->name = strdup(name);
+    mask->columns = columns;
+    mask->taps = (size_t)taps;
+    mask->coefficients = calloc(columns * (size_t)taps, sizeof(float));
+    if (!mask->name || !mask->coefficients) {
+        mask_destroy(mask);
+        return fail_memory("a mask");
+    }
+    *result = mask;
+    return STATUS_OK;
+}
+
+void mask_destroy(struct mask *mask)
+{
+    if (!mask)
+        return;
+    free(mask->paths);
+    free(mask->coefficients);
+    free(mask->name);
+    free(mask);
+}
+
+static enum status check_finite(const struct mask *mask)
+{
+    size_t total = mask->columns * mask->taps;
+    size_t bad = audio_find_nonfinite(mask->coefficients, total);
+    if (bad == total)
+        return STATUS_OK;
+    return fail(STATUS_FAILED, "cannot use mask %s: tap %zu of channel %zu is %s", mask->name,
+                bad % mask->taps + 1, bad / mask->taps + 1,
+                isnan(mask->coefficients[bad]) ? "not a number" : "infinite");
+}
+
+bool mask_looks_like_text(FILE *stream)
+{
+    unsigned char head[1024];
+    size_t size = fread(head, 1, sizeof head, stream);
+    rewind(stream);
+    for (size_t i = 0; i < size; i++)
+        if (head[i] < 0x20 && !isspace(head[i]))
+            return false;
+    return size > 0;
+}
+
+static enum status check_is_file(const char *file, FILE *stream)
+{
+    struct stat about;
+    if (fstat(fileno(stream), &about) != 0)
+        return fail(STATUS_FAILED, "cannot read mask %s: %s", file, strerror(errno));
+    if (S_ISDIR(about.st_mode))
+        return fail(STATUS_FAILED, "cannot read mask %s: it is a directory", file);
+    if (!S_ISREG(about.st_mode))
+        return fail(STATUS_FAILED, "cannot read mask %s: it is not a regular file; save it to one",
+                    file);
+    if (about.st_size == 0)
+        return fail(STATUS_FAILED, "cannot read mask %s: it is empty", file);
+    return STATUS_OK;
+}
+
+static enum status read_by_kind(const char *file, FILE *stream,
+                                const struct mask_load_options *options, struct mask **mask)
+{
+    for (size_t i = 0; i < sizeof mask_readers / sizeof *mask_readers; i++) {
+        if (options->is_named && mask_readers[i]->is_configuration)
+            continue;
+        rewind(stream);
+        switch (mask_readers[i]->read(file, stream, options, mask)) {
+        case MASK_READ:
+            (*mask)->kind = mask_readers[i]->kind;
+            return check_finite(*mask);
+        case MASK_BROKEN:
+            return STATUS_FAILED;
+        case MASK_NOT_MINE:
+            break;
+        }
+    }
+    return fail(STATUS_FAILED,
+                "cannot read mask %s: it is neither a sound file nor text with "
+                "one coefficient a line (samples without a header need raw=FORMAT)",
+                file);
+}
+
+/* Of a file that does not say its rate, the user may. */
+static enum status take_rate(struct mask *mask, uint32_t rate)
+{
+    if (rate && mask->rate && mask->rate != rate)
+        return fail(STATUS_USAGE, "mask %s says that its rate is %u Hz, not %u", mask->name,
+                    mask->rate, rate);
+    if (rate)
+        mask->rate = rate;
+    return STATUS_OK;
+}
+
+enum status mask_load_with(const char *file, const struct mask_load_options *options,
+                           struct mask **result)
+{
+    struct mask *mask = NULL;
+    FILE *stream = fopen(file, "rb");
+    if (!stream)
+        return fail(STATUS_FAILED, "cannot open mask %s: %s", file, strerror(errno));
+    enum status status = check_is_file(file, stream);
+    if (status == STATUS_OK)
+        status = read_by_kind(file, stream, options, &mask);
+    if (status == STATUS_OK)
+        status = take_rate(mask, options->raw.rate);
+    fclose(stream);
+    if (status != STATUS_OK) {
+        mask_destroy(mask);
+        return status;
+    }
+    *result = mask;
+    return STATUS_OK;
+}
+
+enum status mask_load(const char *file, bool allow_truncated, struct mask **mask)
+{
+    return mask_load_with(file, &(struct mask_load_options){.allow_truncated = allow_truncated},
+                          mask);
+}
+
+float *mask_column(const struct mask *mask, size_t column)
+{
+    return mask->coefficients + column * mask->taps;
+}
+
+enum status mask_select(struct mask *mask, size_t column)
+{
+    if (mask->has_own_paths)
+        return fail(STATUS_USAGE, "mask %s says itself where its channels go; channel=%zu cannot",
+                    mask->name, column);
+    if (column < 1 || column > mask->columns)
+        return fail(STATUS_USAGE, "mask %s has no channel %zu: it has %zu, counted from 1",
+                    mask->name, column, mask->columns);
+    memmove(mask->coefficients, mask_column(mask, column - 1), mask->taps * sizeof(float));
+    mask->columns = 1;
+    return STATUS_OK;
+}
+
+void mask_scale(struct mask *mask, double gain)
+{
+    for (size_t i = 0; i < mask->columns * mask->taps; i++)
+        mask->coefficients[i] = (float)(mask->coefficients[i] * gain);
+}
+
+void mask_discard_coefficients(struct mask *mask)
+{
+    free(mask->coefficients);
+    mask->coefficients = NULL;
+}
+
+void mask_align(struct mask *mask, enum mask_align align)
+{
+    if (align != MASK_ALIGN_OWN)
+        mask->origin = align == MASK_ALIGN_CENTRE ? (mask->taps - 1) / 2 : 0;
+}
+
+enum status mask_pad(struct mask *mask, size_t frames)
+{
+    struct mask *padded;
+    if (frames == 0)
+        return STATUS_OK;
+    enum status status =
+        mask_create(mask->name, mask->columns, (uint64_t)mask->taps + frames, &padded);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t c = 0; c < mask->columns; c++)
+        memcpy(mask_column(padded, c) + frames, mask_column(mask, c), mask->taps * sizeof(float));
+    free(mask->coefficients);
+    mask->coefficients = padded->coefficients;
+    mask->taps = padded->taps;
+    mask->origin += frames;
+    padded->coefficients = NULL;
+    mask_destroy(padded);
+    return STATUS_OK;
+}
+
+static void lay_path(struct mask *mask, size_t input, size_t output, size_t column)
+{
+    mask->paths[mask->path_count++] = (struct mask_path){input, output, column};
+    if (input >= mask->inputs)
+        mask->inputs = input + 1;
+    if (output >= mask->outputs)
+        mask->outputs = output + 1;
+}
+
+static enum status refuse_counts(const struct mask *mask, size_t channels, enum mask_map map)
+{
+    if (map == MASK_MAP_SPLIT)
+        return fail(STATUS_USAGE,
+                    "mask %s: map=split sends a mono sound through each of the mask's %zu "
+                    "channels, but the sound has %zu; channel=N picks one",
+                    mask->name, mask->columns, channels);
+    if (map == MASK_MAP_MATRIX)
+        return fail(STATUS_USAGE,
+                    "mask %s: map=matrix takes a mask channel for each input and output, but the "
+                    "mask's %zu are no multiple of the sound's %zu",
+                    mask->name, mask->columns, channels);
+    return fail(STATUS_USAGE,
+                "mask %s has %zu channels and the sound %zu: a mask has 1 channel, as "
+                "many as the sound, 4 for a stereo sound, or any number for a mono one; "
+                "channel=N picks one, map=matrix takes one for each input and output",
+                mask->name, mask->columns, channels);
+}
+
+static enum status check_own_paths(const struct mask *mask, size_t channels, enum mask_map map)
+{
+    if (map != MASK_MAP_AUTO)
+        return fail(STATUS_USAGE, "mask %s says itself where its channels go; map= cannot",
+                    mask->name);
+    if (mask->inputs != channels)
+        return fail(STATUS_USAGE, "mask %s filters sound of %zu channels, but the sound has %zu",
+                    mask->name, mask->inputs, channels);
+    return STATUS_OK;
+}
+
+enum status mask_route(struct mask *mask, size_t channels, enum mask_order order, enum mask_map map)
+{
+    if (mask->has_own_paths)
+        return check_own_paths(mask, channels, map);
+    size_t columns = mask->columns;
+    size_t most = channels > columns ? channels : columns;
+    free(mask->paths);
+    mask->inputs = mask->outputs = mask->path_count = 0;
+    mask->paths = calloc(most, sizeof *mask->paths);
+    if (!mask->paths)
+        return fail_memory("a mask");
+    if ((map == MASK_MAP_SPLIT && channels != 1) ||
+        (map == MASK_MAP_MATRIX && columns % channels != 0))
+        return refuse_counts(mask, channels, map);
+
+    /* Columns of a true-stereo mask by (input, output); also those of a matrix, for
+     * which the order holds as well. */
+    size_t lr = order == MASK_ORDER_LL_LR_RL_RR ? 1 : 2;
+    size_t rl = order == MASK_ORDER_LL_LR_RL_RR ? 2 : 3;
+    size_t rr = order == MASK_ORDER_LL_LR_RL_RR ? 3 : 1;
+
+    bool true_stereo = columns == 4 && (channels == 2 || (channels == 1 && map == MASK_MAP_AUTO));
+    if (map == MASK_MAP_MATRIX && !true_stereo) {
+        for (size_t c = 0; c < columns; c++)
+            lay_path(mask, c / (columns / channels), c % (columns / channels), c);
+    } else if (columns == 1) {
+        for (size_t c = 0; c < channels; c++)
+            lay_path(mask, c, c, 0);
+    } else if (columns == channels) {
+        for (size_t c = 0; c < channels; c++)
+            lay_path(mask, c, c, c);
+    } else if (true_stereo) {
+        size_t right = channels - 1; /* a mono sound feeds both inputs */
+        lay_path(mask, 0, 0, 0);
+        lay_path(mask, 0, 1, lr);
+        lay_path(mask, right, 0, rl);
+        lay_path(mask, right, 1, rr);
+    } else if (channels == 1) {
+        for (size_t c = 0; c < columns; c++)
+            lay_path(mask, 0, c, c);
+    } else {
+        return refuse_counts(mask, channels, map);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,123 @@
+/* A mask: impulse responses and the paths they filter.
+ *
+ * A file gives columns (one impulse response each); routing gives paths: which
+ * input goes through which column to which output. Several paths may share a
+ * column or an output, where they add up. The matrix is sparse.
+ *
+ * True convolution: along a path y[i] = sum over k of x[i - k] h[k], k = 0..taps-1,
+ * h being the column. Textbook kernels slide the mask unflipped and centred,
+ * y[i] = sum over j of x[i - taps/2 + j] m[j]; that is the same thing with
+ * h[k] = m[taps-1-k] and time zero at tap `origin` = (taps-1)/2:
+ * y[i] = sum over k of x[i + origin - k] h[k]. Causal masks have origin 0.
+ *
+ * Units: coefficients are linear, rate in Hz. Immutable once routed.
+ * Threads: a mask is made on one thread and may then be read by many.
+ */
+#ifndef HALO_MASK_H
+#define HALO_MASK_H
+
+#include "base/status.h"
+#include "signal/audio.h"
+#include "sound/raw_format.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum { MASK_RATE_MOST = 10000000, MASK_CHANNELS_MOST = 256 };
+
+struct mask_path {
+    size_t input;
+    size_t output;
+    size_t column;
+};
+
+struct mask {
+    char *name;       /* what the user called it */
+    const char *kind; /* of file, as its reader has it; NULL: it comes from none */
+    uint32_t rate;    /* 0 where the file does not say: the sound's */
+    size_t columns;
+    size_t taps;         /* of every column */
+    size_t origin;       /* the tap at time zero */
+    float *coefficients; /* column after column, `taps` each */
+
+    size_t inputs; /* the following are empty until mask_route */
+    size_t outputs;
+    size_t path_count;
+    struct mask_path *paths;
+    bool has_own_paths; /* its file lays them: they stand from mask_load on, and stay */
+};
+
+enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL };
+/* AUTO: by the counts. SPLIT: a mono sound through every column. MATRIX: a column for
+ * every input and output, all outputs of the first input first. */
+enum mask_map { MASK_MAP_AUTO, MASK_MAP_SPLIT, MASK_MAP_MATRIX };
+/* OWN: where the mask has it, which is tap 0 unless it was made (design.h). */
+enum mask_align { MASK_ALIGN_OWN, MASK_ALIGN_CAUSAL, MASK_ALIGN_CENTRE };
+
+/* Zeroed columns. Errors: memory, or more than this machine could hold. */
+MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t taps,
+                                   struct mask **mask);
+void mask_destroy(struct mask *mask);
+
+/* What is known about a mask's file beside its name. All zero: nothing. */
+struct mask_load_options {
+    bool allow_truncated;
+    struct raw_layout raw;      /* with a format: the file is samples and nothing else */
+    struct stream_format sound; /* that the mask will filter, as far as known */
+    const char *folder;         /* a configuration may name files in here; NULL: its own folder */
+    bool is_named;              /* by a configuration: it can be no configuration itself */
+};
+
+/* Read any kind of mask file (mask_readers in mask.c). Errors: no such file,
+ * not a mask, empty, NaN or infinity, memory. */
+MUST_CHECK enum status mask_load(const char *file, bool allow_truncated, struct mask **mask);
+MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_options *options,
+                                      struct mask **mask);
+
+float *mask_column(const struct mask *mask, size_t column);
+
+/* Keep one column, counted from 1. Errors: there is no such column, the mask has its own
+ * paths. */
+MUST_CHECK enum status mask_select(struct mask *mask, size_t column);
+void mask_scale(struct mask *mask, double gain);
+void mask_align(struct mask *mask, enum mask_align align); /* sets origin */
+
+/* Zeros come before the taps, and time zero is as much later: the same sound. Errors: memory. */
+MUST_CHECK enum status mask_pad(struct mask *mask, size_t frames);
+
+/* Once it is prepared, the numbers of a mask say enough: its coefficients go, and with them
+ * a third of the memory that it takes. */
+void mask_discard_coefficients(struct mask *mask);
+
+/* Replace the columns by ones for another rate, with the same frequency
+ * response (mask_resample.c). Both rates known. Errors: memory. */
+MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);
+
+/* Lay paths for a sound of `channels`, unless the mask has its own. Errors: the counts do
+ * not go together. */
+MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
+                                  enum mask_map map);
+
+/* One kind of mask file. */
+enum mask_reading { MASK_READ, MASK_NOT_MINE, MASK_BROKEN };
+struct mask_reader {
+    const char *kind;
+    bool is_configuration; /* names masks in other files */
+    /* MASK_NOT_MINE: another reader may try, nothing was printed. */
+    enum mask_reading (*read)(const char *file, FILE *stream,
+                              const struct mask_load_options *options, struct mask **mask);
+};
+extern const struct mask_reader mask_reader_raw;
+extern const struct mask_reader mask_reader_sound;
+extern const struct mask_reader mask_reader_rew;
+extern const struct mask_reader mask_reader_jconvolver;
+extern const struct mask_reader mask_reader_brutefir;
+extern const struct mask_reader mask_reader_convolver;
+extern const struct mask_reader mask_reader_eqapo;
+extern const struct mask_reader mask_reader_camilladsp;
+extern const struct mask_reader mask_reader_text;
+
+/* Whether a file begins as text does; it is rewound. */
+bool mask_looks_like_text(FILE *stream);
+
+#endif

@@ -1,0 +1,172 @@
+#include "mask/mask2d.h"
+
+#include "signal/audio.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the sum of magnitudes: so much may what two passes make differ from the mask. Taps that are
+ * the nearest floats to a product differ by an eighth of that. */
+static const double SEPARABLE_WITHIN = 2.4e-7;
+
+enum { REFINEMENTS = 8 };
+
+enum status mask2d_check_size(const char *name, size_t rows, size_t columns)
+{
+    if (rows == 0 || columns == 0)
+        return fail(STATUS_FAILED, "cannot use mask %s: it holds no coefficient", name);
+    if (rows > MASK2D_TAPS_MOST / columns)
+        return fail(STATUS_FAILED,
+                    "cannot use mask %s: %zu x %zu coefficients are more than %d (64 KB), which is "
+                    "what a GPU's constant memory holds",
+                    name, rows, columns, MASK2D_TAPS_MOST);
+    return STATUS_OK;
+}
+
+static enum status check_finite(const struct mask2d *mask)
+{
+    size_t total = mask->rows * mask->columns, bad = audio_find_nonfinite(mask->taps, total);
+    if (bad == total)
+        return STATUS_OK;
+    return fail(STATUS_FAILED, "cannot use mask %s: row %zu, column %zu is %s", mask->name,
+                bad / mask->columns + 1, bad % mask->columns + 1,
+                isnan(mask->taps[bad]) ? "not a number" : "infinite");
+}
+
+/* ---- is it separable ---- */
+
+static size_t largest(const float *values, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 1; i < count; i++)
+        if (fabsf(values[i]) > fabsf(values[at]))
+            at = i;
+    return at;
+}
+
+/* From a row of the mask on, to the nearest product of a column and a row: least squares for one
+ * while the other stands, in turn. */
+static void factor(const struct mask2d *mask, double *down, double *across)
+{
+    size_t rows = mask->rows, columns = mask->columns;
+    const float *row = mask->taps + largest(mask->taps, rows * columns) / columns * columns;
+    for (size_t j = 0; j < columns; j++)
+        across[j] = (double)row[j];
+    for (int turn = 0; turn < REFINEMENTS; turn++) {
+        double power = 0;
+        for (size_t j = 0; j < columns; j++)
+            power += across[j] * across[j];
+        for (size_t i = 0; i < rows; i++) {
+            down[i] = 0;
+            for (size_t j = 0; j < columns; j++)
+                down[i] += (double)mask->taps[i * columns + j] * across[j] / power;
+        }
+        power = 0;
+        for (size_t i = 0; i < rows; i++)
+            power += down[i] * down[i];
+        for (size_t j = 0; j < columns; j++) {
+            across[j] = 0;
+            for (size_t i = 0; i < rows; i++)
+                across[j] += (double)mask->taps[i * columns + j] * down[i] / power;
+        }
+    }
+}
+
+/* Both get the same largest magnitude, so that neither leaves a float's range. */
+static void balance(double *down, size_t rows, double *across, size_t columns)
+{
+    double high = 0, wide = 0;
+    for (size_t i = 0; i < rows; i++)
+        high = fmax(high, fabs(down[i]));
+    for (size_t j = 0; j < columns; j++)
+        wide = fmax(wide, fabs(across[j]));
+    double share = sqrt(wide / high);
+    for (size_t i = 0; i < rows; i++)
+        down[i] *= share;
+    for (size_t j = 0; j < columns; j++)
+        across[j] /= share;
+}
+
+static bool is_product(const struct mask2d *mask)
+{
+    double sum = 0, error = 0;
+    for (size_t i = 0; i < mask->rows; i++)
+        for (size_t j = 0; j < mask->columns; j++) {
+            double tap = (double)mask->taps[i * mask->columns + j];
+            sum += fabs(tap);
+            error += fabs(tap - (double)mask->down[i] * (double)mask->across[j]);
+        }
+    return error <= SEPARABLE_WITHIN * sum;
+}
+
+static enum status separate(struct mask2d *mask)
+{
+    size_t rows = mask->rows, columns = mask->columns;
+    double *passes = calloc(rows + columns, sizeof *passes);
+    mask->down = calloc(rows, sizeof *mask->down);
+    mask->across = calloc(columns, sizeof *mask->across);
+    if (!passes || !mask->down || !mask->across) {
+        free(passes);
+        return fail_memory("a mask");
+    }
+    if (mask->taps[largest(mask->taps, rows * columns)] != 0) {
+        factor(mask, passes, passes + rows);
+        balance(passes, rows, passes + rows, columns);
+    }
+    for (size_t i = 0; i < rows; i++)
+        mask->down[i] = (float)passes[i];
+    for (size_t j = 0; j < columns; j++)
+        mask->across[j] = (float)passes[rows + j];
+    free(passes);
+    mask->is_separable = is_product(mask);
+    if (!mask->is_separable) {
+        free(mask->down);
+        free(mask->across);
+        mask->down = mask->across = NULL;
+    }
+    return STATUS_OK;
+}
+
+/* ---- masks ---- */
+
+enum status mask2d_create(const char *name, size_t rows, size_t columns, const float *taps,
+                          struct mask2d **result)
+{
+    enum status status = mask2d_check_size(name, rows, columns);
+    if (status != STATUS_OK)
+        return status;
+    size_t bytes = rows * columns * sizeof *taps;
+    struct mask2d *mask = calloc(1, sizeof *mask);
+    if (!mask)
+        return fail_memory("a mask");
+    mask->name = strdup(name);
+    mask->rows = rows;
+    mask->columns = columns;
+    mask->taps = malloc(bytes);
+    if (!mask->name || !mask->taps) {
+        mask2d_destroy(mask);
+        return fail_memory("a mask");
+    }
+    memcpy(mask->taps, taps, bytes);
+    status = check_finite(mask);
+    if (status == STATUS_OK)
+        status = separate(mask);
+    if (status != STATUS_OK) {
+        mask2d_destroy(mask);
+        return status;
+    }
+    *result = mask;
+    return STATUS_OK;
+}
+
+void mask2d_destroy(struct mask2d *mask)
+{
+    if (!mask)
+        return;
+    free(mask->across);
+    free(mask->down);
+    free(mask->taps);
+    free(mask->name);
+    free(mask);
+}

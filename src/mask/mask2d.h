@@ -1,0 +1,46 @@
+/* A mask of two dimensions: rows of coefficients, laid over a picture of rows and columns.
+ *
+ * In sound the picture is a spectrogram: rows run from past to future, columns from low to high
+ * frequency. True convolution, the origin in the middle, floor(n / 2) of each dimension:
+ *
+ *   y[r][c] = sum over i, j of x[r - i + floor(rows/2)][c - j + floor(columns/2)] m[i][j]
+ *
+ * so that row 0 of the mask weighs what comes floor(rows/2) rows later, and its last row what was
+ * rows - 1 - floor(rows/2) rows before; likewise columns. An impulse in the picture becomes the
+ * mask, as it is written. Textbook kernels slide the mask unflipped: that is the same thing with
+ * the mask turned by half a turn.
+ *
+ * Coefficients are linear. Immutable once made. Threads: made on one, then read by many.
+ */
+#ifndef HALO_MASK2D_H
+#define HALO_MASK2D_H
+
+#include "base/status.h"
+
+#include <stdio.h>
+
+enum {
+    MASK2D_TAPS_MOST = 16384, /* 64 KB of coefficients: what a GPU's constant memory holds */
+};
+
+struct mask2d {
+    char *name; /* what the user called it */
+    size_t rows;
+    size_t columns;
+    float *taps;       /* row after row */
+    bool is_separable; /* to float accuracy: taps[i][j] = down[i] across[j] */
+    float *down;       /* `rows` of them; NULL where it is not separable */
+    float *across;     /* `columns` of them; likewise */
+};
+
+/* Whether such a mask may be: at least one coefficient, at most MASK2D_TAPS_MOST.
+ * Errors: it may not. */
+MUST_CHECK enum status mask2d_check_size(const char *name, size_t rows, size_t columns);
+
+/* From `rows` x `columns` numbers, of which it takes a copy; finds out whether it is separable.
+ * Errors: its size, NaN, infinity, memory. */
+MUST_CHECK enum status mask2d_create(const char *name, size_t rows, size_t columns,
+                                     const float *taps, struct mask2d **mask);
+void mask2d_destroy(struct mask2d *mask);
+
+#endif

@@ -1,0 +1,241 @@
+#include "mask/mask2d_design.h"
+
+#include "mask/design_kind.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct size {
+    size_t rows;
+    size_t columns;
+};
+
+struct kind {
+    struct design_kind words; /* its name, and how it is spoken of */
+    enum status (*make)(const struct design_words *words, struct size size, double *taps);
+};
+
+/* ---- words ---- */
+
+/* "7x5", or "7" for a square. */
+static enum status read_size(const struct design_words *words, const char *name, struct size *size)
+{
+    char *end = (char *)words->value;
+    size_t numbers[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        if (!isdigit((unsigned char)*end))
+            break;
+        numbers[i] = strtoul(end, &end, 10);
+        if (i == 0 && *end == 'x')
+            end++;
+        else if (i == 0)
+            numbers[++i] = numbers[0];
+    }
+    if (*end || numbers[0] == 0 || numbers[1] == 0)
+        return fail(STATUS_USAGE, "%s: the size is rows x columns, as in %s, not '%s'",
+                    words->kind->name, words->kind->example, words->value);
+    *size = (struct size){numbers[0], numbers[1]};
+    return mask2d_check_size(name, size->rows, size->columns);
+}
+
+static enum status need_odd(const struct design_words *words, struct size size)
+{
+    if (size.rows % 2 && size.columns % 2)
+        return STATUS_OK;
+    return fail(STATUS_USAGE, "%s: rows and columns must be odd, not %zu x %zu: it has a middle",
+                words->kind->name, size.rows, size.columns);
+}
+
+/* ---- kinds ---- */
+
+static enum status make_identity(const struct design_words *words, struct size size, double *taps)
+{
+    (void)words, (void)size;
+    taps[0] = 1;
+    return STATUS_OK;
+}
+
+static enum status make_box(const struct design_words *words, struct size size, double *taps)
+{
+    (void)words;
+    for (size_t i = 0; i < size.rows * size.columns; i++)
+        taps[i] = 1 / (double)(size.rows * size.columns);
+    return STATUS_OK;
+}
+
+static double bell(size_t at, size_t count, double sigma)
+{
+    double place = ((double)at - ((double)count - 1) / 2) / sigma;
+    return exp(-0.5 * place * place);
+}
+
+/* Sum 1. Without sigma= the ends are at three of it. */
+static enum status make_gaussian(const struct design_words *words, struct size size, double *taps)
+{
+    double most = MASK2D_TAPS_MOST, sum = 0, sigma = 0;
+    enum status status =
+        design_number(words, "sigma", (struct design_range){DESIGN_PLAIN, 0.1, most}, &sigma);
+    double high = sigma > 0 ? sigma : fmax((double)size.rows / 6, 0.1);
+    double wide = sigma > 0 ? sigma : fmax((double)size.columns / 6, 0.1);
+    for (size_t i = 0; i < size.rows; i++)
+        for (size_t j = 0; j < size.columns; j++)
+            sum += taps[i * size.columns + j] =
+                bell(i, size.rows, high) * bell(j, size.columns, wide);
+    for (size_t i = 0; i < size.rows * size.columns; i++)
+        taps[i] /= sum;
+    return status;
+}
+
+static enum status make_sharpen(const struct design_words *words, struct size size, double *taps)
+{
+    double amount = 1;
+    enum status status =
+        design_number(words, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount);
+    if (status == STATUS_OK)
+        status = need_odd(words, size);
+    for (size_t i = 0; i < size.rows * size.columns; i++)
+        taps[i] = -amount / (double)(size.rows * size.columns);
+    taps[size.rows * size.columns / 2] += 1 + amount;
+    return status;
+}
+
+/* The mean of what comes less that of what was: rows of the mask that weigh the future are its
+ * first. */
+static enum status make_onset(const struct design_words *words, struct size size, double *taps)
+{
+    if (size.rows < 3)
+        return fail(STATUS_USAGE, "%s: 3 rows at least, not %zu: past, present and future",
+                    words->kind->name, size.rows);
+    double share = 1 / (double)(size.rows / 2 * size.columns);
+    for (size_t i = 0; i < size.rows; i++)
+        for (size_t j = 0; j < size.columns; j++)
+            taps[i * size.columns + j] = i == size.rows / 2  ? 0
+                                         : i < size.rows / 2 ? share
+                                                             : -share;
+    return need_odd(words, size);
+}
+
+/* What stands out of its neighbours in frequency, averaged over time. */
+static enum status make_harmonic(const struct design_words *words, struct size size, double *taps)
+{
+    if (size.columns < 3)
+        return fail(STATUS_USAGE, "%s: 3 columns at least, not %zu", words->kind->name,
+                    size.columns);
+    for (size_t i = 0; i < size.rows; i++)
+        for (size_t j = 0; j < size.columns; j++)
+            taps[i * size.columns + j] =
+                (j == size.columns / 2 ? 1 : -1 / (double)(size.columns - 1)) / (double)size.rows;
+    return need_odd(words, size);
+}
+
+static const struct kind kinds[] = {
+    {{.name = "identity2d", .example = "identity2d", .options = "", .help = "the picture itself"},
+     make_identity},
+    {{.name = "box2d",
+      .example = "box2d:3x3",
+      .options = "",
+      .help = "the mean of so many rows (time) x columns (frequency)"},
+     make_box},
+    {{.name = "gaussian2d",
+      .example = "gaussian2d:7x7,sigma=1.5",
+      .options = "sigma",
+      .help = "a bell; sigma= in rows and columns (a sixth of their number)"},
+     make_gaussian},
+    {{.name = "sharpen2d",
+      .example = "sharpen2d:3x3,amount=1",
+      .options = "amount",
+      .help = "the picture and so much of what a box2d takes away"},
+     make_sharpen},
+    {{.name = "onset2d",
+      .example = "onset2d:5x5",
+      .options = "",
+      .help = "what begins: the mean of the rows to come less that of the rows before"},
+     make_onset},
+    {{.name = "harmonic2d",
+      .example = "harmonic2d:9x9",
+      .options = "",
+      .help = "what stands out of the columns beside it, over so many rows"},
+     make_harmonic},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* ---- the whole ---- */
+
+static const struct kind *kind_of(const char *word)
+{
+    size_t length = strcspn(word, ":,");
+    for (size_t k = 0; k < KINDS; k++)
+        if (strlen(kinds[k].words.name) == length && memcmp(kinds[k].words.name, word, length) == 0)
+            return &kinds[k];
+    return NULL;
+}
+
+bool mask2d_design_is_spec(const char *word)
+{
+    return kind_of(word) != NULL;
+}
+
+static enum status choose_size(const struct kind *kind, const struct design_words *words,
+                               const char *name, struct size *size)
+{
+    *size = (struct size){1, 1};
+    if (kind->make == make_identity)
+        return design_no_value(words);
+    enum status status = design_need_value(words);
+    return status == STATUS_OK ? read_size(words, name, size) : status;
+}
+
+static enum status round_to_mask(const char *name, struct size size, const double *taps,
+                                 struct mask2d **mask)
+{
+    size_t count = size.rows * size.columns;
+    float *rounded = calloc(count, sizeof *rounded);
+    if (!rounded)
+        return fail_memory("a mask");
+    for (size_t i = 0; i < count; i++)
+        rounded[i] = (float)taps[i];
+    enum status status = mask2d_create(name, size.rows, size.columns, rounded, mask);
+    free(rounded);
+    return status;
+}
+
+/* As the user would say it. */
+static void spell(const struct kind *kind, const struct design_words *words, char *name,
+                  size_t size)
+{
+    int length = snprintf(name, size, "%s%s%s", kind->words.name, words->value ? ":" : "",
+                          words->value ? words->value : "");
+    for (size_t i = 0; i < words->count && length > 0 && (size_t)length < size; i++)
+        length += snprintf(name + length, size - (size_t)length, ",%s=%s", words->options[i].key,
+                           words->options[i].value);
+}
+
+enum status mask2d_design_make(char **words, struct mask2d **mask)
+{
+    char name[160];
+    struct size size;
+    const struct kind *kind = kind_of(words[0]);
+    struct design_words own = {.kind = &kind->words};
+    enum status status = design_take_options(&own, words);
+    spell(kind, &own, name, sizeof name);
+    if (status == STATUS_OK)
+        status = choose_size(kind, &own, name, &size);
+    if (status != STATUS_OK)
+        return status;
+    double *taps = calloc(size.rows * size.columns, sizeof *taps);
+    if (!taps)
+        return fail_memory("a mask");
+    status = kind->make(&own, size, taps);
+    if (status == STATUS_OK)
+        status = round_to_mask(name, size, taps, mask);
+    free(taps);
+    return status;
+}
+
+void mask2d_design_print_kinds(FILE *stream)
+{
+    for (size_t k = 0; k < KINDS; k++)
+        design_print_kind(stream, &kinds[k].words);
+}

@@ -1,0 +1,403 @@
+/* Configurations of BruteFIR: its coeff, input, output and filter blocks.
+ *
+ * What concerns devices, processes and speed changes no sound and is passed over; delays
+ * below a sample, the equaliser module and the like are refused. */
+#include "mask/mask_brutefir.h"
+#include "mask/brutefir_tokens.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- fields ---- */
+
+/* NAME[/ATTENUATION][/MULTIPLIER], ... */
+static enum status take_links(struct brutefir_tokens *tokens, struct brutefir_links *links)
+{
+    enum status status;
+    do {
+        if (brutefir_at(tokens, ',') && (status = brutefir_next(tokens)) != STATUS_OK)
+            return status;
+        if (links->count == BRUTEFIR_NAMES_MOST)
+            return mask_config_refuse(tokens->config, "more than %d names", BRUTEFIR_NAMES_MOST);
+        struct brutefir_link *link = &links->at[links->count++];
+        *link = (struct brutefir_link){.line = tokens->config->line, .gain = 1};
+        status = brutefir_text(tokens, &link->name);
+        for (int i = 0; i < 2 && status == STATUS_OK && brutefir_at(tokens, '/'); i++) {
+            double value;
+            status = brutefir_next(tokens);
+            if (status != STATUS_OK || brutefir_at(tokens, '/'))
+                continue;
+            status = brutefir_number(tokens, &value);
+            if (status == STATUS_OK)
+                link->gain *= i == 0 ? audio_from_db(-value) : value;
+        }
+    } while (status == STATUS_OK && brutefir_at(tokens, ','));
+    return status;
+}
+
+static enum status refuse_field(struct brutefir_tokens *tokens, const char *block,
+                                const char *field)
+{
+    return mask_config_refuse(tokens->config, "%s: of a BruteFIR %s cannot be read as a mask",
+                              field, block);
+}
+
+static enum status take_coeff_field(struct brutefir_tokens *tokens, void *context,
+                                    const char *field)
+{
+    struct brutefir_coeff *coeff = context;
+    char *text = NULL;
+    double number = 0;
+    enum status status;
+    if (strcmp(field, "filename") == 0) {
+        if (tokens->now.kind != TOKEN_STRING)
+            return refuse_field(tokens, "coeff", "shared memory in filename");
+        coeff->line = tokens->config->line;
+        return brutefir_text(tokens, &coeff->file);
+    }
+    if (strcmp(field, "format") == 0) {
+        status = brutefir_text(tokens, &text);
+        coeff->format = text;
+        return status;
+    }
+    if (strcmp(field, "attenuation") == 0) {
+        status = brutefir_number(tokens, &number);
+        coeff->gain = audio_from_db(-number);
+        return status;
+    }
+    if (strcmp(field, "skip") == 0)
+        return brutefir_count(tokens, "skip:", &coeff->skip);
+    if (strcmp(field, "blocks") == 0) {
+        status = brutefir_number(tokens, &number);
+        coeff->blocks = number >= 1 && number < 1e9 ? (uint64_t)number : 0;
+        return status;
+    }
+    return strcmp(field, "shared_mem") == 0 ? brutefir_pass_over(tokens)
+                                            : refuse_field(tokens, "coeff", field);
+}
+
+static enum status take_filter_field(struct brutefir_tokens *tokens, void *context,
+                                     const char *field)
+{
+    struct brutefir_filter *filter = context;
+    double number = 0;
+    enum status status;
+    if (strcmp(field, "from_inputs") == 0)
+        return take_links(tokens, &filter->from_inputs);
+    if (strcmp(field, "from_filters") == 0)
+        return take_links(tokens, &filter->from_filters);
+    if (strcmp(field, "to_outputs") == 0)
+        return take_links(tokens, &filter->to_outputs);
+    if (strcmp(field, "to_filters") == 0)
+        return take_links(tokens, &filter->to_filters);
+    if (strcmp(field, "coeff") == 0)
+        return brutefir_text(tokens, &filter->coeff);
+    if (strcmp(field, "delay") == 0) {
+        status = brutefir_number(tokens, &number);
+        filter->delay = number > 0 && number < 1e9 ? (uint64_t)number : 0;
+        return status;
+    }
+    return strcmp(field, "process") == 0 || strcmp(field, "crossfade") == 0
+               ? brutefir_pass_over(tokens)
+               : refuse_field(tokens, "filter", field);
+}
+
+/* Channels that one input or output block adds to those before. */
+struct channel_block {
+    struct brutefir_channels *channels;
+    size_t first;
+    size_t used; /* of the device; 0: not said */
+    bool is_mapped;
+};
+
+static enum status take_values(struct brutefir_tokens *tokens, struct channel_block *block,
+                               enum status (*take)(struct brutefir_tokens *, struct channel_block *,
+                                                   struct brutefir_channel *))
+{
+    enum status status = STATUS_OK;
+    for (size_t i = block->first; status == STATUS_OK; i++) {
+        if (i == block->channels->count)
+            return mask_config_refuse(tokens->config, "more values than channels");
+        status = take(tokens, block, &block->channels->at[i]);
+        if (status != STATUS_OK || !brutefir_at(tokens, ','))
+            return status;
+        status = brutefir_next(tokens);
+    }
+    return status;
+}
+
+static enum status take_delay(struct brutefir_tokens *tokens, struct channel_block *block,
+                              struct brutefir_channel *channel)
+{
+    (void)block;
+    return brutefir_count(tokens, "delay:", &channel->delay);
+}
+
+static enum status take_mute(struct brutefir_tokens *tokens, struct channel_block *block,
+                             struct brutefir_channel *channel)
+{
+    (void)block;
+    char *text = NULL;
+    enum status status = brutefir_text(tokens, &text);
+    channel->is_muted = status == STATUS_OK && strcmp(text, "true") == 0;
+    return status;
+}
+
+static enum status take_mapping(struct brutefir_tokens *tokens, struct channel_block *block,
+                                struct brutefir_channel *channel)
+{
+    uint64_t device = 0;
+    block->is_mapped = true;
+    enum status status = brutefir_count(tokens, "mapping:", &device);
+    if (status == STATUS_OK && device >= BRUTEFIR_NAMES_MOST)
+        status = mask_config_refuse(tokens->config, "mapping: to channel %llu",
+                                    (unsigned long long)device);
+    if (status == STATUS_OK)
+        channel->device = block->channels->devices + (size_t)device;
+    return status;
+}
+
+/* OPEN[/USED, USED, ...]: how many of a device's channels there are. */
+static enum status take_used(struct brutefir_tokens *tokens, struct channel_block *block)
+{
+    uint64_t value = 0;
+    enum status status = brutefir_count(tokens, "channels:", &value);
+    block->used = value < BRUTEFIR_NAMES_MOST ? (size_t)value : BRUTEFIR_NAMES_MOST;
+    if (status != STATUS_OK || !brutefir_at(tokens, '/'))
+        return status;
+    block->used = 0;
+    do {
+        status = brutefir_next(tokens);
+        if (status == STATUS_OK)
+            status = brutefir_count(tokens, "channels:", &value);
+        block->used++;
+    } while (status == STATUS_OK && brutefir_at(tokens, ',') && block->used < BRUTEFIR_NAMES_MOST);
+    return status;
+}
+
+static enum status take_subdelay(struct brutefir_tokens *tokens)
+{
+    double value = 0;
+    enum status status;
+    do {
+        status = brutefir_at(tokens, ',') ? brutefir_next(tokens) : STATUS_OK;
+        if (status == STATUS_OK)
+            status = brutefir_number(tokens, &value);
+        if (status == STATUS_OK && value != 0 && fabs(value) <= 99)
+            return mask_config_refuse(tokens->config,
+                                      "a delay of a part of a sample (subdelay) cannot be read as "
+                                      "a mask");
+    } while (status == STATUS_OK && brutefir_at(tokens, ','));
+    return status;
+}
+
+static enum status take_channel_field(struct brutefir_tokens *tokens, void *context,
+                                      const char *field)
+{
+    static const char *const silent[] = {"device", "sample", "maxdelay", "individual_maxdelay",
+                                         "dither", "merge"};
+    struct channel_block *block = context;
+    if (strcmp(field, "delay") == 0)
+        return take_values(tokens, block, take_delay);
+    if (strcmp(field, "mute") == 0)
+        return take_values(tokens, block, take_mute);
+    if (strcmp(field, "mapping") == 0)
+        return take_values(tokens, block, take_mapping);
+    if (strcmp(field, "channels") == 0)
+        return take_used(tokens, block);
+    if (strcmp(field, "subdelay") == 0)
+        return take_subdelay(tokens);
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        if (strcmp(field, silent[i]) == 0)
+            return brutefir_pass_over(tokens);
+    return refuse_field(tokens, "channel", field);
+}
+
+/* { FIELD: ...; ... }; */
+static enum status take_fields(struct brutefir_tokens *tokens, void *context,
+                               enum status (*take)(struct brutefir_tokens *, void *, const char *))
+{
+    char *field = NULL;
+    enum status status = brutefir_expect(tokens, '{');
+    while (status == STATUS_OK && !brutefir_at(tokens, '}')) {
+        status = brutefir_text(tokens, &field);
+        if (status == STATUS_OK)
+            status = brutefir_expect(tokens, ':');
+        if (status == STATUS_OK)
+            status = take(tokens, context, field);
+        if (status == STATUS_OK)
+            status = brutefir_expect(tokens, ';');
+    }
+    if (status == STATUS_OK)
+        status = brutefir_expect(tokens, '}');
+    return status == STATUS_OK ? brutefir_expect(tokens, ';') : status;
+}
+
+/* ---- blocks ---- */
+
+static enum status take_coeff(struct brutefir_tokens *tokens)
+{
+    struct brutefir *brutefir = tokens->context;
+    if (brutefir->coeff_count == BRUTEFIR_FILTERS_MOST)
+        return mask_config_refuse(&brutefir->config, "more than %d coeffs", BRUTEFIR_FILTERS_MOST);
+    struct brutefir_coeff *coeff = &brutefir->coeffs[brutefir->coeff_count++];
+    *coeff = (struct brutefir_coeff){.line = brutefir->config.line, .gain = 1};
+    enum status status = brutefir_text(tokens, &coeff->name);
+    return status == STATUS_OK ? take_fields(tokens, coeff, take_coeff_field) : status;
+}
+
+static enum status take_filter(struct brutefir_tokens *tokens)
+{
+    struct brutefir *brutefir = tokens->context;
+    if (brutefir->filter_count == BRUTEFIR_FILTERS_MOST)
+        return mask_config_refuse(&brutefir->config, "more than %d filters", BRUTEFIR_FILTERS_MOST);
+    struct brutefir_filter *filter = &brutefir->filters[brutefir->filter_count++];
+    filter->line = brutefir->config.line;
+    enum status status = brutefir_text(tokens, &filter->name);
+    return status == STATUS_OK ? take_fields(tokens, filter, take_filter_field) : status;
+}
+
+static enum status take_channels(struct brutefir_tokens *tokens, struct brutefir_channels *channels)
+{
+    struct channel_block block = {.channels = channels, .first = channels->count};
+    struct brutefir_links names = {0};
+    enum status status = take_links(tokens, &names);
+    if (status == STATUS_OK && names.count > BRUTEFIR_NAMES_MOST - channels->count)
+        status = mask_config_refuse(tokens->config, "more than %d channels", BRUTEFIR_NAMES_MOST);
+    for (size_t i = 0; i < names.count && status == STATUS_OK; i++)
+        channels->at[channels->count++] =
+            (struct brutefir_channel){.name = names.at[i].name, .device = channels->devices + i};
+    if (status == STATUS_OK)
+        status = take_fields(tokens, &block, take_channel_field);
+    if (block.used == 0 || !block.is_mapped)
+        block.used = names.count;
+    for (size_t i = block.first; i < channels->count && status == STATUS_OK; i++)
+        if (channels->at[i].device >= channels->devices + block.used)
+            status = mask_config_refuse(tokens->config, "mapping: to channel %zu of %zu",
+                                        channels->at[i].device - channels->devices, block.used);
+    if (status == STATUS_OK && channels->devices + block.used > MATRIX_CHANNELS_MOST)
+        status = mask_config_refuse(tokens->config, "more than %d channels", MATRIX_CHANNELS_MOST);
+    channels->devices += block.used;
+    return status;
+}
+
+static enum status take_setting(struct brutefir_tokens *tokens, const char *name)
+{
+    static const char *const silent[] = {
+        "float_bits",      "config_file",  "overflow_warnings", "show_progress",
+        "allow_poll_mode", "modules_path", "powersave",         "monitor_rate",
+        "lock_memory",     "sdf_length",   "convolver_config",  "max_dither_table_size",
+        "benchmark",       "safety_limit"};
+    struct brutefir *brutefir = tokens->context;
+    uint64_t value = 0;
+    enum status status = brutefir_expect(tokens, ':');
+    if (status != STATUS_OK)
+        return status;
+    if (strcmp(name, "sampling_rate") == 0) {
+        status = brutefir_count(tokens, "the rate", &value);
+        if (status == STATUS_OK && (value < 1 || value > MASK_RATE_MOST))
+            status = mask_config_refuse(&brutefir->config, "a rate from 1 to %d", MASK_RATE_MOST);
+        return status == STATUS_OK ? mask_config_rate(&brutefir->config, (uint32_t)value) : status;
+    }
+    if (strcmp(name, "filter_length") == 0) {
+        status = brutefir_count(tokens, "filter_length", &brutefir->block);
+        brutefir->blocks = 1;
+        if (status == STATUS_OK && brutefir_at(tokens, ',') &&
+            (status = brutefir_next(tokens)) == STATUS_OK)
+            status = brutefir_count(tokens, "filter_length", &brutefir->blocks);
+        if (status == STATUS_OK &&
+            (brutefir->block > MATRIX_TAPS_MOST || brutefir->blocks > MATRIX_TAPS_MOST))
+            status = mask_config_refuse(&brutefir->config, "a filter_length that cannot be");
+        return status;
+    }
+    if (strcmp(name, "logic") == 0 && tokens->now.kind == TOKEN_STRING &&
+        strcmp(tokens->now.text, "cli") != 0)
+        return mask_config_refuse(&brutefir->config, "the module %.40s cannot be read as a mask",
+                                  tokens->now.text);
+    if (strcmp(name, "logic") == 0)
+        return brutefir_pass_over_but(tokens, "script");
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        if (strcmp(name, silent[i]) == 0)
+            return brutefir_pass_over(tokens);
+    return mask_config_refuse(&brutefir->config, "BruteFIR has no setting '%.40s'", name);
+}
+
+static enum status read_all(struct brutefir *brutefir)
+{
+    struct brutefir_tokens tokens = {
+        .config = &brutefir->config, .context = brutefir, .at = brutefir->config.text};
+    brutefir->config.line = 1;
+    brutefir->coeffs = calloc(BRUTEFIR_FILTERS_MOST, sizeof *brutefir->coeffs);
+    brutefir->filters = calloc(BRUTEFIR_FILTERS_MOST, sizeof *brutefir->filters);
+    if (!brutefir->coeffs || !brutefir->filters)
+        return fail_memory("a mask");
+    enum status status = brutefir_next(&tokens);
+    while (status == STATUS_OK && tokens.now.kind != TOKEN_END) {
+        char *name = NULL;
+        status = brutefir_text(&tokens, &name);
+        if (status != STATUS_OK)
+            return status;
+        if (strcmp(name, "coeff") == 0)
+            status = take_coeff(&tokens);
+        else if (strcmp(name, "input") == 0)
+            status = take_channels(&tokens, &brutefir->inputs);
+        else if (strcmp(name, "output") == 0)
+            status = take_channels(&tokens, &brutefir->outputs);
+        else if (strcmp(name, "filter") == 0)
+            status = take_filter(&tokens);
+        else {
+            status = take_setting(&tokens, name);
+            if (status == STATUS_OK)
+                status = brutefir_expect(&tokens, ';');
+        }
+    }
+    return status;
+}
+
+/* Somewhere a line begins as a block does: coeff "name" { or filter 3 { */
+static bool is_brutefir(const char *text)
+{
+    static const char *const words[] = {"coeff", "filter", "input", "output"};
+    for (const char *line = text; *line; line += *line == '\n') {
+        const char *at = line + strspn(line, " \t");
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            size_t length = strlen(words[i]);
+            if (strncmp(at, words[i], length) != 0)
+                continue;
+            const char *name = at + length + strspn(at + length, " \t");
+            const char *brace = strpbrk(name, "{\n");
+            if (name > at + length && (*name == '"' || isdigit((unsigned char)*name)) && brace &&
+                *brace == '{')
+                return true;
+        }
+        line += strcspn(line, "\n");
+    }
+    return false;
+}
+
+static enum mask_reading mask_brutefir_read(const char *file, FILE *stream,
+                                            const struct mask_load_options *options,
+                                            struct mask **mask)
+{
+    struct brutefir brutefir = {0};
+    if (!mask_config_open(&brutefir.config, file, stream, options))
+        return MASK_NOT_MINE;
+    bool mine = is_brutefir(brutefir.config.text);
+    enum status status = mine ? read_all(&brutefir) : STATUS_OK;
+    if (mine && status == STATUS_OK)
+        status = brutefir_to_mask(&brutefir, mask);
+    mask_config_close(&brutefir.config);
+    free(brutefir.coeffs);
+    free(brutefir.filters);
+    if (!mine)
+        return MASK_NOT_MINE;
+    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+}
+
+const struct mask_reader mask_reader_brutefir = {
+    .kind = "BruteFIR configuration",
+    .is_configuration = true,
+    .read = mask_brutefir_read,
+};

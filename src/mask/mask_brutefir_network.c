@@ -1,0 +1,262 @@
+/* The network of a BruteFIR configuration, folded into a matrix of responses. */
+#include "mask/mask_brutefir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* BruteFIR's names of formats that mean something else in other programs. */
+static const struct raw_format *format_named(const char *name)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } names[] = {
+        {"S16_NE", "S16_LE"},     {"S24_LE", "S24_3_LE"}, {"S24_BE", "S24_3_BE"},
+        {"S24_NE", "S24_3_LE"},   {"S16_4LE", "S32_LE"},  {"S16_4BE", "S32_BE"},
+        {"S16_4NE", "S32_LE"},    {"S24_4LE", "S32_LE"},  {"S24_4BE", "S32_BE"},
+        {"S24_4NE", "S32_LE"},    {"S32_NE", "S32_LE"},   {"FLOAT_NE", "F32_LE"},
+        {"FLOAT64_NE", "F64_LE"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i].theirs) == 0)
+            return raw_format_named(names[i].ours);
+    return raw_format_named(name);
+}
+
+/* By its name or by its number in the file. */
+static bool is_named(const char *name, const char *own, size_t index)
+{
+    uint64_t number;
+    return strcmp(name, own) == 0 || (mask_config_count(name, &number) && number == index);
+}
+
+static const struct brutefir_channel *find_channel(const struct brutefir_channels *channels,
+                                                   const char *name)
+{
+    for (size_t i = 0; i < channels->count; i++)
+        if (is_named(name, channels->at[i].name, i))
+            return &channels->at[i];
+    return NULL;
+}
+
+static struct brutefir_filter *find_filter(struct brutefir *brutefir, const char *name)
+{
+    for (size_t i = 0; i < brutefir->filter_count; i++)
+        if (is_named(name, brutefir->filters[i].name, i))
+            return &brutefir->filters[i];
+    return NULL;
+}
+
+static const struct brutefir_coeff *find_coeff(const struct brutefir *brutefir, const char *name)
+{
+    for (size_t i = 0; i < brutefir->coeff_count; i++)
+        if (is_named(name, brutefir->coeffs[i].name, i))
+            return &brutefir->coeffs[i];
+    return NULL;
+}
+
+/* ---- one filter ---- */
+
+static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_coeff *coeff,
+                              const struct mask **mask)
+{
+    struct raw_layout raw = {.skip = coeff->skip};
+    brutefir->config.line = coeff->line;
+    if (!coeff->file)
+        return mask_config_refuse(&brutefir->config, "coeff %s has no filename", coeff->name);
+    bool is_text = !coeff->format || strcmp(coeff->format, "text") == 0;
+    if (!is_text && !(raw.format = format_named(coeff->format)))
+        return mask_config_refuse(&brutefir->config,
+                                  "coefficients of the format '%.40s' cannot be "
+                                  "read",
+                                  coeff->format);
+    if (is_text && coeff->skip)
+        return mask_config_refuse(&brutefir->config, "skip: in a text cannot be read");
+    enum status status =
+        mask_config_mask(&brutefir->config, coeff->file, is_text ? NULL : &raw, mask);
+    if (status == STATUS_OK && (*mask)->columns != 1)
+        status = mask_config_refuse(&brutefir->config, "%s has %zu channels instead of one",
+                                    coeff->file, (*mask)->columns);
+    return status;
+}
+
+/* BruteFIR reads as far as its filters are long. */
+static size_t taps_of(const struct brutefir *brutefir, const struct brutefir_coeff *coeff,
+                      size_t taps)
+{
+    uint64_t blocks = coeff->blocks ? coeff->blocks : brutefir->blocks;
+    if (brutefir->block == 0 || taps <= brutefir->block * blocks)
+        return taps;
+    note("mask %s: line %zu: of %zu taps %llu fit into filter_length, and the others are left out "
+         "as BruteFIR leaves them out",
+         brutefir->config.file, coeff->line, taps, (unsigned long long)(brutefir->block * blocks));
+    return (size_t)(brutefir->block * blocks);
+}
+
+static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter *filter)
+{
+    const struct mask *mask;
+    uint64_t delay = filter->delay * brutefir->block;
+    if (filter->delay && !brutefir->block)
+        return mask_config_refuse(&brutefir->config, "a delay in blocks, and no filter_length");
+    if (!filter->coeff || strcmp(filter->coeff, "-1") == 0)
+        return mask_matrix_gain(filter->response, 0, 1, delay);
+    const struct brutefir_coeff *coeff = find_coeff(brutefir, filter->coeff);
+    if (!coeff)
+        return mask_config_refuse(&brutefir->config, "there is no coeff %s", filter->coeff);
+    if (coeff->file && strcmp(coeff->file, "dirac pulse") == 0)
+        return mask_matrix_gain(filter->response, 0, coeff->gain, delay);
+    enum status status = load_coeff(brutefir, coeff, &mask);
+    return status == STATUS_OK
+               ? mask_matrix_filter(filter->response, 0, coeff->gain, delay, mask_column(mask, 0),
+                                    taps_of(brutefir, coeff, mask->taps))
+               : status;
+}
+
+static enum status add_inputs(struct brutefir *brutefir, struct brutefir_filter *filter)
+{
+    static const float one = 1;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < filter->from_inputs.count && status == STATUS_OK; i++) {
+        const struct brutefir_link *link = &filter->from_inputs.at[i];
+        const struct brutefir_channel *input = find_channel(&brutefir->inputs, link->name);
+        brutefir->config.line = link->line;
+        if (!input)
+            return mask_config_refuse(&brutefir->config, "there is no input %s", link->name);
+        if (!input->is_muted)
+            status = mask_matrix_add(filter->response, input->device, 0, link->gain, input->delay,
+                                     &one, 1);
+    }
+    return status;
+}
+
+static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter, size_t depth);
+
+static enum status add_filter(struct brutefir *brutefir, struct brutefir_filter *filter,
+                              struct brutefir_filter *from, double gain, size_t depth)
+{
+    enum status status = ask(brutefir, from, depth + 1);
+    return status == STATUS_OK
+               ? mask_matrix_add_output(filter->response, 0, from->response, 0, gain)
+               : status;
+}
+
+static bool names(const struct brutefir_links *links, const struct brutefir_filter *filter)
+{
+    for (size_t i = 0; i < links->count; i++)
+        if (links->at[i].filter == filter)
+            return true;
+    return false;
+}
+
+/* A link may be said at either end or at both: once is enough. */
+static enum status add_filters(struct brutefir *brutefir, struct brutefir_filter *filter,
+                               size_t depth)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < filter->from_filters.count && status == STATUS_OK; i++) {
+        const struct brutefir_link *link = &filter->from_filters.at[i];
+        status = add_filter(brutefir, filter, link->filter, link->gain, depth);
+    }
+    for (size_t i = 0; i < brutefir->filter_count && status == STATUS_OK; i++) {
+        struct brutefir_filter *from = &brutefir->filters[i];
+        if (names(&from->to_filters, filter) && !names(&filter->from_filters, from))
+            status = add_filter(brutefir, filter, from, 1, depth);
+    }
+    return status;
+}
+
+/* What comes out of a filter, from what comes into it. */
+static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter, size_t depth)
+{
+    brutefir->config.line = filter->line;
+    if (filter->state == FILTER_DONE)
+        return STATUS_OK;
+    if (filter->state == FILTER_ASKED || depth > BRUTEFIR_FILTERS_MOST)
+        return mask_config_refuse(&brutefir->config, "filter %s feeds itself, in a circle",
+                                  filter->name);
+    filter->state = FILTER_ASKED;
+    enum status status =
+        mask_matrix_create(&brutefir->config, brutefir->inputs.devices, 1, &filter->response);
+    if (status == STATUS_OK)
+        status = add_inputs(brutefir, filter);
+    if (status == STATUS_OK)
+        status = add_filters(brutefir, filter, depth);
+    brutefir->config.line = filter->line;
+    if (status == STATUS_OK)
+        status = apply_coeff(brutefir, filter);
+    filter->state = FILTER_DONE;
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static enum status add_outputs(struct brutefir *brutefir, const struct brutefir_filter *filter,
+                               struct mask_matrix *matrix)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < filter->to_outputs.count && status == STATUS_OK; i++) {
+        const struct brutefir_link *link = &filter->to_outputs.at[i];
+        const struct brutefir_channel *output = find_channel(&brutefir->outputs, link->name);
+        brutefir->config.line = link->line;
+        if (!output)
+            return mask_config_refuse(&brutefir->config, "there is no output %s", link->name);
+        if (output->is_muted)
+            continue;
+        struct mask_matrix *delayed = NULL;
+        status = mask_matrix_create(&brutefir->config, brutefir->inputs.devices, 1, &delayed);
+        if (status == STATUS_OK)
+            status = mask_matrix_add_output(delayed, 0, filter->response, 0, link->gain);
+        if (status == STATUS_OK)
+            status = mask_matrix_gain(delayed, 0, 1, output->delay);
+        if (status == STATUS_OK)
+            status = mask_matrix_add_output(matrix, output->device, delayed, 0, 1);
+        mask_matrix_destroy(delayed);
+    }
+    return status;
+}
+
+static enum status resolve(struct brutefir *brutefir, struct brutefir_links *links)
+{
+    for (size_t i = 0; i < links->count; i++) {
+        struct brutefir_link *link = &links->at[i];
+        link->filter = find_filter(brutefir, link->name);
+        brutefir->config.line = link->line;
+        if (!link->filter)
+            return mask_config_refuse(&brutefir->config, "there is no filter %s", link->name);
+    }
+    return STATUS_OK;
+}
+
+static enum status resolve_all(struct brutefir *brutefir)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < brutefir->filter_count && status == STATUS_OK; i++) {
+        status = resolve(brutefir, &brutefir->filters[i].from_filters);
+        if (status == STATUS_OK)
+            status = resolve(brutefir, &brutefir->filters[i].to_filters);
+    }
+    return status;
+}
+
+enum status brutefir_to_mask(struct brutefir *brutefir, struct mask **mask)
+{
+    struct mask_matrix *matrix = NULL;
+    brutefir->config.line = 0;
+    if (brutefir->inputs.devices == 0 || brutefir->outputs.devices == 0)
+        return mask_config_refuse(&brutefir->config, "it has no inputs or no outputs");
+    enum status status = resolve_all(brutefir);
+    if (status == STATUS_OK)
+        status = mask_matrix_create(&brutefir->config, brutefir->inputs.devices,
+                                    brutefir->outputs.devices, &matrix);
+    for (size_t i = 0; i < brutefir->filter_count && status == STATUS_OK; i++) {
+        status = ask(brutefir, &brutefir->filters[i], 0);
+        if (status == STATUS_OK)
+            status = add_outputs(brutefir, &brutefir->filters[i], matrix);
+    }
+    if (status == STATUS_OK)
+        status = mask_matrix_to_mask(matrix, mask);
+    mask_matrix_destroy(matrix);
+    for (size_t i = 0; i < brutefir->filter_count; i++)
+        mask_matrix_destroy(brutefir->filters[i].response);
+    return status;
+}

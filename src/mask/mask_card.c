@@ -1,0 +1,270 @@
+#include "mask/mask_card.h"
+
+#include "base/json_text.h"
+#include "signal/audio.h"
+#include "sound/sound_format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HEAD = 17, CELL = 21, CELLS_IN_A_ROW = 4, PATHS_IN_A_ROW = 8, WORDS = 96 };
+
+static const char *const symmetries[] = {"none", "even", "odd"};
+
+/* "WAV (Microsoft), pcm24", or the kind that the reader tells. */
+static void describe_format(const struct mask *mask, char text[WORDS])
+{
+    SF_INFO info = {0};
+    SNDFILE *file = mask->kind && strcmp(mask->kind, "sound") == 0
+                        ? sf_open(mask->name, SFM_READ, &info)
+                        : NULL;
+    SF_FORMAT_INFO container = {.format = info.format & SF_FORMAT_TYPEMASK};
+    snprintf(text, WORDS, "%s", mask->kind ? mask->kind : "made");
+    if (file && sf_command(NULL, SFC_GET_FORMAT_INFO, &container, sizeof container) == 0)
+        snprintf(text, WORDS, "%s, %s", container.name, sound_format_name(info.format));
+    if (file)
+        sf_close(file);
+}
+
+static const char *phase_name(const struct mask_column_facts *column)
+{
+    bool linear = column->symmetry != MASK_ASYMMETRIC;
+    return linear && column->minimum_phase ? "linear, minimum"
+           : linear                        ? "linear"
+           : column->minimum_phase         ? "minimum"
+                                           : "mixed";
+}
+
+/* ---- for people ---- */
+
+struct cell {
+    char text[40];
+};
+
+static struct cell db_cell(double amplitude)
+{
+    struct cell cell;
+    if (fabs(amplitude) > 0)
+        snprintf(cell.text, sizeof cell.text, "%.1f dB",
+                 round(10 * audio_to_db(fabs(amplitude))) / 10 + 0.0); /* no -0.0 */
+    else
+        snprintf(cell.text, sizeof cell.text, "nothing");
+    return cell;
+}
+
+static struct cell time_cell(double frames, uint32_t rate)
+{
+    struct cell cell;
+    snprintf(cell.text, sizeof cell.text, "%.*f (%.2f ms)", frames == floor(frames) ? 0 : 1, frames,
+             1e3 * frames / rate);
+    return cell;
+}
+
+static struct cell place_cell(double amplitude, double place, const char *unit, int digits)
+{
+    struct cell cell = db_cell(amplitude);
+    size_t length = strlen(cell.text);
+    snprintf(cell.text + length, sizeof cell.text - length, " at %.*f %s", digits, place, unit);
+    return cell;
+}
+
+static struct cell word_cell(const char *word)
+{
+    struct cell cell;
+    snprintf(cell.text, sizeof cell.text, "%s", word);
+    return cell;
+}
+
+enum row {
+    ROW_TAPS_60,
+    ROW_TAPS_90,
+    ROW_TAPS_120,
+    ROW_PEAK,
+    ROW_PEAK_AT,
+    ROW_GROUP_DELAY,
+    ROW_PHASE,
+    ROW_SYMMETRY,
+    ROW_DC,
+    ROW_GAIN,
+    ROW_PINK,
+    ROW_WHITE,
+    ROW_MAGNITUDE,
+    ROW_RMS,
+    ROW_BEFORE,
+    ROW_AFTER,
+    ROW_START,
+    ROW_END,
+    ROWS
+};
+
+static const char *const row_names[ROWS] = {
+    "taps to -60 dB", "taps to -90 dB", "taps to -120 dB", "peak",         "peak at",
+    "group delay",    "phase",          "symmetry",        "gain at 0 Hz", "peak gain",
+    "pink noise",     "white noise",    "worst peak (L1)", "RMS",          "silence before",
+    "silence after",  "starts at",      "ends at",
+};
+
+static struct cell cell_of(enum row row, const struct mask_column_facts *column, uint32_t rate)
+{
+    if (column->silent)
+        return word_cell(row == ROW_PEAK ? "silent" : "-");
+    switch (row) {
+    case ROW_TAPS_60:
+    case ROW_TAPS_90:
+    case ROW_TAPS_120:
+        return time_cell((double)column->taps[row - ROW_TAPS_60], rate);
+    case ROW_PEAK:
+        return db_cell(column->peak);
+    case ROW_PEAK_AT:
+        return time_cell((double)column->peak_at, rate);
+    case ROW_GROUP_DELAY:
+        return time_cell(round(10 * column->group_delay) / 10, rate);
+    case ROW_PHASE:
+        return word_cell(phase_name(column));
+    case ROW_SYMMETRY:
+        return word_cell(symmetries[column->symmetry]);
+    case ROW_DC:
+        return db_cell(column->dc);
+    case ROW_GAIN:
+        return place_cell(column->gain, column->gain_hz, "Hz", 0);
+    case ROW_PINK:
+        return db_cell(column->pink);
+    case ROW_WHITE:
+        return db_cell(sqrt(column->energy));
+    case ROW_MAGNITUDE:
+        return db_cell(column->magnitude);
+    case ROW_RMS:
+        return db_cell(column->rms);
+    case ROW_BEFORE:
+        return time_cell((double)column->silence_before, rate);
+    case ROW_AFTER:
+        return time_cell((double)column->silence_after, rate);
+    case ROW_START:
+        return db_cell(column->start);
+    default:
+        return db_cell(column->end);
+    }
+}
+
+static void print_columns(const struct mask_facts *facts, size_t from)
+{
+    size_t end = from + CELLS_IN_A_ROW < facts->columns ? from + CELLS_IN_A_ROW : facts->columns;
+    if (facts->columns > 1) {
+        printf("  %-*s", HEAD, "");
+        for (size_t c = from; c < end; c++) {
+            char head[32];
+            snprintf(head, sizeof head, "channel %zu", c + 1);
+            printf("%-*s", c + 1 < end ? CELL : 0, head);
+        }
+        puts("");
+    }
+    for (enum row row = 0; row < ROWS; row++) {
+        printf("  %-*s", HEAD, row_names[row]);
+        for (size_t c = from; c < end; c++)
+            printf("%-*s", c + 1 < end ? CELL : 0,
+                   cell_of(row, &facts->column[c], facts->rate).text);
+        puts("");
+    }
+}
+
+static void print_paths(const struct mask *mask)
+{
+    printf("  %-*s", HEAD, "paths");
+    for (size_t p = 0; p < mask->path_count; p++) {
+        if (p > 0)
+            printf(p % PATHS_IN_A_ROW == 0 ? ",\n  %*s" : ", ", p % PATHS_IN_A_ROW == 0 ? HEAD : 0,
+                   "");
+        printf("%zu>%zu", mask->paths[p].input + 1, mask->paths[p].output + 1);
+        if (mask->columns > 1)
+            printf(" by %zu", mask->paths[p].column + 1);
+    }
+    puts("");
+}
+
+void mask_card_print(const struct mask_card *card)
+{
+    const struct mask *mask = card->mask;
+    const struct mask_facts *facts = card->facts;
+    char format[WORDS];
+    describe_format(mask, format);
+    printf("%s\n  %-*s%s, ", card->text, HEAD, "format", format);
+    if (mask->rate)
+        printf("%u Hz, ", mask->rate);
+    else
+        printf("no rate (times are for %u Hz), ", facts->rate);
+    printf("%zu channel%s, %zu tap%s, %.2f ms\n", mask->columns, mask->columns == 1 ? "" : "s",
+           mask->taps, mask->taps == 1 ? "" : "s", 1e3 * (double)mask->taps / facts->rate);
+    print_paths(mask);
+    for (size_t c = 0; c < facts->columns; c += CELLS_IN_A_ROW)
+        print_columns(facts, c);
+    for (size_t o = 0; o < facts->outputs; o++)
+        printf("  output %-*zu%.1f dB of headroom for music, %s at the worst\n", HEAD - 7, o + 1,
+               facts->output[o].headroom, db_cell(facts->output[o].magnitude).text);
+    for (size_t t = 0; t < card->trouble_count; t++)
+        printf("  %-*s%s: %s\n", HEAD, t == 0 ? "DOCTOR" : "", card->troubles[t].text,
+               card->troubles[t].remedy);
+    if (card->trouble_count == 0)
+        printf("  %-*snothing wrong\n", HEAD, "doctor");
+}
+
+/* ---- for programs ---- */
+
+static json_t *db(double amplitude)
+{
+    return fabs(amplitude) > 0 ? json_real(audio_to_db(fabs(amplitude))) : json_null();
+}
+
+static json_t *column_object(const struct mask_column_facts *column)
+{
+    return json_pack(
+        "{s:b, s:I, s:I, s:I, s:f, s:I, s:f, s:s, s:s, s:b, s:o, s:o, s:f, s:o, s:o, s:o, s:o, "
+        "s:I, s:I, s:o, s:o}",
+        "silent", column->silent, "taps_60", (json_int_t)column->taps[0], "taps_90",
+        (json_int_t)column->taps[1], "taps_120", (json_int_t)column->taps[2], "peak", column->peak,
+        "peak_at", (json_int_t)column->peak_at, "group_delay", column->group_delay, "phase",
+        phase_name(column), "symmetry", symmetries[column->symmetry], "minimum_phase",
+        column->minimum_phase, "dc_db", db(column->dc), "gain_db", db(column->gain), "gain_hz",
+        column->gain_hz, "pink_db", db(column->pink), "white_db", db(sqrt(column->energy)), "l1_db",
+        db(column->magnitude), "rms_db", db(column->rms), "silence_before",
+        (json_int_t)column->silence_before, "silence_after", (json_int_t)column->silence_after,
+        "start_db", db(column->start), "end_db", db(column->end));
+}
+
+static json_t *paths_array(const struct mask *mask)
+{
+    json_t *paths = json_array();
+    for (size_t p = 0; p < mask->path_count; p++)
+        json_array_append_new(paths, json_pack("{s:I, s:I, s:I}", "input",
+                                               (json_int_t)mask->paths[p].input + 1, "output",
+                                               (json_int_t)mask->paths[p].output + 1, "channel",
+                                               (json_int_t)mask->paths[p].column + 1));
+    return paths;
+}
+
+json_t *mask_card_object(const struct mask_card *card)
+{
+    const struct mask *mask = card->mask;
+    const struct mask_facts *facts = card->facts;
+    char format[WORDS];
+    describe_format(mask, format);
+    json_t *columns = json_array(), *outputs = json_array(), *troubles = json_array();
+    for (size_t c = 0; c < facts->columns; c++)
+        json_array_append_new(columns, column_object(&facts->column[c]));
+    for (size_t o = 0; o < facts->outputs; o++) {
+        const struct mask_output_facts *output = &facts->output[o];
+        json_array_append_new(outputs, json_pack("{s:f, s:o, s:o, s:o, s:f}", "headroom_db",
+                                                 output->headroom, "l1_db", db(output->magnitude),
+                                                 "pink_db", db(output->pink), "gain_db",
+                                                 db(output->gain), "gain_hz", output->gain_hz));
+    }
+    for (size_t t = 0; t < card->trouble_count; t++)
+        json_array_append_new(troubles, json_pack("{s:s, s:s}", "text", card->troubles[t].text,
+                                                  "remedy", card->troubles[t].remedy));
+    return json_pack("{s:o, s:s, s:o, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "mask",
+                     json_text(card->text), "format", format, "rate",
+                     mask->rate ? json_integer(mask->rate) : json_null(), "channels",
+                     (json_int_t)mask->columns, "taps", (json_int_t)mask->taps, "seconds",
+                     (double)mask->taps / facts->rate, "paths", paths_array(mask), "columns",
+                     columns, "outputs", outputs, "troubles", troubles);
+}

@@ -1,0 +1,269 @@
+#include "mask/mask_config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILES_MOST = 1024 };
+
+struct mask_config_file {
+    struct mask_config_file *next;
+    char *path;
+    struct raw_layout raw;
+    struct mask *mask;
+};
+
+static char *folder_of(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash ? strndup(file, slash == file ? 1 : (size_t)(slash - file)) : strdup(".");
+}
+
+bool mask_config_open(struct mask_config *config, const char *file, FILE *stream,
+                      const struct mask_load_options *options)
+{
+    *config = (struct mask_config){.file = file, .options = options};
+    config->text = malloc(CONFIG_BYTES_MOST + 1);
+    size_t size = config->text ? fread(config->text, 1, CONFIG_BYTES_MOST + 1, stream) : 0;
+    rewind(stream);
+    if (size == 0 || size > CONFIG_BYTES_MOST || memchr(config->text, 0, size)) {
+        mask_config_close(config);
+        return false;
+    }
+    config->text[size] = '\0';
+    bool marked = strncmp(config->text, "\xEF\xBB\xBF", 3) == 0;
+    if (marked)
+        memmove(config->text, config->text + 3, size - 2);
+    config->next = config->text;
+    config->home = folder_of(file);
+    config->folder = config->home ? strdup(config->home) : NULL;
+    config->fence =
+        config->home ? realpath(options->folder ? options->folder : config->home, NULL) : NULL;
+    if (!config->folder || (!config->fence && !options->folder)) {
+        mask_config_close(config);
+        return false;
+    }
+    return true;
+}
+
+void mask_config_close(struct mask_config *config)
+{
+    while (config->files) {
+        struct mask_config_file *file = config->files;
+        config->files = file->next;
+        mask_destroy(file->mask);
+        free(file->path);
+        free(file);
+    }
+    free(config->fence);
+    free(config->folder);
+    free(config->home);
+    free(config->text);
+    *config = (struct mask_config){0};
+}
+
+char *mask_config_line(struct mask_config *config)
+{
+    char *line = config->next;
+    if (!line || !*line)
+        return NULL;
+    size_t length = strcspn(line, "\n");
+    config->next = line[length] ? line + length + 1 : line + length;
+    line[length] = '\0';
+    if (length > 0 && line[length - 1] == '\r')
+        line[length - 1] = '\0';
+    config->line++;
+    return line;
+}
+
+enum status mask_config_refuse(const struct mask_config *config, const char *format, ...)
+{
+    char words[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    if (config->line == 0)
+        return fail(STATUS_FAILED, "cannot read mask %s: %s", config->file, words);
+    return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %s", config->file, config->line,
+                words);
+}
+
+/* ---- files ---- */
+
+static enum status join(const char *folder, const char *name, char **path)
+{
+    int length = *name == '/' ? asprintf(path, "%s", name) : asprintf(path, "%s/%s", folder, name);
+    if (length >= 0)
+        return STATUS_OK;
+    *path = NULL;
+    return fail_memory("a mask");
+}
+
+enum status mask_config_enter(struct mask_config *config, const char *folder)
+{
+    char *entered;
+    enum status status = join(config->home, folder, &entered);
+    if (status != STATUS_OK)
+        return status;
+    free(config->folder);
+    config->folder = entered;
+    return STATUS_OK;
+}
+
+static bool is_inside(const char *fence, const char *path)
+{
+    size_t length = strlen(fence);
+    return strncmp(path, fence, length) == 0 &&
+           (path[length] == '/' || (length == 1 && *fence == '/'));
+}
+
+/* The file beside the configuration that has the last part of a name from elsewhere. */
+static enum status find_beside(const struct mask_config *config, const char *name, int reason,
+                               char **path)
+{
+    char *beside;
+    const char *last = name;
+    for (const char *c = name; *c; c++)
+        if ((*c == '/' || *c == '\\') && c[1])
+            last = c + 1;
+    if (last == name || strcmp(last, "..") == 0 || strcmp(last, ".") == 0)
+        return mask_config_refuse(config, "cannot open %s: %s", name, strerror(reason));
+    enum status status = join(config->home, last, &beside);
+    if (status != STATUS_OK)
+        return status;
+    *path = realpath(beside, NULL);
+    free(beside);
+    if (!*path || !is_inside(config->fence, *path)) {
+        free(*path);
+        *path = NULL;
+        return reason == EPERM
+                   ? mask_config_refuse(config,
+                                        "%s lies outside of %s; put the file there, or allow "
+                                        "another folder with folder=",
+                                        name, config->fence)
+                   : mask_config_refuse(config, "cannot open %s: %s", name, strerror(reason));
+    }
+    note("mask %s: line %zu: %s is taken from beside it, as %s", config->file, config->line, name,
+         last);
+    return STATUS_OK;
+}
+
+enum status mask_config_find(const struct mask_config *config, const char *name, char **path)
+{
+    char *wanted;
+    if (!config->fence)
+        return fail(STATUS_USAGE, "there is no folder %s", config->options->folder);
+    enum status status = join(config->folder, name, &wanted);
+    if (status != STATUS_OK)
+        return status;
+    char *real = realpath(wanted, NULL);
+    int reason = errno;
+    free(wanted);
+    if (real && is_inside(config->fence, real)) {
+        *path = real;
+        return STATUS_OK;
+    }
+    if (real)
+        reason = EPERM;
+    free(real);
+    return find_beside(config, name, reason, path);
+}
+
+enum status mask_config_rate(struct mask_config *config, uint32_t rate)
+{
+    if (rate && config->rate && rate != config->rate)
+        return mask_config_refuse(config, "a rate of %u Hz, where it was %u before", rate,
+                                  config->rate);
+    if (rate)
+        config->rate = rate;
+    return STATUS_OK;
+}
+
+static bool same_raw(const struct raw_layout *a, const struct raw_layout *b)
+{
+    return a->format == b->format && a->skip == b->skip && a->most == b->most &&
+           a->channels == b->channels;
+}
+
+static enum status load_file(struct mask_config *config, struct mask_config_file *file)
+{
+    struct mask_load_options options = *config->options;
+    char words[1024] = "", *kept;
+    size_t kept_size;
+    options.raw = file->raw;
+    options.is_named = true;
+    failures_kept(&kept, &kept_size);
+    failures_keep(words, sizeof words);
+    enum status status = mask_load_with(file->path, &options, &file->mask);
+    failures_keep(kept, kept_size);
+    return status == STATUS_OK ? STATUS_OK : mask_config_refuse(config, "%s", words);
+}
+
+enum status mask_config_mask(struct mask_config *config, const char *name,
+                             const struct raw_layout *raw, const struct mask **mask)
+{
+    static const struct raw_layout unknown = {0};
+    size_t count = 0;
+    char *path;
+    if (!raw)
+        raw = &unknown;
+    enum status status = mask_config_find(config, name, &path);
+    if (status != STATUS_OK)
+        return status;
+    for (struct mask_config_file *file = config->files; file; file = file->next, count++)
+        if (strcmp(file->path, path) == 0 && same_raw(&file->raw, raw)) {
+            free(path);
+            *mask = file->mask;
+            return STATUS_OK;
+        }
+    struct mask_config_file *file = count < FILES_MOST ? calloc(1, sizeof *file) : NULL;
+    if (!file) {
+        free(path);
+        return count < FILES_MOST ? fail_memory("a mask")
+                                  : mask_config_refuse(config, "more than %d files", FILES_MOST);
+    }
+    *file = (struct mask_config_file){.next = config->files, .path = path, .raw = *raw};
+    config->files = file;
+    status = load_file(config, file);
+    if (status == STATUS_OK)
+        status = mask_config_rate(config, file->mask->rate);
+    *mask = file->mask;
+    return status;
+}
+
+/* ---- words ---- */
+
+char *mask_config_word(char **rest)
+{
+    char *word = *rest + strspn(*rest, " \t");
+    if (!*word)
+        return NULL;
+    char *end;
+    if (*word == '"' && (end = strchr(word + 1, '"')))
+        word++;
+    else
+        end = word + strcspn(word, " \t");
+    *rest = *end ? end + 1 : end;
+    *end = '\0';
+    return word;
+}
+
+bool mask_config_number(const char *word, double *value)
+{
+    char *end;
+    *value = strtod(word, &end);
+    return end != word && !*end && isfinite(*value);
+}
+
+bool mask_config_count(const char *word, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(word, &end, 10);
+    return isdigit((unsigned char)*word) && !*end && !errno;
+}

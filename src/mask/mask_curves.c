@@ -1,0 +1,295 @@
+#include "mask/mask_curves.h"
+
+#include "signal/fft_double.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TIMES = 2000,       /* points of an axis */
+    FREQUENCIES = 1200, /* likewise */
+    PADDING = 8,
+    LENGTH_MOST = 1 << 21,
+};
+
+static const double lowest = 20, finest = 0.1; /* Hz */
+static const double gap_gain = 1e-3, least_gain = 1e-20;
+static const double half_turn = 179.5; /* degrees: from there on, -180 is 180 */
+static const double twelfth = 1.0 / 12;
+static const double rough_dip = 0.1; /* of the mean */
+
+/* ---- points ---- */
+
+void curve_free(struct curve *curve)
+{
+    free(curve->x);
+    free(curve->y);
+    *curve = (struct curve){0};
+}
+
+static enum status curve_init(struct curve *curve, size_t most)
+{
+    *curve = (struct curve){0, calloc(most, sizeof(double)), calloc(most, sizeof(double))};
+    if (curve->x && curve->y)
+        return STATUS_OK;
+    curve_free(curve);
+    return fail_memory("a curve");
+}
+
+static void add_point(struct curve *curve, double x, double y)
+{
+    curve->x[curve->count] = x;
+    curve->y[curve->count++] = y;
+}
+
+/* ---- over time ---- */
+
+/* The values of a point's share, or their least and largest in the order in which they come. */
+static void add_share(struct curve *curve, const double *values, size_t from, size_t end,
+                      const struct mask *mask, uint32_t rate)
+{
+    size_t least = from, largest = from;
+    for (size_t i = from; i < end; i++) {
+        least = values[i] < values[least] ? i : least;
+        largest = values[i] > values[largest] ? i : largest;
+    }
+    size_t first = least < largest ? least : largest, second = least < largest ? largest : least;
+    add_point(curve, ((double)first - (double)mask->origin) / rate, values[first]);
+    if (second != first)
+        add_point(curve, ((double)second - (double)mask->origin) / rate, values[second]);
+}
+
+static enum status over_time(const double *values, const struct mask *mask, uint32_t rate,
+                             struct curve *curve)
+{
+    size_t points = mask->taps < 2 * TIMES ? mask->taps : TIMES;
+    enum status status = curve_init(curve, 2 * points);
+    for (size_t p = 0; p < points && status == STATUS_OK; p++)
+        add_share(curve, values, mask->taps * p / points, mask->taps * (p + 1) / points, mask,
+                  rate);
+    return status;
+}
+
+static double *values_of(const struct mask *mask, size_t column)
+{
+    double *values = calloc(mask->taps, sizeof *values);
+    for (size_t k = 0; values && k < mask->taps; k++)
+        values[k] = (double)mask_column(mask, column)[k];
+    return values;
+}
+
+enum status curve_impulse(const struct mask *mask, size_t column, uint32_t rate,
+                          struct curve *curve)
+{
+    double *values = values_of(mask, column);
+    enum status status = values ? over_time(values, mask, rate, curve) : fail_memory("a curve");
+    free(values);
+    return status;
+}
+
+enum status curve_step(const struct mask *mask, size_t column, uint32_t rate, struct curve *curve)
+{
+    double *values = values_of(mask, column);
+    for (size_t k = 1; values && k < mask->taps; k++)
+        values[k] += values[k - 1];
+    enum status status = values ? over_time(values, mask, rate, curve) : fail_memory("a curve");
+    free(values);
+    return status;
+}
+
+/* ---- over frequency ---- */
+
+/* The peak, or amid several as large (a symmetric one, a moving average) halfway. */
+static double delay_of(const float *taps, size_t count)
+{
+    double peak = 0;
+    size_t first = 0, last = 0;
+    for (size_t k = 0; k < count; k++)
+        peak = fmax(peak, fabs((double)taps[k]));
+    for (size_t k = count; k-- > 0;)
+        first = fabs((double)taps[k]) > 0.999 * peak ? k : first;
+    for (size_t k = 0; k < count; k++)
+        last = fabs((double)taps[k]) > 0.999 * peak ? k : last;
+    return ((double)first + (double)last) / 2;
+}
+
+static size_t length_for(size_t taps, uint32_t rate)
+{
+    size_t length = 1 << 10;
+    while (length < taps ||
+           ((length < PADDING * taps || (double)length * finest < rate) && length < LENGTH_MOST))
+        length *= 2;
+    return length;
+}
+
+/* The transform of taps, or of taps times their index. */
+static double complex *transform(const struct fft_double *fft, const float *taps, size_t count,
+                                 bool times_index)
+{
+    size_t length = fft_double_length(fft);
+    double *samples = fft_double_samples(fft);
+    double complex *bins = calloc(length / 2 + 1, sizeof *bins);
+    if (!bins)
+        return NULL;
+    memset(samples, 0, length * sizeof *samples);
+    for (size_t k = 0; k < count; k++)
+        samples[k] = (double)taps[k] * (times_index ? (double)k : 1);
+    fft_double_forward(fft);
+    memcpy(bins, fft_double_bins(fft), (length / 2 + 1) * sizeof *bins);
+    return bins;
+}
+
+enum status mask_spectrum_init(struct mask_spectrum *spectrum, const struct mask *mask,
+                               size_t column, uint32_t rate)
+{
+    struct fft_double *fft = NULL;
+    const float *taps = mask_column(mask, column);
+    *spectrum = (struct mask_spectrum){
+        .length = length_for(mask->taps, rate),
+        .rate = rate,
+        .delay = delay_of(taps, mask->taps) / rate,
+        .origin = (double)mask->origin / rate,
+    };
+    enum status status = fft_double_create(spectrum->length, &fft);
+    if (status != STATUS_OK)
+        return status;
+    spectrum->bins = transform(fft, taps, mask->taps, false);
+    spectrum->moments = transform(fft, taps, mask->taps, true);
+    fft_double_destroy(fft);
+    if (!spectrum->bins || !spectrum->moments) {
+        mask_spectrum_free(spectrum);
+        return fail_memory("a curve");
+    }
+    for (size_t b = 0; b <= spectrum->length / 2; b++)
+        spectrum->largest = fmax(spectrum->largest, cabs(spectrum->bins[b]));
+    return STATUS_OK;
+}
+
+void mask_spectrum_free(struct mask_spectrum *spectrum)
+{
+    free(spectrum->bins);
+    free(spectrum->moments);
+    *spectrum = (struct mask_spectrum){0};
+}
+
+/* The bins around a point of the axis: all that are nearer to it than to its neighbours, and at
+ * least one; or those within a twelfth of an octave. */
+struct share {
+    double hz;
+    size_t from, end;
+};
+
+static struct share share_of(const struct mask_spectrum *spectrum, size_t point, bool smooth)
+{
+    double high = spectrum->rate / 2, low = fmin(lowest, high / 10);
+    double hz = low * pow(high / low, (double)point / (FREQUENCIES - 1));
+    double half = smooth ? exp2(twelfth / 2) : pow(high / low, 0.5 / (FREQUENCIES - 1));
+    double bin = (double)spectrum->length / spectrum->rate, last = (double)spectrum->length / 2;
+    struct share share = {hz, (size_t)fmin(ceil(hz / half * bin), last),
+                          (size_t)fmin(floor(hz * half * bin), last) + 1};
+    if (share.end <= share.from) {
+        share.from = (size_t)fmin(rint(hz * bin), last);
+        share.end = share.from + 1;
+        share.hz = (double)share.from / bin; /* where the value is, and not nearby */
+    }
+    return share;
+}
+
+/* A gain of nothing is far below any picture; silence has no curve. */
+static double to_db(const struct mask_spectrum *spectrum, double gain)
+{
+    return spectrum->largest > 0 ? 20 * log10(fmax(gain, least_gain)) : NAN;
+}
+
+static double mean_gain(const struct mask_spectrum *spectrum, struct share share)
+{
+    double power = 0;
+    for (size_t b = share.from; b < share.end; b++)
+        power += pow(cabs(spectrum->bins[b]), 2);
+    return sqrt(power / (double)(share.end - share.from));
+}
+
+/* At their own places, so that a line through them turns nowhere but where the gain does. */
+static void add_extremes(const struct mask_spectrum *spectrum, struct share share,
+                         struct curve *curve)
+{
+    size_t least = share.from, largest = share.from;
+    for (size_t b = share.from; b < share.end; b++) {
+        least = cabs(spectrum->bins[b]) < cabs(spectrum->bins[least]) ? b : least;
+        largest = cabs(spectrum->bins[b]) > cabs(spectrum->bins[largest]) ? b : largest;
+    }
+    size_t first = least < largest ? least : largest, second = least < largest ? largest : least;
+    double hz = spectrum->rate / (double)spectrum->length;
+    add_point(curve, (double)first * hz, to_db(spectrum, cabs(spectrum->bins[first])));
+    if (second != first)
+        add_point(curve, (double)second * hz, to_db(spectrum, cabs(spectrum->bins[second])));
+}
+
+bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum)
+{
+    size_t rough = 0, of = 0;
+    for (size_t p = 0; p < FREQUENCIES; p++) {
+        struct share share = share_of(spectrum, p, true);
+        double least = INFINITY, mean = mean_gain(spectrum, share);
+        for (size_t b = share.from; b < share.end; b++)
+            least = fmin(least, cabs(spectrum->bins[b]));
+        if (mean < gap_gain * spectrum->largest)
+            continue;
+        rough += least < rough_dip * mean;
+        of++;
+    }
+    return rough > of / 4;
+}
+
+enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth, struct curve *curve)
+{
+    enum status status = curve_init(curve, 2 * FREQUENCIES);
+    for (size_t p = 0; p < FREQUENCIES && status == STATUS_OK; p++) {
+        struct share share = share_of(spectrum, p, smooth);
+        if (smooth)
+            add_point(curve, share.hz, to_db(spectrum, mean_gain(spectrum, share)));
+        else
+            add_extremes(spectrum, share, curve);
+    }
+    return status;
+}
+
+enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curve)
+{
+    double before = NAN;
+    enum status status = curve_init(curve, 2 * FREQUENCIES);
+    for (size_t p = 0; p < FREQUENCIES && status == STATUS_OK; p++) {
+        struct share share = share_of(spectrum, p, false);
+        size_t bin = (share.from + share.end) / 2;
+        double hz = (double)bin * spectrum->rate / (double)spectrum->length;
+        double complex value = spectrum->bins[bin] * cexp(2 * M_PI * I * hz * spectrum->delay);
+        double degrees =
+            cabs(value) > gap_gain * spectrum->largest ? carg(value) * 180 / M_PI : NAN;
+        if (degrees < -half_turn)
+            degrees += 360;
+        if (fabs(degrees - before) > 180)
+            add_point(curve, hz, NAN);
+        add_point(curve, hz, degrees);
+        before = degrees;
+    }
+    return status;
+}
+
+enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
+                              struct curve *curve)
+{
+    enum status status = curve_init(curve, FREQUENCIES);
+    for (size_t p = 0; p < FREQUENCIES && status == STATUS_OK; p++) {
+        struct share share = share_of(spectrum, p, smooth);
+        double power = 0, moment = 0;
+        for (size_t b = share.from; b < share.end; b++) {
+            power += pow(cabs(spectrum->bins[b]), 2);
+            moment += creal(conj(spectrum->bins[b]) * spectrum->moments[b]);
+        }
+        bool gap = mean_gain(spectrum, share) <= gap_gain * spectrum->largest;
+        add_point(curve, share.hz,
+                  gap ? NAN : 1e3 * (moment / power / spectrum->rate - spectrum->origin));
+    }
+    return status;
+}

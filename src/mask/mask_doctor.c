@@ -1,0 +1,204 @@
+#include "mask/mask_doctor.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const double silence_seconds = 0.005, attack_seconds = 0.01, waste_seconds = 0.25;
+static const double cut_seconds = 0.01, cut_level = 1e-3, echo_ratio = 0.1;
+static const double fade_seconds = 0.05, fade_share = 0.1;
+static const double loud_db = 9, headroom_db = 6, quiet_db = -20;
+static const double clear_share = 0.1, rise_seconds = 1e-4, order_ratio = 2;
+
+struct examination {
+    const struct mask *mask;
+    const struct mask_facts *facts;
+    const struct stream_format *sound;
+    struct mask_trouble *troubles;
+    size_t count;
+};
+
+static PRINTF_LIKE(2, 3) char *tell(struct examination *at, const char *format, ...)
+{
+    struct mask_trouble *trouble = &at->troubles[at->count++];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(trouble->text, sizeof trouble->text, format, arguments);
+    va_end(arguments);
+    return trouble->remedy;
+}
+
+enum { REMEDY = sizeof((struct mask_trouble *)0)->remedy };
+
+/* ---- the sound ---- */
+
+bool mask_doctor_fits(size_t columns, size_t channels)
+{
+    return columns == 1 || channels == 1 || columns == channels || (columns == 4 && channels == 2);
+}
+
+static void see_rate(struct examination *at)
+{
+    uint32_t own = at->mask->rate, rate = at->sound->rate;
+    if (rate == 0 || own == rate)
+        return;
+    if (own == 0)
+        snprintf(tell(at, "no rate but sound %u", rate), REMEDY, "taken as %u", rate);
+    else
+        snprintf(tell(at, "rate %u but sound %u", own, rate), REMEDY, "resampled");
+}
+
+static void see_channels(struct examination *at)
+{
+    size_t columns = at->facts->columns, channels = at->sound->channels;
+    if (channels == 0 || mask_doctor_fits(columns, channels))
+        return;
+    snprintf(tell(at, "%zu channels but sound %zu", columns, channels), REMEDY, "%s",
+             columns % channels == 0 ? "channel=1 or map=matrix" : "channel=1");
+}
+
+/* ---- channels ---- */
+
+static bool is_silent(const struct mask_facts *facts)
+{
+    for (size_t c = 0; c < facts->columns; c++)
+        if (!facts->column[c].silent)
+            return false;
+    return true;
+}
+
+/* The first that sounds is the one to keep. */
+static void see_silent_channels(struct examination *at)
+{
+    const struct mask_facts *facts = at->facts;
+    size_t silent = facts->columns, sounding = 0;
+    for (size_t c = facts->columns; c-- > 0;) {
+        silent = facts->column[c].silent ? c : silent;
+        sounding = facts->column[c].silent ? sounding : c;
+    }
+    if (silent < facts->columns && facts->columns != 4)
+        snprintf(tell(at, "channel %zu is silent", silent + 1), REMEDY, "channel=%zu",
+                 sounding + 1);
+}
+
+static void see_order(struct examination *at)
+{
+    const struct mask_column_facts *column = at->facts->column;
+    if (at->facts->columns != 4)
+        return;
+    double first = fmin(column[0].energy, column[1].energy);
+    double others = fmax(column[2].energy, column[3].energy);
+    if (first > order_ratio * others)
+        snprintf(tell(at, "channels 1 and 2 are the loud ones, as if they were LL RR LR RL"),
+                 REMEDY, "order=llrrlrrl");
+}
+
+static void see_polarity(struct examination *at)
+{
+    for (size_t c = 0; c < at->facts->columns; c++) {
+        const struct mask_column_facts *column = &at->facts->column[c];
+        double rise = (double)(column->peak_at - column->onset - column->attack);
+        bool clear = column->peak * column->peak > clear_share * column->energy &&
+                     rise <= rise_seconds * at->facts->rate;
+        if (!column->silent &&
+            (column->peak > 0 || !clear || column->symmetry == MASK_ANTISYMMETRIC))
+            return;
+    }
+    snprintf(tell(at, "upside down: what pushes comes out pulling"), REMEDY, "invert");
+}
+
+/* ---- time ---- */
+
+static bool is_linear(const struct mask_column_facts *column)
+{
+    return column->symmetry != MASK_ASYMMETRIC;
+}
+
+static void see_silence_first(struct examination *at)
+{
+    const struct mask_facts *facts = at->facts;
+    size_t onset = facts->taps;
+    bool sudden = false;
+    for (size_t c = 0; c < facts->columns; c++) {
+        const struct mask_column_facts *column = &facts->column[c];
+        if (column->silent)
+            continue;
+        if (is_linear(column))
+            return;
+        if (column->onset < onset) {
+            onset = column->onset;
+            sudden = (double)column->attack < attack_seconds * facts->rate;
+        }
+    }
+    if (sudden && (double)onset >= silence_seconds * facts->rate)
+        snprintf(tell(at, "%zu samples of silence first", onset), REMEDY, "trim=%zu", onset);
+}
+
+static void see_silence_last(struct examination *at)
+{
+    const struct mask_facts *facts = at->facts;
+    size_t least = facts->taps;
+    for (size_t c = 0; c < facts->columns; c++)
+        if (!facts->column[c].silent && facts->column[c].silence_after < least)
+            least = facts->column[c].silence_after;
+    if (least > facts->taps / 2 && (double)least > waste_seconds * facts->rate)
+        snprintf(tell(at, "%zu of %zu samples are silence at the end", least, facts->taps), REMEDY,
+                 "length=%zu", facts->taps - least);
+}
+
+static void see_end(struct examination *at)
+{
+    const struct mask_facts *facts = at->facts;
+    double worst = 0;
+    if ((double)facts->taps < cut_seconds * facts->rate)
+        return;
+    for (size_t c = 0; c < facts->columns; c++) {
+        const struct mask_column_facts *column = &facts->column[c];
+        if (!column->silent && !is_linear(column) && column->before_end > echo_ratio * column->end)
+            worst = fmax(worst, column->end);
+    }
+    if (worst > cut_level)
+        snprintf(tell(at, "ends at %.0f dB of its peak", audio_to_db(worst)), REMEDY, "fade=%.0f",
+                 fmin(fade_seconds * facts->rate, ceil(fade_share * (double)facts->taps)));
+}
+
+/* ---- level ---- */
+
+static void see_level(struct examination *at)
+{
+    const struct mask_facts *facts = at->facts;
+    double headroom = 0;
+    for (size_t o = 0; o < facts->outputs; o++)
+        headroom = fmax(headroom, facts->output[o].headroom);
+    bool resonant = facts->loudest > loud_db, loud = headroom > headroom_db;
+    double over = fmax(resonant ? facts->loudest : 0, loud ? headroom : 0);
+    if (resonant)
+        snprintf(tell(at, "%+.1f dB at %.0f Hz", facts->loudest, facts->loudest_hz), REMEDY,
+                 "gain=-%.0f", ceil(over));
+    else if (loud)
+        snprintf(tell(at, "music would need %.1f dB of headroom", headroom), REMEDY, "gain=-%.0f",
+                 ceil(over));
+    else if (facts->loudest < quiet_db)
+        snprintf(tell(at, "quiet: %.1f dB at most", facts->loudest), REMEDY, "gain=%.0f",
+                 floor(-facts->loudest));
+}
+
+size_t mask_doctor(const struct mask *mask, const struct mask_facts *facts,
+                   const struct stream_format *sound, struct mask_trouble *troubles)
+{
+    struct examination at = {mask, facts, sound, troubles, 0};
+    if (is_silent(facts)) {
+        snprintf(tell(&at, "silent: all taps are zero"), REMEDY, "another file");
+        return at.count;
+    }
+    see_rate(&at);
+    see_channels(&at);
+    see_silent_channels(&at);
+    see_order(&at);
+    see_polarity(&at);
+    see_silence_first(&at);
+    see_silence_last(&at);
+    see_end(&at);
+    see_level(&at);
+    return at.count;
+}

@@ -1,0 +1,43 @@
+/* What is likely to be wrong with a mask, each trouble in one line with the option that mends it.
+ *
+ * Troubles are judged from facts (mask_facts.h), at thresholds that let good filters and rooms
+ * pass:
+ *
+ *   silent                 a channel of nothing (true stereo, of 4 channels, may have some)
+ *   silence first          5 ms or more below -60 dB of the peak, then the sound within 10 ms; not
+ *                          of linear phase, whose first half is its delay
+ *   silence at the end     more than half of the mask and of a quarter of a second below -100 dB
+ *   cut off                longer than 10 ms, not of linear phase, and in the last ms still above
+ *                          -60 dB of the peak, without being an echo that stands alone there
+ *   loud                   a twelfth of an octave gains 9 dB, or music needs 6 dB of headroom
+ *   quiet                  no twelfth of an octave comes to -20 dB
+ *   upside down            the peak of every channel is negative, has a tenth of its energy,
+ *                          and comes within 0.1 ms of the first tap of -20 dB
+ *   order                  of four channels the first two are the loud ones, not first and last
+ *   rate, channels         do not go with the sound, where one is known
+ *
+ * Threads: any. Not real-time.
+ */
+#ifndef HALO_MASK_DOCTOR_H
+#define HALO_MASK_DOCTOR_H
+
+#include "mask/mask.h"
+#include "mask/mask_facts.h"
+#include "signal/audio.h"
+
+enum { MASK_TROUBLES = 12 };
+
+struct mask_trouble {
+    char text[128];  /* "480 samples of silence first" */
+    char remedy[64]; /* "trim=480"; or what happens without one: "resampled" */
+};
+
+/* The most that there may be is MASK_TROUBLES. `sound` that is zero in a part is not known in it.
+ * Returns how many there are. */
+size_t mask_doctor(const struct mask *mask, const struct mask_facts *facts,
+                   const struct stream_format *sound, struct mask_trouble *troubles);
+
+/* Whether a mask of so many columns goes with so many channels without being told how. */
+bool mask_doctor_fits(size_t columns, size_t channels);
+
+#endif

@@ -1,0 +1,403 @@
+/* Configurations of Equalizer APO, and listings of parametric equalisers in its form (AutoEq,
+ * REW's "Filter Settings file").
+ *
+ * Preamp, Filter, Convolution, Delay, Channel and Include are followed. An equaliser becomes
+ * its impulse response, down to -160 dB of its peak. Without a Channel line the mask is one
+ * column for every channel; else it has paths for as many channels as the sound has, or
+ * (unknown) the least of 2, 4, 6 and 8 that has all that are named. All else is refused. */
+#include "mask/eq_listing.h"
+#include "mask/mask_config.h"
+#include "mask/mask_matrix.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    CHANNELS_MOST = 32,
+    INCLUDES_MOST = 8, /* one in another */
+    FILTERS_MOST = 1000,
+    RATE_USUAL = 48000, /* where neither the sound nor a mask says another */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    EQ_TAPS_MOST = 1 << 10,
+#else
+    EQ_TAPS_MOST = 1 << 18, /* 5 seconds at 48 kHz */
+#endif
+};
+static const double EQ_FLOOR = 1e-8; /* of the peak; what lies below at the end is cut */
+
+struct reading {
+    struct mask_config *config; /* the file that is read now */
+    struct mask_matrix *matrix;
+    size_t channels;
+    bool is_selected[CHANNELS_MOST];
+    bool is_rew; /* has lines for people, too */
+    size_t filters;
+    size_t depth; /* of includes */
+};
+
+/* ---- channels ---- */
+
+static const struct {
+    size_t channels; /* 0: any */
+    const char *name;
+    size_t index;
+} speakers[] = {
+    {0, "L", 0},   {0, "R", 1},  {4, "RL", 2}, {4, "RR", 3}, {0, "C", 2},  {0, "SUB", 3},
+    {0, "LFE", 3}, {7, "RC", 4}, {7, "SL", 5}, {7, "SR", 6}, {8, "SL", 6}, {8, "SR", 7},
+    {0, "RL", 4},  {0, "RR", 5}, {0, "SL", 4}, {0, "SR", 5},
+};
+
+static bool find_channel(const char *name, size_t channels, size_t *index)
+{
+    uint64_t number;
+    if (mask_config_count(name, &number)) {
+        *index = (size_t)number - 1;
+        return number >= 1 && number <= CHANNELS_MOST;
+    }
+    for (size_t i = 0; i < sizeof speakers / sizeof *speakers; i++)
+        if ((speakers[i].channels == 0 || speakers[i].channels == channels) &&
+            strcasecmp(name, speakers[i].name) == 0) {
+            *index = speakers[i].index;
+            return true;
+        }
+    return false;
+}
+
+static enum status take_channel(struct reading *reading, char *text)
+{
+    const char *name;
+    bool selected[CHANNELS_MOST] = {0};
+    while ((name = mask_config_word(&text))) {
+        size_t index;
+        if (strcasecmp(name, "all") == 0) {
+            for (size_t c = 0; c < reading->channels; c++)
+                selected[c] = true;
+            continue;
+        }
+        if (!find_channel(name, reading->channels, &index))
+            return mask_config_refuse(reading->config, "there is no channel '%.40s'", name);
+        if (index >= reading->channels)
+            return mask_config_refuse(reading->config, "channel %s, and there are but %zu", name,
+                                      reading->channels);
+        selected[index] = true;
+    }
+    memcpy(reading->is_selected, selected, sizeof selected);
+    return STATUS_OK;
+}
+
+/* ---- what is done to the channels that are selected ---- */
+
+static enum status gain_all(struct reading *reading, double gain, uint64_t delay)
+{
+    enum status status = STATUS_OK;
+    for (size_t c = 0; c < reading->channels && status == STATUS_OK; c++)
+        if (reading->is_selected[c])
+            status = mask_matrix_gain(reading->matrix, c, gain, delay);
+    return status;
+}
+
+static enum status take_preamp(struct reading *reading, char *text)
+{
+    double db;
+    if (!eq_listing_number(&text, "dB", &db) || fabs(db) > 300)
+        return mask_config_refuse(reading->config, "Preamp: is a number of dB");
+    return gain_all(reading, audio_from_db(db), 0);
+}
+
+static uint32_t rate_of(const struct reading *reading)
+{
+    uint32_t sound = reading->config->options->sound.rate;
+    return reading->config->rate ? reading->config->rate : sound ? sound : RATE_USUAL;
+}
+
+static enum status take_delay(struct reading *reading, char *text)
+{
+    double value;
+    if (!eq_listing_number(&text, NULL, &value) || value < 0)
+        return mask_config_refuse(reading->config, "Delay: is a number of ms or samples from 0 on");
+    const char *unit = mask_config_word(&text);
+    if (!unit || (strcasecmp(unit, "ms") != 0 && strcasecmp(unit, "samples") != 0))
+        return mask_config_refuse(reading->config, "Delay: is in ms or in samples");
+    double frames = strcasecmp(unit, "ms") == 0 ? rint(value * rate_of(reading) / 1000) : value;
+    if (frames > MATRIX_TAPS_MOST)
+        return mask_config_refuse(reading->config, "that delay is too long");
+    enum status status = mask_config_rate(reading->config, rate_of(reading));
+    return status == STATUS_OK ? gain_all(reading, 1, (uint64_t)frames) : status;
+}
+
+/* How many taps stay above the floor. */
+static size_t audible(const double *taps, size_t count)
+{
+    double peak = 0;
+    for (size_t k = 0; k < count; k++)
+        peak = fmax(peak, fabs(taps[k]));
+    while (count > 1 && fabs(taps[count - 1]) <= EQ_FLOOR * peak)
+        count--;
+    return count;
+}
+
+static enum status apply_eq(struct reading *reading, const struct eq_filter *filter, uint32_t rate)
+{
+    struct biquad biquad =
+        biquad_make(filter->kind, filter->frequency, filter->gain, filter->q, (double)rate);
+    double *taps = calloc(EQ_TAPS_MOST, sizeof *taps);
+    float *rounded = calloc(EQ_TAPS_MOST, sizeof *rounded);
+    enum status status = taps && rounded ? STATUS_OK : fail_memory("a mask");
+    if (status == STATUS_OK) {
+        taps[0] = 1;
+        biquad_filter(&biquad, taps, EQ_TAPS_MOST);
+        size_t count = audible(taps, EQ_TAPS_MOST);
+        if (count == EQ_TAPS_MOST)
+            note("mask %s: line %zu: the filter rings longer than %d taps, and is cut there",
+                 reading->config->file, reading->config->line, EQ_TAPS_MOST);
+        for (size_t k = 0; k < count; k++)
+            rounded[k] = (float)taps[k];
+        for (size_t c = 0; c < reading->channels && status == STATUS_OK; c++)
+            if (reading->is_selected[c])
+                status = mask_matrix_filter(reading->matrix, c, 1, 0, rounded, count);
+    }
+    free(rounded);
+    free(taps);
+    return status;
+}
+
+static enum status take_filter(struct reading *reading, char *text)
+{
+    struct eq_filter filter;
+    uint32_t rate = rate_of(reading);
+    enum status status = eq_listing_filter(reading->config, text, (double)rate, &filter);
+    if (status != STATUS_OK || !filter.is_on)
+        return status;
+    if (++reading->filters > FILTERS_MOST)
+        return mask_config_refuse(reading->config, "more than %d filters", FILTERS_MOST);
+    status = mask_config_rate(reading->config, rate);
+    return status == STATUS_OK ? apply_eq(reading, &filter, rate) : status;
+}
+
+/* The file's channels in turn for the channels that are selected. */
+static enum status take_convolution(struct reading *reading, char *text)
+{
+    const struct mask *mask;
+    text += strspn(text, " \t");
+    for (size_t end = strlen(text); end > 0 && strchr(" \t", text[end - 1]);)
+        text[--end] = '\0';
+    char *quoted = *text == '"' ? strchr(text + 1, '"') : NULL;
+    if (quoted)
+        *quoted = '\0';
+    enum status status = mask_config_mask(reading->config, quoted ? text + 1 : text, NULL, &mask);
+    size_t column = 0;
+    for (size_t c = 0; c < reading->channels && status == STATUS_OK; c++)
+        if (reading->is_selected[c])
+            status = mask_matrix_filter(reading->matrix, c, 1, 0,
+                                        mask_column(mask, column++ % mask->columns), mask->taps);
+    return status;
+}
+
+/* ---- lines ---- */
+
+static enum status read_lines(struct reading *reading);
+
+static enum status take_include(struct reading *reading, char *text)
+{
+    struct mask_config *outer = reading->config, inner;
+    bool selected[CHANNELS_MOST];
+    char *path;
+    text += strspn(text, " \t");
+    if (reading->depth == INCLUDES_MOST)
+        return mask_config_refuse(outer, "includes lie in a circle, or %d deep", INCLUDES_MOST);
+    enum status status = mask_config_find(outer, text, &path);
+    if (status != STATUS_OK)
+        return status;
+    struct mask_load_options options = *outer->options;
+    options.folder = outer->fence;
+    FILE *stream = fopen(path, "rb");
+    if (!stream || !mask_config_open(&inner, path, stream, &options)) {
+        status = mask_config_refuse(outer, "cannot include %s", text);
+    } else {
+        memcpy(selected, reading->is_selected, sizeof selected);
+        inner.rate = outer->rate;
+        reading->config = &inner;
+        reading->depth++;
+        status = read_lines(reading);
+        reading->depth--;
+        reading->config = outer;
+        outer->rate = inner.rate;
+        memcpy(reading->is_selected, selected, sizeof selected);
+        mask_config_close(&inner);
+    }
+    if (stream)
+        fclose(stream);
+    free(path);
+    return status;
+}
+
+static enum status take_device(struct reading *reading, char *text)
+{
+    const char *word = mask_config_word(&text);
+    return word && strcasecmp(word, "all") == 0
+               ? STATUS_OK
+               : mask_config_refuse(reading->config, "settings for one device alone (Device:) "
+                                                     "cannot be read as a mask");
+}
+
+static const struct {
+    const char *name;
+    enum status (*take)(struct reading *reading, char *text);
+} commands[] = {
+    {"Preamp", take_preamp}, {"Filter", take_filter},   {"Convolution", take_convolution},
+    {"Delay", take_delay},   {"Channel", take_channel}, {"Include", take_include},
+    {"Device", take_device},
+};
+
+/* The command that a line is for: its name, and behind that "Filter" may have a number. */
+static size_t command_of(const char *line, const char *colon)
+{
+    size_t length = strcspn(line, " \t:");
+    const char *number = line + length + strspn(line + length, " \t");
+    number += strspn(number, "0123456789");
+    number += strspn(number, " \t");
+    size_t i = 0;
+    for (; i < sizeof commands / sizeof *commands; i++)
+        if (number == colon && length == strlen(commands[i].name) &&
+            strncasecmp(line, commands[i].name, length) == 0)
+            break;
+    return i;
+}
+
+static enum status take_line(struct reading *reading, char *line)
+{
+    line += strspn(line, " \t");
+    char *colon = strchr(line, ':');
+    if (!*line || *line == '#')
+        return STATUS_OK;
+    size_t i = colon ? command_of(line, colon) : sizeof commands / sizeof *commands;
+    if (i < sizeof commands / sizeof *commands)
+        return commands[i].take(reading, colon + 1);
+    if (reading->is_rew)
+        return STATUS_OK;
+    if (colon)
+        return mask_config_refuse(reading->config, "'%.*s:' cannot be read as a mask",
+                                  (int)(colon - line < 40 ? colon - line : 40), line);
+    return mask_config_refuse(reading->config, "'%.40s' is not understood", line);
+}
+
+static enum status read_lines(struct reading *reading)
+{
+    enum status status = STATUS_OK;
+    char *line;
+    while (status == STATUS_OK && (line = mask_config_line(reading->config)))
+        status = take_line(reading, line);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+/* The value of the next line for `name` from `text` on, or NULL; *rest: where to go on. */
+static const char *find_command(const char *text, const char *name, const char **rest)
+{
+    size_t length = strlen(name);
+    for (const char *line = text; *line; line += *line == '\n') {
+        const char *at = line + strspn(line, " \t\r");
+        line += strcspn(line, "\n");
+        const char *after = at + length;
+        if (strncasecmp(at, name, length) != 0)
+            continue;
+        after += strspn(after, " \t0123456789");
+        if (*after == ':') {
+            *rest = line;
+            return after + 1;
+        }
+    }
+    return NULL;
+}
+
+/* How many channels the Channel lines need at least; 0: none names one. */
+static size_t channels_named(const char *text)
+{
+    size_t least = 0;
+    for (const char *value; (value = find_command(text, "Channel", &text));) {
+        char line[256];
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(value, "\r\n"), value);
+        char *rest = line;
+        size_t index;
+        for (const char *name; (name = mask_config_word(&rest));)
+            if (find_channel(name, 8, &index) && index + 1 > least)
+                least = index + 1;
+    }
+    return least;
+}
+
+static size_t count_channels(const struct reading *reading)
+{
+    static const size_t layouts[] = {2, 4, 6, 8, CHANNELS_MOST};
+    size_t least = channels_named(reading->config->text), i = 0;
+    size_t sound = reading->config->options->sound.channels;
+    const char *rest;
+    bool includes = find_command(reading->config->text, "Include", &rest) != NULL;
+    if (least == 0 && !includes)
+        return 1;
+    if (sound > 0 && sound <= CHANNELS_MOST)
+        return sound;
+    while (layouts[i] < least)
+        i++;
+    return layouts[i];
+}
+
+static enum status read_all(struct reading *reading, struct mask **mask)
+{
+    bool is_for_each;
+    reading->channels = count_channels(reading);
+    is_for_each = reading->channels == 1 && channels_named(reading->config->text) == 0;
+    for (size_t c = 0; c < reading->channels; c++)
+        reading->is_selected[c] = true;
+    enum status status =
+        mask_matrix_create(reading->config, reading->channels, reading->channels, &reading->matrix);
+    if (status == STATUS_OK)
+        status = mask_matrix_connect(reading->matrix);
+    if (status == STATUS_OK)
+        status = read_lines(reading);
+    if (status == STATUS_OK)
+        status = mask_matrix_to_mask(reading->matrix, mask);
+    if (status == STATUS_OK && is_for_each) {
+        (*mask)->has_own_paths = false;
+        (*mask)->inputs = (*mask)->outputs = (*mask)->path_count = 0;
+    }
+    return status;
+}
+
+static bool is_eqapo(const char *text)
+{
+    static const char *const names[] = {"Filter", "Preamp", "Convolution", "GraphicEQ", "Include"};
+    const char *rest;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (find_command(text, names[i], &rest))
+            return true;
+    return false;
+}
+
+static enum mask_reading mask_eqapo_read(const char *file, FILE *stream,
+                                         const struct mask_load_options *options,
+                                         struct mask **mask)
+{
+    struct mask_config config;
+    if (!mask_config_open(&config, file, stream, options))
+        return MASK_NOT_MINE;
+    bool mine = is_eqapo(config.text);
+    struct reading reading = {.config = &config};
+    reading.is_rew = strncasecmp(config.text, "Filter Settings file", 20) == 0;
+    enum status status = mine ? read_all(&reading, mask) : STATUS_OK;
+    mask_config_close(&config);
+    mask_matrix_destroy(reading.matrix);
+    if (!mine)
+        return MASK_NOT_MINE;
+    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+}
+
+const struct mask_reader mask_reader_eqapo = {
+    .kind = "Equalizer APO configuration",
+    .is_configuration = true,
+    .read = mask_eqapo_read,
+};

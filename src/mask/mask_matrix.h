@@ -1,0 +1,65 @@
+/* A matrix of impulse responses while a configuration is read: from every input to every
+ * output, all silent at first. Steps change it one after the other, as sound would meet them:
+ *
+ *   add      another response beside those of a path            (in parallel)
+ *   filter   what comes out at an output goes through a filter  (in series)
+ *   mix      outputs become sums of the outputs so far
+ *
+ * Responses are kept from their first tap to their last, so that a long delay takes no memory
+ * until the mask is made. Inputs, outputs and frames count from 0; gains are linear.
+ * Errors: memory; more taps than any real mask has, at the line where `config` is.
+ */
+#ifndef HALO_MASK_MATRIX_H
+#define HALO_MASK_MATRIX_H
+
+#include "mask/mask_config.h"
+
+enum {
+    MATRIX_CHANNELS_MOST = 128,
+    MATRIX_TAPS_MOST = 1 << 24, /* of a response with its delay: 5.8 minutes at 48 kHz */
+};
+
+struct mask_matrix;
+
+MUST_CHECK enum status mask_matrix_create(const struct mask_config *config, size_t inputs,
+                                          size_t outputs, struct mask_matrix **matrix);
+void mask_matrix_destroy(struct mask_matrix *matrix);
+
+size_t mask_matrix_inputs(const struct mask_matrix *matrix);
+size_t mask_matrix_outputs(const struct mask_matrix *matrix);
+
+/* Only the first ones are left. */
+MUST_CHECK enum status mask_matrix_crop(struct mask_matrix *matrix, size_t inputs, size_t outputs);
+
+/* Every input goes to the output of its number. */
+MUST_CHECK enum status mask_matrix_connect(struct mask_matrix *matrix);
+
+MUST_CHECK enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t output,
+                                       double gain, uint64_t delay, const float *taps,
+                                       size_t count);
+MUST_CHECK enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
+                                          uint64_t delay, const float *taps, size_t count);
+
+/* A path gets the response that another one has. */
+MUST_CHECK enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t output,
+                                        size_t from_input, size_t from_output);
+
+/* A filter of one tap: gain and delay. */
+MUST_CHECK enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double gain,
+                                        uint64_t delay);
+
+/* `outputs` new ones, the sums of the old by gains[new * old outputs + old]. */
+MUST_CHECK enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs,
+                                       const double *gains);
+
+/* All that comes from `from` (of as many inputs) at an output is added to one of `matrix`,
+ * scaled. */
+MUST_CHECK enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
+                                              const struct mask_matrix *from, size_t from_output,
+                                              double gain);
+
+/* A mask with its own paths, of the configuration's name and rate: a column for every response that
+ * is not silent, equal ones shared. Errors: memory; all is silent. */
+MUST_CHECK enum status mask_matrix_to_mask(const struct mask_matrix *matrix, struct mask **mask);
+
+#endif

@@ -1,0 +1,44 @@
+/* Draws masks through gnuplot, one over the other, in panels: a curve for each of their channels.
+ *
+ * Curves are those of mask_curves.h. Magnitudes of long masks are drawn twice: pale as they are,
+ * and over that the mean power of a twelfth of an octave, which is what ears make of them. Threads:
+ * one. Not real-time.
+ */
+#ifndef HALO_MASK_PLOT_H
+#define HALO_MASK_PLOT_H
+
+#include "base/status.h"
+#include "mask/mask.h"
+
+enum mask_panel {
+    MASK_PANEL_IMPULSE,
+    MASK_PANEL_STEP,
+    MASK_PANEL_MAGNITUDE,
+    MASK_PANEL_PHASE,
+    MASK_PANEL_DELAY,
+    MASK_PANEL_SPECTROGRAM, /* one for each channel */
+    MASK_PANELS
+};
+
+enum { MASK_PLOT_CURVES = 12 };
+
+struct mask_plot_curve {
+    char name[96]; /* for the legend */
+    const struct mask *mask;
+    size_t column;
+    uint32_t rate;
+};
+
+struct mask_plot {
+    const char *file;         /* .svg, .png or .pdf; NULL: text, on standard output */
+    bool force;               /* replace a file that stands there */
+    size_t width, height;     /* of text, in characters */
+    bool panels[MASK_PANELS]; /* none: those that say something of such masks */
+    size_t count;
+    struct mask_plot_curve curves[MASK_PLOT_CURVES];
+};
+
+/* Errors: there is no gnuplot, it fails, the file stands there, memory. */
+MUST_CHECK enum status mask_plot_draw(const struct mask_plot *plot);
+
+#endif

@@ -1,0 +1,96 @@
+/* Masks as samples and nothing else: of a format the user names, or of one that goes with
+ * the name of the file: `.dbl` (Acourate, rePhase: float64, little end first) and `.pcm`
+ * (DRC: float32, little end first), both of one channel and of no known rate. */
+#include "mask/mask.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+static const struct {
+    const char *suffix;
+    const char *format;
+} suffixes[] = {{".dbl", "F64_LE"}, {".pcm", "F32_LE"}};
+
+/* A text or a WAV of such a name is what it is. */
+static bool is_other(FILE *stream)
+{
+    char head[4];
+    bool other = fread(head, sizeof head, 1, stream) == 1 &&
+                 (memcmp(head, "RIFF", 4) == 0 || memcmp(head, "RF64", 4) == 0);
+    rewind(stream);
+    return other || mask_looks_like_text(stream);
+}
+
+static const struct raw_format *format_for(const char *file)
+{
+    const char *dot = strrchr(file, '.');
+    for (size_t i = 0; dot && i < sizeof suffixes / sizeof *suffixes; i++)
+        if (strcasecmp(dot, suffixes[i].suffix) == 0)
+            return raw_format_named(suffixes[i].format);
+    return NULL;
+}
+
+static enum status count_frames(const char *file, FILE *stream, const struct raw_layout *raw,
+                                uint64_t *frames)
+{
+    struct stat about;
+    if (fstat(fileno(stream), &about) != 0)
+        return fail(STATUS_FAILED, "cannot read mask %s: %s", file, strerror(errno));
+    uint64_t size = (uint64_t)about.st_size, frame = raw->format->bytes * raw->channels;
+    if (raw->skip >= size)
+        return fail(STATUS_FAILED, "cannot read mask %s: it ends before byte %llu", file,
+                    (unsigned long long)raw->skip);
+    size -= raw->skip;
+    if (raw->most && raw->most < size)
+        size = raw->most;
+    if (size % frame != 0)
+        return fail(STATUS_FAILED,
+                    "cannot read mask %s: its %llu bytes are no whole number of frames of %zu "
+                    "channels in %s; raw= and channels= say what it holds",
+                    file, (unsigned long long)size, raw->channels, raw->format->name);
+    *frames = size / frame;
+    return STATUS_OK;
+}
+
+static enum status read_samples(const char *file, FILE *stream, const struct raw_layout *raw,
+                                struct mask *mask)
+{
+    if (fseeko(stream, (off_t)raw->skip, SEEK_SET) != 0)
+        return fail(STATUS_FAILED, "cannot read mask %s: %s", file, strerror(errno));
+    for (size_t k = 0; k < mask->taps; k++)
+        for (size_t c = 0; c < mask->columns; c++) {
+            unsigned char sample[8];
+            if (fread(sample, raw->format->bytes, 1, stream) != 1)
+                return fail(STATUS_FAILED, "cannot read mask %s: it became shorter", file);
+            mask_column(mask, c)[k] = (float)raw_format_decode(raw->format, sample);
+        }
+    return STATUS_OK;
+}
+
+static enum mask_reading mask_raw_read(const char *file, FILE *stream,
+                                       const struct mask_load_options *options, struct mask **mask)
+{
+    struct raw_layout raw = options->raw;
+    if (!raw.format)
+        raw.format = format_for(file);
+    if (!raw.format || (!options->raw.format && is_other(stream)))
+        return MASK_NOT_MINE;
+    if (raw.channels == 0)
+        raw.channels = 1;
+    uint64_t frames = 0;
+    enum status status = count_frames(file, stream, &raw, &frames);
+    if (status == STATUS_OK)
+        status = mask_create(file, raw.channels, frames, mask);
+    if (status != STATUS_OK)
+        return MASK_BROKEN;
+    (*mask)->rate = raw.rate;
+    status = read_samples(file, stream, &raw, *mask);
+    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+}
+
+const struct mask_reader mask_reader_raw = {
+    .kind = "raw samples",
+    .read = mask_raw_read,
+};

@@ -1,0 +1,143 @@
+/* A mask for another rate. Taps are samples of a continuous impulse response
+ * times the sampling interval, so resampling them keeps the frequency response
+ * when they are scaled by the ratio of the rates (old / new).
+ *
+ * The resampler's low-pass rings on both sides of every tap. What falls before
+ * the first tap is part of the response: it is kept as taps before time zero
+ * (the mask's origin moves), unless it is too small to matter. */
+#include "mask/mask.h"
+
+#include "signal/audio.h"
+
+#include <math.h>
+#include <soxr.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What may be cut off the ends, as a share of the sum of |h|: -140 dB. */
+static const double NEGLIGIBLE = 1e-7;
+
+enum { RING = 2048 }; /* taps of the slower rate the resampler may ring on a side */
+
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+    while (b) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The taps set in silence, long enough to ring out, with time zero on a tap
+ * that both rates share. */
+struct padding {
+    uint64_t before; /* taps of silence put first */
+    uint64_t length; /* padded input */
+    uint64_t origin; /* time zero in the output */
+    uint64_t output;
+};
+
+static struct padding padding_for(const struct mask *mask, uint32_t rate)
+{
+    uint32_t divisor = common_divisor(mask->rate, rate);
+    uint64_t up = rate / divisor, down = mask->rate / divisor;
+    uint64_t ring = up >= down ? RING : (RING * down + up - 1) / up;
+    uint64_t zero = (mask->origin + ring + down - 1) / down * down;
+    struct padding padding = {.before = zero - mask->origin, .origin = zero / down * up};
+    padding.length = padding.before + mask->taps + ring;
+    padding.output = (padding.length * up + down - 1) / down;
+    return padding;
+}
+
+static enum status resample_column(const float *taps, size_t count, double old_rate, double rate,
+                                   struct padding padding, float *output)
+{
+    enum status status = STATUS_OK;
+    float *input = calloc(padding.length, sizeof *input);
+    if (!input)
+        return fail_memory("resampling a mask");
+    memcpy(input + padding.before, taps, count * sizeof *input);
+    soxr_quality_spec_t quality = soxr_quality_spec(SOXR_VHQ, SOXR_ROLLOFF_NONE);
+    size_t done = 0;
+    soxr_error_t error = soxr_oneshot(old_rate, rate, 1, input, padding.length, NULL, output,
+                                      padding.output, &done, NULL, &quality, NULL);
+    if (error)
+        status = fail(STATUS_FAILED, "cannot resample a mask from %.0f to %.0f Hz: %s", old_rate,
+                      rate, error);
+    free(input);
+    return status;
+}
+
+static double sum_of_magnitudes(const float *taps, uint64_t count)
+{
+    double sum = 0;
+    for (uint64_t k = 0; k < count; k++)
+        sum += fabs((double)taps[k]);
+    return sum;
+}
+
+/* How many taps can go from one end of all columns, `most` at most. */
+static uint64_t negligible_taps(const float *columns, size_t count, uint64_t length, uint64_t most,
+                                bool from_end)
+{
+    uint64_t cut = most;
+    for (size_t c = 0; c < count; c++) {
+        const float *taps = columns + c * length;
+        double allowed = NEGLIGIBLE * sum_of_magnitudes(taps, length);
+        double sum = 0;
+        uint64_t k = 0;
+        while (k < cut && (sum += fabs((double)taps[from_end ? length - 1 - k : k])) <= allowed)
+            k++;
+        cut = k;
+    }
+    return cut;
+}
+
+static enum status take_columns(struct mask *mask, const float *columns, struct padding padding,
+                                uint32_t rate)
+{
+    /* The old mask's own span is kept whole: only the ringing around it goes. */
+    double ratio = (double)rate / mask->rate;
+    uint64_t first = padding.origin - (uint64_t)floor((double)mask->origin * ratio);
+    uint64_t end = padding.origin + (uint64_t)ceil((double)(mask->taps - mask->origin) * ratio);
+    uint64_t before = negligible_taps(columns, mask->columns, padding.output, first, false);
+    uint64_t after = end < padding.output ? negligible_taps(columns, mask->columns, padding.output,
+                                                            padding.output - end, true)
+                                          : 0;
+    size_t taps = (size_t)(padding.output - before - after);
+    float *coefficients = calloc(mask->columns * taps, sizeof *coefficients);
+    if (!coefficients)
+        return fail_memory("a mask");
+    for (size_t c = 0; c < mask->columns; c++)
+        for (size_t k = 0; k < taps; k++)
+            coefficients[c * taps + k] = (float)(columns[c * padding.output + before + k] / ratio);
+    free(mask->coefficients);
+    mask->coefficients = coefficients;
+    mask->taps = taps;
+    mask->origin = (size_t)(padding.origin - before);
+    mask->rate = rate;
+    return STATUS_OK;
+}
+
+enum status mask_resample(struct mask *mask, uint32_t rate)
+{
+    struct padding padding = padding_for(mask, rate);
+    if (padding.output > audio_memory_limit() / 8 / sizeof(float) / mask->columns)
+        return fail(STATUS_FAILED,
+                    "cannot resample mask %s from %u to %u Hz: %llu taps in %zu "
+                    "channels do not fit this machine's memory",
+                    mask->name, mask->rate, rate, (unsigned long long)padding.output,
+                    mask->columns);
+    float *columns = calloc(mask->columns * padding.output, sizeof *columns);
+    if (!columns)
+        return fail_memory("resampling a mask");
+    enum status status = STATUS_OK;
+    for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++)
+        status = resample_column(mask_column(mask, c), mask->taps, mask->rate, rate, padding,
+                                 columns + c * padding.output);
+    if (status == STATUS_OK)
+        status = take_columns(mask, columns, padding, rate);
+    free(columns);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* Impulse responses that REW (Room EQ Wizard) exports as text.
+ *
+ * Lines that begin with `*` are remarks, of which two count: whether the response is
+ * normalised, and `* Data start`. Others are `VALUE // LABEL`. After `* Data start` comes one
+ * sample a line. A normalised response has a peak of 1 and is multiplied by the peak that it
+ * had before, so that levels between exports hold. Decimals have a point or a comma. */
+#include "base/text_lines.h"
+#include "mask/mask.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADER_LINES_MOST = 1000, HEAD_BYTES = 4096 };
+
+struct rew {
+    struct text_lines lines;
+    bool is_normalised;
+    bool says_normalised; /* one way or the other */
+    double peak;          /* before it was normalised; 0: not said */
+    double interval;      /* seconds */
+    double start;         /* seconds; where the first sample lies */
+    double length;        /* samples; 0: not said */
+    float *samples;
+    size_t count;
+    size_t room;
+};
+
+static bool is_rew(FILE *stream)
+{
+    char head[HEAD_BYTES + 1];
+    size_t size = fread(head, 1, HEAD_BYTES, stream);
+    rewind(stream);
+    head[size] = '\0';
+    const char *begin = head + (strncmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
+    begin += strspn(begin, " \t\r\n");
+    return *begin == '*' && (strstr(begin, "// Sample interval") || strstr(begin, "* Data start") ||
+                             strstr(begin, "saved by REW"));
+}
+
+static void read_remark(struct rew *rew, const char *line)
+{
+    const char *text = line + 1 + strspn(line + 1, " \t");
+    if (strncmp(text, "IR is normalised", 16) == 0 || strncmp(text, "IR is normalized", 16) == 0)
+        rew->is_normalised = rew->says_normalised = true;
+    else if (strncmp(text, "IR is not normali", 17) == 0)
+        rew->says_normalised = true;
+}
+
+static enum status read_label(struct rew *rew, char *line)
+{
+    struct {
+        const char *label;
+        double *value;
+    } labels[] = {
+        {"Peak value before normali", &rew->peak},
+        {"Sample interval", &rew->interval},
+        {"Start time", &rew->start},
+        {"Response length", &rew->length},
+    };
+    char *slashes = strstr(line, "//");
+    if (!slashes)
+        return text_lines_refuse(&rew->lines, "neither a remark (*) nor VALUE // LABEL: '%.40s'",
+                                 line);
+    const char *label = slashes + 2 + strspn(slashes + 2, " \t");
+    *slashes = '\0';
+    line[strcspn(line, " \t")] = '\0';
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        if (strncmp(label, labels[i].label, strlen(labels[i].label)) == 0 &&
+            !text_number(line, true, labels[i].value))
+            return text_lines_refuse(&rew->lines, "'%.40s' is not a number", line);
+    return STATUS_OK;
+}
+
+static enum status read_header(struct rew *rew)
+{
+    char *line;
+    enum status status;
+    while ((status = text_lines_next(&rew->lines, &line)) == STATUS_OK && line) {
+        line += strspn(line, " \t");
+        if (strncmp(line, "* Data start", 12) == 0)
+            return STATUS_OK;
+        if (*line == '*')
+            read_remark(rew, line);
+        else if (*line)
+            status = read_label(rew, line);
+        if (status != STATUS_OK)
+            return status;
+        if (rew->lines.number > HEADER_LINES_MOST)
+            return text_lines_refuse(&rew->lines, "no '* Data start' by now");
+    }
+    return status == STATUS_OK
+               ? fail(STATUS_FAILED, "cannot read mask %s: it has no '* Data start'",
+                      rew->lines.file)
+               : status;
+}
+
+static enum status append(struct rew *rew, double value)
+{
+    if (rew->count == rew->room) {
+        size_t room = rew->room ? 2 * rew->room : 1 << 16;
+        float *samples = realloc(rew->samples, room * sizeof *samples);
+        if (!samples)
+            return fail_memory("a mask");
+        rew->samples = samples;
+        rew->room = room;
+    }
+    rew->samples[rew->count++] = (float)value;
+    return STATUS_OK;
+}
+
+static enum status read_samples(struct rew *rew)
+{
+    char *line;
+    enum status status;
+    while ((status = text_lines_next(&rew->lines, &line)) == STATUS_OK && line) {
+        double value;
+        line += strspn(line, " \t");
+        line[strcspn(line, " \t")] = '\0';
+        if (!*line || *line == '*')
+            continue;
+        if (!text_number(line, true, &value))
+            return text_lines_refuse(&rew->lines, "'%.40s' is not a number", line);
+        if ((status = append(rew, value)) != STATUS_OK)
+            return status;
+    }
+    return status;
+}
+
+static enum status find_rate(const struct rew *rew, uint32_t *rate)
+{
+    double hertz = rew->interval > 0 ? 1 / rew->interval : 0;
+    if (!(hertz >= 1 && hertz <= MASK_RATE_MOST))
+        return fail(STATUS_FAILED,
+                    "cannot read mask %s: it says no sample interval that could be (got %g s)",
+                    rew->lines.file, rew->interval);
+    *rate = (uint32_t)lrint(hertz);
+    return STATUS_OK;
+}
+
+/* What brings the samples back to the level they were measured at. */
+static enum status find_gain(const struct rew *rew, double *gain)
+{
+    bool is_normalised = rew->is_normalised;
+    if (!rew->says_normalised) /* versions before 5.20 always did it, and said nothing */
+        is_normalised =
+            rew->peak != 0 && fabs((double)audio_peak(rew->samples, rew->count) - 1) < 1e-3;
+    *gain = 1;
+    if (!is_normalised)
+        return STATUS_OK;
+    if (rew->peak == 0)
+        return fail(STATUS_FAILED,
+                    "cannot read mask %s: it is normalised and does not say what its peak was; "
+                    "export it without normalisation",
+                    rew->lines.file);
+    *gain = fabs(rew->peak);
+    note_detail("mask %s was normalised: multiplied by its peak, %g", rew->lines.file, *gain);
+    return STATUS_OK;
+}
+
+static enum status rew_to_mask(const struct rew *rew, bool allow_truncated, struct mask **mask)
+{
+    uint32_t rate = 0;
+    double gain = 1;
+    if (rew->count == 0)
+        return fail(STATUS_FAILED, "cannot read mask %s: no sample after '* Data start'",
+                    rew->lines.file);
+    if (rew->length != 0 && rew->length != (double)rew->count && !allow_truncated)
+        return fail(STATUS_FAILED, "cannot read mask %s: it says %.0f samples and holds %zu",
+                    rew->lines.file, rew->length, rew->count);
+    enum status status = find_rate(rew, &rate);
+    if (status == STATUS_OK)
+        status = find_gain(rew, &gain);
+    if (status == STATUS_OK)
+        status = mask_create(rew->lines.file, 1, rew->count, mask);
+    if (status != STATUS_OK)
+        return status;
+    (*mask)->rate = rate;
+    for (size_t k = 0; k < rew->count; k++)
+        (*mask)->coefficients[k] = (float)((double)rew->samples[k] * gain);
+    if (rew->start < 0)
+        note_detail("mask %s: REW has time zero at tap %.0f", rew->lines.file, -rew->start * rate);
+    return STATUS_OK;
+}
+
+static enum mask_reading mask_rew_read(const char *file, FILE *stream,
+                                       const struct mask_load_options *options, struct mask **mask)
+{
+    if (!mask_looks_like_text(stream) || !is_rew(stream))
+        return MASK_NOT_MINE;
+    struct rew rew = {0};
+    enum status status = text_lines_init(&rew.lines, file, stream);
+    if (status == STATUS_OK)
+        status = read_header(&rew);
+    if (status == STATUS_OK)
+        status = read_samples(&rew);
+    if (status == STATUS_OK)
+        status = rew_to_mask(&rew, options->allow_truncated, mask);
+    text_lines_free(&rew.lines);
+    free(rew.samples);
+    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+}
+
+const struct mask_reader mask_reader_rew = {
+    .kind = "REW text",
+    .read = mask_rew_read,
+};

@@ -1,0 +1,77 @@
+/* Masks from sound files: a channel is a column. */
+#include "mask/mask.h"
+
+#include "sound/port.h"
+
+#include <fcntl.h>
+#include <sndfile.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool is_sound(FILE *stream)
+{
+    SF_INFO info = {0};
+    /* A copy, since libsndfile closes what it cannot read, asked to or not. */
+    SNDFILE *file = sf_open_fd(fcntl(fileno(stream), F_DUPFD_CLOEXEC, 3), SFM_READ, &info, SF_TRUE);
+    bool other = !file && sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT;
+    if (file)
+        sf_close(file);
+    lseek(fileno(stream), 0, SEEK_SET);
+    return !other; /* a sound file that is broken is still not text */
+}
+
+static enum status read_columns(const char *file, struct source *source, struct mask **result)
+{
+    if (source->frames == 0)
+        return fail(STATUS_FAILED, "cannot use mask %s: it has no tap", file);
+    if (source->frames < 0)
+        return fail(STATUS_FAILED,
+                    "cannot use mask %s: it does not say how long it is; convert it "
+                    "to WAV",
+                    file);
+    struct mask *mask;
+    enum status status =
+        mask_create(file, source->format.channels, (uint64_t)source->frames, &mask);
+    if (status != STATUS_OK)
+        return status;
+    mask->rate = source->format.rate;
+    float **columns = malloc(mask->columns * sizeof *columns);
+    if (!columns) {
+        mask_destroy(mask);
+        return fail_memory("a mask");
+    }
+    for (size_t c = 0; c < mask->columns; c++)
+        columns[c] = mask_column(mask, c);
+    size_t got;
+    status = source_read(source, columns, mask->taps, &got);
+    free(columns);
+    if (status == STATUS_OK && got < mask->taps)
+        status = fail(STATUS_FAILED, "cannot use mask %s: it ends after %zu of %zu taps", file, got,
+                      mask->taps);
+    if (status != STATUS_OK) {
+        mask_destroy(mask);
+        return status;
+    }
+    *result = mask;
+    return STATUS_OK;
+}
+
+static enum mask_reading mask_sound_read(const char *file, FILE *stream,
+                                         const struct mask_load_options *options,
+                                         struct mask **mask)
+{
+    if (!is_sound(stream))
+        return MASK_NOT_MINE;
+    struct source *source;
+    enum status status = source_open_sound(file, options->allow_truncated, &source);
+    if (status != STATUS_OK)
+        return MASK_BROKEN;
+    status = read_columns(file, source, mask);
+    source_close(source);
+    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+}
+
+const struct mask_reader mask_reader_sound = {
+    .kind = "sound",
+    .read = mask_sound_read,
+};

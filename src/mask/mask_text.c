@@ -1,0 +1,261 @@
+/* Masks as text: one tap a line, a column a channel, separated by blanks; `#` begins a
+ * comment. Lines with a name before them say more, and all are optional:
+ *
+ *   rate: 48000        Hz
+ *   origin: 12         the tap at time zero, counted from 0
+ *   inputs: 2          of a mask with paths of its own
+ *   outputs: 2
+ *   path: 1 2 3        from input 1 to output 2 through column 3, all counted from 1
+ *
+ * A file that halo writes with all of them is called NAME.mask. */
+#include "base/text_lines.h"
+#include "mask/mask.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    COLUMNS_MOST = 256,
+    PATHS_MOST = 1 << 14,
+};
+
+struct table {
+    struct text_lines lines;
+    size_t rate; /* 0: not said, as are all numbers here */
+    size_t origin;
+    size_t inputs;
+    size_t outputs;
+    size_t path_count;
+    struct mask_path *paths;
+    size_t columns; /* 0 until the first line of numbers */
+    float *values;  /* row after row */
+    size_t count;
+    size_t room;
+};
+
+static enum status append(struct table *table, float value)
+{
+    if (table->count == table->room) {
+        size_t room = table->room ? 2 * table->room : 1024;
+        float *values = realloc(table->values, room * sizeof *values);
+        if (!values)
+            return fail_memory("a mask");
+        table->values = values;
+        table->room = room;
+    }
+    table->values[table->count++] = value;
+    return STATUS_OK;
+}
+
+/* A whole number, at the begin of *text, which moves on. */
+static enum status read_count(struct table *table, const char *what, char **text, size_t least,
+                              size_t most, size_t *value)
+{
+    char *end, *start = *text + strspn(*text, " \t");
+    errno = 0;
+    unsigned long count = strtoul(start, &end, 10);
+    if (errno || end == start || (*end && *end != ' ' && *end != '\t') || count < least ||
+        count > most || *start == '-')
+        return text_lines_refuse(&table->lines, "%s must be a whole number from %zu to %zu", what,
+                                 least, most);
+    *text = end + strspn(end, " \t");
+    *value = count;
+    return STATUS_OK;
+}
+
+static enum status read_path(struct table *table, char *text)
+{
+    size_t input, output, column;
+    enum status status = read_count(table, "an input", &text, 1, MASK_CHANNELS_MOST, &input);
+    if (status == STATUS_OK)
+        status = read_count(table, "an output", &text, 1, MASK_CHANNELS_MOST, &output);
+    if (status == STATUS_OK)
+        status = read_count(table, "a column", &text, 1, COLUMNS_MOST, &column);
+    if (status == STATUS_OK && *text)
+        status = text_lines_refuse(&table->lines, "a path is an input, an output and a column");
+    if (status == STATUS_OK && table->path_count == PATHS_MOST)
+        status = text_lines_refuse(&table->lines, "more than %d paths", PATHS_MOST);
+    if (status != STATUS_OK)
+        return status;
+    struct mask_path *paths = realloc(table->paths, (table->path_count + 1) * sizeof *table->paths);
+    if (!paths)
+        return fail_memory("a mask");
+    table->paths = paths;
+    paths[table->path_count++] = (struct mask_path){input - 1, output - 1, column - 1};
+    return STATUS_OK;
+}
+
+static enum status read_setting(struct table *table, const char *what, char *text, size_t least,
+                                size_t most, size_t *setting)
+{
+    size_t value;
+    enum status status = read_count(table, what, &text, least, most, &value);
+    if (status == STATUS_OK && *text)
+        status = text_lines_refuse(&table->lines, "%s must be one whole number", what);
+    if (status == STATUS_OK && *setting && *setting != value)
+        status = text_lines_refuse(&table->lines, "%s is said a second time", what);
+    if (status == STATUS_OK)
+        *setting = value;
+    return status;
+}
+
+static const char *after(const char *line, const char *name)
+{
+    size_t length = strlen(name);
+    return strncasecmp(line, name, length) == 0 ? line + length : NULL;
+}
+
+/* *known: it was a line with a name. */
+static enum status read_named(struct table *table, char *line, bool *known)
+{
+    struct {
+        const char *name, *what;
+        size_t least, most;
+        size_t *setting;
+    } settings[] = {
+        {"rate:", "the rate in Hz", 1, MASK_RATE_MOST, &table->rate},
+        {"origin:", "the origin", 0, INT32_MAX, &table->origin},
+        {"inputs:", "the inputs", 1, MASK_CHANNELS_MOST, &table->inputs},
+        {"outputs:", "the outputs", 1, MASK_CHANNELS_MOST, &table->outputs},
+    };
+    const char *text;
+    *known = true;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if ((text = after(line, settings[i].name)))
+            return read_setting(table, settings[i].what, line + (text - line), settings[i].least,
+                                settings[i].most, settings[i].setting);
+    if ((text = after(line, "path:")))
+        return read_path(table, line + (text - line));
+    *known = false;
+    return STATUS_OK;
+}
+
+static enum status read_number(struct table *table, const char *word)
+{
+    double value;
+    if (!text_number(word, false, &value)) {
+        char *end;
+        bool is_number = (strtod(word, &end), end != word && !*end);
+        return text_lines_refuse(
+            &table->lines, "'%.40s' is not a %s%s", word,
+            is_number ? "finite coefficient" : "number",
+            strchr(word, ',') ? " (decimals take a point, columns are separated by blanks)" : "");
+    }
+    return append(table, (float)value);
+}
+
+static enum status read_line(struct table *table, char *line)
+{
+    line[strcspn(line, "#")] = '\0';
+    line += strspn(line, " \t");
+    for (size_t end = strlen(line); end > 0 && strchr(" \t\v\f", line[end - 1]);)
+        line[--end] = '\0';
+    bool named;
+    enum status status = read_named(table, line, &named);
+    if (status != STATUS_OK || named)
+        return status;
+    size_t columns = 0;
+    char *rest;
+    for (char *word = strtok_r(line, " \t\v\f", &rest); word;
+         word = strtok_r(NULL, " \t\v\f", &rest), columns++) {
+        status = read_number(table, word);
+        if (status != STATUS_OK)
+            return status;
+    }
+    if (columns == 0)
+        return STATUS_OK;
+    if (columns > COLUMNS_MOST)
+        return text_lines_refuse(&table->lines, "%zu columns; at most %d", columns, COLUMNS_MOST);
+    if (table->columns && table->columns != columns)
+        return text_lines_refuse(&table->lines, "%zu columns where the lines before have %zu",
+                                 columns, table->columns);
+    table->columns = columns;
+    return STATUS_OK;
+}
+
+static enum status check_paths(const struct table *table)
+{
+    const char *file = table->lines.file;
+    if (table->path_count && (!table->inputs || !table->outputs))
+        return fail(STATUS_FAILED,
+                    "cannot read mask %s: it has paths and says no inputs: N and "
+                    "outputs: N",
+                    file);
+    for (size_t p = 0; p < table->path_count; p++) {
+        const struct mask_path *path = &table->paths[p];
+        if (path->input >= table->inputs || path->output >= table->outputs ||
+            path->column >= table->columns)
+            return fail(STATUS_FAILED,
+                        "cannot read mask %s: path %zu goes from input %zu to output %zu through "
+                        "column %zu, but it has %zu inputs, %zu outputs and %zu columns",
+                        file, p + 1, path->input + 1, path->output + 1, path->column + 1,
+                        table->inputs, table->outputs, table->columns);
+    }
+    return STATUS_OK;
+}
+
+static enum status read_table(struct table *table)
+{
+    char *line;
+    enum status status;
+    while ((status = text_lines_next(&table->lines, &line)) == STATUS_OK && line)
+        if ((status = read_line(table, line)) != STATUS_OK)
+            return status;
+    const char *file = table->lines.file;
+    if (status == STATUS_OK && table->count == 0)
+        status = fail(STATUS_FAILED, "cannot read mask %s: it holds no coefficient", file);
+    if (status == STATUS_OK && table->origin >= table->count / table->columns)
+        status = fail(STATUS_FAILED, "cannot read mask %s: it has no tap %zu, its origin", file,
+                      table->origin);
+    return status == STATUS_OK ? check_paths(table) : status;
+}
+
+static enum status table_to_mask(struct table *table, struct mask **result)
+{
+    size_t taps = table->count / table->columns;
+    struct mask *mask;
+    enum status status = mask_create(table->lines.file, table->columns, taps, &mask);
+    if (status != STATUS_OK)
+        return status;
+    mask->rate = (uint32_t)table->rate;
+    mask->origin = table->origin;
+    if (table->path_count) {
+        mask->inputs = table->inputs;
+        mask->outputs = table->outputs;
+        mask->path_count = table->path_count;
+        mask->paths = table->paths;
+        mask->has_own_paths = true;
+        table->paths = NULL;
+    }
+    for (size_t c = 0; c < table->columns; c++)
+        for (size_t k = 0; k < taps; k++)
+            mask_column(mask, c)[k] = table->values[k * table->columns + c];
+    *result = mask;
+    return STATUS_OK;
+}
+
+static enum mask_reading mask_text_read(const char *file, FILE *stream,
+                                        const struct mask_load_options *options, struct mask **mask)
+{
+    (void)options; /* text has no header to be shorter than */
+    if (!mask_looks_like_text(stream))
+        return MASK_NOT_MINE;
+    struct table table = {0};
+    enum status status = text_lines_init(&table.lines, file, stream);
+    if (status == STATUS_OK)
+        status = read_table(&table);
+    if (status == STATUS_OK)
+        status = table_to_mask(&table, mask);
+    text_lines_free(&table.lines);
+    free(table.paths);
+    free(table.values);
+    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+}
+
+const struct mask_reader mask_reader_text = {
+    .kind = "text",
+    .read = mask_text_read,
+};

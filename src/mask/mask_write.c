@@ -1,0 +1,191 @@
+#include "mask/mask_write.h"
+
+#include "base/new_file.h"
+#include "sound/port.h"
+
+#include <errno.h>
+#include <sndfile.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- text files ---- */
+
+struct text_file {
+    struct new_file file;
+    const char *path;
+    FILE *stream;
+};
+
+enum status text_file_open(const char *path, const struct mask_write_settings *settings,
+                           struct text_file **result)
+{
+    struct text_file *file = calloc(1, sizeof *file);
+    if (!file)
+        return fail_memory("writing a mask");
+    file->path = path;
+    enum status status = new_file_open(&file->file, path, settings->force, settings->input);
+    if (status == STATUS_OK && !(file->stream = fdopen(file->file.fd, "wb"))) {
+        close(file->file.fd);
+        status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+    }
+    if (status != STATUS_OK) {
+        text_file_close(file);
+        return status;
+    }
+    *result = file;
+    return STATUS_OK;
+}
+
+FILE *text_file_stream(struct text_file *file)
+{
+    return file->stream;
+}
+
+enum status text_file_keep(struct text_file *file)
+{
+    errno = 0;
+    bool failed = fflush(file->stream) != 0 || ferror(file->stream);
+    int reason = failed ? (errno ? errno : EIO) : new_file_keep(&file->file);
+    return reason ? fail(STATUS_FAILED, "cannot write %s: %s", file->path, strerror(reason))
+                  : STATUS_OK;
+}
+
+void text_file_close(struct text_file *file)
+{
+    if (!file)
+        return;
+    if (file->stream)
+        fclose(file->stream);
+    new_file_discard(&file->file);
+    free(file);
+}
+
+/* ---- kinds of files ---- */
+
+static enum status write_columns(const struct mask *mask, struct sink *sink)
+{
+    const float **columns = malloc(mask->columns * sizeof *columns);
+    if (!columns)
+        return fail_memory("writing a mask");
+    for (size_t c = 0; c < mask->columns; c++)
+        columns[c] = mask_column(mask, c);
+    enum status status = sink_write(sink, columns, mask->taps);
+    free(columns);
+    return status == STATUS_OK ? sink_commit(sink) : status;
+}
+
+enum status mask_write_wav(const struct mask *mask, const char *path,
+                           const struct mask_write_settings *settings)
+{
+    struct sink *sink;
+    if (!mask->rate)
+        return fail(STATUS_USAGE, "mask %s does not say its rate; --rate does", mask->name);
+    struct sink_settings sound = {
+        .path = path,
+        .input = settings->input,
+        .format = {mask->rate, mask->columns},
+        .sound_format = SF_FORMAT_WAV | (settings->is_double ? SF_FORMAT_DOUBLE : SF_FORMAT_FLOAT),
+        .frames = (int64_t)mask->taps,
+        .force = settings->force,
+    };
+    enum status status = sink_open_sound(&sound, &sink);
+    if (status != STATUS_OK)
+        return status;
+    status = write_columns(mask, sink);
+    sink_close(sink);
+    return status;
+}
+
+static void print_head(const struct mask *mask, bool all, FILE *stream)
+{
+    if (mask->rate)
+        fprintf(stream, "rate: %u\n", mask->rate);
+    if (!all)
+        return;
+    if (mask->origin)
+        fprintf(stream, "origin: %zu\n", mask->origin);
+    if (!mask->has_own_paths)
+        return;
+    fprintf(stream, "inputs: %zu\noutputs: %zu\n", mask->inputs, mask->outputs);
+    for (size_t p = 0; p < mask->path_count; p++)
+        fprintf(stream, "path: %zu %zu %zu\n", mask->paths[p].input + 1, mask->paths[p].output + 1,
+                mask->paths[p].column + 1);
+}
+
+enum status mask_write_text(const struct mask *mask, const char *path, bool all,
+                            const struct mask_write_settings *settings)
+{
+    struct text_file *file;
+    enum status status = text_file_open(path, settings, &file);
+    if (status != STATUS_OK)
+        return status;
+    print_head(mask, all, file->stream);
+    for (size_t k = 0; k < mask->taps; k++)
+        for (size_t c = 0; c < mask->columns; c++)
+            fprintf(file->stream, "%.9g%c", (double)mask_column(mask, c)[k],
+                    c + 1 < mask->columns ? ' ' : '\n');
+    status = text_file_keep(file);
+    text_file_close(file);
+    return status;
+}
+
+enum status mask_write_raw(const struct mask *mask, size_t column, const char *path,
+                           const struct mask_write_settings *settings)
+{
+    struct text_file *file;
+    enum status status = text_file_open(path, settings, &file);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t k = 0; k < mask->taps; k++) {
+        uint32_t bits;
+        memcpy(&bits, mask_column(mask, column) + k, sizeof bits);
+        for (int byte = 0; byte < 4; byte++)
+            putc((int)(bits >> 8 * byte & 0xFF), file->stream);
+    }
+    status = text_file_keep(file);
+    text_file_close(file);
+    return status;
+}
+
+/* ---- paths as columns ---- */
+
+/* Every channel goes to itself, once. */
+static bool is_diagonal(const struct mask *mask)
+{
+    if (mask->inputs != mask->outputs || mask->path_count != mask->inputs)
+        return false;
+    for (size_t p = 0; p < mask->path_count; p++)
+        if (mask->paths[p].input != mask->paths[p].output)
+            return false;
+    for (size_t p = 0; p < mask->path_count; p++)
+        for (size_t q = 0; q < p; q++)
+            if (mask->paths[p].input == mask->paths[q].input)
+                return false;
+    return true;
+}
+
+enum status mask_without_paths(const struct mask *mask, struct mask **result, bool *is_matrix)
+{
+    bool own = mask->has_own_paths, diagonal = own && is_diagonal(mask);
+    size_t columns = !own ? mask->columns : diagonal ? mask->inputs : mask->inputs * mask->outputs;
+    struct mask *plain;
+    enum status status = mask_create(mask->name, columns, mask->taps, &plain);
+    if (status != STATUS_OK)
+        return status;
+    plain->rate = mask->rate;
+    plain->origin = mask->origin;
+    if (!own)
+        memcpy(plain->coefficients, mask->coefficients, columns * mask->taps * sizeof(float));
+    for (size_t p = 0; own && p < mask->path_count; p++) {
+        const struct mask_path *path = &mask->paths[p];
+        const float *from = mask_column(mask, path->column);
+        float *to =
+            mask_column(plain, diagonal ? path->input : path->input * mask->outputs + path->output);
+        for (size_t k = 0; k < mask->taps; k++)
+            to[k] += from[k];
+    }
+    *is_matrix = own && !diagonal;
+    *result = plain;
+    return STATUS_OK;
+}

@@ -1,0 +1,76 @@
+#include "mask/response.h"
+
+#include "signal/audio.h"
+#include "signal/fft.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double octave_share = 1.0 / 12, finest = 0.75; /* Hz, from bin to bin */
+
+double response_frequency(const struct response_axis *axis, double point)
+{
+    return axis->low * pow(axis->high / axis->low, (point + 0.5) / (double)axis->points);
+}
+
+static size_t uses_of(const struct mask *mask, size_t column)
+{
+    size_t uses = 0;
+    for (size_t p = 0; p < mask->path_count; p++)
+        uses += mask->paths[p].column == column;
+    return uses;
+}
+
+/* sums[b]: the power of all bins before b. */
+static enum status sum_powers(const struct mask *mask, size_t length, double *sums)
+{
+    struct fft *fft = NULL;
+    float *samples = audio_alloc(length), *spectrum = audio_alloc(fft_spectrum_floats(length));
+    enum status status = samples && spectrum ? fft_create(length, &fft) : fail_memory("a picture");
+    for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
+        double weight = (double)uses_of(mask, c) / (double)mask->outputs;
+        memset(samples, 0, length * sizeof *samples);
+        memcpy(samples, mask_column(mask, c), mask->taps * sizeof *samples);
+        fft_forward(fft, samples, spectrum);
+        for (size_t b = 0; b <= length / 2; b++)
+            sums[b + 1] += weight * (pow(spectrum[2 * b], 2) + pow(spectrum[2 * b + 1], 2));
+    }
+    for (size_t b = 0; b <= length / 2; b++)
+        sums[b + 1] += sums[b];
+    fft_destroy(fft);
+    free(samples);
+    free(spectrum);
+    return status;
+}
+
+/* The sum up to a place amid bins, of which bin b reaches from b to b + 1. */
+static double sum_to(const double *sums, size_t bins, double place)
+{
+    place = fmin(fmax(place, 0), (double)bins);
+    size_t bin = place < (double)bins ? (size_t)place : bins - 1;
+    return sums[bin] + (place - (double)bin) * (sums[bin + 1] - sums[bin]);
+}
+
+enum status response_measure(const struct mask *mask, uint32_t rate,
+                             const struct response_axis *axis, double *db)
+{
+    size_t length = 2;
+    while (length < mask->taps || (double)length * finest < rate)
+        length *= 2;
+    double *sums = calloc(length / 2 + 2, sizeof *sums);
+    if (!sums)
+        return fail_memory("a picture");
+    enum status status = sum_powers(mask, length, sums);
+    double share = log2(axis->high / axis->low) / (double)axis->points;
+    double half = exp2(fmax(octave_share, share) / 2);
+    for (size_t p = 0; p < axis->points && status == STATUS_OK; p++) {
+        double bin = response_frequency(axis, (double)p) * (double)length / rate;
+        double from = fmin(bin / half, (double)length / 2) + 0.5;
+        double end = fmin(bin * half, (double)length / 2) + 0.5;
+        double power = sum_to(sums, length / 2 + 1, end) - sum_to(sums, length / 2 + 1, from);
+        db[p] = power > 0 ? 10 * log10(power / (end - from)) : -INFINITY;
+    }
+    free(sums);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* The magnitude response of a mask over a logarithmic frequency axis, smoothed as an ear does.
+ *
+ * Each figure is the mean power over a twelfth of an octave, or over its share of the axis where
+ * that is wider, in dB. All paths count together: by the powers of all inputs to an
+ * output, and the mean of the outputs; a mask of one impulse response has just its own.
+ * Threads: any. Not real-time.
+ */
+#ifndef HALO_RESPONSE_H
+#define HALO_RESPONSE_H
+
+#include "base/status.h"
+#include "mask/mask.h"
+
+/* An axis of `points` equal shares between two frequencies (Hz). */
+struct response_axis {
+    double low, high;
+    size_t points;
+};
+
+double response_frequency(const struct response_axis *axis, double point);
+
+/* db[point] for the middle of each share; silence is -infinity. The mask is routed and holds
+ * its coefficients; `rate` is its own, frames a second. Errors: memory. */
+MUST_CHECK enum status response_measure(const struct mask *mask, uint32_t rate,
+                                        const struct response_axis *axis, double *db);
+
+#endif

@@ -1,0 +1,101 @@
+#include "plugin/plugin.h"
+
+#include "plugin/plugin_ladspa.h"
+#include "plugin/plugin_lv2.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct plugin_kind *const kinds[] = {&plugin_lv2, &plugin_ladspa};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Frames above which a latency is nonsense: a minute at 192 kHz. */
+static const float LATENCY_MOST = 60.0F * 192000.0F;
+
+const struct plugin_kind *plugin_kind_at(size_t index)
+{
+    return index < KINDS ? kinds[index] : NULL;
+}
+
+const struct plugin_kind *plugin_kind_named(const char *name)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (strcmp(kinds[i]->name, name) == 0)
+            return kinds[i];
+    return NULL;
+}
+
+static void port_free(struct plugin_port *port)
+{
+    for (size_t i = 0; i < port->point_count; i++)
+        free(port->points[i].label);
+    free(port->points);
+    free(port->symbol);
+    free(port->name);
+    free(port->unit);
+}
+
+void plugin_info_destroy(struct plugin_info *info)
+{
+    if (!info)
+        return;
+    for (size_t i = 0; i < info->port_count; i++)
+        port_free(&info->ports[i]);
+    for (size_t i = 0; i < info->parameter_count; i++) {
+        free(info->parameters[i].uri);
+        free(info->parameters[i].name);
+    }
+    for (size_t i = 0; i < info->preset_count; i++) {
+        free(info->presets[i].uri);
+        free(info->presets[i].name);
+    }
+    for (size_t i = 0; i < info->feature_count; i++)
+        free(info->features[i]);
+    free(info->ports);
+    free(info->parameters);
+    free(info->presets);
+    free(info->features);
+    free(info->id);
+    free(info->name);
+    free(info->maker);
+    free(info->category);
+    free(info->file);
+    free(info->refusal);
+    free(info);
+}
+
+struct plugin_range plugin_port_range(const struct plugin_port *port, uint32_t rate)
+{
+    float bounds = port->counts_in_rate ? (float)rate : 1;
+    float initial = port->initial * (port->initial_counts_in_rate ? (float)rate : 1);
+    struct plugin_range range = {.minimum = port->minimum * bounds,
+                                 .maximum = port->maximum * bounds};
+    range.initial = fmaxf(range.minimum, fminf(range.maximum, initial));
+    return range;
+}
+
+enum status plugin_create(const struct plugin_info *info, const struct plugin_settings *settings,
+                          struct plugin **plugin)
+{
+    if (info->refusal)
+        return fail(STATUS_FAILED, "cannot run %s: %s", info->id, info->refusal);
+    return info->kind->create(info, settings, plugin);
+}
+
+void plugin_destroy(struct plugin *plugin)
+{
+    if (plugin)
+        plugin->kind->destroy(plugin);
+}
+
+uint64_t plugin_latency(const struct plugin *plugin)
+{
+    const struct plugin_info *info = plugin->info;
+    for (size_t i = 0; i < info->port_count; i++) {
+        float frames = plugin->controls[i];
+        if (info->ports[i].is_latency && frames >= 0.5F && frames < LATENCY_MOST)
+            return (uint64_t)(frames + 0.5F);
+    }
+    return 0;
+}

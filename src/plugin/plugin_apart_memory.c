@@ -1,0 +1,113 @@
+#include "plugin/plugin_apart_memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 64, LIVE_SLOTS = 8 /* blocks that a child may be behind, to catch up with */ };
+
+/* Takes up room after `*end` bytes; where it begins. */
+static size_t take(size_t *end, size_t bytes)
+{
+    size_t at = *end;
+    *end = (at + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return at;
+}
+
+void apart_memory_plan(struct apart_memory *memory, const struct plugin_info *info,
+                       const struct plugin_rack_settings *settings)
+{
+    memory->slots = settings->plugin.live ? LIVE_SLOTS : 1;
+    memory->blocks = settings->most / settings->plugin.block;
+    memory->ports = info->port_count;
+    memory->inputs = settings->instances * plugin_rack_inputs(info);
+    memory->outputs = settings->instances * plugin_rack_outputs(info);
+    memory->channel = 0;
+    size_t head = 0, slot = 0;
+    take(&head, sizeof(struct apart_head));
+    take(&slot, sizeof(struct apart_order));
+    memory->changes = take(&slot, memory->blocks * memory->ports * sizeof(struct plugin_change));
+    memory->latencies = take(&slot, memory->blocks * sizeof(uint64_t));
+    memory->values = take(&slot, memory->ports * sizeof(float));
+    take(&memory->channel, settings->most * sizeof(float));
+    memory->in = take(&slot, memory->inputs * memory->channel);
+    memory->out = take(&slot, memory->outputs * memory->channel);
+    memory->slot = slot;
+    memory->size = head + memory->slots * slot;
+}
+
+static enum status map(struct apart_memory *memory, int descriptor, size_t size)
+{
+    /* All of it now, so that no step waits for a page. */
+    int populate = memory->slots > 1 ? MAP_POPULATE : 0;
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, descriptor, 0);
+    if (at == MAP_FAILED)
+        return fail(STATUS_FAILED, "cannot share memory with a plugin's process: %s",
+                    strerror(errno));
+    memory->head = at;
+    memory->size = size;
+    return STATUS_OK;
+}
+
+enum status apart_memory_create(struct apart_memory *memory, int *descriptor)
+{
+    int made = memfd_create("halo plugin", MFD_CLOEXEC);
+    if (made < 0 || ftruncate(made, (off_t)memory->size) != 0) {
+        enum status status =
+            fail(STATUS_FAILED, "cannot share memory with a plugin's process: %s", strerror(errno));
+        if (made >= 0)
+            close(made);
+        return status;
+    }
+    enum status status = map(memory, made, memory->size);
+    if (status == STATUS_OK)
+        *descriptor = made;
+    else
+        close(made);
+    return status;
+}
+
+enum status apart_memory_find(struct apart_memory *memory)
+{
+    struct stat about;
+    if (fstat(APART_DESCRIPTOR, &about) != 0 || !S_ISREG(about.st_mode) ||
+        about.st_size < (off_t)sizeof(struct apart_head))
+        return fail(STATUS_USAGE, "this command is halo's own, for plugins in a process apart");
+    enum status status = map(memory, APART_DESCRIPTOR, (size_t)about.st_size);
+    close(APART_DESCRIPTOR);
+    return status;
+}
+
+enum status apart_memory_join(struct apart_memory *memory, const struct plugin_info *info,
+                              const struct plugin_rack_settings *settings)
+{
+    size_t size = memory->size;
+    apart_memory_plan(memory, info, settings);
+    bool fits = memory->size == size;
+    memory->size = size;
+    return fits ? STATUS_OK
+                : fail(STATUS_FAILED, "%s has changed since halo looked at it", info->id);
+}
+
+void apart_memory_free(struct apart_memory *memory)
+{
+    if (memory->head)
+        munmap(memory->head, memory->size);
+    memory->head = NULL;
+}
+
+struct apart_piece apart_memory_piece(const struct apart_memory *memory, uint32_t number)
+{
+    char *head = (char *)memory->head;
+    char *at = head + (memory->size - memory->slots * memory->slot) +
+               number % memory->slots * memory->slot;
+    return (struct apart_piece){.order = (struct apart_order *)at,
+                                .changes = (struct plugin_change *)(at + memory->changes),
+                                .latencies = (uint64_t *)(at + memory->latencies),
+                                .values = (float *)(at + memory->values),
+                                .in = (float *)(at + memory->in),
+                                .out = (float *)(at + memory->out),
+                                .stride = memory->channel / sizeof(float)};
+}

@@ -1,0 +1,229 @@
+#include "plugin/plugin_card.h"
+
+#include "base/json_text.h"
+#include "plugin/plugin_info_json.h"
+#include "plugin/plugin_rack.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RATE = 48000, SYMBOL_WIDTH_MOST = 32 };
+
+/* ---- a command line ---- */
+
+/* What no shell takes for its own. */
+static const char plain[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./#%@";
+
+/* For a shell, in quotes where it needs them. */
+static void write_word(FILE *stream, const char *word)
+{
+    if (word[strspn(word, plain)] == '\0') {
+        fputs(word, stream);
+        return;
+    }
+    fputc('\'', stream);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", stream);
+        else
+            fputc(*word, stream);
+    fputc('\'', stream);
+}
+
+static const struct plugin_port *first_control(const struct plugin_info *info)
+{
+    for (size_t i = 0; i < info->port_count; i++)
+        if (info->ports[i].type == PLUGIN_CONTROL && info->ports[i].is_input)
+            return &info->ports[i];
+    return NULL;
+}
+
+/* "URI,gain=0,param:URI=FILE", to be released; NULL: memory. A comma of the id's own is no end of
+ * it. */
+static char *stage_words(const struct plugin_info *info)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return NULL;
+    for (const char *byte = info->id; *byte; byte++)
+        fprintf(stream, "%s%c", *byte == ',' || *byte == '\\' ? "\\" : "", *byte);
+    const struct plugin_port *port = first_control(info);
+    if (port)
+        fprintf(stream, ",%s=%g", port->symbol, (double)plugin_port_range(port, RATE).initial);
+    for (size_t i = 0; i < info->parameter_count; i++)
+        if (info->parameters[i].type == PLUGIN_PATH) {
+            fprintf(stream, ",param:%s=FILE", info->parameters[i].uri);
+            break;
+        }
+    if (fclose(stream) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* To be released; NULL: memory. */
+static char *command_line(const struct plugin_info *info)
+{
+    char *text = NULL, *words = stage_words(info);
+    size_t size;
+    FILE *stream = words ? open_memstream(&text, &size) : NULL;
+    if (stream) {
+        fprintf(stream, "halo render in.wav out.wav --%s ", info->kind->name);
+        write_word(stream, words);
+        if (fclose(stream) != 0) {
+            free(text);
+            text = NULL;
+        }
+    }
+    free(words);
+    return text;
+}
+
+/* ---- for people ---- */
+
+static void print_fact(const char *label, const char *text)
+{
+    if (text)
+        printf("  %-10s %s\n", label, text);
+}
+
+enum { NUMBER = 24 };
+
+/* "" where there is none. */
+static const char *number_text(char text[NUMBER], float number)
+{
+    snprintf(text, NUMBER, "%.6g", (double)number);
+    return isfinite(number) ? text : "";
+}
+
+static void print_values(const struct plugin_port *port)
+{
+    if (port->is_toggle)
+        fputs("  on or off", stdout);
+    else if (port->is_integer)
+        fputs("  whole", stdout);
+    if (port->counts_in_rate)
+        printf("  (at %d Hz)", RATE);
+    for (size_t i = 0; i < port->point_count; i++)
+        printf("%s%s (%g)", i ? ", " : "  ", port->points[i].label, (double)port->points[i].value);
+}
+
+static void print_control(const struct plugin_port *port, int width)
+{
+    char least[NUMBER], most[NUMBER], initial[NUMBER];
+    struct plugin_range range = plugin_port_range(port, RATE);
+    printf("  %-*s  %9s .. %-9s  %9s  %-9s  %s", width, port->symbol,
+           number_text(least, range.minimum), number_text(most, range.maximum),
+           port->is_input ? number_text(initial, range.initial) : "", port->unit ? port->unit : "",
+           port->name);
+    print_values(port);
+    puts(port->is_latency ? "  (tells the latency)" : "");
+}
+
+static int symbol_width(const struct plugin_info *info)
+{
+    size_t width = strlen("symbol");
+    for (size_t i = 0; i < info->port_count; i++) {
+        size_t length = strlen(info->ports[i].symbol);
+        width = length > width ? length : width;
+    }
+    return (int)(width < SYMBOL_WIDTH_MOST ? width : SYMBOL_WIDTH_MOST);
+}
+
+static void print_controls(const struct plugin_info *info, bool is_input, const char *title)
+{
+    int width = symbol_width(info);
+    bool is_first = true;
+    for (size_t i = 0; i < info->port_count; i++) {
+        const struct plugin_port *port = &info->ports[i];
+        if (port->type != PLUGIN_CONTROL || port->is_input != is_input)
+            continue;
+        if (is_first)
+            printf("%s\n  %-*s  %9s    %-9s  %9s  %-9s  %s\n", title, width, "symbol", "from", "to",
+                   is_input ? "default" : "", "unit", "name");
+        is_first = false;
+        print_control(port, width);
+    }
+}
+
+static void print_others(const struct plugin_info *info)
+{
+    static const char *const kinds[] = {
+        [PLUGIN_AUDIO] = "sound", [PLUGIN_CV] = "control voltage", [PLUGIN_ATOM] = "events"};
+    puts("other ports");
+    for (size_t i = 0; i < info->port_count; i++) {
+        const struct plugin_port *port = &info->ports[i];
+        if (port->type != PLUGIN_CONTROL)
+            printf("  %-*s  %s %s%s  %s\n", symbol_width(info), port->symbol, kinds[port->type],
+                   port->is_input ? "in" : "out", port->is_side_chain ? ", a side chain" : "",
+                   port->name);
+    }
+}
+
+static void print_rest(const struct plugin_info *info)
+{
+    for (size_t i = 0; i < info->parameter_count; i++)
+        printf("%s  param:%s=...  %s\n", i ? "" : "parameters\n", info->parameters[i].uri,
+               info->parameters[i].name ? info->parameters[i].name : "");
+    for (size_t i = 0; i < info->preset_count; i++)
+        printf("%s  preset=%s  %s\n", i ? "" : "presets\n", info->presets[i].uri,
+               info->presets[i].name ? info->presets[i].name : "");
+    for (size_t i = 0; i < info->feature_count; i++)
+        printf("%s  %s\n", i ? "" : "features that it requires\n", info->features[i]);
+}
+
+static void print_latency(const struct plugin_card *card)
+{
+    if (card->latency)
+        printf("  latency    %lld frames at %d Hz\n", (long long)json_integer_value(card->latency),
+               RATE);
+    else
+        printf("  latency    not known: %s\n", card->failure ? card->failure : "it does not run");
+}
+
+void plugin_card_print(const struct plugin_card *card)
+{
+    const struct plugin_info *info = card->info;
+    printf("%s\n", info->id);
+    print_fact("name", info->name);
+    print_fact("kind", info->kind->name);
+    print_fact("maker", info->maker);
+    print_fact("category", info->category);
+    print_fact("file", info->file);
+    print_fact("refused", info->refusal);
+    printf("  channels   %zu > %zu\n", plugin_rack_inputs(info), plugin_rack_outputs(info));
+    print_latency(card);
+    print_controls(info, true, "controls");
+    print_controls(info, false, "what it tells");
+    print_others(info);
+    print_rest(info);
+    char *command = info->refusal ? NULL : command_line(info);
+    if (command)
+        printf("to use it\n  %s\n", command);
+    free(command);
+}
+
+/* ---- for programs ---- */
+
+json_t *plugin_card_object(const struct plugin_card *card)
+{
+    json_t *object = plugin_info_object(card->info);
+    char *command = command_line(card->info);
+    json_t *more = json_pack("{s:I, s:I, s:O?, s:o, s:o}", "channels_in",
+                             (json_int_t)plugin_rack_inputs(card->info), "channels_out",
+                             (json_int_t)plugin_rack_outputs(card->info), "latency", card->latency,
+                             "failure", card->failure ? json_text(card->failure) : json_null(),
+                             "command", command ? json_text(command) : json_null());
+    bool is_whole = command && object && more && json_object_update(object, more) == 0;
+    json_decref(more);
+    free(command);
+    if (is_whole)
+        return object;
+    json_decref(object);
+    return NULL;
+}

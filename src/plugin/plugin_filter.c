@@ -1,0 +1,224 @@
+#include "plugin/plugin_filter.h"
+
+#include "plugin/plugin_filter_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BLOCK_MOST = 8192, /* frames of a plugin's block */
+    BLOCK_LEAST = 16,  /* of one that is a divisor only */
+    PIECE_MOST = 8192, /* frames that a rack gets at a time, in files */
+};
+static const double PATIENCE = 10, PATIENCE_LIVE = 2; /* seconds */
+
+/* ---- blocks ---- */
+
+static bool wants_power_of_two(const struct plugin_info *info)
+{
+    for (size_t i = 0; i < info->feature_count; i++)
+        if (strcmp(info->features[i], "http://lv2plug.in/ns/ext/buf-size#powerOf2BlockLength") == 0)
+            return true;
+    return false;
+}
+
+/* Frames of the plugin's block. */
+static size_t cut(const struct plugin_filter_settings *settings)
+{
+    size_t block = settings->block, divisor = block & -block;
+    size_t most = settings->streamed ? BLOCK_MOST : PLUGIN_FILTER_BLOCK;
+    if (divisor < BLOCK_LEAST && divisor < block && !wants_power_of_two(settings->info))
+        return block;
+    return divisor < most ? divisor : most;
+}
+
+static size_t piece_of(const struct plugin_filter_settings *settings, size_t block)
+{
+    if (settings->live || settings->block < PIECE_MOST)
+        return settings->block;
+    return block < PIECE_MOST ? PIECE_MOST / block * block : block;
+}
+
+/* ---- racks ---- */
+
+/* The one place where it is chosen where a plugin runs. */
+enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t block, bool live,
+                                    struct plugin_rack **rack)
+{
+    const struct plugin_filter_settings *settings = &plugin->settings;
+    const struct plugin_words *words = settings->words;
+    struct plugin_rack_settings wish = {
+        .plugin = {.rate = settings->rate,
+                   .block = block,
+                   .live = live,
+                   .preset = words->preset,
+                   .state = words->state,
+                   .setting_count = words->setting_count,
+                   .settings = words->settings},
+        .instances = settings->map->instances,
+        .most = plugin->piece,
+        .patience = live ? PATIENCE_LIVE : PATIENCE,
+    };
+    struct plugin_change *changes = calloc(words->value_count + 1, sizeof *changes);
+    if (!changes)
+        return fail_memory("a plugin");
+    for (size_t i = 0; i < words->value_count; i++)
+        changes[i] =
+            (struct plugin_change){.port = words->values[i].port, .value = words->values[i].value};
+    enum status status = (settings->isolated ? plugin_rack_open_apart : plugin_rack_open)(
+        settings->info, changes, words->value_count, &wish, rack);
+    free(changes);
+    return status;
+}
+
+/* ---- the filter ---- */
+
+static void begin(struct plugin_filter *plugin)
+{
+    size_t points = plugin->settings.words->automation.count;
+    plugin_filter_play_prelude(plugin);
+    plugin->position = 0;
+    plugin->next = 0;
+    plugin->settled = plugin->changed = false;
+    memset(plugin->begun, 0, points * sizeof *plugin->begun);
+    memset(plugin->done, 0, points * sizeof *plugin->done);
+}
+
+static void plugin_filter_reset(struct filter *filter)
+{
+    struct plugin_filter *plugin = (struct plugin_filter *)filter;
+    plugin->rack->kind->reset(plugin->rack);
+    plugin_align_reset(&plugin->align);
+    atomic_store(&plugin->asked, true); /* what automation has changed goes back */
+    begin(plugin);
+}
+
+static void plugin_filter_destroy(struct filter *filter)
+{
+    struct plugin_filter *plugin = (struct plugin_filter *)filter;
+    plugin_rack_close(plugin->rack);
+    plugin_align_free(&plugin->align);
+    block_free(&plugin->nothing);
+    block_free(&plugin->aside);
+    free(plugin->in);
+    free(plugin->out);
+    free(plugin->values);
+    free(plugin->changes);
+    free(plugin->begun);
+    free(plugin->done);
+    free(plugin->from);
+    free(plugin->wanted);
+    free(plugin);
+}
+
+static const struct filter_kind plugin_filter_kind = {
+    .name = "plugin",
+    .process = plugin_filter_process,
+    .reset = plugin_filter_reset,
+    .destroy = plugin_filter_destroy,
+};
+
+/* What the step writes into. A step of automation is one change, a ramp one for each block. */
+static enum status make_room(struct plugin_filter *plugin, size_t block)
+{
+    const struct plugin_filter_settings *settings = &plugin->settings;
+    const struct automation *automation = &settings->words->automation;
+    size_t ports = settings->info->port_count, points = automation->count, changes = ports;
+    for (size_t i = 0; i < points; i++)
+        changes += automation->points[i].over ? plugin->piece / block : 1;
+    plugin->in = calloc(settings->map->count + 1, sizeof *plugin->in);
+    plugin->out = calloc(settings->map->outputs, sizeof *plugin->out);
+    plugin->values = calloc(ports + 1, sizeof *plugin->values);
+    plugin->changes = calloc(changes + 1, sizeof *plugin->changes);
+    plugin->begun = calloc(points + 1, sizeof *plugin->begun);
+    plugin->done = calloc(points + 1, sizeof *plugin->done);
+    plugin->from = calloc(points + 1, sizeof *plugin->from);
+    plugin->wanted = calloc(ports + 1, sizeof *plugin->wanted);
+    if (!plugin->in || !plugin->out || !plugin->values || !plugin->changes || !plugin->begun ||
+        !plugin->done || !plugin->from || !plugin->wanted)
+        return fail_memory("a plugin");
+    return block_init(&plugin->nothing, 1, plugin->piece, "a plugin");
+}
+
+static enum status set_latency(struct plugin_filter *plugin, size_t block)
+{
+    enum status status = plugin_filter_find_latency(plugin, block);
+    if (status == STATUS_OK)
+        status = plugin_align_init(&plugin->align, plugin->filter.outputs,
+                                   (size_t)plugin->latency.most + plugin->settings.delay, block);
+    if (status == STATUS_OK && plugin->prelude > 0)
+        status = block_init(&plugin->aside, plugin->filter.outputs, plugin->piece, "a plugin");
+    plugin->filter.latency = plugin->align.latency;
+    return status;
+}
+
+static void take_values(struct plugin_filter *plugin)
+{
+    for (size_t i = 0; i < plugin->settings.info->port_count; i++) {
+        plugin->values[i] = plugin->rack->values[i];
+        atomic_init(&plugin->wanted[i], plugin->rack->values[i]);
+    }
+}
+
+enum status plugin_filter_create(const struct plugin_filter_settings *settings,
+                                 struct filter **result)
+{
+    struct plugin_filter *plugin = calloc(1, sizeof *plugin);
+    if (!plugin)
+        return fail_memory("a plugin");
+    size_t block = cut(settings);
+    plugin->filter = (struct filter){.kind = &plugin_filter_kind,
+                                     .inputs = settings->channels,
+                                     .outputs = settings->map->outputs,
+                                     .block = settings->block,
+                                     .tail_unknown = !settings->map->is_beside};
+    plugin->settings = *settings;
+    plugin->piece = piece_of(settings, block);
+    enum status status = make_room(plugin, block);
+    if (status == STATUS_OK)
+        status = set_latency(plugin, block);
+    if (status == STATUS_OK)
+        status = plugin_filter_open_rack(plugin, block, settings->live, &plugin->rack);
+    if (status != STATUS_OK) {
+        plugin_filter_destroy(&plugin->filter);
+        return status;
+    }
+    if (!settings->map->is_beside)
+        plugin->filter.latency += plugin->rack->delay;
+    take_values(plugin);
+    begin(plugin);
+    *result = &plugin->filter;
+    return STATUS_OK;
+}
+
+struct plugin_filter_facts plugin_filter_facts(const struct filter *filter)
+{
+    const struct plugin_filter *plugin = (const struct plugin_filter *)filter;
+    return (struct plugin_filter_facts){.instances = plugin->rack->instances,
+                                        .block = plugin->rack->block,
+                                        .isolated = plugin->settings.isolated,
+                                        .bad = plugin->bad,
+                                        .missed = plugin->rack->late,
+                                        .latency = plugin->latency};
+}
+
+void plugin_filter_set(struct filter *filter, size_t port, float value)
+{
+    struct plugin_filter *plugin = (struct plugin_filter *)filter;
+    struct plugin_range range =
+        plugin_port_range(&plugin->settings.info->ports[port], plugin->settings.rate);
+    atomic_store(&plugin->wanted[port], fmaxf(range.minimum, fminf(range.maximum, value)));
+    atomic_store(&plugin->asked, true);
+}
+
+float plugin_filter_value(const struct filter *filter, size_t port)
+{
+    return atomic_load(&((const struct plugin_filter *)filter)->wanted[port]);
+}
+
+enum status plugin_filter_save(struct filter *filter, const char *folder)
+{
+    struct plugin_rack *rack = ((struct plugin_filter *)filter)->rack;
+    return rack->kind->save(rack, folder);
+}

@@ -1,0 +1,99 @@
+/* What latency a plugin will tell: found out by an instance of its own. */
+#include "plugin/plugin_filter_state.h"
+
+#include <stdlib.h>
+
+enum {
+    PROBE_BLOCKS = 8,  /* of silence, before a latency is believed */
+    PROBE_POINTS = 64, /* of automation that are tried */
+};
+static const double PROBE_SECONDS = 0.25;
+
+static bool tells_latency(const struct plugin_info *info)
+{
+    for (size_t i = 0; i < info->port_count; i++)
+        if (info->ports[i].is_latency)
+            return true;
+    return false;
+}
+
+struct probe {
+    struct plugin_rack *rack;
+    size_t piece;
+    const float **in;
+    struct block out;
+    uint64_t most;
+    uint64_t last;
+    size_t blocks;  /* heard */
+    size_t settled; /* after how many of them the latency changed last */
+};
+
+static void look(struct probe *probe, uint64_t told)
+{
+    if (probe->blocks > 0 && told != probe->last)
+        probe->settled = probe->blocks;
+    probe->last = told;
+    probe->most = told > probe->most ? told : probe->most;
+    probe->blocks++;
+}
+
+static void hear_silence(struct probe *probe, size_t frames, const struct plugin_change *first)
+{
+    for (size_t at = 0; at < frames && !probe->rack->failure; at += probe->piece) {
+        probe->rack->kind->process(probe->rack, probe->in, probe->out.data, probe->piece, first,
+                                   at == 0 && first ? 1 : 0);
+        for (size_t i = 0; i < probe->piece / probe->rack->block; i++)
+            look(probe, probe->rack->latencies[i]);
+    }
+}
+
+static void try_values(struct probe *probe, struct plugin_filter *plugin)
+{
+    const struct plugin_filter_settings *settings = &plugin->settings;
+    const struct automation *automation = &settings->words->automation;
+    struct plugin_latency *latency = &plugin->latency;
+    size_t few = PROBE_BLOCKS * probe->rack->block;
+    size_t many = (size_t)(PROBE_SECONDS * settings->rate);
+    hear_silence(probe, many > few ? many : few, NULL);
+    if (latency->settled < probe->last)
+        latency->settled = probe->last;
+    if (probe->settled > 0 && !settings->live && !settings->replayed)
+        plugin->prelude = (probe->settled + 1) * probe->rack->block;
+    for (size_t i = 0; i < automation->count && i < PROBE_POINTS; i++) {
+        struct plugin_change value = {.port = automation->points[i].target,
+                                      .value = automation->points[i].value};
+        hear_silence(probe, few, &value);
+    }
+    if (latency->most < probe->most)
+        latency->most = probe->most;
+}
+
+/* It runs as in a file, whose plugins are waited for. */
+enum status plugin_filter_find_latency(struct plugin_filter *plugin, size_t block)
+{
+    const struct plugin_map *map = plugin->settings.map;
+    struct probe probe = {.piece = plugin->piece};
+    plugin->latency = plugin->settings.latency;
+    plugin->tells_latency =
+        !plugin->settings.map->is_beside && tells_latency(plugin->settings.info);
+    if (!plugin->tells_latency)
+        return STATUS_OK;
+    enum status status = plugin_filter_open_rack(plugin, block, false, &probe.rack);
+    if (status == STATUS_OK)
+        status = block_init(&probe.out, map->outputs, probe.piece, "a plugin");
+    probe.in = calloc(map->count + 1, sizeof *probe.in);
+    if (status == STATUS_OK && !probe.in)
+        status = fail_memory("a plugin");
+    if (status == STATUS_OK) {
+        for (size_t i = 0; i < map->count; i++)
+            probe.in[i] = plugin->nothing.data[0];
+        try_values(&probe, plugin);
+        if (probe.rack->failure)
+            status = fail(STATUS_FAILED, "cannot run %s: it %s while its latency was looked for",
+                          plugin->settings.info->id, probe.rack->failure);
+    }
+    plugin_rack_close(probe.rack);
+    block_free(&probe.out);
+    free(probe.in);
+    return status;
+}

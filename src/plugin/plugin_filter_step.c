@@ -1,0 +1,188 @@
+/* A plugin at work: everything here runs in the real-time step. */
+#include "plugin/plugin_filter_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- values ---- */
+
+static void change(struct plugin_filter *plugin, size_t frame, size_t port, float value)
+{
+    if (plugin->values[port] == value)
+        return;
+    plugin->values[port] = value;
+    plugin->changed = true;
+    plugin->changes[plugin->change_count++] =
+        (struct plugin_change){.frame = frame, .port = port, .value = value};
+}
+
+static void take_wanted(struct plugin_filter *plugin)
+{
+    if (!atomic_exchange(&plugin->asked, false))
+        return;
+    for (size_t port = 0; port < plugin->settings.info->port_count; port++)
+        if (plugin->settings.info->ports[port].is_input)
+            change(plugin, 0, port, atomic_load(&plugin->wanted[port]));
+}
+
+static float on_the_way(const struct plugin_port *port, float from, float to, float part)
+{
+    if (port->is_logarithmic && from > 0 && to > 0)
+        return from * powf(to / from, part);
+    float value = from + (to - from) * part;
+    return port->is_integer ? rintf(value) : value;
+}
+
+static void take_point(struct plugin_filter *plugin, size_t index, uint64_t now, size_t frame)
+{
+    const struct automation_point *point = &plugin->settings.words->automation.points[index];
+    if (plugin->done[index])
+        return;
+    if (!plugin->begun[index])
+        plugin->from[index] = plugin->values[point->target];
+    plugin->begun[index] = true;
+    plugin->done[index] = now - point->at >= point->over;
+    float value = point->value;
+    if (!plugin->done[index])
+        value = on_the_way(&plugin->settings.info->ports[point->target], plugin->from[index], value,
+                           (float)(now - point->at) / (float)point->over);
+    change(plugin, frame, point->target, value);
+}
+
+/* Those that are due where a block of the plugin's begins, `frame` within the piece. */
+static void take_points(struct plugin_filter *plugin, size_t frame)
+{
+    const struct automation *automation = &plugin->settings.words->automation;
+    uint64_t position = plugin->position + frame;
+    if (position < plugin->settings.before)
+        return;
+    uint64_t now = position - plugin->settings.before;
+    for (size_t i = plugin->next; i < automation->count && automation->points[i].at <= now; i++)
+        take_point(plugin, i, now, frame);
+    while (plugin->next < automation->count && plugin->done[plugin->next])
+        plugin->next++;
+}
+
+/* ---- sound ---- */
+
+static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
+{
+    for (size_t i = audio_find_nonfinite(samples, frames); i < frames; i++)
+        if (!isfinite(samples[i])) {
+            samples[i] = 0;
+            plugin->bad++;
+        }
+}
+
+/* What the plugin's latency was in a block in truth. */
+static uint64_t believe(struct plugin_filter *plugin, uint64_t told)
+{
+    if (!plugin->changed && told > plugin->latency.most)
+        plugin->latency.settled = told;
+    if (told > plugin->latency.most)
+        plugin->latency.most = told;
+    plugin->settled |= plugin->changed || told == plugin->latency.settled;
+    return plugin->settled ? told : plugin->latency.settled;
+}
+
+static void align(struct plugin_filter *plugin, size_t frames)
+{
+    const struct plugin_rack *rack = plugin->rack;
+    bool was_late = plugin->filter.late > 0;
+    for (size_t at = 0; at < frames; at += rack->block) {
+        uint64_t told = believe(plugin, rack->latencies[at / rack->block]);
+        plugin_align_process(&plugin->align, plugin->out, at, rack->block, told);
+    }
+    uint64_t most = plugin->latency.most + plugin->settings.delay;
+    plugin->filter.late = most - plugin->align.latency;
+    if (plugin->filter.late == 0 || was_late || plugin->filter.notice)
+        return;
+    snprintf(plugin->notice, sizeof plugin->notice,
+             "%s tells a latency of %llu frames only now: what it makes comes %llu frames late",
+             plugin->settings.info->id, (unsigned long long)plugin->latency.most,
+             (unsigned long long)plugin->filter.late);
+    plugin->filter.notice = plugin->notice;
+}
+
+static void tell(struct plugin_filter *plugin, uint64_t bad_before)
+{
+    struct filter *filter = &plugin->filter;
+    struct plugin_rack *rack = plugin->rack;
+    if (rack->failure && !filter->failure) {
+        snprintf(plugin->failure, sizeof plugin->failure, "%s %s", plugin->settings.info->id,
+                 rack->failure);
+        filter->failure = plugin->failure;
+    }
+    if (rack->notice && !filter->notice) {
+        filter->notice = rack->notice;
+        rack->notice = NULL;
+    }
+    /* The blocks that a chain is warmed up with come all at once. */
+    bool is_warm = plugin->position > plugin->settings.rate;
+    if (rack->late && is_warm && !plugin->told_late && !filter->notice) {
+        snprintf(plugin->notice, sizeof plugin->notice,
+                 "%s was late: the dry sound is heard in its place", plugin->settings.info->id);
+        filter->notice = plugin->notice;
+        plugin->told_late = true;
+    }
+    if (plugin->settings.live && plugin->bad && !bad_before && !filter->notice) {
+        snprintf(plugin->notice, sizeof plugin->notice,
+                 "%s made samples that are no numbers: they are silenced",
+                 plugin->settings.info->id);
+        filter->notice = plugin->notice;
+    }
+}
+
+static void run_piece(struct plugin_filter *plugin, const float *const *in, float *const *out,
+                      size_t at, size_t frames)
+{
+    const struct plugin_map *map = plugin->settings.map;
+    struct plugin_rack *rack = plugin->rack;
+    uint64_t bad = plugin->bad;
+    for (size_t i = 0; i < map->count; i++)
+        plugin->in[i] = map->inputs[i] == PLUGIN_MAP_SILENCE ? plugin->nothing.data[0]
+                                                             : in[map->inputs[i]] + at;
+    for (size_t c = 0; c < map->outputs; c++)
+        plugin->out[c] = out[c] + at;
+    plugin->change_count = 0;
+    take_wanted(plugin);
+    for (size_t frame = 0; frame < frames; frame += rack->block)
+        take_points(plugin, frame);
+    uint64_t late = rack->late;
+    rack->kind->process(rack, plugin->in, plugin->out, frames, plugin->changes,
+                        plugin->change_count);
+    plugin->filter.absent = rack->late != late;
+    for (size_t c = 0; c < map->outputs; c++)
+        if (map->is_beside)
+            memcpy(plugin->out[c], in[c] + at, frames * sizeof(float));
+        else
+            clean(plugin, plugin->out[c], frames);
+    if (plugin->align.latency || plugin->tells_latency)
+        align(plugin, frames);
+    tell(plugin, bad);
+    plugin->position += frames;
+}
+
+void plugin_filter_process(struct filter *filter, const float *const *in, float *const *out)
+{
+    struct plugin_filter *plugin = (struct plugin_filter *)filter;
+    for (size_t at = 0; at < filter->block; at += plugin->piece) {
+        size_t left = filter->block - at;
+        run_piece(plugin, in, out, at, left < plugin->piece ? left : plugin->piece);
+    }
+}
+
+void plugin_filter_play_prelude(struct plugin_filter *plugin)
+{
+    struct plugin_rack *rack = plugin->rack;
+    for (size_t i = 0; i < plugin->settings.map->count; i++)
+        plugin->in[i] = plugin->nothing.data[0];
+    for (size_t left = plugin->prelude, frames; left > 0; left -= frames) {
+        frames = left < plugin->piece ? left : plugin->piece;
+        plugin->change_count = 0;
+        take_wanted(plugin);
+        rack->kind->process(rack, plugin->in, plugin->aside.data, frames, plugin->changes,
+                            plugin->change_count);
+    }
+}

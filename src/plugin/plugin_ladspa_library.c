@@ -1,0 +1,248 @@
+#include "plugin/plugin_ladspa_library.h"
+
+#include "base/near_names.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { LABELS_MOST = 10000, LABELS_TEXT = 400 };
+
+static const char suffix[] = ".so";
+
+/* ---- places ---- */
+
+static const char *places(void)
+{
+    const char *own = getenv("LADSPA_PATH");
+    return own && own[0] ? own : HALO_LADSPA_PLACES;
+}
+
+/* The next folder of a list as PATH has it, to be released; NULL: no more, or no memory. */
+static char *next_place(const char **list)
+{
+    while (**list == ':')
+        ++*list;
+    size_t length = strcspn(*list, ":");
+    char *place = length ? strndup(*list, length) : NULL;
+    *list += length;
+    return place;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+static bool ends_in_suffix(const char *name)
+{
+    size_t length = strlen(name);
+    return length >= sizeof suffix && strcmp(name + length + 1 - sizeof suffix, suffix) == 0;
+}
+
+static int is_library(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && ends_in_suffix(entry->d_name);
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* The first of this name in any place; NULL: none. To be released. */
+static char *look_for(const char *name)
+{
+    char *path = NULL;
+    const char *list = places();
+    for (char *place; (place = next_place(&list)) != NULL; free(place)) {
+        bool made =
+            asprintf(&path, "%s/%s%s", place, name, ends_in_suffix(name) ? "" : suffix) >= 0;
+        if (made && is_file(path)) {
+            free(place);
+            return path;
+        }
+        if (made)
+            free(path);
+    }
+    return NULL;
+}
+
+static enum status tell_place(const char *place, void (*found)(void *context, const char *path),
+                              void *context)
+{
+    struct dirent **entries;
+    int count = scandir(place, &entries, is_library, by_bytes);
+    enum status status = STATUS_OK;
+    for (int i = 0; i < count; i++) {
+        char *path = NULL, *first = look_for(entries[i]->d_name);
+        if (asprintf(&path, "%s/%s", place, entries[i]->d_name) < 0) {
+            path = NULL;
+            status = fail_memory("a list of plugins");
+        } else if (first && strcmp(first, path) == 0) {
+            found(context, path);
+        }
+        free(first);
+        free(path);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return status;
+}
+
+enum status plugin_ladspa_libraries(void (*found)(void *context, const char *path), void *context)
+{
+    enum status status = STATUS_OK;
+    const char *list = places();
+    for (char *place; status == STATUS_OK && (place = next_place(&list)) != NULL; free(place))
+        status = tell_place(place, found, context);
+    return status;
+}
+
+/* ---- names ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static char *bare_name(const char *path)
+{
+    const char *base = base_name(path);
+    return strndup(base, strlen(base) - (ends_in_suffix(base) ? sizeof suffix - 1 : 0));
+}
+
+static void offer(void *context, const char *path)
+{
+    char *name = bare_name(path);
+    if (name)
+        near_names_offer(context, name);
+    free(name);
+}
+
+static enum status refuse(const char *name)
+{
+    struct near_names near;
+    near_names_init(&near, name);
+    enum status status = plugin_ladspa_libraries(offer, &near);
+    if (status == STATUS_OK)
+        status = fail(STATUS_FAILED, "there is no LADSPA library %s in %s%s", name, places(),
+                      near_names_text(&near));
+    near_names_free(&near);
+    return status;
+}
+
+enum status plugin_ladspa_library_find(const char *name, char **path)
+{
+    if (strchr(name, '/') == NULL) {
+        *path = look_for(name);
+        return *path ? STATUS_OK : refuse(name);
+    }
+    *path = strdup(name);
+    if (*path && !is_file(*path) && !ends_in_suffix(name)) {
+        free(*path);
+        if (asprintf(path, "%s%s", name, suffix) < 0)
+            *path = NULL;
+    }
+    if (!*path)
+        return fail_memory("a plugin");
+    if (is_file(*path))
+        return STATUS_OK;
+    free(*path);
+    *path = NULL;
+    return fail(STATUS_FAILED, "there is no LADSPA library %s", name);
+}
+
+enum status plugin_ladspa_library_name(const char *path, char **name)
+{
+    *name = bare_name(path);
+    char *found = *name ? look_for(*name) : NULL;
+    struct stat here, there;
+    bool is_same = found && stat(path, &here) == 0 && stat(found, &there) == 0 &&
+                   here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+    free(found);
+    if (is_same)
+        return STATUS_OK;
+    free(*name);
+    *name = strdup(path);
+    return *name ? STATUS_OK : fail_memory("a plugin");
+}
+
+/* ---- what is in one ---- */
+
+enum status plugin_ladspa_library_open(const char *path, struct plugin_ladspa_library *library)
+{
+    *library = (struct plugin_ladspa_library){.path = strdup(path)};
+    if (!library->path)
+        return fail_memory("a plugin");
+    /* A name without a slash would be looked for where the system has its libraries. */
+    char *place = realpath(path, NULL);
+    library->handle = dlopen(place ? place : path, RTLD_NOW | RTLD_LOCAL);
+    free(place);
+    if (!library->handle) {
+        const char *reason = dlerror();
+        return fail(STATUS_FAILED, "cannot load a LADSPA library: %s", reason ? reason : path);
+    }
+    void *symbol = dlsym(library->handle, "ladspa_descriptor");
+    if (!symbol)
+        return fail(STATUS_FAILED, "%s is no LADSPA library: it has no ladspa_descriptor", path);
+    memcpy(&library->descriptor, &symbol, sizeof symbol);
+    return STATUS_OK;
+}
+
+void plugin_ladspa_library_close(struct plugin_ladspa_library *library)
+{
+    if (library->handle)
+        dlclose(library->handle);
+    free(library->path);
+}
+
+const LADSPA_Descriptor *plugin_ladspa_library_at(const struct plugin_ladspa_library *library,
+                                                  unsigned long index)
+{
+    return index < LABELS_MOST ? library->descriptor(index) : NULL;
+}
+
+static enum status refuse_label(const struct plugin_ladspa_library *library, const char *label)
+{
+    struct near_names near;
+    near_names_init(&near, label);
+    char all[LABELS_TEXT] = "";
+    size_t length = 0;
+    const LADSPA_Descriptor *descriptor;
+    for (unsigned long i = 0; (descriptor = plugin_ladspa_library_at(library, i)) != NULL; i++) {
+        if (!descriptor->Label)
+            continue;
+        near_names_offer(&near, descriptor->Label);
+        if (length < sizeof all)
+            length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", i ? ", " : "",
+                                       descriptor->Label);
+    }
+    const char *why = near_names_text(&near), *dots = length < sizeof all ? "" : "...";
+    enum status status;
+    if (why[0])
+        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s%s", label, library->path, why);
+    else if (label[0])
+        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s; it has %s%s", label,
+                      library->path, all[0] ? all : "none", dots);
+    else
+        status = fail(STATUS_FAILED, "which plugin of %s, as LIBRARY:LABEL? it has %s%s",
+                      library->path, all[0] ? all : "none", dots);
+    near_names_free(&near);
+    return status;
+}
+
+enum status plugin_ladspa_library_label(const struct plugin_ladspa_library *library,
+                                        const char *label, const LADSPA_Descriptor **descriptor)
+{
+    for (unsigned long i = 0; (*descriptor = plugin_ladspa_library_at(library, i)) != NULL; i++)
+        if ((*descriptor)->Label && strcmp((*descriptor)->Label, label) == 0)
+            return STATUS_OK;
+    return refuse_label(library, label);
+}

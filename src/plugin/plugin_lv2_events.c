@@ -1,0 +1,177 @@
+#include "plugin/plugin_lv2_events.h"
+
+#include "plugin/plugin_lv2_message.h"
+#include "plugin/plugin_lv2_urid.h"
+#include "plugin/plugin_lv2_world.h"
+
+#include <lv2/atom/atom.h>
+#include <lv2/core/lv2.h>
+#include <lv2/patch/patch.h>
+#include <lv2/resize-port/resize-port.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_LEAST = 1 << 15, BYTES_MOST = 1 << 30 };
+
+struct event_port {
+    uint32_t index;
+    bool is_input;
+    bool is_known; /* false: of a type that the plugin does without */
+    uint32_t bytes;
+    LV2_Atom_Sequence *sequence;
+};
+
+struct lv2_events {
+    LV2_URID sequence_type, chunk_type;
+    size_t count;
+    struct event_port *ports;
+    struct event_port *told;     /* takes the messages; NULL: none does */
+    LV2_Atom_Sequence *messages; /* of as many bytes as its buffer; NULL: there are none */
+    bool sends;                  /* with the next run */
+};
+
+/* What the port asks for, and not less than others have. */
+static uint32_t bytes_of(const LilvPlugin *plugin, const LilvPort *port, size_t messages)
+{
+    LilvNode *least = lilv_port_get(plugin, port, lv2_world_node(LV2_RESIZE_PORT__minimumSize));
+    int stated = least && lilv_node_is_int(least) ? lilv_node_as_int(least) : 0;
+    lilv_node_free(least);
+    size_t bytes = BYTES_LEAST + messages;
+    if (stated > 0 && (size_t)stated > bytes)
+        bytes = (size_t)stated;
+    return bytes < BYTES_MOST ? (uint32_t)bytes : BYTES_MOST;
+}
+
+static enum status add_port(struct lv2_events *events, const LilvPlugin *plugin,
+                            const LilvPort *port, size_t messages)
+{
+    struct event_port *made = &events->ports[events->count];
+    *made = (struct event_port){
+        .index = lilv_port_get_index(plugin, port),
+        .is_input = lilv_port_is_a(plugin, port, lv2_world_node(LV2_CORE__InputPort)),
+        .is_known = lilv_port_is_a(plugin, port, lv2_world_node(LV2_ATOM__AtomPort)),
+        .bytes = bytes_of(plugin, port, messages)};
+    made->sequence = made->is_known ? calloc(1, made->bytes) : NULL;
+    if (made->is_known && !made->sequence)
+        return fail_memory("a plugin's events");
+    events->count++;
+    return STATUS_OK;
+}
+
+/* The one designated to control the plugin, else the first that takes messages. */
+static struct event_port *find_told(struct lv2_events *events, const LilvPlugin *plugin)
+{
+    const LilvPort *control = lilv_plugin_get_port_by_designation(
+        plugin, lv2_world_node(LV2_CORE__InputPort), lv2_world_node(LV2_CORE__control));
+    struct event_port *first = NULL;
+    for (size_t i = events->count; i-- > 0;) {
+        struct event_port *port = &events->ports[i];
+        const LilvPort *described = lilv_plugin_get_port_by_index(plugin, port->index);
+        if (!port->is_known || !port->is_input)
+            continue;
+        if (control && lilv_port_get_index(plugin, control) == port->index)
+            return port;
+        if (lilv_port_supports_event(plugin, described, lv2_world_node(LV2_PATCH__Message)))
+            first = port;
+    }
+    return first;
+}
+
+static void empty(const struct lv2_events *events, struct event_port *port)
+{
+    LV2_Atom_Sequence *sequence = port->sequence;
+    sequence->atom.type = port->is_input ? events->sequence_type : events->chunk_type;
+    sequence->atom.size = port->is_input ? (uint32_t)sizeof(LV2_Atom_Sequence_Body)
+                                         : port->bytes - (uint32_t)sizeof(LV2_Atom);
+    sequence->body = (LV2_Atom_Sequence_Body){0};
+}
+
+static enum status write_messages(struct lv2_events *events, const struct plugin_info *info,
+                                  const struct plugin_settings *settings)
+{
+    if (settings->setting_count == 0)
+        return STATUS_OK;
+    if (!events->told)
+        return fail(STATUS_FAILED, "cannot set %s of %s: it takes no messages",
+                    settings->settings[0].uri, info->id);
+    events->messages = calloc(1, events->told->bytes);
+    if (!events->messages)
+        return fail_memory("a plugin's events");
+    events->sends = true;
+    return lv2_message_write(info, settings, (uint8_t *)events->messages, events->told->bytes);
+}
+
+static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
+                        const struct plugin_info *info, const struct plugin_settings *settings)
+{
+    events->sequence_type = lv2_urid(LV2_ATOM__Sequence);
+    events->chunk_type = lv2_urid(LV2_ATOM__Chunk);
+    events->ports = calloc(info->port_count + 1, sizeof *events->ports);
+    if (!events->ports)
+        return fail_memory("a plugin's events");
+    size_t messages = lv2_message_bytes(settings);
+    for (uint32_t i = 0; i < info->port_count; i++) {
+        const LilvPort *port = lilv_plugin_get_port_by_index(plugin, i);
+        if (info->ports[i].type == PLUGIN_ATOM &&
+            add_port(events, plugin, port, messages) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    events->told = find_told(events, plugin);
+    return write_messages(events, info, settings);
+}
+
+enum status lv2_events_create(const LilvPlugin *plugin, const struct plugin_info *info,
+                              const struct plugin_settings *settings, struct lv2_events **result)
+{
+    struct lv2_events *events = calloc(1, sizeof *events);
+    if (!events)
+        return fail_memory("a plugin's events");
+    if (fill(events, plugin, info, settings) != STATUS_OK) {
+        lv2_events_destroy(events);
+        return STATUS_FAILED;
+    }
+    *result = events;
+    return STATUS_OK;
+}
+
+void lv2_events_destroy(struct lv2_events *events)
+{
+    if (!events)
+        return;
+    for (size_t i = 0; i < events->count; i++)
+        free(events->ports[i].sequence);
+    free(events->ports);
+    free(events->messages);
+    free(events);
+}
+
+uint32_t lv2_events_most(const struct lv2_events *events)
+{
+    uint32_t most = BYTES_LEAST;
+    for (size_t i = 0; i < events->count; i++)
+        if (events->ports[i].bytes > most)
+            most = events->ports[i].bytes;
+    return most;
+}
+
+void lv2_events_connect(struct lv2_events *events, LilvInstance *instance)
+{
+    for (size_t i = 0; i < events->count; i++)
+        lilv_instance_connect_port(instance, events->ports[i].index, events->ports[i].sequence);
+}
+
+void lv2_events_repeat(struct lv2_events *events)
+{
+    events->sends = events->messages != NULL;
+}
+
+void lv2_events_prepare(struct lv2_events *events)
+{
+    for (size_t i = 0; i < events->count; i++)
+        if (events->ports[i].is_known)
+            empty(events, &events->ports[i]);
+    if (events->sends)
+        memcpy(events->told->sequence, events->messages,
+               sizeof(LV2_Atom) + events->messages->atom.size);
+    events->sends = false;
+}

@@ -1,0 +1,193 @@
+/* The ports of an LV2 plugin. */
+#include "plugin/plugin_lv2_describe.h"
+#include "plugin/plugin_lv2_world.h"
+
+#include <lv2/atom/atom.h>
+#include <lv2/core/lv2.h>
+#include <lv2/port-groups/port-groups.h>
+#include <lv2/port-props/port-props.h>
+#include <lv2/units/units.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Younger than the headers of Debian 12. */
+#define IS_SIDE_CHAIN LV2_CORE_PREFIX "isSideChain"
+
+static bool is_a(const LilvPlugin *plugin, const LilvPort *port, const char *class)
+{
+    return lilv_port_is_a(plugin, port, lv2_world_node(class));
+}
+
+static bool has(const LilvPlugin *plugin, const LilvPort *port, const char *property)
+{
+    return lilv_port_has_property(plugin, port, lv2_world_node(property));
+}
+
+static bool is_designated(const LilvPlugin *plugin, const LilvPort *port, const char *what)
+{
+    return lv2_world_says(lilv_port_get_node(plugin, port), LV2_CORE__designation, what);
+}
+
+bool lv2_describe_knows(const LilvPlugin *plugin, const LilvPort *port)
+{
+    static const char *const types[] = {LV2_CORE__AudioPort, LV2_CORE__ControlPort,
+                                        LV2_CORE__CVPort, LV2_ATOM__AtomPort};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (is_a(plugin, port, types[i]))
+            return true;
+    return has(plugin, port, LV2_CORE__connectionOptional);
+}
+
+/* One of unknown type that the plugin does without is the kind's own business too. */
+static enum plugin_port_type type_of(const LilvPlugin *plugin, const LilvPort *port)
+{
+    if (is_a(plugin, port, LV2_CORE__AudioPort))
+        return PLUGIN_AUDIO;
+    if (is_a(plugin, port, LV2_CORE__ControlPort))
+        return PLUGIN_CONTROL;
+    return is_a(plugin, port, LV2_CORE__CVPort) ? PLUGIN_CV : PLUGIN_ATOM;
+}
+
+/* By its own word or its group's. */
+static bool is_side_chain(const LilvPlugin *plugin, const LilvPort *port)
+{
+    if (has(plugin, port, IS_SIDE_CHAIN))
+        return true;
+    LilvNode *group = lilv_port_get(plugin, port, lv2_world_node(LV2_PORT_GROUPS__group));
+    bool is = group && lv2_world_says(group, LV2_PORT_GROUPS__sideChainOf, NULL);
+    lilv_node_free(group);
+    return is;
+}
+
+/* "%f dB" -> "dB", "%f%%" -> "%": what a unit without a symbol is printed with. */
+static char *rendered_unit(char *render)
+{
+    const char *at = render ? strchr(render, '%') : NULL;
+    at = at ? strpbrk(at, "dfgi") : NULL;
+    const char *unit = at ? at + 1 + strspn(at + 1, " ") : "";
+    char *copy = strdup(strncmp(unit, "%%", 2) == 0 ? "%" : unit);
+    free(render);
+    return copy;
+}
+
+static char *unit_of(const LilvPlugin *plugin, const LilvPort *port)
+{
+    LilvWorld *world;
+    LilvNode *unit = lilv_port_get(plugin, port, lv2_world_node(LV2_UNITS__unit));
+    if (!unit || lv2_world_get(&world) != STATUS_OK)
+        return NULL;
+    char *text =
+        lv2_world_text(lilv_world_get(world, unit, lv2_world_node(LV2_UNITS__symbol), NULL));
+    if (!text)
+        text = rendered_unit(
+            lv2_world_text(lilv_world_get(world, unit, lv2_world_node(LV2_UNITS__render), NULL)));
+    lilv_node_free(unit);
+    if (text && !*text) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct plugin_point *left = a, *right = b;
+    return left->value < right->value ? -1 : left->value > right->value;
+}
+
+static enum status describe_points(const LilvPlugin *plugin, const LilvPort *port,
+                                   struct plugin_port *result)
+{
+    LilvScalePoints *points = lilv_port_get_scale_points(plugin, port);
+    if (!points)
+        return STATUS_OK;
+    enum status status = STATUS_OK;
+    result->points = calloc(lilv_scale_points_size(points), sizeof *result->points);
+    LILV_FOREACH(scale_points, i, points)
+    {
+        const LilvScalePoint *point = lilv_scale_points_get(points, i);
+        const LilvNode *value = lilv_scale_point_get_value(point);
+        if (!result->points || !(lilv_node_is_float(value) || lilv_node_is_int(value)))
+            continue;
+        struct plugin_point *made = &result->points[result->point_count];
+        made->label = strdup(lilv_node_as_string(lilv_scale_point_get_label(point)));
+        made->value = lilv_node_as_float(value);
+        if (!made->label)
+            break;
+        result->point_count++;
+    }
+    if (!result->points)
+        status = fail_memory("a plugin's ports");
+    else
+        qsort(result->points, result->point_count, sizeof *result->points, by_value);
+    lilv_scale_points_free(points);
+    return status;
+}
+
+enum status lv2_describe_port(const LilvPlugin *plugin, const LilvPort *port,
+                              struct plugin_port *result)
+{
+    const LilvNode *symbol = lilv_port_get_symbol(plugin, port);
+    *result = (struct plugin_port){.type = type_of(plugin, port),
+                                   .is_input = is_a(plugin, port, LV2_CORE__InputPort),
+                                   .is_integer = has(plugin, port, LV2_CORE__integer),
+                                   .is_toggle = has(plugin, port, LV2_CORE__toggled),
+                                   .is_enumeration = has(plugin, port, LV2_CORE__enumeration),
+                                   .is_logarithmic = has(plugin, port, LV2_PORT_PROPS__logarithmic),
+                                   .counts_in_rate = has(plugin, port, LV2_CORE__sampleRate),
+                                   .symbol = strdup(lilv_node_as_string(symbol)),
+                                   .name = lv2_world_text(lilv_port_get_name(plugin, port)),
+                                   .unit = unit_of(plugin, port)};
+    result->is_side_chain =
+        result->type == PLUGIN_AUDIO && result->is_input && is_side_chain(plugin, port);
+    result->is_latency = result->type == PLUGIN_CONTROL && !result->is_input &&
+                         (has(plugin, port, LV2_CORE__reportsLatency) ||
+                          is_designated(plugin, port, LV2_CORE__latency));
+    if (!result->name && result->symbol)
+        result->name = strdup(result->symbol);
+    if (!result->symbol || !result->name)
+        return fail_memory("a plugin's ports");
+    if (result->type == PLUGIN_CONTROL && describe_points(plugin, port, result) != STATUS_OK)
+        return STATUS_FAILED;
+    result->is_enumeration = result->is_enumeration && result->point_count > 0;
+    return STATUS_OK;
+}
+
+/* What is nearest to 0. */
+static float something_within(float minimum, float maximum)
+{
+    return fmaxf(minimum, fminf(maximum, 0.0F));
+}
+
+static void set_range(struct plugin_port *port, float minimum, float maximum, float initial)
+{
+    port->minimum = isnan(minimum) ? -INFINITY : minimum;
+    port->maximum = isnan(maximum) ? INFINITY : maximum;
+    if (port->minimum > port->maximum) { /* nonsense: as if none were stated */
+        port->minimum = -INFINITY;
+        port->maximum = INFINITY;
+    }
+    port->initial = isfinite(initial) ? initial : something_within(port->minimum, port->maximum);
+    /* Only bounds are to be times the rate, by the letter; most plugins mean the default too. */
+    port->initial_counts_in_rate =
+        port->counts_in_rate && port->initial >= port->minimum && port->initial <= port->maximum;
+}
+
+enum status lv2_describe_ranges(const LilvPlugin *plugin, struct plugin_info *info)
+{
+    size_t count = info->port_count;
+    float *values = malloc((3 * count + 1) * sizeof *values);
+    if (!values)
+        return fail_memory("a plugin's ports");
+    lilv_plugin_get_port_ranges_float(plugin, values, values + count, values + 2 * count);
+    for (size_t i = 0; i < count; i++)
+        set_range(&info->ports[i], values[i], values[count + i], values[2 * count + i]);
+    free(values);
+    /* Whatever it says: a host that does not switch it off has it on. */
+    const LilvPort *enabled = lilv_plugin_get_port_by_designation(
+        plugin, lv2_world_node(LV2_CORE__InputPort), lv2_world_node(LV2_CORE__enabled));
+    if (enabled)
+        info->ports[lilv_port_get_index(plugin, enabled)].initial = 1.0F;
+    return STATUS_OK;
+}

@@ -1,0 +1,215 @@
+#include "plugin/plugin_lv2_state.h"
+
+#include "plugin/plugin_lv2_urid.h"
+#include "plugin/plugin_lv2_world.h"
+
+#include <errno.h>
+#include <lv2/atom/atom.h>
+#include <lv2/state/state.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char STATE_FILE[] = "state.ttl";
+
+/* A number of any of the types that lilv makes of what bundles say; NaN: none of them. */
+static float number_of(const void *value, uint32_t size, uint32_t type)
+{
+    union {
+        float real;
+        double precise;
+        int32_t whole;
+        int64_t large;
+    } as;
+    if (size > sizeof as)
+        return NAN;
+    memcpy(&as, value, size);
+    if (type == lv2_urid(LV2_ATOM__Float))
+        return as.real;
+    if (type == lv2_urid(LV2_ATOM__Double))
+        return (float)as.precise;
+    if (type == lv2_urid(LV2_ATOM__Int) || type == lv2_urid(LV2_ATOM__Bool))
+        return (float)as.whole;
+    return type == lv2_urid(LV2_ATOM__Long) ? (float)as.large : NAN;
+}
+
+static size_t port_named(const struct plugin_info *info, const char *symbol)
+{
+    size_t i = 0;
+    while (i < info->port_count && strcmp(info->ports[i].symbol, symbol) != 0)
+        i++;
+    return i;
+}
+
+static void set_port(const char *symbol, void *context, const void *value, uint32_t size,
+                     uint32_t type)
+{
+    struct lv2_instance *instance = context;
+    const struct plugin_info *info = instance->plugin.info;
+    size_t port = port_named(info, symbol);
+    float number = number_of(value, size, type);
+    if (port < info->port_count && info->ports[port].type == PLUGIN_CONTROL &&
+        info->ports[port].is_input && isfinite(number))
+        instance->plugin.controls[port] = number;
+}
+
+static const void *get_port(const char *symbol, void *context, uint32_t *size, uint32_t *type)
+{
+    struct lv2_instance *instance = context;
+    size_t port = port_named(instance->plugin.info, symbol);
+    *size = 0;
+    *type = 0;
+    if (port == instance->plugin.info->port_count)
+        return NULL;
+    *size = sizeof(float);
+    *type = lv2_urid(LV2_ATOM__Float);
+    return &instance->plugin.controls[port];
+}
+
+/* Frees it. */
+static void restore(struct lv2_instance *instance, LilvState *state, bool with_ports)
+{
+    lilv_state_restore(state, instance->instance, with_ports ? set_port : NULL, instance, 0,
+                       instance->features.state);
+    lilv_state_free(state);
+}
+
+void lv2_state_load_default(struct lv2_instance *instance)
+{
+    LilvWorld *world;
+    if (!lilv_instance_get_extension_data(instance->instance, LV2_STATE__interface) ||
+        lv2_world_get(&world) != STATUS_OK)
+        return;
+    LilvState *state =
+        lilv_state_new_from_world(world, lv2_urid_map(), lilv_plugin_get_uri(instance->bundle));
+    if (state && lilv_state_get_num_properties(state) > 0)
+        restore(instance, state, false); /* its ports' are their defaults, known better */
+    else
+        lilv_state_free(state);
+}
+
+static enum status refuse_preset(const struct plugin_info *info, const char *name, size_t like)
+{
+    char known[512] = "";
+    size_t length = 0;
+    if (like > 1)
+        return fail(STATUS_FAILED, "%s has %zu presets named '%s': name one by its URI", info->id,
+                    like, name);
+    if (!info->preset_count)
+        return fail(STATUS_FAILED, "%s has no presets", info->id);
+    for (size_t i = 0; i < info->preset_count && length < sizeof known; i++)
+        length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", i ? ", " : "",
+                                   info->presets[i].name);
+    if (length >= sizeof known) /* ends with ... where they do not fit */
+        memcpy(known + sizeof known - 4, "...", 4);
+    return fail(STATUS_FAILED, "%s has no preset '%s'; it has: %s", info->id, name, known);
+}
+
+/* By URI, else by label as it is written, else in whatever case. */
+static const struct plugin_preset *find_preset(const struct plugin_info *info, const char *name,
+                                               size_t *like)
+{
+    for (size_t i = 0; i < info->preset_count; i++)
+        if (strcmp(info->presets[i].uri, name) == 0)
+            return &info->presets[i];
+    int (*const ways[])(const char *, const char *) = {strcmp, strcasecmp};
+    for (size_t way = 0; way < 2; way++) {
+        const struct plugin_preset *found = NULL;
+        *like = 0;
+        for (size_t i = 0; i < info->preset_count; i++)
+            if (ways[way](info->presets[i].name, name) == 0) {
+                found = &info->presets[i];
+                ++*like;
+            }
+        if (*like)
+            return *like == 1 ? found : NULL;
+    }
+    return NULL;
+}
+
+enum status lv2_state_load_preset(struct lv2_instance *instance, const char *name)
+{
+    LilvWorld *world;
+    size_t like = 0;
+    const struct plugin_info *info = instance->plugin.info;
+    const struct plugin_preset *preset = find_preset(info, name, &like);
+    if (!preset)
+        return refuse_preset(info, name, like);
+    if (lv2_world_get(&world) != STATUS_OK)
+        return STATUS_FAILED;
+    const LilvNode *node = lv2_world_node(preset->uri);
+    lilv_world_load_resource(world, node);
+    LilvState *state = lilv_state_new_from_world(world, lv2_urid_map(), node);
+    if (!state)
+        return fail(STATUS_FAILED, "cannot load the preset %s of %s: its file says nothing of it",
+                    preset->uri, info->id);
+    restore(instance, state, true);
+    return STATUS_OK;
+}
+
+static bool applies(const struct lv2_instance *instance, const LilvState *state)
+{
+    const LilvNode *uri = lilv_state_get_plugin_uri(state);
+    return uri && lilv_node_equals(uri, lilv_plugin_get_uri(instance->bundle));
+}
+
+enum status lv2_state_load(struct lv2_instance *instance, const char *folder)
+{
+    LilvWorld *world;
+    char *path;
+    if (lv2_world_get(&world) != STATUS_OK)
+        return STATUS_FAILED;
+    if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
+        return fail_memory("a plugin's state");
+    enum status status = STATUS_OK;
+    LilvState *state = NULL;
+    if (access(path, R_OK) != 0)
+        status = fail(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
+    else if (!(state = lilv_state_new_from_file(world, lv2_urid_map(), NULL, path)))
+        status = fail(STATUS_FAILED, "cannot load %s: it is no plugin's state", path);
+    else if (!applies(instance, state))
+        status = fail(STATUS_FAILED, "cannot load %s: it is the state of another plugin than %s",
+                      path, instance->plugin.info->id);
+    if (status == STATUS_OK)
+        restore(instance, state, true);
+    else
+        lilv_state_free(state);
+    free(path);
+    return status;
+}
+
+LilvState *lv2_state_snapshot(struct lv2_instance *instance)
+{
+    return lilv_state_new_from_instance(instance->bundle, instance->instance, lv2_urid_map(),
+                                        instance->paths.folder, NULL, NULL, NULL, NULL, NULL,
+                                        LV2_STATE_IS_POD, instance->features.snapshot);
+}
+
+void lv2_state_give(struct lv2_instance *instance, LilvState *state)
+{
+    restore(instance, state, false);
+}
+
+enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
+{
+    LilvWorld *world;
+    if (lv2_world_get(&world) != STATUS_OK)
+        return STATUS_FAILED;
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return fail(STATUS_FAILED, "cannot make the folder %s: %s", folder, strerror(errno));
+    LilvState *state = lilv_state_new_from_instance(
+        instance->bundle, instance->instance, lv2_urid_map(), instance->paths.folder, folder,
+        folder, folder, get_port, instance, LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE,
+        instance->features.state);
+    int failure = !state || lilv_state_save(world, lv2_urid_map(), lv2_urid_unmap(), state, NULL,
+                                            folder, STATE_FILE) != 0;
+    lilv_state_free(state);
+    if (failure)
+        return fail(STATUS_FAILED, "cannot keep the state of %s in %s: %s",
+                    instance->plugin.info->id, folder, strerror(errno));
+    return STATUS_OK;
+}

@@ -1,0 +1,254 @@
+#include "plugin/plugin_scanner.h"
+
+#include "base/json_text.h"
+#include "base/monotonic.h"
+#include "base/own_program.h"
+#include "base/stop.h"
+#include "plugin/plugin_info_json.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 28, LOOK_MS = 200 };
+
+static const double PATIENCE = 10; /* seconds: a slow disk, and much data to read at first */
+
+extern char **environ;
+
+/* ---- the process ---- */
+
+static int spawn(struct plugin_scanner *scanner, int its_socket)
+{
+    char *const words[] = {"halo", "plugin-scanner", NULL};
+    posix_spawn_file_actions_t actions;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0)
+        return error;
+    error = posix_spawn_file_actions_adddup2(&actions, its_socket, STDIN_FILENO);
+    if (error == 0)
+        error = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (error == 0)
+        error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (error == 0)
+        error = posix_spawn(&scanner->process, own_program(), &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+static enum status start(struct plugin_scanner *scanner)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return fail(STATUS_FAILED, "cannot look at plugins: %s", strerror(errno));
+    int error = spawn(scanner, ends[1]);
+    close(ends[1]);
+    if (error != 0) {
+        scanner->process = 0;
+        close(ends[0]);
+        return fail(STATUS_FAILED, "cannot start %s to look at plugins: %s", own_program(),
+                    strerror(error));
+    }
+    scanner->socket = ends[0];
+    return STATUS_OK;
+}
+
+/* Its end, as waitpid tells it. Who has ended already is past being killed. */
+static int stop(struct plugin_scanner *scanner)
+{
+    int end = 0;
+    close(scanner->socket);
+    kill(scanner->process, SIGKILL);
+    while (waitpid(scanner->process, &end, 0) < 0 && errno == EINTR)
+        continue;
+    scanner->process = 0;
+    return end;
+}
+
+static void tell_end(struct plugin_scanner *scanner, int end)
+{
+    if (WIFSIGNALED(end)) {
+        char signal[64];
+        snprintf(signal, sizeof signal, "%s", strsignal(WTERMSIG(end)));
+        signal[0] = (char)tolower((unsigned char)signal[0]);
+        snprintf(scanner->trouble, sizeof scanner->trouble, "crashed (%s)", signal);
+    } else {
+        snprintf(scanner->trouble, sizeof scanner->trouble,
+                 "ended the process that looked at it (exit code %d)", WEXITSTATUS(end));
+    }
+}
+
+/* ---- a question ---- */
+
+static bool send_all(int socket, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t sent = send(socket, text, length, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            return false;
+        if (sent > 0) {
+            text += sent;
+            length -= (size_t)sent;
+        }
+    }
+    return true;
+}
+
+enum waited { THERE, LATE, STOPPED };
+
+/* The signal may come before the wait begins, hence looks in between. */
+static enum waited wait_for(int socket, double deadline)
+{
+    while (!stop_requested()) {
+        double left = deadline - monotonic_seconds();
+        if (left <= 0)
+            return LATE;
+        struct pollfd watched = {.fd = socket, .events = POLLIN};
+        if (poll(&watched, 1, left * 1e3 < LOOK_MS ? (int)(left * 1e3) + 1 : LOOK_MS) > 0)
+            return THERE;
+    }
+    return STOPPED;
+}
+
+struct line {
+    char *text;
+    size_t length, size;
+};
+
+/* What is there to read; false: the other side is gone, or says too much. */
+static bool take_piece(int socket, struct line *line)
+{
+    if (line->size - line->length < PIECE) {
+        size_t size = 2 * line->size + PIECE;
+        char *text = size <= ANSWER_MOST ? realloc(line->text, size) : NULL;
+        if (!text)
+            return false;
+        line->text = text;
+        line->size = size;
+    }
+    ssize_t got = recv(socket, line->text + line->length, line->size - line->length, 0);
+    if (got > 0)
+        line->length += (size_t)got;
+    return got > 0 || (got < 0 && errno == EINTR);
+}
+
+/* Up to the end of the line. */
+static enum status receive(struct plugin_scanner *scanner, struct line *line)
+{
+    double deadline = monotonic_seconds() + scanner->patience;
+    while (line->length == 0 || line->text[line->length - 1] != '\n') {
+        enum waited waited = wait_for(scanner->socket, deadline);
+        if (waited == STOPPED) {
+            stop(scanner);
+            return STATUS_INTERRUPTED;
+        }
+        if (waited == LATE) {
+            stop(scanner);
+            scanner->is_late = true;
+            snprintf(scanner->trouble, sizeof scanner->trouble, "did not answer within %g s",
+                     scanner->patience);
+            return STATUS_OK;
+        }
+        if (!take_piece(scanner->socket, line)) {
+            tell_end(scanner, stop(scanner));
+            return STATUS_OK;
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status converse(struct plugin_scanner *scanner, const char *question, json_t **answer)
+{
+    struct line line = {0};
+    enum status status = STATUS_OK;
+    if (send_all(scanner->socket, question, strlen(question)) && send_all(scanner->socket, "\n", 1))
+        status = receive(scanner, &line);
+    else
+        tell_end(scanner, stop(scanner));
+    if (scanner->process)
+        *answer = json_loadb(line.text, line.length, 0, NULL);
+    if (scanner->process && !*answer)
+        status = fail(STATUS_FAILED, "cannot understand the process that looks at plugins");
+    free(line.text);
+    return stop_requested() ? STATUS_INTERRUPTED : status;
+}
+
+/* Takes the question. */
+static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t **answer)
+{
+    *answer = NULL;
+    scanner->trouble[0] = '\0';
+    scanner->is_late = false;
+    char *text = question ? json_dumps(question, JSON_COMPACT) : NULL;
+    json_decref(question);
+    if (!text)
+        return fail_memory("a question about a plugin");
+    enum status status = scanner->process ? STATUS_OK : start(scanner);
+    if (status == STATUS_OK)
+        status = converse(scanner, text, answer);
+    free(text);
+    if (status != STATUS_OK) {
+        json_decref(*answer);
+        *answer = NULL;
+    }
+    return status;
+}
+
+/* ---- what others see ---- */
+
+void plugin_scanner_init(struct plugin_scanner *scanner)
+{
+    *scanner = (struct plugin_scanner){.patience = PATIENCE};
+}
+
+void plugin_scanner_free(struct plugin_scanner *scanner)
+{
+    if (scanner->process)
+        stop(scanner);
+}
+
+enum status plugin_scanner_look(struct plugin_scanner *scanner, const struct plugin_kind *kind,
+                                const char *holder, json_t **answer)
+{
+    return ask(scanner, json_pack("{s:s, s:o}", "kind", kind->name, "holder", json_text(holder)),
+               answer);
+}
+
+enum status plugin_scanner_describe(struct plugin_scanner *scanner, const struct plugin_kind *kind,
+                                    const char *id, bool measured, json_t **answer)
+{
+    return ask(
+        scanner,
+        json_pack("{s:s, s:o, s:b}", "kind", kind->name, "id", json_text(id), "measured", measured),
+        answer);
+}
+
+enum status plugin_describe_apart(const struct plugin_kind *kind, const char *id,
+                                  struct plugin_info **info)
+{
+    struct plugin_scanner scanner;
+    json_t *answer;
+    plugin_scanner_init(&scanner);
+    enum status status = plugin_scanner_describe(&scanner, kind, id, false, &answer);
+    if (status == STATUS_OK) {
+        const char *error = json_string_value(json_object_get(answer, "error"));
+        if (!answer)
+            status = fail(STATUS_FAILED, "cannot load %s: it %s", id, scanner.trouble);
+        else if (error)
+            status = fail(STATUS_FAILED, "%s", error);
+        else
+            status = plugin_info_of_object(json_object_get(answer, "plugin"), info);
+        json_decref(answer);
+    }
+    plugin_scanner_free(&scanner);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* Looks at plugins in a child process, so that one that crashes or hangs while it is loaded takes
+ * nothing else down.
+ *
+ * The child is this program (own_program.h) with the hidden command `plugin-scanner`; it
+ * lives as long as it answers, and the next question after a death starts another. Each question
+ * and answer is a line of JSON over a socket: what plugins print themselves goes nowhere.
+ * Threads: one at a time, that which the child came from must not end before it.
+ */
+#ifndef HALO_PLUGIN_SCANNER_H
+#define HALO_PLUGIN_SCANNER_H
+
+#include "plugin/plugin.h"
+
+#include <jansson.h>
+#include <sys/types.h>
+
+enum { PLUGIN_TROUBLE = 1024 };
+
+struct plugin_scanner {
+    double patience;              /* seconds for an answer */
+    pid_t process;                /* 0: none now */
+    int socket;                   /* of the process */
+    bool is_late;                 /* the last one did not come in time */
+    char trouble[PLUGIN_TROUBLE]; /* why there was no answer: "crashed (segmentation fault)" */
+};
+
+void plugin_scanner_init(struct plugin_scanner *scanner);
+void plugin_scanner_free(struct plugin_scanner *scanner);
+
+/* Questions. The answer is a new reference, or NULL where the child died over it: `trouble` says
+ * how. */
+
+/* The infos of all plugins in a holder (plugin.h): {"plugins": [...], "refused": [{"id",
+ * "reason"}]} or {"error"}, why it is none. Errors: Ctrl-C, no child can be made. */
+MUST_CHECK enum status plugin_scanner_look(struct plugin_scanner *scanner,
+                                           const struct plugin_kind *kind, const char *holder,
+                                           json_t **answer);
+
+/* One plugin's: {"plugin"} or {"error"}. With `measured` it runs for a while, and there is also
+ * "latency", in frames at 48 kHz, or "failure", why it could not run. Errors: as before. */
+MUST_CHECK enum status plugin_scanner_describe(struct plugin_scanner *scanner,
+                                               const struct plugin_kind *kind, const char *id,
+                                               bool measured, json_t **answer);
+
+/* kind->describe with a child for the plugin's own code. Errors: those of describe, death. */
+MUST_CHECK enum status plugin_describe_apart(const struct plugin_kind *kind, const char *id,
+                                             struct plugin_info **info);
+
+/* The hidden command, to answer questions from standard input. */
+MUST_CHECK enum status cmd_plugin_scanner(int argc, char **argv);
+
+#endif

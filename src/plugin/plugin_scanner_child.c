@@ -1,0 +1,184 @@
+#include "plugin/plugin_scanner.h"
+
+#include "base/json_text.h"
+#include "plugin/plugin_info_json.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { RATE = 48000, BLOCK = 1024, BLOCKS = 16 };
+
+/* ---- to describe ---- */
+
+struct ids {
+    char **ids;
+    size_t count;
+    bool is_whole; /* memory was enough */
+};
+
+static void take_id(void *context, const char *id)
+{
+    struct ids *ids = context;
+    char **more = realloc(ids->ids, (ids->count + 1) * sizeof *more);
+    char *copy = strdup(id);
+    if (more)
+        ids->ids = more;
+    if (more && copy)
+        more[ids->count++] = copy;
+    else
+        free(copy);
+    ids->is_whole = ids->is_whole && more && copy;
+}
+
+static void describe_into(const struct plugin_kind *kind, const char *id, const char *reason,
+                          json_t *plugins, json_t *refused)
+{
+    struct plugin_info *info;
+    if (kind->describe(id, &info) == STATUS_OK) {
+        json_array_append_new(plugins, plugin_info_object(info));
+        plugin_info_destroy(info);
+    } else {
+        json_array_append_new(
+            refused, json_pack("{s:o, s:o}", "id", json_text(id), "reason", json_text(reason)));
+    }
+}
+
+static json_t *look(const struct plugin_kind *kind, const char *holder, const char *reason)
+{
+    struct ids ids = {.is_whole = true};
+    json_t *answer = NULL;
+    if (kind->open(holder, take_id, &ids) == STATUS_OK && ids.is_whole) {
+        json_t *plugins = json_array(), *refused = json_array();
+        for (size_t i = 0; i < ids.count; i++)
+            describe_into(kind, ids.ids[i], reason, plugins, refused);
+        answer = json_pack("{s:o, s:o}", "plugins", plugins, "refused", refused);
+    }
+    for (size_t i = 0; i < ids.count; i++)
+        free(ids.ids[i]);
+    free(ids.ids);
+    return answer;
+}
+
+/* ---- to measure ---- */
+
+/* Silent blocks, one to each channel; NULL: memory. */
+static float **make_channels(size_t count)
+{
+    float **channels = calloc(count + 1, sizeof *channels);
+    float *samples = calloc(count + 1, BLOCK * sizeof *samples);
+    for (size_t i = 0; channels && samples && i <= count; i++)
+        channels[i] = samples + i * BLOCK;
+    if (channels && samples)
+        return channels;
+    free(channels);
+    free(samples);
+    return NULL;
+}
+
+static void free_channels(float **channels)
+{
+    if (channels)
+        free(channels[0]);
+    free(channels);
+}
+
+/* Many tell their latency late, so let some blocks go by. */
+static void run(struct plugin *plugin, json_t *answer)
+{
+    float **in = make_channels(plugin->inputs), **out = make_channels(plugin->outputs);
+    if (in && out) {
+        plugin->kind->reset(plugin);
+        for (size_t i = 0; i < BLOCKS; i++)
+            plugin->kind->process(plugin, (const float *const *)in, out);
+        json_object_set_new(answer, "latency", json_integer((json_int_t)plugin_latency(plugin)));
+    }
+    free_channels(in);
+    free_channels(out);
+}
+
+static void measure(const struct plugin_info *info, const char *reason, json_t *answer)
+{
+    struct plugin *plugin;
+    const struct plugin_settings settings = {.rate = RATE, .block = BLOCK};
+    if (plugin_create(info, &settings, &plugin) == STATUS_OK) {
+        run(plugin, answer);
+        plugin_destroy(plugin);
+    } else {
+        json_object_set_new(answer, "failure", json_text(reason));
+    }
+}
+
+static json_t *describe(const struct plugin_kind *kind, const char *id, bool measured,
+                        const char *reason)
+{
+    struct plugin_info *info;
+    if (kind->describe(id, &info) != STATUS_OK)
+        return NULL;
+    json_t *answer = json_pack("{s:o}", "plugin", plugin_info_object(info));
+    if (measured)
+        measure(info, reason, answer);
+    plugin_info_destroy(info);
+    return answer;
+}
+
+/* ---- questions ---- */
+
+static json_t *answer_to(const json_t *question, const char *reason)
+{
+    const char *name = json_string_value(json_object_get(question, "kind"));
+    const char *holder = json_string_value(json_object_get(question, "holder"));
+    const char *id = json_string_value(json_object_get(question, "id"));
+    const struct plugin_kind *kind = name ? plugin_kind_named(name) : NULL;
+    if (kind && holder)
+        return look(kind, holder, reason);
+    if (kind && id)
+        return describe(kind, id, json_is_true(json_object_get(question, "measured")), reason);
+    return NULL;
+}
+
+/* The socket leaves the place where plugins could find it. A hang does not outlive the parent, a
+ * crash leaves no core file, and Ctrl-C is the parent's business. */
+static int settle(void)
+{
+    int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const struct rlimit none = {0};
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN);
+    return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 ? socket : -1;
+}
+
+enum status cmd_plugin_scanner(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    int socket = settle();
+    FILE *questions = socket >= 0 ? fdopen(socket, "r") : NULL;
+    FILE *answers = socket >= 0 ? fdopen(dup(socket), "w") : NULL;
+    if (!questions || !answers)
+        return fail(STATUS_FAILED, "halo runs this command by itself to look at plugins");
+    char reason[PLUGIN_TROUBLE];
+    failures_keep(reason, sizeof reason);
+    json_t *question;
+    while ((question = json_loadf(questions, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
+        reason[0] = '\0';
+        json_t *answer = answer_to(question, reason);
+        if (!answer)
+            answer = json_pack("{s:o}", "error", json_text(reason));
+        bool sent = json_dumpf(answer, answers, JSON_COMPACT | PLUGIN_INFO_DIGITS) == 0 &&
+                    fputc('\n', answers) == '\n' && fflush(answers) == 0;
+        json_decref(answer);
+        json_decref(question);
+        if (!sent)
+            break;
+    }
+    fclose(questions);
+    fclose(answers);
+    return STATUS_OK;
+}

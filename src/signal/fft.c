@@ -1,0 +1,275 @@
+#include "signal/fft.h"
+
+#include "base/cache_file.h"
+#include "base/monotonic.h"
+#include "base/simd.h"
+#include "signal/audio.h"
+
+#include <errno.h>
+#include <fftw3.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum direction { FORWARD, INVERSE, DIRECTIONS };
+
+struct fft {
+    size_t n;
+    fftwf_plan plans[DIRECTIONS];
+};
+
+enum {
+    FLOATS_PER_LINE = 16,
+    TRIED_MOST = 1 << 13, /* longer ones take longer than the budget, and time spent is lost then */
+};
+
+static const double TRY_SECONDS = 0.5; /* in all, for plans that nobody asked to tune */
+
+/* The library's planner, and so everything here, is one thread's at a time: ours by this lock;
+ * what else has the library in this process, a plugin or its host, is kept out by its own. */
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+static double seconds_tried;
+
+size_t fft_spectrum_floats(size_t n)
+{
+    size_t floats = 2 * (n / 2 + 1);
+    return (floats + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
+}
+
+/* ---- wisdom ---- */
+
+static const char wisdom_file[] = "fft-wisdom";
+
+/* Read once; what another version of the library or another processor wrote is refused by
+ * the library, and is as if it were not there. */
+static void read_wisdom(void)
+{
+    static bool read = false;
+    char place[CACHE_FILE_PATH];
+    const char *path = read ? NULL : cache_file_path(place, wisdom_file);
+    if (path)
+        (void)fftwf_import_wisdom_from_filename(path);
+    read = true;
+}
+
+static bool export_wisdom(void *context, const char *temporary)
+{
+    (void)context;
+    return fftwf_export_wisdom_to_filename(temporary);
+}
+
+/* With what another program may have written meanwhile. */
+static bool write_wisdom(const char *path)
+{
+    (void)fftwf_import_wisdom_from_filename(path);
+    return cache_file_replace(path, export_wisdom, NULL);
+}
+
+/* ---- plans ---- */
+
+/* The arrays' contents are spoilt. */
+static bool plan(struct fft *fft, enum direction direction, float *samples, float *spectrum,
+                 unsigned flags)
+{
+    fftwf_complex *bins = (fftwf_complex *)spectrum;
+    if (direction == FORWARD)
+        fft->plans[FORWARD] =
+            fftwf_plan_dft_r2c_1d((int)fft->n, samples, bins, flags | FFTW_PRESERVE_INPUT);
+    else
+        fft->plans[INVERSE] = fftwf_plan_dft_c2r_1d((int)fft->n, bins, samples, flags);
+    return fft->plans[direction] != NULL;
+}
+
+static bool plan_known(struct fft *fft, enum direction direction, float *samples, float *spectrum)
+{
+    return plan(fft, direction, samples, spectrum, FFTW_PATIENT | FFTW_WISDOM_ONLY) ||
+           plan(fft, direction, samples, spectrum, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+}
+
+/* Within what is left of the budget. A plan that came too late is an estimate's. */
+static bool plan_by_trying(struct fft *fft, enum direction direction, float *samples,
+                           float *spectrum)
+{
+    char place[CACHE_FILE_PATH];
+    const char *path = cache_file_path(place, wisdom_file);
+    double left = TRY_SECONDS - seconds_tried;
+    if (fft->n > TRIED_MOST || left <= 0 || !path)
+        return false;
+    double start = monotonic_seconds();
+    fftwf_set_timelimit(left);
+    bool planned = plan(fft, direction, samples, spectrum, FFTW_MEASURE);
+    fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
+    seconds_tried += monotonic_seconds() - start;
+    if (planned)
+        (void)write_wisdom(path); /* without it the next program tries again */
+    return planned;
+}
+
+static bool plan_somehow(struct fft *fft, enum direction direction, float *samples, float *spectrum)
+{
+    return plan_known(fft, direction, samples, spectrum) ||
+           plan_by_trying(fft, direction, samples, spectrum) ||
+           plan(fft, direction, samples, spectrum, FFTW_ESTIMATE);
+}
+
+typedef bool planning(struct fft *fft, enum direction direction, float *samples, float *spectrum);
+
+/* NULL: no memory, or no plan by such planning. */
+static struct fft *fft_make(size_t n, planning *make)
+{
+    struct fft *fft = calloc(1, sizeof *fft);
+    float *samples = audio_alloc(n);
+    float *spectrum = audio_alloc(fft_spectrum_floats(n));
+    bool made = false;
+    if (fft && samples && spectrum) {
+        fft->n = n;
+        pthread_mutex_lock(&planner);
+        fftwf_make_planner_thread_safe();
+        read_wisdom();
+        made = make(fft, FORWARD, samples, spectrum) && make(fft, INVERSE, samples, spectrum);
+        pthread_mutex_unlock(&planner);
+    }
+    free(spectrum);
+    free(samples);
+    if (made)
+        return fft;
+    fft_destroy(fft);
+    return NULL;
+}
+
+enum status fft_create(size_t n, struct fft **result)
+{
+    *result = fft_make(n, plan_somehow);
+    return *result ? STATUS_OK : fail_memory("a Fourier transform");
+}
+
+void fft_destroy(struct fft *fft)
+{
+    if (!fft)
+        return;
+    pthread_mutex_lock(&planner);
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (fft->plans[d])
+            fftwf_destroy_plan(fft->plans[d]);
+    pthread_mutex_unlock(&planner);
+    free(fft);
+}
+
+/* ---- tuning ---- */
+
+static bool know_patient(struct fft *fft, enum direction direction, float *samples, float *spectrum)
+{
+    return plan(fft, direction, samples, spectrum, FFTW_PATIENT | FFTW_WISDOM_ONLY);
+}
+
+static bool find_measured(struct fft *fft, enum direction direction, float *samples,
+                          float *spectrum)
+{
+    return plan(fft, direction, samples, spectrum, FFTW_MEASURE);
+}
+
+static bool find_patient(struct fft *fft, enum direction direction, float *samples, float *spectrum)
+{
+    return plan(fft, direction, samples, spectrum, FFTW_PATIENT);
+}
+
+const char *fft_wisdom_file(void)
+{
+    static char path[CACHE_FILE_PATH];
+    return cache_file_path(path, wisdom_file);
+}
+
+enum status fft_tune(size_t n, bool patient, bool *known)
+{
+    char place[CACHE_FILE_PATH];
+    const char *path = cache_file_path(place, wisdom_file);
+    if (!path)
+        return fail(STATUS_FAILED, "there is no cache folder to keep plans in: set HOME");
+    struct fft *fft = fft_make(n, patient ? know_patient : plan_known);
+    *known = fft != NULL;
+    if (!fft)
+        fft = fft_make(n, patient ? find_patient : find_measured);
+    if (!fft)
+        return fail_memory("a Fourier transform");
+    fft_destroy(fft);
+    pthread_mutex_lock(&planner);
+    bool kept = *known || write_wisdom(path);
+    pthread_mutex_unlock(&planner);
+    return kept ? STATUS_OK : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+}
+
+/* ---- transforms ---- */
+
+size_t fft_length(const struct fft *fft)
+{
+    return fft->n;
+}
+
+bool fft_is_aligned(const float *samples)
+{
+    return (uintptr_t)samples % (FLOATS_PER_LINE * sizeof *samples) == 0;
+}
+
+void fft_forward(const struct fft *fft, const float *samples, float *spectrum)
+{
+    /* The library takes no pointer to const, but preserves this input. */
+    fftwf_execute_dft_r2c(fft->plans[FORWARD], (float *)samples, (fftwf_complex *)spectrum);
+}
+
+void fft_inverse(const struct fft *fft, float *spectrum, float *samples)
+{
+    fftwf_execute_dft_c2r(fft->plans[INVERSE], (fftwf_complex *)spectrum, samples);
+}
+
+SIMD_CLONES
+static void multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
+                         size_t floats)
+{
+    for (size_t i = 0; i < floats; i += 2) {
+        sum[i] += a[i] * b[i] - a[i + 1] * b[i + 1];
+        sum[i + 1] += a[i] * b[i + 1] + a[i + 1] * b[i];
+    }
+}
+
+void fft_multiply_add(float *restrict sum, const float *restrict a, const float *restrict b,
+                      size_t floats)
+{
+    multiply_add(sum, a, b, floats);
+}
+
+/* Four at a time: the sum goes through the registers once for all. */
+SIMD_CLONES
+static void multiply_add4(float *restrict sum, const float *const *a, const float *const *b,
+                          size_t floats)
+{
+    const float *restrict a0 = a[0], *restrict a1 = a[1], *restrict a2 = a[2], *restrict a3 = a[3];
+    const float *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2], *restrict b3 = b[3];
+    for (size_t i = 0; i < floats; i += 2) {
+        float re = sum[i], im = sum[i + 1];
+        re += a0[i] * b0[i] - a0[i + 1] * b0[i + 1];
+        im += a0[i] * b0[i + 1] + a0[i + 1] * b0[i];
+        re += a1[i] * b1[i] - a1[i + 1] * b1[i + 1];
+        im += a1[i] * b1[i + 1] + a1[i + 1] * b1[i];
+        re += a2[i] * b2[i] - a2[i + 1] * b2[i + 1];
+        im += a2[i] * b2[i + 1] + a2[i + 1] * b2[i];
+        re += a3[i] * b3[i] - a3[i + 1] * b3[i + 1];
+        im += a3[i] * b3[i + 1] + a3[i + 1] * b3[i];
+        sum[i] = re;
+        sum[i + 1] = im;
+    }
+}
+
+void fft_multiply_add_all(float *restrict sum, const float *const *a, const float *const *b,
+                          size_t count, size_t floats)
+{
+    for (; count >= 4; count -= 4, a += 4, b += 4)
+        multiply_add4(sum, a, b, floats);
+    for (; count > 0; count--)
+        multiply_add(sum, *a++, *b++, floats);
+}
+
+const char *fft_library(void)
+{
+    return fftwf_version;
+}

@@ -1,0 +1,110 @@
+#include "signal/loudness.h"
+
+#include "signal/audio.h"
+
+#include <ebur128.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { CHUNK = 1024, BLOCK_MS = 400, SHORT_TERM_MS = 3000, LAID_OUT_MOST = 6 };
+
+struct loudness {
+    ebur128_state *state;
+    uint32_t rate;
+    size_t channels;
+    float *interleaved;
+    uint64_t frames;
+    double energy; /* sum of squares over all channels */
+};
+
+void loudness_destroy(struct loudness *meter)
+{
+    if (!meter)
+        return;
+    if (meter->state)
+        ebur128_destroy(&meter->state);
+    free(meter->interleaved);
+    free(meter);
+}
+
+static enum status start(struct loudness *meter)
+{
+    meter->state =
+        ebur128_init((unsigned)meter->channels, meter->rate, EBUR128_MODE_I | EBUR128_MODE_S);
+    if (!meter->state)
+        return fail(STATUS_FAILED, "cannot measure the loudness of %zu channels at %u Hz",
+                    meter->channels, meter->rate);
+    for (size_t c = 0; c < meter->channels && meter->channels > LAID_OUT_MOST; c++)
+        ebur128_set_channel(meter->state, (unsigned)c, EBUR128_LEFT);
+    return STATUS_OK;
+}
+
+enum status loudness_create(uint32_t rate, size_t channels, struct loudness **result)
+{
+    struct loudness *meter = calloc(1, sizeof *meter);
+    if (!meter)
+        return fail_memory("a meter");
+    meter->rate = rate;
+    meter->channels = channels;
+    meter->interleaved = audio_alloc(CHUNK * channels);
+    enum status status = meter->interleaved ? start(meter) : fail_memory("a meter");
+    if (status != STATUS_OK) {
+        loudness_destroy(meter);
+        return status;
+    }
+    *result = meter;
+    return STATUS_OK;
+}
+
+enum status loudness_reset(struct loudness *meter)
+{
+    ebur128_destroy(&meter->state);
+    meter->frames = 0;
+    meter->energy = 0;
+    return start(meter);
+}
+
+enum status loudness_add(struct loudness *meter, const float *const *planar, size_t frames)
+{
+    for (size_t done = 0, part; done < frames; done += part) {
+        part = frames - done < CHUNK ? frames - done : CHUNK;
+        audio_interleave(planar, done, meter->channels, part, meter->interleaved);
+        if (ebur128_add_frames_float(meter->state, meter->interleaved, part) != EBUR128_SUCCESS)
+            return fail_memory("measuring loudness");
+        for (size_t i = 0; i < part * meter->channels; i++)
+            meter->energy += (double)meter->interleaved[i] * (double)meter->interleaved[i];
+    }
+    meter->frames += frames;
+    return STATUS_OK;
+}
+
+/* Weighted, of the last `most` milliseconds or of what there is of them. */
+static double ungated(const struct loudness *meter, uint64_t most)
+{
+    double level = -INFINITY;
+    uint64_t there = meter->frames * 1000 / meter->rate;
+    uint64_t window = there < 1 ? 1 : there < most ? there : most;
+    if (meter->frames > 0)
+        (void)ebur128_loudness_window(meter->state, (unsigned long)window, &level);
+    return level;
+}
+
+double loudness_integrated(const struct loudness *meter)
+{
+    double level = -INFINITY;
+    if (meter->frames * 1000 < (uint64_t)BLOCK_MS * meter->rate)
+        return ungated(meter, BLOCK_MS);
+    (void)ebur128_loudness_global(meter->state, &level);
+    return level;
+}
+
+double loudness_short_term(const struct loudness *meter)
+{
+    return ungated(meter, SHORT_TERM_MS);
+}
+
+double loudness_rms(const struct loudness *meter)
+{
+    double samples = (double)meter->frames * (double)meter->channels;
+    return samples > 0 ? 10 * log10(meter->energy / samples) : -INFINITY;
+}

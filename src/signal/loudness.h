@@ -1,0 +1,40 @@
+/* How loud a passage is: EBU R128 (ITU-R BS.1770-4), by libebur128, and plain RMS.
+ *
+ * Figures are in LUFS and dBFS; silence is -infinity. Full scale is -1..1: a sine of full
+ * scale has -3.01 dBFS RMS. Up to six channels are, by their number, mono, stereo, with
+ * centre, quadraphonic, 5.0 and 5.1, as the standard weighs them (surround 1.5 dB more, the
+ * fourth of six is the bass channel and left out); of seven or more each weighs alike.
+ * Threads: one. Not real-time.
+ */
+#ifndef HALO_LOUDNESS_H
+#define HALO_LOUDNESS_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+struct loudness;
+
+/* Errors: memory, or a rate that cannot be measured (16 Hz to 2.8 MHz can). */
+MUST_CHECK enum status loudness_create(uint32_t rate, size_t channels, struct loudness **meter);
+void loudness_destroy(struct loudness *meter);
+
+/* Forget all sound. Errors: memory. */
+MUST_CHECK enum status loudness_reset(struct loudness *meter);
+
+/* Errors: memory. */
+MUST_CHECK enum status loudness_add(struct loudness *meter, const float *const *planar,
+                                    size_t frames);
+
+/* Of all that was added, gated: passages below -70 LUFS and 10 LU below the rest do not count.
+ * The standard's blocks are 400 ms long. A shorter sound has none: it is measured whole,
+ * with the standard's weighting and without the gates. */
+double loudness_integrated(const struct loudness *meter);
+
+/* Of the last 3 s, or of what there is of them; weighted, no gates. */
+double loudness_short_term(const struct loudness *meter);
+
+/* Of all samples of all channels, unweighted, in dBFS. */
+double loudness_rms(const struct loudness *meter);
+
+#endif

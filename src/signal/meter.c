@@ -1,0 +1,204 @@
+#include "signal/meter.h"
+
+#include "base/simd.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_LINE = 64, LANES = 16 };
+
+#define RMS_SECONDS 0.3
+#define HOLD_SECONDS 1.5
+#define HOLD_FALL_DB 20.0 /* a second */
+#define NOTHING 1e-30     /* a square; below it an average is taken for 0, never a denormal */
+
+struct channel_meter {
+    /* Read by the other thread. */
+    _Alignas(CACHE_LINE) _Atomic uint32_t peak; /* a float's bits; taken to 0 by the reader */
+    _Atomic float rms, hold;
+    _Atomic uint64_t clips, bad;
+    /* The step's own. */
+    double square; /* averaged */
+    float held;
+    double hold_left; /* frames */
+    bool beyond;      /* the last sample was part of a clip */
+};
+
+struct meter {
+    size_t channels;
+    double rate;
+    size_t frames; /* of the last block, which the two factors belong to */
+    double square_keep, hold_keep;
+    struct channel_meter channel[];
+};
+
+/* What one channel of one block is. */
+struct survey {
+    uint32_t peak; /* a float's bits */
+    double squares;
+    uint64_t clips, bad;
+};
+
+enum status meter_create(size_t channels, uint32_t rate, struct meter **result)
+{
+    size_t bytes = sizeof **result + channels * sizeof(struct channel_meter);
+    struct meter *meter = aligned_alloc(CACHE_LINE, bytes);
+    if (!meter)
+        return fail_memory("a meter");
+    memset(meter, 0, bytes);
+    meter->channels = channels;
+    meter->rate = rate;
+    *result = meter;
+    return STATUS_OK;
+}
+
+void meter_destroy(struct meter *meter)
+{
+    free(meter);
+}
+
+static uint32_t magnitude_bits(float sample)
+{
+    uint32_t bits;
+    memcpy(&bits, &sample, sizeof bits);
+    return bits & INT32_MAX;
+}
+
+static float from_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Right where no sample is beyond -1..1; else only the peak is. Without their sign, the bits
+ * of floats are in the order of their magnitudes, infinity and then NaN last. */
+SIMD_CLONES
+static void survey_plain(const float *samples, size_t frames, struct survey *survey)
+{
+    uint32_t peak = 0;
+    float lanes[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= frames; i += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            lanes[l] += samples[i + l] * samples[i + l];
+    for (; i < frames; i++)
+        lanes[0] += samples[i] * samples[i];
+    for (i = 0; i < frames; i++) {
+        uint32_t bits = magnitude_bits(samples[i]);
+        peak = bits > peak ? bits : peak;
+    }
+    double squares = 0;
+    for (size_t l = 0; l < LANES; l++)
+        squares += (double)lanes[l];
+    *survey = (struct survey){.peak = peak, .squares = squares};
+}
+
+/* Right for any sample: the squares of the largest fit a double. */
+static void survey_beyond(const float *samples, size_t frames, bool *beyond, struct survey *survey)
+{
+    *survey = (struct survey){0};
+    for (size_t i = 0; i < frames; i++) {
+        float sample = samples[i];
+        if (!isfinite(sample)) {
+            survey->bad++;
+            sample = 0.0f;
+        }
+        uint32_t bits = magnitude_bits(sample);
+        survey->peak = bits > survey->peak ? bits : survey->peak;
+        survey->squares += (double)sample * (double)sample;
+        bool now = fabsf(sample) > 1.0f;
+        survey->clips += now && !*beyond;
+        *beyond = now;
+    }
+}
+
+static void survey_channel(struct channel_meter *channel, const float *samples, size_t frames,
+                           struct survey *survey)
+{
+    survey_plain(samples, frames, survey);
+    if (survey->peak > magnitude_bits(1.0f))
+        survey_beyond(samples, frames, &channel->beyond, survey);
+    else
+        channel->beyond = false;
+}
+
+/* Only the reader can come between, and it only sets 0: then this peak is the first of the
+ * next reading. */
+static void raise_peak(_Atomic uint32_t *peak, uint32_t bits)
+{
+    uint32_t before = atomic_load_explicit(peak, memory_order_relaxed);
+    if (bits > before && !atomic_compare_exchange_strong(peak, &before, bits))
+        atomic_store(peak, bits);
+}
+
+static void hold_peak(const struct meter *meter, struct channel_meter *channel, float peak,
+                      size_t frames)
+{
+    if (peak >= channel->held) {
+        channel->held = peak;
+        channel->hold_left = HOLD_SECONDS * meter->rate;
+        return;
+    }
+    channel->hold_left -= (double)frames;
+    if (channel->hold_left > 0)
+        return;
+    float fallen = (float)((double)channel->held * meter->hold_keep);
+    channel->held = fallen < 1e-15f ? 0.0f : fallen;
+    channel->held = peak > channel->held ? peak : channel->held;
+}
+
+static void add(_Atomic uint64_t *count, uint64_t more)
+{
+    if (more)
+        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + more,
+                              memory_order_relaxed);
+}
+
+static void publish(const struct meter *meter, struct channel_meter *channel,
+                    const struct survey *survey, size_t frames)
+{
+    double mean = survey->squares / (double)frames;
+    channel->square = mean + (channel->square - mean) * meter->square_keep;
+    if (channel->square < NOTHING)
+        channel->square = 0;
+    hold_peak(meter, channel, from_bits(survey->peak), frames);
+    raise_peak(&channel->peak, survey->peak);
+    atomic_store_explicit(&channel->rms, (float)sqrt(channel->square), memory_order_relaxed);
+    atomic_store_explicit(&channel->hold, channel->held, memory_order_relaxed);
+    add(&channel->clips, survey->clips);
+    add(&channel->bad, survey->bad);
+}
+
+void meter_process(struct meter *meter, const float *const *planar, size_t frames)
+{
+    if (frames == 0)
+        return;
+    if (meter->frames != frames) {
+        double seconds = (double)frames / meter->rate;
+        meter->frames = frames;
+        meter->square_keep = exp(-seconds / RMS_SECONDS);
+        meter->hold_keep = pow(10, -seconds * HOLD_FALL_DB / 20);
+    }
+    for (size_t c = 0; c < meter->channels; c++) {
+        struct survey survey;
+        survey_channel(&meter->channel[c], planar[c], frames, &survey);
+        publish(meter, &meter->channel[c], &survey, frames);
+    }
+}
+
+void meter_read(struct meter *meter, struct meter_reading *readings)
+{
+    for (size_t c = 0; c < meter->channels; c++) {
+        struct channel_meter *channel = &meter->channel[c];
+        readings[c] = (struct meter_reading){
+            .peak = from_bits(atomic_exchange(&channel->peak, 0)),
+            .rms = atomic_load_explicit(&channel->rms, memory_order_relaxed),
+            .hold = atomic_load_explicit(&channel->hold, memory_order_relaxed),
+            .clips = atomic_load_explicit(&channel->clips, memory_order_relaxed),
+            .bad = atomic_load_explicit(&channel->bad, memory_order_relaxed),
+        };
+    }
+}

@@ -1,0 +1,80 @@
+#include "sound/automation.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double FRAMES_MOST = 1e15;
+
+/* A count of frames or a time; moves *text behind it. */
+static bool read_time(const char **text, uint32_t rate, uint64_t *frames)
+{
+    char *end;
+    errno = 0;
+    double value = strtod(*text, &end);
+    bool number = end != *text && !errno && value >= 0 && value < FRAMES_MOST;
+    if (strncmp(end, "ms", 2) == 0) {
+        value *= 1e-3 * rate;
+        end += 2;
+    } else if (*end == 's') {
+        value *= rate;
+        end++;
+    } else if (value != floor(value)) {
+        number = false;
+    }
+    *text = end;
+    *frames = number ? (uint64_t)rint(fmin(value, FRAMES_MOST)) : 0;
+    return number;
+}
+
+enum status automation_parse(const char *word, uint32_t rate, struct automation_point *point,
+                             const char **change)
+{
+    const char *text = word + strlen("at=");
+    uint64_t from = 0, to = 0;
+    bool good = read_time(&text, rate, &from);
+    bool ramp = good && *text == '-';
+    if (ramp) {
+        text++;
+        good = read_time(&text, rate, &to);
+    }
+    if (!good || *text != ':')
+        return fail(STATUS_USAGE,
+                    "at= takes a time and what changes then, such as at=12.5s:gain=-6, or two for "
+                    "a ramp, at=10s-12.5s:gain=-6, not '%s'",
+                    word);
+    if (ramp && to <= from)
+        return fail(STATUS_USAGE, "'%s' ends before it begins", word);
+    *point = (struct automation_point){.at = from, .over = ramp ? to - from : 0};
+    *change = text + 1;
+    return STATUS_OK;
+}
+
+enum status automation_add(struct automation *automation, const struct automation_point *point)
+{
+    struct automation_point *points =
+        realloc(automation->points, (automation->count + 1) * sizeof *points);
+    if (!points)
+        return fail_memory("a stage");
+    automation->points = points;
+    size_t place = automation->count++;
+    for (; place > 0 && points[place - 1].at > point->at; place--)
+        points[place] = points[place - 1];
+    points[place] = *point;
+    return STATUS_OK;
+}
+
+void automation_free(struct automation *automation)
+{
+    free(automation->points);
+    *automation = (struct automation){0};
+}
+
+size_t automation_span(const struct automation *automation, size_t next, uint64_t frame,
+                       size_t most)
+{
+    if (next == automation->count || automation->points[next].at - frame >= most)
+        return most;
+    return (size_t)(automation->points[next].at - frame);
+}

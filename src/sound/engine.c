@@ -1,0 +1,408 @@
+#include "sound/engine.h"
+
+#include "base/relay.h"
+#include "base/stop.h"
+#include "signal/true_peak.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum {
+    SLOTS = 2,         /* blocks on either side of the chain: one at work, one waiting */
+    PROBLEM = 1024,    /* bytes of a failure's text */
+    UNKNOWN_MOST = 30, /* seconds of a tail, after what is known of it */
+    UNKNOWN_QUIET = 5, /* seconds of quiet that end it */
+};
+static const double UNKNOWN_LEVEL = 1e-4; /* -80 dBFS */
+
+/* A block as it came from the source. */
+struct input {
+    struct block block;
+    uint64_t read; /* frames that came from the source, this block's included */
+    bool ended;
+    enum status status;
+    char problem[PROBLEM]; /* of the status */
+};
+
+/* A block as it came from the chain. */
+struct output {
+    struct block block;
+    uint64_t position; /* frames read, lead and silence included */
+    uint64_t read;
+    bool ended;
+};
+
+/* What a run keeps from block to block. The source belongs to the reading thread, the sink
+ * and the totals to the writing one, while there are such. */
+struct run {
+    struct filter *chain;
+    struct source *source;
+    struct sink *sink;
+    const struct engine_run_settings *settings;
+    struct engine_totals *totals;
+    struct true_peak *true_peak;
+    struct sink *tail; /* TAIL_UNTIL: the tail waits in memory for its end to be known */
+    enum tail kind;
+    double until;
+    uint64_t known;     /* frames of the tail */
+    uint64_t most;      /* likewise, that are tried */
+    uint64_t last_loud; /* frames of the sound and its tail, to the end of the last loud block */
+
+    struct relay *reader; /* NULL: blocks are read when they are needed */
+    struct input inputs[SLOTS];
+    uint64_t read; /* the reader's */
+    bool ended;    /* likewise */
+    bool broken;   /* likewise: reading has failed */
+
+    struct relay *writer; /* NULL: blocks are written when they are there */
+    struct output outputs[SLOTS];
+    uint64_t written; /* the writer's: frames of the sound */
+    char write_problem[PROBLEM];
+    atomic_int write_status; /* enum status: once it is not STATUS_OK nothing more is written */
+};
+
+enum tail engine_tail(const struct filter *chain, enum tail tail)
+{
+    return tail == TAIL_FULL && chain->tail_unknown ? TAIL_UNTIL : tail;
+}
+
+int64_t engine_frames_out(const struct filter *chain, int64_t frames_in, enum tail tail)
+{
+    if (frames_in == FRAMES_UNKNOWN || engine_tail(chain, tail) == TAIL_UNTIL)
+        return FRAMES_UNKNOWN;
+    return tail == TAIL_FULL ? frames_in + (int64_t)chain->tail : frames_in;
+}
+
+static enum status check_finite(const struct run *run, const struct block *block, size_t frames)
+{
+    for (size_t c = 0; c < block->channels; c++) {
+        size_t bad = audio_find_nonfinite(block->data[c], frames);
+        if (bad == frames)
+            continue;
+        const char *what = isnan(block->data[c][bad]) ? "not a number" : "infinite";
+        uint64_t at = run->read - frames + bad;
+        if (at < run->settings->lead) /* met where an edge repeats it */
+            return fail(STATUS_FAILED, "cannot filter %s: a frame of channel %zu is %s",
+                        run->source->name, c + 1, what);
+        return fail(STATUS_FAILED, "cannot filter %s: frame %llu of channel %zu is %s",
+                    run->source->name, (unsigned long long)(at - run->settings->lead + 1), c + 1,
+                    what);
+    }
+    return STATUS_OK;
+}
+
+static enum status read_block(struct run *run, struct block *block)
+{
+    size_t got = 0;
+    if (!run->ended) {
+        enum status status = source_read(run->source, block->data, block->frames, &got);
+        if (status != STATUS_OK)
+            return status;
+        run->read += got;
+        run->ended = got < block->frames;
+        status = check_finite(run, block, got);
+        if (status != STATUS_OK)
+            return status;
+    }
+    block_silence(block, got, block->frames - got);
+    return STATUS_OK;
+}
+
+/* On the reading thread, or on the caller's where there is none. */
+static void read_input(void *context, size_t slot)
+{
+    struct run *run = context;
+    struct input *input = &run->inputs[slot];
+    if (run->broken) /* nobody looks at what comes after */
+        return;
+    failures_keep(input->problem, sizeof input->problem);
+    input->status = read_block(run, &input->block);
+    failures_keep(NULL, 0);
+    input->read = run->read;
+    input->ended = run->ended;
+    run->broken = input->status != STATUS_OK;
+}
+
+static uint64_t sound_frames(const struct run *run, uint64_t read)
+{
+    uint64_t around = run->settings->lead + run->settings->trail;
+    return read > around ? read - around : 0;
+}
+
+/* Frames of output that are known to be wanted by then. */
+static uint64_t wanted(const struct run *run, uint64_t read, bool ended)
+{
+    uint64_t frames = sound_frames(run, read);
+    return ended && run->kind != TAIL_NONE ? frames + run->most : frames;
+}
+
+static enum status measure(const struct run *run, const float *const *planar, size_t frames)
+{
+    double peak = run->totals->peak;
+    for (size_t c = 0; c < run->chain->outputs; c++) {
+        float highest = audio_peak(planar[c], frames);
+        if (!isfinite(highest))
+            return fail(STATUS_FAILED,
+                        "the filtered sound of %s is too loud even for floating "
+                        "point; lower it with --gain",
+                        run->source->name);
+        peak = fmax(peak, (double)highest);
+    }
+    run->totals->peak = peak;
+    if (run->true_peak)
+        true_peak_add(run->true_peak, planar, frames);
+    return STATUS_OK;
+}
+
+static enum status emit(const struct run *run, struct sink *sink, float *const *planar, size_t from,
+                        size_t frames)
+{
+    const float *at[run->chain->outputs];
+    if (frames == 0)
+        return STATUS_OK;
+    for (size_t c = 0; c < run->chain->outputs; c++)
+        at[c] = planar[c] + from;
+    if (sink == run->tail)
+        return sink_write(sink, at, frames);
+    enum status status = measure(run, at, frames);
+    if (status == STATUS_OK)
+        status = sink_write(sink, at, frames);
+    run->totals->frames_out += frames;
+    return status;
+}
+
+/* Write what a block holds of the wanted output. */
+static enum status write_block(struct run *run, const struct output *output)
+{
+    uint64_t skip = run->chain->latency + run->settings->lead;
+    uint64_t start = output->position - run->chain->block; /* frame skip + i is the sound's i */
+    uint64_t first = skip + run->written;
+    uint64_t end = skip + wanted(run, output->read, output->ended);
+    if (end > output->position)
+        end = output->position;
+    if (first >= end)
+        return STATUS_OK;
+    size_t from = (size_t)(first - start), frames = (size_t)(end - first);
+    uint64_t sound = sound_frames(run, output->read);
+    size_t before = frames;
+    if (run->tail && run->written + frames > sound)
+        before = run->written < sound ? (size_t)(sound - run->written) : 0;
+    run->written += frames;
+    enum status status = emit(run, run->sink, output->block.data, from, before);
+    if (status == STATUS_OK && before < frames)
+        status = emit(run, run->tail, output->block.data, from + before, frames - before);
+    return status;
+}
+
+static void show_progress(const struct run *run, uint64_t written)
+{
+    const struct engine_run_settings *settings = run->settings;
+    if (!settings->progress)
+        return;
+    int64_t frames = run->source->frames;
+    if (frames != FRAMES_UNKNOWN)
+        frames -= (int64_t)(settings->lead + settings->trail);
+    /* Where a tail ends is not known; that it ends with the full one is near enough. */
+    if (frames != FRAMES_UNKNOWN && run->kind != TAIL_NONE)
+        frames += (int64_t)run->known;
+    settings->progress(settings->progress_context, written, frames);
+}
+
+/* On the writing thread, or on the caller's where there is none. */
+static void write_output(void *context, size_t slot)
+{
+    struct run *run = context;
+    if (atomic_load(&run->write_status) != STATUS_OK)
+        return;
+    failures_keep(run->write_problem, sizeof run->write_problem);
+    enum status status = write_block(run, &run->outputs[slot]);
+    failures_keep(NULL, 0);
+    atomic_store(&run->write_status, (int)status);
+}
+
+/* Only this thread, the caller's, tells what went wrong: the first it learns of. */
+static enum status tell(enum status status, const char *problem)
+{
+    return status == STATUS_FAILED || status == STATUS_USAGE ? fail(status, "%s", problem) : status;
+}
+
+static enum status write_result(struct run *run)
+{
+    return tell((enum status)atomic_load(&run->write_status), run->write_problem);
+}
+
+static enum status take_input(struct run *run, const struct input **input)
+{
+    size_t slot = 0;
+    enum status status = run->reader ? relay_take(run->reader, &slot) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    if (!run->reader)
+        read_input(run, slot);
+    *input = &run->inputs[slot];
+    return tell((*input)->status, (*input)->problem);
+}
+
+static bool is_too_late(const struct run *run)
+{
+    return run->settings->stop_late && run->chain->late > 0;
+}
+
+static enum status step(struct run *run, const struct input *input, struct output *output)
+{
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    engine_step(run->chain, (const float *const *)input->block.data, output->block.data);
+    if (stop_requested())
+        return STATUS_INTERRUPTED; /* the step may have been cut short */
+    if (run->chain->failure)
+        return fail(STATUS_FAILED, "%s", run->chain->failure);
+    if (run->chain->notice && !is_too_late(run))
+        note("%s", run->chain->notice);
+    run->chain->notice = NULL;
+    return STATUS_OK;
+}
+
+/* A tail that nobody knows ends early where it is quiet. `done` frames are. */
+static bool is_quiet(struct run *run, const struct output *output, uint64_t done)
+{
+    uint64_t known = sound_frames(run, output->read) + run->known;
+    if (!run->chain->tail_unknown || !output->ended || done <= known)
+        return false;
+    for (size_t c = 0; c < run->chain->outputs; c++)
+        if (!((double)audio_peak(output->block.data[c], run->chain->block) < run->until))
+            run->last_loud = done;
+    if (run->last_loud < known)
+        run->last_loud = known;
+    return done - run->last_loud >= (uint64_t)UNKNOWN_QUIET * run->source->format.rate;
+}
+
+/* Frames of the sound that are done once `position` frames went through the chain. */
+static uint64_t frames_done(const struct run *run, uint64_t position, uint64_t all)
+{
+    uint64_t skip = run->chain->latency + run->settings->lead;
+    uint64_t out = position > skip ? position - skip : 0;
+    return out < all ? out : all;
+}
+
+/* One block from the source through the chain to the sink. */
+static enum status run_block(struct run *run, uint64_t position, bool *last)
+{
+    const struct input *input;
+    size_t slot = 0;
+    enum status status = take_input(run, &input);
+    if (status == STATUS_OK && run->writer)
+        status = relay_take(run->writer, &slot);
+    struct output *output = &run->outputs[slot];
+    if (status == STATUS_OK)
+        status = step(run, input, output);
+    if (status != STATUS_OK)
+        return status;
+    output->position = position;
+    output->read = input->read;
+    output->ended = input->ended;
+    uint64_t all = wanted(run, input->read, input->ended);
+    uint64_t done = frames_done(run, position, all);
+    *last = (input->ended && done == all) || is_too_late(run) || is_quiet(run, output, done);
+    if (run->reader)
+        relay_give(run->reader);
+    if (run->writer)
+        relay_give(run->writer);
+    else
+        write_output(run, slot);
+    show_progress(run, done);
+    return write_result(run);
+}
+
+static enum status run_blocks(struct run *run)
+{
+    enum status status = STATUS_OK;
+    bool last = false;
+    for (uint64_t position = run->chain->block; status == STATUS_OK && !last;
+         position += run->chain->block)
+        status = run_block(run, position, &last);
+    if (status == STATUS_OK && run->writer)
+        relay_finish(run->writer);
+    return status == STATUS_OK ? write_result(run) : status;
+}
+
+/* Reading and writing go on beside the chain. Who waits for another program is left on the
+ * thread that signals reach, which they free from its wait. */
+static enum status start_threads(struct run *run)
+{
+    enum status status = STATUS_OK;
+    if (!run->source->waits)
+        status = relay_create(SLOTS, RELAY_WITH_THREAD, read_input, run, &run->reader);
+    if (status == STATUS_OK && !run->sink->waits)
+        status = relay_create(SLOTS, RELAY_WITH_OWNER, write_output, run, &run->writer);
+    return status;
+}
+
+static void stop_threads(struct run *run)
+{
+    relay_destroy(run->reader);
+    relay_destroy(run->writer);
+    run->reader = run->writer = NULL;
+}
+
+/* Write the tail up to the last frame that is not below the level. */
+static enum status write_tail(struct run *run)
+{
+    const struct block *tail = sink_memory(run->tail);
+    size_t end = 0;
+    for (size_t c = 0; c < tail->channels; c++)
+        for (size_t i = tail->frames; i > end; i--)
+            if (fabs((double)tail->data[c][i - 1]) >= run->until)
+                end = i;
+    run->totals->tail = end;
+    run->totals->tail_cut = run->chain->tail_unknown && end > run->known &&
+                            tail->frames - end < run->source->format.rate / 10;
+    return emit(run, run->sink, tail->data, 0, end);
+}
+
+static void set_tail(struct run *run)
+{
+    const struct filter *chain = run->chain;
+    run->kind = engine_tail(chain, run->settings->tail);
+    run->until = run->kind == run->settings->tail ? run->settings->until : UNKNOWN_LEVEL;
+    run->known = run->most = chain->tail;
+    if (chain->tail_unknown)
+        run->most += (uint64_t)UNKNOWN_MOST * run->source->format.rate;
+}
+
+enum status engine_run(struct filter *chain, struct source *source, struct sink *sink,
+                       const struct engine_run_settings *settings, struct engine_totals *totals)
+{
+    *totals = (struct engine_totals){0};
+    struct run run = {
+        .chain = chain, .source = source, .sink = sink, .settings = settings, .totals = totals};
+    set_tail(&run);
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < SLOTS && status == STATUS_OK; i++) {
+        status = block_init(&run.inputs[i].block, chain->inputs, chain->block, "a block");
+        if (status == STATUS_OK)
+            status = block_init(&run.outputs[i].block, chain->outputs, chain->block, "a block");
+    }
+    if (status == STATUS_OK && run.kind == TAIL_UNTIL)
+        status = sink_open_memory(chain->outputs, &run.tail);
+    if (status == STATUS_OK && settings->true_peak)
+        status = true_peak_create(chain->outputs, &run.true_peak);
+    if (status == STATUS_OK)
+        status = start_threads(&run);
+    if (status == STATUS_OK)
+        status = run_blocks(&run);
+    stop_threads(&run);
+    if (status == STATUS_OK && run.tail)
+        status = write_tail(&run);
+    if (status == STATUS_OK && run.true_peak)
+        totals->true_peak = fmax(true_peak_finish(run.true_peak), totals->peak);
+    totals->frames_in = sound_frames(&run, run.read);
+    true_peak_destroy(run.true_peak);
+    sink_close(run.tail);
+    for (size_t i = 0; i < SLOTS; i++) {
+        block_free(&run.inputs[i].block);
+        block_free(&run.outputs[i].block);
+    }
+    return status;
+}

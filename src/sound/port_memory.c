@@ -1,0 +1,129 @@
+/* Sound in memory as a port: for tests, and for whoever has it there already. */
+#include "sound/port.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct memory_source {
+    struct source source;
+    const struct block *block;
+    size_t position;
+};
+
+static enum status memory_read(struct source *source, float *const *planar, size_t frames,
+                               size_t *got)
+{
+    struct memory_source *memory = (struct memory_source *)source;
+    size_t left = memory->block->frames - memory->position;
+    *got = frames < left ? frames : left;
+    for (size_t c = 0; c < memory->block->channels; c++)
+        memcpy(planar[c], memory->block->data[c] + memory->position, *got * sizeof(float));
+    memory->position += *got;
+    return STATUS_OK;
+}
+
+static enum status memory_seek(struct source *source, uint64_t frame)
+{
+    struct memory_source *memory = (struct memory_source *)source;
+    memory->position = frame < memory->block->frames ? (size_t)frame : memory->block->frames;
+    return STATUS_OK;
+}
+
+static void memory_source_close(struct source *source)
+{
+    free(source);
+}
+
+static const struct source_kind memory_source_kind = {
+    .read = memory_read,
+    .seek = memory_seek,
+    .close = memory_source_close,
+};
+
+enum status source_open_memory(const struct block *block, uint32_t rate, struct source **result)
+{
+    struct memory_source *memory = calloc(1, sizeof *memory);
+    if (!memory)
+        return fail_memory("reading");
+    memory->source = (struct source){
+        .kind = &memory_source_kind,
+        .name = "memory",
+        .format = {.rate = rate, .channels = block->channels},
+        .frames = (int64_t)block->frames,
+        .seekable = true,
+    };
+    memory->block = block;
+    *result = &memory->source;
+    return STATUS_OK;
+}
+
+struct memory_sink {
+    struct sink sink;
+    struct block block; /* frames counts what was written */
+    size_t room;
+};
+
+static enum status make_room(struct memory_sink *memory, size_t frames)
+{
+    if (frames <= memory->room)
+        return STATUS_OK;
+    size_t room = 2 * frames;
+    for (size_t c = 0; c < memory->block.channels; c++) {
+        float *data = realloc(memory->block.data[c], room * sizeof *data);
+        if (!data)
+            return fail_memory("writing");
+        memory->block.data[c] = data;
+    }
+    memory->room = room;
+    return STATUS_OK;
+}
+
+static enum status memory_write(struct sink *sink, const float *const *planar, size_t frames)
+{
+    struct memory_sink *memory = (struct memory_sink *)sink;
+    enum status status = make_room(memory, memory->block.frames + frames);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t c = 0; c < memory->block.channels; c++)
+        memcpy(memory->block.data[c] + memory->block.frames, planar[c], frames * sizeof(float));
+    memory->block.frames += frames;
+    return STATUS_OK;
+}
+
+static enum status memory_commit(struct sink *sink)
+{
+    (void)sink;
+    return STATUS_OK;
+}
+
+static void memory_sink_close(struct sink *sink)
+{
+    block_free(&((struct memory_sink *)sink)->block);
+    free(sink);
+}
+
+static const struct sink_kind memory_sink_kind = {
+    .write = memory_write,
+    .commit = memory_commit,
+    .close = memory_sink_close,
+};
+
+enum status sink_open_memory(size_t channels, struct sink **result)
+{
+    struct memory_sink *memory = calloc(1, sizeof *memory);
+    if (!memory)
+        return fail_memory("writing");
+    memory->sink.kind = &memory_sink_kind;
+    enum status status = block_init(&memory->block, channels, 0, "writing");
+    if (status != STATUS_OK) {
+        memory_sink_close(&memory->sink);
+        return status;
+    }
+    *result = &memory->sink;
+    return STATUS_OK;
+}
+
+const struct block *sink_memory(const struct sink *sink)
+{
+    return &((const struct memory_sink *)sink)->block;
+}

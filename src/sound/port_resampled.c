@@ -1,0 +1,183 @@
+/* A sound at another rate, by libsoxr. Every frame comes out as if the whole sound were
+ * resampled at once, also after a seek: that begins at a frame which both rates share, far
+ * enough before for the resampler's filter to have heard all it needs. */
+#include "sound/port.h"
+
+#include <limits.h>
+#include <soxr.h>
+#include <stdlib.h>
+
+enum {
+    RING = 4096, /* frames of the slower rate that the filter may look back by */
+    CHUNK = 4096 /* frames resampled at a time */
+};
+
+struct resampled {
+    struct source source;
+    struct source *inner;
+    uint64_t up, down; /* the ratio of the rates in lowest terms */
+    soxr_t soxr;
+    struct block chunk; /* of the inner sound */
+    size_t from, held;  /* of it: frames that wait, and where they begin */
+    bool ended;         /* the inner sound */
+    uint64_t position;
+};
+
+static void resampled_close(struct source *source)
+{
+    struct resampled *resampled = (struct resampled *)source;
+    soxr_delete(resampled->soxr);
+    block_free(&resampled->chunk);
+    source_close(resampled->inner);
+    free(resampled);
+}
+
+static enum status refuse(const struct resampled *resampled, soxr_error_t error)
+{
+    return fail(STATUS_FAILED, "cannot resample %s from %u to %u Hz: %s", resampled->source.name,
+                resampled->inner->format.rate, resampled->source.format.rate, error);
+}
+
+/* Forget all that was heard. */
+static enum status restart(struct resampled *resampled)
+{
+    soxr_error_t error = NULL;
+    soxr_io_spec_t planar = soxr_io_spec(SOXR_FLOAT32_S, SOXR_FLOAT32_S);
+    soxr_quality_spec_t quality = soxr_quality_spec(SOXR_VHQ, SOXR_HI_PREC_CLOCK);
+    soxr_delete(resampled->soxr);
+    resampled->soxr =
+        soxr_create(resampled->inner->format.rate, resampled->source.format.rate,
+                    (unsigned)resampled->source.format.channels, &error, &planar, &quality, NULL);
+    resampled->held = 0;
+    resampled->ended = false;
+    return error ? refuse(resampled, error) : STATUS_OK;
+}
+
+static enum status refill(struct resampled *resampled)
+{
+    resampled->from = 0;
+    enum status status =
+        source_read(resampled->inner, resampled->chunk.data, CHUNK, &resampled->held);
+    resampled->ended = resampled->held < CHUNK;
+    return status;
+}
+
+/* Up to `frames` frames; *got of 0 means the end. */
+static enum status convert(struct resampled *resampled, float *const *planar, size_t at,
+                           size_t frames, size_t *got)
+{
+    size_t channels = resampled->source.format.channels;
+    const float *in[channels];
+    float *out[channels];
+    for (size_t c = 0; c < channels; c++)
+        out[c] = planar[c] + at;
+    for (*got = 0; *got == 0;) {
+        size_t used = 0;
+        if (resampled->held == 0 && !resampled->ended) {
+            enum status status = refill(resampled);
+            if (status != STATUS_OK)
+                return status;
+        }
+        bool flush = resampled->held == 0;
+        for (size_t c = 0; c < channels; c++)
+            in[c] = resampled->chunk.data[c] + resampled->from;
+        soxr_error_t error = soxr_process(resampled->soxr, flush ? NULL : (soxr_in_t)in,
+                                          resampled->held, &used, (soxr_out_t)out, frames, got);
+        if (error)
+            return refuse(resampled, error);
+        resampled->from += used;
+        resampled->held -= used;
+        if (flush)
+            break;
+    }
+    return STATUS_OK;
+}
+
+static enum status resampled_read(struct source *source, float *const *planar, size_t frames,
+                                  size_t *got)
+{
+    struct resampled *resampled = (struct resampled *)source;
+    enum status status = STATUS_OK;
+    size_t part = 1;
+    for (*got = 0; *got < frames && part > 0 && status == STATUS_OK; *got += part)
+        status = convert(resampled, planar, *got, frames - *got, &part);
+    resampled->position += *got;
+    return status;
+}
+
+static enum status skip(struct resampled *resampled, uint64_t frames)
+{
+    struct block nowhere;
+    enum status status =
+        block_init(&nowhere, resampled->source.format.channels, CHUNK, "resampling");
+    for (size_t got = 1; frames > 0 && got > 0 && status == STATUS_OK; frames -= got)
+        status = resampled_read(&resampled->source, nowhere.data,
+                                frames < CHUNK ? (size_t)frames : CHUNK, &got);
+    block_free(&nowhere);
+    return status;
+}
+
+static enum status resampled_seek(struct source *source, uint64_t frame)
+{
+    struct resampled *resampled = (struct resampled *)source;
+    uint64_t slower = resampled->up < resampled->down ? resampled->up : resampled->down;
+    uint64_t shared = frame / resampled->up, before = (RING + slower - 1) / slower;
+    shared = shared > before ? shared - before : 0;
+    enum status status = restart(resampled);
+    if (status == STATUS_OK)
+        status = source_seek(resampled->inner, shared * resampled->down);
+    resampled->position = shared * resampled->up;
+    if (status == STATUS_OK)
+        status = skip(resampled, frame - resampled->position);
+    return status;
+}
+
+static const struct source_kind resampled_kind = {
+    .read = resampled_read,
+    .seek = resampled_seek,
+    .close = resampled_close,
+};
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+enum status source_open_resampled(struct source *inner, uint32_t rate, struct source **result)
+{
+    struct resampled *resampled = calloc(1, sizeof *resampled);
+    if (!resampled) {
+        source_close(inner);
+        return fail_memory("resampling");
+    }
+    uint64_t divisor = common_divisor(inner->format.rate, rate);
+    resampled->inner = inner;
+    resampled->up = rate / divisor;
+    resampled->down = inner->format.rate / divisor;
+    resampled->source = (struct source){
+        .kind = &resampled_kind,
+        .name = inner->name,
+        .format = {.rate = rate, .channels = inner->format.channels},
+        .frames = FRAMES_UNKNOWN,
+        .seekable = inner->seekable,
+        .waits = inner->waits,
+    };
+    if (inner->frames != FRAMES_UNKNOWN) /* to the nearest frame, as the library ends */
+        resampled->source.frames =
+            (int64_t)(((uint64_t)inner->frames * resampled->up + resampled->down / 2) /
+                      resampled->down);
+    enum status status = block_init(&resampled->chunk, inner->format.channels, CHUNK, "resampling");
+    if (status == STATUS_OK)
+        status = restart(resampled);
+    if (status != STATUS_OK) {
+        resampled_close(&resampled->source);
+        return status;
+    }
+    *result = &resampled->source;
+    return STATUS_OK;
+}

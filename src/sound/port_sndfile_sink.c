@@ -1,0 +1,299 @@
+/* Sound files and streams as a sink, through libsndfile.
+ *
+ * A regular file is written beside itself under a hidden name and renamed when
+ * it is whole. Anything else (a pipe, a device) is written through. */
+#include "base/new_file.h"
+#include "base/stop.h"
+#include "signal/quantise.h"
+#include "sound/port.h"
+#include "sound/stream_header.h"
+#include "sound/stream_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK_SAMPLES = 1 << 15 };
+
+/* A WAV that may pass this becomes an RF64; room is left for headers and tags. */
+#define WAV_BYTES_MOST (UINT32_MAX - (UINT32_C(1) << 20))
+
+struct sound_sink {
+    struct sink sink;
+    SNDFILE *file;
+    int fd;                      /* -1 once libsndfile owns it */
+    const char *name;            /* for messages */
+    struct new_file regular;     /* empty where the sink is written through */
+    struct stream_output stream; /* instead, where the header is ours */
+    struct stream_format format;
+    unsigned bits; /* of an integer format, else 0 */
+    bool dither;
+    bool rf64;        /* or a WAV made of one */
+    bool pad_to_even; /* a WAV chunk of odd length ends with a byte that does not count */
+    uint64_t samples;
+    size_t chunk; /* frames */
+    void *interleaved;
+};
+
+static void sound_sink_close(struct sink *sink)
+{
+    struct sound_sink *sound = (struct sound_sink *)sink;
+    if (sound->file)
+        sf_close(sound->file);
+    if (sound->fd >= 0)
+        close(sound->fd);
+    new_file_discard(&sound->regular);
+    free(sound->interleaved);
+    free(sound);
+}
+
+static enum status refuse_write(const struct sound_sink *sound, int error)
+{
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    const char *text = error ? strerror(error) : sf_strerror(sound->file);
+    const char *end = strstr(text, "System error : ");
+    if (end)
+        text = end + strlen("System error : ");
+    return fail(STATUS_FAILED, "cannot write %s: %.*s%s", sound->name, (int)strcspn(text, ".\r\n"),
+                text, sound->regular.temporary ? "; nothing was changed" : "");
+}
+
+static enum status write_chunk(struct sound_sink *sound, const float *const *planar, size_t at,
+                               size_t frames)
+{
+    size_t channels = sound->format.channels;
+    sf_count_t written;
+    errno = 0;
+    if (sound->bits) {
+        sound->sink.clipped +=
+            quantise_interleave(planar, at, channels, frames, sound->bits, sound->dither,
+                                sound->samples, sound->interleaved);
+        written = sf_writef_int(sound->file, sound->interleaved, (sf_count_t)frames);
+    } else {
+        audio_interleave(planar, at, channels, frames, sound->interleaved);
+        written = sf_writef_float(sound->file, sound->interleaved, (sf_count_t)frames);
+    }
+    sound->samples += frames * channels;
+    return written == (sf_count_t)frames ? STATUS_OK : refuse_write(sound, errno);
+}
+
+static enum status sound_sink_write(struct sink *sink, const float *const *planar, size_t frames)
+{
+    struct sound_sink *sound = (struct sound_sink *)sink;
+    for (size_t done = 0; done < frames;) {
+        size_t part = frames - done < sound->chunk ? frames - done : sound->chunk;
+        enum status status = write_chunk(sound, planar, done, part);
+        if (status != STATUS_OK)
+            return status;
+        done += part;
+    }
+    return STATUS_OK;
+}
+
+/* libsndfile writes the time of day into the PEAK chunk of an RF64 file and cannot
+ * be told not to: the same command would give other bytes. */
+static int clear_peak_time(const char *path)
+{
+    unsigned char chunk[8];
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int error = fd < 0 ? errno : 0;
+    for (off_t at = 12; !error && pread(fd, chunk, sizeof chunk, at) == sizeof chunk;) {
+        if (memcmp(chunk, "data", 4) == 0)
+            break;
+        if (memcmp(chunk, "PEAK", 4) == 0) {
+            error = pwrite(fd, "\0\0\0", 4, at + 12) == 4 ? 0 : errno;
+            break;
+        }
+        uint32_t size = (uint32_t)chunk[4] | (uint32_t)chunk[5] << 8 | (uint32_t)chunk[6] << 16 |
+                        (uint32_t)chunk[7] << 24;
+        at += 8 + (off_t)size + (size & 1);
+    }
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static enum status sound_sink_commit(struct sink *sink)
+{
+    struct sound_sink *sound = (struct sound_sink *)sink;
+    errno = 0;
+    if (sound->pad_to_even && stream_output_functions.write("", 1, &sound->stream) != 1)
+        return refuse_write(sound, errno);
+    int error = sf_close(sound->file);
+    int cause = errno;
+    sound->file = NULL;
+    if (error)
+        return refuse_write(sound, cause ? cause : EIO);
+    if (!sound->regular.temporary)
+        return STATUS_OK;
+    error = sound->rf64 ? clear_peak_time(sound->regular.temporary) : 0;
+    if (!error)
+        error = new_file_keep(&sound->regular);
+    return error ? refuse_write(sound, error) : STATUS_OK;
+}
+
+static const struct sink_kind sound_sink_kind = {
+    .write = sound_sink_write,
+    .commit = sound_sink_commit,
+    .close = sound_sink_close,
+};
+
+/* Open what the sound is written to; *stream tells that it does not seek. */
+static enum status open_output(struct sound_sink *sound, const struct sink_settings *settings,
+                               bool *stream)
+{
+    struct stat about;
+    *stream = true;
+    if (strcmp(settings->path, "-") == 0) {
+        sound->name = "standard output";
+        if (settings->input && new_file_same(STDOUT_FILENO, settings->input))
+            return fail(STATUS_FAILED, "cannot write standard output: it is the input");
+        sound->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+        return sound->fd < 0 ? refuse_write(sound, errno) : STATUS_OK;
+    }
+    bool exists = stat(settings->path, &about) == 0;
+    if (exists && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+        sound->fd = open(settings->path, O_WRONLY | O_CLOEXEC);
+        return sound->fd < 0 ? refuse_write(sound, errno) : STATUS_OK;
+    }
+    *stream = false;
+    enum status status =
+        new_file_open(&sound->regular, settings->path, settings->force, settings->input);
+    sound->fd = sound->regular.fd;
+    sound->sink.beside = sound->regular.path;
+    return status;
+}
+
+/* What libsndfile is to write; SF_FORMAT_RAW where the header is ours. */
+static int major_of(const struct sink_settings *settings, bool stream)
+{
+    int major = settings->sound_format & SF_FORMAT_TYPEMASK;
+    bool wav = major == SF_FORMAT_WAV || major == SF_FORMAT_WAVEX || major == SF_FORMAT_RF64;
+    if (stream && (wav || major == SF_FORMAT_AU))
+        return SF_FORMAT_RAW;
+    if (!wav)
+        return major;
+    uint64_t frame =
+        sound_format_bytes(settings->sound_format) * (uint64_t)settings->format.channels;
+    bool small = settings->frames != FRAMES_UNKNOWN && frame > 0 &&
+                 (uint64_t)settings->frames <= WAV_BYTES_MOST / frame;
+    return small ? major : SF_FORMAT_RF64;
+}
+
+/* A header of ours, and the samples behind it. */
+static enum status open_stream(struct sound_sink *sound, const struct sink_settings *settings,
+                               SF_INFO *info)
+{
+    bool au = (settings->sound_format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU;
+    int fd = fcntl(sound->fd, F_DUPFD_CLOEXEC, 3);
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (!stream) {
+        int error = errno;
+        if (fd >= 0)
+            close(fd);
+        return refuse_write(sound, error);
+    }
+    enum status status =
+        au ? stream_header_write_au(stream, sound->name, &settings->format, settings->sound_format,
+                                    settings->frames)
+           : stream_header_write_wav(stream, sound->name, &settings->format, settings->sound_format,
+                                     settings->frames, settings->traits);
+    if (fclose(stream) != 0 && status == STATUS_OK)
+        status = refuse_write(sound, errno);
+    if (status != STATUS_OK)
+        return status;
+    uint64_t bytes = sound_format_bytes(settings->sound_format) *
+                     (uint64_t)settings->format.channels * (uint64_t)settings->frames;
+    sound->pad_to_even = !au && settings->frames != FRAMES_UNKNOWN && bytes % 2 == 1;
+    info->format |= au ? SF_ENDIAN_BIG : SF_ENDIAN_LITTLE;
+    sound->stream = (struct stream_output){.fd = sound->fd};
+    sound->file = sf_open_virtual(&stream_output_functions, SFM_WRITE, info, &sound->stream);
+    return STATUS_OK;
+}
+
+/* Containers that count their bytes with 32 bits, and have no larger brother. */
+static enum status check_size(const struct sound_sink *sound, const struct sink_settings *settings,
+                              int major)
+{
+    bool large = major == SF_FORMAT_RF64 || major == SF_FORMAT_RAW || major == SF_FORMAT_W64 ||
+                 major == SF_FORMAT_CAF || major == SF_FORMAT_FLAC || major == SF_FORMAT_OGG;
+    uint64_t frame =
+        sound_format_bytes(settings->sound_format) * (uint64_t)settings->format.channels;
+    if (large || frame == 0 || settings->frames == FRAMES_UNKNOWN ||
+        (uint64_t)settings->frames <= WAV_BYTES_MOST / frame)
+        return STATUS_OK;
+    return fail(STATUS_FAILED,
+                "cannot write %s: its container ends at 4 GB; choose wav, rf64, caf, "
+                "w64 or flac",
+                sound->name);
+}
+
+static enum status open_sound(struct sound_sink *sound, const struct sink_settings *settings,
+                              bool stream)
+{
+    int major = major_of(settings, stream);
+    SF_INFO info = {.samplerate = (int)settings->format.rate,
+                    .channels = (int)settings->format.channels,
+                    .format = major | (settings->sound_format & SF_FORMAT_SUBMASK)};
+    enum status status = check_size(sound, settings, major);
+    if (status != STATUS_OK)
+        return status;
+    if (major == SF_FORMAT_RAW) {
+        status = open_stream(sound, settings, &info);
+    } else {
+        sound->file = sf_open_fd(sound->fd, SFM_WRITE, &info, SF_TRUE);
+        sound->fd = -1; /* libsndfile closes it, also when it refuses */
+    }
+    if (status != STATUS_OK)
+        return status;
+    if (!sound->file) {
+        const char *text = sf_strerror(NULL);
+        const char *cause = strstr(text, " : ");
+        cause = cause ? cause + 3 : text;
+        return fail(STATUS_FAILED, "cannot write %s: %.*s%s", sound->name,
+                    (int)strcspn(cause, ".\r\n"), cause,
+                    stream ? "; wav and au can be streamed (--container)" : "");
+    }
+    sound->rf64 = major == SF_FORMAT_RF64;
+    sf_command(sound->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
+    if (major == SF_FORMAT_RF64 && (settings->sound_format & SF_FORMAT_TYPEMASK) != major)
+        sf_command(sound->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);
+    if (settings->traits && major != SF_FORMAT_RAW)
+        sound_tags_write(sound->file, settings->traits);
+    return STATUS_OK;
+}
+
+enum status sink_open_sound(const struct sink_settings *settings, struct sink **result)
+{
+    struct sound_sink *sound = calloc(1, sizeof *sound);
+    if (!sound)
+        return fail_memory("writing");
+    sound->sink.kind = &sound_sink_kind;
+    sound->fd = -1;
+    sound->regular.fd = -1;
+    sound->name = settings->path;
+    sound->format = settings->format;
+    sound->bits = sound_format_bits(settings->sound_format);
+    sound->dither = settings->dither;
+    sound->chunk = CHUNK_SAMPLES / settings->format.channels;
+    if (sound->chunk == 0)
+        sound->chunk = 1;
+    sound->interleaved = audio_alloc(sound->chunk * settings->format.channels);
+    bool stream = false;
+    enum status status =
+        sound->interleaved ? open_output(sound, settings, &stream) : fail_memory("writing");
+    sound->sink.waits = stream;
+    if (status == STATUS_OK)
+        status = open_sound(sound, settings, stream);
+    if (status != STATUS_OK) {
+        sound_sink_close(&sound->sink);
+        return status;
+    }
+    *result = &sound->sink;
+    return STATUS_OK;
+}

@@ -1,0 +1,334 @@
+/* Sound files and streams as a source, through libsndfile. */
+#include "base/stop.h"
+#include "sound/port.h"
+#include "sound/sound_claim.h"
+#include "sound/stream_header.h"
+#include "sound/stream_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK_SAMPLES = 1 << 15 }; /* interleaved samples at a time: stays in the cache */
+
+#define FRAMES_ABSURD ((sf_count_t)1 << 48)
+
+struct sound_source {
+    struct source source;
+    SNDFILE *file;
+    int fd;
+    FILE *stream; /* instead of fd where the input does not seek */
+    struct stream_io *io;
+    char *path;
+    bool allow_truncated;
+    int64_t position;
+    int64_t limit; /* frames that are sound, whatever follows them, or FRAMES_UNKNOWN */
+    size_t chunk;  /* frames */
+    float *interleaved;
+};
+
+static void sound_source_close(struct source *source)
+{
+    struct sound_source *sound = (struct sound_source *)source;
+    if (sound->file)
+        sf_close(sound->file);
+    if (sound->fd >= 0)
+        close(sound->fd);
+    if (sound->stream && sound->stream != stdin)
+        fclose(sound->stream);
+    sound_traits_free(&source->traits);
+    free(sound->io);
+    free(sound->interleaved);
+    free(sound->path);
+    free(sound);
+}
+
+static enum status end_early(struct sound_source *sound)
+{
+    struct source *source = &sound->source;
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    if (sound->stream && ferror(sound->stream))
+        return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
+                    (long long)sound->position, strerror(errno));
+    bool claimed = source->frames != FRAMES_UNKNOWN && sound->position < source->frames;
+    if (!claimed && sf_error(sound->file) != SF_ERR_NO_ERROR && !sound->allow_truncated)
+        return fail(STATUS_FAILED, "cannot read %s after frame %lld: %s", source->name,
+                    (long long)sound->position, sf_strerror(sound->file));
+    if (!claimed || sound->allow_truncated)
+        return STATUS_OK;
+    return fail(STATUS_FAILED,
+                "%s is cut short: its header says %lld frames, %lld are missing; "
+                "--allow-truncated renders what is there",
+                source->name, (long long)source->frames,
+                (long long)(source->frames - sound->position));
+}
+
+static enum status sound_source_read(struct source *source, float *const *planar, size_t frames,
+                                     size_t *got)
+{
+    struct sound_source *sound = (struct sound_source *)source;
+    size_t channels = source->format.channels;
+    *got = 0;
+    while (*got < frames) {
+        size_t want = frames - *got < sound->chunk ? frames - *got : sound->chunk;
+        if (sound->limit != FRAMES_UNKNOWN && (int64_t)want > sound->limit - sound->position)
+            want = (size_t)(sound->limit - sound->position);
+        sf_count_t count =
+            want ? sf_readf_float(sound->file, sound->interleaved, (sf_count_t)want) : 0;
+        size_t read = count > 0 ? (size_t)count : 0;
+        audio_deinterleave(sound->interleaved, channels, read, planar, *got);
+        *got += read;
+        sound->position += (int64_t)read;
+        if (read == 0 || read < want)
+            return end_early(sound);
+    }
+    return STATUS_OK;
+}
+
+static enum status sound_source_seek(struct source *source, uint64_t frame)
+{
+    struct sound_source *sound = (struct sound_source *)source;
+    if (frame > INT64_MAX || sf_seek(sound->file, (sf_count_t)frame, SEEK_SET) < 0)
+        return fail(STATUS_FAILED, "cannot seek in %s: %s", source->name, sf_strerror(sound->file));
+    sound->position = (int64_t)frame;
+    return STATUS_OK;
+}
+
+static const struct source_kind sound_source_kind = {
+    .read = sound_source_read,
+    .seek = sound_source_seek,
+    .close = sound_source_close,
+};
+
+/* libsndfile says of some errors no more than "System error", of others a sentence. */
+static enum status refuse_sound(const struct sound_source *sound)
+{
+    int error = sf_error(NULL);
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    if (error == SF_ERR_UNRECOGNISED_FORMAT)
+        return fail(STATUS_FAILED, "cannot read %s: it is not a sound file of a known format",
+                    sound->source.name);
+    if (strstr(sf_strerror(NULL), "not a regular file")) /* of a file that is one */
+        return fail(STATUS_FAILED, "cannot read %s: it is damaged", sound->source.name);
+    char text[256];
+    snprintf(text, sizeof text, "%s", sf_strerror(NULL));
+    text[strcspn(text, "\r\n")] = '\0';
+    size_t length = strlen(text);
+    if (length > 0 && text[length - 1] == '.')
+        text[length - 1] = '\0';
+    return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, text);
+}
+
+static enum status take_info(struct sound_source *sound, const SF_INFO *info)
+{
+    struct source *source = &sound->source;
+    /* libsndfile makes 1 Hz of an AIFF's rate of nothing. */
+    bool rateless = info->samplerate == 1 && (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AIFF;
+    if (info->channels < 1 || info->samplerate < 1 || rateless)
+        return fail(STATUS_FAILED, "cannot read %s: its header says %d channels at %d Hz",
+                    source->name, info->channels, info->samplerate);
+    source->format = (struct stream_format){.rate = (uint32_t)info->samplerate,
+                                            .channels = (size_t)info->channels};
+    sound->chunk = CHUNK_SAMPLES / source->format.channels;
+    if (sound->chunk == 0)
+        sound->chunk = 1;
+    sound->interleaved = audio_alloc(sound->chunk * source->format.channels);
+    if (!sound->interleaved)
+        return fail_memory("reading");
+    sound_tags_read(sound->file, &source->traits);
+    return STATUS_OK;
+}
+
+static enum status refuse_short(const struct sound_source *sound, uint64_t missing,
+                                const SF_INFO *info)
+{
+    uint64_t frame = info ? sound_format_bytes(info->format) * (uint64_t)info->channels : 0;
+    if (frame == 0)
+        return fail(STATUS_FAILED,
+                    "%s is cut short: %llu bytes are missing; --allow-truncated "
+                    "renders what is there",
+                    sound->source.name, (unsigned long long)missing);
+    uint64_t frames = (missing + frame - 1) / frame;
+    return fail(STATUS_FAILED,
+                "%s is cut short: its header says %llu frames, %llu are missing; "
+                "--allow-truncated renders what is there",
+                sound->source.name, (unsigned long long)info->frames + (unsigned long long)frames,
+                (unsigned long long)frames);
+}
+
+static enum status open_wav_stream(struct sound_source *sound, const unsigned char head[12],
+                                   SF_INFO *info)
+{
+    struct wav_header header;
+    enum status status = stream_header_read_wav(sound->stream, head, sound->source.name, &header,
+                                                &sound->source.traits);
+    if (status != STATUS_OK)
+        return status;
+    *info = (SF_INFO){.format = header.raw_format,
+                      .channels = (int)header.stream.channels,
+                      .samplerate = (int)header.stream.rate};
+    sound->limit = header.frames;
+    if (!sound->allow_truncated)
+        sound->source.frames = header.frames;
+    return STATUS_OK;
+}
+
+/* Lossy formats only guess their length from a stream's head; the others know it,
+ * or say something absurdly large. */
+static void take_stream_claim(struct sound_source *sound, const SF_INFO *info)
+{
+    sound->source.traits.format = info->format;
+    bool exact = sound_format_bytes(info->format) > 0;
+    if (exact && !sound->allow_truncated && info->frames > 0 && info->frames < FRAMES_ABSURD)
+        sound->source.frames = info->frames;
+}
+
+/* An AU header of size 0 is a stream's, which libsndfile takes for no sound at all. */
+static void open_au_size(unsigned char head[12])
+{
+    bool au = memcmp(head, ".snd", 4) == 0 || memcmp(head, "dns.", 4) == 0;
+    if (au && memcmp(head + 8, "\0\0\0", 4) == 0)
+        memset(head + 8, 0xFF, 4);
+}
+
+static enum status open_stream(struct sound_source *sound)
+{
+    SF_INFO info = {0};
+    unsigned char head[12];
+    size_t size = fread(head, 1, sizeof head, sound->stream);
+    if (size < sizeof head) {
+        if (stop_requested())
+            return STATUS_INTERRUPTED;
+        if (ferror(sound->stream))
+            return fail(STATUS_FAILED, "cannot read %s: %s", sound->source.name, strerror(errno));
+        return fail(STATUS_FAILED, "cannot read %s: it %s", sound->source.name,
+                    size == 0 ? "is empty" : "is not a sound file of a known format");
+    }
+    sound->source.frames = FRAMES_UNKNOWN;
+    sound->source.waits = true;
+    sound->io = malloc(sizeof *sound->io);
+    if (!sound->io)
+        return fail_memory("reading");
+    stream_io_begin(sound->io, sound->stream);
+    bool wav = stream_header_is_wav(head);
+    if (wav) {
+        enum status status = open_wav_stream(sound, head, &info);
+        if (status != STATUS_OK)
+            return status;
+    } else {
+        open_au_size(head);
+        stream_io_unread(sound->io, head, sizeof head);
+    }
+    sound->file = sf_open_virtual(&stream_io_functions, SFM_READ, &info, sound->io);
+    if (!sound->file)
+        return refuse_sound(sound);
+    if (!wav)
+        take_stream_claim(sound, &info);
+    return take_info(sound, &info);
+}
+
+/* Read the open file from here to its end, without seeking. */
+static enum status use_stream(struct sound_source *sound)
+{
+    sound->stream = fdopen(sound->fd, "rb");
+    if (!sound->stream)
+        return fail(STATUS_FAILED, "cannot open %s: %s", sound->path, strerror(errno));
+    sound->fd = -1; /* the stream's from here */
+    return open_stream(sound);
+}
+
+/* libmpg123, under libsndfile, prints warnings of its own: not while we open. */
+static SNDFILE *open_quietly(int fd, SF_INFO *info)
+{
+    fflush(stderr);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (nowhere >= 0 && before >= 0)
+        dup2(nowhere, STDERR_FILENO);
+    /* A copy, since libsndfile closes what it cannot read, asked to or not. */
+    SNDFILE *file = sf_open_fd(fcntl(fd, F_DUPFD_CLOEXEC, 3), SFM_READ, info, SF_TRUE);
+    if (before >= 0) {
+        dup2(before, STDERR_FILENO);
+        close(before);
+    }
+    if (nowhere >= 0)
+        close(nowhere);
+    return file;
+}
+
+static enum status open_file(struct sound_source *sound, uint64_t size)
+{
+    SF_INFO info = {0};
+    uint64_t end;
+    enum sound_claim claim = sound_claim_read(sound->fd, &end);
+    bool is_short = claim == CLAIM_END && end > size;
+    sound->file = open_quietly(sound->fd, &info);
+    if (is_short && !sound->allow_truncated)
+        return refuse_short(sound, end - size, sound->file ? &info : NULL);
+    /* Some containers are refused when short, or taken for empty when their size is
+     * left open: as a stream they are read to their end. */
+    if ((is_short && !sound->file) || (claim == CLAIM_OPEN && sound->file && info.frames == 0)) {
+        if (sound->file)
+            sf_close(sound->file);
+        sound->file = NULL;
+        lseek(sound->fd, 0, SEEK_SET);
+        return use_stream(sound);
+    }
+    if (!sound->file)
+        return refuse_sound(sound);
+    sound->source.traits.format = info.format;
+    /* Some formats cannot tell their length; some only guess it absurdly large. */
+    sound->source.frames =
+        info.frames >= 0 && info.frames < FRAMES_ABSURD ? info.frames : FRAMES_UNKNOWN;
+    sound->source.seekable = info.seekable != 0;
+    return take_info(sound, &info);
+}
+
+static enum status open_input(struct sound_source *sound)
+{
+    struct stat about;
+    if (strcmp(sound->path, "-") == 0) {
+        sound->source.name = "standard input";
+        sound->stream = stdin;
+        return open_stream(sound);
+    }
+    sound->fd = open(sound->path, O_RDONLY | O_CLOEXEC);
+    if (sound->fd < 0 || fstat(sound->fd, &about) != 0)
+        return stop_requested()
+                   ? STATUS_INTERRUPTED
+                   : fail(STATUS_FAILED, "cannot open %s: %s", sound->path, strerror(errno));
+    if (S_ISDIR(about.st_mode))
+        return fail(STATUS_FAILED, "cannot read %s: it is a directory", sound->path);
+    if (S_ISREG(about.st_mode)) {
+        if (about.st_size == 0)
+            return fail(STATUS_FAILED, "cannot read %s: it is empty", sound->path);
+        return open_file(sound, (uint64_t)about.st_size);
+    }
+    return use_stream(sound);
+}
+
+enum status source_open_sound(const char *path, bool allow_truncated, struct source **result)
+{
+    struct sound_source *sound = calloc(1, sizeof *sound);
+    if (!sound)
+        return fail_memory("reading");
+    sound->source.kind = &sound_source_kind;
+    sound->fd = -1;
+    sound->limit = FRAMES_UNKNOWN;
+    sound->allow_truncated = allow_truncated;
+    sound->path = strdup(path);
+    sound->source.name = sound->path;
+    enum status status = sound->path ? open_input(sound) : fail_memory("reading");
+    if (status != STATUS_OK) {
+        sound_source_close(&sound->source);
+        return status;
+    }
+    *result = &sound->source;
+    return STATUS_OK;
+}

@@ -1,0 +1,34 @@
+/* Hands frames that come in any number to a filter of one block length.
+ *
+ * While they come in whole blocks nothing is added; from the first time they do not,
+ * the output is a block later than the filter's own.
+ * Threads: one. reblock_process is real-time.
+ */
+#ifndef HALO_REBLOCK_H
+#define HALO_REBLOCK_H
+
+#include "signal/audio.h"
+
+enum { REBLOCK_CHANNELS_MOST = 64 };
+
+typedef void reblock_block(void *context, const float *const *in, float *const *out);
+
+struct reblock {
+    size_t inputs;
+    size_t outputs;
+    size_t block;
+    struct block waiting; /* input that is no block yet */
+    struct block ready;   /* the last block's output */
+    size_t held;          /* frames of `waiting` and of what was taken of `ready` */
+    _Atomic bool adapts;  /* latency is a block */
+};
+
+/* Up to REBLOCK_CHANNELS_MOST channels. Errors: memory. */
+MUST_CHECK enum status reblock_init(struct reblock *reblock, size_t inputs, size_t outputs,
+                                    size_t block);
+void reblock_free(struct reblock *reblock);
+
+void reblock_process(struct reblock *reblock, const float *const *in, float *const *out,
+                     size_t frames, reblock_block *process, void *context);
+
+#endif

@@ -1,0 +1,62 @@
+/* Spectrograms that are looked at together: the same axes, the same scale of colours.
+ * Threads: one. Not real-time. */
+#ifndef HALO_SPECTROGRAM_SHEET_H
+#define HALO_SPECTROGRAM_SHEET_H
+
+#include "spectrogram/spectrogram.h"
+
+#include <stdio.h>
+
+enum { SPECTROGRAM_SHEET_MOST = 9 };
+
+struct spectrogram_sheet {
+    size_t count;
+    struct spectrogram pictures[SPECTROGRAM_SHEET_MOST]; /* of one frequency axis */
+    const char *names[SPECTROGRAM_SHEET_MOST];
+    double ends[SPECTROGRAM_SHEET_MOST]; /* seconds: of each picture's sound */
+    double from, to;                     /* seconds: of the time axis */
+    double bottom, top;                  /* dB: of the scale */
+};
+
+void spectrogram_sheet_free(struct spectrogram_sheet *sheet);
+
+/* When all pictures are there: the time axis up to the last end, and a scale of `range` dB up to
+ * the loudest, in whole dB; up to 0 dB where all is silence. */
+void spectrogram_sheet_scale(struct spectrogram_sheet *sheet, double range);
+
+/* ---- in a file, through gnuplot: side by side, three in a row at most ---- */
+
+/* Pixels of a picture's own, without what stands around it; and of a sheet that has it. `count` is
+ * at least 1. */
+struct spectrogram_size {
+    double width, height;
+};
+struct spectrogram_size spectrogram_plot_usual(size_t count);
+struct spectrogram_size spectrogram_plot_inner(size_t count, struct spectrogram_size whole);
+
+void spectrogram_plot_send(FILE *gnuplot, const struct spectrogram_sheet *sheet,
+                           struct spectrogram_size whole);
+
+/* ---- in a terminal: side by side where they fit, else below each other ---- */
+
+enum spectrogram_ink {
+    SPECTROGRAM_INK_CHARACTERS, /* ASCII, from blank to @ */
+    SPECTROGRAM_INK_256,        /* a colour for each character */
+    SPECTROGRAM_INK_ALL,        /* 24 bits */
+};
+
+enum { SPECTROGRAM_TEXT_WIDTH_LEAST = 24, SPECTROGRAM_TEXT_HEIGHT_LEAST = 8 };
+
+struct spectrogram_text_settings {
+    size_t width, height; /* characters, at least those above */
+    enum spectrogram_ink ink;
+    bool halves; /* colours for the upper and the lower half of each character; takes UTF-8 */
+};
+
+/* The rows that a picture of `count` has in there: what its axis is to have. */
+size_t spectrogram_text_rows(size_t count, const struct spectrogram_text_settings *settings);
+
+void spectrogram_text_print(FILE *stream, const struct spectrogram_sheet *sheet,
+                            const struct spectrogram_text_settings *settings);
+
+#endif

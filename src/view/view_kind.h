@@ -1,0 +1,32 @@
+/* What every kind of view is made of; for the view_*.c files only. */
+#ifndef HALO_VIEW_KIND_H
+#define HALO_VIEW_KIND_H
+
+#include "base/status.h"
+#include "view/live_status.h"
+#include "view/view.h"
+
+struct view_kind {
+    enum status (*open)(struct view **view);
+    void (*show)(struct view *view, const struct live_status *status); /* already to be shown */
+    void (*message)(struct view *view, const char *text);              /* any thread */
+    int (*key)(struct view *view);
+    int (*key_fd)(const struct view *view);
+    void (*close)(struct view *view); /* frees it */
+    double interval;                  /* seconds, where none was asked for */
+};
+
+/* Every view begins with one. */
+struct view {
+    const struct view_kind *kind;
+    double interval;
+    bool interval_given;
+    double next; /* when to show again; monotonic seconds */
+};
+
+extern const struct view_kind view_screen, view_plain, view_json;
+
+/* Can the terminal carry a screen? */
+bool view_screen_possible(void);
+
+#endif

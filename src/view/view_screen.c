@@ -1,0 +1,231 @@
+#include "view/view_screen.h"
+#include "base/monotonic.h"
+#include "base/terminal.h"
+
+#include <curses.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
+
+enum {
+    ESCAPE_MS = 25, /* an Escape that no sequence follows in that time is one */
+    ERROR_READS = 128,
+};
+static const double READING_TIME = 2; /* seconds until a message counts as read */
+
+/* ---- messages ---- */
+
+static void add_message(void *context, const char *text)
+{
+    struct screen *screen = context;
+    time_t now = time(NULL);
+    struct tm broken;
+    pthread_mutex_lock(&screen->lock);
+    struct screen_message *message = &screen->messages[screen->message_count++ % SCREEN_MESSAGES];
+    message->drawn = 0;
+    snprintf(message->text, sizeof message->text, "%s", text);
+    strftime(message->stamp, sizeof message->stamp, "%H:%M:%S", localtime_r(&now, &broken));
+    pthread_mutex_unlock(&screen->lock);
+}
+
+static void screen_message(struct view *view, const char *text)
+{
+    add_message(view, text);
+}
+
+static void add_error_byte(struct screen *screen, char byte)
+{
+    if (byte != '\n')
+        screen->error_line[screen->error_length++] = byte;
+    if (byte != '\n' && screen->error_length + 1 < sizeof screen->error_line)
+        return;
+    screen->error_line[screen->error_length] = '\0';
+    if (screen->error_length > 0)
+        add_message(screen, screen->error_line);
+    screen->error_length = 0;
+}
+
+/* What libraries print, line by line; no more at a time than a pipe holds. */
+static void take_errors(struct screen *screen)
+{
+    char bytes[512];
+    for (size_t i = 0; i < ERROR_READS && screen->errors >= 0; i++) {
+        ssize_t got = read(screen->errors, bytes, sizeof bytes);
+        if (got <= 0)
+            return;
+        for (ssize_t b = 0; b < got; b++)
+            add_error_byte(screen, bytes[b]);
+    }
+}
+
+/* After the screen is gone: what nobody can have read on it. */
+static void print_unread(const struct screen *screen)
+{
+    double now = monotonic_seconds();
+    size_t count = screen->message_count;
+    for (size_t i = count > SCREEN_MESSAGES ? count - SCREEN_MESSAGES : 0; i < count; i++) {
+        const struct screen_message *message = &screen->messages[i % SCREEN_MESSAGES];
+        if (message->drawn == 0 || now < message->drawn + READING_TIME)
+            fprintf(stderr, "halo: %s\n", message->text);
+    }
+}
+
+/* ---- the terminal ---- */
+
+bool view_screen_possible(void)
+{
+    int error;
+    return isatty(STDOUT_FILENO) && terminal_is_ours() &&
+           setupterm(NULL, STDOUT_FILENO, &error) == OK && tigetstr("cup") > (char *)0 &&
+           tigetstr("clear") > (char *)0;
+}
+
+static const char *capability(char *name)
+{
+    const char *text = tigetstr(name);
+    return text && text != (char *)-1 ? text : ""; /* curses: absent or no string */
+}
+
+static void keep_terminal(void)
+{
+    char farewell[128];
+    snprintf(farewell, sizeof farewell, "%s%s%s%s", capability("sgr0"), capability("rmkx"),
+             capability("rmcup"), capability("cnorm"));
+    terminal_keep(farewell);
+}
+
+static void set_up(void)
+{
+    cbreak();
+    noecho();
+    terminal_let_run();
+    def_prog_mode();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    curs_set(0);
+    set_escdelay(ESCAPE_MS);
+    screen_prepare_styles();
+}
+
+static void screen_close(struct view *view)
+{
+    struct screen *screen = (struct screen *)view;
+    messages_to(NULL, NULL);
+    take_errors(screen);
+    endwin();
+    terminal_restore();
+    print_unread(screen);
+    pthread_mutex_destroy(&screen->lock);
+    free(screen);
+}
+
+static enum status screen_open(struct view **view)
+{
+    if (!view_screen_possible())
+        return fail(STATUS_FAILED, "cannot show a screen: standard input and output are not a "
+                                   "terminal that can, in the foreground");
+    struct screen *screen = calloc(1, sizeof *screen);
+    if (!screen)
+        return fail_memory("the screen");
+    pthread_mutex_init(&screen->lock, NULL);
+    setlocale(LC_CTYPE, "");
+    keep_terminal();
+    if (!newterm(NULL, stdout, stdin)) {
+        terminal_restore();
+        pthread_mutex_destroy(&screen->lock);
+        free(screen);
+        return fail(STATUS_FAILED, "cannot show a screen on this terminal");
+    }
+    set_up();
+    screen->errors = terminal_take_errors();
+    messages_to(add_message, screen);
+    *view = &screen->view;
+    return STATUS_OK;
+}
+
+/* ncurses looks at the size only when it reads keys. */
+static void follow_size(void)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
+        return;
+    if (is_term_resized(size.ws_row, size.ws_col))
+        resize_term(size.ws_row, size.ws_col);
+}
+
+static void screen_show(struct view *view, const struct live_status *status)
+{
+    struct screen *screen = (struct screen *)view;
+    take_errors(screen);
+    follow_size();
+    screen_draw(screen, status);
+}
+
+/* ---- keys ---- */
+
+static int translate(wint_t code)
+{
+    switch (code) {
+    case KEY_LEFT:
+        return VIEW_KEY_LEFT;
+    case KEY_RIGHT:
+        return VIEW_KEY_RIGHT;
+    case KEY_UP:
+        return VIEW_KEY_UP;
+    case KEY_DOWN:
+        return VIEW_KEY_DOWN;
+    case KEY_PPAGE:
+        return VIEW_KEY_PAGE_UP;
+    case KEY_NPAGE:
+        return VIEW_KEY_PAGE_DOWN;
+    case KEY_HOME:
+        return VIEW_KEY_HOME;
+    case KEY_END:
+        return VIEW_KEY_END;
+    case KEY_BACKSPACE:
+        return VIEW_KEY_BACKSPACE;
+    case KEY_ENTER:
+        return '\n';
+    default:
+        return VIEW_KEY_NONE;
+    }
+}
+
+static int screen_key(struct view *view)
+{
+    (void)view;
+    wint_t character;
+    for (;;) {
+        int got = get_wch(&character);
+        if (got == ERR)
+            return VIEW_KEY_NONE;
+        int key = got == KEY_CODE_YES   ? translate(character)
+                  : character == '\r'   ? '\n'
+                  : character == '\177' ? VIEW_KEY_BACKSPACE
+                                        : (int)character;
+        if (key != VIEW_KEY_NONE) /* else a resize, or one that means nothing here */
+            return key;
+    }
+}
+
+static int screen_key_fd(const struct view *view)
+{
+    (void)view;
+    return STDIN_FILENO;
+}
+
+const struct view_kind view_screen = {
+    .open = screen_open,
+    .show = screen_show,
+    .message = screen_message,
+    .key = screen_key,
+    .key_fd = screen_key_fd,
+    .close = screen_close,
+    .interval = 0.05,
+};
