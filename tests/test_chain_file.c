@@ -144,6 +144,8 @@ START_TEST(bad_chains_are_named)
     expect_refused("halo-chain: 1\nstages:\n- &a {gain: 1}\n- *a\n", "bad.yml");
     expect_refused("halo-chain: 1\nstages:\n- mask: nosuch.wav\n", "nosuch.wav");
     expect_refused("\x01\xff\xfe", "bad.yml");
+    sound_text("bad.yml", "halo-chain: 1\nstages:\n- gain: 1\n- gain: loud\n");
+    command_refused(2, "chain bad.yml, stage 2: ", "\"$HALO\" chain check bad.yml");
     command_refused(1, "nosuch.yml", "\"$HALO\" chain check nosuch.yml");
     command_refused(1, "directory", "\"$HALO\" chain check sub");
     command_refused(1, "regular", "\"$HALO\" chain check /dev/zero");

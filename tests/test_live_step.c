@@ -132,14 +132,16 @@ static void make(struct stage_set *set, size_t block, size_t threads)
     snprintf(set->first, sizeof set->first, "%s/hall.wav", getenv("FILTERS"));
     snprintf(set->second, sizeof set->second, "%s/plate.wav", getenv("FILTERS"));
     set->others[0] = set->second;
-    ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named("mask"), set->first),
-                     STATUS_OK);
-    ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named("gain"), "-3,@mix=0.7"),
-                     STATUS_OK);
+    ck_assert_int_eq(
+        stage_list_add(&set->options.stages, stage_kind_named("mask"), set->first, NULL),
+        STATUS_OK);
+    ck_assert_int_eq(
+        stage_list_add(&set->options.stages, stage_kind_named("gain"), "-3,@mix=0.7", NULL),
+        STATUS_OK);
     for (size_t i = 0; i < 2; i++)
         if (is_there(plugins[i].kind, plugins[i].id))
             ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named(plugins[i].kind),
-                                            plugins[i].id),
+                                            plugins[i].id, NULL),
                              STATUS_OK);
     const struct live_chain_wish wish = {.options = &set->options,
                                          .others = set->others,

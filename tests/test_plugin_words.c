@@ -157,6 +157,36 @@ START_TEST(wrong_words_are_refused_with_what_is_right)
 }
 END_TEST
 
+static enum status take_two(struct plugin_words *words, const char *first, const char *second)
+{
+    ck_assert_int_eq(take(words, first), STATUS_OK);
+    failures_keep(problem, sizeof problem);
+    enum status status = plugin_words_take(words, &info, RATE, second);
+    failures_keep(NULL, 0);
+    return status;
+}
+
+START_TEST(a_value_has_one_ramp_at_a_time)
+{
+    static const struct {
+        const char *first, *second;
+        bool good;
+    } rows[] = {
+        {"at=1s-3s:g=3", "at=2s:g=0", false},    {"at=2s:g=0", "at=1s-3s:g=3", false},
+        {"at=1s-3s:g=3", "at=2s-4s:g=0", false}, {"at=1s-3s:g=3", "at=1s:g=0", true},
+        {"at=1s-3s:g=3", "at=3s:g=0", true},     {"at=1s-3s:g=3", "at=3s-4s:g=0", true},
+        {"at=1s-3s:g=3", "at=2s:gain=1", true},
+    };
+    struct plugin_words words;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool good = take_two(&words, rows[i].first, rows[i].second) == STATUS_OK;
+        ck_assert_msg(good == rows[i].good, "%s, %s", rows[i].first, rows[i].second);
+        ck_assert(good || strstr(problem, "within the ramp"));
+        plugin_words_free(&words);
+    }
+}
+END_TEST
+
 START_TEST(hundreds_of_ports_make_no_endless_line)
 {
     enum { MANY = 300 };
@@ -287,5 +317,5 @@ START_TEST(channels_are_laid)
 END_TEST
 
 SUITE_MAIN("plugin words", values_are_read, wrong_words_are_refused_with_what_is_right,
-           hundreds_of_ports_make_no_endless_line, presets_and_parameters_are_found,
-           times_are_read_and_kept_in_order, channels_are_laid)
+           a_value_has_one_ramp_at_a_time, hundreds_of_ports_make_no_endless_line,
+           presets_and_parameters_are_found, times_are_read_and_kept_in_order, channels_are_laid)

@@ -11,6 +11,7 @@ static bool transient_shown = false;
 static _Thread_local bool failures_are_notes = false;
 static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
 static _Thread_local size_t kept_size;
+static _Thread_local const char *source; /* that this thread's failures come from, or NULL */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void (*show_line)(void *context, const char *line); /* lock */
@@ -42,6 +43,17 @@ static void print_line(const char *format, va_list arguments)
 enum status fail(enum status status, const char *format, ...)
 {
     va_list arguments;
+    if (source) {
+        char line[LINE_MOST];
+        va_start(arguments, format);
+        vsnprintf(line, sizeof line, format, arguments);
+        va_end(arguments);
+        const char *where = source;
+        source = NULL;
+        status = fail(status, "%s: %s", where, line);
+        source = where;
+        return status;
+    }
     va_start(arguments, format);
     if (kept)
         vsnprintf(kept, kept_size, format, arguments);
@@ -49,6 +61,11 @@ enum status fail(enum status status, const char *format, ...)
         print_line(format, arguments);
     va_end(arguments);
     return status;
+}
+
+void failures_come_from(const char *where)
+{
+    source = where;
 }
 
 void failures_as_notes(bool are_notes)

@@ -59,7 +59,9 @@ static enum status take_entry(const struct chain_entry *entry, unsigned number, 
     char *text = join_words(kind, value, entry, folder);
     if (!text)
         return fail_memory("a chain");
-    enum status status = stage_list_add(list, kind, text);
+    char origin[PATH_MAX + 64];
+    snprintf(origin, sizeof origin, "chain %s, stage %u", path, number);
+    enum status status = stage_list_add(list, kind, text, origin);
     free(text);
     return status;
 }

@@ -12,7 +12,7 @@ enum { THREADS_MOST = 1024 };
 static enum status take_stage(void *context, const struct option_row *row, const char *value)
 {
     struct chain_options *options = context;
-    return stage_list_add(&options->stages, stage_kind_named(row->name), value);
+    return stage_list_add(&options->stages, stage_kind_named(row->name), value, NULL);
 }
 
 static enum status take_chain(void *context, const struct option_row *row, const char *value)

@@ -132,15 +132,20 @@ const struct stage_kind *stage_kind_named(const char *option)
 
 /* ---- lists ---- */
 
-enum status stage_list_add(struct stage_list *list, const struct stage_kind *kind, const char *text)
+enum status stage_list_add(struct stage_list *list, const struct stage_kind *kind, const char *text,
+                           const char *origin)
 {
     struct stage *stages = realloc(list->stages, (list->count + 1) * sizeof *stages);
     if (stages)
         list->stages = stages;
-    char *kept = stages ? strdup(text) : NULL;
-    if (!kept)
+    struct stage stage = {
+        .kind = kind, .text = strdup(text), .origin = origin ? strdup(origin) : NULL};
+    if (!stages || !stage.text || (origin && !stage.origin)) {
+        free(stage.text);
+        free(stage.origin);
         return fail_memory("a stage");
-    stages[list->count++] = (struct stage){.kind = kind, .text = kept};
+    }
+    stages[list->count++] = stage;
     return STATUS_OK;
 }
 
@@ -153,16 +158,20 @@ void stage_list_unload(struct stage_list *list)
         stage_spectral_destroy(stage->spectral);
         automation_free(&stage->automation);
         automation_free(&stage->mix.automation);
-        *stage =
-            (struct stage){.kind = stage->kind, .text = stage->text, .latency = stage->latency};
+        *stage = (struct stage){.kind = stage->kind,
+                                .text = stage->text,
+                                .origin = stage->origin,
+                                .latency = stage->latency};
     }
 }
 
 void stage_list_free(struct stage_list *list)
 {
     stage_list_unload(list);
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++) {
         free(list->stages[i].text);
+        free(list->stages[i].origin);
+    }
     free(list->stages);
     *list = (struct stage_list){0};
 }
@@ -208,7 +217,9 @@ enum status stage_list_load(struct stage_list *list, const struct stage_settings
         char **words = specs_split(stage->text);
         if (!words)
             return fail_memory("a stage");
+        failures_come_from(stage->origin);
         enum status status = load_stage(stage, words, format, settings);
+        failures_come_from(NULL);
         free(words);
         if (status != STATUS_OK)
             return status;

@@ -52,7 +52,8 @@ struct stage_kind {
 
 struct stage {
     const struct stage_kind *kind;
-    char *text; /* the user's words */
+    char *text;   /* the user's words */
+    char *origin; /* where they stand, for what is wrong with them; NULL: the command line */
     struct convolver_settings convolver;
     size_t inputs;
     size_t outputs;
@@ -84,8 +85,9 @@ struct stage_list {
 const struct stage_kind *stage_kind_named(const char *option);
 const struct stage_kind *stage_kind_at(size_t index);
 
+/* origin: see struct stage. Errors: memory. */
 MUST_CHECK enum status stage_list_add(struct stage_list *list, const struct stage_kind *kind,
-                                      const char *text);
+                                      const char *text, const char *origin);
 void stage_list_free(struct stage_list *list);
 
 /* Forget what was loaded and created, after the chain is gone: as stage_list_add left it, but for

@@ -125,8 +125,10 @@ static enum status copy_stages(struct live_chain *chain)
 {
     const struct stage_list *stages = &chain->wish.options->stages;
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < stages->count && status == STATUS_OK; i++)
-        status = stage_list_add(&chain->stages, stages->stages[i].kind, stages->stages[i].text);
+    for (size_t i = 0; i < stages->count && status == STATUS_OK; i++) {
+        const struct stage *stage = &stages->stages[i];
+        status = stage_list_add(&chain->stages, stage->kind, stage->text, stage->origin);
+    }
     return status;
 }
 

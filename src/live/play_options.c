@@ -26,7 +26,7 @@ static enum status take_stage(void *context, const struct option_row *row, const
     }
     if (is_mask && options->choosing == SIZE_MAX)
         options->choosing = options->chain.stages.count;
-    return stage_list_add(&options->chain.stages, kind, value);
+    return stage_list_add(&options->chain.stages, kind, value, NULL);
 }
 
 static enum status take_or(void *context, const struct option_row *row, const char *value)

@@ -57,7 +57,7 @@ static enum status read_stages(struct replay *replay, const json_t *line)
         char *text = words ? keep(replay, words) : NULL;
         if (!kind || !text)
             return fail_log(replay, "it has a stage that is not known");
-        enum status status = stage_list_add(&replay->options.stages, kind, text);
+        enum status status = stage_list_add(&replay->options.stages, kind, text, NULL);
         if (status != STATUS_OK)
             return status;
     }

@@ -51,8 +51,36 @@ enum status automation_parse(const char *word, uint32_t rate, struct automation_
     return STATUS_OK;
 }
 
+static bool begins_within(const struct automation_point *point, const struct automation_point *ramp)
+{
+    return point->target == ramp->target && point->at > ramp->at &&
+           point->at - ramp->at < ramp->over;
+}
+
+/* What the value would be then is anybody's guess. */
+static enum status check_alone(const struct automation *automation,
+                               const struct automation_point *point)
+{
+    for (size_t i = 0; i < automation->count; i++) {
+        const struct automation_point *other = &automation->points[i];
+        bool within = begins_within(point, other);
+        if (!within && !begins_within(other, point))
+            continue;
+        const struct automation_point *ramp = within ? other : point;
+        return fail(STATUS_USAGE,
+                    "two at= change the same value at a time: one begins at frame %llu, within "
+                    "the ramp from frame %llu to %llu of the other",
+                    (unsigned long long)(within ? point : other)->at, (unsigned long long)ramp->at,
+                    (unsigned long long)(ramp->at + ramp->over));
+    }
+    return STATUS_OK;
+}
+
 enum status automation_add(struct automation *automation, const struct automation_point *point)
 {
+    enum status status = check_alone(automation, point);
+    if (status != STATUS_OK)
+        return status;
     struct automation_point *points =
         realloc(automation->points, (automation->count + 1) * sizeof *points);
     if (!points)

@@ -37,7 +37,8 @@ static inline bool automation_is_word(const char *word)
 MUST_CHECK enum status automation_parse(const char *word, uint32_t rate,
                                         struct automation_point *point, const char **change);
 
-/* Errors: memory. */
+/* Errors: memory; usage: it begins within a ramp of the same target, or is one that another
+ * begins within. */
 MUST_CHECK enum status automation_add(struct automation *automation,
                                       const struct automation_point *point);
 void automation_free(struct automation *automation);
