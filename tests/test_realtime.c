@@ -41,7 +41,7 @@ static void check_steps(const char *backend, size_t taps, size_t block, size_t c
     cells_switch(convolver, other, 5 * taps + 3, taps);
     size_t before = allocations_of_all();
     for (size_t step = 0; step < steps; step++)
-        engine_step(chain, (const float *const *)in.data, out.data);
+        filter_process(chain, (const float *const *)in.data, out.data);
     size_t after = allocations_of_all();
     ck_assert_msg(after == before, "%s, %zu taps, blocks of %zu: %zu allocations in %zu steps",
                   backend, taps, block, after - before, steps);

@@ -134,7 +134,7 @@ static const struct option_row chain_rows[] = {
      "run plugins in halo's process: default live. One that\n"
      "crashes or hangs then ends halo: nothing can be done",
      take_isolate},
-    {"threads", 0, "N", "processors to use; all by default", take_threads},
+    {"threads", 0, "N", "processors to use; all by default, two in a stream", take_threads},
     {"allow-truncated", 0, NULL, "take a file that is shorter than its header says",
      take_truncated},
 };

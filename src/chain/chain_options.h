@@ -9,7 +9,7 @@
 struct chain_options {
     struct stage_list stages;
     struct stage_settings settings;
-    size_t threads; /* 0: all */
+    size_t threads; /* 0: all; of a stream two */
 };
 
 enum { CHAIN_OPTIONS_MOST = 24 }; /* rows, of stages and the rest */

@@ -107,8 +107,8 @@ static const struct stage_kind kinds[] = {
                 "row a line (filters/*.mask2d), or one that is made\n"
                 "(gaussian2d:7x7; halo mask make --help has all), or\n"
                 "preset=harmonic or percussive: what goes on, or what strikes.\n"
-                "Options: size=2048, hop=512, window=hann|hamming|blackman|sine,\n"
-                "scale=linear|db, mode=magnitude|gain,\n"
+                "Options: size=2048, hop=512, window=hann|hamming|blackman|sine|\n"
+                "rectangle, scale=linear|db, mode=magnitude|gain,\n"
                 "edge=zero|replicate|reflect, mix=0..1",
         .load = stage_spectral_load,
         .wish = stage_spectral_wish,

@@ -213,10 +213,10 @@ static enum status check_words(struct render_options *options)
         return fail(STATUS_USAGE, "IN and OUT are needed; halo render --help tells more");
     if (options->replay &&
         (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
-         options->tail_given || options->edge != EDGE_ZERO || options->block))
+         options->tail_given || options->edge != EDGE_ZERO || options->block || options->json))
         return fail(STATUS_USAGE,
                     "--replay goes by its log alone: no stages, --save-chain, --normalize, --tail, "
-                    "--edge or --block");
+                    "--edge, --block or --json");
     if (options->edge != EDGE_ZERO) {
         if (options->tail_given && options->tail != TAIL_NONE)
             return fail(STATUS_USAGE,

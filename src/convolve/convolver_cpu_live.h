@@ -133,10 +133,12 @@ MUST_CHECK enum status live_helper_create(struct convolution *convolution,
                                           struct live_helper **helper);
 void live_helper_destroy(struct live_helper *helper);
 
-/* Of the stream; where nobody knows it, as high as it may be. */
-double live_rate(const struct convolution *convolution);
+/* ---- arming and the step; real-time ---- */
 
-/* Real-time; see struct convolver_backend. */
+/* Hz, of the stream; where nobody knows it, as high as it may be. */
+double live_rate(const struct convolution *convolution); /* convolver_cpu_live_arm.c */
+
+/* See struct convolver_backend. */
 bool cpu_live_arm(struct convolution *convolution, size_t voice, const struct prepared *prepared,
                   bool at_once); /* convolver_cpu_live_arm.c */
 void cpu_live_leave(struct convolution *convolution, size_t voice);

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { RATE_UNKNOWN = 192000 }; /* Hz: looks too often, rather than too seldom */
-
 struct live_helper {
     struct convolution *convolution;
     int64_t period; /* ns from one beginning of the shortest jobs to the next */
@@ -82,8 +80,7 @@ static int64_t jobs_period(const struct convolution *convolution)
         if (segment->ring == HELPERS_RING && segment->cut.size < shortest)
             shortest = segment->cut.size;
     }
-    uint32_t rate = convolution->shape.rate ? convolution->shape.rate : RATE_UNKNOWN;
-    return (int64_t)(1e9 * (double)shortest / (double)rate);
+    return (int64_t)(1e9 * (double)shortest / live_rate(convolution));
 }
 
 enum status live_helper_create(struct convolution *convolution, struct live_helper **result)

@@ -31,7 +31,7 @@ void choices_ask(struct choices *choices, size_t choice, uint64_t at,
 
 /* Another mask for a choice, which fades in where the choice sounds, unless `way` is NULL and
  * the switch to it is still to be asked for. `mask` may go afterwards. Errors: memory, a mask that
- * does not fit; the old one goes on then. */
+ * does not fit, a change that is under way; the old one goes on then. */
 MUST_CHECK enum status choices_replace(struct choices *choices, size_t choice,
                                        const struct mask *mask, const struct choices_way *way);
 

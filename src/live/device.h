@@ -86,8 +86,9 @@ bool device_stop(struct device *device);
 enum device_state device_state(struct device *device);
 
 /* Ends the sound at once and closes; NULL is welcome. Takes 2 s at most, also where the
- * server behind the device died; what hangs is left behind, and device_open refuses as long
- * as it hangs. A device that was lost can be opened again when it is back. */
+ * server behind the device died, 4 s where a step hangs too; what hangs is left behind, and
+ * device_open refuses as long as it hangs. A device that was lost can be opened again when it is
+ * back. */
 void device_close(struct device *device);
 
 #endif

@@ -56,10 +56,10 @@ void live_chain_free(struct live_chain *chain);
 MUST_CHECK enum status live_chain_load(struct live_chain *chain, size_t choice, const char *text,
                                        const struct choices_way *way);
 
-/* Frames that masks and the rest make the sound late. */
+/* Frames that the mask stages make the sound late; the chain's filter has those of all. */
 size_t live_chain_mask_latency(const struct live_chain *chain);
 
-/* What the convolver with the choices runs on; NULL: there is none. */
+/* The convolver with the choices; NULL: there is none. */
 const struct filter *live_chain_convolver(const struct live_chain *chain);
 
 #endif

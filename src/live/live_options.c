@@ -100,7 +100,8 @@ void live_options_print_help(void)
          "disk, q leave.\n\n"
          "OSC: /halo/control STAGE SYMBOL VALUE, /halo/mix STAGE VALUE, /halo/bypass STAGE 0|1,\n"
          "/halo/choose N, /halo/dry, /halo/gain DB, /halo/mute 0|1, /halo/load N PATH,\n"
-         "/halo/reload, /halo/quit, /halo/subscribe [PORT].\n\n"
+         "/halo/reload, /halo/quit, /halo/subscribe and\n"
+         "/halo/unsubscribe [PORT].\n\n"
          "stages, in the order given:");
     options_print(stdout, rows, counts[0]);
     puts("\nthe device:");

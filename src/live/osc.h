@@ -13,7 +13,7 @@
  *   /halo/mix STAGE VALUE     its @mix: 0 to 1
  *   /halo/bypass STAGE 0|1    its @bypass; or T, F
  *   /halo/load NUMBER PATH    replace that choice's mask by the file
- *   /halo/reload              read the masks again
+ *   /halo/reload              read the mask that was chosen last again
  *   /halo/quit
  *   /halo/subscribe [PORT]    send meters to that port of this machine, or to the sender's,
  *                             for OSC_LEASE seconds; renew before they end

@@ -100,10 +100,10 @@ struct plugin_setting { /* of a parameter */
 
 struct plugin_settings {
     uint32_t rate;
-    size_t block;       /* frames of every plugin_process */
+    size_t block;       /* frames of every kind->process */
     bool live;          /* blocks are waited for: long work goes to a thread of the plugin's */
     const char *preset; /* URI or name; NULL: none */
-    const char *state;  /* folder of plugin_save, loaded after the preset; NULL: none */
+    const char *state;  /* folder of kind->save, loaded after the preset; NULL: none */
     size_t setting_count;
     const struct plugin_setting *settings; /* sent before the first block, in this order */
 };

@@ -253,7 +253,7 @@ static enum status step(struct run *run, const struct input *input, struct outpu
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
-    engine_step(run->chain, (const float *const *)input->block.data, output->block.data);
+    filter_process(run->chain, (const float *const *)input->block.data, output->block.data);
     if (stop_requested())
         return STATUS_INTERRUPTED; /* the step may have been cut short */
     if (run->chain->failure)

@@ -1,8 +1,6 @@
 /* The engine: source -> chain -> sink, one step a block.
  *
- * engine_step is the whole of what happens to a block; the file loop
- * (engine_run) calls it between a read and a write, a device's callback calls
- * it on the device's own buffers.
+ * Of files and pipes; a device's callback runs a chain by itself (live.h).
  */
 #ifndef HALO_ENGINE_H
 #define HALO_ENGINE_H
@@ -12,12 +10,6 @@
 #include "sound/port.h"
 
 #include <stdint.h>
-
-/* Real-time: run the chain on one block. */
-static inline void engine_step(struct filter *chain, const float *const *in, float *const *out)
-{
-    filter_process(chain, in, out);
-}
 
 /* A full tail that is not known is taken until it stays below -80 dBFS. So is TAIL_UNTIL below its
  * level. Where it is not known it is given up 30 s after what is known of it, or once it has been
@@ -47,7 +39,8 @@ struct engine_totals {
 
 /* Run the source to its end and the tail after it. The chain's latency is taken
  * off the front: output frame i belongs to input frame i. Does not commit the
- * sink. Errors: reading, writing, NaN or infinity in the sound, a signal. */
+ * sink. Errors: reading, writing, NaN or infinity in the sound or what comes of it, a filter's
+ * failure, a signal. */
 MUST_CHECK enum status engine_run(struct filter *chain, struct source *source, struct sink *sink,
                                   const struct engine_run_settings *settings,
                                   struct engine_totals *totals);

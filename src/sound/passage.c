@@ -96,8 +96,7 @@ static enum status set_ends(struct passage *passage, double from, double to)
 static enum status keep_if_short(struct passage *passage)
 {
     uint64_t frames = passage->to - passage->from;
-    uint64_t seconds = (frames + passage->format.rate - 1) / passage->format.rate;
-    if (seconds >= PASSAGE_SHORT_SECONDS)
+    if (frames >= (uint64_t)PASSAGE_SHORT_SECONDS * passage->format.rate)
         return STATUS_OK;
     enum status status = source_seek(passage->source, passage->from);
     if (status == STATUS_OK)

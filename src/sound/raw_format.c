@@ -39,7 +39,8 @@ const struct raw_format *raw_format_named(const char *name)
 
 const char *raw_format_names(void)
 {
-    return "S8, S16_LE, S24_3_LE, S24_4_RJ_LE, S24_4_LJ_LE, S32_LE, F32_LE, F64_LE, and _BE";
+    return "S8, S16_LE, S24_3_LE, S24_4_RJ_LE, S24_4_LJ_LE, S32_LE, F32_LE, F64_LE, S16_BE, "
+           "S24_3_BE, S32_BE, F32_BE, F64_BE";
 }
 
 double raw_format_decode(const struct raw_format *format, const unsigned char *sample)
