@@ -11,8 +11,9 @@ static const double MULTIPLY_COST = 0.1;   /* a float of a spectrum, in the cach
 static const double MULTIPLY_COST_LARGE = 0.25;
 static const double HELPERS_WEIGHT = 0.3; /* of a helper's time, where the step's counts */
 static const double STEP_COST = 50;       /* a transform's fixed part */
-/* More of it live, within the step: after a pause its code, tables and spectra have left the
- * caches, and the pages they lie in their own. The direct form needs little of either. */
+/* More of it in the step where a helper has the long ones: after a pause code, tables and spectra
+ * have left the caches, and their pages the table of those. The direct form needs little of either,
+ * and with it alone the step needs no transform; without a helper it has some anyway. */
 static const double COLD_COST = 250;
 
 enum {
@@ -91,7 +92,7 @@ static bool next_cut(size_t taps, size_t *number, struct partition_plan *plan)
 
 static double cold_cost(enum partition_pace pace)
 {
-    return pace == PARTITION_AVERAGE ? 0 : COLD_COST;
+    return pace == PARTITION_HELPED ? COLD_COST : 0;
 }
 
 static double plan_overlap_save(size_t taps, size_t block, enum partition_pace pace,
