@@ -2,6 +2,7 @@
  * kernel of strips and patches does them, and they come back. The CPU stands by: it takes over
  * where the GPU fails, for good, and live does a call for which the GPU is busy with another
  * picture (constant memory has one mask). */
+#include "convolve/backend_cost.h"
 #include "convolve/convolve2d.h"
 #include "convolver_cuda.h"
 #include "fault.h"
@@ -13,13 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ALIGNMENT = 128, /* bytes, of rows on the device */
-    /* From here on a mask is worth the way to the GPU and back: the CPU needs longer for its
-     * products than for copying a row. Cells are of one call. */
-    SUITS_TAPS = 256,
-    SUITS_CELLS = 1 << 16,
-};
+enum { ALIGNMENT = 128 }; /* bytes, of rows on the device */
 
 /* Whose mask is in constant memory: one picture at a time, from load to result. */
 static pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -243,9 +238,16 @@ static enum status gpu_create(const struct convolve2d_settings *settings, const 
 static bool gpu_suits(const struct convolve2d_settings *settings, const struct mask2d *mask)
 {
     int count = 0;
-    size_t cells = settings->rows_most * settings->columns * settings->channels;
-    return !settings->live && !mask->is_separable && mask->rows * mask->columns >= SUITS_TAPS &&
-           cells >= SUITS_CELLS && cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+    struct backend_picture picture = {
+        .rows = settings->rows,
+        .columns = settings->columns,
+        .channels = settings->channels,
+        .taps = mask->rows * mask->columns,
+        .threads = settings->workers ? workers_count(settings->workers) : 1,
+    };
+    double cpu = backend_cost_picture_cpu(&picture), gpu = backend_cost_picture_gpu(&picture);
+    return !settings->live && !mask->is_separable && backend_cost_clearly_gpu(cpu, gpu) &&
+           cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
 }
 
 const struct convolve2d_kind convolve2d_cuda = {

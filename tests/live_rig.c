@@ -36,7 +36,8 @@ struct block live_rig_noise(size_t channels, size_t silence, size_t frames, floa
     return block;
 }
 
-static bool has_printed(const char *name, const char *words)
+/* What it has printed there so far. */
+static const char *printed(const char *name)
 {
     static char text[65536];
     char path[128];
@@ -46,14 +47,20 @@ static bool has_printed(const char *name, const char *words)
     text[length] = '\0';
     if (file)
         fclose(file);
-    return strstr(text, words) != NULL;
+    return text;
+}
+
+static bool has_printed(const char *name, const char *words)
+{
+    return strstr(printed(name), words) != NULL;
 }
 
 static void wait_for(const char *words, bool errors_too)
 {
     int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
     while (!has_printed(".out", words) && !(errors_too && has_printed(".err", words))) {
-        ck_assert_msg(monotonic_ns() < deadline, "halo live does not say \"%s\"", words);
+        ck_assert_msg(monotonic_ns() < deadline, "halo live does not say \"%s\", but: %s", words,
+                      printed(".err"));
         live_rig_rest(5);
     }
 }

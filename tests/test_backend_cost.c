@@ -51,5 +51,30 @@ START_TEST(more_work_costs_more)
 }
 END_TEST
 
+static bool gpu_wins_picture(double seconds, size_t channels, size_t side, size_t threads)
+{
+    struct backend_picture picture = {.rows = 48000 * seconds / 512,
+                                      .columns = 1025,
+                                      .channels = channels,
+                                      .taps = side * side,
+                                      .threads = threads};
+    return backend_cost_clearly_gpu(backend_cost_picture_cpu(&picture),
+                                    backend_cost_picture_gpu(&picture));
+}
+
+/* As they were measured: docs/measurements.md. */
+START_TEST(pictures_go_where_they_are_done_first)
+{
+    ck_assert(!gpu_wins_picture(60, 2, 9, 16));
+    ck_assert(!gpu_wins_picture(60, 2, 63, 16));
+    ck_assert(gpu_wins_picture(60, 2, 127, 16));
+    ck_assert(!gpu_wins_picture(600, 2, 31, 16));
+    ck_assert(gpu_wins_picture(600, 2, 63, 16));
+    ck_assert(!gpu_wins_picture(60, 16, 31, 16));
+    ck_assert(gpu_wins_picture(600, 2, 31, 2));
+    ck_assert(!gpu_wins_picture(0, 2, 127, 1)); /* no length is known */
+}
+END_TEST
+
 SUITE_MAIN("backend_cost", small_jobs_stay_on_the_cpu, large_jobs_go_to_the_gpu,
-           more_work_costs_more)
+           more_work_costs_more, pictures_go_where_they_are_done_first)

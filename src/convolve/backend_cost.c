@@ -16,6 +16,14 @@ static const double GPU_CARRY = 0.05;
 static const double GPU_PATH = 0.025;
 static const double GPU_TAP = 10;
 
+/* Pictures: a coefficient of a cell on one processor; there a cell's way to the GPU and back,
+ * and a coefficient of it. */
+static const double CPU_CELL_TAP = 0.045;
+static const double GPU_CELL = 0.3;
+static const double GPU_CELL_TAP = 0.0001;
+
+static const double CLEARLY = 0.8; /* of the CPU's time: estimates are rough */
+
 enum {
     TAPS_FAR = 1 << 17,
     TAPS_CHUNKED = 1 << 16, /* longer masks share out channels, not chunks of a block */
@@ -38,4 +46,25 @@ double backend_cost_gpu(const struct backend_job *job)
     double paths = (double)job->paths;
     double frame = (double)(job->inputs + job->outputs) * GPU_CARRY + paths * GPU_PATH;
     return GPU_START + NS * (job->frames * frame + paths * (double)job->taps * GPU_TAP);
+}
+
+static double cells_of(const struct backend_picture *picture)
+{
+    return picture->rows * (double)picture->columns * (double)picture->channels;
+}
+
+double backend_cost_picture_cpu(const struct backend_picture *picture)
+{
+    return NS * cells_of(picture) * (double)picture->taps * CPU_CELL_TAP / (double)picture->threads;
+}
+
+double backend_cost_picture_gpu(const struct backend_picture *picture)
+{
+    double cell = GPU_CELL + (double)picture->taps * GPU_CELL_TAP;
+    return GPU_START + NS * cells_of(picture) * cell;
+}
+
+bool backend_cost_clearly_gpu(double cpu, double gpu)
+{
+    return gpu < CLEARLY * cpu;
 }

@@ -3,6 +3,7 @@
 #ifndef HALO_BACKEND_COST_H
 #define HALO_BACKEND_COST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct backend_job {
@@ -14,8 +15,22 @@ struct backend_job {
     size_t threads;
 };
 
+/* A picture through a mask of two dimensions that is no column times a row. */
+struct backend_picture {
+    double rows;
+    size_t columns;
+    size_t channels;
+    size_t taps;
+    size_t threads;
+};
+
 /* Seconds, reading and writing files apart. */
 double backend_cost_cpu(const struct backend_job *job);
 double backend_cost_gpu(const struct backend_job *job);
+double backend_cost_picture_cpu(const struct backend_picture *picture);
+double backend_cost_picture_gpu(const struct backend_picture *picture);
+
+/* Whether a GPU is so much faster that rough estimates are enough to say so. */
+bool backend_cost_clearly_gpu(double cpu, double gpu);
 
 #endif

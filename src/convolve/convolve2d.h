@@ -34,6 +34,7 @@ struct convolve2d_settings {
     size_t channels;
     size_t columns;   /* of the picture */
     size_t rows_most; /* in one call */
+    double rows;      /* of the whole picture, for auto; 0: not known */
     enum convolve2d_edge edge;
     bool live;               /* each call is waited for */
     struct workers *workers; /* not owned; outlives the convolution */

@@ -16,8 +16,6 @@ static const struct convolver_backend *const backends[] = {
 };
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
-static const double CLEARLY = 0.8; /* of the CPU's time: estimates are rough */
-
 static const double GPU_SHARE = 0.6;        /* of a live block's time, that a GPU has */
 static const double AFFORDABLE_SHARE = 0.3; /* that the CPU may take to run along */
 
@@ -218,7 +216,8 @@ static const struct convolver_backend *choose(const struct convolver_settings *s
         .threads = workers_count(settings->workers),
     };
     double cpu = backend_cost_cpu(&job), cuda = backend_cost_gpu(&job);
-    bool long_enough = !settings->live && settings->frames > 0 && cuda < CLEARLY * cpu;
+    bool long_enough =
+        !settings->live && settings->frames > 0 && backend_cost_clearly_gpu(cpu, cuda);
     bool there = long_enough && convolver_cuda.is_usable && convolver_cuda.is_usable();
     if (settings->live || settings->frames <= 0)
         snprintf(reason, size, "%s",
