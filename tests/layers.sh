@@ -6,6 +6,10 @@
 set -eu
 cd "$1"
 grep -rn '^ *# *include' --include='*.[ch]' . | awk -v layers="$2" '
+    function wrong(words) {
+        print "src/" file " " words > "/dev/stderr"
+        failed = 1
+    }
     BEGIN {
         count = split(layers, names, " ")
         for (i = 1; i <= count; i++)
@@ -29,19 +33,20 @@ grep -rn '^ *# *include' --include='*.[ch]' . | awk -v layers="$2" '
         header = $0
         sub(/^[^"<]*["<]/, "", header)
         sub(/[">].*$/, "", header)
+        split(header, to, "/")
         seen++
         if (!(from[1] in rank))
-            print "src/" file " lies in no layer of HALO_LAYERS"
-        else if ($0 ~ /"/) {
-            split(header, to, "/")
-            if (!(to[1] in rank))
-                print "src/" file " includes " header ", which is in no layer"
-            else if (rank[to[1]] > rank[from[1]])
-                print "src/" file " includes " header " from above"
-        }
+            wrong("lies in no layer of HALO_LAYERS")
+        else if (/"/ && !(to[1] in rank))
+            wrong("includes " header ", which is in no layer")
+        else if (to[1] in rank && rank[to[1]] > rank[from[1]])
+            wrong("includes " header " from above")
         for (name in only)
             if (index(header, name) == 1 && file !~ only[name])
-                print "src/" file " includes " header ", which is not its business"
+                wrong("includes " header ", which is not its business")
     }
-    END { if (seen < 1000) print "only " seen " includes were read" }' |
-    { ! grep . >&2; }
+    END {
+        if (seen < 1000)
+            wrong("has " seen + 0 " includes: too few to be all")
+        exit failed
+    }'

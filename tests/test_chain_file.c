@@ -146,6 +146,13 @@ START_TEST(bad_chains_are_named)
     expect_refused("\x01\xff\xfe", "bad.yml");
     sound_text("bad.yml", "halo-chain: 1\nstages:\n- gain: 1\n- gain: loud\n");
     command_refused(2, "chain bad.yml, stage 2: ", "\"$HALO\" chain check bad.yml");
+    sound_text("bad.wav", "no sound");
+    sound_text("room.conf", "/convolver/new 1 1 256 1000\n/impulse/read 1 1 1 0 0 0 1 bad.wav\n");
+    sound_text("bad.yml", "halo-chain: 1\nstages:\n- mask: room.conf\n");
+    struct command_result refused = command_run("\"$HALO\" chain check bad.yml");
+    static const char said[] = "chain bad.yml, stage 1: ";
+    const char *origin = strstr(refused.err, said);
+    ck_assert_msg(origin && !strstr(origin + strlen(said), said), "%s", refused.err);
     command_refused(1, "nosuch.yml", "\"$HALO\" chain check nosuch.yml");
     command_refused(1, "directory", "\"$HALO\" chain check sub");
     command_refused(1, "regular", "\"$HALO\" chain check /dev/zero");

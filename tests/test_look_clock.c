@@ -11,6 +11,7 @@ struct beat {
     int64_t late;    /* likewise a look */
     int64_t working; /* ns that found work takes */
     int64_t stalls;  /* every so many looks one is three periods late; 0: none */
+    double pause;    /* periods in which no work comes, once, after half of it */
 };
 
 struct tally {
@@ -37,7 +38,8 @@ static struct tally simulate(const struct beat *beat)
             found = found || there;
             tally.lost += number > SETTLED && !there;
             number++;
-            double due = (double)PERIOD * ((double)number + 1.0 / 3) * (1 + beat->drift);
+            double periods = (double)number + 1.0 / 3 + (number > PERIODS / 2 ? beat->pause : 0);
+            double due = (double)PERIOD * periods * (1 + beat->drift);
             waiting = (int64_t)due + random_up_to(&random, beat->jitter);
         }
         int64_t look = look_clock_next(&clock, found, now + (found ? beat->working : 0));
@@ -79,6 +81,17 @@ START_TEST(a_stall_is_made_good)
 }
 END_TEST
 
+/* Wherever in the looks' period it begins. */
+START_TEST(work_that_begins_again_is_found)
+{
+    enum { PLACES = 32 };
+    for (size_t p = 0; p < PLACES; p++) {
+        struct tally tally = simulate(&(struct beat){.pause = 1000 + (double)p / PLACES});
+        ck_assert_msg(tally.lost < 20, "place %zu: %zu lost", p, tally.lost);
+    }
+}
+END_TEST
+
 /* Where no work comes any more, a look a period is enough. */
 START_TEST(silence_costs_little)
 {
@@ -91,4 +104,5 @@ START_TEST(silence_costs_little)
 }
 END_TEST
 
-SUITE_MAIN("look_clock", looks_keep_the_beat, a_stall_is_made_good, silence_costs_little)
+SUITE_MAIN("look_clock", looks_keep_the_beat, a_stall_is_made_good, work_that_begins_again_is_found,
+           silence_costs_little)

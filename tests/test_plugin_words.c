@@ -173,9 +173,10 @@ START_TEST(a_value_has_one_ramp_at_a_time)
         bool good;
     } rows[] = {
         {"at=1s-3s:g=3", "at=2s:g=0", false},    {"at=2s:g=0", "at=1s-3s:g=3", false},
-        {"at=1s-3s:g=3", "at=2s-4s:g=0", false}, {"at=1s-3s:g=3", "at=1s:g=0", true},
-        {"at=1s-3s:g=3", "at=3s:g=0", true},     {"at=1s-3s:g=3", "at=3s-4s:g=0", true},
-        {"at=1s-3s:g=3", "at=2s:gain=1", true},
+        {"at=1s-3s:g=3", "at=2s-4s:g=0", false}, {"at=1s-3s:g=3", "at=1s:g=0", false},
+        {"at=1s:g=0", "at=1s-3s:g=3", false},    {"at=1s-3s:g=3", "at=1s-2s:g=0", false},
+        {"at=1s:g=3", "at=1s:g=0", true},        {"at=1s-3s:g=3", "at=3s:g=0", true},
+        {"at=1s-3s:g=3", "at=3s-4s:g=0", true},  {"at=1s-3s:g=3", "at=2s:gain=1", true},
     };
     struct plugin_words words;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -222,9 +223,9 @@ END_TEST
 
 START_TEST(times_are_read_and_kept_in_order)
 {
-    static const char *const said[] = {"at=2s:g=1", "at=480:g=2", "at=10ms-1s:g=3", "at=2s:gain=4"};
+    static const char *const said[] = {"at=2s:g=1", "at=480:g=2", "at=20ms-1s:g=3", "at=2s:gain=4"};
     static const struct automation_point expected[] = {
-        {480, 0, 2, 2}, {480, 47520, 2, 3}, {96000, 0, 2, 1}, {96000, 0, 3, 4}};
+        {480, 0, 2, 2}, {960, 47040, 2, 3}, {96000, 0, 2, 1}, {96000, 0, 3, 4}};
     struct plugin_words words = {0};
     for (size_t i = 0; i < 4; i++)
         ck_assert_int_eq(plugin_words_take(&words, &info, RATE, said[i]), STATUS_OK);

@@ -19,6 +19,6 @@ int64_t look_clock_next(struct look_clock *clock, bool found, int64_t now)
         int64_t since = (now - clock->found) % period;
         return clock->look = now - since + period - period / EARLIER;
     }
-    bool gone = now - clock->found > GONE * period;
-    return clock->look = now + (gone ? period : period / AGAIN);
+    bool gone = now - clock->found > GONE * period; /* once a period, each time at another place */
+    return clock->look = now + (gone ? period : 0) + period / AGAIN;
 }

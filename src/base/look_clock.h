@@ -2,7 +2,8 @@
  *
  * Where work is there at the first look, the next one is a little earlier; where none is, it
  * looks again soon, and then knows when work comes. So looks keep falling in with the other
- * thread's beat, whatever either clock does, at little more than one a period.
+ * thread's beat, whatever either clock does, at little more than one a period
+ * where that is known.
  * Plain arithmetic; times are a clock's nanoseconds. Threads: one. Real-time.
  */
 #ifndef HALO_LOOK_CLOCK_H

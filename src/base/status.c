@@ -48,10 +48,9 @@ enum status fail(enum status status, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(line, sizeof line, format, arguments);
         va_end(arguments);
-        const char *where = source;
-        source = NULL;
+        const char *where = failures_come_from(NULL);
         status = fail(status, "%s: %s", where, line);
-        source = where;
+        failures_come_from(where);
         return status;
     }
     va_start(arguments, format);
@@ -63,9 +62,11 @@ enum status fail(enum status status, const char *format, ...)
     return status;
 }
 
-void failures_come_from(const char *where)
+const char *failures_come_from(const char *where)
 {
+    const char *before = source;
     source = where;
+    return before;
 }
 
 void failures_as_notes(bool are_notes)

@@ -34,8 +34,9 @@ void failures_as_notes(bool are_notes);
  * tell: one that works beside others must not talk over them. NULL: printed again. */
 void failures_keep(char *text, size_t size);
 
-/* What fails on this thread from now on begins with "where: ". NULL: no longer. */
-void failures_come_from(const char *where);
+/* What fails on this thread from now on begins with "where: ". NULL: no longer. Returns what
+ * it began with before. */
+const char *failures_come_from(const char *where);
 
 /* Where they go now, to put that back after keeping some for a while. */
 void failures_kept(char **text, size_t *size);

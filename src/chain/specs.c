@@ -217,9 +217,9 @@ enum status stage_list_load(struct stage_list *list, const struct stage_settings
         char **words = specs_split(stage->text);
         if (!words)
             return fail_memory("a stage");
-        failures_come_from(stage->origin);
+        const char *before = failures_come_from(stage->origin);
         enum status status = load_stage(stage, words, format, settings);
-        failures_come_from(NULL);
+        failures_come_from(before);
         free(words);
         if (status != STATUS_OK)
             return status;

@@ -165,6 +165,7 @@ enum status stage_spectral_load(struct stage *stage, char **words,
     stage->spectral->settings = (struct spectral_settings){
         .channels = format->channels,
         .window = {.shape = SPECTRAL_HANN, .size = SIZE_USUAL},
+        .frames = frames > 0 ? (uint64_t)frames : 0,
         .end = frames > 0 ? (uint64_t)frames : 0, /* what stages before add comes to it */
         .rate = format->rate,
         .backend = is_direct ? "cpu" : settings->convolver.backend,

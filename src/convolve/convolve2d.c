@@ -60,7 +60,14 @@ enum status convolve2d_create(const struct convolve2d_settings *settings, const 
         return fail(STATUS_USAGE, "there is no backend '%s' for masks of two dimensions",
                     settings->backend);
     struct convolve2d *convolve;
+    bool free_to_choose = strcmp(settings->backend, "auto") == 0 && kind != &convolve2d_cpu;
+    failures_as_notes(free_to_choose);
     enum status status = kind->create(settings, mask, &convolve);
+    failures_as_notes(false);
+    if (status != STATUS_OK && free_to_choose) {
+        kind = &convolve2d_cpu;
+        status = kind->create(settings, mask, &convolve);
+    }
     if (status != STATUS_OK)
         return status;
     convolve->kind = kind;

@@ -9,9 +9,9 @@
  * partition is full but for a block. Only partitions of one block's length are due at once.
  *
  * The step does as much of each job in each block as its share is. Where there is a second
- * thread, a helper does those of long partitions, the most urgent first, and the step only
- * what is not done a block before it is due. A segment's job is whose token it is; between
- * units the token is free. The helper's results lie in rings of their own.
+ * thread, a helper does those of partitions of two blocks and more, the most urgent first, and
+ * the step only what is not done a block before it is due. A segment's job is whose token it is;
+ * between units the token is free. The helper's results lie in rings of their own.
  *
  * A mask that is to sound is armed first: its voice's rings are emptied, it joins the jobs
  * that begin from then on, and jobs like those that began before it came are done for it

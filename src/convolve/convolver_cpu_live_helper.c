@@ -65,7 +65,7 @@ static void *helper_main(void *argument)
     struct look_clock clock = look_clock_start(helper->period, monotonic_ns());
     while (!atomic_load(&helper->leave)) {
         bool found = false;
-        while (help(helper->convolution))
+        while (!atomic_load(&helper->leave) && help(helper->convolution))
             found = true;
         sleep_until(look_clock_next(&clock, found, monotonic_ns()));
     }

@@ -30,7 +30,7 @@ enum {
      * a block, a helper has many. */
     SPREAD_MOST = 128,
     HELPED_MOST = 512,
-    HELPED_FFT = 1 << 7, /* points: shorter transforms are done sooner than a thread wakes */
+    HELPED_FFT = 1 << 7, /* points: the taps of shorter ones are the direct head's */
     HELPED_BLOCKS = 2,   /* one more than the helper has to do its work in */
 };
 

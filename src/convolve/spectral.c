@@ -26,9 +26,7 @@ static enum status add_convolution(struct spectral *spectral, const struct mask2
         .channels = settings->channels,
         .columns = spectral->bins,
         .rows_most = spectral->batch,
-        .rows = settings->end > settings->begin
-                    ? (double)(settings->end - settings->begin) / (double)settings->window.hop
-                    : 0,
+        .rows = (double)settings->frames / (double)settings->window.hop,
         .edge = settings->edge,
         .live = settings->live,
         .workers = settings->workers,

@@ -51,6 +51,7 @@ struct spectral_settings {
     enum spectral_mode mode; /* the presets bring their own masks, and are linear */
     enum convolve2d_edge edge;
     const struct mask2d *mask; /* NULL with a preset; only for spectral_create */
+    uint64_t frames;           /* of the sound, for auto; 0: not known */
     uint64_t begin;            /* frames that come in before the sound */
     uint64_t end;              /* the first one after it; 0: not known */
     uint32_t rate;             /* Hz: of the presets */

@@ -199,7 +199,9 @@ static enum status load_file(struct mask_config *config, struct mask_config_file
     options.is_named = true;
     failures_kept(&kept, &kept_size);
     failures_keep(words, sizeof words);
+    const char *where = failures_come_from(NULL); /* said once, before the configuration's name */
     enum status status = mask_load_with(file->path, &options, &file->mask);
+    failures_come_from(where);
     failures_keep(kept, kept_size);
     return status == STATUS_OK ? STATUS_OK : mask_config_refuse(config, "%s", words);
 }

@@ -53,7 +53,7 @@ enum status automation_parse(const char *word, uint32_t rate, struct automation_
 
 static bool begins_within(const struct automation_point *point, const struct automation_point *ramp)
 {
-    return point->target == ramp->target && point->at > ramp->at &&
+    return point->target == ramp->target && point->at >= ramp->at &&
            point->at - ramp->at < ramp->over;
 }
 
