@@ -1,4 +1,4 @@
-/* A clock that only goes forward. Threads: any. Real-time. */
+/* A clock that only goes forward. Threads: any. Real-time, but for the sleep. */
 #ifndef HALO_MONOTONIC_H
 #define HALO_MONOTONIC_H
 
@@ -7,6 +7,9 @@
 
 int64_t monotonic_ns(void); /* CLOCK_MONOTONIC's */
 double monotonic_seconds(void);
+
+/* Sleep until monotonic_ns() is `ns`, or a signal comes. */
+void monotonic_sleep_until(int64_t ns);
 
 /* So many milliseconds from now, for waits that end by this clock. */
 struct timespec monotonic_after(long milliseconds);

@@ -164,9 +164,8 @@ static enum status stream_open(struct stream *stream)
 static void wait_until(int64_t due, bool spun)
 {
     int64_t wake = due - SPIN;
-    const struct timespec time = {.tv_sec = wake / 1000000000, .tv_nsec = wake % 1000000000};
     if (!spun && wake > monotonic_ns())
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+        monotonic_sleep_until(wake);
     while (monotonic_ns() < due && !stop_requested())
         ;
 }

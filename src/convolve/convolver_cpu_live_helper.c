@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct live_helper {
     struct convolution *convolution;
@@ -52,12 +51,6 @@ static bool help(struct convolution *convolution)
     return true;
 }
 
-static void sleep_until(int64_t time)
-{
-    const struct timespec until = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-}
-
 static void *helper_main(void *argument)
 {
     struct live_helper *helper = argument;
@@ -67,7 +60,7 @@ static void *helper_main(void *argument)
         bool found = false;
         while (!atomic_load(&helper->leave) && help(helper->convolution))
             found = true;
-        sleep_until(look_clock_next(&clock, found, monotonic_ns()));
+        monotonic_sleep_until(look_clock_next(&clock, found, monotonic_ns()));
     }
     return NULL;
 }
