@@ -57,7 +57,7 @@ struct prepared {
 
 /* Real-time, but for waiting on the GPU. See struct convolver_backend. */
 void batch_step(struct convolution *convolution, const float *const *in,
-                const struct convolver_voice voices[CONVOLVER_VOICES]);
+                const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
 /* Keep the first error, and have CUDA forget it. */
 void batch_note_error(struct convolution *convolution, cudaError_t error);

@@ -197,22 +197,22 @@ static cudaError_t take_slice(struct convolution *convolution, size_t s, float *
 }
 
 /* `in` NULL: the block is on the devices already. */
-static cudaError_t run_voice(struct convolution *convolution, const float *const *in,
-                             const struct convolver_voice *voice)
+static cudaError_t run_slot(struct convolution *convolution, const float *const *in,
+                             const struct convolver_slot *slot)
 {
     cudaError_t error = cudaSuccess;
     for (size_t s = 0; s < convolution->slices && error == cudaSuccess; s++) {
         if (in)
             pack_slice(convolution, in, s);
-        error = launch_slice(convolution, voice->prepared, s, in != NULL);
+        error = launch_slice(convolution, slot->prepared, s, in != NULL);
     }
     for (size_t s = 0; s < convolution->slices && error == cudaSuccess; s++)
-        error = take_slice(convolution, s, voice->out);
+        error = take_slice(convolution, s, slot->out);
     return error;
 }
 
 void batch_step(struct convolution *convolution, const float *const *in,
-                const struct convolver_voice voices[CONVOLVER_VOICES])
+                const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     cudaError_t error = convolution->error;
     for (size_t d = 0; d < convolution->share_count; d++)
@@ -222,9 +222,9 @@ void batch_step(struct convolution *convolution, const float *const *in,
         error = cudaSetDevice(convolution->shares[0].device);
     if (error == cudaSuccess)
         error = fault_at(&convolution->fault, convolution->steps++, convolution->shares[0].work);
-    for (size_t v = 0; v < CONVOLVER_VOICES && error == cudaSuccess; v++)
-        if (voices[v].prepared) {
-            error = run_voice(convolution, in, &voices[v]);
+    for (size_t v = 0; v < CONVOLVER_SLOTS && error == cudaSuccess; v++)
+        if (slots[v].prepared) {
+            error = run_slot(convolution, in, &slots[v]);
             in = NULL;
         }
     batch_note_error(convolution, error);

@@ -171,7 +171,7 @@ static cudaError_t make_room(struct convolution *convolution)
         {(void **)&state->time, (size_t)state->inputs * 2 * state->block * sizeof(float)},
         {(void **)&state->spectra, spectra * sizeof(float2)},
         {(void **)&state->tails,
-         (size_t)LIVE_VOICES * state->outputs * state->block * sizeof(float)},
+         (size_t)LIVE_SLOTS * state->outputs * state->block * sizeof(float)},
         {(void **)&state->counters, state->roles * sizeof(unsigned)},
         {(void **)&state->time_done, state->inputs * sizeof(unsigned)},
         {(void **)&state->spectra_done, state->inputs * sizeof(unsigned)},
@@ -301,7 +301,7 @@ static cudaError_t silence(struct convolution *convolution)
         error = cudaMemsetAsync(state->spectra, 0, spectra, convolution->stream);
     if (error == cudaSuccess)
         error = cudaMemsetAsync(state->tails, 0,
-                                (size_t)LIVE_VOICES * state->outputs * state->block * sizeof(float),
+                                (size_t)LIVE_SLOTS * state->outputs * state->block * sizeof(float),
                                 convolution->stream);
     return error == cudaSuccess ? cudaStreamSynchronize(convolution->stream) : error;
 }

@@ -59,7 +59,7 @@ struct convolution {
     bool awaiting;       /* the last one sent is not known to be answered */
     double behind_since; /* seconds; 0: it is answered in time */
     unsigned generation;
-    bool slots[LIVE_MASKS]; /* taken */
+    bool used[LIVE_MASKS]; /* taken */
     struct piece *spare;
     struct fault fault;
     cudaError_t error;
@@ -74,10 +74,10 @@ static inline volatile packet *region(const struct convolution *convolution, uin
     return convolution->in + ((number & 1) * state->roles + role) * (1 + state->packets);
 }
 
-/* Packets that answer, in all voices. */
+/* Packets that answer, in all slots. */
 static inline size_t live_answers(const struct live_state *state)
 {
-    return (size_t)LIVE_VOICES * state->outputs * state->packets;
+    return (size_t)LIVE_SLOTS * state->outputs * state->packets;
 }
 
 /* Control thread. See struct convolver_backend. */
@@ -87,11 +87,11 @@ void live_release(const struct convolution *convolution, struct prepared *prepar
 
 /* Real-time, but for a resident kernel's start. */
 void live_post(struct convolution *convolution, const float *const *in,
-               const struct convolver_voice voices[CONVOLVER_VOICES]);
+               const struct convolver_slot slots[CONVOLVER_SLOTS]);
 bool live_collect(struct convolution *convolution,
-                  const struct convolver_voice voices[CONVOLVER_VOICES], int64_t until);
+                  const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
 void live_step(struct convolution *convolution, const float *const *in,
-               const struct convolver_voice voices[CONVOLVER_VOICES]);
+               const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
 /* Start the resident kernel, unless it is there. */
 cudaError_t live_bring_back(struct convolution *convolution);

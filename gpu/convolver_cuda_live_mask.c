@@ -111,7 +111,7 @@ void live_release(const struct convolution *constant, struct prepared *prepared)
 {
     struct convolution *convolution = (struct convolution *)constant; /* the control part of it */
     if (prepared->code)
-        convolution->slots[(prepared->code - 1) % LIVE_MASKS] = false;
+        convolution->used[(prepared->code - 1) % LIVE_MASKS] = false;
     if (prepared->piece) {
         prepared->piece->retired = convolution->number;
         prepared->piece->next = convolution->spare;
@@ -135,10 +135,10 @@ static cudaError_t upload(struct convolution *convolution, const struct mask *ma
 {
     const struct live_state *state = &convolution->state;
     char *device = prepared->piece->memory;
-    size_t slot = 0;
-    while (slot < LIVE_MASKS && convolution->slots[slot])
-        slot++;
-    if (slot == LIVE_MASKS)
+    size_t position = 0;
+    while (position < LIVE_MASKS && convolution->used[position])
+        position++;
+    if (position == LIVE_MASKS)
         return cudaErrorInvalidValue; /* a convolver has three masks at most */
     struct live_mask entry = {
         .first = (const unsigned *)(void *)(device + at->first),
@@ -154,12 +154,12 @@ static cudaError_t upload(struct convolution *convolution, const struct mask *ma
         error =
             cudaMemcpyAsync(device, memory, at->bytes, cudaMemcpyHostToDevice, convolution->copies);
     if (error == cudaSuccess)
-        error = cudaMemcpyAsync((void *)(state->masks + slot), &entry, sizeof entry,
+        error = cudaMemcpyAsync((void *)(state->masks + position), &entry, sizeof entry,
                                 cudaMemcpyHostToDevice, convolution->copies);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(convolution->copies);
-    convolution->slots[slot] = true;
-    prepared->code = (unsigned)(LIVE_MASKS * convolution->generation++ + slot + 1);
+    convolution->used[position] = true;
+    prepared->code = (unsigned)(LIVE_MASKS * convolution->generation++ + position + 1);
     return error;
 }
 

@@ -26,16 +26,16 @@ static struct owed *owed_at(struct convolution *convolution, uint64_t block)
 }
 
 static void keep_block(struct convolution *convolution, const float *const *in,
-                       const struct convolver_voice voices[CONVOLVER_VOICES])
+                       const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct live_state *state = &convolution->state;
     struct owed *owed = owed_at(convolution, convolution->taken);
-    owed->header = (packet){voices[0].prepared ? voices[0].prepared->code : 0,
-                            voices[1].prepared ? voices[1].prepared->code : 0, 0, 0};
+    owed->header = (packet){slots[0].prepared ? slots[0].prepared->code : 0,
+                            slots[1].prepared ? slots[1].prepared->code : 0, 0, 0};
     if (convolution->fault.kind == FAULT_TRAP && convolution->fault.step == convolution->taken)
         owed->header[2] |= LIVE_TRAP;
-    for (size_t v = 0; v < LIVE_VOICES; v++)
-        owed->header[2] |= voices[v].prepared && voices[v].fresh ? (uint32_t)LIVE_FRESH << v : 0;
+    for (size_t v = 0; v < LIVE_SLOTS; v++)
+        owed->header[2] |= slots[v].prepared && slots[v].fresh ? (uint32_t)LIVE_FRESH << v : 0;
     for (size_t c = 0; c < state->inputs; c++)
         memcpy(owed->in + c * state->block, in[c], state->block * sizeof(float));
     convolution->taken++;
@@ -141,9 +141,9 @@ static cudaError_t await_channel(struct convolution *convolution, size_t channel
 }
 
 /* All of the answer to the last block that was sent; its outputs only where they are those
- * of `voices`. */
+ * of `slots`. */
 static cudaError_t await_answer(struct convolution *convolution,
-                                const struct convolver_voice voices[CONVOLVER_VOICES],
+                                const struct convolver_slot slots[CONVOLVER_SLOTS],
                                 int64_t until, bool *in_time)
 {
     const struct live_state *state = &convolution->state;
@@ -151,10 +151,10 @@ static cudaError_t await_answer(struct convolution *convolution,
     bool wanted = convolution->sent == convolution->taken;
     cudaError_t error = cudaSuccess;
     *in_time = !fault_hides(&convolution->fault, convolution->taken - 1);
-    for (size_t v = 0; v < LIVE_VOICES; v++)
+    for (size_t v = 0; v < LIVE_SLOTS; v++)
         for (size_t o = 0; o < state->outputs && header[v] && error == cudaSuccess && *in_time; o++)
             error = await_channel(convolution, v * state->outputs + o, until,
-                                  wanted ? voices[v].out[o] : NULL, in_time);
+                                  wanted ? slots[v].out[o] : NULL, in_time);
     for (size_t role = state->outputs; role < state->roles && error == cudaSuccess && *in_time;
          role++) {
         packet answer;
@@ -169,7 +169,7 @@ static cudaError_t await_answer(struct convolution *convolution,
 /* ---- the step ---- */
 
 static cudaError_t post(struct convolution *convolution, const float *const *in,
-                        const struct convolver_voice voices[CONVOLVER_VOICES])
+                        const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct fault *fault = &convolution->fault;
     if (fault->kind != FAULT_TRAP) { /* the live kernel itself does that */
@@ -179,23 +179,23 @@ static cudaError_t post(struct convolution *convolution, const float *const *in,
     }
     if (convolution->taken - convolution->sent == LIVE_OWED_MOST - 1)
         return give_up(convolution);
-    keep_block(convolution, in, voices);
+    keep_block(convolution, in, slots);
     return convolution->awaiting ? cudaSuccess : send_next(convolution);
 }
 
 void live_post(struct convolution *convolution, const float *const *in,
-               const struct convolver_voice voices[CONVOLVER_VOICES])
+               const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     if (convolution->error == cudaSuccess)
-        live_note_error(convolution, post(convolution, in, voices));
+        live_note_error(convolution, post(convolution, in, slots));
 }
 
 static cudaError_t collect(struct convolution *convolution,
-                           const struct convolver_voice voices[CONVOLVER_VOICES], int64_t until,
+                           const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until,
                            bool *in_time)
 {
     for (;;) {
-        cudaError_t error = await_answer(convolution, voices, until, in_time);
+        cudaError_t error = await_answer(convolution, slots, until, in_time);
         if (error != cudaSuccess || !*in_time)
             return error;
         if (convolution->sent == convolution->taken)
@@ -209,17 +209,17 @@ static cudaError_t collect(struct convolution *convolution,
 }
 
 bool live_collect(struct convolution *convolution,
-                  const struct convolver_voice voices[CONVOLVER_VOICES], int64_t until)
+                  const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until)
 {
     bool in_time = false;
     if (convolution->error == cudaSuccess)
-        live_note_error(convolution, collect(convolution, voices, until, &in_time));
+        live_note_error(convolution, collect(convolution, slots, until, &in_time));
     return in_time && convolution->error == cudaSuccess;
 }
 
 void live_step(struct convolution *convolution, const float *const *in,
-               const struct convolver_voice voices[CONVOLVER_VOICES])
+               const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    live_post(convolution, in, voices);
-    (void)live_collect(convolution, voices, INT64_MAX);
+    live_post(convolution, in, slots);
+    (void)live_collect(convolution, slots, INT64_MAX);
 }

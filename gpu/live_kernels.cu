@@ -59,7 +59,7 @@ __device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number
 
 /* ---- what a thread block knows ---- */
 
-struct voice {
+struct slot {
     unsigned code; /* of the mask at hand; 0: silent */
     bool fresh;
     live_mask mask;
@@ -155,7 +155,7 @@ __device__ void publish_inputs(const live_state &s, unsigned number)
             publish(s.time_done + role, number);
 }
 
-__device__ void take_voice(const live_state &s, voice &v, unsigned code, bool fresh)
+__device__ void take_slot(const live_state &s, slot &v, unsigned code, bool fresh)
 {
     v.fresh = fresh;
     if (code == v.code)
@@ -255,13 +255,13 @@ __device__ __forceinline__ void add_parts(const live_state &s, const live_mask &
                           pair;
     unsigned pairs = s.bins / 2;
     /* Part p meets the spectrum of p + 1 blocks before; slots go down, and wrap. */
-    unsigned slot = (number % s.depth + 2 * s.depth - 1 - row % s.depth) % s.depth;
+    unsigned position = (number % s.depth + 2 * s.depth - 1 - row % s.depth) % s.depth;
     unsigned step = rows % s.depth;
 #pragma unroll 4
     for (unsigned p = row; p < mask.parts; p += rows) {
-        add_product(sum, __ldcg(ring + (size_t)slot * pairs), __ldcg(parts + (size_t)p * pairs),
+        add_product(sum, __ldcg(ring + (size_t)position * pairs), __ldcg(parts + (size_t)p * pairs),
                     pair == 0);
-        slot = slot >= step ? slot - step : slot + s.depth - step;
+        position = position >= step ? position - step : position + s.depth - step;
     }
 }
 
@@ -291,9 +291,9 @@ __device__ void add_products(const live_state &s, const room &r, const live_mask
 }
 
 __device__ void make_tail(const live_state &s, const room &r, const live_mask &mask,
-                          unsigned voice, unsigned output, unsigned number)
+                          unsigned slot, unsigned output, unsigned number)
 {
-    float *tail = s.tails + ((size_t)voice * s.outputs + output) * s.block;
+    float *tail = s.tails + ((size_t)slot * s.outputs + output) * s.block;
     unsigned first = __ldcg(mask.first + output), last = __ldcg(mask.first + output + 1);
     for (unsigned p = first; p < last; p++)
         await_flag(s.spectra_done + path_of(mask, p).input, number - 1);
@@ -326,7 +326,7 @@ __device__ void make_tail(const live_state &s, const room &r, const live_mask &m
 
 /* What an answer needs and can be had before its block is there. */
 struct readied {
-    unsigned code; /* of the voice; 0: nothing is ready */
+    unsigned code; /* of the slot; 0: nothing is ready */
     unsigned first, last;
     live_path path; /* the first one; its head is in the room, and the tail in the sum */
 };
@@ -347,21 +347,21 @@ __device__ __forceinline__ void load_tail(const live_state &s, const room &r,
         r.sum[i] = mask.parts > 0 ? tail[i] : 0;
 }
 
-/* For the next block, if one voice sounds and there is one output to answer for. */
+/* For the next block, if one slot sounds and there is one output to answer for. */
 __device__ readied make_ready(const live_state &s, const room &r,
-                              const voice (&voices)[LIVE_VOICES])
+                              const slot (&slots)[LIVE_SLOTS])
 {
     readied ready = {0, 0, 0, {0, 0}};
-    unsigned which = voices[0].code ? 0 : 1, output = blockIdx.x;
+    unsigned which = slots[0].code ? 0 : 1, output = blockIdx.x;
     __syncthreads();
     for (unsigned i = threadIdx.x; i < s.block && is_single(s); i += LIVE_THREADS)
         r.mine[i] = r.mine[s.block + i];
-    if (!is_single(s) || output >= s.outputs || !voices[0].code == !voices[1].code)
+    if (!is_single(s) || output >= s.outputs || !slots[0].code == !slots[1].code)
         return ready;
-    const live_mask &mask = voices[which].mask;
+    const live_mask &mask = slots[which].mask;
     ready.first = __ldcg(mask.first + output);
     ready.last = __ldcg(mask.first + output + 1);
-    ready.code = voices[which].code;
+    ready.code = slots[which].code;
     load_tail(s, r, mask, which, output);
     if (ready.first < ready.last) {
         ready.path = path_of(mask, ready.first);
@@ -403,7 +403,7 @@ __device__ void add_head(const live_state &s, const room &r, const live_mask &ma
     __syncthreads();
 }
 
-__device__ void answer(const live_state &s, const room &r, const voice &v, unsigned which,
+__device__ void answer(const live_state &s, const room &r, const slot &v, unsigned which,
                        unsigned output, unsigned number, const readied &ready)
 {
     bool is_ready = ready.code == v.code && !v.fresh;
@@ -434,7 +434,7 @@ __device__ void answer(const live_state &s, const room &r, const voice &v, unsig
 /* ---- the kernel ---- */
 
 /* One block of the stream; false if it was the word to stop. */
-__device__ bool run_block(const live_state &s, const room &r, voice (&voices)[LIVE_VOICES],
+__device__ bool run_block(const live_state &s, const room &r, slot (&slots)[LIVE_SLOTS],
                           unsigned number, readied &ready)
 {
     uint4 header;
@@ -444,21 +444,21 @@ __device__ bool run_block(const live_state &s, const room &r, voice (&voices)[LI
         __trap();
     if (header.z & LIVE_STOP)
         return false;
-    take_voice(s, voices[0], header.x, header.z & LIVE_FRESH);
-    take_voice(s, voices[1], header.y, header.z & LIVE_FRESH << 1);
-    if (voices[0].code && voices[1].code)
+    take_slot(s, slots[0], header.x, header.z & LIVE_FRESH);
+    take_slot(s, slots[1], header.y, header.z & LIVE_FRESH << 1);
+    if (slots[0].code && slots[1].code)
         ready.code = 0;
-    bool crossed = !is_single(s) || (voices[0].code && voices[0].mask.crossed) ||
-                   (voices[1].code && voices[1].mask.crossed);
+    bool crossed = !is_single(s) || (slots[0].code && slots[0].mask.crossed) ||
+                   (slots[1].code && slots[1].mask.crossed);
     if (crossed)
         publish_inputs(s, number);
     for (unsigned o = blockIdx.x; o < s.outputs; o += gridDim.x)
-        for (unsigned v = 0; v < LIVE_VOICES; v++)
-            if (voices[v].code)
-                answer(s, r, voices[v], v, o, number, ready);
+        for (unsigned v = 0; v < LIVE_SLOTS; v++)
+            if (slots[v].code)
+                answer(s, r, slots[v], v, o, number, ready);
     for (unsigned role = blockIdx.x; role < s.roles; role += gridDim.x)
         if (role >= s.outputs && threadIdx.x == 0) /* no answer but that it took its input in */
-            store_packet(s.out + (size_t)LIVE_VOICES * s.outputs * s.packets + role - s.outputs,
+            store_packet(s.out + (size_t)LIVE_SLOTS * s.outputs * s.packets + role - s.outputs,
                          make_uint4(0, 0, 0, number));
     if (!crossed) /* nobody waits for them: the fence is for after the answer */
         publish_inputs(s, number);
@@ -466,9 +466,9 @@ __device__ bool run_block(const live_state &s, const room &r, voice (&voices)[LI
     for (unsigned i = blockIdx.x; i < s.inputs && tails; i += gridDim.x)
         add_spectrum(s, r, i, number);
     for (unsigned o = blockIdx.x; o < s.outputs && tails; o += gridDim.x)
-        for (unsigned v = 0; v < LIVE_VOICES; v++)
-            if (voices[v].code && voices[v].mask.parts > 0)
-                make_tail(s, r, voices[v].mask, v, o, number + 1);
+        for (unsigned v = 0; v < LIVE_SLOTS; v++)
+            if (slots[v].code && slots[v].mask.parts > 0)
+                make_tail(s, r, slots[v].mask, v, o, number + 1);
     return true;
 }
 
@@ -476,9 +476,9 @@ __global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s, boo
 {
     extern __shared__ __align__(16) char shared[];
     room r = room_of(s, shared);
-    voice voices[LIVE_VOICES];
-    for (unsigned v = 0; v < LIVE_VOICES; v++)
-        voices[v].code = 0;
+    slot slots[LIVE_SLOTS];
+    for (unsigned v = 0; v < LIVE_SLOTS; v++)
+        slots[v].code = 0;
     readied ready = {0, 0, 0, {0, 0}};
     unsigned number = s.counters[blockIdx.x];
     if (is_single(s) && blockIdx.x < s.inputs) /* the last block is now the one before */
@@ -486,10 +486,10 @@ __global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s, boo
             r.mine[i] = s.time[((size_t)blockIdx.x * 2 + (number & 1)) * s.block + i];
     bool more;
     do {
-        more = run_block(s, r, voices, number + 1, ready);
+        more = run_block(s, r, slots, number + 1, ready);
         number += more;
         if (more && forever)
-            ready = make_ready(s, r, voices);
+            ready = make_ready(s, r, slots);
     } while (more && forever);
     if (threadIdx.x == 0)
         s.counters[blockIdx.x] = number;

@@ -4,10 +4,10 @@
  * of the block, so that data and flag arrive in one read. For each role the host writes
  * a header and, where the role is an input, its block:
  *
- *   header: { code of voice 0, code of voice 1, flags, number }      data: { 3 samples, number }
+ *   header: { code of slot 0, code of slot 1, flags, number }      data: { 3 samples, number }
  *
  * Two such sets take turns, since a slow thread block may still read the last one. A
- * code is LIVE_MASKS x generation + slot + 1, or 0 for a silent voice.
+ * code is LIVE_MASKS x generation + slot + 1, or 0 for a silent slot.
  *
  * The algorithm is the uniformly partitioned overlap-save with a direct head: the first
  * `block` taps are convolved when the block is there; each further `block` taps are a
@@ -28,12 +28,12 @@ extern "C" {
 
 enum {
     LIVE_MASKS = 80, /* slots: all that are prepared, and those on their way out */
-    LIVE_VOICES = 2,
+    LIVE_SLOTS = 2,
     LIVE_THREADS = 512,
     LIVE_BLOCK_MOST = 2048, /* frames */
-    LIVE_FRESH = 1,         /* flags: voice v is new, shifted by v */
-    LIVE_STOP = 1 << LIVE_VOICES,
-    LIVE_TRAP = 2 << LIVE_VOICES, /* for tests: fail for good */
+    LIVE_FRESH = 1,         /* flags: slot v is new, shifted by v */
+    LIVE_STOP = 1 << LIVE_SLOTS,
+    LIVE_TRAP = 2 << LIVE_SLOTS, /* for tests: fail for good */
 };
 
 struct live_path {
@@ -60,12 +60,12 @@ struct live_state {
     unsigned depth;                  /* spectra an input keeps */
     unsigned packets;                /* of a channel: block / 3, rounded up */
     const uint4 *in;                 /* 2 x roles x (1 + packets) */
-    uint4 *out;                      /* voices x outputs x packets, and one for each role
+    uint4 *out;                      /* slots x outputs x packets, and one for each role
                                       * that is no output, to say that it heard */
     const struct live_mask *masks;   /* LIVE_MASKS */
     float *time;                     /* inputs x 2 x block */
     float2 *spectra;                 /* inputs x depth x bins */
-    float *tails;                    /* voices x outputs x block: due in the coming block */
+    float *tails;                    /* slots x outputs x block: due in the coming block */
     const float2 *factors;           /* fft / 2: exp(-2 pi i k / fft) */
     unsigned *counters;              /* thread blocks: the last number seen */
     unsigned *time_done;             /* inputs: the number whose samples are in `time` */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { CATCH_UP = 4 }; /* blocks that a new voice hears for each that comes in */
+enum { CATCH_UP = 4 }; /* blocks that a new processor hears for each that comes in */
 
 static bool send(const struct instance *instance, const struct work *work, size_t size)
 {
@@ -39,31 +39,31 @@ static void ask(struct instance *instance)
     instance->wished = true; /* in the next run again */
 }
 
-static bool send_voice(const struct instance *instance, enum work_task task, struct voice *voice)
+static bool send_processor(const struct instance *instance, enum work_task task, struct processor *processor)
 {
-    const struct work work = {.task = task, .voice = voice};
+    const struct work work = {.task = task, .processor = processor};
     return send(instance, &work, offsetof(struct work, number));
 }
 
 static void give_back(struct instance *instance)
 {
-    if (instance->retired && send_voice(instance, WORK_FREE, instance->retired))
+    if (instance->retired && send_processor(instance, WORK_FREE, instance->retired))
         instance->retired = NULL;
 }
 
 static void tell_notice(struct instance *instance)
 {
-    struct filter *tail = instance->voice ? instance->voice->tail : NULL;
+    struct filter *tail = instance->processor ? instance->processor->tail : NULL;
     if (tail && tail->notice && !instance->noticed)
-        instance->noticed = send_voice(instance, WORK_TELL, instance->voice);
+        instance->noticed = send_processor(instance, WORK_TELL, instance->processor);
 }
 
 /* ---- taking ---- */
 
-static void sound(struct instance *instance, struct voice *voice)
+static void sound(struct instance *instance, struct processor *processor)
 {
-    instance->retired = instance->voice;
-    instance->voice = voice;
+    instance->retired = instance->processor;
+    instance->processor = processor;
     instance->coming = NULL;
     instance->fading = instance->leaving = instance->noticed = false;
 }
@@ -73,7 +73,7 @@ static void give_up(struct instance *instance)
 {
     if (instance->wished) /* something else is, by now */
         return;
-    const char *file = instance->voice ? instance->voice->file : "";
+    const char *file = instance->processor ? instance->processor->file : "";
     strcpy(instance->wish.file, file);
     instance->telling = true;
 }
@@ -82,21 +82,21 @@ static void take(struct instance *instance)
 {
     struct answer answer = {.number = instance->answer.number,
                             .failed = instance->answer.failed,
-                            .voice = instance->answer.voice,
+                            .processor = instance->answer.processor,
                             .silence = instance->answer.silence};
     atomic_store(&instance->answer.ready, false);
     instance->asked = false;
     if (answer.number != instance->number) { /* a session was restored meanwhile */
-        instance->retired = answer.voice;
+        instance->retired = answer.processor;
     } else if (answer.failed) {
         give_up(instance);
-    } else if (!answer.voice) {
-        instance->leaving = instance->voice != NULL;
+    } else if (!answer.processor) {
+        instance->leaving = instance->processor != NULL;
     } else if (answer.silence != atomic_load(&instance->past.silence)) {
-        instance->retired = answer.voice; /* it heard what should be forgotten */
+        instance->retired = answer.processor; /* it heard what should be forgotten */
         instance->wished = true;
     } else {
-        instance->coming = answer.voice;
+        instance->coming = answer.processor;
         instance->fading = false;
         instance->telling = true;
     }
@@ -124,14 +124,14 @@ void exchange_begin(struct instance *instance)
 
 void exchange_block(struct instance *instance)
 {
-    if (instance->voice)
-        (void)past_hear(&instance->past, instance->voice, 1);
+    if (instance->processor)
+        (void)past_hear(&instance->past, instance->processor, 1);
     if (!instance->coming || !past_hear(&instance->past, instance->coming, CATCH_UP))
         return;
-    if (instance->voice && !instance->fading) {
+    if (instance->processor && !instance->fading) {
         instance->fading = true;
         instance->faded = 0;
-    } else if (!instance->voice || instance->faded >= instance->fade) {
+    } else if (!instance->processor || instance->faded >= instance->fade) {
         sound(instance, instance->coming);
     }
 }
@@ -146,19 +146,19 @@ void exchange_end(struct instance *instance)
 
 bool exchange_has_mask(const struct instance *instance)
 {
-    return instance->voice && !instance->leaving;
+    return instance->processor && !instance->leaving;
 }
 
-void exchange_install(struct instance *instance, struct voice *voice)
+void exchange_install(struct instance *instance, struct processor *processor)
 {
-    struct voice *gone[] = {instance->coming, instance->retired};
+    struct processor *gone[] = {instance->coming, instance->retired};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         if (gone[i])
-            instance_free_voice(instance, gone[i]);
+            instance_free_processor(instance, gone[i]);
     instance->retired = NULL;
     instance->fading = false;
-    instance->leaving = !voice && instance->voice;
-    instance->coming = voice;
+    instance->leaving = !processor && instance->processor;
+    instance->coming = processor;
     instance->number++; /* what the worker is about to answer is not wished for any more */
     instance->telling = true;
 }

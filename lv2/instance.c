@@ -19,8 +19,8 @@ static const double FADE = 0.05;      /* from mask to mask */
 static void cleanup(LV2_Handle handle)
 {
     struct instance *instance = handle;
-    while (instance->voices)
-        instance_free_voice(instance, instance->voices);
+    while (instance->processors)
+        instance_free_processor(instance, instance->processors);
     past_free(&instance->past);
     pre_delay_free(&instance->pre_delay);
     block_free(&instance->now);
@@ -51,12 +51,12 @@ static void connect_port(LV2_Handle handle, uint32_t port, void *data)
         instance->out[port - PORT_AUDIO - channels] = data;
 }
 
-static void silence_voice(const struct instance *instance, struct voice *voice)
+static void silence_processor(const struct instance *instance, struct processor *processor)
 {
-    if (!voice)
+    if (!processor)
         return;
-    voice_reset(voice);
-    voice->heard = atomic_load(&instance->past.end);
+    processor_reset(processor);
+    processor->heard = atomic_load(&instance->past.end);
 }
 
 static void activate(LV2_Handle handle)
@@ -64,9 +64,9 @@ static void activate(LV2_Handle handle)
     struct instance *instance = handle;
     past_reset(&instance->past);
     pre_delay_reset(&instance->pre_delay);
-    block_silence(&instance->now, 0, 2 * VOICE_BLOCK);
-    silence_voice(instance, instance->voice);
-    silence_voice(instance, instance->coming);
+    block_silence(&instance->now, 0, 2 * PROCESSOR_BLOCK);
+    silence_processor(instance, instance->processor);
+    silence_processor(instance, instance->coming);
     instance->held = 0;
     instance->fading = false;
     instance->fresh = true;
@@ -101,13 +101,13 @@ static enum status make_room(struct instance *instance)
         status =
             pre_delay_init(&instance->pre_delay, channels, instance->rate, instance->smoothing);
     if (status == STATUS_OK)
-        status = block_init(&instance->now, channels, 2 * VOICE_BLOCK, "a plugin");
+        status = block_init(&instance->now, channels, 2 * PROCESSOR_BLOCK, "a plugin");
     if (status == STATUS_OK)
-        status = block_init(&instance->dry, channels, VOICE_BLOCK, "a plugin");
+        status = block_init(&instance->dry, channels, PROCESSOR_BLOCK, "a plugin");
     if (status == STATUS_OK)
-        status = block_init(&instance->wet, channels, VOICE_BLOCK, "a plugin");
+        status = block_init(&instance->wet, channels, PROCESSOR_BLOCK, "a plugin");
     if (status == STATUS_OK)
-        status = block_init(&instance->other, channels, VOICE_BLOCK, "a plugin");
+        status = block_init(&instance->other, channels, PROCESSOR_BLOCK, "a plugin");
     return status;
 }
 

@@ -4,14 +4,14 @@
  * Where there is no mask, or the plugin is off, the sound passes unchanged. Nothing is ever late.
  *
  *   instance.c    the plugins, their making and end
- *   run.c         sound, in pieces of at most VOICE_BLOCK frames
+ *   run.c         sound, in pieces of at most PROCESSOR_BLOCK frames
  *   exchange.c    a mask that is wished for, from the wish to the fade
  *   worker.c      what is long: masks are read, made ready, freed
  *   messages.c    the mask's path in and out of the atom ports
  *   state.c       and in and out of a session
  *
- * A new mask's voice is made by the worker and hears the past; the worker lays it down in
- * `answer`, run takes it there, lets it hear the last blocks and fades over. The voice before is
+ * A new mask's processor is made by the worker and hears the past; the worker lays it down in
+ * `answer`, run takes it there, lets it hear the last blocks and fades over. The processor before is
  * the worker's to free. One such exchange is under way at a time; what is wished for meanwhile
  * comes after.
  */
@@ -22,7 +22,7 @@
 #include "past.h"
 #include "pre_delay.h"
 #include "signal/ramp.h"
-#include "voice.h"
+#include "processor.h"
 
 #include <lv2/core/lv2.h>
 #include <lv2/log/log.h>
@@ -50,7 +50,7 @@ struct answer {
     atomic_bool ready;
     uint32_t number; /* of the wish */
     bool failed;
-    struct voice *voice; /* NULL: none is wished for, or it failed */
+    struct processor *processor; /* NULL: none is wished for, or it failed */
     uint64_t silence;    /* of the past that it heard */
 };
 
@@ -74,36 +74,36 @@ struct instance {
     /* Run's own. */
     size_t smoothing;   /* frames that a gain takes to change */
     bool fresh;         /* no frame has come since it was activated: changes are made at once */
-    struct block now;   /* [VOICE_BLOCK frames before, VOICE_BLOCK that come in] of the masks' */
+    struct block now;   /* [PROCESSOR_BLOCK frames before, PROCESSOR_BLOCK that come in] of the masks' */
     size_t held;        /* frames that have */
     struct block dry;   /* of the piece at hand */
     struct block wet;   /* likewise */
-    struct block other; /* of the voice that comes */
+    struct block other; /* of the processor that comes */
     struct pre_delay pre_delay;
     struct ramp feed; /* into the masks: 0 while the plugin is off */
     struct ramp dry_gain;
     struct ramp wet_gain;
     struct past past;
-    struct voice *voice; /* that sounds; NULL: there is none */
+    struct processor *processor; /* that sounds; NULL: there is none */
 
     /* The exchange; run's own. */
     struct wish wish;
     bool wished;          /* it has changed and nobody was asked for it */
     uint32_t number;      /* of the wish that was asked for */
     bool asked;           /* and the answer is to come */
-    struct voice *coming; /* takes over */
+    struct processor *coming; /* takes over */
     bool fading;
     size_t faded;          /* frames of the way */
     size_t fade;           /* its length */
-    bool leaving;          /* `voice` goes, and none comes */
-    struct voice *retired; /* to be freed */
-    bool noticed;          /* the worker tells what the voice's convolver has to tell */
+    bool leaving;          /* `processor` goes, and none comes */
+    struct processor *retired; /* to be freed */
+    bool noticed;          /* the worker tells what the processor's convolver has to tell */
     bool telling;          /* the host shall know the mask's path */
     struct answer answer;
 
     /* Shared by the worker and state; run never takes the lock. */
     pthread_mutex_t lock;
-    struct voice *voices; /* all there are */
+    struct processor *processors; /* all there are */
     char kept[FILE_MOST]; /* the mask that a session should have; "" none */
     float kept_trim;
 };
@@ -114,10 +114,10 @@ struct instance {
 
 void instance_log(const struct instance *instance, LV2_URID type, const char *text);
 
-/* A voice that heard the past, or NULL: why is in the log. */
-struct voice *instance_make_voice(struct instance *instance, const char *file, float trim, bool gpu,
+/* A processor that heard the past, or NULL: why is in the log. */
+struct processor *instance_make_processor(struct instance *instance, const char *file, float trim, bool gpu,
                                   uint64_t *silence);
-void instance_free_voice(struct instance *instance, struct voice *voice);
+void instance_free_processor(struct instance *instance, struct processor *processor);
 void instance_keep(struct instance *instance, const char *file, float trim);
 
 /* state.c: not beside run. The mask is the session's from now on; false where it cannot be had,
@@ -140,8 +140,8 @@ void exchange_end(struct instance *instance);
 /* The mask sounds, or is to. */
 bool exchange_has_mask(const struct instance *instance);
 
-/* Not beside run: a voice, or NULL for none, comes in the place of all that are on their way. */
-void exchange_install(struct instance *instance, struct voice *voice);
+/* Not beside run: a processor, or NULL for none, comes in the place of all that are on their way. */
+void exchange_install(struct instance *instance, struct processor *processor);
 
 /* messages.c */
 void messages_read(struct instance *instance);

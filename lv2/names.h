@@ -30,7 +30,7 @@ enum port {
     PORT_AUDIO, /* the inputs, then the outputs */
 };
 
-enum processor { PROCESSOR_AUTO, PROCESSOR_GPU };
+enum backend_choice { BACKEND_AUTO, BACKEND_GPU };
 
 struct urids {
     LV2_URID atom_float;

@@ -11,9 +11,9 @@ enum {
 enum status past_init(struct past *past, size_t channels, uint32_t rate)
 {
     past->blocks = 1;
-    while (past->blocks * VOICE_BLOCK < (size_t)SECONDS * rate)
+    while (past->blocks * PROCESSOR_BLOCK < (size_t)SECONDS * rate)
         past->blocks *= 2;
-    return block_init(&past->frames, channels, past->blocks * VOICE_BLOCK, "a plugin");
+    return block_init(&past->frames, channels, past->blocks * PROCESSOR_BLOCK, "a plugin");
 }
 
 void past_free(struct past *past)
@@ -29,45 +29,45 @@ void past_reset(struct past *past)
 void past_write(struct past *past, const float *const *block)
 {
     uint64_t end = atomic_load_explicit(&past->end, memory_order_relaxed);
-    size_t at = (size_t)(end % past->blocks) * VOICE_BLOCK;
+    size_t at = (size_t)(end % past->blocks) * PROCESSOR_BLOCK;
     for (size_t c = 0; c < past->frames.channels; c++)
-        memcpy(past->frames.data[c] + at, block[c], VOICE_BLOCK * sizeof(float));
+        memcpy(past->frames.data[c] + at, block[c], PROCESSOR_BLOCK * sizeof(float));
     atomic_store(&past->end, end + 1);
 }
 
-static void hear_next(const struct past *past, struct voice *voice)
+static void hear_next(const struct past *past, struct processor *processor)
 {
     const float *block[CHANNELS_MOST];
-    size_t at = (size_t)(voice->heard % past->blocks) * VOICE_BLOCK;
+    size_t at = (size_t)(processor->heard % past->blocks) * PROCESSOR_BLOCK;
     for (size_t c = 0; c < past->frames.channels; c++)
         block[c] = past->frames.data[c] + at;
-    voice_hear(voice, block);
+    processor_hear(processor, block);
 }
 
-bool past_hear(const struct past *past, struct voice *voice, size_t most)
+bool past_hear(const struct past *past, struct processor *processor, size_t most)
 {
     uint64_t end = atomic_load(&past->end);
-    for (size_t i = 0; i < most && voice->heard < end; i++)
-        hear_next(past, voice);
-    return voice->heard >= end;
+    for (size_t i = 0; i < most && processor->heard < end; i++)
+        hear_next(past, processor);
+    return processor->heard >= end;
 }
 
 /* Half of what it holds: while that is gone through, run overwrites the other half. */
-void past_introduce(const struct past *past, struct voice *voice)
+void past_introduce(const struct past *past, struct processor *processor)
 {
     uint64_t end = atomic_load(&past->end), silence = atomic_load(&past->silence);
-    uint64_t reach = voice->taps / VOICE_BLOCK + 2;
+    uint64_t reach = processor->taps / PROCESSOR_BLOCK + 2;
     if (reach > past->blocks / 2)
         reach = past->blocks / 2;
-    voice->heard = end > reach ? end - reach : 0;
-    if (voice->heard < silence)
-        voice->heard = silence;
-    while (voice->heard + CLOSE < end) {
-        hear_next(past, voice);
+    processor->heard = end > reach ? end - reach : 0;
+    if (processor->heard < silence)
+        processor->heard = silence;
+    while (processor->heard + CLOSE < end) {
+        hear_next(past, processor);
         end = atomic_load(&past->end);
-        if (end > voice->heard + past->blocks - CLOSE) { /* it is slower than the sound */
-            voice_reset(voice);
-            voice->heard = end;
+        if (end > processor->heard + past->blocks - CLOSE) { /* it is slower than the sound */
+            processor_reset(processor);
+            processor->heard = end;
         }
     }
 }

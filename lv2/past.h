@@ -1,6 +1,6 @@
 /* The last seconds of what the plugin's masks hear, for a mask that comes later.
  *
- * The run() of the plugin writes whole blocks of VOICE_BLOCK frames; the worker reads what is
+ * The run() of the plugin writes whole blocks of PROCESSOR_BLOCK frames; the worker reads what is
  * well behind the newest and well before what is overwritten next.
  * Threads: past_write is run's, and real-time; past_hear and the counts are the worker's as well.
  */
@@ -8,7 +8,7 @@
 #define HALO_LV2_PAST_H
 
 #include "signal/audio.h"
-#include "voice.h"
+#include "processor.h"
 
 #include <stdatomic.h>
 
@@ -28,12 +28,12 @@ void past_reset(struct past *past);
 
 void past_write(struct past *past, const float *const *block);
 
-/* Real-time: let a voice hear the blocks that it has not, `most` of them. True: it has heard all
+/* Real-time: let a processor hear the blocks that it has not, `most` of them. True: it has heard all
  * there are. */
-bool past_hear(const struct past *past, struct voice *voice, size_t most);
+bool past_hear(const struct past *past, struct processor *processor, size_t most);
 
-/* Let a new voice hear, from as far back as its mask reaches or the past goes, all but the last
+/* Let a new processor hear, from as far back as its mask reaches or the past goes, all but the last
  * few blocks, which are run's own to give. */
-void past_introduce(const struct past *past, struct voice *voice);
+void past_introduce(const struct past *past, struct processor *processor);
 
 #endif

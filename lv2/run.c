@@ -48,7 +48,7 @@ static void take_wish(struct instance *instance)
 {
     struct wish *wish = &instance->wish;
     float trim = value(instance, PORT_TRIM, 0, 0, 1000);
-    bool gpu = value(instance, PORT_PROCESSOR, PROCESSOR_AUTO, 0, PROCESSOR_GPU) > 0.5f;
+    bool gpu = value(instance, PORT_PROCESSOR, BACKEND_AUTO, 0, BACKEND_GPU) > 0.5f;
     if (trim == wish->trim && gpu == wish->gpu)
         return;
     wish->trim = trim;
@@ -77,12 +77,12 @@ static bool is_heard(const struct instance *instance)
 static void filter(struct instance *instance, float *const *now, size_t frames)
 {
     const float *const *in = (const float *const *)now;
-    if (!instance->voice || !is_heard(instance)) {
+    if (!instance->processor || !is_heard(instance)) {
         block_silence(&instance->wet, 0, frames);
     } else {
-        voice_write(instance->voice, in, instance->held, frames, instance->wet.data);
+        processor_write(instance->processor, in, instance->held, frames, instance->wet.data);
         if (instance->fading) {
-            voice_write(instance->coming, in, instance->held, frames, instance->other.data);
+            processor_write(instance->coming, in, instance->held, frames, instance->other.data);
             blend(instance, frames);
         }
     }
@@ -94,11 +94,11 @@ static void end_block(struct instance *instance)
 {
     const float *block[CHANNELS_MOST];
     for (size_t c = 0; c < instance->variant->channels; c++)
-        block[c] = instance->now.data[c] + VOICE_BLOCK;
+        block[c] = instance->now.data[c] + PROCESSOR_BLOCK;
     past_write(&instance->past, block);
     exchange_block(instance);
     for (size_t c = 0; c < instance->variant->channels; c++)
-        memcpy(instance->now.data[c], block[c], VOICE_BLOCK * sizeof(float));
+        memcpy(instance->now.data[c], block[c], PROCESSOR_BLOCK * sizeof(float));
     instance->held = 0;
 }
 
@@ -108,7 +108,7 @@ static void run_piece(struct instance *instance, size_t at, size_t frames)
     size_t channels = instance->variant->channels;
     float *now[CHANNELS_MOST];
     for (size_t c = 0; c < channels; c++) {
-        now[c] = instance->now.data[c] + VOICE_BLOCK + instance->held;
+        now[c] = instance->now.data[c] + PROCESSOR_BLOCK + instance->held;
         memcpy(instance->dry.data[c], instance->in[c] + at, frames * sizeof(float));
         memcpy(now[c], instance->dry.data[c], frames * sizeof(float));
     }
@@ -121,7 +121,7 @@ static void run_piece(struct instance *instance, size_t at, size_t frames)
         for (size_t i = 0; i < frames; i++)
             instance->out[c][at + i] = instance->dry.data[c][i] + instance->wet.data[c][i];
     instance->held += frames;
-    if (instance->held == VOICE_BLOCK)
+    if (instance->held == PROCESSOR_BLOCK)
         end_block(instance);
 }
 
@@ -141,7 +141,7 @@ static void run_frames(struct instance *instance, size_t frames)
     take_pre_delay(instance);
     instance->fresh = false;
     for (size_t at = 0, count; at < frames; at += count) {
-        size_t room = VOICE_BLOCK - instance->held;
+        size_t room = PROCESSOR_BLOCK - instance->held;
         count = frames - at < room ? frames - at : room;
         run_piece(instance, at, count);
     }

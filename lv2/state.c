@@ -66,15 +66,15 @@ static LV2_State_Status save(LV2_Handle handle, LV2_State_Store_Function store,
 bool instance_load(struct instance *instance, const char *file, float trim)
 {
     uint64_t silence;
-    struct voice *voice = *file ? instance_make_voice(instance, file, trim, false, &silence) : NULL;
-    bool loaded = voice || !*file;
+    struct processor *processor = *file ? instance_make_processor(instance, file, trim, false, &silence) : NULL;
+    bool loaded = processor || !*file;
     /* A session's mask that is missing today is still the session's. */
     instance_keep(instance, file, trim);
     strcpy(instance->wish.file, loaded ? file : "");
     instance->wish.trim = trim;
     instance->wish.gpu = false; /* a control, which run will see */
     instance->wished = false;
-    exchange_install(instance, voice);
+    exchange_install(instance, processor);
     return loaded;
 }
 

@@ -10,7 +10,7 @@ enum work_task { WORK_LOAD, WORK_FREE, WORK_TELL };
 
 struct work {
     enum work_task task;
-    struct voice *voice; /* to free, or whose convolver has something to tell */
+    struct processor *processor; /* to free, or whose convolver has something to tell */
     uint32_t number;     /* to load: of the wish, and the wish */
     float trim;
     bool gpu;

@@ -21,30 +21,30 @@ void instance_keep(struct instance *instance, const char *file, float trim)
     pthread_mutex_unlock(&instance->lock);
 }
 
-static void take_in(struct instance *instance, struct voice *voice)
+static void take_in(struct instance *instance, struct processor *processor)
 {
     pthread_mutex_lock(&instance->lock);
-    voice->next = instance->voices;
-    instance->voices = voice;
+    processor->next = instance->processors;
+    instance->processors = processor;
     pthread_mutex_unlock(&instance->lock);
 }
 
-void instance_free_voice(struct instance *instance, struct voice *voice)
+void instance_free_processor(struct instance *instance, struct processor *processor)
 {
     pthread_mutex_lock(&instance->lock);
-    struct voice **at = &instance->voices;
-    while (*at && *at != voice)
+    struct processor **at = &instance->processors;
+    while (*at && *at != processor)
         at = &(*at)->next;
     if (*at)
-        *at = voice->next;
+        *at = processor->next;
     pthread_mutex_unlock(&instance->lock);
-    voice_destroy(voice);
+    processor_destroy(processor);
 }
 
-struct voice *instance_make_voice(struct instance *instance, const char *file, float trim, bool gpu,
+struct processor *instance_make_processor(struct instance *instance, const char *file, float trim, bool gpu,
                                   uint64_t *silence)
 {
-    const struct voice_settings settings = {
+    const struct processor_settings settings = {
         .file = file,
         .rate = instance->rate,
         .channels = instance->variant->channels,
@@ -52,46 +52,46 @@ struct voice *instance_make_voice(struct instance *instance, const char *file, f
         .trim = 1e-3 * (double)trim,
         .gpu = gpu,
     };
-    struct voice *voice = NULL;
+    struct processor *processor = NULL;
     char cause[1024] = "";
     failures_keep(cause, sizeof cause);
-    enum status status = voice_create(&settings, &voice);
+    enum status status = processor_create(&settings, &processor);
     failures_keep(NULL, 0);
     if (status != STATUS_OK) {
         instance_log(instance, instance->urids.log_error, cause);
         return NULL;
     }
-    if (*voice->remark)
-        instance_log(instance, instance->urids.log_note, voice->remark);
+    if (*processor->remark)
+        instance_log(instance, instance->urids.log_note, processor->remark);
     *silence = atomic_load(&instance->past.silence);
-    past_introduce(&instance->past, voice);
-    take_in(instance, voice);
-    return voice;
+    past_introduce(&instance->past, processor);
+    take_in(instance, processor);
+    return processor;
 }
 
 static void load(struct instance *instance, const struct work *work)
 {
     struct answer *answer = &instance->answer;
     answer->number = work->number;
-    answer->voice = NULL;
+    answer->processor = NULL;
     if (*work->file)
-        answer->voice =
-            instance_make_voice(instance, work->file, work->trim, work->gpu, &answer->silence);
-    answer->failed = *work->file && !answer->voice;
+        answer->processor =
+            instance_make_processor(instance, work->file, work->trim, work->gpu, &answer->silence);
+    answer->failed = *work->file && !answer->processor;
     if (!answer->failed)
         instance_keep(instance, work->file, work->trim);
     atomic_store(&answer->ready, true);
 }
 
-/* If the voice is still there. */
+/* If the processor is still there. */
 static void tell(struct instance *instance, const struct work *work)
 {
     pthread_mutex_lock(&instance->lock);
-    const struct voice *voice = instance->voices;
-    while (voice && voice != work->voice)
-        voice = voice->next;
-    if (voice)
-        instance_log(instance, instance->urids.log_error, voice->tail->notice);
+    const struct processor *processor = instance->processors;
+    while (processor && processor != work->processor)
+        processor = processor->next;
+    if (processor)
+        instance_log(instance, instance->urids.log_error, processor->tail->notice);
     pthread_mutex_unlock(&instance->lock);
 }
 
@@ -107,7 +107,7 @@ static LV2_Worker_Status do_work(LV2_Handle handle, LV2_Worker_Respond_Function 
         load(handle, &work);
         break;
     case WORK_FREE:
-        instance_free_voice(handle, work.voice);
+        instance_free_processor(handle, work.processor);
         break;
     case WORK_TELL:
         tell(handle, &work);

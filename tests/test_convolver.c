@@ -212,7 +212,7 @@ START_TEST(many_changes_in_a_row)
 END_TEST
 
 /* The same with the masks of a live stream, prepared ahead and taken in turn: each begins
- * where it says, whatever sounded on its voice before. */
+ * where it says, whatever sounded on its slot before. */
 START_TEST(masks_in_turn_live)
 {
     enum { N = 200000, BLOCK = 64, TAPS = 20000, MASKS = 3, FADE = 480 };
@@ -321,14 +321,14 @@ static int steps_left;
 
 /* The direct form's step, until it fails; from then on it leaves rubbish. */
 static void failing_step(struct convolution *convolution, const float *const *in,
-                         const struct convolver_voice voices[CONVOLVER_VOICES])
+                         const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    convolver_direct.step(convolution, in, voices);
+    convolver_direct.step(convolution, in, slots);
     if (steps_left-- > 0)
         return;
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
-        if (voices[v].prepared)
-            voices[v].out[0][0] = NAN;
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
+        if (slots[v].prepared)
+            slots[v].out[0][0] = NAN;
 }
 
 static const char *failing_failure(const struct convolution *convolution)
@@ -392,15 +392,15 @@ static size_t late_ones;
 
 /* Every third block, and ten in a row, are late; what is there instead is rubbish. */
 static bool late_collect(struct convolution *convolution,
-                         const struct convolver_voice voices[CONVOLVER_VOICES], int64_t until)
+                         const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until)
 {
     (void)convolution;
     ck_assert_msg(until > 0, "nobody waits for ever");
     size_t n = collected++;
     bool late = n % 3 == 2 || (n >= 300 && n < 310);
-    for (size_t v = 0; v < CONVOLVER_VOICES && late; v++)
-        if (voices[v].prepared)
-            voices[v].out[0][0] = NAN;
+    for (size_t v = 0; v < CONVOLVER_SLOTS && late; v++)
+        if (slots[v].prepared)
+            slots[v].out[0][0] = NAN;
     late_ones += late;
     return !late && steps_left > 0;
 }

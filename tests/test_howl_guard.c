@@ -1,6 +1,6 @@
 /* The howl guard against loops that run away, and against sounds that do not.
  *
- * A loop is a microphone that hears a voice and, later, a loudspeaker by way of a room; what it
+ * A loop is a microphone that hears a slot and, later, a loudspeaker by way of a room; what it
  * hears goes through a gain, the guard and the limiter to the loudspeaker. */
 #include "command.h"
 #include "live/howl_guard.h"
@@ -115,7 +115,7 @@ struct run {
 static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double seconds)
 {
     static float played[20 * RATE];
-    struct sound voice = recording("voice.wav");
+    struct sound slot = recording("voice.wav");
     struct room room = room_of(seed);
     struct howl_guard *guard = guard_of(1, RATE);
     struct limiter limiter;
@@ -125,7 +125,7 @@ static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double s
     for (size_t at = 0; at + BLOCK <= frames && run.found == NEVER; at += BLOCK) {
         float *block = played + at;
         for (size_t i = 0; i < BLOCK; i++)
-            block[i] = (float)(0.3 * (double)voice.block.data[0][(at + i) % voice.block.frames] +
+            block[i] = (float)(0.3 * (double)slot.block.data[0][(at + i) % slot.block.frames] +
                                gain * heard(&room, played, at + i, delay));
         if (run.over == NEVER && audio_peak(block, BLOCK) > CEILING)
             run.over = at;
@@ -135,7 +135,7 @@ static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double s
     }
     run.frequency = howl_guard_frequency(guard);
     howl_guard_destroy(guard);
-    sound_free(&voice);
+    sound_free(&slot);
     return run;
 }
 

@@ -71,7 +71,7 @@ static void convolver_destroy(struct filter *filter)
         if (convolver->convolution[s])
             convolver->backend[s]->destroy(convolver->convolution[s]);
     history_free(&convolver->history);
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         block_free(&convolver->spare[v]);
     block_free(&convolver->coming);
     free(convolver);
@@ -137,7 +137,7 @@ static enum status create_standby(struct convolver *convolver)
 static bool is_affordable(struct convolver *convolver, double period)
 {
     struct block silence = {0};
-    struct convolver_voice voices[CONVOLVER_VOICES] = {
+    struct convolver_slot slots[CONVOLVER_SLOTS] = {
         {.prepared = convolver->first->of[STANDBY], .out = convolver->spare[0].data}};
     struct convolution *convolution = convolver->convolution[STANDBY];
     const struct convolver_backend *backend = convolver->backend[STANDBY];
@@ -145,10 +145,10 @@ static bool is_affordable(struct convolver *convolver, double period)
         STATUS_OK)
         return false;
     if (backend->arm)
-        (void)backend->arm(convolution, 0, voices[0].prepared, true);
+        (void)backend->arm(convolution, 0, slots[0].prepared, true);
     int64_t begin = monotonic_ns();
     for (size_t i = 0; i < AFFORDABLE_BLOCKS; i++)
-        backend->step(convolution, (const float *const *)silence.data, voices);
+        backend->step(convolution, (const float *const *)silence.data, slots);
     double mean = (double)(monotonic_ns() - begin) / AFFORDABLE_BLOCKS;
     backend->reset(convolution);
     block_free(&silence);
@@ -161,7 +161,7 @@ static enum status let_standby_run_along(struct convolver *convolver)
     const struct convolver_shape *shape = &convolver->shape;
     double period = 1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000);
     enum status status = STATUS_OK;
-    for (size_t v = 0; v < CONVOLVER_VOICES && status == STATUS_OK; v++)
+    for (size_t v = 0; v < CONVOLVER_SLOTS && status == STATUS_OK; v++)
         status = block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver");
     convolver->patience = GPU_SHARE * period;
     convolver->along = status == STATUS_OK && is_affordable(convolver, period);
@@ -395,9 +395,9 @@ enum status path_table_init(struct path_table *table, const struct mask *mask)
     for (size_t p = mask->path_count; p-- > 0;) {
         /* Backwards, so that paths to one output keep their order. */
         size_t output = mask->paths[p].output;
-        size_t slot = table->first[output + 1] - 1;
-        table->paths[slot] = mask->paths[p];
-        table->first[output + 1] = slot;
+        size_t position = table->first[output + 1] - 1;
+        table->paths[position] = mask->paths[p];
+        table->first[output + 1] = position;
     }
     /* Each first[o + 1] has come down to where its output begins: shift back. */
     for (size_t o = 0; o < mask->outputs; o++)

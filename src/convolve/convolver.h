@@ -107,7 +107,7 @@ size_t convolver_wish(const struct convolver_settings *settings, const struct ma
 
 /* ---- what a backend provides (convolver_direct.c, convolver_cpu.c) ---- */
 
-enum { CONVOLVER_VOICES = 2 }; /* masks that can sound at once */
+enum { CONVOLVER_SLOTS = 2 }; /* masks that can sound at once */
 
 struct convolution; /* a backend's history and scratch memory */
 struct prepared;    /* a backend's form of a mask */
@@ -123,11 +123,11 @@ struct convolver_shape {
     struct workers *workers;
 };
 
-/* A mask that sounds during a step. A voice keeps its mask from step to step;
+/* A mask that sounds during a step. A slot keeps its mask from step to step;
  * results that are still to come belong to it. */
-struct convolver_voice {
-    const struct prepared *prepared; /* NULL: this voice is silent */
-    bool fresh;                      /* new to this voice; of backends that do not arm */
+struct convolver_slot {
+    const struct prepared *prepared; /* NULL: this slot is silent */
+    bool fresh;                      /* new to this slot; of backends that do not arm */
     float *const *out;
 };
 
@@ -153,22 +153,22 @@ struct convolver_backend {
     void (*release)(const struct convolution *convolution, struct prepared *prepared);
 
     /* Real-time, between steps: make ready what `prepared` gives to the coming blocks for the
-     * past, on a voice that is silent as yet: all of it, or a share. True once it may sound.
-     * One voice at a time. NULL: `fresh` is enough. */
-    bool (*arm)(struct convolution *convolution, size_t voice, const struct prepared *prepared,
+     * past, on a slot that is silent as yet: all of it, or a share. True once it may sound.
+     * One slot at a time. NULL: `fresh` is enough. */
+    bool (*arm)(struct convolution *convolution, size_t slot, const struct prepared *prepared,
                 bool at_once);
 
     /* The step in two: hand the block over, and wait until `until` (monotonic_ns) for the
      * outputs. False: they are late, and what is in them is nothing; the next block can be
      * posted all the same. NULL: the step does not wait for another processor. */
     void (*post)(struct convolution *convolution, const float *const *in,
-                 const struct convolver_voice voices[CONVOLVER_VOICES]);
+                 const struct convolver_slot slots[CONVOLVER_SLOTS]);
     bool (*collect)(struct convolution *convolution,
-                    const struct convolver_voice voices[CONVOLVER_VOICES], int64_t until);
+                    const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
 
-    /* One block enters the history, and each voice gives its outputs. */
+    /* One block enters the history, and each slot gives its outputs. */
     void (*step)(struct convolution *convolution, const float *const *in,
-                 const struct convolver_voice voices[CONVOLVER_VOICES]);
+                 const struct convolver_slot slots[CONVOLVER_SLOTS]);
 };
 
 extern const struct convolver_backend convolver_cuda;

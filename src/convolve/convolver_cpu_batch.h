@@ -2,7 +2,7 @@
  * overlap-save in chunks. Shared by its setting up and its step alone.
  *
  * The inputs' spectra of a block's chunks, and where the mask is in parts of the chunks
- * before, lie in a ring; they serve every output and both voices of a fade.
+ * before, lie in a ring; they serve every output and both slots of a fade.
  */
 #ifndef HALO_CONVOLVER_CPU_BATCH_H
 #define HALO_CONVOLVER_CPU_BATCH_H
@@ -34,6 +34,6 @@ struct prepared {
 
 /* Real-time; see struct convolver_backend. */
 void cpu_batch_step(struct convolution *convolution, const float *const *in,
-                    const struct convolver_voice voices[CONVOLVER_VOICES]);
+                    const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
 #endif

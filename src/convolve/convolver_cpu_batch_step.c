@@ -133,7 +133,7 @@ static void direct_output(void *context, size_t output, size_t worker)
              convolution->plan.head, output, block, job->out[output]);
 }
 
-static void run_voice(struct job *job)
+static void run_slot(struct job *job)
 {
     const struct convolution *convolution = job->convolution;
     const struct convolver_shape *shape = &convolution->shape;
@@ -146,7 +146,7 @@ static void run_voice(struct job *job)
 }
 
 void cpu_batch_step(struct convolution *convolution, const float *const *in,
-                    const struct convolver_voice voices[CONVOLVER_VOICES])
+                    const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct convolver_shape *shape = &convolution->shape;
     history_advance(&convolution->history, in);
@@ -155,9 +155,9 @@ void cpu_batch_step(struct convolution *convolution, const float *const *in,
         share_out(convolution, shape->inputs * convolution->plan.chunks, transform_chunk,
                   convolution);
     }
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
-        struct job job = {convolution, voices[v].prepared, voices[v].out};
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
+        struct job job = {convolution, slots[v].prepared, slots[v].out};
         if (job.prepared)
-            run_voice(&job);
+            run_slot(&job);
     }
 }

@@ -39,7 +39,7 @@ static void live_destroy(struct convolution *convolution)
     free(convolution->arming.job.sum);
     free(convolution->arming.job.samples);
     for (size_t r = 0; r < RINGS; r++)
-        for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
             rows_free(convolution->due[r][v], shape->outputs);
     free(convolution);
 }
@@ -88,7 +88,7 @@ static enum status init_due(struct convolution *convolution)
     for (size_t s = 0; s < convolution->plan.segment_count; s++)
         helped = helped || convolution->segments[s].ring == HELPERS_RING;
     for (size_t r = 0; r < (helped ? RINGS : HELPERS_RING); r++)
-        for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
+        for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
             convolution->due[r][v] = rows_alloc(shape->outputs, convolution->due_length);
             if (!convolution->due[r][v])
                 return fail_memory("a convolver");
@@ -144,7 +144,7 @@ static void live_reset(struct convolution *convolution)
     const struct convolver_shape *shape = &convolution->shape;
     convolution->end = 0;
     convolution->arming.number = 0;
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         cpu_live_leave(convolution, v);
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
@@ -161,7 +161,7 @@ static void live_reset(struct convolution *convolution)
             memset(segment->spectra[c], 0, segment->depth * segment->floats * sizeof(float));
     }
     for (size_t r = 0; r < RINGS; r++)
-        for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+        for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
             for (size_t o = 0; convolution->due[r][v] && o < shape->outputs; o++)
                 memset(convolution->due[r][v][o], 0, convolution->due_length * sizeof(float));
 }
@@ -197,7 +197,7 @@ static void prepared_free(struct prepared *prepared)
 static void leave_out(struct segment *segment, const struct prepared *prepared)
 {
     job_seize(segment);
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         if (atomic_load(&segment->wanted[v]) == prepared)
             atomic_store(&segment->wanted[v], NULL);
     job_release(segment);

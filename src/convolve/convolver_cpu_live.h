@@ -2,8 +2,8 @@
  * segments of growing partitions, at no latency. Shared by its setting up and its step.
  *
  * A segment keeps the spectra of its last partitions of each input in a ring. Its results
- * wait in a ring of outputs, one for each voice, until they are due. When a partition of a
- * segment is full its job begins: transform it for every input; then, for every voice and
+ * wait in a ring of outputs, one for each slot, until they are due. When a partition of a
+ * segment is full its job begins: transform it for every input; then, for every slot and
  * output, multiply spectra and add up, transform back, and lay down what is due. A job is
  * done in units, none longer than one transform; it has to be finished when the next
  * partition is full but for a block. Only partitions of one block's length are due at once.
@@ -13,7 +13,7 @@
  * the step only what is not done a block before it is due. A segment's job is whose token it is;
  * between units the token is free. The helper's results lie in rings of their own.
  *
- * A mask that is to sound is armed first: its voice's rings are emptied, it joins the jobs
+ * A mask that is to sound is armed first: its slot's rings are emptied, it joins the jobs
  * that begin from then on, and jobs like those that began before it came are done for it
  * alone, in the step, a share a block. Then all that is due to it is there.
  */
@@ -31,9 +31,9 @@ struct job {
     uint64_t full;      /* the end of its partition, in frames of the stream; 0: no job yet */
     const float **ends; /* [input] where its partition ends in the history */
     size_t input;       /* to be transformed next; all of them come first */
-    size_t voice;       /* then these: whose output comes next, and within it */
+    size_t slot;       /* then these: whose output comes next, and within it */
     size_t output;
-    size_t path;                 /* of the output, in the order of the voice's path table */
+    size_t path;                 /* of the output, in the order of the slot's path table */
     size_t part;                 /* of the mask */
     const struct prepared *only; /* one that is armed; NULL: all that are wanted */
     enum side_of_ring ring;      /* where its results go */
@@ -56,25 +56,25 @@ struct segment {
     struct job job; /* for the partition that was full last */
     /* Whose masks the job is for. NULL: nobody waits for it (any more). The step's to write;
      * a mask that is about to be freed leaves under the token. */
-    _Atomic(const struct prepared *) wanted[CONVOLVER_VOICES];
+    _Atomic(const struct prepared *) wanted[CONVOLVER_SLOTS];
     atomic_flag token;             /* held by who works on the job */
     atomic_uint_fast64_t deadline; /* frames; UINT64_MAX: nothing is left of the job */
 };
 
-/* The mask that a voice has in the jobs that begin. */
+/* The mask that a slot has in the jobs that begin. */
 struct joined {
     const struct prepared *mask; /* or NULL */
     uint64_t number;             /* of it: another may come to lie where it did */
     bool awaited;                /* it was asked for since the step before */
 };
 
-/* A mask on its way to a voice. */
+/* A mask on its way to a slot. */
 struct arming {
     const struct prepared *prepared;
     uint64_t number; /* of it; 0: none is */
-    size_t voice;
-    size_t free_segments; /* the first ones, which the helper does not work on for the voice */
-    size_t emptied;       /* floats of the voice's rings, one after the other */
+    size_t slot;
+    size_t free_segments; /* the first ones, which the helper does not work on for the slot */
+    size_t emptied;       /* floats of the slot's rings, one after the other */
     bool joined;
     uint64_t fulls[PARTITION_SEGMENTS_MOST]; /* of the last job that it was not in; 0: none */
     size_t segment;                          /* whose jobs are being caught up with */
@@ -91,9 +91,9 @@ struct convolution {
     uint64_t end; /* frames that came in, the block at hand included */
     struct segment segments[PARTITION_SEGMENTS_MOST];
     size_t due_length;                    /* frames of an output's ring */
-    float **due[RINGS][CONVOLVER_VOICES]; /* [output]; HELPERS_RING: NULL without a helper */
+    float **due[RINGS][CONVOLVER_SLOTS]; /* [output]; HELPERS_RING: NULL without a helper */
     struct live_helper *helper;           /* or NULL */
-    struct joined joined[CONVOLVER_VOICES];
+    struct joined joined[CONVOLVER_SLOTS];
     struct arming arming;
 };
 
@@ -139,10 +139,10 @@ void live_helper_destroy(struct live_helper *helper);
 double live_rate(const struct convolution *convolution); /* convolver_cpu_live_arm.c */
 
 /* See struct convolver_backend. */
-bool cpu_live_arm(struct convolution *convolution, size_t voice, const struct prepared *prepared,
+bool cpu_live_arm(struct convolution *convolution, size_t slot, const struct prepared *prepared,
                   bool at_once); /* convolver_cpu_live_arm.c */
-void cpu_live_leave(struct convolution *convolution, size_t voice);
+void cpu_live_leave(struct convolution *convolution, size_t slot);
 void cpu_live_step(struct convolution *convolution, const float *const *in,
-                   const struct convolver_voice voices[CONVOLVER_VOICES]);
+                   const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
 #endif

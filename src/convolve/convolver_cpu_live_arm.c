@@ -1,4 +1,4 @@
-/* The CPU's live convolver: a mask made ready to sound on a voice that is silent, while the
+/* The CPU's live convolver: a mask made ready to sound on a slot that is silent, while the
  * stream goes on. Everything here runs in the real-time step. */
 #include "convolve/convolver_cpu_live.h"
 
@@ -13,11 +13,11 @@ double live_rate(const struct convolution *convolution)
     return convolution->shape.rate ? convolution->shape.rate : 192000;
 }
 
-void cpu_live_leave(struct convolution *convolution, size_t voice)
+void cpu_live_leave(struct convolution *convolution, size_t slot)
 {
-    convolution->joined[voice] = (struct joined){0};
+    convolution->joined[slot] = (struct joined){0};
     for (size_t s = 0; s < convolution->plan.segment_count; s++)
-        atomic_store(&convolution->segments[s].wanted[voice], NULL);
+        atomic_store(&convolution->segments[s].wanted[slot], NULL);
 }
 
 /* A token that the step can do without for a block. */
@@ -28,7 +28,7 @@ static bool take_token(struct segment *segment, bool at_once)
     return at_once || job_try(segment);
 }
 
-/* The helper may be within a unit for the mask that left the voice: once each token was ours
+/* The helper may be within a unit for the mask that left the slot: once each token was ours
  * it is not. False: not all yet. */
 static bool wait_for_helper(struct convolution *convolution, bool at_once)
 {
@@ -42,15 +42,15 @@ static bool wait_for_helper(struct convolution *convolution, bool at_once)
     return true;
 }
 
-static void begin(struct convolution *convolution, size_t voice, const struct prepared *prepared)
+static void begin(struct convolution *convolution, size_t slot, const struct prepared *prepared)
 {
     struct arming *arming = &convolution->arming;
-    cpu_live_leave(convolution, voice);
+    cpu_live_leave(convolution, slot);
     *arming = (struct arming){
-        .prepared = prepared, .number = prepared->number, .voice = voice, .job = arming->job};
+        .prepared = prepared, .number = prepared->number, .slot = slot, .job = arming->job};
 }
 
-/* What was due to the mask that the voice had before goes. False: not all yet. */
+/* What was due to the mask that the slot had before goes. False: not all yet. */
 static bool empty_rings(struct convolution *convolution, double *left)
 {
     struct arming *arming = &convolution->arming;
@@ -61,7 +61,7 @@ static bool empty_rings(struct convolution *convolution, double *left)
         size_t count = length - from;
         if ((double)count * EMPTYING_COST > *left)
             count = (size_t)ceil(*left / EMPTYING_COST);
-        float *due = convolution->due[row / outputs][arming->voice][row % outputs];
+        float *due = convolution->due[row / outputs][arming->slot][row % outputs];
         memset(due + from, 0, count * sizeof *due);
         arming->emptied += count;
         *left -= (double)count * EMPTYING_COST;
@@ -73,7 +73,7 @@ static bool empty_rings(struct convolution *convolution, double *left)
 static void join(struct convolution *convolution)
 {
     struct arming *arming = &convolution->arming;
-    convolution->joined[arming->voice] =
+    convolution->joined[arming->slot] =
         (struct joined){.mask = arming->prepared, .number = arming->prepared->number};
     arming->joined = true;
     arming->caught_up = true;
@@ -120,7 +120,7 @@ static void begin_job(struct convolution *convolution, size_t s)
     struct arming *arming = &convolution->arming;
     arming->job = (struct job){.full = arming->fulls[s],
                                .input = convolution->shape.inputs,
-                               .voice = arming->voice,
+                               .slot = arming->slot,
                                .only = arming->prepared,
                                .ring = STEPS_RING,
                                .sum = arming->job.sum,
@@ -150,14 +150,14 @@ static bool catch_up(struct convolution *convolution, double *left)
     return false;
 }
 
-bool cpu_live_arm(struct convolution *convolution, size_t voice, const struct prepared *prepared,
+bool cpu_live_arm(struct convolution *convolution, size_t slot, const struct prepared *prepared,
                   bool at_once)
 {
     struct arming *arming = &convolution->arming;
-    struct joined *joined = &convolution->joined[voice];
-    bool under_way = arming->number == prepared->number && arming->voice == voice;
+    struct joined *joined = &convolution->joined[slot];
+    bool under_way = arming->number == prepared->number && arming->slot == slot;
     if (!under_way && joined->number != prepared->number)
-        begin(convolution, voice, prepared);
+        begin(convolution, slot, prepared);
     else if (!under_way)
         return joined->awaited = true;
     double period = 1e9 * (double)convolution->shape.block / live_rate(convolution);

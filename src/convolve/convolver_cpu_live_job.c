@@ -30,13 +30,13 @@ static void add_due(const struct convolution *convolution, float *due, uint64_t 
 {
     size_t skip = now > at ? (size_t)(now - at) : 0;
     size_t length = convolution->due_length;
-    size_t slot = (size_t)((at + skip) % length);
+    size_t position = (size_t)((at + skip) % length);
     for (size_t i = skip; i < frames;) {
-        size_t run = frames - i < length - slot ? frames - i : length - slot;
+        size_t run = frames - i < length - position ? frames - i : length - position;
         for (size_t k = 0; k < run; k++)
-            due[slot + k] += results[i + k];
+            due[position + k] += results[i + k];
         i += run;
-        slot = 0;
+        position = 0;
     }
 }
 
@@ -51,7 +51,7 @@ static void lay_down(const struct convolution *convolution, const struct segment
                      const struct job *job)
 {
     fft_inverse(segment->fft, job->sum, job->samples);
-    add_due(convolution, convolution->due[job->ring][job->voice][job->output],
+    add_due(convolution, convolution->due[job->ring][job->slot][job->output],
             due_at(segment, job->full), job->only ? convolution->end : 0,
             job->samples + segment->cut.size, segment->cut.size);
 }
@@ -65,8 +65,8 @@ static void add_parts(const struct segment *segment, const struct job *job,
     const float *mask = prepared->spectra[s] + path->column * prepared->parts[s] * segment->floats;
     size_t age = (size_t)(segment->job.full - job->full) / segment->cut.size;
     for (size_t i = 0; i < count; i++) {
-        size_t slot = (segment->newest + segment->depth - age - job->part - i) % segment->depth;
-        inputs[i] = segment->spectra[path->input] + slot * segment->floats;
+        size_t position = (segment->newest + segment->depth - age - job->part - i) % segment->depth;
+        inputs[i] = segment->spectra[path->input] + position * segment->floats;
         masks[i] = mask + (job->part + i) * segment->floats;
     }
     fft_multiply_add_all(job->sum, inputs, masks, count, segment->floats);
@@ -88,7 +88,7 @@ static double job_cost(const struct convolution *convolution, size_t s)
     double transform = partition_fft_cost(2 * cut->size);
     double product = partition_multiply_cost(2 * cut->size);
     double cost = (double)convolution->shape.inputs * transform;
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
         const struct prepared *prepared = atomic_load(&segment->wanted[v]);
         if (!prepared || prepared->parts[s] == 0)
             continue;
@@ -111,7 +111,7 @@ void job_begin(struct convolution *convolution, size_t s)
                         .samples = job->samples};
     for (size_t c = 0; c < convolution->shape.inputs; c++)
         job->ends[c] = history_now(&convolution->history, c) + convolution->shape.block;
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         atomic_store(&segment->wanted[v], convolution->joined[v].mask);
     job->cost = job_cost(convolution, s);
     atomic_store(&segment->deadline, convolution->end + segment->cut.size);
@@ -121,27 +121,27 @@ void job_begin(struct convolution *convolution, size_t s)
 struct unit {
     enum { UNIT_NONE, UNIT_TRANSFORM, UNIT_PRODUCTS, UNIT_RESULT } kind;
     double cost;                     /* ns by the model */
-    const struct prepared *prepared; /* but for a transform: the voice's */
+    const struct prepared *prepared; /* but for a transform: the slot's */
     const struct mask_path *path;    /* of products */
     size_t parts;                    /* likewise: how many go together */
 };
 
-static void begin_output(struct job *job, size_t voice, size_t output)
+static void begin_output(struct job *job, size_t slot, size_t output)
 {
-    job->voice = voice;
+    job->slot = slot;
     job->output = output;
     job->path = job->part = 0;
     job->summing = false;
 }
 
-/* The mask that the job's voice waits for; voices that wait for nothing are passed over.
+/* The mask that the job's slot waits for; slots that wait for nothing are passed over.
  * NULL: none is left. */
-static const struct prepared *pass_to_voice(struct segment *segment, struct job *job, size_t s)
+static const struct prepared *pass_to_slot(struct segment *segment, struct job *job, size_t s)
 {
-    size_t last = job->only ? job->voice + (job->voice < CONVOLVER_VOICES) : CONVOLVER_VOICES;
-    for (; job->voice < last; begin_output(job, job->voice + 1, 0)) {
+    size_t last = job->only ? job->slot + (job->slot < CONVOLVER_SLOTS) : CONVOLVER_SLOTS;
+    for (; job->slot < last; begin_output(job, job->slot + 1, 0)) {
         const struct prepared *prepared =
-            job->only ? job->only : atomic_load(&segment->wanted[job->voice]);
+            job->only ? job->only : atomic_load(&segment->wanted[job->slot]);
         if (prepared && prepared->parts[s] > 0)
             return prepared;
     }
@@ -158,7 +158,7 @@ static struct unit next_unit(const struct convolution *convolution, struct segme
         unit.kind = UNIT_TRANSFORM;
         return unit;
     }
-    unit.prepared = pass_to_voice(segment, job, s);
+    unit.prepared = pass_to_slot(segment, job, s);
     if (!unit.prepared)
         return unit;
     const struct path_table *table = &unit.prepared->paths;
@@ -193,9 +193,9 @@ static void run_result(const struct convolution *convolution, const struct segme
     if (job->summing) /* else the output has no path, and nothing is due */
         lay_down(convolution, segment, job);
     if (job->output + 1 < convolution->shape.outputs)
-        begin_output(job, job->voice, job->output + 1);
+        begin_output(job, job->slot, job->output + 1);
     else
-        begin_output(job, job->only ? CONVOLVER_VOICES : job->voice + 1, 0);
+        begin_output(job, job->only ? CONVOLVER_SLOTS : job->slot + 1, 0);
 }
 
 static void run_unit(const struct convolution *convolution, size_t s, const struct segment *segment,

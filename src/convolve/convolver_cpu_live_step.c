@@ -46,16 +46,16 @@ static void run_jobs(struct convolution *convolution)
 
 /* What is due to an output within the block, from both rings, which are empty there then.
  * `out` is NULL for a mask that does not sound yet: its time goes by too. */
-static void take_due(struct convolution *convolution, size_t voice, size_t output, float *out)
+static void take_due(struct convolution *convolution, size_t slot, size_t output, float *out)
 {
     size_t block = convolution->shape.block, length = convolution->due_length;
-    size_t slot = (size_t)((convolution->end - block) % length);
+    size_t position = (size_t)((convolution->end - block) % length);
     if (out)
         memset(out, 0, block * sizeof *out);
-    for (size_t i = 0, run; i < block; i += run, slot = 0) {
-        run = block - i < length - slot ? block - i : length - slot;
-        for (size_t r = 0; r < RINGS && convolution->due[r][voice]; r++) {
-            float *due = convolution->due[r][voice][output] + slot;
+    for (size_t i = 0, run; i < block; i += run, position = 0) {
+        run = block - i < length - position ? block - i : length - position;
+        for (size_t r = 0; r < RINGS && convolution->due[r][slot]; r++) {
+            float *due = convolution->due[r][slot][output] + position;
             for (size_t k = 0; out && k < run; k++)
                 out[i + k] += due[k];
             memset(due, 0, run * sizeof *due);
@@ -63,30 +63,30 @@ static void take_due(struct convolution *convolution, size_t voice, size_t outpu
     }
 }
 
-static void run_voice(struct convolution *convolution, size_t v,
-                      const struct convolver_voice *voice)
+static void run_slot(struct convolution *convolution, size_t v,
+                      const struct convolver_slot *slot)
 {
     for (size_t o = 0; o < convolution->shape.outputs; o++) {
-        take_due(convolution, v, o, voice->prepared ? voice->out[o] : NULL);
-        if (voice->prepared)
-            add_head(&convolution->history, &voice->prepared->paths, voice->prepared->head,
-                     convolution->plan.head, o, convolution->shape.block, voice->out[o]);
+        take_due(convolution, v, o, slot->prepared ? slot->out[o] : NULL);
+        if (slot->prepared)
+            add_head(&convolution->history, &slot->prepared->paths, slot->prepared->head,
+                     convolution->plan.head, o, convolution->shape.block, slot->out[o]);
     }
 }
 
 void cpu_live_step(struct convolution *convolution, const float *const *in,
-                   const struct convolver_voice voices[CONVOLVER_VOICES])
+                   const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
         struct joined *joined = &convolution->joined[v];
-        if (joined->mask && !voices[v].prepared && !joined->awaited)
+        if (joined->mask && !slots[v].prepared && !joined->awaited)
             cpu_live_leave(convolution, v);
         joined->awaited = false;
     }
     history_advance(&convolution->history, in);
     convolution->end += convolution->shape.block;
     run_jobs(convolution);
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++)
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         if (convolution->joined[v].mask)
-            run_voice(convolution, v, &voices[v]);
+            run_slot(convolution, v, &slots[v]);
 }

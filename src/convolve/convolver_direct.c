@@ -113,12 +113,12 @@ static void direct_tile(void *context, size_t piece, size_t worker)
 }
 
 static void direct_step(struct convolution *convolution, const float *const *in,
-                        const struct convolver_voice voices[CONVOLVER_VOICES])
+                        const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct convolver_shape *shape = &convolution->shape;
     history_advance(&convolution->history, in);
-    for (size_t v = 0; v < CONVOLVER_VOICES; v++) {
-        struct job job = {convolution, voices[v].prepared, voices[v].out};
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
+        struct job job = {convolution, slots[v].prepared, slots[v].out};
         if (job.prepared)
             workers_run(shape->workers, shape->outputs * convolution->tiles, direct_tile, &job);
     }

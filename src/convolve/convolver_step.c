@@ -53,7 +53,7 @@ static bool is_armed(struct convolver *convolver)
     for (enum side side = MAIN; side < SIDES; side++) {
         const struct convolver_backend *backend = convolver->backend[side];
         if (backend && backend->arm && runs(convolver, side))
-            armed = backend->arm(convolver->convolution[side], 1 - convolver->voice,
+            armed = backend->arm(convolver->convolution[side], 1 - convolver->slot,
                                  convolver->change.to->of[side], !convolver->shape.live) &&
                     armed;
     }
@@ -83,34 +83,34 @@ static bool enter(struct convolver *convolver)
 void convolver_finish_switch(struct convolver *convolver)
 {
     convolver->current = convolver->change.to;
-    convolver->voice = 1 - convolver->voice;
+    convolver->slot = 1 - convolver->slot;
     convolver->begun = convolver->entered = false;
     atomic_store(&convolver->switching, false);
 }
 
-/* The voices of a side, with their outputs in `out` and `coming`. */
-static void set_voices(const struct convolver *convolver, enum side side, bool entering,
+/* The slots of a side, with their outputs in `out` and `coming`. */
+static void set_slots(const struct convolver *convolver, enum side side, bool entering,
                        bool all_fresh, float *const *out, float *const *coming,
-                       struct convolver_voice voices[CONVOLVER_VOICES])
+                       struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct convolver_backend *backend = convolver->backend[side];
-    voices[convolver->voice] =
-        (struct convolver_voice){convolver->current->of[side], all_fresh, out};
-    voices[1 - convolver->voice] = (struct convolver_voice){0};
+    slots[convolver->slot] =
+        (struct convolver_slot){convolver->current->of[side], all_fresh, out};
+    slots[1 - convolver->slot] = (struct convolver_slot){0};
     if (entering)
-        voices[1 - convolver->voice] = (struct convolver_voice){
+        slots[1 - convolver->slot] = (struct convolver_slot){
             convolver->change.to->of[side], !convolver->entered || all_fresh, coming};
-    for (size_t v = 0; v < CONVOLVER_VOICES && backend->arm; v++)
-        if (voices[v].prepared) /* the first mask of all; both where the standby begins */
-            (void)backend->arm(convolver->convolution[side], v, voices[v].prepared, true);
+    for (size_t v = 0; v < CONVOLVER_SLOTS && backend->arm; v++)
+        if (slots[v].prepared) /* the first mask of all; both where the standby begins */
+            (void)backend->arm(convolver->convolution[side], v, slots[v].prepared, true);
 }
 
 static void run_side(struct convolver *convolver, enum side side, const float *const *in,
                      float *const *out, bool entering, bool all_fresh)
 {
-    struct convolver_voice voices[CONVOLVER_VOICES];
-    set_voices(convolver, side, entering, all_fresh, out, convolver->coming.data, voices);
-    convolver->backend[side]->step(convolver->convolution[side], in, voices);
+    struct convolver_slot slots[CONVOLVER_SLOTS];
+    set_slots(convolver, side, entering, all_fresh, out, convolver->coming.data, slots);
+    convolver->backend[side]->step(convolver->convolution[side], in, slots);
 }
 
 static void take_spare(const struct convolver *convolver, float *const *out, bool entering)
@@ -142,15 +142,15 @@ static void leave_main(struct convolver *convolver, const char *failure)
 static void run_both(struct convolver *convolver, const float *const *in, float *const *out,
                      bool entering)
 {
-    struct convolver_voice main_voices[CONVOLVER_VOICES], standby_voices[CONVOLVER_VOICES];
+    struct convolver_slot main_slots[CONVOLVER_SLOTS], standby_slots[CONVOLVER_SLOTS];
     const struct convolver_backend *backend = convolver->backend[MAIN];
     int64_t until = monotonic_ns() + (int64_t)convolver->patience;
-    set_voices(convolver, MAIN, entering, false, out, convolver->coming.data, main_voices);
-    set_voices(convolver, STANDBY, entering, false, convolver->spare[0].data,
-               convolver->spare[1].data, standby_voices);
-    backend->post(convolver->convolution[MAIN], in, main_voices);
-    convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, standby_voices);
-    if (backend->collect(convolver->convolution[MAIN], main_voices, until))
+    set_slots(convolver, MAIN, entering, false, out, convolver->coming.data, main_slots);
+    set_slots(convolver, STANDBY, entering, false, convolver->spare[0].data,
+               convolver->spare[1].data, standby_slots);
+    backend->post(convolver->convolution[MAIN], in, main_slots);
+    convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, standby_slots);
+    if (backend->collect(convolver->convolution[MAIN], main_slots, until))
         return;
     take_spare(convolver, out, entering);
     const char *failure = failure_of(convolver, MAIN);
@@ -163,10 +163,10 @@ static void run_both(struct convolver *convolver, const float *const *in, float 
 }
 
 /* The main backend has failed within this block: the standby hears the past, without
- * a voice, and is up to date. */
+ * a slot, and is up to date. */
 static void take_over(struct convolver *convolver, const char *failure)
 {
-    const struct convolver_voice silent[CONVOLVER_VOICES] = {0};
+    const struct convolver_slot silent[CONVOLVER_SLOTS] = {0};
     const struct history *history = &convolver->history;
     size_t block = convolver->filter.block, inputs = convolver->filter.inputs;
     const float *past[inputs];

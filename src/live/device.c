@@ -167,8 +167,8 @@ void device_close(struct device *device)
 
 void device_run(struct device *device, device_step *step, void *context)
 {
-    device->stream->voice = (struct device_voice){step, context};
-    atomic_store(&device->stream->current, &device->stream->voice);
+    device->stream->slot = (struct device_slot){step, context};
+    atomic_store(&device->stream->current, &device->stream->slot);
 }
 
 bool device_stop(struct device *device)

@@ -49,7 +49,7 @@ static void fill_silence(const struct device_channels *channels, float *const *o
             memset(out[c], 0, frames * sizeof *out[c]);
 }
 
-static void run_voice(const struct device_stream *stream, const struct device_voice *voice,
+static void run_slot(const struct device_stream *stream, const struct device_slot *slot,
                       const float *const *input, float *const *output, size_t frames, bool lost)
 {
     const float *in[DEVICE_CHANNELS_MOST];
@@ -60,7 +60,7 @@ static void run_voice(const struct device_stream *stream, const struct device_vo
             in[c] = input ? input[stream->in.map[c]] + at : stream->silence;
         for (size_t c = 0; c < stream->out.count; c++)
             out[c] = output[stream->out.map[c]] + at;
-        voice->step(voice->context, in, out, length, lost);
+        slot->step(slot->context, in, out, length, lost);
     }
 }
 
@@ -73,11 +73,11 @@ int device_stream_call(const void *input, void *output, unsigned long frames,
     keep_count(stream, frames);
     /* Said before `current` is read, so that whoever takes it away sees one or the other. */
     atomic_store(&stream->inside, true);
-    const struct device_voice *voice = atomic_load(&stream->current);
-    if (voice)
-        run_voice(stream, voice, input, output, frames, (flags & LOST_FLAGS) != 0);
+    const struct device_slot *slot = atomic_load(&stream->current);
+    if (slot)
+        run_slot(stream, slot, input, output, frames, (flags & LOST_FLAGS) != 0);
     atomic_store(&stream->inside, false);
     if (output)
-        fill_silence(&stream->out, output, frames, !voice);
+        fill_silence(&stream->out, output, frames, !slot);
     return paContinue;
 }

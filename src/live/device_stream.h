@@ -19,7 +19,7 @@ struct device_channels {
     bool mapped[DEVICE_CHANNELS_MOST];
 };
 
-struct device_voice {
+struct device_slot {
     device_step *step;
     void *context;
 };
@@ -28,8 +28,8 @@ struct device_stream {
     struct device_channels in;
     struct device_channels out;
     float *silence; /* DEVICE_FRAMES_MOST, for input that does not come */
-    struct device_voice voice;
-    struct device_voice *_Atomic current; /* NULL: silence */
+    struct device_slot slot;
+    struct device_slot *_Atomic current; /* NULL: silence */
     atomic_bool inside;                   /* the callback may be using `current` */
     atomic_size_t calls;
     atomic_size_t period;

@@ -1,24 +1,24 @@
 /* A mask at work in the plugin, at no latency whatever the length of the host's blocks.
  *
- * The first VOICE_BLOCK taps are summed up directly, for as many frames as there are at the
- * moment. The rest is a convolver's, which runs whenever VOICE_BLOCK frames of input are
- * complete: what it makes of them is due VOICE_BLOCK frames later, in the block after, just as
+ * The first PROCESSOR_BLOCK taps are summed up directly, for as many frames as there are at the
+ * moment. The rest is a convolver's, which runs whenever PROCESSOR_BLOCK frames of input are
+ * complete: what it makes of them is due PROCESSOR_BLOCK frames later, in the block after, just as
  * its taps are. So the same samples come out whatever the blocks were.
  *
  * After more silence than the mask is long nothing is convolved.
- * Threads: voice_hear and voice_write are real-time, and one thread's at a time; all
- * else is not real-time, and may run on one thread a voice.
+ * Threads: processor_hear and processor_write are real-time, and one thread's at a time; all
+ * else is not real-time, and may run on one thread a processor.
  */
-#ifndef HALO_LV2_VOICE_H
-#define HALO_LV2_VOICE_H
+#ifndef HALO_LV2_PROCESSOR_H
+#define HALO_LV2_PROCESSOR_H
 
 #include "base/status.h"
 #include "convolve/convolver.h"
 #include "signal/audio.h"
 
-enum { VOICE_BLOCK = 64 }; /* frames */
+enum { PROCESSOR_BLOCK = 64 }; /* frames */
 
-struct voice_settings {
+struct processor_settings {
     const char *file;
     uint32_t rate;   /* Hz */
     size_t channels; /* in and out */
@@ -27,7 +27,7 @@ struct voice_settings {
     bool gpu;        /* rather than what the program would choose */
 };
 
-struct voice {
+struct processor {
     char *file;
     double trim;
     bool gpu;         /* as asked for, not as it came */
@@ -42,23 +42,23 @@ struct voice {
     struct block ready;  /* the tail's, for the block that is coming in */
     uint64_t heard;      /* blocks of the plugin's sound that it was given, or passed over */
     size_t silent;       /* frames of silence that it heard last, counted to its length */
-    struct voice *next;  /* the owner's */
+    struct processor *next;  /* the owner's */
 };
 
 /* Errors: a mask that cannot be read or is not for so many channels, memory. A GPU that cannot
  * be had is no error: `remark` says so. */
-MUST_CHECK enum status voice_create(const struct voice_settings *settings, struct voice **voice);
-void voice_destroy(struct voice *voice);
+MUST_CHECK enum status processor_create(const struct processor_settings *settings, struct processor **processor);
+void processor_destroy(struct processor *processor);
 
 /* Forget all sound. */
-void voice_reset(struct voice *voice);
+void processor_reset(struct processor *processor);
 
 /* One block of input is complete. */
-void voice_hear(struct voice *voice, const float *const *block);
+void processor_hear(struct processor *processor, const float *const *block);
 
 /* The output for `frames` frames from frame `at` of the block that is coming in. `now` points at
- * their input, which VOICE_BLOCK frames of the past lie before. */
-void voice_write(const struct voice *voice, const float *const *now, size_t at, size_t frames,
+ * their input, which PROCESSOR_BLOCK frames of the past lie before. */
+void processor_write(const struct processor *processor, const float *const *now, size_t at, size_t frames,
                  float *const *out);
 
 #endif

@@ -1,4 +1,4 @@
-#include "voice.h"
+#include "processor.h"
 
 #include "chain/mask_options.h"
 
@@ -12,7 +12,7 @@ static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the mask ---- */
 
-static enum status check_paths(const struct voice_settings *settings, const struct mask *mask)
+static enum status check_paths(const struct processor_settings *settings, const struct mask *mask)
 {
     if (mask->inputs != settings->channels || mask->outputs != settings->channels)
         return fail(STATUS_FAILED, "mask %s does not fit: of %zu channels it makes %zu", mask->name,
@@ -27,18 +27,18 @@ static enum status check_paths(const struct voice_settings *settings, const stru
 }
 
 /* A mono sound takes the first channel of a mask that has more. */
-static void choose_channel(const struct voice_settings *settings, const struct mask *mask,
-                           struct mask_options *options, struct voice *voice)
+static void choose_channel(const struct processor_settings *settings, const struct mask *mask,
+                           struct mask_options *options, struct processor *processor)
 {
     if (settings->channels != 1 || mask->columns == 1 || mask->has_own_paths)
         return;
     options->channel = 1;
-    snprintf(voice->remark, sizeof voice->remark,
+    snprintf(processor->remark, sizeof processor->remark,
              "mask %s has %zu channels, of which the mono plugin takes the first", mask->name,
              mask->columns);
 }
 
-static enum status load_mask(const struct voice_settings *settings, struct voice *voice,
+static enum status load_mask(const struct processor_settings *settings, struct processor *processor,
                              struct mask **mask)
 {
     const struct stream_format format = {settings->rate, settings->channels};
@@ -49,7 +49,7 @@ static enum status load_mask(const struct voice_settings *settings, struct voice
     enum status status = mask_load_with(settings->file, &options.load, mask);
     if (status != STATUS_OK)
         return status;
-    choose_channel(settings, *mask, &options, voice);
+    choose_channel(settings, *mask, &options, processor);
     status = mask_options_apply(&options, &format, MASK_ALIGN_CAUSAL, *mask);
     return status == STATUS_OK ? check_paths(settings, *mask) : status;
 }
@@ -61,17 +61,17 @@ static const float *taps_of(const struct mask *mask, size_t column)
     return mask_column(mask, column) + mask->origin;
 }
 
-static enum status take_head(const struct mask *mask, struct voice *voice)
+static enum status take_head(const struct mask *mask, struct processor *processor)
 {
-    voice->taps = mask->taps - mask->origin;
-    voice->head = voice->taps < VOICE_BLOCK ? voice->taps : VOICE_BLOCK;
-    voice->heads = audio_alloc(mask->columns * voice->head);
-    if (!voice->heads)
+    processor->taps = mask->taps - mask->origin;
+    processor->head = processor->taps < PROCESSOR_BLOCK ? processor->taps : PROCESSOR_BLOCK;
+    processor->heads = audio_alloc(mask->columns * processor->head);
+    if (!processor->heads)
         return fail_memory("a mask");
     for (size_t c = 0; c < mask->columns; c++)
-        memcpy(voice->heads + c * voice->head, taps_of(mask, c),
-               voice->head * sizeof *voice->heads);
-    return path_table_init(&voice->paths, mask);
+        memcpy(processor->heads + c * processor->head, taps_of(mask, c),
+               processor->head * sizeof *processor->heads);
+    return path_table_init(&processor->paths, mask);
 }
 
 /* What the head leaves: as a mask of its own, with the same paths. */
@@ -92,7 +92,7 @@ static enum status copy_tail(const struct mask *mask, size_t taps, struct mask *
     tail->outputs = mask->outputs;
     tail->rate = mask->rate;
     for (size_t c = 0; c < mask->columns; c++)
-        memcpy(mask_column(tail, c), taps_of(mask, c) + VOICE_BLOCK,
+        memcpy(mask_column(tail, c), taps_of(mask, c) + PROCESSOR_BLOCK,
                tail->taps * sizeof *tail->coefficients);
     *result = tail;
     return STATUS_OK;
@@ -103,102 +103,102 @@ static enum status copy_tail(const struct mask *mask, size_t taps, struct mask *
 /* Launched block by block: a kernel that stays on the GPU would have to be sent home by
  * whichever instance makes or frees anything there, in the midst of the others' steps. */
 static bool create_on_gpu(struct convolver_settings settings, const struct mask *mask,
-                          struct voice *voice)
+                          struct processor *processor)
 {
-    char cause[sizeof voice->remark - 64] = "", *kept;
+    char cause[sizeof processor->remark - 64] = "", *kept;
     size_t size;
     failures_kept(&kept, &size);
     failures_keep(cause, sizeof cause);
     settings.backend = "cuda";
     settings.gpu.mode = GPU_MODE_GRAPH;
     pthread_mutex_lock(&gpu_lock);
-    enum status status = convolver_create(&settings, mask, &voice->tail);
+    enum status status = convolver_create(&settings, mask, &processor->tail);
     pthread_mutex_unlock(&gpu_lock);
     failures_keep(kept, size);
     if (status != STATUS_OK)
-        snprintf(voice->remark, sizeof voice->remark, "the CPU convolves: %s", cause);
+        snprintf(processor->remark, sizeof processor->remark, "the CPU convolves: %s", cause);
     return status == STATUS_OK;
 }
 
-static enum status create_tail(const struct voice_settings *settings, const struct mask *mask,
-                               struct voice *voice)
+static enum status create_tail(const struct processor_settings *settings, const struct mask *mask,
+                               struct processor *processor)
 {
-    if (voice->taps <= VOICE_BLOCK)
+    if (processor->taps <= PROCESSOR_BLOCK)
         return STATUS_OK;
     struct mask *tail = NULL;
-    enum status status = copy_tail(mask, voice->taps - VOICE_BLOCK, &tail);
+    enum status status = copy_tail(mask, processor->taps - PROCESSOR_BLOCK, &tail);
     if (status == STATUS_OK)
-        status = workers_create(1, &voice->workers);
+        status = workers_create(1, &processor->workers);
     struct convolver_settings wish = {
         .backend = "auto",
         .rate = settings->rate,
-        .block = VOICE_BLOCK,
+        .block = PROCESSOR_BLOCK,
         .live = true,
-        .workers = voice->workers,
+        .workers = processor->workers,
     };
-    if (status == STATUS_OK && !(settings->gpu && create_on_gpu(wish, tail, voice)))
-        status = convolver_create(&wish, tail, &voice->tail);
+    if (status == STATUS_OK && !(settings->gpu && create_on_gpu(wish, tail, processor)))
+        status = convolver_create(&wish, tail, &processor->tail);
     mask_destroy(tail);
     return status;
 }
 
 /* ---- */
 
-static enum status fill(const struct voice_settings *settings, struct voice *voice)
+static enum status fill(const struct processor_settings *settings, struct processor *processor)
 {
     struct mask *mask = NULL;
-    voice->channels = settings->channels;
-    voice->trim = settings->trim;
-    voice->gpu = settings->gpu;
-    voice->file = strdup(settings->file);
-    enum status status = voice->file ? load_mask(settings, voice, &mask) : fail_memory("a mask");
+    processor->channels = settings->channels;
+    processor->trim = settings->trim;
+    processor->gpu = settings->gpu;
+    processor->file = strdup(settings->file);
+    enum status status = processor->file ? load_mask(settings, processor, &mask) : fail_memory("a mask");
     if (status == STATUS_OK)
-        status = take_head(mask, voice);
+        status = take_head(mask, processor);
     if (status == STATUS_OK)
-        status = create_tail(settings, mask, voice);
+        status = create_tail(settings, mask, processor);
     if (status == STATUS_OK)
-        status = block_init(&voice->ready, settings->channels, VOICE_BLOCK, "a mask");
+        status = block_init(&processor->ready, settings->channels, PROCESSOR_BLOCK, "a mask");
     if (status == STATUS_OK)
-        voice_reset(voice);
+        processor_reset(processor);
     mask_destroy(mask);
     return status;
 }
 
-enum status voice_create(const struct voice_settings *settings, struct voice **result)
+enum status processor_create(const struct processor_settings *settings, struct processor **result)
 {
-    struct voice *voice = calloc(1, sizeof *voice);
-    if (!voice)
+    struct processor *processor = calloc(1, sizeof *processor);
+    if (!processor)
         return fail_memory("a mask");
-    enum status status = fill(settings, voice);
+    enum status status = fill(settings, processor);
     if (status != STATUS_OK) {
-        voice_destroy(voice);
+        processor_destroy(processor);
         return status;
     }
-    *result = voice;
+    *result = processor;
     return STATUS_OK;
 }
 
-void voice_destroy(struct voice *voice)
+void processor_destroy(struct processor *processor)
 {
-    if (!voice)
+    if (!processor)
         return;
-    if (voice->gpu)
+    if (processor->gpu)
         pthread_mutex_lock(&gpu_lock);
-    filter_destroy(voice->tail);
-    if (voice->gpu)
+    filter_destroy(processor->tail);
+    if (processor->gpu)
         pthread_mutex_unlock(&gpu_lock);
-    workers_destroy(voice->workers);
-    block_free(&voice->ready);
-    path_table_free(&voice->paths);
-    free(voice->heads);
-    free(voice->file);
-    free(voice);
+    workers_destroy(processor->workers);
+    block_free(&processor->ready);
+    path_table_free(&processor->paths);
+    free(processor->heads);
+    free(processor->file);
+    free(processor);
 }
 
-void voice_reset(struct voice *voice)
+void processor_reset(struct processor *processor)
 {
-    if (voice->tail)
-        filter_reset(voice->tail);
-    block_silence(&voice->ready, 0, VOICE_BLOCK);
-    voice->silent = voice->taps;
+    if (processor->tail)
+        filter_reset(processor->tail);
+    block_silence(&processor->ready, 0, PROCESSOR_BLOCK);
+    processor->silent = processor->taps;
 }
