@@ -18,7 +18,7 @@ enum {
 static const size_t SAMPLES_MOST = (size_t)1 << 33;
 
 struct bench_options {
-    struct lab_words words; /* first: the words' takers know nothing else */
+    struct lab_common common; /* first: the words' takers know nothing else */
     struct lab_settings lab;
 };
 
@@ -146,10 +146,10 @@ static enum status plot_file(struct bench_options *options)
 {
     struct lab_device device;
     struct lab_report *report;
-    if (!options->words.plot)
+    if (!options->common.plot)
         return fail(STATUS_USAGE, "--read goes with --plot FILE");
     enum status status =
-        lab_report_read(options->words.read, &options->lab, &device, options->words.plot, &report);
+        lab_report_read(options->common.read, &options->lab, &device, options->common.plot, &report);
     if (status == STATUS_OK)
         status = lab_report_finish(report);
     lab_report_destroy(report);
@@ -163,8 +163,8 @@ static enum status measure(const struct bench_options *options)
     enum status status = lab_device_open(&device);
     if (status != STATUS_OK)
         return status;
-    status = lab_report_create(&options->lab, &device, options->words.words.form,
-                               options->words.plot, &report);
+    status = lab_report_create(&options->lab, &device, options->common.common.form,
+                               options->common.plot, &report);
     if (status == STATUS_OK)
         status = lab_run(&options->lab, &device, lab_report_take, report);
     if (status == STATUS_OK)
@@ -192,8 +192,8 @@ enum status bench_kernels(int argc, char **argv)
     enum status status = options_parse(argc, argv, "halo bench kernels", rows, &options);
     if (status != STATUS_OK)
         return status;
-    if (!options.words.words.help)
-        return options.words.read ? plot_file(&options) : measure(&options);
+    if (!options.common.common.help)
+        return options.common.read ? plot_file(&options) : measure(&options);
     puts("usage: halo bench kernels [options]\n\n"
          "Time the GPU's convolution kernels on random data beside a plain copy,\n"
          "each checked against double precision first.\n\noptions:");

@@ -16,7 +16,7 @@ static const size_t PICTURE_SIDE_MOST = KERNEL2D_SIDE_MOST;
 static const size_t PICTURE_CELLS_MOST = (size_t)1 << 33;
 
 struct bench_options {
-    struct lab_words words; /* first: the words' takers know nothing else */
+    struct lab_common common; /* first: the words' takers know nothing else */
     struct lab2d_settings lab;
 };
 
@@ -229,10 +229,10 @@ static enum status plot_file(struct bench_options *options)
 {
     struct lab_device device;
     struct lab2d_report *report;
-    if (!options->words.plot)
+    if (!options->common.plot)
         return fail(STATUS_USAGE, "--read goes with --plot FILE");
-    enum status status = lab2d_report_read(options->words.read, &options->lab, &device,
-                                           options->words.plot, &report);
+    enum status status = lab2d_report_read(options->common.read, &options->lab, &device,
+                                           options->common.plot, &report);
     if (status == STATUS_OK)
         status = lab2d_report_finish(report);
     lab2d_report_destroy(report);
@@ -246,8 +246,8 @@ static enum status measure(const struct bench_options *options)
     enum status status = lab_device_open(&device);
     if (status != STATUS_OK)
         return status;
-    status = lab2d_report_create(&options->lab, &device, options->words.words.form,
-                                 options->words.plot, &report);
+    status = lab2d_report_create(&options->lab, &device, options->common.common.form,
+                                 options->common.plot, &report);
     if (status == STATUS_OK)
         status = lab2d_run(&options->lab, &device, lab2d_report_take, report);
     if (status == STATUS_OK)
@@ -263,8 +263,8 @@ enum status bench_kernels2d(int argc, char **argv)
     enum status status = options_parse(argc, argv, "halo bench kernels --dim 2", rows, &options);
     if (status != STATUS_OK)
         return status;
-    if (!options.words.words.help)
-        return options.words.read ? plot_file(&options) : measure(&options);
+    if (!options.common.common.help)
+        return options.common.read ? plot_file(&options) : measure(&options);
     puts("usage: halo bench kernels --dim 2 [options]\n\n"
          "Time the GPU's convolution kernels of two dimensions on random pictures beside\n"
          "a plain copy, each checked against double precision first.\n\noptions:");

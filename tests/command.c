@@ -104,7 +104,7 @@ struct command_result command_done(const char *format, ...)
     return result;
 }
 
-void command_refused(int code, const char *words, const char *format, ...)
+void command_refused(int code, const char *spec, const char *format, ...)
 {
     char line[LINE_MOST];
     va_list arguments;
@@ -118,7 +118,7 @@ void command_refused(int code, const char *words, const char *format, ...)
     bool one_line = command_lines(result.err) == 1 && strncmp(result.err, "halo: ", 6) == 0;
     ck_assert_msg(as_asked, "%s\nexit code %d, not %d\n%s", line, result.code, code, result.err);
     ck_assert_msg(one_line, "%s\nnot one line \"halo: ...\":\n%s", line, result.err);
-    ck_assert_msg(strstr(result.err, words) != NULL, "%s\nno \"%s\" in: %s", line, words,
+    ck_assert_msg(strstr(result.err, spec) != NULL, "%s\nno \"%s\" in: %s", line, spec,
                   result.err);
     ck_assert_msg(strcmp(before, command_files()) == 0, "%s\nleft files: %s\nthere were: %s", line,
                   command_files(), before);

@@ -21,7 +21,7 @@ struct command_result command_done(const char *format, ...) __attribute__((forma
 
 /* The same; the test fails unless halo refused as the design has it: that exit
  * code (0: 1 or 2), one line "halo: ..." that contains `words`, and no file made. */
-void command_refused(int code, const char *words, const char *format, ...)
+void command_refused(int code, const char *spec, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Start a shell command and come back; begin it with "exec", so that the number

@@ -50,32 +50,32 @@ static const char *printed(const char *name)
     return text;
 }
 
-static bool has_printed(const char *name, const char *words)
+static bool has_printed(const char *name, const char *spec)
 {
-    return strstr(printed(name), words) != NULL;
+    return strstr(printed(name), spec) != NULL;
 }
 
-static void wait_for(const char *words, bool errors_too)
+static void wait_for(const char *spec, bool errors_too)
 {
     int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
-    while (!has_printed(".out", words) && !(errors_too && has_printed(".err", words))) {
-        ck_assert_msg(monotonic_ns() < deadline, "halo live does not say \"%s\", but: %s", words,
+    while (!has_printed(".out", spec) && !(errors_too && has_printed(".err", spec))) {
+        ck_assert_msg(monotonic_ns() < deadline, "halo live does not say \"%s\", but: %s", spec,
                       printed(".err"));
         live_rig_rest(5);
     }
 }
 
-void live_rig_wait(const char *words)
+void live_rig_wait(const char *spec)
 {
-    wait_for(words, true);
+    wait_for(spec, true);
 }
 
 pid_t live_rig_start(const char *format, ...)
 {
-    char words[4096], path[128];
+    char spec[4096], path[128];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(words, sizeof words, format, arguments);
+    vsnprintf(spec, sizeof spec, format, arguments);
     va_end(arguments);
     snprintf(path, sizeof path, "%s/keys", command_folder());
     unlink(path);
@@ -84,7 +84,7 @@ pid_t live_rig_start(const char *format, ...)
     ck_assert_int_ge(keys, 0);
     /* A log of the run before must not be taken for this one's. */
     ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
-    pid_t process = command_start("exec \"$HALO\" live --plain --no-howl-guard %s <keys", words);
+    pid_t process = command_start("exec \"$HALO\" live --plain --no-howl-guard %s <keys", spec);
     wait_for("\n", false); /* the first line of the view */
     return process;
 }

@@ -23,7 +23,7 @@ pid_t live_rig_start(const char *format, ...) __attribute__((format(printf, 1, 2
 void live_rig_keys(const char *keys);
 
 /* Wait until it has printed `words` on standard output or standard error. */
-void live_rig_wait(const char *words);
+void live_rig_wait(const char *spec);
 
 /* It ends by itself, or was told to. */
 struct command_result live_rig_end(pid_t process);

@@ -106,7 +106,7 @@ void lv2_rig_expect(const struct lv2_rig *rig, size_t channel, float gain, size_
     }
 }
 
-void lv2_rig_refused(const char *uri, struct plugin_settings settings, const char *words)
+void lv2_rig_refused(const char *uri, struct plugin_settings settings, const char *spec)
 {
     char why[2048] = "";
     struct plugin_info *info;
@@ -117,6 +117,6 @@ void lv2_rig_refused(const char *uri, struct plugin_settings settings, const cha
     enum status status = plugin_create(info, &settings, &plugin);
     failures_keep(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
-    ck_assert_msg(strstr(why, words) != NULL, "'%s' is not in: %s", words, why);
+    ck_assert_msg(strstr(why, spec) != NULL, "'%s' is not in: %s", spec, why);
     plugin_info_destroy(info);
 }

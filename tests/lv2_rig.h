@@ -41,6 +41,6 @@ void lv2_rig_expect(const struct lv2_rig *rig, size_t channel, float gain, size_
                     float error);
 
 /* The settings fail to make the plugin, with these words. */
-void lv2_rig_refused(const char *uri, struct plugin_settings settings, const char *words);
+void lv2_rig_refused(const char *uri, struct plugin_settings settings, const char *spec);
 
 #endif

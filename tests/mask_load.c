@@ -37,7 +37,7 @@ struct mask *mask_loaded(const char *name, const struct mask_load_options *optio
     return mask;
 }
 
-void mask_refused(const char *name, const char *text, const char *words)
+void mask_refused(const char *name, const char *text, const char *spec)
 {
     static const struct mask_load_options none = {0};
     char said[1024] = "";
@@ -47,7 +47,7 @@ void mask_refused(const char *name, const char *text, const char *words)
     enum status status = mask_load_with(path_of(name), &none, &mask);
     failures_keep(NULL, 0);
     ck_assert_msg(status != STATUS_OK, "%s was read:\n%s", name, text);
-    ck_assert_msg(strstr(said, words), "'%s' does not say '%s'", said, words);
+    ck_assert_msg(strstr(said, spec), "'%s' does not say '%s'", said, spec);
 }
 
 void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps)

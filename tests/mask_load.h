@@ -11,7 +11,7 @@ void mask_save_text(const char *name, const char *text);
 struct mask *mask_loaded(const char *name, const struct mask_load_options *options);
 
 /* Loading a file of this text must fail with a line that has these words. */
-void mask_refused(const char *name, const char *text, const char *words);
+void mask_refused(const char *name, const char *text, const char *spec);
 
 /* A column has these taps, to single precision, and silence behind. */
 void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps);

@@ -6,19 +6,19 @@
 
 #include <string.h>
 
-static void expect_one_line(const char *arguments, int code, const char *words)
+static void expect_one_line(const char *arguments, int code, const char *spec)
 {
     struct command_result result = command_run("\"$HALO\" bench %s", arguments);
     ck_assert_msg(result.code == code, "bench %s: exit code %d, not %d", arguments, result.code,
                   code);
     ck_assert_msg(command_lines(result.err) == 1 && strncmp(result.err, "halo: ", 6) == 0,
                   "bench %s: not one line: %s", arguments, result.err);
-    ck_assert_msg(strstr(result.err, words) != NULL, "bench %s: no \"%s\" in %s", arguments, words,
+    ck_assert_msg(strstr(result.err, spec) != NULL, "bench %s: no \"%s\" in %s", arguments, spec,
                   result.err);
     ck_assert_str_eq(result.out, "");
 }
 
-START_TEST(wrong_words_are_refused)
+START_TEST(wrong_spec_are_refused)
 {
     static const char *const wrong[][2] = {
         {"", "kernels"},
@@ -149,6 +149,6 @@ START_TEST(plots_pictures_measured_elsewhere)
 }
 END_TEST
 
-SUITE_MAIN("bench", kernels_can_be_named, wrong_words_are_refused, missing_gpu_is_said,
+SUITE_MAIN("bench", kernels_can_be_named, wrong_spec_are_refused, missing_gpu_is_said,
            plots_what_was_measured_elsewhere, missing_gpu_is_said_for_pictures,
            help_tells_both_laboratories, plots_pictures_measured_elsewhere)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-START_TEST(wrong_words_are_refused)
+START_TEST(wrong_spec_are_refused)
 {
     static const char *const wrong[][2] = {
         {"--backend fastest", "fastest"}, {"--taps 0", "--taps"},
@@ -122,8 +122,8 @@ static size_t count_of(const char *text, char character)
 
 START_TEST(tables_have_whole_rows)
 {
-    static const char words[] = "bench render --seconds 0.1 --taps 100,200 --rounds 2";
-    struct command_result csv = command_done("\"$HALO\" %s --csv", words);
+    static const char spec[] = "bench render --seconds 0.1 --taps 100,200 --rounds 2";
+    struct command_result csv = command_done("\"$HALO\" %s --csv", spec);
     static const char head[] = "channels,taps,rate,seconds,rounds,threads,backend,";
     ck_assert_int_eq(strncmp(csv.out, head, strlen(head)), 0);
     ck_assert_uint_eq(command_lines(csv.out), 3);
@@ -131,7 +131,7 @@ START_TEST(tables_have_whole_rows)
     for (const char *line = csv.out; *line; line = strchr(line, '\n') + 1)
         ck_assert_uint_eq(count_of(line, ','), commas);
 
-    struct command_result table = command_done("\"$HALO\" %s", words);
+    struct command_result table = command_done("\"$HALO\" %s", spec);
     const char *line = strchr(table.out, '|');
     ck_assert_ptr_nonnull(line);
     size_t columns = count_of(line, '|'), rows = 0;
@@ -144,11 +144,11 @@ END_TEST
 /* While the noise is written, and while it is rendered. */
 START_TEST(a_signal_leaves_nothing)
 {
-    static const char *const words[] = {"--seconds 3000", "--seconds 1 --rounds 1000"};
+    static const char *const spec[] = {"--seconds 3000", "--seconds 1 --rounds 1000"};
     for (size_t w = 0; w < 2; w++) {
         command_clean();
         pid_t process =
-            command_start("exec \"$HALO\" bench render --folder . --taps 1000 %s", words[w]);
+            command_start("exec \"$HALO\" bench render --folder . --taps 1000 %s", spec[w]);
         nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
         ck_assert_int_eq(kill(process, SIGINT), 0);
         struct command_result result = command_wait(process);
@@ -168,7 +168,7 @@ START_TEST(help_tells_of_it)
 }
 END_TEST
 
-SUITE_MAIN("bench_render", wrong_words_are_refused, folders_that_are_none_are_refused,
+SUITE_MAIN("bench_render", wrong_spec_are_refused, folders_that_are_none_are_refused,
            missing_gpu_is_said, a_grid_is_measured, other_backends_have_no_transforms_to_tell,
            the_shortest_sound_does, tables_have_whole_rows, a_signal_leaves_nothing,
            help_tells_of_it)

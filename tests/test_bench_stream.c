@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-START_TEST(wrong_words_are_refused)
+START_TEST(wrong_spec_are_refused)
 {
     static const char *const wrong[][2] = {
         {"--backend fastest", "fastest"},
@@ -214,6 +214,6 @@ START_TEST(help_tells_of_both)
 }
 END_TEST
 
-SUITE_MAIN("bench_stream", wrong_words_are_refused, lists_are_not_endless, missing_gpu_is_said,
+SUITE_MAIN("bench_stream", wrong_spec_are_refused, lists_are_not_endless, missing_gpu_is_said,
            a_grid_is_measured, lists_multiply, slow_cells_end, tables_have_whole_rows,
            a_signal_ends_it, help_tells_of_both)

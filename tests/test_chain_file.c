@@ -28,9 +28,9 @@ static void expect_same_files(const char *a, const char *b)
     sound_free(&second);
 }
 
-static void expect_said(const struct command_result *result, const char *words)
+static void expect_said(const struct command_result *result, const char *spec)
 {
-    ck_assert_msg(strstr(result->out, words) != NULL, "no \"%s\" in\n%s%s", words, result->out,
+    ck_assert_msg(strstr(result->out, spec) != NULL, "no \"%s\" in\n%s%s", spec, result->out,
                   result->err);
 }
 
@@ -124,10 +124,10 @@ START_TEST(check_tells_what_it_comes_to)
 }
 END_TEST
 
-static void expect_refused(const char *text, const char *words)
+static void expect_refused(const char *text, const char *spec)
 {
     sound_text("bad.yml", text);
-    command_refused(1, words, "\"$HALO\" chain check bad.yml");
+    command_refused(1, spec, "\"$HALO\" chain check bad.yml");
 }
 
 START_TEST(bad_chains_are_named)

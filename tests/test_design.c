@@ -16,21 +16,21 @@ static const double PI = 3.14159265358979323846;
 
 /* ---- making and measuring ---- */
 
-enum { WORDS_MOST = 16 };
+enum { SPEC_MOST = 16 };
 
 /* A SPEC of which every word is the kind's own. */
 static struct mask *make_at(const char *text, uint32_t rate)
 {
-    char copy[512], *words[WORDS_MOST] = {NULL}, *rest;
+    char copy[512], *fields[SPEC_MOST] = {NULL}, *rest;
     size_t count = 0;
     struct mask *mask = NULL;
     snprintf(copy, sizeof copy, "%s", text);
     for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-        words[count++] = word;
-    ck_assert_msg(design_load(words, rate, &(const struct mask_load_options){0}, &mask) ==
+        fields[count++] = word;
+    ck_assert_msg(design_load(fields, rate, &(const struct mask_load_options){0}, &mask) ==
                       STATUS_OK,
                   "%s", text);
-    ck_assert_msg(words[1] == NULL, "%s leaves '%s'", text, words[1]);
+    ck_assert_msg(fields[1] == NULL, "%s leaves '%s'", text, fields[1]);
     return mask;
 }
 
@@ -585,14 +585,14 @@ END_TEST
 START_TEST(options_are_split)
 {
     char spec[] = "lowpass:1000", taps[] = "taps=255", gain[] = "gain=-3", window[] = "window=hann";
-    char *words[] = {spec, taps, gain, window, NULL};
+    char *fields[] = {spec, taps, gain, window, NULL};
     struct mask *mask;
-    ck_assert_int_eq(design_load(words, 44100, &(const struct mask_load_options){0}, &mask),
+    ck_assert_int_eq(design_load(fields, 44100, &(const struct mask_load_options){0}, &mask),
                      STATUS_OK);
     ck_assert_uint_eq(mask->taps, 255);
     ck_assert_uint_eq(mask->rate, 44100);
-    ck_assert_str_eq(words[1], "gain=-3");
-    ck_assert_ptr_null(words[2]);
+    ck_assert_str_eq(fields[1], "gain=-3");
+    ck_assert_ptr_null(fields[2]);
     mask_destroy(mask);
     ck_assert(design_is_spec("riaa"));
     ck_assert(design_is_spec("combine:a*b"));
@@ -601,7 +601,7 @@ START_TEST(options_are_split)
 }
 END_TEST
 
-START_TEST(bad_words_are_refused)
+START_TEST(bad_spec_are_refused)
 {
     static const char *const cases[][2] = {
         {"lowpas:1000", "lowpass, highpass"},
@@ -784,5 +784,5 @@ SUITE_MAIN("design", windowed_filters_are_scipys, kaiser_gives_the_taps,
            drawn_curves, parametric_is_the_cookbooks, minimum_phase_keeps_the_magnitude,
            rooms_decay_as_asked, rooms_reflect_where_walls_are, rooms_have_seeds,
            cascades_are_convolved, inverses_undo, inverses_keep_their_limit, options_are_split,
-           bad_words_are_refused, a_mask_is_written, a_spec_filters,
+           bad_spec_are_refused, a_mask_is_written, a_spec_filters,
            files_are_combined_at_their_rate, octave_agrees)

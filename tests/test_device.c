@@ -37,7 +37,7 @@ START_TEST(alsa_without_default_is_refused)
 }
 END_TEST
 
-START_TEST(wrong_words_are_refused)
+START_TEST(wrong_spec_are_refused)
 {
     command_refused(2, "--colour is not an option", "\"$HALO\" devices --colour");
     command_refused(2, "takes options only", "\"$HALO\" devices please");
@@ -59,5 +59,5 @@ START_TEST(opening_nothing_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("device", no_device_is_said, json_without_devices, wrong_words_are_refused,
+SUITE_MAIN("device", no_device_is_said, json_without_devices, wrong_spec_are_refused,
            alsa_without_default_is_refused, opening_nothing_is_refused)

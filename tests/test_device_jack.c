@@ -241,7 +241,7 @@ END_TEST
 
 /* ---- words ---- */
 
-START_TEST(wrong_words_are_refused)
+START_TEST(wrong_spec_are_refused)
 {
     jack_rig_start(RATE, 256);
     struct block signal = noise(1, 64);
@@ -251,7 +251,7 @@ START_TEST(wrong_words_are_refused)
     const size_t third = 3;
     struct {
         struct device_wish wish;
-        const char *words;
+        const char *spec;
     } cases[] = {
         {{.rate = 44100}, "does not run at 44100 Hz; it takes 48000"},
         {{.input = "kazoo"}, "there is no input 'kazoo'; there is 0 system"},
@@ -266,7 +266,7 @@ START_TEST(wrong_words_are_refused)
         enum status status = device_open(&cases[i].wish, &device);
         failures_keep(NULL, 0);
         ck_assert_int_ne(status, STATUS_OK);
-        ck_assert_msg(strstr(text, cases[i].words) != NULL, "no \"%s\" in: %s", cases[i].words,
+        ck_assert_msg(strstr(text, cases[i].spec) != NULL, "no \"%s\" in: %s", cases[i].spec,
                       text);
     }
     jack_wire_close(wire);
@@ -281,7 +281,7 @@ int main(void)
         sound_passes_without_delay,       maps_choose_channels,
         silence_plays_where_no_step_runs, server_stops_and_comes_back,
         server_crashes_and_comes_back,    server_hangs_and_goes_on,
-        list_follows_the_server,          wrong_words_are_refused,
+        list_follows_the_server,          wrong_spec_are_refused,
     };
     return jack_rig_is_there() ? suite_run("device_jack", tests, sizeof tests / sizeof *tests) : 77;
 }

@@ -44,7 +44,7 @@ static void make_keys(void)
 }
 
 /* Whether it has printed the words so far. */
-static bool has_said(const char *name, const char *words)
+static bool has_said(const char *name, const char *spec)
 {
     static char text[1 << 18];
     char path[128];
@@ -53,14 +53,14 @@ static bool has_said(const char *name, const char *words)
     text[file ? fread(text, 1, sizeof text - 1, file) : 0] = '\0';
     if (file)
         fclose(file);
-    return strstr(text, words) != NULL;
+    return strstr(text, spec) != NULL;
 }
 
-static void wait_for(const char *words)
+static void wait_for(const char *spec)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
-    for (int i = 0; !has_said(".out", words) && !has_said(".err", words); i++) {
-        ck_assert_msg(i < PATIENCE * 100, "it does not say \"%s\"", words);
+    for (int i = 0; !has_said(".out", spec) && !has_said(".err", spec); i++) {
+        ck_assert_msg(i < PATIENCE * 100, "it does not say \"%s\"", spec);
         nanosleep(&pause, NULL);
     }
 }
@@ -68,14 +68,14 @@ static void wait_for(const char *words)
 static pid_t start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static pid_t start(const char *format, ...)
 {
-    char words[1024];
+    char spec[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(words, sizeof words, format, arguments);
+    vsnprintf(spec, sizeof spec, format, arguments);
     va_end(arguments);
     make_keys();
     ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
-    pid_t process = command_start("exec \"$HALO\" listen %s --host-api jack <keys", words);
+    pid_t process = command_start("exec \"$HALO\" listen %s --host-api jack <keys", spec);
     wait_for("0."); /* a line of the view, or the JSON of one */
     return process;
 }
@@ -216,12 +216,12 @@ static void expect_nothing_told(const char *out)
 {
     const char *end = strstr(out, "\"event\":\"result\"");
     ck_assert_msg(end != NULL, "no result: %s", out);
-    static const char *const words[] = {"\"chosen\":0",       "\"chosen\":1",     "\"chosen\":2",
+    static const char *const spec[] = {"\"chosen\":0",       "\"chosen\":1",     "\"chosen\":2",
                                         "\"out\":[",          "\"hidden\":false", "\"draws\"",
                                         "\"switching\":true", "\"load_now\":0",   "\"salt\""};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const char *found = strstr(out, words[i]);
-        ck_assert_msg(!found || found > end, "%s is told before the end", words[i]);
+    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++) {
+        const char *found = strstr(out, spec[i]);
+        ck_assert_msg(!found || found > end, "%s is told before the end", spec[i]);
     }
 }
 

@@ -195,11 +195,11 @@ END_TEST
 
 /* ---- words ---- */
 
-START_TEST(wrong_words_are_refused)
+START_TEST(wrong_spec_are_refused)
 {
     static const struct {
         int code;
-        const char *words, *line;
+        const char *spec, *line;
     } cases[] = {
         {2, "which sound", ""},
         {2, "which sound", "--mask a.txt"},
@@ -247,19 +247,19 @@ START_TEST(wrong_words_are_refused)
     sound_text("wide.txt", "1 0\n0 1\n");
     sound_text("some.json", "{\"test\": \"abx\"}\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        command_refused(cases[i].code, cases[i].words, "\"$HALO\" listen %s", cases[i].line);
+        command_refused(cases[i].code, cases[i].spec, "\"$HALO\" listen %s", cases[i].line);
 }
 END_TEST
 
 START_TEST(help_names_what_there_is)
 {
     struct command_result help = command_done("\"$HALO\" listen --help");
-    static const char *const words[] = {"--live-input", "--from",     "--match",  "--no-align",
+    static const char *const spec[] = {"--live-input", "--from",     "--match",  "--no-align",
                                         "--switch",     "--abx",      "--blind",  "--feedback",
                                         "--verify",     "--to-file",  "--script", "--or",
                                         "--fade",       "--host-api", "q leave"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        ck_assert_msg(strstr(help.out, words[i]) != NULL, "--help lacks %s", words[i]);
+    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++)
+        ck_assert_msg(strstr(help.out, spec[i]) != NULL, "--help lacks %s", spec[i]);
 }
 END_TEST
 
@@ -270,7 +270,7 @@ int main(void)
         a_softer_later_copy_cannot_be_told_apart,
         the_file_begins_with_the_sound,
         plugins_keep_choices_in_their_places,
-        wrong_words_are_refused,
+        wrong_spec_are_refused,
         help_names_what_there_is,
         choices_are_equally_loud_to_ffmpeg,
     };

@@ -32,11 +32,11 @@ static void begin(void)
 
 /* ---- what is refused ---- */
 
-START_TEST(wrong_words_are_refused)
+START_TEST(wrong_spec_are_refused)
 {
     static const struct {
         int code;
-        const char *words, *options;
+        const char *spec, *options;
     } cases[] = {
         {1, "cannot open mask nix.wav", "--mask nix.wav"},
         {1, "it is empty", "--mask empty.wav"},
@@ -74,7 +74,7 @@ START_TEST(wrong_words_are_refused)
     sound_text("nan.txt", "0.5\nnan\n");
     command_done("mkdir folder; touch empty.wav there.wav log.wav.log");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        command_refused(cases[i].code, cases[i].words,
+        command_refused(cases[i].code, cases[i].spec,
                         "timeout -s KILL 20 \"$HALO\" live --plain --seconds 0.05 %s",
                         cases[i].options);
 }
@@ -90,20 +90,20 @@ END_TEST
 
 /* ---- the screen ---- */
 
-static const char *row_with(const char *screen, const char *words)
+static const char *row_with(const char *screen, const char *spec)
 {
     static char row[1024];
-    const char *at = strstr(screen, words);
-    ck_assert_msg(at != NULL, "no \"%s\" in\n%s", words, screen);
+    const char *at = strstr(screen, spec);
+    ck_assert_msg(at != NULL, "no \"%s\" in\n%s", spec, screen);
     while (at > screen && at[-1] != '\n')
         at--;
     snprintf(row, sizeof row, "%.*s", (int)strcspn(at, "\n"), at);
     return row;
 }
 
-static void expect_in_row(const char *row, const char *words)
+static void expect_in_row(const char *row, const char *spec)
 {
-    ck_assert_msg(strstr(row, words) != NULL, "no \"%s\" in: %s", words, row);
+    ck_assert_msg(strstr(row, spec) != NULL, "no \"%s\" in: %s", spec, row);
 }
 
 START_TEST(keys_do_what_the_screen_says)
@@ -331,7 +331,7 @@ START_TEST(a_recording_is_readable_after_a_crash)
 }
 END_TEST
 
-SUITE_MAIN("live_control", wrong_words_are_refused, no_device_is_said, keys_do_what_the_screen_says,
+SUITE_MAIN("live_control", wrong_spec_are_refused, no_device_is_said, keys_do_what_the_screen_says,
            ctrl_c_at_the_screen_ends_it, every_line_is_json_and_the_last_reports,
            a_mask_that_changes_fades_in, ctrl_c_fades_out_and_reports,
            a_second_ctrl_c_ends_it_at_once, a_recording_is_readable_after_a_crash)

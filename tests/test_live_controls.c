@@ -163,14 +163,14 @@ START_TEST(the_step_says_where_it_took_a_change)
 }
 END_TEST
 
-static void refuse(size_t stage, const char *symbol, const char *value, const char *words)
+static void refuse(size_t stage, const char *symbol, const char *value, const char *spec)
 {
     char why[600] = "";
     failures_keep(why, sizeof why);
     enum status status = live_controls_set(&controls, stage, symbol, value);
     failures_keep(NULL, 0);
     ck_assert_int_eq(status, STATUS_USAGE);
-    ck_assert_msg(strstr(why, words) != NULL, "%s", why);
+    ck_assert_msg(strstr(why, spec) != NULL, "%s", why);
 }
 
 START_TEST(what_cannot_be_is_refused)

@@ -31,11 +31,11 @@ static pid_t begin(const char *options)
     snprintf(path, sizeof path, "%s/.err", command_folder());
     FILE *file = fopen(path, "r");
     ck_assert_ptr_nonnull(file);
-    static const char words[] = "halo: OSC control on port ";
-    while (strncmp(line, words, strlen(words)) != 0)
+    static const char spec[] = "halo: OSC control on port ";
+    while (strncmp(line, spec, strlen(spec)) != 0)
         ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
     fclose(file);
-    snprintf(port, sizeof port, "%u", (unsigned)strtoul(line + strlen(words), NULL, 10) & 65535);
+    snprintf(port, sizeof port, "%u", (unsigned)strtoul(line + strlen(spec), NULL, 10) & 65535);
     target = lo_address_new("127.0.0.1", port);
     return process;
 }

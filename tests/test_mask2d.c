@@ -50,7 +50,7 @@ START_TEST(text_is_read)
 }
 END_TEST
 
-static void expect_refused(const char *text, size_t size, const char *words)
+static void expect_refused(const char *text, size_t size, const char *spec)
 {
     char said[1024] = "";
     struct mask2d *mask = NULL;
@@ -59,13 +59,13 @@ static void expect_refused(const char *text, size_t size, const char *words)
     failures_keep(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_ptr_null(mask);
-    ck_assert_msg(strstr(said, "some.mask2d") && strstr(said, words), "%s", said);
+    ck_assert_msg(strstr(said, "some.mask2d") && strstr(said, spec), "%s", said);
 }
 
 START_TEST(what_is_no_mask_is_refused)
 {
     static const struct {
-        const char *text, *words;
+        const char *text, *spec;
     } rows[] = {
         {"# nothing\n\n", "holds no coefficient"},
         {"1 2\n3\n", "line 2: 1 columns where the rows before have 2"},
@@ -81,7 +81,7 @@ START_TEST(what_is_no_mask_is_refused)
         {"rate: 48000\n1\n", "line 1: 'rate:' is not a number"},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-        expect_refused(rows[r].text, strlen(rows[r].text), rows[r].words);
+        expect_refused(rows[r].text, strlen(rows[r].text), rows[r].spec);
     expect_refused("\x01\x02\x03", 3, "it is not text");
     expect_refused("1 2\n3 \0 4\n", 10, "text");
 }
@@ -185,9 +185,9 @@ END_TEST
 
 static enum status make(const char *text, struct mask2d **mask)
 {
-    char **words = specs_split(text);
-    enum status status = mask2d_from_words(words, mask);
-    free(words);
+    char **spec = specs_split(text);
+    enum status status = mask2d_from_spec(spec, mask);
+    free(spec);
     return status;
 }
 
@@ -251,7 +251,7 @@ END_TEST
 START_TEST(made_masks_that_cannot_be_are_refused)
 {
     static const struct {
-        const char *text, *words;
+        const char *text, *spec;
     } rows[] = {
         {"box2d", "box2d needs a value, such as box2d:3x3"},
         {"box2d:", "needs a value"},
@@ -275,7 +275,7 @@ START_TEST(made_masks_that_cannot_be_are_refused)
         enum status status = make(rows[r].text, &mask);
         failures_keep(NULL, 0);
         ck_assert_int_ne(status, STATUS_OK);
-        ck_assert_msg(strstr(said, rows[r].words) != NULL, "%s: %s", rows[r].text, said);
+        ck_assert_msg(strstr(said, rows[r].spec) != NULL, "%s: %s", rows[r].text, said);
     }
     ck_assert(mask2d_is_named("box2d:3x3"));
     ck_assert(mask2d_is_named("a/b.mask2d"));
@@ -317,9 +317,9 @@ END_TEST
 
 /* ---- the program ---- */
 
-static void expect_said(const char *text, const char *words)
+static void expect_said(const char *text, const char *spec)
 {
-    ck_assert_msg(strstr(text, words) != NULL, "no \"%s\" in\n%s", words, text);
+    ck_assert_msg(strstr(text, spec) != NULL, "no \"%s\" in\n%s", spec, text);
 }
 
 START_TEST(mask_make_writes_them)
@@ -346,7 +346,7 @@ START_TEST(mask_show_tells_of_them)
 {
     struct command_result result =
         command_done("\"$HALO\" mask show \"$FILTERS/onset-edge.mask2d\" sharpen2d:3x3");
-    static const char *const words[] = {
+    static const char *const spec[] = {
         "5 rows of time x 5 columns of frequency, origin at row 2, column 2",
         "2 ahead and 2 back in time",
         "0 (nothing)",
@@ -356,8 +356,8 @@ START_TEST(mask_show_tells_of_them)
         "2.77778 (8.9 dB)",
         "separable          no",
     };
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-        expect_said(result.out, words[w]);
+    for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
+        expect_said(result.out, spec[w]);
     result = command_done("\"$HALO\" mask show \"$FILTERS/hall.wav\" box2d:3x5 --json");
     json_t *root = json_loads(result.out, 0, NULL);
     json_t *mask = json_array_get(json_object_get(root, "masks"), 1);
@@ -385,9 +385,9 @@ START_TEST(mask_plot_draws_them)
     if (system("command -v gnuplot >/dev/null 2>&1") != 0)
         return;
     command_done("\"$HALO\" mask plot onset2d:3x3 box2d:1x1 -o a.svg");
-    static const char *const words[] = {"<?xml", "onset2d:3x3", "box2d:1x1", "rows of time"};
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-        command_done("grep -qF -- '%s' a.svg", words[w]);
+    static const char *const spec[] = {"<?xml", "onset2d:3x3", "box2d:1x1", "rows of time"};
+    for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
+        command_done("grep -qF -- '%s' a.svg", spec[w]);
 }
 END_TEST
 

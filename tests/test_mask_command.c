@@ -27,9 +27,9 @@ static void save_room(const char *name, uint32_t rate, size_t channels, size_t s
     sound_free(&room);
 }
 
-static void expect_said(const struct command_result *result, const char *words)
+static void expect_said(const struct command_result *result, const char *spec)
 {
-    ck_assert_msg(strstr(result->out, words) != NULL, "no \"%s\" in\n%s%s", words, result->out,
+    ck_assert_msg(strstr(result->out, spec) != NULL, "no \"%s\" in\n%s%s", spec, result->out,
                   result->err);
 }
 
@@ -45,14 +45,14 @@ END_TEST
 START_TEST(everything_is_listed)
 {
     struct command_result result = command_done("\"$HALO\" mask show \"$FILTERS/hall.wav\"");
-    static const char *const words[] = {
+    static const char *const spec[] = {
         "WAV",           "pcm24",    "48000 Hz",         "2 channels",    "124800 taps",
         "2600.00 ms",    "1>1 by 1", "46201 (962.52",    "96210",         "120202",
         "2569.1 (53.52", "mixed",    "9.3 dB at 626 Hz", "-1.2 dB",       "33.8 dB",
         "13494",         "none",     "headroom",         "nothing wrong", "channel 2",
     };
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-        expect_said(&result, words[w]);
+    for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
+        expect_said(&result, spec[w]);
     ck_assert_str_eq(result.err, "");
     result = command_done("\"$HALO\" mask show \"$FILTERS/lowpass-1k.wav\"");
     expect_said(&result, "linear");

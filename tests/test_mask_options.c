@@ -21,13 +21,13 @@ static struct mask *noise_mask(size_t columns)
 }
 
 /* `words` separated by blanks; the status of what fails first. */
-static enum status apply(const char *words, size_t channels, enum mask_align align,
+static enum status apply(const char *spec, size_t channels, enum mask_align align,
                          struct mask *mask)
 {
     char copy[128], *rest = copy;
     struct mask_options options = {0};
     struct stream_format format = {RATE, channels};
-    snprintf(copy, sizeof copy, "%s", words);
+    snprintf(copy, sizeof copy, "%s", spec);
     for (char *word; (word = strsep(&rest, " "));) {
         enum status status = mask_options_parse(word, NULL, &options);
         if (status != STATUS_OK)
@@ -36,24 +36,24 @@ static enum status apply(const char *words, size_t channels, enum mask_align ali
     return mask_options_apply(&options, &format, align, mask);
 }
 
-static struct mask *applied(const char *words, size_t columns)
+static struct mask *applied(const char *spec, size_t columns)
 {
     struct mask *mask = noise_mask(columns);
-    ck_assert_msg(apply(words, columns == 4 ? 2 : columns, MASK_ALIGN_CAUSAL, mask) == STATUS_OK,
-                  "%s", words);
+    ck_assert_msg(apply(spec, columns == 4 ? 2 : columns, MASK_ALIGN_CAUSAL, mask) == STATUS_OK,
+                  "%s", spec);
     return mask;
 }
 
 /* That a mask has these taps, taken from the noise's by place and factor. */
-static void expect_taps(const char *words, size_t taps, size_t silence, size_t from, double factor)
+static void expect_taps(const char *spec, size_t taps, size_t silence, size_t from, double factor)
 {
-    struct mask *whole = noise_mask(2), *mask = applied(words, 2);
-    ck_assert_msg(mask->taps == taps, "%s: %zu taps", words, mask->taps);
+    struct mask *whole = noise_mask(2), *mask = applied(spec, 2);
+    ck_assert_msg(mask->taps == taps, "%s: %zu taps", spec, mask->taps);
     for (size_t c = 0; c < 2; c++)
         for (size_t k = 0; k < taps; k++) {
             double want = k < silence ? 0 : factor * mask_column(whole, c)[from + k - silence];
             ck_assert_msg(fabs(mask_column(mask, c)[k] - want) < 1e-6, "%s: tap %zu of %zu is %g",
-                          words, k, c, mask_column(mask, c)[k]);
+                          spec, k, c, mask_column(mask, c)[k]);
         }
     mask_destroy(whole);
     mask_destroy(mask);
@@ -152,14 +152,14 @@ END_TEST
 
 START_TEST(silence_stays_silence)
 {
-    static const char *const words[] = {"normalize=peak", "normalize=energy", "normalize=l1",
+    static const char *const spec[] = {"normalize=peak", "normalize=energy", "normalize=l1",
                                         "phase=minimum"};
     for (size_t w = 0; w < 4; w++) {
         struct mask *mask;
         ck_assert_int_eq(mask_create("m", 1, TAPS, &mask), STATUS_OK);
-        ck_assert_int_eq(apply(words[w], 1, MASK_ALIGN_CAUSAL, mask), STATUS_OK);
+        ck_assert_int_eq(apply(spec[w], 1, MASK_ALIGN_CAUSAL, mask), STATUS_OK);
         for (size_t k = 0; k < TAPS; k++)
-            ck_assert_msg(mask->coefficients[k] == 0, "%s", words[w]);
+            ck_assert_msg(mask->coefficients[k] == 0, "%s", spec[w]);
         mask_destroy(mask);
     }
 }
@@ -186,17 +186,17 @@ START_TEST(times_without_a_rate)
 }
 END_TEST
 
-START_TEST(wrong_words_are_refused)
+START_TEST(wrong_spec_are_refused)
 {
-    static const char *const words[] = {
+    static const char *const spec[] = {
         "trim=100",     "trim=-1",      "trim=1.5",        "trim=1h",    "trim=",
         "trim=nan",     "trim=1e400",   "length=0",        "fade=101",   "delay=-1ms",
         "delay=1e300s", "phase=linear", "normalize=loud",  "normalize",  "invert=1",
         "channel=2",    "trim",         "fade=60 trim=50", "length=inf", "foo=1",
     };
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+    for (size_t w = 0; w < sizeof spec / sizeof *spec; w++) {
         struct mask *mask = noise_mask(1);
-        ck_assert_msg(apply(words[w], 1, MASK_ALIGN_CAUSAL, mask) != STATUS_OK, "%s", words[w]);
+        ck_assert_msg(apply(spec[w], 1, MASK_ALIGN_CAUSAL, mask) != STATUS_OK, "%s", spec[w]);
         mask_destroy(mask);
     }
 }
@@ -286,5 +286,5 @@ END_TEST
 
 SUITE_MAIN("mask options", cuts_and_delays, order_is_fixed, fade_is_a_raised_cosine,
            fade_comes_after_length, normalize_peak, normalize_outputs, silence_stays_silence,
-           delay_keeps_time_zero, times_without_a_rate, wrong_words_are_refused,
+           delay_keeps_time_zero, times_without_a_rate, wrong_spec_are_refused,
            zeros_are_reflected, twins_have_the_same_gains, render_takes_them)

@@ -41,14 +41,14 @@ static struct player *play(const char *name, struct passage_settings settings)
 }
 
 static void refused(const char *name, struct passage_settings settings, enum status status,
-                    const char *words)
+                    const char *spec)
 {
     char text[512] = "";
     struct passage *passage;
     failures_keep(text, sizeof text);
     ck_assert_int_eq(try_open(&settings, name, &passage), status);
     failures_keep(NULL, 0);
-    ck_assert_msg(strstr(text, words) != NULL, "%s", text);
+    ck_assert_msg(strstr(text, spec) != NULL, "%s", text);
 }
 
 /* Read some frames and compare them with the sound's from `at` on, round the passage.

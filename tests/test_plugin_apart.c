@@ -230,7 +230,7 @@ END_TEST
 
 /* ---- ends ---- */
 
-static void check_end(const char *kind, const char *id, double patience, const char *words)
+static void check_end(const char *kind, const char *id, double patience, const char *spec)
 {
     struct plugin_info *info = plugin_rig_describe(kind, id);
     if (!info)
@@ -245,11 +245,11 @@ static void check_end(const char *kind, const char *id, double patience, const c
     for (; !rack->failure && pieces < 100; pieces++)
         process_at(rack, &in, &out, 0, PIECE, NULL, 0);
     ck_assert_uint_eq(pieces, 24000 / PIECE + 1);
-    ck_assert_str_eq(rack->failure, words);
+    ck_assert_str_eq(rack->failure, spec);
     ck_assert(is_silent(&out, PIECE));
     process_at(rack, &in, &out, 0, PIECE, NULL, 0);
     rack->kind->reset(rack);
-    ck_assert_str_eq(rack->failure, words);
+    ck_assert_str_eq(rack->failure, spec);
     plugin_rack_close(rack);
     block_free(&in);
     block_free(&out);
@@ -270,7 +270,7 @@ START_TEST(ends_are_told)
 }
 END_TEST
 
-static void check_refused(const char *kind, const char *id, double patience, const char *words)
+static void check_refused(const char *kind, const char *id, double patience, const char *spec)
 {
     struct plugin_info *info = plugin_rig_describe(kind, id);
     if (!info)
@@ -284,7 +284,7 @@ static void check_refused(const char *kind, const char *id, double patience, con
     failures_keep(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_ptr_null(rack);
-    ck_assert_msg(strstr(told, id) && strstr(told, words), "\"%s\", not \"%s\"", told, words);
+    ck_assert_msg(strstr(told, id) && strstr(told, spec), "\"%s\", not \"%s\"", told, spec);
     plugin_info_destroy(info);
 }
 
@@ -369,7 +369,7 @@ static void collect(void *context, const char *line)
     told->err += strcmp(line, "mean:prints says: a plugin's word on standard error") == 0;
 }
 
-static struct told words_told(enum verbosity verbosity)
+static struct told spec_told(enum verbosity verbosity)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:prints");
     struct told told = {0};
@@ -393,10 +393,10 @@ static struct told words_told(enum verbosity verbosity)
 
 START_TEST(what_a_plugin_prints_is_a_detail)
 {
-    struct told told = words_told(VERBOSITY_VERBOSE);
+    struct told told = spec_told(VERBOSITY_VERBOSE);
     ck_assert_uint_eq(told.out, 3 * PIECE / BLOCK);
     ck_assert_uint_eq(told.err, 3 * PIECE / BLOCK);
-    told = words_told(VERBOSITY_NORMAL);
+    told = spec_told(VERBOSITY_NORMAL);
     ck_assert_uint_eq(told.lines, 0);
 }
 END_TEST
@@ -472,7 +472,7 @@ START_TEST(live_goes_on_after_late_pieces)
 }
 END_TEST
 
-static void check_live_end(const char *id, double patience, const char *words)
+static void check_live_end(const char *id, double patience, const char *spec)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", id);
     if (!info)
@@ -488,7 +488,7 @@ static void check_live_end(const char *id, double patience, const char *words)
         ck_assert(is_silent(&out, BLOCK));
         pause_ms(2);
     }
-    ck_assert_str_eq(rack->failure, words);
+    ck_assert_str_eq(rack->failure, spec);
     plugin_rack_close(rack);
     ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 0);
     block_free(&in);

@@ -13,28 +13,28 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RATE = PLUGIN_RIG_RATE, BLOCK = PLUGIN_FILTER_BLOCK, WORDS_MOST = 8 };
+enum { RATE = PLUGIN_RIG_RATE, BLOCK = PLUGIN_FILTER_BLOCK, SPEC_MOST = 8 };
 
 struct rig {
     struct plugin_info *info;
-    struct plugin_words words;
+    struct plugin_spec spec;
     struct plugin_map map;
     struct plugin_filter_settings settings;
     struct filter *filter;
 };
 
 /* NULL-terminated words; a block of 4 of the plugin's. */
-static bool rig_load(struct rig *rig, const char *id, const char *const *words, size_t channels)
+static bool rig_load(struct rig *rig, const char *id, const char *const *spec, size_t channels)
 {
     *rig = (struct rig){.info = plugin_rig_describe("ladspa", id)};
     if (!rig->info)
         return false;
-    for (; *words; words++)
-        ck_assert_int_eq(plugin_words_take(&rig->words, rig->info, RATE, *words), STATUS_OK);
+    for (; *spec; spec++)
+        ck_assert_int_eq(plugin_spec_take(&rig->spec, rig->info, RATE, *spec), STATUS_OK);
     ck_assert_int_eq(plugin_map_init(&rig->map, rig->info, channels, NULL), STATUS_OK);
     rig->settings = (struct plugin_filter_settings){.info = rig->info,
                                                     .map = &rig->map,
-                                                    .words = &rig->words,
+                                                    .spec = &rig->spec,
                                                     .rate = RATE,
                                                     .channels = channels,
                                                     .block = 4 * BLOCK};
@@ -49,7 +49,7 @@ static void rig_make(struct rig *rig)
 static void rig_free(struct rig *rig)
 {
     filter_destroy(rig->filter);
-    plugin_words_free(&rig->words);
+    plugin_spec_free(&rig->spec);
     plugin_map_free(&rig->map);
     plugin_info_destroy(rig->info);
 }
@@ -107,9 +107,9 @@ END_TEST
 
 START_TEST(latency_is_known_beforehand)
 {
-    static const char *const words[] = {"at=0", "amount=300", NULL};
+    static const char *const spec[] = {"at=0", "amount=300", NULL};
     struct rig rig;
-    if (!rig_load(&rig, "mean:late-latency", words, 2))
+    if (!rig_load(&rig, "mean:late-latency", spec, 2))
         return;
     rig_make(&rig);
     ck_assert_uint_eq(rig.filter->latency, 300);
@@ -128,9 +128,9 @@ END_TEST
  * one is right from its first frame. */
 START_TEST(latency_that_is_told_late_is_made_up_for_the_next_time)
 {
-    static const char *const words[] = {"at=18000", "amount=300", NULL};
+    static const char *const spec[] = {"at=18000", "amount=300", NULL};
     struct rig rig;
-    if (!rig_load(&rig, "mean:late-latency", words, 1))
+    if (!rig_load(&rig, "mean:late-latency", spec, 1))
         return;
     rig_make(&rig);
     ck_assert_uint_eq(rig.filter->latency, 0);
@@ -160,10 +160,10 @@ END_TEST
  * heard from 4620 to 4920, and all else is in its place. Then 700, which shows all of it. */
 START_TEST(sound_stays_in_place_while_latency_changes)
 {
-    static const char *const words[] = {"at=0", "amount=500", "at=5100:amount=200",
+    static const char *const spec[] = {"at=0", "amount=500", "at=5100:amount=200",
                                         "at=10000:amount=700", NULL};
     struct rig rig;
-    if (!rig_load(&rig, "mean:late-latency", words, 1))
+    if (!rig_load(&rig, "mean:late-latency", spec, 1))
         return;
     rig_make(&rig);
     ck_assert_uint_eq(rig.filter->latency, 700);
@@ -200,11 +200,11 @@ static void expect_gain(const struct block *out, const struct block *in, size_t 
 
 START_TEST(steps_begin_at_the_next_block)
 {
-    static const char *const words[] = {"0=-6", "at=512:0=-12", "at=513:0=3", "at=3s:0=9", NULL};
+    static const char *const spec[] = {"0=-6", "at=512:0=-12", "at=513:0=3", "at=3s:0=9", NULL};
     static const uint64_t befores[] = {0, 100, 256, 5000};
     struct rig rig;
     for (size_t b = 0; b < 4; b++) {
-        if (!rig_load(&rig, "amp_1181:amp", words, 1))
+        if (!rig_load(&rig, "amp_1181:amp", spec, 1))
             return;
         uint64_t before = befores[b];
         rig.settings.before = before;
@@ -225,9 +225,9 @@ END_TEST
 
 START_TEST(ramps_have_a_value_for_each_block)
 {
-    static const char *const words[] = {"0=-6", "at=1024-3072:0=2", NULL};
+    static const char *const spec[] = {"0=-6", "at=1024-3072:0=2", NULL};
     struct rig rig;
-    if (!rig_load(&rig, "amp_1181:amp", words, 1))
+    if (!rig_load(&rig, "amp_1181:amp", spec, 1))
         return;
     rig_make(&rig);
     struct block in = stream_noise(1, 1, 8192);
@@ -250,11 +250,11 @@ END_TEST
 START_TEST(bad_samples_are_silenced_and_counted)
 {
     static const char *const ids[] = {"mean:nan", "mean:infinity"};
-    static const char *const words[] = {"at=5000", "amount=77", NULL};
+    static const char *const spec[] = {"at=5000", "amount=77", NULL};
     for (size_t i = 0; i < 2; i++)
         for (int live = 0; live < 2; live++) {
             struct rig rig;
-            if (!rig_load(&rig, ids[i], words, 1))
+            if (!rig_load(&rig, ids[i], spec, 1))
                 return;
             rig.settings.live = live;
             rig_make(&rig);
@@ -276,9 +276,9 @@ END_TEST
 
 START_TEST(controls_are_taken_at_the_next_block)
 {
-    static const char *const words[] = {"0=-6", NULL};
+    static const char *const spec[] = {"0=-6", NULL};
     struct rig rig;
-    if (!rig_load(&rig, "amp_1181:amp", words, 1))
+    if (!rig_load(&rig, "amp_1181:amp", spec, 1))
         return;
     rig.settings.live = rig.settings.streamed = true;
     rig.settings.block = 64;
@@ -400,15 +400,15 @@ END_TEST
 
 START_TEST(steps_allocate_nothing)
 {
-    static const char *const words[] = {"at=0", "amount=300", NULL};
+    static const char *const spec[] = {"at=0", "amount=300", NULL};
     struct rig rig;
-    if (!allocations_are_counted() || !rig_load(&rig, "mean:late-latency", words, 2))
+    if (!allocations_are_counted() || !rig_load(&rig, "mean:late-latency", spec, 2))
         return;
     rig.settings.live = rig.settings.streamed = true;
     rig.settings.block = 64;
     rig_make(&rig);
-    const struct stage_mix_words mix_words = {.has_mix = true, .mix = 0.5f};
-    const struct stage_mix_settings settings = {.words = &mix_words, .rate = RATE, .live = true};
+    const struct stage_mix_spec mix_spec = {.has_mix = true, .mix = 0.5f};
+    const struct stage_mix_settings settings = {.spec = &mix_spec, .rate = RATE, .live = true};
     struct filter *mix;
     ck_assert_int_eq(stage_mix_create(rig.filter, &settings, &mix), STATUS_OK);
     rig.filter = mix;
@@ -462,12 +462,12 @@ static void doubler_destroy(struct filter *filter)
 static const struct filter_kind doubler_kind = {
     .process = doubler_process, .reset = doubler_reset, .destroy = doubler_destroy};
 
-static struct filter *make_mix(const struct stage_mix_words *words, bool live,
+static struct filter *make_mix(const struct stage_mix_spec *spec, bool live,
                                struct doubler **doubler)
 {
     struct filter *mix;
     const struct stage_mix_settings settings = {
-        .words = words, .rate = RATE, .before = 50, .number = 3, .live = live};
+        .spec = spec, .rate = RATE, .before = 50, .number = 3, .live = live};
     *doubler = calloc(1, sizeof **doubler);
     (*doubler)->filter = (struct filter){
         .kind = &doubler_kind, .inputs = 1, .outputs = 2, .block = 512, .latency = DELAY};
@@ -478,7 +478,7 @@ static struct filter *make_mix(const struct stage_mix_words *words, bool live,
 
 START_TEST(dry_is_aligned_and_goes_round)
 {
-    static const struct stage_mix_words rows[] = {
+    static const struct stage_mix_spec rows[] = {
         {.has_mix = true, .mix = 0.25f}, {.has_mix = true, .mix = 1}, {.bypass = true}, {0}};
     static const float wet[] = {0.25f, 1, 0, 1};
     for (size_t r = 0; r < 4; r++) {
@@ -501,11 +501,11 @@ END_TEST
 /* The sound comes 50 frames late already, and 100 more through the stage. */
 START_TEST(mixes_change_at_their_time)
 {
-    struct stage_mix_words words = {0};
-    ck_assert_int_eq(stage_mix_take(&words, RATE, "at=1000-2000:@mix=0"), STATUS_OK);
-    ck_assert_int_eq(stage_mix_take(&words, RATE, "at=3000:@mix=1"), STATUS_OK);
+    struct stage_mix_spec spec = {0};
+    ck_assert_int_eq(stage_mix_take(&spec, RATE, "at=1000-2000:@mix=0"), STATUS_OK);
+    ck_assert_int_eq(stage_mix_take(&spec, RATE, "at=3000:@mix=1"), STATUS_OK);
     struct doubler *doubler;
-    struct filter *mix = make_mix(&words, false, &doubler);
+    struct filter *mix = make_mix(&spec, false, &doubler);
     struct block in = stream_noise(1, 1, 5000);
     for (int run = 0; run < 2; run++) {
         struct block out = stream_through(mix, in.data, in.frames, 5000);
@@ -522,13 +522,13 @@ START_TEST(mixes_change_at_their_time)
     }
     block_free(&in);
     filter_destroy(mix);
-    automation_free(&words.automation);
+    automation_free(&spec.automation);
 }
 END_TEST
 
 START_TEST(live_a_stage_that_fails_is_left_out)
 {
-    const struct stage_mix_words none = {0};
+    const struct stage_mix_spec none = {0};
     struct doubler *doubler;
     struct filter *mix = make_mix(&none, true, &doubler);
     struct block in = stream_noise(1, 1, 2048);
@@ -552,7 +552,7 @@ END_TEST
 
 START_TEST(live_a_stage_that_is_late_is_left_out_meanwhile)
 {
-    const struct stage_mix_words none = {0};
+    const struct stage_mix_spec none = {0};
     struct doubler *doubler;
     struct filter *mix = make_mix(&none, true, &doubler);
     struct block in = stream_noise(1, 1, 2048);

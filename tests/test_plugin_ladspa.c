@@ -353,7 +353,7 @@ END_TEST
 
 /* ---- names ---- */
 
-static void check_refusal(const char *id, const char *words)
+static void check_refusal(const char *id, const char *spec)
 {
     char text[1024] = "";
     struct plugin_info *info = NULL;
@@ -362,7 +362,7 @@ static void check_refusal(const char *id, const char *words)
     failures_keep(NULL, 0);
     ck_assert_int_ne(status, STATUS_OK);
     ck_assert_ptr_null(info);
-    ck_assert_msg(strstr(text, words) != NULL, "%s: no \"%s\" in: %s", id, words, text);
+    ck_assert_msg(strstr(text, spec) != NULL, "%s: no \"%s\" in: %s", id, spec, text);
 }
 
 START_TEST(unknown_names_are_refused_with_near_ones)

@@ -264,7 +264,7 @@ START_TEST(a_full_disk_ends_the_recording_alone)
 }
 END_TEST
 
-static void expect_refusal(const char *name, bool force, const char *words, enum status wanted)
+static void expect_refusal(const char *name, bool force, const char *spec, enum status wanted)
 {
     char told[512] = "";
     struct recorder *recorder;
@@ -272,7 +272,7 @@ static void expect_refusal(const char *name, bool force, const char *words, enum
     failures_keep(told, sizeof told);
     ck_assert_int_eq(recorder_open(path_of(name), force, &format, 1, &recorder), wanted);
     failures_keep(NULL, 0);
-    ck_assert_msg(strstr(told, words) != NULL, "%s: %s", name, told);
+    ck_assert_msg(strstr(told, spec) != NULL, "%s: %s", name, told);
 }
 
 START_TEST(what_cannot_be_recorded_to_is_refused)

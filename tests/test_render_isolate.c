@@ -60,7 +60,7 @@ START_TEST(a_crash_has_no_report)
 END_TEST
 
 /* What it prints does not get among the sound, nor among the numbers. */
-START_TEST(a_plugin_s_words_spoil_nothing)
+START_TEST(a_plugin_s_spec_spoil_nothing)
 {
     make_input();
     command_done("$HALO render in.wav - --ladspa mean:copy >copy.wav");
@@ -116,7 +116,7 @@ int main(void)
     const TTest *const tests[] = {ends_are_one_line_and_no_file,
                                   a_file_that_stood_there_stays,
                                   a_crash_has_no_report,
-                                  a_plugin_s_words_spoil_nothing,
+                                  a_plugin_s_spec_spoil_nothing,
                                   apart_and_here_make_the_same_file,
                                   a_signal_ends_a_plugin_that_hangs};
     plugin_rig_prepare();

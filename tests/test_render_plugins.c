@@ -380,11 +380,11 @@ END_TEST
 
 /* ---- refusals ---- */
 
-START_TEST(wrong_words_are_refused)
+START_TEST(wrong_spec_are_refused)
 {
     static const struct {
         int code;
-        const char *words, *stage;
+        const char *spec, *stage;
     } rows[] = {
         {1, "cannot find", "--lv2 urn:halo:test:none"},
         {1, "no LADSPA library", "--ladspa none:none"},
@@ -410,7 +410,7 @@ START_TEST(wrong_words_are_refused)
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, RATE, 2, 1000);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-        command_refused(rows[r].code, rows[r].words, "\"$HALO\" render in.wav out.wav %s",
+        command_refused(rows[r].code, rows[r].spec, "\"$HALO\" render in.wav out.wav %s",
                         rows[r].stage);
 }
 END_TEST
@@ -450,7 +450,7 @@ int main(void)
                                   bad_samples_are_counted,
                                   crashes_end_the_render,
                                   tails_end_where_they_are_quiet,
-                                  wrong_words_are_refused};
+                                  wrong_spec_are_refused};
     plugin_rig_prepare();
     if (!is_there())
         return plugin_rig_code(EXIT_SUCCESS);

@@ -10,9 +10,9 @@
 
 enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE = 48000, N = 20000, TAIL = 2047 };
 
-static void expect_said(const char *text, const char *words)
+static void expect_said(const char *text, const char *spec)
 {
-    ck_assert_msg(strstr(text, words) != NULL, "no \"%s\" in\n%s", words, text);
+    ck_assert_msg(strstr(text, spec) != NULL, "no \"%s\" in\n%s", spec, text);
 }
 
 /* The largest difference of frames from `first` on, in dB of a's peak. */
@@ -85,9 +85,9 @@ START_TEST(identity_gives_the_sound_back)
 END_TEST
 
 /* All the way from the words to the file, with what a file alone knows: where the sound ends. */
-static void check_truth(const char *words, struct spectral_settings settings, struct mask2d *mask)
+static void check_truth(const char *spec, struct spectral_settings settings, struct mask2d *mask)
 {
-    command_done("\"$HALO\" render in.wav out.wav -f --spectral %s", words);
+    command_done("\"$HALO\" render in.wav out.wav -f --spectral %s", spec);
     struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
     double *window = spectral_truth_window(&settings.window), worst = 0, peak = 0;
     const struct spectral_truth truth = {&settings, {mask}, window};
@@ -100,7 +100,7 @@ static void check_truth(const char *words, struct spectral_settings settings, st
         }
         free(y);
     }
-    ck_assert_msg(worst < 1e-6 * peak, "%s: %g dB", words, 20 * log10(worst / peak));
+    ck_assert_msg(worst < 1e-6 * peak, "%s: %g dB", spec, 20 * log10(worst / peak));
     free(window);
     sound_free(&in);
     sound_free(&out);
@@ -131,19 +131,19 @@ END_TEST
 /* A pipe does not tell where it ends; with zeros beside it that makes no difference. */
 START_TEST(blocks_threads_and_pipes_make_no_difference)
 {
-    static const char *const words[] = {"gaussian2d:7x7", "preset=harmonic", "preset=percussive",
+    static const char *const spec[] = {"gaussian2d:7x7", "preset=harmonic", "preset=percussive",
                                         "onset2d:5x5,scale=db,edge=zero"};
     command_clean();
     save_noise();
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
-        command_done("\"$HALO\" render in.wav a.wav -f --threads 1 --spectral %s", words[w]);
+    for (size_t w = 0; w < sizeof spec / sizeof *spec; w++) {
+        command_done("\"$HALO\" render in.wav a.wav -f --threads 1 --spectral %s", spec[w]);
         command_done("\"$HALO\" render in.wav b.wav -f --threads 3 --block 777 --spectral %s",
-                     words[w]);
+                     spec[w]);
         expect_alike("a.wav", "b.wav", N + TAIL, -120);
-        if (strstr(words[w], "preset"))
+        if (strstr(spec[w], "preset"))
             continue;
         command_done("cat in.wav | \"$HALO\" render - c.wav -f --format float --spectral %s",
-                     words[w]);
+                     spec[w]);
         expect_alike("a.wav", "c.wav", N + TAIL, -120);
     }
 }
@@ -202,11 +202,11 @@ START_TEST(report_tells)
 }
 END_TEST
 
-START_TEST(wrong_words_are_refused)
+START_TEST(wrong_spec_are_refused)
 {
     static const struct {
         int code;
-        const char *words, *said;
+        const char *spec, *said;
     } rows[] = {
         {1, "no.mask2d", "cannot open mask no.mask2d: No such file or directory"},
         {1, ".", "it is a directory"},
@@ -231,7 +231,7 @@ START_TEST(wrong_words_are_refused)
     save_noise();
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         command_refused(rows[r].code, rows[r].said, "\"$HALO\" render in.wav out.wav --spectral %s",
-                        rows[r].words);
+                        rows[r].spec);
     command_done("printf '1 2\\n3\\n' >r.mask2d");
     command_refused(1, "cannot read mask r.mask2d: line 2: 1 columns where the rows before have 2",
                     "\"$HALO\" render in.wav out.wav --spectral r.mask2d");
@@ -277,4 +277,4 @@ END_TEST
 
 SUITE_MAIN("render_spectral", identity_gives_the_sound_back, what_is_made_is_the_truth,
            blocks_threads_and_pipes_make_no_difference, it_goes_with_other_stages, report_tells,
-           wrong_words_are_refused, recordings_come_apart)
+           wrong_spec_are_refused, recordings_come_apart)

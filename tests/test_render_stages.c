@@ -112,9 +112,9 @@ START_TEST(matrices_that_do_not_divide_are_refused)
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 3, 100);
     sound_noise_file("m.wav", 2, WAVF, 48000, 7, 10);
-    static const char *const words[] = {"map=matrix", "7", "3"};
+    static const char *const spec[] = {"map=matrix", "7", "3"};
     for (size_t w = 0; w < 3; w++)
-        command_refused(2, words[w], "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix");
+        command_refused(2, spec[w], "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix");
     command_refused(2, "map=matrix",
                     "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix,channel=1");
 }
@@ -285,7 +285,7 @@ static double complex response(const float *taps, size_t count, double zero, dou
 static void check_resampling(uint32_t mask_rate, uint32_t rate, const struct sound *columns)
 {
     enum { ZERO = 6000, LENGTH = 8000 };
-    char words[64];
+    char spec[64];
     sound_save(columns, "m.wav");
     struct sound in = sound_create(WAVF, rate, 1, LENGTH);
     in.block.data[0][ZERO] = 1;
@@ -296,8 +296,8 @@ static void check_resampling(uint32_t mask_rate, uint32_t rate, const struct sou
     ck_assert_uint_eq(out.rate, rate);
     ck_assert_uint_eq(out.block.frames, LENGTH - 1 + (size_t)command_number(result.out, "taps"));
     for (int i = 0; i < 2; i++) {
-        snprintf(words, sizeof words, "%u", i ? mask_rate : rate);
-        ck_assert_msg(strstr(result.err, words) != NULL, "no %s in %s", words, result.err);
+        snprintf(spec, sizeof spec, "%u", i ? mask_rate : rate);
+        ck_assert_msg(strstr(result.err, spec) != NULL, "no %s in %s", spec, result.err);
     }
     double highest = 0.45 * fmin(mask_rate, rate);
     for (double hertz = 0; hertz <= highest; hertz += highest / 50) {
@@ -643,20 +643,20 @@ static void save_decay(const char *name, size_t echo)
     sound_free(&mask);
 }
 
-static void check_until(const char *words, double level, size_t echo)
+static void check_until(const char *spec, double level, size_t echo)
 {
     enum { N = 2000 };
     command_clean();
     sound_noise_file("in.wav", 6, WAVF, 48000, 1, N);
     save_decay("m.wav", echo);
-    command_done("\"$HALO\" render in.wav out.wav --mask m.wav --tail until:%s", words);
+    command_done("\"$HALO\" render in.wav out.wav --mask m.wav --tail until:%s", spec);
     command_done("\"$HALO\" render in.wav full.wav --mask m.wav");
     struct sound out = sound_load("out.wav"), full = sound_load("full.wav");
     size_t length = out.block.frames, last = N;
     for (size_t i = 0; i < full.block.frames; i++)
         if (fabs((double)full.block.data[0][i]) >= level && i + 1 > last)
             last = i + 1;
-    ck_assert_msg(length == last, "until:%s, echo %zu: %zu frames, not %zu", words, echo, length,
+    ck_assert_msg(length == last, "until:%s, echo %zu: %zu frames, not %zu", spec, echo, length,
                   last);
     full.block.frames = length;
     sound_expect_same(&out, &full);
@@ -819,10 +819,10 @@ START_TEST(verbose_tells_the_paths)
                          o ? ",order=llrrlrrl" : "");
         for (size_t p = 0; p < 4; p++) {
             const unsigned *path = o ? other[p] : paths[p];
-            char words[96];
-            snprintf(words, sizeof words, "input %u -> mask channel %u -> output %u", path[0],
+            char spec[96];
+            snprintf(spec, sizeof spec, "input %u -> mask channel %u -> output %u", path[0],
                      path[1], path[2]);
-            ck_assert_msg(strstr(result.err, words) != NULL, "no \"%s\" in\n%s", words, result.err);
+            ck_assert_msg(strstr(result.err, spec) != NULL, "no \"%s\" in\n%s", spec, result.err);
         }
         ck_assert_str_eq(result.out, "");
     }
@@ -942,12 +942,12 @@ START_TEST(missing_gpu_is_said)
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
     sound_noise_file("m.wav", 2, WAVF, 48000, 1, 10);
-    static const char *const words[] = {"--backend cuda", "--kernel tiled", "--gpu-mode resident",
+    static const char *const spec[] = {"--backend cuda", "--kernel tiled", "--gpu-mode resident",
                                         "--devices all"};
     for (size_t w = 0; w < 4; w++)
         command_refused(1, "--backend cpu",
                         "CUDA_VISIBLE_DEVICES= \"$HALO\" render in.wav out.wav --mask m.wav %s",
-                        words[w]);
+                        spec[w]);
     command_done("CUDA_VISIBLE_DEVICES= \"$HALO\" render in.wav out.wav --mask m.wav");
 }
 END_TEST

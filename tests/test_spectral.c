@@ -302,7 +302,7 @@ START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
 {
     static const struct {
         struct spectral_window_settings window;
-        const char *words;
+        const char *spec;
     } cases[] = {
         {{SPECTRAL_HANN, 2048, 700}, "hops that do are 512, 256, 128, 64 and so on"},
         {{SPECTRAL_HANN, 2048, 1024}, "hop=1024 does not give the sound back with window=hann"},
@@ -320,7 +320,7 @@ START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
         enum status status = spectral_window_check(&cases[i].window, &sum);
         failures_keep(NULL, 0);
         ck_assert_int_eq(status, STATUS_USAGE);
-        ck_assert_msg(strstr(said, cases[i].words) != NULL, "%zu: %s", i, said);
+        ck_assert_msg(strstr(said, cases[i].spec) != NULL, "%zu: %s", i, said);
     }
 }
 END_TEST

@@ -98,12 +98,12 @@ static void make_false_gnuplot(void)
                  "chmod +x bin/gnuplot");
 }
 
-static const char *last_before(const char *from, const char *end, const char *words)
+static const char *last_before(const char *from, const char *end, const char *spec)
 {
     const char *found = NULL, *at = from;
-    while ((at = memmem(at, (size_t)(end - at), words, strlen(words))))
+    while ((at = memmem(at, (size_t)(end - at), spec, strlen(spec))))
         found = at++;
-    ck_assert_msg(found != NULL, "no %s", words);
+    ck_assert_msg(found != NULL, "no %s", spec);
     return found;
 }
 
@@ -184,9 +184,9 @@ END_TEST
 
 /* ---- files ---- */
 
-static size_t count_in(const char *name, const char *words)
+static size_t count_in(const char *name, const char *spec)
 {
-    struct command_result result = command_run("grep -o -- '%s' %s | wc -l", words, name);
+    struct command_result result = command_run("grep -o -- '%s' %s | wc -l", spec, name);
     return (size_t)strtoul(result.out, NULL, 10);
 }
 
@@ -345,7 +345,7 @@ START_TEST(sounds_that_cannot_be_drawn)
 }
 END_TEST
 
-START_TEST(words_that_cannot_be)
+START_TEST(spec_that_cannot_be)
 {
     command_clean();
     save_sine("tone.wav", 1, 1000, 1);
@@ -399,7 +399,7 @@ int main(void)
                                   plain_text_where_there_is_no_terminal,
                                   colours_where_the_terminal_has_them,
                                   sounds_that_cannot_be_drawn,
-                                  words_that_cannot_be,
+                                  spec_that_cannot_be,
                                   files_that_cannot_be_written};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");

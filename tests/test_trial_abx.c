@@ -277,10 +277,10 @@ static const char *fault_of(const json_t *root)
     return fault ? fault : "";
 }
 
-static void expect_fault(const json_t *root, const char *words)
+static void expect_fault(const json_t *root, const char *spec)
 {
     const char *fault = fault_of(root);
-    ck_assert_msg(strstr(fault, words) != NULL, "not '%s': '%s'", words, fault);
+    ck_assert_msg(strstr(fault, spec) != NULL, "not '%s': '%s'", spec, fault);
 }
 
 START_TEST(verifying_finds_what_was_changed)

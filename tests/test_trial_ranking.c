@@ -192,13 +192,13 @@ static json_t *save(const struct trial_log *log)
     return root;
 }
 
-static void expect_fault(const json_t *root, const char *words)
+static void expect_fault(const json_t *root, const char *spec)
 {
     const char *fault = NULL;
     ck_assert_int_eq(json_dump_file(root, path_of("changed.json"), 0), 0);
     ck_assert_int_eq(trial_verify(path_of("changed.json"), &fault), STATUS_OK);
     const char *found = fault ? fault : "none";
-    ck_assert_msg(strstr(found, words) != NULL, "not '%s': '%s'", words, found);
+    ck_assert_msg(strstr(found, spec) != NULL, "not '%s': '%s'", spec, found);
 }
 
 START_TEST(verifying_finds_what_was_changed)

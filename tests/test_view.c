@@ -11,27 +11,27 @@
 #include <string.h>
 #include <time.h>
 
-static bool contains(const char *text, const char *words)
+static bool contains(const char *text, const char *spec)
 {
-    return strstr(text, words) != NULL;
+    return strstr(text, spec) != NULL;
 }
 
 /* The row of the screen that has `words`. */
-static const char *row_with(const char *screen, const char *words)
+static const char *row_with(const char *screen, const char *spec)
 {
     static char row[1024];
-    const char *at = strstr(screen, words);
-    ck_assert_msg(at != NULL, "no \"%s\" in\n%s", words, screen);
+    const char *at = strstr(screen, spec);
+    ck_assert_msg(at != NULL, "no \"%s\" in\n%s", spec, screen);
     while (at > screen && at[-1] != '\n')
         at--;
     snprintf(row, sizeof row, "%.*s", (int)strcspn(at, "\n"), at);
     return row;
 }
 
-static size_t count_of(const char *text, const char *words)
+static size_t count_of(const char *text, const char *spec)
 {
     size_t count = 0;
-    for (const char *at = text; (at = strstr(at, words)) != NULL; at += strlen(words))
+    for (const char *at = text; (at = strstr(at, spec)) != NULL; at += strlen(spec))
         count++;
     return count;
 }
@@ -211,13 +211,13 @@ END_TEST
 
 /* ---- leaving ---- */
 
-static void leaves_tidily(const char *kind, const char *words, const char *keys)
+static void leaves_tidily(const char *kind, const char *spec, const char *keys)
 {
     tmux_open(80, 24,
               "ulimit -c 0; stty -a >before; %s %s; stty -a >after; "
               "cmp before after && echo the same again",
               VIEW_DEMO, kind);
-    tmux_wait(words);
+    tmux_wait(spec);
     tmux_type(keys);
     if (keys[0] == 'h') {
         tmux_wait("deaf");

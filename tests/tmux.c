@@ -86,23 +86,23 @@ const char *tmux_screen(void)
     return screen;
 }
 
-static const char *wait_for(const char *words, bool there)
+static const char *wait_for(const char *spec, bool there)
 {
     const struct timespec pause = {.tv_nsec = 1000000000 / LOOKS};
     for (int i = 0; i < PATIENCE * LOOKS; i++) {
-        if ((strstr(tmux_screen(), words) != NULL) == there)
+        if ((strstr(tmux_screen(), spec) != NULL) == there)
             return screen;
         nanosleep(&pause, NULL);
     }
-    ck_abort_msg("\"%s\" %s on the screen:\n%s", words, there ? "is not" : "is still", screen);
+    ck_abort_msg("\"%s\" %s on the screen:\n%s", spec, there ? "is not" : "is still", screen);
 }
 
-const char *tmux_wait(const char *words)
+const char *tmux_wait(const char *spec)
 {
-    return wait_for(words, true);
+    return wait_for(spec, true);
 }
 
-const char *tmux_wait_gone(const char *words)
+const char *tmux_wait_gone(const char *spec)
 {
-    return wait_for(words, false);
+    return wait_for(spec, false);
 }

@@ -24,7 +24,7 @@ const char *tmux_screen(void);
 
 /* Wait until it has `words` (or has them no more) and return it; the test fails if that
  * takes more than 20 seconds. */
-const char *tmux_wait(const char *words);
-const char *tmux_wait_gone(const char *words);
+const char *tmux_wait(const char *spec);
+const char *tmux_wait_gone(const char *spec);
 
 #endif

@@ -26,13 +26,13 @@ void text_lines_free(struct text_lines *lines)
 
 enum status text_lines_refuse(const struct text_lines *lines, const char *format, ...)
 {
-    char words[512];
+    char text[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(words, sizeof words, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %s", lines->file, lines->number,
-                words);
+                text);
 }
 
 enum status text_lines_next(struct text_lines *lines, char **line)

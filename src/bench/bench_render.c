@@ -1,6 +1,6 @@
 /* halo bench render: the render laboratory's words and its grid. */
 #include "base/stop.h"
-#include "bench/bench_words.h"
+#include "bench/bench_common.h"
 #include "bench/cmd_bench.h"
 #include "bench/render_table.h"
 #include "convolve/convolver.h"
@@ -17,7 +17,7 @@ enum {
 };
 
 struct bench_options {
-    struct bench_words words; /* first: the words' takers know nothing else */
+    struct bench_common common; /* first: the words' takers know nothing else */
     struct number_list channels;
     struct number_list taps;
     struct render_cell cell; /* but for those two */
@@ -117,7 +117,7 @@ static enum status measure(const struct bench_options *options)
     struct render_table *table;
     struct render_cell cell = options->cell;
     cell.rate = (uint32_t)options->rate;
-    enum status status = render_table_create(options->words.form, &table);
+    enum status status = render_table_create(options->common.form, &table);
     for (size_t c = 0; c < options->channels.count; c++)
         for (size_t t = 0; t < options->taps.count && status == STATUS_OK; t++) {
             struct render_row row;
@@ -144,7 +144,7 @@ enum status bench_render(int argc, char **argv)
     enum status status = options_parse(argc, argv, "halo bench render", rows, &options);
     if (status != STATUS_OK)
         return status;
-    if (options.words.help) {
+    if (options.common.help) {
         print_help();
         return STATUS_OK;
     }

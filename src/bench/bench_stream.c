@@ -1,6 +1,6 @@
 /* halo bench stream: the stream laboratory's words and its grid. */
 #include "base/stop.h"
-#include "bench/bench_words.h"
+#include "bench/bench_common.h"
 #include "bench/cmd_bench.h"
 #include "bench/stream_report.h"
 
@@ -25,7 +25,7 @@ enum {
 };
 
 struct stream_options {
-    struct bench_words words;    /* first: the words' takers know nothing else */
+    struct bench_common common;    /* first: the words' takers know nothing else */
     struct number_list backends; /* indices, as convolver_backend_name has them */
     struct number_list modes;
     struct number_list blocks;
@@ -216,7 +216,7 @@ static bool cell_at(const struct stream_options *options, size_t number, struct 
 static enum status measure(const struct stream_options *options)
 {
     struct stream_report *report;
-    enum status status = stream_report_create(options->words.form, &report);
+    enum status status = stream_report_create(options->common.form, &report);
     for (size_t n = 0; n < cell_count(options) && status == STATUS_OK; n++) {
         struct stream_cell cell;
         struct stream_row row;
@@ -248,7 +248,7 @@ enum status bench_stream(int argc, char **argv)
     enum status status = options_parse(argc, argv, "halo bench stream", rows, &options);
     if (status != STATUS_OK)
         return status;
-    if (options.words.help) {
+    if (options.common.help) {
         print_help();
         return STATUS_OK;
     }

@@ -1,7 +1,7 @@
 /* halo bench tune: find and keep the fastest plans of the transforms that convolvers use. */
 #include "base/monotonic.h"
 #include "base/stop.h"
-#include "bench/bench_words.h"
+#include "bench/bench_common.h"
 #include "bench/cmd_bench.h"
 #include "convolve/partition.h"
 #include "signal/fft.h"
@@ -15,7 +15,7 @@ enum {
 };
 
 struct tune_options {
-    struct bench_words words; /* first: the words' takers know nothing else */
+    struct bench_common common; /* first: the words' takers know nothing else */
     size_t most;
     bool patient;
 };
@@ -72,7 +72,7 @@ enum status bench_tune(int argc, char **argv)
     enum status status = options_parse(argc, argv, "halo bench tune", rows, &options);
     if (status != STATUS_OK)
         return status;
-    if (options.words.help) {
+    if (options.common.help) {
         print_help();
         return STATUS_OK;
     }

@@ -1,7 +1,7 @@
 #include "chain/chain_file.h"
 
 #include "chain/chain_schema.h"
-#include "chain/chain_words.h"
+#include "chain/chain_paths.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* As on the command line: words separated by commas, their own escaped. */
-static char *join_words(const struct stage_kind *kind, const char *value,
+static char *join_spec(const struct stage_kind *kind, const char *value,
                         const struct chain_entry *entry, const char *folder)
 {
     char *text = NULL;
@@ -20,7 +20,7 @@ static char *join_words(const struct stage_kind *kind, const char *value,
     FILE *stream = open_memstream(&text, &size);
     bool failed = !stream;
     for (unsigned w = 0; !failed && w <= entry->options_count; w++) {
-        char *word = chain_words_from_folder(kind, w ? entry->options[w - 1] : value, w, folder);
+        char *word = chain_paths_from_folder(kind, w ? entry->options[w - 1] : value, w, folder);
         failed = !word;
         if (w > 0)
             fputc(',', stream);
@@ -56,7 +56,7 @@ static enum status take_entry(const struct chain_entry *entry, unsigned number, 
     if (!kind)
         return fail(STATUS_FAILED, "cannot use chain %s: stage %u is of no kind (mask:, lv2:, ...)",
                     path, number);
-    char *text = join_words(kind, value, entry, folder);
+    char *text = join_spec(kind, value, entry, folder);
     if (!text)
         return fail_memory("a chain");
     char origin[PATH_MAX + 64];

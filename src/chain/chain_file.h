@@ -12,7 +12,7 @@
  *
  * A stage is named by its kind, as on the command line; `options` are the words behind it, without
  * escapes for commas. Paths are relative to the file's folder, or absolute; a word is taken for one
- * as chain_words.h says. chain_save.h writes it.
+ * as chain_paths.h says. chain_save.h writes it.
  * Threads: the control thread.
  */
 #ifndef HALO_CHAIN_FILE_H

@@ -1,7 +1,7 @@
 #include "chain/chain_print.h"
 
 #include "chain/chain_schema.h"
-#include "chain/chain_words.h"
+#include "chain/chain_paths.h"
 #include "chain/stage_plugin.h"
 
 #include <limits.h>
@@ -31,26 +31,26 @@ static enum status make_entry(const struct stage *stage, const char *folder, con
                               struct chain_entry *entry)
 {
     size_t kind = 0, count = 0;
-    char **words = specs_split(stage->text);
-    if (!words)
+    char **spec = specs_split(stage->text);
+    if (!spec)
         return fail_memory("a chain");
     while (stage_kind_at(kind) != stage->kind)
         kind++;
-    while (words[count])
+    while (spec[count])
         count++;
     entry->options = count > 1 || state ? calloc(count, sizeof *entry->options) : NULL;
     bool failed = !entry->options && (count > 1 || state);
     for (size_t w = 0; w < count && !failed; w++) {
-        if (state && strncmp(words[w], "@state=", 7) == 0)
+        if (state && strncmp(spec[w], "@state=", 7) == 0)
             continue;
-        char *word = chain_words_for_folder(stage->kind, words[w], w, folder);
+        char *word = chain_paths_for_folder(stage->kind, spec[w], w, folder);
         failed = !word;
         if (w == 0)
             entry->values[kind] = word;
         else
             entry->options[entry->options_count++] = word;
     }
-    free(words);
+    free(spec);
     if (state && !failed)
         failed = !(entry->options[entry->options_count++] = strdup(state));
     return failed ? fail_memory("a chain") : STATUS_OK;

@@ -2,7 +2,7 @@
 
 #include "base/new_file.h"
 #include "chain/chain_print.h"
-#include "chain/chain_words.h"
+#include "chain/chain_paths.h"
 
 #include <dirent.h>
 #include <errno.h>

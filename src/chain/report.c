@@ -146,22 +146,22 @@ json_t *report_stages(const struct stage_list *list)
 }
 
 /* The words of all masks; a list for scripts is under "stages". */
-static json_t *masks_in_words(const struct stage_list *list)
+static json_t *masks_in_spec(const struct stage_list *list)
 {
-    json_t *words = NULL;
+    json_t *spec = NULL;
     for (size_t i = 0; i < list->count; i++) {
         const struct stage *stage = &list->stages[i];
         if (!stage->mask)
             continue;
         json_t *text = json_text(stage->text);
         json_t *longer =
-            words ? json_sprintf("%s + %s", json_string_value(words), json_string_value(text))
+            spec ? json_sprintf("%s + %s", json_string_value(spec), json_string_value(text))
                   : json_incref(text);
         json_decref(text);
-        json_decref(words);
-        words = longer;
+        json_decref(spec);
+        spec = longer;
     }
-    return words ? words : json_null();
+    return spec ? spec : json_null();
 }
 
 static const struct stage *first_mask(const struct stage_list *list)
@@ -185,7 +185,7 @@ enum status report_print_json(const struct report *report, FILE *stream)
     json_object_set_new(root, "channels", json_integer((json_int_t)report->channels));
     json_object_set_new(root, "channels_in", json_integer((json_int_t)report->channels_in));
     json_object_set_new(root, "format", json_string(sound_format_name(report->sound_format)));
-    json_object_set_new(root, "mask", masks_in_words(report->stages));
+    json_object_set_new(root, "mask", masks_in_spec(report->stages));
     json_object_set_new(root, "taps", json_integer((json_int_t)taps_in_all(report->stages)));
     json_object_set_new(root, "backend",
                         mask ? json_string(convolver_backend(mask->filter)) : json_null());

@@ -22,25 +22,25 @@ char **specs_split(const char *text)
     size_t length = strlen(text), count = 1;
     for (size_t i = 0; i < length; i++)
         count += text[i] == ',';
-    char **words = malloc((count + 1) * sizeof *words + length + 1);
-    if (!words)
+    char **spec = malloc((count + 1) * sizeof *spec + length + 1);
+    if (!spec)
         return NULL;
-    char *to = (char *)(words + count + 1);
+    char *to = (char *)(spec + count + 1);
     count = 0;
-    words[count++] = to;
+    spec[count++] = to;
     for (const char *from = text; *from; from++) {
         if (from[0] == '\\' && from[1] == ',') {
             *to++ = *++from;
         } else if (*from == ',') {
             *to++ = '\0';
-            words[count++] = to;
+            spec[count++] = to;
         } else {
             *to++ = *from;
         }
     }
     *to = '\0';
-    words[count] = NULL;
-    return words;
+    spec[count] = NULL;
+    return spec;
 }
 
 /* ---- --lv2, --ladspa ---- */
@@ -177,12 +177,12 @@ void stage_list_free(struct stage_list *list)
 }
 
 /* Takes out the words that every stage knows. */
-static enum status take_mix_words(struct stage *stage, char **words)
+static enum status take_mix_spec(struct stage *stage, char **spec)
 {
     enum status status = STATUS_OK;
-    char **kept = words;
-    for (char **word = words; *word && status == STATUS_OK; word++) {
-        if (word > words && stage_mix_is_word(*word))
+    char **kept = spec;
+    for (char **word = spec; *word && status == STATUS_OK; word++) {
+        if (word > spec && stage_mix_is_word(*word))
             status = stage_mix_take(&stage->mix, stage->rate, *word);
         else
             *kept++ = *word;
@@ -191,7 +191,7 @@ static enum status take_mix_words(struct stage *stage, char **words)
     return status;
 }
 
-static enum status load_stage(struct stage *stage, char **words, const struct stream_format *format,
+static enum status load_stage(struct stage *stage, char **spec, const struct stream_format *format,
                               const struct stage_settings *settings)
 {
     stage->inputs = format->channels;
@@ -200,9 +200,9 @@ static enum status load_stage(struct stage *stage, char **words, const struct st
     stage->streamed = settings->streamed;
     stage->replayed = settings->replayed;
     stage->held_back = settings->held_back;
-    enum status status = take_mix_words(stage, words);
+    enum status status = take_mix_spec(stage, spec);
     if (status == STATUS_OK)
-        status = stage->kind->load(stage, words, format, settings);
+        status = stage->kind->load(stage, spec, format, settings);
     if (status == STATUS_OK && stage->streamed &&
         stage->automation.count + stage->mix.automation.count > 0)
         status = fail(STATUS_USAGE, "at= is for files: a stream has no beginning to count from");
@@ -214,13 +214,13 @@ enum status stage_list_load(struct stage_list *list, const struct stage_settings
 {
     for (size_t i = 0; i < list->count; i++) {
         struct stage *stage = &list->stages[i];
-        char **words = specs_split(stage->text);
-        if (!words)
+        char **spec = specs_split(stage->text);
+        if (!spec)
             return fail_memory("a stage");
         const char *before = failures_come_from(stage->origin);
-        enum status status = load_stage(stage, words, format, settings);
+        enum status status = load_stage(stage, spec, format, settings);
         failures_come_from(before);
-        free(words);
+        free(spec);
         if (status != STATUS_OK)
             return status;
         format->channels = stage->outputs;
@@ -256,7 +256,7 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
  */
 static enum status wrap(struct stage *stage, size_t number)
 {
-    struct stage_mix_settings settings = {.words = &stage->mix,
+    struct stage_mix_settings settings = {.spec = &stage->mix,
                                           .rate = stage->rate,
                                           .before = stage->before,
                                           .number = number,

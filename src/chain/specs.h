@@ -42,7 +42,7 @@ struct stage_kind {
     const char *argument; /* its value, for --help */
     const char *help;     /* lines for --help */
     /* Load what `words` name for a sound of `format`; sets stage->outputs. */
-    enum status (*load)(struct stage *stage, char **words, const struct stream_format *format,
+    enum status (*load)(struct stage *stage, char **spec, const struct stream_format *format,
                         const struct stage_settings *settings);
     /* Frames a file should be filtered in at a time, at most `most`; 0: any. */
     size_t (*wish)(const struct stage *stage, struct workers *workers, size_t most);
@@ -68,7 +68,7 @@ struct stage {
     struct stage_plugin *plugin;     /* of a plugin's stage */
     struct plugin_latency latency;   /* of a plugin, known from an earlier run */
     struct stage_spectral *spectral; /* of a spectral stage */
-    struct stage_mix_words mix;
+    struct stage_mix_spec mix;
     uint64_t before;       /* frames that the stages before make the sound late */
     uint64_t tail_before;  /* and longer */
     bool tail_unknown;     /* it may be longer than that */

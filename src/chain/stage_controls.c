@@ -87,7 +87,7 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
                                      : "give it @mix=1 at the start");
         *control = mix_control(stage, kind);
     } else if (stage->plugin) {
-        enum status status = plugin_words_port(stage->plugin->info, name, &port);
+        enum status status = plugin_spec_port(stage->plugin->info, name, &port);
         if (status != STATUS_OK)
             return status;
         *control = port_control(stage, port);
@@ -104,7 +104,7 @@ enum status stage_controls_parse(const struct stage_list *list, const struct sta
 {
     const struct stage *stage = &list->stages[control->stage];
     if (control->kind == STAGE_CONTROL_PORT)
-        return plugin_words_value(stage->plugin->info, control->port_index, stage->rate, text,
+        return plugin_spec_value(stage->plugin->info, control->port_index, stage->rate, text,
                                   value);
     return stage_mix_parse(control->kind == STAGE_CONTROL_MIX ? STAGE_MIX : STAGE_BYPASS, text,
                            value);

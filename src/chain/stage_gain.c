@@ -24,13 +24,13 @@ static enum status take_gain_word(struct stage *stage, const char *word)
     return status == STATUS_OK ? automation_add(&stage->automation, &point) : status;
 }
 
-enum status stage_gain_load(struct stage *stage, char **words, const struct stream_format *format,
+enum status stage_gain_load(struct stage *stage, char **spec, const struct stream_format *format,
                             const struct stage_settings *settings)
 {
     (void)settings;
     double db = 0;
-    enum status status = specs_parse_db(words[0], "--gain", &db);
-    for (char **word = words + 1; *word && status == STATUS_OK; word++)
+    enum status status = specs_parse_db(spec[0], "--gain", &db);
+    for (char **word = spec + 1; *word && status == STATUS_OK; word++)
         status = take_gain_word(stage, *word);
     if (status != STATUS_OK)
         return status;

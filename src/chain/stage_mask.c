@@ -8,29 +8,29 @@
 #include <string.h>
 
 /* Words that a mask that is made does not know are the stage's. */
-static enum status load_words(char **words, struct mask_options *options, struct mask **mask)
+static enum status load_spec(char **spec, struct mask_options *options, struct mask **mask)
 {
     const struct mask_load_options *load = &options->load;
-    const char *own = design_options(words[0]);
+    const char *own = design_options(spec[0]);
     enum status status = STATUS_OK;
     if (own)
-        status = design_load(words, load->sound.rate, load, mask);
-    for (char **word = words + 1; status == STATUS_OK && *word; word++)
+        status = design_load(spec, load->sound.rate, load, mask);
+    for (char **word = spec + 1; status == STATUS_OK && *word; word++)
         status = mask_options_parse(*word, own, options);
     if (status == STATUS_OK && load->raw.channels && !load->raw.format)
         status = fail(STATUS_USAGE, "channels= goes with raw=; channel=N picks one");
     if (status == STATUS_OK && !own)
-        status = design_load(words, load->sound.rate, load, mask);
+        status = design_load(spec, load->sound.rate, load, mask);
     return status;
 }
 
-static enum status load_mask(char **words, const struct stream_format *format,
+static enum status load_mask(char **spec, const struct stream_format *format,
                              const struct stage_settings *settings, struct mask **mask)
 {
     struct mask_options options = {
         .load = {.allow_truncated = settings->allow_truncated, .sound = *format},
     };
-    enum status status = load_words(words, &options, mask);
+    enum status status = load_spec(spec, &options, mask);
     if (status == STATUS_OK)
         status = mask_options_apply(&options, format, settings->align, *mask);
     return status;
@@ -45,12 +45,12 @@ static void note_mask(const struct mask *mask)
                     mask->paths[p].column + 1, mask->paths[p].output + 1);
 }
 
-enum status stage_mask_load(struct stage *stage, char **words, const struct stream_format *format,
+enum status stage_mask_load(struct stage *stage, char **spec, const struct stream_format *format,
                             const struct stage_settings *settings)
 {
     stage->convolver = settings->convolver;
     stage->convolver.rate = format->rate;
-    enum status status = load_mask(words, format, settings, &stage->mask);
+    enum status status = load_mask(spec, format, settings, &stage->mask);
     if (status != STATUS_OK)
         return status;
     stage->outputs = stage->mask->outputs;
@@ -61,12 +61,12 @@ enum status stage_mask_load(struct stage *stage, char **words, const struct stre
 enum status stage_mask_read(const char *text, const struct stream_format *format,
                             const struct stage_settings *settings, struct mask **result)
 {
-    char **words = specs_split(text);
-    if (!words)
+    char **spec = specs_split(text);
+    if (!spec)
         return fail_memory("a mask");
     struct mask *mask = NULL;
-    enum status status = load_mask(words, format, settings, &mask);
-    free(words);
+    enum status status = load_mask(spec, format, settings, &mask);
+    free(spec);
     if (status != STATUS_OK) {
         mask_destroy(mask);
         return status;
@@ -87,13 +87,13 @@ static size_t channels_for(const struct mask *mask, const struct mask_options *o
 
 enum status stage_mask_study(const char *text, size_t channels, struct mask **result)
 {
-    char **words = specs_split(text);
-    if (!words)
+    char **spec = specs_split(text);
+    if (!spec)
         return fail_memory("a mask");
     struct mask *mask = NULL;
     struct mask_options options = {.load.sound.channels = channels};
-    enum status status = load_words(words, &options, &mask);
-    free(words);
+    enum status status = load_spec(spec, &options, &mask);
+    free(spec);
     if (status == STATUS_OK) {
         struct stream_format format = {mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE, channels};
         if (channels == 0)
@@ -110,11 +110,11 @@ enum status stage_mask_study(const char *text, size_t channels, struct mask **re
 
 enum status stage_mask_file(const char *text, char **file)
 {
-    char **words = specs_split(text);
-    bool is_file = words && !design_is_spec(words[0]);
-    *file = is_file ? strdup(words[0]) : NULL;
-    bool failed = !words || (is_file && !*file);
-    free(words);
+    char **spec = specs_split(text);
+    bool is_file = spec && !design_is_spec(spec[0]);
+    *file = is_file ? strdup(spec[0]) : NULL;
+    bool failed = !spec || (is_file && !*file);
+    free(spec);
     return failed ? fail_memory("a mask") : STATUS_OK;
 }
 

@@ -7,7 +7,7 @@
 #include "chain/specs.h"
 
 /* See struct stage_kind. */
-MUST_CHECK enum status stage_mask_load(struct stage *stage, char **words,
+MUST_CHECK enum status stage_mask_load(struct stage *stage, char **spec,
                                        const struct stream_format *format,
                                        const struct stage_settings *settings);
 size_t stage_mask_wish(const struct stage *stage, struct workers *workers, size_t most);

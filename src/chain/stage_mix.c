@@ -70,7 +70,7 @@ static enum status read_own(const char *word, size_t *target, float *value)
     return stage_mix_parse((enum stage_mix_target) * target, equals ? equals + 1 : "on", value);
 }
 
-enum status stage_mix_take(struct stage_mix_words *words, uint32_t rate, const char *word)
+enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word)
 {
     struct automation_point point = {0};
     bool later = automation_is_word(word);
@@ -79,14 +79,14 @@ enum status stage_mix_take(struct stage_mix_words *words, uint32_t rate, const c
         status = read_own(word, &point.target, &point.value);
     if (status != STATUS_OK)
         return status;
-    words->given = true;
+    spec->given = true;
     if (later)
-        return automation_add(&words->automation, &point);
+        return automation_add(&spec->automation, &point);
     if (point.target == STAGE_BYPASS) {
-        words->bypass = point.value > 0;
+        spec->bypass = point.value > 0;
     } else {
-        words->has_mix = true;
-        words->mix = point.value;
+        spec->has_mix = true;
+        spec->mix = point.value;
     }
     return STATUS_OK;
 }
@@ -95,7 +95,7 @@ enum status stage_mix_take(struct stage_mix_words *words, uint32_t rate, const c
 
 static void take_points(struct stage_mix *mix, uint64_t position)
 {
-    const struct automation *automation = &mix->settings.words->automation;
+    const struct automation *automation = &mix->settings.spec->automation;
     for (; mix->next < automation->count && automation->points[mix->next].at <= position;
          mix->next++) {
         const struct automation_point *point = &automation->points[mix->next];
@@ -179,7 +179,7 @@ static void stage_mix_process(struct filter *filter, const float *const *in, flo
         frames = left;
         if (position >= before) {
             take_points(mix, position - before);
-            frames = automation_span(&mix->settings.words->automation, mix->next, position - before,
+            frames = automation_span(&mix->settings.spec->automation, mix->next, position - before,
                                      left);
         } else if (before - position < left) {
             frames = (size_t)(before - position);
@@ -194,13 +194,13 @@ static void stage_mix_process(struct filter *filter, const float *const *in, flo
 
 static void begin(struct stage_mix *mix)
 {
-    const struct stage_mix_words *words = mix->settings.words;
+    const struct stage_mix_spec *spec = mix->settings.spec;
     mix->position = 0;
     mix->next = 0;
     mix->absent = mix->was_absent = false;
-    if (words->automation.count > 0) {
-        atomic_store(&mix->mix, words->has_mix ? words->mix : 1);
-        atomic_store(&mix->bypass, words->bypass);
+    if (spec->automation.count > 0) {
+        atomic_store(&mix->mix, spec->has_mix ? spec->mix : 1);
+        atomic_store(&mix->bypass, spec->bypass);
     }
     ramp_init(&mix->wet, atomic_load(&mix->bypass) ? 0 : atomic_load(&mix->mix));
 }
@@ -242,8 +242,8 @@ enum status stage_mix_create(struct filter *stage, const struct stage_mix_settin
     mix->stage = stage;
     mix->settings = *settings;
     mix->smooth = (size_t)(AUTOMATION_SMOOTH * settings->rate);
-    atomic_init(&mix->mix, settings->words->has_mix ? settings->words->mix : 1);
-    atomic_init(&mix->bypass, settings->words->bypass);
+    atomic_init(&mix->mix, settings->spec->has_mix ? settings->spec->mix : 1);
+    atomic_init(&mix->bypass, settings->spec->bypass);
     begin(mix);
     enum status status =
         history_init(&mix->past, stage->inputs, (size_t)stage->latency, stage->block);

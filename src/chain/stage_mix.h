@@ -21,7 +21,7 @@
 enum stage_mix_target { STAGE_MIX, STAGE_BYPASS };
 
 /* All zero: nothing is asked. */
-struct stage_mix_words {
+struct stage_mix_spec {
     bool given;
     bool has_mix;
     float mix;
@@ -37,11 +37,11 @@ MUST_CHECK enum status stage_mix_parse(enum stage_mix_target target, const char 
                                        float *value);
 
 /* Errors (usage): a value that it cannot have. */
-MUST_CHECK enum status stage_mix_take(struct stage_mix_words *words, uint32_t rate,
+MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate,
                                       const char *word);
 
 struct stage_mix_settings {
-    const struct stage_mix_words *words; /* outlive the filter */
+    const struct stage_mix_spec *spec; /* outlive the filter */
     uint32_t rate;
     uint64_t before; /* frames that the sound comes late to the stage: times count from there */
     size_t number;   /* of the stage, from 1; for the notice */

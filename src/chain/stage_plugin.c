@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status take_words(struct stage_plugin *plugin, char **words,
+static enum status take_spec(struct stage_plugin *plugin, char **spec,
                               const struct stream_format *format, bool streamed)
 {
     const char *map = NULL;
     enum status status = STATUS_OK;
-    for (char **word = words; *word && status == STATUS_OK; word++) {
+    for (char **word = spec; *word && status == STATUS_OK; word++) {
         if (strncmp(*word, "@map=", 5) == 0)
             map = *word + 5;
         else if (**word == '@' && strncmp(*word, "@state=", 7) != 0)
@@ -20,16 +20,16 @@ static enum status take_words(struct stage_plugin *plugin, char **words,
                           "'%s'",
                           *word);
         else
-            status = plugin_words_take(&plugin->words, plugin->info, format->rate, *word);
+            status = plugin_spec_take(&plugin->spec, plugin->info, format->rate, *word);
     }
-    if (status == STATUS_OK && streamed && plugin->words.automation.count > 0)
+    if (status == STATUS_OK && streamed && plugin->spec.automation.count > 0)
         status = fail(STATUS_USAGE, "at= is for files: a stream has no beginning to count from");
     if (status == STATUS_OK)
         status = plugin_map_init(&plugin->map, plugin->info, format->channels, map);
     return status;
 }
 
-enum status stage_plugin_load(struct stage *stage, char **words, const struct stream_format *format,
+enum status stage_plugin_load(struct stage *stage, char **spec, const struct stream_format *format,
                               const struct stage_settings *settings)
 {
     const struct plugin_kind *kind = plugin_kind_named(stage->kind->option);
@@ -41,10 +41,10 @@ enum status stage_plugin_load(struct stage *stage, char **words, const struct st
     plugin->isolated = settings->isolate == ISOLATE_AUTO ? !live : settings->isolate == ISOLATE_ON;
     /* Where it may not harm halo, it may not while it is described either. */
     enum status status = plugin->isolated && kind->describing_runs_code
-                             ? plugin_describe_apart(kind, words[0], &plugin->info)
-                             : kind->describe(words[0], &plugin->info);
+                             ? plugin_describe_apart(kind, spec[0], &plugin->info)
+                             : kind->describe(spec[0], &plugin->info);
     if (status == STATUS_OK)
-        status = take_words(plugin, words + 1, format, settings->streamed);
+        status = take_spec(plugin, spec + 1, format, settings->streamed);
     stage->outputs = plugin->map.outputs;
     return status;
 }
@@ -65,7 +65,7 @@ enum status stage_plugin_create(struct stage *stage, size_t block, struct worker
     struct plugin_filter_settings settings = {
         .info = stage->plugin->info,
         .map = &stage->plugin->map,
-        .words = &stage->plugin->words,
+        .spec = &stage->plugin->spec,
         .rate = stage->rate,
         .channels = stage->inputs,
         .block = block,
@@ -87,7 +87,7 @@ void stage_plugin_destroy(struct stage_plugin *plugin)
 {
     if (!plugin)
         return;
-    plugin_words_free(&plugin->words);
+    plugin_spec_free(&plugin->spec);
     plugin_map_free(&plugin->map);
     plugin_info_destroy(plugin->info);
     free(plugin);

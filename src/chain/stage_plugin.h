@@ -4,17 +4,17 @@
 
 #include "chain/specs.h"
 #include "plugin/plugin_map.h"
-#include "plugin/plugin_words.h"
+#include "plugin/plugin_spec.h"
 
 struct stage_plugin {
     struct plugin_info *info;
-    struct plugin_words words;
+    struct plugin_spec spec;
     struct plugin_map map;
     bool isolated;
 };
 
 /* See struct stage_kind. The kind of plugin is named as the stage's option. */
-MUST_CHECK enum status stage_plugin_load(struct stage *stage, char **words,
+MUST_CHECK enum status stage_plugin_load(struct stage *stage, char **spec,
                                          const struct stream_format *format,
                                          const struct stage_settings *settings);
 MUST_CHECK enum status stage_plugin_create(struct stage *stage, size_t block,

@@ -24,7 +24,7 @@ static const char *const edge_names[] = {[CONVOLVE2D_ZERO] = "zero",
 
 /* ---- words ---- */
 
-struct words {
+struct spec {
     struct stage *stage;
     struct spectral_settings *settings;
     bool has_hop;
@@ -33,86 +33,86 @@ struct words {
     bool has_way; /* scale= or mode= */
 };
 
-static enum status take_size(struct words *words, const char *value)
+static enum status take_size(struct spec *spec, const char *value)
 {
     return options_parse_number("spectral size=", value, SPECTRAL_SIZE_LEAST, SPECTRAL_SIZE_MOST,
-                                &words->settings->window.size);
+                                &spec->settings->window.size);
 }
 
-static enum status take_hop(struct words *words, const char *value)
+static enum status take_hop(struct spec *spec, const char *value)
 {
-    words->has_hop = true;
+    spec->has_hop = true;
     return options_parse_number("spectral hop=", value, 1, SPECTRAL_SIZE_MOST,
-                                &words->settings->window.hop);
+                                &spec->settings->window.hop);
 }
 
-static enum status take_window(struct words *words, const char *value)
+static enum status take_window(struct spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral window=", value, spectral_shape_names, &choice);
-    words->settings->window.shape = (enum spectral_shape)choice;
+    spec->settings->window.shape = (enum spectral_shape)choice;
     return status;
 }
 
-static enum status take_scale(struct words *words, const char *value)
+static enum status take_scale(struct spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral scale=", value, scale_names, &choice);
-    words->settings->scale = (enum spectral_scale)choice;
-    words->has_way = true;
+    spec->settings->scale = (enum spectral_scale)choice;
+    spec->has_way = true;
     return status;
 }
 
-static enum status take_mode(struct words *words, const char *value)
+static enum status take_mode(struct spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral mode=", value, mode_names, &choice);
-    words->settings->mode = (enum spectral_mode)choice;
-    words->has_way = true;
+    spec->settings->mode = (enum spectral_mode)choice;
+    spec->has_way = true;
     return status;
 }
 
-static enum status take_edge(struct words *words, const char *value)
+static enum status take_edge(struct spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral edge=", value, edge_names, &choice);
-    words->settings->edge = (enum convolve2d_edge)choice;
-    words->has_edge = true;
+    spec->settings->edge = (enum convolve2d_edge)choice;
+    spec->has_edge = true;
     return status;
 }
 
-static enum status take_preset(struct words *words, const char *value)
+static enum status take_preset(struct spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral preset=", value, preset_names, &choice);
-    words->settings->mode = choice ? SPECTRAL_PERCUSSIVE : SPECTRAL_HARMONIC;
-    words->has_preset = true;
+    spec->settings->mode = choice ? SPECTRAL_PERCUSSIVE : SPECTRAL_HARMONIC;
+    spec->has_preset = true;
     return status;
 }
 
 /* The same as @mix=, which every stage has. */
-static enum status take_mix(struct words *words, const char *value)
+static enum status take_mix(struct spec *spec, const char *value)
 {
     char word[64];
     snprintf(word, sizeof word, "@mix=%s", value);
-    return stage_mix_take(&words->stage->mix, words->stage->rate, word);
+    return stage_mix_take(&spec->stage->mix, spec->stage->rate, word);
 }
 
 static const struct {
     const char *key;
-    enum status (*take)(struct words *words, const char *value);
+    enum status (*take)(struct spec *spec, const char *value);
 } options[] = {
     {"size", take_size}, {"hop", take_hop},   {"window", take_window}, {"scale", take_scale},
     {"mode", take_mode}, {"edge", take_edge}, {"preset", take_preset}, {"mix", take_mix},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
-static enum status take_word(struct words *words, const char *word)
+static enum status take_word(struct spec *spec, const char *word)
 {
     size_t length = strcspn(word, "=");
     for (size_t i = 0; i < OPTIONS && word[length]; i++)
         if (strlen(options[i].key) == length && memcmp(options[i].key, word, length) == 0)
-            return options[i].take(words, word + length + 1);
+            return options[i].take(spec, word + length + 1);
     return fail(STATUS_USAGE,
                 "--spectral has the options size=, hop=, window=, scale=, mode=, edge=, preset=, "
                 "mix=, @mix= and @bypass, not '%s'",
@@ -125,35 +125,35 @@ static bool is_preset(const char *word)
 }
 
 /* A preset stands where a mask's name would, or else there is a mask. */
-static enum status check(const struct words *words, char *const *all)
+static enum status check(const struct spec *spec, char *const *all)
 {
-    if (words->has_preset && !is_preset(all[0]))
+    if (spec->has_preset && !is_preset(all[0]))
         return fail(STATUS_USAGE, "preset= has masks of its own; leave %s away", all[0]);
-    if (words->has_preset && words->has_way)
+    if (spec->has_preset && spec->has_way)
         return fail(STATUS_USAGE, "scale= and mode= do not go with preset=, which has its own");
     double sum;
-    return spectral_window_check(&words->settings->window, &sum);
+    return spectral_window_check(&spec->settings->window, &sum);
 }
 
-static enum status take_words(struct stage *stage, char **all)
+static enum status take_spec(struct stage *stage, char **all)
 {
     struct spectral_settings *settings = &stage->spectral->settings;
-    struct words words = {.stage = stage, .settings = settings};
+    struct spec spec = {.stage = stage, .settings = settings};
     enum status status = STATUS_OK;
     if (!is_preset(all[0]))
-        status = mask2d_from_words(all, &stage->spectral->mask);
+        status = mask2d_from_spec(all, &stage->spectral->mask);
     for (char **word = all + !is_preset(all[0]); *word && status == STATUS_OK; word++)
-        status = take_word(&words, *word);
-    if (words.has_preset && !words.has_edge) /* a mean of what is there */
+        status = take_word(&spec, *word);
+    if (spec.has_preset && !spec.has_edge) /* a mean of what is there */
         settings->edge = CONVOLVE2D_REFLECT;
-    if (!words.has_hop)
+    if (!spec.has_hop)
         settings->window.hop = settings->window.size / OVERLAP_USUAL;
-    return status == STATUS_OK ? check(&words, all) : status;
+    return status == STATUS_OK ? check(&spec, all) : status;
 }
 
 /* ---- the stage ---- */
 
-enum status stage_spectral_load(struct stage *stage, char **words,
+enum status stage_spectral_load(struct stage *stage, char **spec,
                                 const struct stream_format *format,
                                 const struct stage_settings *settings)
 {
@@ -172,7 +172,7 @@ enum status stage_spectral_load(struct stage *stage, char **words,
         .live = settings->convolver.live,
     };
     stage->outputs = format->channels;
-    return take_words(stage, words);
+    return take_spec(stage, spec);
 }
 
 size_t stage_spectral_wish(const struct stage *stage, struct workers *workers, size_t most)
@@ -216,14 +216,14 @@ void stage_spectral_destroy(struct stage_spectral *spectral)
 
 enum status stage_spectral_study(const char *text, struct mask2d **result)
 {
-    char **words = specs_split(text);
-    if (!words)
+    char **spec = specs_split(text);
+    if (!spec)
         return fail_memory("a mask");
     struct mask2d *mask = NULL;
-    enum status status = mask2d_from_words(words, &mask);
-    if (status == STATUS_OK && words[1])
-        status = fail(STATUS_USAGE, "'%s' is no option of the mask %s", words[1], words[0]);
-    free(words);
+    enum status status = mask2d_from_spec(spec, &mask);
+    if (status == STATUS_OK && spec[1])
+        status = fail(STATUS_USAGE, "'%s' is no option of the mask %s", spec[1], spec[0]);
+    free(spec);
     if (status != STATUS_OK) {
         mask2d_destroy(mask);
         return status;

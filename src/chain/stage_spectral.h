@@ -18,7 +18,7 @@ struct stage_spectral {
 };
 
 /* See struct stage_kind. */
-MUST_CHECK enum status stage_spectral_load(struct stage *stage, char **words,
+MUST_CHECK enum status stage_spectral_load(struct stage *stage, char **spec,
                                            const struct stream_format *format,
                                            const struct stage_settings *settings);
 MUST_CHECK enum status stage_spectral_create(struct stage *stage, size_t block,

@@ -172,18 +172,18 @@ static enum status load(const struct settings *settings, struct mask **mask)
 {
     const struct {
         const char *key, *value;
-    } words[] = {
+    } spec[] = {
         {"raw", settings->raw},
         {"rate", settings->rate},
         {"channels", settings->channels},
         {"folder", settings->folder},
     };
     char *text = strdup(settings->in);
-    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; text && i < sizeof spec / sizeof *spec; i++) {
         char *longer = NULL;
-        if (!words[i].value)
+        if (!spec[i].value)
             continue;
-        if (asprintf(&longer, "%s,%s=%s", text, words[i].key, words[i].value) < 0)
+        if (asprintf(&longer, "%s,%s=%s", text, spec[i].key, spec[i].value) < 0)
             longer = NULL;
         free(text);
         text = longer;

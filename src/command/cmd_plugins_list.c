@@ -16,7 +16,7 @@ enum { ID_WIDTH_MOST = 64 };
 
 struct settings {
     const struct plugin_kind *kind; /* NULL: all */
-    char **words;                   /* the user's */
+    char **args;                   /* the user's */
     size_t word_count;
     bool json;
     bool help;
@@ -52,7 +52,7 @@ static enum status take_word(void *context, const struct option_row *row, const 
 {
     (void)row;
     struct settings *settings = context;
-    settings->words[settings->word_count++] = (char *)value;
+    settings->args[settings->word_count++] = (char *)value;
     return STATUS_OK;
 }
 
@@ -83,7 +83,7 @@ static bool has(const char *text, const char *word)
 static bool is_wanted(const struct settings *settings, const struct plugin_info *info)
 {
     for (size_t i = 0; i < settings->word_count; i++) {
-        const char *word = settings->words[i];
+        const char *word = settings->args[i];
         if (!has(info->id, word) && !has(info->name, word) && !has(info->maker, word) &&
             !has(info->category, word))
             return false;
@@ -191,14 +191,14 @@ static enum status list(const struct settings *settings)
 
 enum status cmd_plugins_list(int argc, char **argv)
 {
-    struct settings settings = {.words = calloc((size_t)argc, sizeof *settings.words)};
-    if (!settings.words)
+    struct settings settings = {.args = calloc((size_t)argc, sizeof *settings.args)};
+    if (!settings.args)
         return fail_memory("options");
     enum status status = options_parse(argc, argv, "halo plugins list", rows, &settings);
     if (status == STATUS_OK && settings.help)
         print_help();
     else if (status == STATUS_OK)
         status = list(&settings);
-    free(settings.words);
+    free(settings.args);
     return status;
 }

@@ -207,7 +207,7 @@ void render_options_print_help(void)
     puts("\nexample: halo render voice.wav out.wav --mask hall.wav,gain=-6 --gain 3");
 }
 
-static enum status check_words(struct render_options *options)
+static enum status check_args(struct render_options *options)
 {
     if (!options->input || !options->output)
         return fail(STATUS_USAGE, "IN and OUT are needed; halo render --help tells more");
@@ -246,7 +246,7 @@ enum status render_options_parse(struct render_options *options, int argc, char 
     enum status status = options_parse(argc, argv, "halo render", rows, options);
     if (status != STATUS_OK || options->help)
         return status;
-    return check_words(options);
+    return check_args(options);
 }
 
 void render_options_free(struct render_options *options)

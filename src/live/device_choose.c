@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_MOST = 512, ALSA_PERIODS = 4 };
+enum { SPEC_MOST = 512, ALSA_PERIODS = 4 };
 
 /* ---- names ---- */
 
@@ -25,29 +25,29 @@ static const char *host_name(PaHostApiIndex host)
 }
 
 /* Names that were thought of, for a message that says what there is. */
-struct words {
-    char text[WORDS_MOST];
+struct names {
+    char text[SPEC_MOST];
     size_t length;
     size_t count;
 };
 
-static void words_add(struct words *words, const char *name)
+static void names_add(struct names *names, const char *name)
 {
-    words->count++;
-    if (words->length < sizeof words->text)
-        words->length +=
-            (size_t)snprintf(words->text + words->length, sizeof words->text - words->length,
-                             "%s%s", words->count > 1 ? ", " : "", name);
+    names->count++;
+    if (names->length < sizeof names->text)
+        names->length +=
+            (size_t)snprintf(names->text + names->length, sizeof names->text - names->length,
+                             "%s%s", names->count > 1 ? ", " : "", name);
 }
 
 static enum status choose_host(const char *wish, PaHostApiIndex *host)
 {
-    struct words all = {0}, alike = {0};
+    struct names all = {0}, alike = {0};
     *host = -1;
     for (PaHostApiIndex i = 0; i < Pa_GetHostApiCount(); i++) {
-        words_add(&all, host_name(i));
+        names_add(&all, host_name(i));
         if (strcasestr(host_name(i), wish)) {
-            words_add(&alike, host_name(i));
+            names_add(&alike, host_name(i));
             *host = i;
         }
     }
@@ -88,7 +88,7 @@ static enum status choose_index(const char *wish, enum direction direction, PaHo
 static enum status choose_name(const char *wish, enum direction direction, PaHostApiIndex host,
                                PaDeviceIndex *device)
 {
-    struct words all = {0}, alike = {0}, same = {0};
+    struct names all = {0}, alike = {0}, same = {0};
     PaDeviceIndex like = paNoDevice;
     for (PaDeviceIndex i = 0; i < Pa_GetDeviceCount(); i++) {
         const PaDeviceInfo *info = Pa_GetDeviceInfo(i);
@@ -96,16 +96,16 @@ static enum status choose_name(const char *wish, enum direction direction, PaHos
         snprintf(name, sizeof name, "%d %s (%s)", i, info->name, host_name(info->hostApi));
         if (channels_of(i, direction) == 0 || (host >= 0 && info->hostApi != host))
             continue;
-        words_add(&all, name);
+        names_add(&all, name);
         if (!strcasestr(info->name, wish))
             continue;
-        words_add(&alike, name);
+        names_add(&alike, name);
         if (strcmp(info->name, wish) == 0)
-            words_add(&same, name);
+            names_add(&same, name);
         if (same.count == 0 || strcmp(info->name, wish) == 0)
             like = i;
     }
-    const struct words *found = same.count ? &same : &alike;
+    const struct names *found = same.count ? &same : &alike;
     *device = like;
     if (found->count == 1)
         return STATUS_OK;
@@ -208,16 +208,16 @@ static enum status refuse_rate(const struct device_choice *choice, double rate)
 {
     static const double usual[] = {8000,  11025, 16000, 22050,  24000,  32000, 44100,
                                    48000, 88200, 96000, 176400, 192000, 384000};
-    struct words words = {0};
+    struct names names = {0};
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         char word[16];
         snprintf(word, sizeof word, "%.0f", usual[i]);
         if (try_rate(choice, usual[i]) == paFormatIsSupported)
-            words_add(&words, word);
+            names_add(&names, word);
     }
     PaDeviceIndex device = choice->input == paNoDevice ? choice->output : choice->input;
     return fail(STATUS_FAILED, "%s does not run at %.0f Hz%s%s", Pa_GetDeviceInfo(device)->name,
-                rate, words.count ? "; it takes " : "", words.text);
+                rate, names.count ? "; it takes " : "", names.text);
 }
 
 static enum status choose_rate(const struct device_wish *wish, struct device_choice *choice)

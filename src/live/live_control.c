@@ -184,7 +184,7 @@ static bool obey(struct live_session *session, const struct osc_command *command
         break;
     case OSC_CONTROL:
         done = live_controls_set(&session->controls, command->stage, command->text,
-                                 command->words) == STATUS_OK;
+                                 command->value_text) == STATUS_OK;
         break;
     case OSC_RELOAD:
         reload(session);

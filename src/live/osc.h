@@ -44,7 +44,7 @@
 
 enum {
     OSC_TEXT_MOST = 1024,  /* bytes of a name or path, its 0 included */
-    OSC_WORDS_MOST = 128,  /* bytes of a value, likewise */
+    OSC_VALUE_MOST = 128,  /* bytes of a value, likewise */
     OSC_PACKETS_MOST = 64, /* of one round of osc_receive */
     OSC_SUBSCRIBERS_MOST = 8,
     OSC_LEASE = 10,     /* seconds */
@@ -69,7 +69,7 @@ struct osc_command {
     size_t choice; /* 0: dry, not with OSC_LOAD; not checked against how many there are */
     size_t stage;  /* from 1; not checked either */
     bool on;
-    char words[OSC_WORDS_MOST];
+    char value_text[OSC_VALUE_MOST];
     double value;             /* dB */
     char text[OSC_TEXT_MOST]; /* never empty where it is used */
 };

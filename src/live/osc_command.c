@@ -118,12 +118,12 @@ static bool read_stage(const struct arguments *arguments, int count, struct osc_
 }
 
 /* A number becomes the words for it. */
-static bool words_at(const struct arguments *arguments, int at, char *words)
+static bool value_text_at(const struct arguments *arguments, int at, char *value_text)
 {
     double number;
     if (!number_at(arguments, at, &number))
-        return text_at(arguments, at, words, OSC_WORDS_MOST);
-    snprintf(words, OSC_WORDS_MOST, "%.9g", number);
+        return text_at(arguments, at, value_text, OSC_VALUE_MOST);
+    snprintf(value_text, OSC_VALUE_MOST, "%.9g", number);
     return true;
 }
 
@@ -132,14 +132,14 @@ static bool read_control(const struct arguments *arguments, struct osc_message *
     struct osc_command *command = &message->command;
     return read_stage(arguments, 3, command) &&
            text_at(arguments, 1, command->text, OSC_TEXT_MOST) &&
-           words_at(arguments, 2, command->words);
+           value_text_at(arguments, 2, command->value_text);
 }
 
 static bool read_mix(const struct arguments *arguments, struct osc_message *message)
 {
     strcpy(message->command.text, "@mix");
     return read_stage(arguments, 2, &message->command) &&
-           words_at(arguments, 1, message->command.words);
+           value_text_at(arguments, 1, message->command.value_text);
 }
 
 static bool read_bypass(const struct arguments *arguments, struct osc_message *message)
@@ -148,7 +148,7 @@ static bool read_bypass(const struct arguments *arguments, struct osc_message *m
     strcpy(message->command.text, "@bypass");
     if (!read_stage(arguments, 2, &message->command) || !switch_at(arguments, 1, &on))
         return false;
-    strcpy(message->command.words, on ? "on" : "off");
+    strcpy(message->command.value_text, on ? "on" : "off");
     return true;
 }
 

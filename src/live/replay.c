@@ -52,9 +52,9 @@ static enum status read_stages(struct replay *replay, const json_t *line)
     json_array_foreach(json_object_get(line, "stages"), i, pair)
     {
         const char *option = json_string_value(json_array_get(pair, 0));
-        const char *words = json_string_value(json_array_get(pair, 1));
+        const char *spec = json_string_value(json_array_get(pair, 1));
         const struct stage_kind *kind = option ? stage_kind_named(option) : NULL;
-        char *text = words ? keep(replay, words) : NULL;
+        char *text = spec ? keep(replay, spec) : NULL;
         if (!kind || !text)
             return fail_log(replay, "it has a stage that is not known");
         enum status status = stage_list_add(&replay->options.stages, kind, text, NULL);

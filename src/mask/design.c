@@ -71,30 +71,30 @@ static bool is_own(const struct design_kind *kind, const char *word)
 
 /* ---- words ---- */
 
-static enum status take_option(struct design_words *words, char *word)
+static enum status take_option(struct design_spec *spec, char *word)
 {
-    if (words->count == DESIGN_OPTIONS_MOST)
-        return fail(STATUS_USAGE, "%s: more than %d options", words->kind->name,
+    if (spec->count == DESIGN_OPTIONS_MOST)
+        return fail(STATUS_USAGE, "%s: more than %d options", spec->kind->name,
                     DESIGN_OPTIONS_MOST);
     char *equals = strchr(word, '=');
     *equals = '\0';
-    words->options[words->count].key = word;
-    words->options[words->count++].value = equals + 1;
+    spec->options[spec->count].key = word;
+    spec->options[spec->count++].value = equals + 1;
     return STATUS_OK;
 }
 
-enum status design_take_options(struct design_words *words, char **from)
+enum status design_take_options(struct design_spec *spec, char **from)
 {
     char **kept = from + 1;
     enum status status = STATUS_OK;
     char *value = strchr(from[0], ':');
-    if (value && is_own(words->kind, value + 1))
-        status = take_option(words, value + 1);
+    if (value && is_own(spec->kind, value + 1))
+        status = take_option(spec, value + 1);
     else if (value)
-        words->value = value + 1;
+        spec->value = value + 1;
     for (char **word = from + 1; *word; word++) {
-        if (status == STATUS_OK && is_own(words->kind, *word))
-            status = take_option(words, *word);
+        if (status == STATUS_OK && is_own(spec->kind, *word))
+            status = take_option(spec, *word);
         else
             *kept++ = *word;
     }
@@ -128,21 +128,21 @@ void design_load_column(const struct mask *mask, size_t column, const struct fft
         samples[i] = (double)taps[i];
 }
 
-enum status design_finish(const struct design_words *words, struct design *design)
+enum status design_finish(const struct design_spec *spec, struct design *design)
 {
     enum phase phase = PHASE_LINEAR;
-    enum status status = design_phase(words, &phase);
+    enum status status = design_phase(spec, &phase);
     design->origin = phase == PHASE_LINEAR ? (design->taps - 1) / 2 : 0;
     if (status == STATUS_OK && phase == PHASE_MINIMUM)
         status = minimum_phase(design->coefficients, design->taps, design->coefficients, NULL);
     return status;
 }
 
-enum status design_respond(const struct design_words *words, struct phase_magnitude magnitude,
+enum status design_respond(const struct design_spec *spec, struct phase_magnitude magnitude,
                            size_t taps, enum phase phase, struct design *design)
 {
     enum status status =
-        design_count(words, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps);
+        design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, taps);
     if (status != STATUS_OK)
@@ -171,23 +171,23 @@ static enum status round_to_mask(const struct design *design, const char *name,
     return STATUS_OK;
 }
 
-static enum status choose_rate(const struct design_words *words, struct design *design)
+static enum status choose_rate(const struct design_spec *spec, struct design *design)
 {
     size_t rate = design->rate;
-    if (rate == 0 && !words->kind->names_file)
+    if (rate == 0 && !spec->kind->names_file)
         rate = DESIGN_RATE_DEFAULT;
-    enum status status = design_count(words, "rate", DESIGN_RATE_LEAST, DESIGN_RATE_MOST, &rate);
+    enum status status = design_count(spec, "rate", DESIGN_RATE_LEAST, DESIGN_RATE_MOST, &rate);
     design->rate = (uint32_t)rate;
     return status;
 }
 
-static enum status make(const struct design_kind *kind, char **words, bool allow_truncated,
+static enum status make(const struct design_kind *kind, char **spec, bool allow_truncated,
                         struct design *design)
 {
     if (kind->make_parts)
-        return kind->make_parts(words, allow_truncated, design);
-    struct design_words own = {.kind = kind, .allow_truncated = allow_truncated};
-    enum status status = design_take_options(&own, words);
+        return kind->make_parts(spec, allow_truncated, design);
+    struct design_spec own = {.kind = kind, .allow_truncated = allow_truncated};
+    enum status status = design_take_options(&own, spec);
     if (status == STATUS_OK)
         status = choose_rate(&own, design);
     if (status == STATUS_OK)
@@ -197,28 +197,28 @@ static enum status make(const struct design_kind *kind, char **words, bool allow
 
 /* ---- masks ---- */
 
-static char *join(char **words)
+static char *join(char **spec)
 {
     size_t length = 0;
-    for (char **word = words; *word; word++)
+    for (char **word = spec; *word; word++)
         length += strlen(*word) + 1;
     char *text = malloc(length);
     char *to = text;
-    for (char **word = words; text && *word; word++) {
+    for (char **word = spec; text && *word; word++) {
         to = stpcpy(to, *word);
         *to++ = word[1] ? ',' : '\0';
     }
     return text;
 }
 
-static enum status make_mask(const struct design_kind *kind, char **words, uint32_t rate,
+static enum status make_mask(const struct design_kind *kind, char **spec, uint32_t rate,
                              bool allow_truncated, struct mask **mask)
 {
-    char *name = join(words);
+    char *name = join(spec);
     if (!name)
         return fail_memory("a mask");
     struct design design = {.rate = rate};
-    enum status status = make(kind, words, allow_truncated, &design);
+    enum status status = make(kind, spec, allow_truncated, &design);
     if (status == STATUS_OK)
         status = round_to_mask(&design, name, mask);
     free(design.coefficients);
@@ -247,18 +247,18 @@ static enum status refuse_kind(const char *word)
                 (int)strcspn(word, ":"), word, list);
 }
 
-enum status design_load(char **words, uint32_t rate, const struct mask_load_options *options,
+enum status design_load(char **spec, uint32_t rate, const struct mask_load_options *options,
                         struct mask **mask)
 {
-    const struct design_kind *kind = kind_of(words[0]);
+    const struct design_kind *kind = kind_of(spec[0]);
     if (kind)
-        return make_mask(kind, words, rate, options->allow_truncated, mask);
-    if (mask2d_is_named(words[0]))
+        return make_mask(kind, spec, rate, options->allow_truncated, mask);
+    if (mask2d_is_named(spec[0]))
         return fail(STATUS_USAGE, "%s is a mask of two dimensions: it goes with --spectral",
-                    words[0]);
-    if (may_be_misspelt(words[0]))
-        return refuse_kind(words[0]);
-    return mask_load_with(words[0], options, mask);
+                    spec[0]);
+    if (may_be_misspelt(spec[0]))
+        return refuse_kind(spec[0]);
+    return mask_load_with(spec[0], options, mask);
 }
 
 /* ---- help ---- */

@@ -41,7 +41,7 @@ const char *design_options(const char *word);
  * close ranks, or a file. `rate` is the sound's, in Hz; 0 where none is known: 48000 for a SPEC,
  * unless files that it names have another. A file keeps its own rate. Errors: usage, memory,
  * whatever mask_load finds wrong. */
-MUST_CHECK enum status design_load(char **words, uint32_t rate,
+MUST_CHECK enum status design_load(char **spec, uint32_t rate,
                                    const struct mask_load_options *options, struct mask **mask);
 
 /* All kinds with their options. */

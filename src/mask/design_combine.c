@@ -9,7 +9,7 @@ enum { COMBINED_MOST = 1 << 22, /* taps */ PARTS_MOST = 16 };
 
 struct parts {
     size_t count;
-    char **words[PARTS_MOST]; /* of each part, NULL-terminated; the storage is the first's */
+    char **spec[PARTS_MOST]; /* of each part, NULL-terminated; the storage is the first's */
     struct mask *masks[PARTS_MOST];
 };
 
@@ -17,15 +17,15 @@ static void parts_free(struct parts *parts)
 {
     for (size_t p = 0; p < parts->count; p++)
         mask_destroy(parts->masks[p]);
-    free(parts->words[0]);
+    free(parts->spec[0]);
 }
 
 /* Takes rate= out of the words, wherever it stands: it holds for all parts. */
-static enum status take_rate(char **words, uint32_t *rate)
+static enum status take_rate(char **spec, uint32_t *rate)
 {
-    struct design_words own = {.kind = &design_combine[0]};
-    char **kept = words + 1;
-    for (char **word = words + 1; *word; word++)
+    struct design_spec own = {.kind = &design_combine[0]};
+    char **kept = spec + 1;
+    for (char **word = spec + 1; *word; word++)
         if (strncmp(*word, "rate=", 5) == 0) {
             own.options[0].key = "rate";
             own.options[0].value = *word + 5;
@@ -42,25 +42,25 @@ static enum status take_rate(char **words, uint32_t *rate)
 
 /* Cut the words at each *. What follows the last is the last part's, and what that does not know
  * the stage's. */
-static enum status split_parts(char **words, struct parts *parts)
+static enum status split_parts(char **spec, struct parts *parts)
 {
     size_t room = 1;
-    for (char **word = words; *word; word++, room++)
+    for (char **word = spec; *word; word++, room++)
         for (const char *at = *word; *at; at++)
             room += *at == '*' ? 2 : 0;
     char **to = calloc(room, sizeof *to);
     if (!to)
         return fail_memory("a mask");
-    parts->words[parts->count++] = to;
-    for (char **word = words; *word; word++) {
-        char *at = word == words ? strchr(*word, ':') : NULL;
+    parts->spec[parts->count++] = to;
+    for (char **word = spec; *word; word++) {
+        char *at = word == spec ? strchr(*word, ':') : NULL;
         *to++ = at ? at + 1 : *word;
         while ((at = strchr(to[-1], '*'))) {
             if (parts->count == PARTS_MOST)
                 return fail(STATUS_USAGE, "combine: more than %d masks", PARTS_MOST);
             *at = '\0';
             *to++ = NULL;
-            parts->words[parts->count++] = to;
+            parts->spec[parts->count++] = to;
             *to++ = at + 1;
         }
     }
@@ -69,19 +69,19 @@ static enum status split_parts(char **words, struct parts *parts)
 
 static enum status load_part(struct parts *parts, size_t part, uint32_t rate, bool allow_truncated)
 {
-    char **words = parts->words[part];
-    if (!*words[0])
+    char **spec = parts->spec[part];
+    if (!*spec[0])
         return fail(STATUS_USAGE, "combine: nothing stands beside a *");
     const struct mask_load_options options = {.allow_truncated = allow_truncated};
-    enum status status = design_load(words, rate, &options, &parts->masks[part]);
+    enum status status = design_load(spec, rate, &options, &parts->masks[part]);
     if (status == STATUS_OK && parts->masks[part]->has_own_paths)
         status = fail(STATUS_FAILED,
                       "combine: %s says itself where its channels go; say --mask for "
                       "each instead",
-                      words[0]);
-    if (status == STATUS_OK && part + 1 < parts->count && words[1])
+                      spec[0]);
+    if (status == STATUS_OK && part + 1 < parts->count && spec[1])
         status = fail(STATUS_USAGE, "combine: %s has no option '%s'; options of a stage stand last",
-                      words[0], words[1]);
+                      spec[0], spec[1]);
     return status;
 }
 
@@ -91,7 +91,7 @@ static enum status load_parts(struct parts *parts, uint32_t *rate, bool allow_tr
     enum status status = STATUS_OK;
     for (int specs = 0; specs < 2; specs++) {
         for (size_t p = 0; p < parts->count && status == STATUS_OK; p++) {
-            if (design_is_spec(parts->words[p][0]) != (specs == 1))
+            if (design_is_spec(parts->spec[p][0]) != (specs == 1))
                 continue;
             status = load_part(parts, p, *rate, allow_truncated);
             if (status == STATUS_OK && !*rate)
@@ -173,20 +173,20 @@ static enum status multiply_parts(const struct parts *parts, struct design *desi
 }
 
 /* What the last part left becomes the words behind the first again. */
-static void leave_rest(const struct parts *parts, char **words)
+static void leave_rest(const struct parts *parts, char **spec)
 {
-    char **rest = parts->words[parts->count - 1];
+    char **rest = parts->spec[parts->count - 1];
     do
-        *++words = *++rest;
+        *++spec = *++rest;
     while (*rest);
 }
 
-static enum status make_cascade(char **words, bool allow_truncated, struct design *design)
+static enum status make_cascade(char **spec, bool allow_truncated, struct design *design)
 {
     struct parts parts = {0};
-    enum status status = take_rate(words, &design->rate);
+    enum status status = take_rate(spec, &design->rate);
     if (status == STATUS_OK)
-        status = split_parts(words, &parts);
+        status = split_parts(spec, &parts);
     if (status == STATUS_OK && parts.count < 2)
         status = fail(STATUS_USAGE, "combine takes masks with * between, such as %s",
                       design_combine[0].example);
@@ -195,7 +195,7 @@ static enum status make_cascade(char **words, bool allow_truncated, struct desig
     if (status == STATUS_OK)
         status = multiply_parts(&parts, design);
     if (status == STATUS_OK)
-        leave_rest(&parts, words);
+        leave_rest(&parts, spec);
     parts_free(&parts);
     return status;
 }

@@ -20,15 +20,15 @@ static size_t usual_taps(const struct design *design)
     return taps < DESIGN_TAPS_MOST ? taps : DESIGN_TAPS_MOST;
 }
 
-static enum status make_equaliser(const struct design_words *words,
+static enum status make_equaliser(const struct design_spec *spec,
                                   double (*at)(const void *context, double hertz),
                                   const void *context, struct design *design)
 {
     enum phase phase = PHASE_MINIMUM;
-    enum status status = design_phase(words, &phase);
+    enum status status = design_phase(spec, &phase);
     if (status != STATUS_OK)
         return status;
-    return design_respond(words, (struct phase_magnitude){at, context}, usual_taps(design), phase,
+    return design_respond(spec, (struct phase_magnitude){at, context}, usual_taps(design), phase,
                           design);
 }
 
@@ -46,10 +46,10 @@ static double riaa_at(const void *context, double hertz)
     return riaa_network(hertz) / riaa_network(1000);
 }
 
-static enum status make_riaa(const struct design_words *words, struct design *design)
+static enum status make_riaa(const struct design_spec *spec, struct design *design)
 {
-    enum status status = design_no_value(words);
-    return status == STATUS_OK ? make_equaliser(words, riaa_at, NULL, design) : status;
+    enum status status = design_no_value(spec);
+    return status == STATUS_OK ? make_equaliser(spec, riaa_at, NULL, design) : status;
 }
 
 static double aweight_network(double hertz)
@@ -66,10 +66,10 @@ static double aweight_at(const void *context, double hertz)
     return aweight_network(hertz) / aweight_network(1000);
 }
 
-static enum status make_aweight(const struct design_words *words, struct design *design)
+static enum status make_aweight(const struct design_spec *spec, struct design *design)
 {
-    enum status status = design_no_value(words);
-    return status == STATUS_OK ? make_equaliser(words, aweight_at, NULL, design) : status;
+    enum status status = design_no_value(spec);
+    return status == STATUS_OK ? make_equaliser(spec, aweight_at, NULL, design) : status;
 }
 
 /* ---- tilt ---- */
@@ -80,18 +80,18 @@ static double tilt_at(const void *context, double hertz)
     return pow(10, slope * log2(fmax(hertz, TILT_LEAST) / 1000) / 20);
 }
 
-static enum status make_tilt(const struct design_words *words, struct design *design)
+static enum status make_tilt(const struct design_spec *spec, struct design *design)
 {
     double slope = 0;
     char *end = NULL;
-    enum status status = design_need_value(words);
+    enum status status = design_need_value(spec);
     if (status == STATUS_OK)
-        status = design_parse(words, "the slope", words->value,
+        status = design_parse(spec, "the slope", spec->value,
                               (struct design_range){DESIGN_DB, -24, 24}, &end, &slope);
     if (status == STATUS_OK && *end && strcasecmp(end, "/oct") != 0)
         status = fail(STATUS_USAGE, "tilt takes dB an octave, such as %s, not '%s'",
-                      words->kind->example, words->value);
-    return status == STATUS_OK ? make_equaliser(words, tilt_at, &slope, design) : status;
+                      spec->kind->example, spec->value);
+    return status == STATUS_OK ? make_equaliser(spec, tilt_at, &slope, design) : status;
 }
 
 /* ---- graphic ---- */
@@ -115,37 +115,37 @@ static double curve_at(const void *context, double hertz)
     return pow(10, db / 20);
 }
 
-static enum status read_curve(const struct design_words *words, struct curve *curve)
+static enum status read_curve(const struct design_spec *spec, struct curve *curve)
 {
     struct design_range hertz = {DESIGN_HZ, 1e-3, 1e6}, gain = {DESIGN_DB, -DB_MOST, DB_MOST};
-    const char *text = words->value;
-    enum status status = design_need_value(words);
+    const char *text = spec->value;
+    enum status status = design_need_value(spec);
     while (status == STATUS_OK && design_next_part(&text)) {
         size_t at = curve->count;
         double frequency = 0;
         if (at == POINTS_MOST)
-            return fail(STATUS_USAGE, "%s: more than %d points", words->kind->name, POINTS_MOST);
-        status = design_next_number(words, "a point's frequency", hertz, &text, &frequency);
+            return fail(STATUS_USAGE, "%s: more than %d points", spec->kind->name, POINTS_MOST);
+        status = design_next_number(spec, "a point's frequency", hertz, &text, &frequency);
         curve->octave[at] = log2(frequency);
         if (status == STATUS_OK)
-            status = design_next_number(words, "a point's gain", gain, &text, &curve->db[at]);
+            status = design_next_number(spec, "a point's gain", gain, &text, &curve->db[at]);
         if (status == STATUS_OK && *text && *text != ';')
-            status = design_refuse_rest(words, text);
+            status = design_refuse_rest(spec, text);
         if (status == STATUS_OK && at > 0 && curve->octave[at] <= curve->octave[at - 1])
             status = fail(STATUS_USAGE, "%s: frequencies must go up, and %g Hz does not",
-                          words->kind->name, frequency);
+                          spec->kind->name, frequency);
         curve->count++;
     }
     if (status == STATUS_OK && curve->count == 0)
-        status = design_refuse_rest(words, words->value);
+        status = design_refuse_rest(spec, spec->value);
     return status;
 }
 
-static enum status make_graphic(const struct design_words *words, struct design *design)
+static enum status make_graphic(const struct design_spec *spec, struct design *design)
 {
     struct curve curve = {0};
-    enum status status = read_curve(words, &curve);
-    return status == STATUS_OK ? make_equaliser(words, curve_at, &curve, design) : status;
+    enum status status = read_curve(spec, &curve);
+    return status == STATUS_OK ? make_equaliser(spec, curve_at, &curve, design) : status;
 }
 
 const struct design_kind design_equalisers[] = {

@@ -8,12 +8,12 @@
 static const double ATTENUATION = 80;  /* dB, where nobody says */
 static const double GAP_GAIN_MOST = 4; /* between bands, over the larger gain beside */
 
-static enum status refuse_bands(const struct design_words *words)
+static enum status refuse_bands(const struct design_spec *spec)
 {
     return fail(STATUS_USAGE,
                 "%s takes bands of FROM-TO GAIN [WEIGHT] that go up and do not touch, 2 to %d of "
                 "them with ; between, such as '%s'; FROM- goes up to half the rate",
-                words->kind->name, REMEZ_BANDS_MOST, words->kind->example);
+                spec->kind->name, REMEZ_BANDS_MOST, spec->kind->example);
 }
 
 static char *skip_blanks(char *text)
@@ -21,7 +21,7 @@ static char *skip_blanks(char *text)
     return text + strspn(text, " \t");
 }
 
-static enum status read_band(const struct design_words *words, const struct design *design,
+static enum status read_band(const struct design_spec *spec, const struct design *design,
                              char *text, struct remez_band *band, char **end)
 {
     double half = design->rate / 2.0;
@@ -29,18 +29,18 @@ static enum status read_band(const struct design_words *words, const struct desi
                         weight = {DESIGN_PLAIN, 1e-6, 1e6};
     *band = (struct remez_band){.to = half, .weight = 1};
     enum status status =
-        design_parse(words, "a band's edge", skip_blanks(text), hertz, end, &band->from);
+        design_parse(spec, "a band's edge", skip_blanks(text), hertz, end, &band->from);
     if (status == STATUS_OK && **end != '-')
-        return refuse_bands(words);
+        return refuse_bands(spec);
     char *to = status == STATUS_OK ? *end + 1 : text;
     if (status == STATUS_OK && *to != ' ')
-        status = design_parse(words, "a band's edge", to, hertz, &to, &band->to);
+        status = design_parse(spec, "a band's edge", to, hertz, &to, &band->to);
     if (status == STATUS_OK)
-        status = design_parse(words, "a band's gain", skip_blanks(to), gain, end, &band->gain);
+        status = design_parse(spec, "a band's gain", skip_blanks(to), gain, end, &band->gain);
     if (status == STATUS_OK)
         *end = skip_blanks(*end);
     if (status == STATUS_OK && **end && **end != ';')
-        status = design_parse(words, "a band's weight", *end, weight, end, &band->weight);
+        status = design_parse(spec, "a band's weight", *end, weight, end, &band->weight);
     if (status == STATUS_OK)
         *end = skip_blanks(*end);
     band->from /= design->rate;
@@ -48,26 +48,26 @@ static enum status read_band(const struct design_words *words, const struct desi
     return status;
 }
 
-static enum status read_bands(const struct design_words *words, const struct design *design,
+static enum status read_bands(const struct design_spec *spec, const struct design *design,
                               struct remez_band bands[REMEZ_BANDS_MOST], size_t *count)
 {
-    enum status status = design_need_value(words);
-    char *end = (char *)words->value;
+    enum status status = design_need_value(spec);
+    char *end = (char *)spec->value;
     for (*count = 0; status == STATUS_OK; (*count)++) {
         if (*count == REMEZ_BANDS_MOST)
-            return refuse_bands(words);
+            return refuse_bands(spec);
         struct remez_band *band = &bands[*count];
-        status = read_band(words, design, end, band, &end);
+        status = read_band(spec, design, end, band, &end);
         if (status == STATUS_OK && (band->from >= band->to || (*end && *end != ';') ||
                                     (*count > 0 && band[-1].to >= band->from)))
-            return refuse_bands(words);
+            return refuse_bands(spec);
         if (status == STATUS_OK && !*end++) {
             (*count)++;
             break;
         }
     }
     if (status == STATUS_OK && *count < 2)
-        return refuse_bands(words);
+        return refuse_bands(spec);
     return status;
 }
 
@@ -86,35 +86,35 @@ static double equiripple_taps(const struct remez_band *bands, size_t count, doub
     return fmax(REMEZ_TAPS_LEAST, (shared - 13) / (14.6 * gap) + 1);
 }
 
-static enum status equiripple_count(const struct design_words *words,
+static enum status equiripple_count(const struct design_spec *spec,
                                     const struct remez_band *bands, size_t count, size_t *taps)
 {
     double attenuation = ATTENUATION;
     enum status status =
-        design_number(words, "atten", (struct design_range){DESIGN_DB, 10, 200}, &attenuation);
+        design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, &attenuation);
     double wanted = equiripple_taps(bands, count, attenuation);
-    bool given = design_option(words, "taps");
-    if (status == STATUS_OK && given && design_option(words, "atten"))
+    bool given = design_option(spec, "taps");
+    if (status == STATUS_OK && given && design_option(spec, "atten"))
         return fail(STATUS_USAGE, "%s: atten= gives the number of taps: leave out it or taps=",
-                    words->kind->name);
+                    spec->kind->name);
     if (status == STATUS_OK && !given && wanted > REMEZ_TAPS_MOST - 1)
         return fail(STATUS_USAGE,
                     "%s: so narrow a gap between bands takes %.0f taps, and %d are the most: widen "
                     "it, or say taps=",
-                    words->kind->name, wanted, REMEZ_TAPS_MOST);
+                    spec->kind->name, wanted, REMEZ_TAPS_MOST);
     *taps = given || status != STATUS_OK ? 0 : (size_t)ceil(wanted) | 1;
     if (status == STATUS_OK)
-        status = design_count(words, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps);
+        status = design_count(spec, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps);
     if (status == STATUS_OK && *taps % 2 == 0 && bands[count - 1].to >= 0.5 &&
         bands[count - 1].gain > 0)
         return fail(STATUS_USAGE,
                     "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
-                    words->kind->name, *taps);
+                    spec->kind->name, *taps);
     return status;
 }
 
 /* Nothing holds the gain between bands: where gaps are not alike it may come to anything. */
-static enum status check_gaps(const struct design_words *words, const struct remez_band *bands,
+static enum status check_gaps(const struct design_spec *spec, const struct remez_band *bands,
                               size_t count, const struct design *design)
 {
     for (size_t b = 1; b < count; b++) {
@@ -128,31 +128,31 @@ static enum status check_gaps(const struct design_words *words, const struct rem
                 return fail(STATUS_FAILED,
                             "%s: the gain comes to %.0f dB at %.0f Hz, where no band holds it: let "
                             "gaps between bands be alike, or take fewer taps",
-                            words->kind->name, 20 * log10(gain), frequency * design->rate);
+                            spec->kind->name, 20 * log10(gain), frequency * design->rate);
         }
     }
     return STATUS_OK;
 }
 
-static enum status make_equiripple(const struct design_words *words, struct design *design)
+static enum status make_equiripple(const struct design_spec *spec, struct design *design)
 {
     struct remez_band bands[REMEZ_BANDS_MOST];
     size_t count = 0, taps = 0;
     double ripple = 0;
-    enum status status = read_bands(words, design, bands, &count);
+    enum status status = read_bands(spec, design, bands, &count);
     if (status == STATUS_OK)
-        status = equiripple_count(words, bands, count, &taps);
+        status = equiripple_count(spec, bands, count, &taps);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, taps);
     if (status == STATUS_OK)
         status = remez_design(bands, count, design_column(design, 0), taps, &ripple);
     if (status == STATUS_OK)
-        status = check_gaps(words, bands, count, design);
+        status = check_gaps(spec, bands, count, design);
     if (status != STATUS_OK)
         return status;
-    note_detail("%s: %zu taps, the largest weighted error is %.1f dB", words->kind->name, taps,
+    note_detail("%s: %zu taps, the largest weighted error is %.1f dB", spec->kind->name, taps,
                 20 * log10(ripple));
-    return design_finish(words, design);
+    return design_finish(spec, design);
 }
 
 const struct design_kind design_equiripple[] = {

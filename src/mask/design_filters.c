@@ -29,18 +29,18 @@ struct taper {
 
 /* ---- the window and the number of taps ---- */
 
-static enum status odd_taps(const struct design_words *words, double wanted, size_t *taps)
+static enum status odd_taps(const struct design_spec *spec, double wanted, size_t *taps)
 {
     if (!(wanted <= DESIGN_TAPS_MOST - 1))
         return fail(STATUS_USAGE,
                     "%s: so narrow a transition takes %.0f taps, and %d are the most: take a wider "
                     "width= or say taps=",
-                    words->kind->name, wanted, DESIGN_TAPS_MOST - 1);
+                    spec->kind->name, wanted, DESIGN_TAPS_MOST - 1);
     *taps = (size_t)ceil(wanted) | 1;
     return STATUS_OK;
 }
 
-static enum status read_window(const struct design_words *words, enum window *window,
+static enum status read_window(const struct design_spec *spec, enum window *window,
                                double *attenuation)
 {
     static const char *const names[] = {[WINDOW_KAISER] = "kaiser",
@@ -49,40 +49,40 @@ static enum status read_window(const struct design_words *words, enum window *wi
                                         [WINDOW_BLACKMAN] = "blackman",
                                         NULL};
     size_t choice = *window;
-    enum status status = design_choose(words, "window", names, &choice);
+    enum status status = design_choose(spec, "window", names, &choice);
     *window = (enum window)choice;
-    if (status == STATUS_OK && *window != WINDOW_KAISER && design_option(words, "atten"))
+    if (status == STATUS_OK && *window != WINDOW_KAISER && design_option(spec, "atten"))
         status = fail(STATUS_USAGE,
                       "%s: atten= shapes the kaiser window; %s has an attenuation of "
                       "its own",
-                      words->kind->name, names[*window]);
+                      spec->kind->name, names[*window]);
     if (status == STATUS_OK)
         status =
-            design_number(words, "atten", (struct design_range){DESIGN_DB, 10, 200}, attenuation);
+            design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, attenuation);
     return status;
 }
 
 /* Of taps=, width= and atten= two give the third. */
-static enum status choose_window(const struct design_words *words, double rate, double width,
+static enum status choose_window(const struct design_spec *spec, double rate, double width,
                                  struct taper *taper, size_t *taps)
 {
     double attenuation = ATTENUATION;
-    bool has_taps = design_option(words, "taps"), has_width = design_option(words, "width");
-    enum status status = read_window(words, &taper->window, &attenuation);
+    bool has_taps = design_option(spec, "taps"), has_width = design_option(spec, "width");
+    enum status status = read_window(spec, &taper->window, &attenuation);
     width *= rate;
     if (status == STATUS_OK)
         status =
-            design_number(words, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width);
+            design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width);
     if (status == STATUS_OK && has_taps && has_width &&
-        (taper->window != WINDOW_KAISER || design_option(words, "atten")))
+        (taper->window != WINDOW_KAISER || design_option(spec, "atten")))
         return fail(STATUS_USAGE,
                     "%s: the window%s and width= give the number of taps: leave out "
                     "one of them or taps=",
-                    words->kind->name, taper->window == WINDOW_KAISER ? ", atten=" : "");
+                    spec->kind->name, taper->window == WINDOW_KAISER ? ", atten=" : "");
     if (status == STATUS_OK && has_taps)
-        status = design_count(words, "taps", 1, DESIGN_TAPS_MOST - 1, taps);
+        status = design_count(spec, "taps", 1, DESIGN_TAPS_MOST - 1, taps);
     else if (status == STATUS_OK)
-        status = odd_taps(words, window_taps(taper->window, attenuation, width / rate), taps);
+        status = odd_taps(spec, window_taps(taper->window, attenuation, width / rate), taps);
     if (status == STATUS_OK && has_taps && has_width)
         attenuation = window_kaiser_attenuation(*taps, width / rate);
     taper->beta = window_kaiser_beta(attenuation);
@@ -117,133 +117,133 @@ static void fill_windowed(const struct shape *shape, struct taper taper, double 
         taps[i] /= gain;
 }
 
-static enum status make_windowed(const struct design_words *words, const struct shape *shape,
+static enum status make_windowed(const struct design_spec *spec, const struct shape *shape,
                                  struct design *design)
 {
     struct taper taper = {.window = WINDOW_KAISER};
     size_t taps = 0;
-    enum status status = choose_window(words, design->rate, shape->width, &taper, &taps);
+    enum status status = choose_window(spec, design->rate, shape->width, &taper, &taps);
     bool passes_top = shape->passes_low != (shape->edges % 2 == 1);
     if (status == STATUS_OK && taps % 2 == 0 && passes_top)
         status = fail(STATUS_USAGE,
                       "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
-                      words->kind->name, taps);
+                      spec->kind->name, taps);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, taps);
     if (status != STATUS_OK)
         return status;
     fill_windowed(shape, taper, design_column(design, 0), taps);
-    return design_finish(words, design);
+    return design_finish(spec, design);
 }
 
 /* ---- their shapes ---- */
 
-static enum status read_edge(const struct design_words *words, const struct design *design,
+static enum status read_edge(const struct design_spec *spec, const struct design *design,
                              double *edge)
 {
     double hertz = 0;
     struct design_range range = design_frequencies(design);
     range.most = nextafter(range.most, 0);
-    enum status status = design_need_value(words);
+    enum status status = design_need_value(spec);
     if (status == STATUS_OK)
-        status = design_number(words, NULL, range, &hertz);
+        status = design_number(spec, NULL, range, &hertz);
     *edge = hertz / design->rate;
     return status;
 }
 
-static enum status make_one_edge(const struct design_words *words, bool passes_low,
+static enum status make_one_edge(const struct design_spec *spec, bool passes_low,
                                  struct design *design)
 {
     struct shape shape = {.edges = 1, .passes_low = passes_low, .level_at = passes_low ? 0 : 0.5};
-    enum status status = read_edge(words, design, &shape.edge[0]);
+    enum status status = read_edge(spec, design, &shape.edge[0]);
     shape.width = fmin(shape.edge[0], 0.5 - shape.edge[0]) / 2;
-    return status == STATUS_OK ? make_windowed(words, &shape, design) : status;
+    return status == STATUS_OK ? make_windowed(spec, &shape, design) : status;
 }
 
-static enum status make_lowpass(const struct design_words *words, struct design *design)
+static enum status make_lowpass(const struct design_spec *spec, struct design *design)
 {
-    return make_one_edge(words, true, design);
+    return make_one_edge(spec, true, design);
 }
 
-static enum status make_highpass(const struct design_words *words, struct design *design)
+static enum status make_highpass(const struct design_spec *spec, struct design *design)
 {
-    return make_one_edge(words, false, design);
+    return make_one_edge(spec, false, design);
 }
 
 /* "300-3400" */
-static enum status read_edges(const struct design_words *words, const struct design *design,
+static enum status read_edges(const struct design_spec *spec, const struct design *design,
                               double edge[EDGES_MOST])
 {
     char *end = NULL;
     struct design_range range = design_frequencies(design);
     range.most = nextafter(range.most, 0);
-    enum status status = design_need_value(words);
+    enum status status = design_need_value(spec);
     if (status == STATUS_OK)
-        status = design_parse(words, "the lower edge", words->value, range, &end, &edge[0]);
+        status = design_parse(spec, "the lower edge", spec->value, range, &end, &edge[0]);
     if (status == STATUS_OK && *end != '-')
-        return fail(STATUS_USAGE, "%s takes two edges, such as %s, not '%s'", words->kind->name,
-                    words->kind->example, words->value);
+        return fail(STATUS_USAGE, "%s takes two edges, such as %s, not '%s'", spec->kind->name,
+                    spec->kind->example, spec->value);
     if (status == STATUS_OK)
-        status = design_parse(words, "the upper edge", end + 1, range, &end, &edge[1]);
+        status = design_parse(spec, "the upper edge", end + 1, range, &end, &edge[1]);
     if (status == STATUS_OK && (*end || edge[0] >= edge[1]))
         return fail(STATUS_USAGE, "%s takes two edges that go up, such as %s, not '%s'",
-                    words->kind->name, words->kind->example, words->value);
+                    spec->kind->name, spec->kind->example, spec->value);
     edge[0] /= design->rate;
     edge[1] /= design->rate;
     return status;
 }
 
-static enum status make_two_edges(const struct design_words *words, bool passes_low,
+static enum status make_two_edges(const struct design_spec *spec, bool passes_low,
                                   struct design *design)
 {
     struct shape shape = {.edges = 2, .passes_low = passes_low};
-    enum status status = read_edges(words, design, shape.edge);
+    enum status status = read_edges(spec, design, shape.edge);
     shape.level_at = passes_low ? 0 : (shape.edge[0] + shape.edge[1]) / 2;
     shape.width = fmin(fmin(shape.edge[0], 0.5 - shape.edge[1]), shape.edge[1] - shape.edge[0]) / 2;
-    return status == STATUS_OK ? make_windowed(words, &shape, design) : status;
+    return status == STATUS_OK ? make_windowed(spec, &shape, design) : status;
 }
 
-static enum status make_bandpass(const struct design_words *words, struct design *design)
+static enum status make_bandpass(const struct design_spec *spec, struct design *design)
 {
-    return make_two_edges(words, false, design);
+    return make_two_edges(spec, false, design);
 }
 
-static enum status make_bandstop(const struct design_words *words, struct design *design)
+static enum status make_bandstop(const struct design_spec *spec, struct design *design)
 {
-    return make_two_edges(words, true, design);
+    return make_two_edges(spec, true, design);
 }
 
 /* Two transitions that meet at the frequency. */
-static enum status make_notch(const struct design_words *words, struct design *design)
+static enum status make_notch(const struct design_spec *spec, struct design *design)
 {
     double middle = 0, width = 0;
-    enum status status = read_edge(words, design, &middle);
+    enum status status = read_edge(spec, design, &middle);
     if (status != STATUS_OK)
         return status;
     double most = fmin(middle, 0.5 - middle);
     width = fmin(middle / 5, most) * design->rate;
-    status = design_number(words, "width",
+    status = design_number(spec, "width",
                            (struct design_range){DESIGN_HZ, 1e-3, most * design->rate}, &width);
     width /= design->rate;
     struct shape shape = {.edges = 2,
                           .edge = {middle - width / 2, middle + width / 2},
                           .passes_low = true,
                           .width = width};
-    return status == STATUS_OK ? make_windowed(words, &shape, design) : status;
+    return status == STATUS_OK ? make_windowed(spec, &shape, design) : status;
 }
 
 /* ---- the Hilbert transformer ---- */
 
-static enum status make_hilbert(const struct design_words *words, struct design *design)
+static enum status make_hilbert(const struct design_spec *spec, struct design *design)
 {
     size_t taps = 255;
     double attenuation = ATTENUATION;
     struct taper taper = {.window = WINDOW_HAMMING};
-    enum status status = design_count(words, NULL, 3, DESIGN_TAPS_MOST - 1, &taps);
+    enum status status = design_count(spec, NULL, 3, DESIGN_TAPS_MOST - 1, &taps);
     if (status == STATUS_OK && taps % 2 == 0)
         status = fail(STATUS_USAGE, "hilbert: the number of taps must be odd, not %zu", taps);
     if (status == STATUS_OK)
-        status = read_window(words, &taper.window, &attenuation);
+        status = read_window(spec, &taper.window, &attenuation);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, taps);
     if (status != STATUS_OK)

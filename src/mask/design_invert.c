@@ -22,13 +22,13 @@ struct inverse {
     size_t taps;
 };
 
-static enum status load_inner(const struct design_words *words, struct design *design,
+static enum status load_inner(const struct design_spec *spec, struct design *design,
                               struct mask **mask)
 {
-    char *name = strdup(words->value), *inner[] = {name, NULL};
+    char *name = strdup(spec->value), *inner[] = {name, NULL};
     if (!name)
         return fail_memory("a mask");
-    const struct mask_load_options options = {.allow_truncated = words->allow_truncated};
+    const struct mask_load_options options = {.allow_truncated = spec->allow_truncated};
     enum status status = design_load(inner, design->rate, &options, mask);
     if (status == STATUS_OK && (*mask)->has_own_paths)
         status = fail(STATUS_FAILED,
@@ -48,7 +48,7 @@ static enum status load_inner(const struct design_words *words, struct design *d
     return status;
 }
 
-static enum status read_inverse(const struct design_words *words, const struct mask *mask,
+static enum status read_inverse(const struct design_spec *spec, const struct mask *mask,
                                 struct inverse *inverse)
 {
     static const char *const names[] = {
@@ -60,11 +60,11 @@ static enum status read_inverse(const struct design_words *words, const struct m
     if (inverse->taps > DESIGN_TAPS_MOST)
         inverse->taps = DESIGN_TAPS_MOST;
     enum status status =
-        design_number(words, "limit", (struct design_range){DESIGN_DB, 0, 120}, &inverse->limit);
+        design_number(spec, "limit", (struct design_range){DESIGN_DB, 0, 120}, &inverse->limit);
     if (status == STATUS_OK)
-        status = design_choose(words, "phase", names, &choice);
+        status = design_choose(spec, "phase", names, &choice);
     if (status == STATUS_OK)
-        status = design_count(words, "taps", 16, DESIGN_TAPS_MOST, &inverse->taps);
+        status = design_count(spec, "taps", 16, DESIGN_TAPS_MOST, &inverse->taps);
     inverse->phase = (enum inverse_phase)choice;
     return status;
 }
@@ -141,15 +141,15 @@ static enum status invert_columns(const struct mask *mask, const struct inverse 
     return status;
 }
 
-static enum status make_inverse(const struct design_words *words, struct design *design)
+static enum status make_inverse(const struct design_spec *spec, struct design *design)
 {
     struct mask *mask = NULL;
     struct inverse inverse;
-    enum status status = design_need_value(words);
+    enum status status = design_need_value(spec);
     if (status == STATUS_OK)
-        status = load_inner(words, design, &mask);
+        status = load_inner(spec, design, &mask);
     if (status == STATUS_OK)
-        status = read_inverse(words, mask, &inverse);
+        status = read_inverse(spec, mask, &inverse);
     if (status == STATUS_OK)
         status = design_alloc(design, mask->columns, inverse.taps);
     if (status == STATUS_OK)

@@ -37,7 +37,7 @@ double *design_column(const struct design *design, size_t column);
 /* A mask's column (the only one for all) becomes a transform's samples, with zeros behind. */
 void design_load_column(const struct mask *mask, size_t column, const struct fft_double *fft);
 
-struct design_words {
+struct design_spec {
     const struct design_kind *kind;
     const char *value; /* behind the colon, or NULL */
     bool allow_truncated;
@@ -53,10 +53,10 @@ struct design_kind {
     const char *options; /* its own, besides rate: "taps, window", or "" */
     const char *help;
     bool names_file; /* whose rate holds where none is known: then the design's is 0 */
-    enum status (*make)(const struct design_words *words, struct design *design);
+    enum status (*make)(const struct design_spec *spec, struct design *design);
     /* Instead of make, where the words themselves have parts: takes what it used out of `words`.
      * A rate of 0 in `design` is not known yet. */
-    enum status (*make_parts)(char **words, bool allow_truncated, struct design *design);
+    enum status (*make_parts)(char **spec, bool allow_truncated, struct design *design);
 };
 
 /* Families, each ending with a row without a name. */
@@ -73,7 +73,7 @@ extern const struct design_kind design_invert[];
 
 /* The value and options of words->kind move from the user's words to `words`, which has keys cut
  * off from values; what is not its own is left in `from`. */
-MUST_CHECK enum status design_take_options(struct design_words *words, char **from);
+MUST_CHECK enum status design_take_options(struct design_spec *spec, char **from);
 
 enum design_unit { DESIGN_PLAIN, DESIGN_HZ, DESIGN_DB, DESIGN_SECONDS };
 struct design_range {
@@ -82,42 +82,42 @@ struct design_range {
 };
 
 /* An option's value, or NULL. */
-const char *design_option(const struct design_words *words, const char *key);
+const char *design_option(const struct design_spec *spec, const char *key);
 
 /* Numbers take units: 1k, 1kHz, -3dB, 10ms. Where an option is absent *value stays as it is. The
  * key NULL stands for what is behind the colon. */
-MUST_CHECK enum status design_number(const struct design_words *words, const char *key,
+MUST_CHECK enum status design_number(const struct design_spec *spec, const char *key,
                                      struct design_range range, double *value);
-MUST_CHECK enum status design_count(const struct design_words *words, const char *key, size_t least,
+MUST_CHECK enum status design_count(const struct design_spec *spec, const char *key, size_t least,
                                     size_t most, size_t *value);
-MUST_CHECK enum status design_choose(const struct design_words *words, const char *key,
+MUST_CHECK enum status design_choose(const struct design_spec *spec, const char *key,
                                      const char *const *names, size_t *choice);
-MUST_CHECK enum status design_phase(const struct design_words *words, enum phase *phase);
+MUST_CHECK enum status design_phase(const struct design_spec *spec, enum phase *phase);
 
 /* A number in `text` up to `*end`, in `range`; `what` it is, for the message. */
-MUST_CHECK enum status design_parse(const struct design_words *words, const char *what,
+MUST_CHECK enum status design_parse(const struct design_spec *spec, const char *what,
                                     const char *text, struct design_range range, char **end,
                                     double *value);
 
 /* There has to be something behind the colon, or must not be. */
-MUST_CHECK enum status design_need_value(const struct design_words *words);
-MUST_CHECK enum status design_no_value(const struct design_words *words);
+MUST_CHECK enum status design_need_value(const struct design_spec *spec);
+MUST_CHECK enum status design_no_value(const struct design_spec *spec);
 
 /* One column of symmetric taps gets the phase= that is asked for, and time zero with it. */
-MUST_CHECK enum status design_finish(const struct design_words *words, struct design *design);
+MUST_CHECK enum status design_finish(const struct design_spec *spec, struct design *design);
 
 /* One column of a magnitude, of taps= or else `taps`. */
-MUST_CHECK enum status design_respond(const struct design_words *words,
+MUST_CHECK enum status design_respond(const struct design_spec *spec,
                                       struct phase_magnitude magnitude, size_t taps,
                                       enum phase phase, struct design *design);
 
 /* Lists: parts between semicolons, of words between blanks. `*text` goes on behind the number,
  * which is `what`; design_next_part steps to the next part, and is false at the end. */
-MUST_CHECK enum status design_next_number(const struct design_words *words, const char *what,
+MUST_CHECK enum status design_next_number(const struct design_spec *spec, const char *what,
                                           struct design_range range, const char **text,
                                           double *value);
 bool design_next_part(const char **text);
-MUST_CHECK enum status design_refuse_rest(const struct design_words *words, const char *text);
+MUST_CHECK enum status design_refuse_rest(const struct design_spec *spec, const char *text);
 
 /* Frequencies that a mask of this rate can tell apart. */
 struct design_range design_frequencies(const struct design *design);

@@ -43,7 +43,7 @@ static double sections_at(const void *context, double hertz)
     return gain;
 }
 
-static enum status read_section(const struct design_words *words, const char **text,
+static enum status read_section(const struct design_spec *spec, const char **text,
                                 struct sections *sections)
 {
     const struct section_kind *kind = NULL;
@@ -54,39 +54,39 @@ static enum status read_section(const struct design_words *words, const char **t
         return fail(STATUS_USAGE,
                     "%s: a section is PK, LS, HS, LP, HP, BP or NO and a frequency, the gain of "
                     "the first three, and a Q, not '%s'",
-                    words->kind->name, *text);
+                    spec->kind->name, *text);
     *text += 2;
     double most = nextafter(sections->rate / 2, 0), frequency = 0, gain = 0, q = kind->q;
     enum status status =
-        design_next_number(words, "a section's frequency",
+        design_next_number(spec, "a section's frequency",
                            (struct design_range){DESIGN_HZ, 1, most}, text, &frequency);
     if (status == STATUS_OK && kind->has_gain)
         status =
-            design_next_number(words, "a section's gain",
+            design_next_number(spec, "a section's gain",
                                (struct design_range){DESIGN_DB, -DB_MOST, DB_MOST}, text, &gain);
     if (status == STATUS_OK && **text && **text != ';')
-        status = design_next_number(words, "a section's Q",
+        status = design_next_number(spec, "a section's Q",
                                     (struct design_range){DESIGN_PLAIN, 0.01, 1000}, text, &q);
     if (status == STATUS_OK && **text && **text != ';')
-        status = design_refuse_rest(words, *text);
+        status = design_refuse_rest(spec, *text);
     if (status == STATUS_OK)
         sections->biquads[sections->count++] =
             biquad_make(kind->kind, frequency, gain, q, sections->rate);
     return status;
 }
 
-static enum status read_sections(const struct design_words *words, struct sections *sections)
+static enum status read_sections(const struct design_spec *spec, struct sections *sections)
 {
-    const char *text = words->value;
-    enum status status = design_need_value(words);
+    const char *text = spec->value;
+    enum status status = design_need_value(spec);
     while (status == STATUS_OK && design_next_part(&text)) {
         if (sections->count == SECTIONS_MOST)
-            return fail(STATUS_USAGE, "%s: more than %d sections", words->kind->name,
+            return fail(STATUS_USAGE, "%s: more than %d sections", spec->kind->name,
                         SECTIONS_MOST);
-        status = read_section(words, &text, sections);
+        status = read_section(spec, &text, sections);
     }
     if (status == STATUS_OK && sections->count == 0)
-        status = design_refuse_rest(words, words->value);
+        status = design_refuse_rest(spec, spec->value);
     return status;
 }
 
@@ -101,11 +101,11 @@ static double sections_taps(const struct sections *sections)
 }
 
 /* What the sections themselves answer to an impulse. */
-static enum status run_sections(const struct design_words *words, const struct sections *sections,
+static enum status run_sections(const struct design_spec *spec, const struct sections *sections,
                                 size_t taps, struct design *design)
 {
     enum status status =
-        design_count(words, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps);
+        design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, taps);
     if (status != STATUS_OK)
@@ -117,25 +117,25 @@ static enum status run_sections(const struct design_words *words, const struct s
     return STATUS_OK;
 }
 
-static enum status make_sections(const struct design_words *words, struct design *design)
+static enum status make_sections(const struct design_spec *spec, struct design *design)
 {
     struct sections sections = {.rate = design->rate};
     enum phase phase = PHASE_MINIMUM;
-    enum status status = read_sections(words, &sections);
+    enum status status = read_sections(spec, &sections);
     if (status == STATUS_OK)
-        status = design_phase(words, &phase);
+        status = design_phase(spec, &phase);
     if (status != STATUS_OK)
         return status;
     double wanted = sections_taps(&sections) * (phase == PHASE_LINEAR ? 2 : 1);
-    if (!design_option(words, "taps") && wanted > DESIGN_TAPS_MOST)
+    if (!design_option(spec, "taps") && wanted > DESIGN_TAPS_MOST)
         return fail(STATUS_USAGE,
                     "%s: a section this narrow takes %.0f taps, and %d are the most: a smaller Q, "
                     "or say taps=",
-                    words->kind->name, wanted, DESIGN_TAPS_MOST);
+                    spec->kind->name, wanted, DESIGN_TAPS_MOST);
     size_t taps = (size_t)fmin(wanted, DESIGN_TAPS_MOST);
     if (phase == PHASE_MINIMUM)
-        return run_sections(words, &sections, taps, design);
-    return design_respond(words, (struct phase_magnitude){sections_at, &sections}, taps | 1, phase,
+        return run_sections(spec, &sections, taps, design);
+    return design_respond(spec, (struct phase_magnitude){sections_at, &sections}, taps | 1, phase,
                           design);
 }
 

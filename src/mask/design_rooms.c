@@ -12,19 +12,19 @@ static const double EARS = 0.2;   /* metres from one receiver to the other */
 static const double BASS = 20; /* Hz */
 
 /* "6x5x3" */
-static enum status read_size(const struct design_words *words, double size[3])
+static enum status read_size(const struct design_spec *spec, double size[3])
 {
-    const char *text = design_option(words, "size");
+    const char *text = design_option(spec, "size");
     struct design_range metres = {DESIGN_PLAIN, 1, 200};
     char *end = (char *)text;
     enum status status = STATUS_OK;
     for (int axis = 0; text && axis < 3 && status == STATUS_OK; axis++) {
-        status = design_parse(words, "size=, in metres,", end, metres, &end, &size[axis]);
+        status = design_parse(spec, "size=, in metres,", end, metres, &end, &size[axis]);
         if (status == STATUS_OK && *end != (axis < 2 ? 'x' : '\0'))
             return fail(STATUS_USAGE,
                         "%s: size= is length, width and height in metres, such as "
                         "6x5x3, not '%s'",
-                        words->kind->name, text);
+                        spec->kind->name, text);
         end++;
     }
     return status;
@@ -44,18 +44,18 @@ static void place(struct room *room)
     room->receivers[1][0] += EARS / 2;
 }
 
-static enum status read_room(const struct design_words *words, struct room *room)
+static enum status read_room(const struct design_spec *spec, struct room *room)
 {
     size_t seed = 1;
     *room = (struct room){.size = {6, 5, 3}, .rt60 = 0.5};
-    enum status status = design_no_value(words);
+    enum status status = design_no_value(spec);
     if (status == STATUS_OK)
-        status = design_number(words, "rt60", (struct design_range){DESIGN_SECONDS, 0.05, 10},
+        status = design_number(spec, "rt60", (struct design_range){DESIGN_SECONDS, 0.05, 10},
                                &room->rt60);
     if (status == STATUS_OK)
-        status = read_size(words, room->size);
+        status = read_size(spec, room->size);
     if (status == STATUS_OK)
-        status = design_count(words, "seed", 0, 1000000000, &seed);
+        status = design_count(spec, "seed", 0, 1000000000, &seed);
     room->seed = seed;
     place(room);
     return status;
@@ -77,10 +77,10 @@ static enum status fill_room(const struct room *room, struct design *design)
     return status;
 }
 
-static enum status make_room(const struct design_words *words, struct design *design)
+static enum status make_room(const struct design_spec *spec, struct design *design)
 {
     struct room room;
-    enum status status = read_room(words, &room);
+    enum status status = read_room(spec, &room);
     if (status != STATUS_OK)
         return status;
     double seconds = LENGTH * room.rt60, taps = ceil(seconds * design->rate) + ROOM_ZERO;

@@ -8,16 +8,16 @@ enum { SMOOTH_TAPS_MOST = 1 << 16 };
 static const double DELAY_MOST = 20; /* seconds: fits the most taps at 48 kHz */
 static const double ECHO_END = 1e-5; /* -100 dB */
 
-static enum status smooth_count(const struct design_words *words, size_t *taps)
+static enum status smooth_count(const struct design_spec *spec, size_t *taps)
 {
-    enum status status = design_need_value(words);
-    return status == STATUS_OK ? design_count(words, NULL, 1, SMOOTH_TAPS_MOST, taps) : status;
+    enum status status = design_need_value(spec);
+    return status == STATUS_OK ? design_count(spec, NULL, 1, SMOOTH_TAPS_MOST, taps) : status;
 }
 
-static enum status make_moving(const struct design_words *words, struct design *design)
+static enum status make_moving(const struct design_spec *spec, struct design *design)
 {
     size_t taps = 1;
-    enum status status = smooth_count(words, &taps);
+    enum status status = smooth_count(spec, &taps);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, taps);
     if (status != STATUS_OK)
@@ -29,13 +29,13 @@ static enum status make_moving(const struct design_words *words, struct design *
 }
 
 /* Sum 1. Without sigma= the ends are at three of it, 1 % of the middle. */
-static enum status fill_gaussian(const struct design_words *words, struct design *design)
+static enum status fill_gaussian(const struct design_spec *spec, struct design *design)
 {
     size_t taps = 1;
-    enum status status = smooth_count(words, &taps);
+    enum status status = smooth_count(spec, &taps);
     double sigma = fmax((double)taps / 6, 0.1), sum = 0;
     if (status == STATUS_OK)
-        status = design_number(words, "sigma",
+        status = design_number(spec, "sigma",
                                (struct design_range){DESIGN_PLAIN, 0.1, SMOOTH_TAPS_MOST}, &sigma);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, taps);
@@ -51,18 +51,18 @@ static enum status fill_gaussian(const struct design_words *words, struct design
     return STATUS_OK;
 }
 
-static enum status make_gaussian(const struct design_words *words, struct design *design)
+static enum status make_gaussian(const struct design_spec *spec, struct design *design)
 {
-    return fill_gaussian(words, design);
+    return fill_gaussian(spec, design);
 }
 
-static enum status make_sharpen(const struct design_words *words, struct design *design)
+static enum status make_sharpen(const struct design_spec *spec, struct design *design)
 {
     double amount = 1;
     enum status status =
-        design_number(words, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount);
+        design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount);
     if (status == STATUS_OK)
-        status = fill_gaussian(words, design);
+        status = fill_gaussian(spec, design);
     if (status == STATUS_OK && design->taps % 2 == 0)
         status = fail(STATUS_USAGE,
                       "sharpen: the number of taps must be odd, not %zu: the sound "
@@ -76,9 +76,9 @@ static enum status make_sharpen(const struct design_words *words, struct design 
     return STATUS_OK;
 }
 
-static enum status make_diff(const struct design_words *words, struct design *design)
+static enum status make_diff(const struct design_spec *spec, struct design *design)
 {
-    enum status status = design_no_value(words);
+    enum status status = design_no_value(spec);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, 2);
     if (status != STATUS_OK)
@@ -88,11 +88,11 @@ static enum status make_diff(const struct design_words *words, struct design *de
     return STATUS_OK;
 }
 
-static enum status make_preemphasis(const struct design_words *words, struct design *design)
+static enum status make_preemphasis(const struct design_spec *spec, struct design *design)
 {
     double amount = 0.97;
     enum status status =
-        design_number(words, NULL, (struct design_range){DESIGN_PLAIN, -1, 1}, &amount);
+        design_number(spec, NULL, (struct design_range){DESIGN_PLAIN, -1, 1}, &amount);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, 2);
     if (status != STATUS_OK)
@@ -105,25 +105,25 @@ static enum status make_preemphasis(const struct design_words *words, struct des
 /* ---- delays ---- */
 
 /* The time behind the colon in frames, rounded; *seconds holds what it is without one. */
-static enum status read_delay(const struct design_words *words, const struct design *design,
+static enum status read_delay(const struct design_spec *spec, const struct design *design,
                               size_t least, double seconds, size_t *frames)
 {
     double most = fmin(DELAY_MOST, (double)(DESIGN_TAPS_MOST - 1) / design->rate);
     enum status status =
-        design_number(words, NULL, (struct design_range){DESIGN_SECONDS, 0, most}, &seconds);
+        design_number(spec, NULL, (struct design_range){DESIGN_SECONDS, 0, most}, &seconds);
     *frames = (size_t)lround(seconds * design->rate);
     if (status == STATUS_OK && *frames < least)
-        status = fail(STATUS_USAGE, "%s: %g s is less than a frame at %u Hz", words->kind->name,
+        status = fail(STATUS_USAGE, "%s: %g s is less than a frame at %u Hz", spec->kind->name,
                       seconds, design->rate);
     return status;
 }
 
-static enum status make_delay(const struct design_words *words, struct design *design)
+static enum status make_delay(const struct design_spec *spec, struct design *design)
 {
     size_t frames = 0;
-    enum status status = design_need_value(words);
+    enum status status = design_need_value(spec);
     if (status == STATUS_OK)
-        status = read_delay(words, design, 0, 0, &frames);
+        status = read_delay(spec, design, 0, 0, &frames);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, frames + 1);
     if (status == STATUS_OK)
@@ -131,15 +131,15 @@ static enum status make_delay(const struct design_words *words, struct design *d
     return status;
 }
 
-static enum status make_echo(const struct design_words *words, struct design *design)
+static enum status make_echo(const struct design_spec *spec, struct design *design)
 {
     size_t frames = 0, echoes = 0;
     double feedback = 0.4;
-    enum status status = design_need_value(words);
+    enum status status = design_need_value(spec);
     if (status == STATUS_OK)
-        status = read_delay(words, design, 1, 0, &frames);
+        status = read_delay(spec, design, 1, 0, &frames);
     if (status == STATUS_OK)
-        status = design_number(words, "feedback",
+        status = design_number(spec, "feedback",
                                (struct design_range){DESIGN_PLAIN, -0.999, 0.999}, &feedback);
     if (status != STATUS_OK)
         return status;
@@ -157,14 +157,14 @@ static enum status make_echo(const struct design_words *words, struct design *de
     return status;
 }
 
-static enum status make_comb(const struct design_words *words, struct design *design)
+static enum status make_comb(const struct design_spec *spec, struct design *design)
 {
     size_t frames = 0;
     double amount = 1;
-    enum status status = read_delay(words, design, 1, 1e-3, &frames);
+    enum status status = read_delay(spec, design, 1, 1e-3, &frames);
     if (status == STATUS_OK)
         status =
-            design_number(words, "amount", (struct design_range){DESIGN_PLAIN, -1, 1}, &amount);
+            design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -1, 1}, &amount);
     if (status == STATUS_OK)
         status = design_alloc(design, 1, frames + 1);
     if (status != STATUS_OK)

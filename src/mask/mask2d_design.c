@@ -13,16 +13,16 @@ struct size {
 };
 
 struct kind {
-    struct design_kind words; /* its name, and how it is spoken of */
-    enum status (*make)(const struct design_words *words, struct size size, double *taps);
+    struct design_kind spec; /* its name, and how it is spoken of */
+    enum status (*make)(const struct design_spec *spec, struct size size, double *taps);
 };
 
 /* ---- words ---- */
 
 /* "7x5", or "7" for a square. */
-static enum status read_size(const struct design_words *words, const char *name, struct size *size)
+static enum status read_size(const struct design_spec *spec, const char *name, struct size *size)
 {
-    char *end = (char *)words->value;
+    char *end = (char *)spec->value;
     size_t numbers[2] = {0};
     for (int i = 0; i < 2; i++) {
         if (!isdigit((unsigned char)*end))
@@ -35,31 +35,31 @@ static enum status read_size(const struct design_words *words, const char *name,
     }
     if (*end || numbers[0] == 0 || numbers[1] == 0)
         return fail(STATUS_USAGE, "%s: the size is rows x columns, as in %s, not '%s'",
-                    words->kind->name, words->kind->example, words->value);
+                    spec->kind->name, spec->kind->example, spec->value);
     *size = (struct size){numbers[0], numbers[1]};
     return mask2d_check_size(name, size->rows, size->columns);
 }
 
-static enum status need_odd(const struct design_words *words, struct size size)
+static enum status need_odd(const struct design_spec *spec, struct size size)
 {
     if (size.rows % 2 && size.columns % 2)
         return STATUS_OK;
     return fail(STATUS_USAGE, "%s: rows and columns must be odd, not %zu x %zu: it has a middle",
-                words->kind->name, size.rows, size.columns);
+                spec->kind->name, size.rows, size.columns);
 }
 
 /* ---- kinds ---- */
 
-static enum status make_identity(const struct design_words *words, struct size size, double *taps)
+static enum status make_identity(const struct design_spec *spec, struct size size, double *taps)
 {
-    (void)words, (void)size;
+    (void)spec, (void)size;
     taps[0] = 1;
     return STATUS_OK;
 }
 
-static enum status make_box(const struct design_words *words, struct size size, double *taps)
+static enum status make_box(const struct design_spec *spec, struct size size, double *taps)
 {
-    (void)words;
+    (void)spec;
     for (size_t i = 0; i < size.rows * size.columns; i++)
         taps[i] = 1 / (double)(size.rows * size.columns);
     return STATUS_OK;
@@ -72,11 +72,11 @@ static double bell(size_t at, size_t count, double sigma)
 }
 
 /* Sum 1. Without sigma= the ends are at three of it. */
-static enum status make_gaussian(const struct design_words *words, struct size size, double *taps)
+static enum status make_gaussian(const struct design_spec *spec, struct size size, double *taps)
 {
     double most = MASK2D_TAPS_MOST, sum = 0, sigma = 0;
     enum status status =
-        design_number(words, "sigma", (struct design_range){DESIGN_PLAIN, 0.1, most}, &sigma);
+        design_number(spec, "sigma", (struct design_range){DESIGN_PLAIN, 0.1, most}, &sigma);
     double high = sigma > 0 ? sigma : fmax((double)size.rows / 6, 0.1);
     double wide = sigma > 0 ? sigma : fmax((double)size.columns / 6, 0.1);
     for (size_t i = 0; i < size.rows; i++)
@@ -88,13 +88,13 @@ static enum status make_gaussian(const struct design_words *words, struct size s
     return status;
 }
 
-static enum status make_sharpen(const struct design_words *words, struct size size, double *taps)
+static enum status make_sharpen(const struct design_spec *spec, struct size size, double *taps)
 {
     double amount = 1;
     enum status status =
-        design_number(words, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount);
+        design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount);
     if (status == STATUS_OK)
-        status = need_odd(words, size);
+        status = need_odd(spec, size);
     for (size_t i = 0; i < size.rows * size.columns; i++)
         taps[i] = -amount / (double)(size.rows * size.columns);
     taps[size.rows * size.columns / 2] += 1 + amount;
@@ -103,31 +103,31 @@ static enum status make_sharpen(const struct design_words *words, struct size si
 
 /* The mean of what comes less that of what was: rows of the mask that weigh the future are its
  * first. */
-static enum status make_onset(const struct design_words *words, struct size size, double *taps)
+static enum status make_onset(const struct design_spec *spec, struct size size, double *taps)
 {
     if (size.rows < 3)
         return fail(STATUS_USAGE, "%s: 3 rows at least, not %zu: past, present and future",
-                    words->kind->name, size.rows);
+                    spec->kind->name, size.rows);
     double share = 1 / (double)(size.rows / 2 * size.columns);
     for (size_t i = 0; i < size.rows; i++)
         for (size_t j = 0; j < size.columns; j++)
             taps[i * size.columns + j] = i == size.rows / 2  ? 0
                                          : i < size.rows / 2 ? share
                                                              : -share;
-    return need_odd(words, size);
+    return need_odd(spec, size);
 }
 
 /* What stands out of its neighbours in frequency, averaged over time. */
-static enum status make_harmonic(const struct design_words *words, struct size size, double *taps)
+static enum status make_harmonic(const struct design_spec *spec, struct size size, double *taps)
 {
     if (size.columns < 3)
-        return fail(STATUS_USAGE, "%s: 3 columns at least, not %zu", words->kind->name,
+        return fail(STATUS_USAGE, "%s: 3 columns at least, not %zu", spec->kind->name,
                     size.columns);
     for (size_t i = 0; i < size.rows; i++)
         for (size_t j = 0; j < size.columns; j++)
             taps[i * size.columns + j] =
                 (j == size.columns / 2 ? 1 : -1 / (double)(size.columns - 1)) / (double)size.rows;
-    return need_odd(words, size);
+    return need_odd(spec, size);
 }
 
 static const struct kind kinds[] = {
@@ -167,7 +167,7 @@ static const struct kind *kind_of(const char *word)
 {
     size_t length = strcspn(word, ":,");
     for (size_t k = 0; k < KINDS; k++)
-        if (strlen(kinds[k].words.name) == length && memcmp(kinds[k].words.name, word, length) == 0)
+        if (strlen(kinds[k].spec.name) == length && memcmp(kinds[k].spec.name, word, length) == 0)
             return &kinds[k];
     return NULL;
 }
@@ -177,14 +177,14 @@ bool mask2d_design_is_spec(const char *word)
     return kind_of(word) != NULL;
 }
 
-static enum status choose_size(const struct kind *kind, const struct design_words *words,
+static enum status choose_size(const struct kind *kind, const struct design_spec *spec,
                                const char *name, struct size *size)
 {
     *size = (struct size){1, 1};
     if (kind->make == make_identity)
-        return design_no_value(words);
-    enum status status = design_need_value(words);
-    return status == STATUS_OK ? read_size(words, name, size) : status;
+        return design_no_value(spec);
+    enum status status = design_need_value(spec);
+    return status == STATUS_OK ? read_size(spec, name, size) : status;
 }
 
 static enum status round_to_mask(const char *name, struct size size, const double *taps,
@@ -202,23 +202,23 @@ static enum status round_to_mask(const char *name, struct size size, const doubl
 }
 
 /* As the user would say it. */
-static void spell(const struct kind *kind, const struct design_words *words, char *name,
+static void spell(const struct kind *kind, const struct design_spec *spec, char *name,
                   size_t size)
 {
-    int length = snprintf(name, size, "%s%s%s", kind->words.name, words->value ? ":" : "",
-                          words->value ? words->value : "");
-    for (size_t i = 0; i < words->count && length > 0 && (size_t)length < size; i++)
-        length += snprintf(name + length, size - (size_t)length, ",%s=%s", words->options[i].key,
-                           words->options[i].value);
+    int length = snprintf(name, size, "%s%s%s", kind->spec.name, spec->value ? ":" : "",
+                          spec->value ? spec->value : "");
+    for (size_t i = 0; i < spec->count && length > 0 && (size_t)length < size; i++)
+        length += snprintf(name + length, size - (size_t)length, ",%s=%s", spec->options[i].key,
+                           spec->options[i].value);
 }
 
-enum status mask2d_design_make(char **words, struct mask2d **mask)
+enum status mask2d_design_make(char **spec, struct mask2d **mask)
 {
     char name[160];
     struct size size;
-    const struct kind *kind = kind_of(words[0]);
-    struct design_words own = {.kind = &kind->words};
-    enum status status = design_take_options(&own, words);
+    const struct kind *kind = kind_of(spec[0]);
+    struct design_spec own = {.kind = &kind->spec};
+    enum status status = design_take_options(&own, spec);
     spell(kind, &own, name, sizeof name);
     if (status == STATUS_OK)
         status = choose_size(kind, &own, name, &size);
@@ -237,5 +237,5 @@ enum status mask2d_design_make(char **words, struct mask2d **mask)
 void mask2d_design_print_kinds(FILE *stream)
 {
     for (size_t k = 0; k < KINDS; k++)
-        design_print_kind(stream, &kinds[k].words);
+        design_print_kind(stream, &kinds[k].spec);
 }

@@ -10,7 +10,7 @@
 bool mask2d_design_is_spec(const char *word);
 
 /* words[0] is the spec; its own options are taken out of the others. Errors (usage). */
-MUST_CHECK enum status mask2d_design_make(char **words, struct mask2d **mask);
+MUST_CHECK enum status mask2d_design_make(char **spec, struct mask2d **mask);
 
 void mask2d_design_print_kinds(FILE *stream);
 

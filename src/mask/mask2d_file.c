@@ -147,9 +147,9 @@ bool mask2d_is_named(const char *word)
            (length > size && memcmp(word + length - size, ending, size) == 0);
 }
 
-enum status mask2d_from_words(char **words, struct mask2d **mask)
+enum status mask2d_from_spec(char **spec, struct mask2d **mask)
 {
-    if (mask2d_design_is_spec(words[0]))
-        return mask2d_design_make(words, mask);
-    return mask2d_load(words[0], mask);
+    if (mask2d_design_is_spec(spec[0]))
+        return mask2d_design_make(spec, mask);
+    return mask2d_load(spec[0], mask);
 }

@@ -30,6 +30,6 @@ bool mask2d_is_named(const char *word);
 
 /* From words that specs_split has made: a file, or one that is made (mask2d_design.h), which takes
  * its options out of them. */
-MUST_CHECK enum status mask2d_from_words(char **words, struct mask2d **mask);
+MUST_CHECK enum status mask2d_from_spec(char **spec, struct mask2d **mask);
 
 #endif

@@ -359,12 +359,12 @@ static enum status read_all(struct brutefir *brutefir)
 /* Somewhere a line begins as a block does: coeff "name" { or filter 3 { */
 static bool is_brutefir(const char *text)
 {
-    static const char *const words[] = {"coeff", "filter", "input", "output"};
+    static const char *const fields[] = {"coeff", "filter", "input", "output"};
     for (const char *line = text; *line; line += *line == '\n') {
         const char *at = line + strspn(line, " \t");
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            size_t length = strlen(words[i]);
-            if (strncmp(at, words[i], length) != 0)
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+            size_t length = strlen(fields[i]);
+            if (strncmp(at, fields[i], length) != 0)
                 continue;
             const char *name = at + length + strspn(at + length, " \t");
             const char *brace = strpbrk(name, "{\n");

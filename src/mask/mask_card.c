@@ -8,21 +8,21 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEAD = 17, CELL = 21, CELLS_IN_A_ROW = 4, PATHS_IN_A_ROW = 8, WORDS = 96 };
+enum { HEAD = 17, CELL = 21, CELLS_IN_A_ROW = 4, PATHS_IN_A_ROW = 8, SPEC = 96 };
 
 static const char *const symmetries[] = {"none", "even", "odd"};
 
 /* "WAV (Microsoft), pcm24", or the kind that the reader tells. */
-static void describe_format(const struct mask *mask, char text[WORDS])
+static void describe_format(const struct mask *mask, char text[SPEC])
 {
     SF_INFO info = {0};
     SNDFILE *file = mask->kind && strcmp(mask->kind, "sound") == 0
                         ? sf_open(mask->name, SFM_READ, &info)
                         : NULL;
     SF_FORMAT_INFO container = {.format = info.format & SF_FORMAT_TYPEMASK};
-    snprintf(text, WORDS, "%s", mask->kind ? mask->kind : "made");
+    snprintf(text, SPEC, "%s", mask->kind ? mask->kind : "made");
     if (file && sf_command(NULL, SFC_GET_FORMAT_INFO, &container, sizeof container) == 0)
-        snprintf(text, WORDS, "%s, %s", container.name, sound_format_name(info.format));
+        snprintf(text, SPEC, "%s, %s", container.name, sound_format_name(info.format));
     if (file)
         sf_close(file);
 }
@@ -186,7 +186,7 @@ void mask_card_print(const struct mask_card *card)
 {
     const struct mask *mask = card->mask;
     const struct mask_facts *facts = card->facts;
-    char format[WORDS];
+    char format[SPEC];
     describe_format(mask, format);
     printf("%s\n  %-*s%s, ", card->text, HEAD, "format", format);
     if (mask->rate)
@@ -246,7 +246,7 @@ json_t *mask_card_object(const struct mask_card *card)
 {
     const struct mask *mask = card->mask;
     const struct mask_facts *facts = card->facts;
-    char format[WORDS];
+    char format[SPEC];
     describe_format(mask, format);
     json_t *columns = json_array(), *outputs = json_array(), *troubles = json_array();
     for (size_t c = 0; c < facts->columns; c++)

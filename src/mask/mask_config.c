@@ -82,15 +82,15 @@ char *mask_config_line(struct mask_config *config)
 
 enum status mask_config_refuse(const struct mask_config *config, const char *format, ...)
 {
-    char words[1024];
+    char fields[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(words, sizeof words, format, arguments);
+    vsnprintf(fields, sizeof fields, format, arguments);
     va_end(arguments);
     if (config->line == 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: %s", config->file, words);
+        return fail(STATUS_FAILED, "cannot read mask %s: %s", config->file, fields);
     return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %s", config->file, config->line,
-                words);
+                fields);
 }
 
 /* ---- files ---- */
@@ -193,17 +193,17 @@ static bool same_raw(const struct raw_layout *a, const struct raw_layout *b)
 static enum status load_file(struct mask_config *config, struct mask_config_file *file)
 {
     struct mask_load_options options = *config->options;
-    char words[1024] = "", *kept;
+    char fields[1024] = "", *kept;
     size_t kept_size;
     options.raw = file->raw;
     options.is_named = true;
     failures_kept(&kept, &kept_size);
-    failures_keep(words, sizeof words);
+    failures_keep(fields, sizeof fields);
     const char *where = failures_come_from(NULL); /* said once, before the configuration's name */
     enum status status = mask_load_with(file->path, &options, &file->mask);
     failures_come_from(where);
     failures_keep(kept, kept_size);
-    return status == STATUS_OK ? STATUS_OK : mask_config_refuse(config, "%s", words);
+    return status == STATUS_OK ? STATUS_OK : mask_config_refuse(config, "%s", fields);
 }
 
 enum status mask_config_mask(struct mask_config *config, const char *name,

@@ -43,7 +43,7 @@ static const struct plugin_port *first_control(const struct plugin_info *info)
 
 /* "URI,gain=0,param:URI=FILE", to be released; NULL: memory. A comma of the id's own is no end of
  * it. */
-static char *stage_words(const struct plugin_info *info)
+static char *stage_spec(const struct plugin_info *info)
 {
     char *text = NULL;
     size_t size;
@@ -69,18 +69,18 @@ static char *stage_words(const struct plugin_info *info)
 /* To be released; NULL: memory. */
 static char *command_line(const struct plugin_info *info)
 {
-    char *text = NULL, *words = stage_words(info);
+    char *text = NULL, *spec = stage_spec(info);
     size_t size;
-    FILE *stream = words ? open_memstream(&text, &size) : NULL;
+    FILE *stream = spec ? open_memstream(&text, &size) : NULL;
     if (stream) {
         fprintf(stream, "halo render in.wav out.wav --%s ", info->kind->name);
-        write_word(stream, words);
+        write_word(stream, spec);
         if (fclose(stream) != 0) {
             free(text);
             text = NULL;
         }
     }
-    free(words);
+    free(spec);
     return text;
 }
 

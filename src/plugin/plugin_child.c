@@ -2,7 +2,7 @@
 
 #include "base/monotonic.h"
 #include "base/own_program.h"
-#include "plugin/plugin_apart_words.h"
+#include "plugin/plugin_apart_args.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ struct plugin_child {
     struct plugin_child_settings settings;
     pthread_t thread;
     pid_t process;
-    int words; /* what it prints */
+    int output; /* what it prints */
     char line[LINE_MOST];
     size_t length;
 
@@ -55,7 +55,7 @@ static void tell_line(struct plugin_child *child)
         note_detail("%s says: %s", child->settings.name, child->line);
 }
 
-static void take_words(struct plugin_child *child, const char *bytes, size_t count)
+static void take_spec(struct plugin_child *child, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (bytes[i] == '\n' || child->length == LINE_MOST - 1)
@@ -69,16 +69,16 @@ static void take_words(struct plugin_child *child, const char *bytes, size_t cou
 static bool listen_to(struct plugin_child *child, int milliseconds)
 {
     char bytes[4096];
-    struct pollfd words = {.fd = child->words, .events = POLLIN};
-    if (poll(&words, 1, milliseconds) <= 0)
+    struct pollfd output = {.fd = child->output, .events = POLLIN};
+    if (poll(&output, 1, milliseconds) <= 0)
         return false;
-    ssize_t got = read(child->words, bytes, sizeof bytes);
+    ssize_t got = read(child->output, bytes, sizeof bytes);
     if (got > 0) {
-        take_words(child, bytes, (size_t)got);
+        take_spec(child, bytes, (size_t)got);
         return true;
     }
-    close(child->words); /* it is about to end, or does not want to be heard */
-    child->words = -1;
+    close(child->output); /* it is about to end, or does not want to be heard */
+    child->output = -1;
     return false;
 }
 
@@ -144,7 +144,7 @@ static void watch(struct plugin_child *child)
 
 /* ---- its birth ---- */
 
-static int spawn(struct plugin_child *child, int words)
+static int spawn(struct plugin_child *child, int output)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -155,8 +155,8 @@ static int spawn(struct plugin_child *child, int words)
     sigaddset(&terminal, SIGHUP);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, words, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files, words, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&files, child->settings.memory, APART_DESCRIPTOR);
     posix_spawn_file_actions_addclosefrom_np(&files, APART_DESCRIPTOR + 1);
     posix_spawnattr_init(&attributes);
@@ -174,7 +174,7 @@ static bool start(struct plugin_child *child)
     int ends[2] = {-1, -1};
     int error = pipe2(ends, O_CLOEXEC) == 0 ? spawn(child, ends[1]) : errno;
     close(child->settings.memory);
-    child->words = ends[0];
+    child->output = ends[0];
     if (ends[1] >= 0)
         close(ends[1]);
     if (error)
@@ -188,8 +188,8 @@ static void *child_main(void *argument)
     struct plugin_child *child = argument;
     if (start(child))
         watch(child);
-    if (child->words >= 0)
-        close(child->words);
+    if (child->output >= 0)
+        close(child->output);
     atomic_store(&child->ended, true);
     shared_count_wake(&child->settings.head->done);
     return NULL;
@@ -197,10 +197,10 @@ static void *child_main(void *argument)
 
 /* ---- */
 
-void plugin_child_doing(struct plugin_child *child, const char *words, double patience)
+void plugin_child_doing(struct plugin_child *child, const char *output, double patience)
 {
     atomic_store(&child->patience, patience);
-    atomic_store(&child->doing, words);
+    atomic_store(&child->doing, output);
 }
 
 enum status plugin_child_start(const struct plugin_child_settings *settings, double patience,
@@ -210,7 +210,7 @@ enum status plugin_child_start(const struct plugin_child_settings *settings, dou
     int error = child ? 0 : ENOMEM;
     if (child) {
         child->settings = *settings;
-        child->words = -1;
+        child->output = -1;
         plugin_child_doing(child, "while it was loaded", patience);
         atomic_init(&child->stop, INFINITY);
         sigset_t all, before;
@@ -221,7 +221,7 @@ enum status plugin_child_start(const struct plugin_child_settings *settings, dou
     }
     if (error) {
         close(settings->memory);
-        apart_words_free(settings->arguments);
+        apart_args_free(settings->arguments);
         free(child);
         return fail(STATUS_FAILED, "cannot start a thread: %s", strerror(error));
     }
@@ -240,6 +240,6 @@ void plugin_child_stop(struct plugin_child *child, double seconds)
         return;
     atomic_store(&child->stop, monotonic_seconds() + seconds);
     pthread_join(child->thread, NULL);
-    apart_words_free(child->settings.arguments);
+    apart_args_free(child->settings.arguments);
     free(child);
 }

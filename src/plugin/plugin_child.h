@@ -15,7 +15,7 @@ struct plugin_child;
 
 struct plugin_child_settings {
     const char *name; /* of the plugin */
-    char **arguments; /* of halo, by apart_words_make; taken over */
+    char **arguments; /* of halo, by apart_args_make; taken over */
     int memory;       /* its descriptor; taken over */
     struct apart_head *head;
     uint32_t rate;
@@ -29,7 +29,7 @@ MUST_CHECK enum status plugin_child_start(const struct plugin_child_settings *se
 
 /* It has `patience` seconds for each order or block from now on; what it does, for words on its
  * end: "while it was loaded"; NULL: sound. */
-void plugin_child_doing(struct plugin_child *child, const char *words, double patience);
+void plugin_child_doing(struct plugin_child *child, const char *output, double patience);
 
 /* How the process ended: "crashed at 1.250 s, in block 234 (segmentation
  * fault)"; NULL: it lives. Real-time. */

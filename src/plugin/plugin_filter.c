@@ -47,27 +47,27 @@ enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t b
                                     struct plugin_rack **rack)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
-    const struct plugin_words *words = settings->words;
+    const struct plugin_spec *spec = settings->spec;
     struct plugin_rack_settings wish = {
         .plugin = {.rate = settings->rate,
                    .block = block,
                    .live = live,
-                   .preset = words->preset,
-                   .state = words->state,
-                   .setting_count = words->setting_count,
-                   .settings = words->settings},
+                   .preset = spec->preset,
+                   .state = spec->state,
+                   .setting_count = spec->setting_count,
+                   .settings = spec->settings},
         .instances = settings->map->instances,
         .most = plugin->piece,
         .patience = live ? PATIENCE_LIVE : PATIENCE,
     };
-    struct plugin_change *changes = calloc(words->value_count + 1, sizeof *changes);
+    struct plugin_change *changes = calloc(spec->value_count + 1, sizeof *changes);
     if (!changes)
         return fail_memory("a plugin");
-    for (size_t i = 0; i < words->value_count; i++)
+    for (size_t i = 0; i < spec->value_count; i++)
         changes[i] =
-            (struct plugin_change){.port = words->values[i].port, .value = words->values[i].value};
+            (struct plugin_change){.port = spec->values[i].port, .value = spec->values[i].value};
     enum status status = (settings->isolated ? plugin_rack_open_apart : plugin_rack_open)(
-        settings->info, changes, words->value_count, &wish, rack);
+        settings->info, changes, spec->value_count, &wish, rack);
     free(changes);
     return status;
 }
@@ -76,7 +76,7 @@ enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t b
 
 static void begin(struct plugin_filter *plugin)
 {
-    size_t points = plugin->settings.words->automation.count;
+    size_t points = plugin->settings.spec->automation.count;
     plugin_filter_play_prelude(plugin);
     plugin->position = 0;
     plugin->next = 0;
@@ -123,7 +123,7 @@ static const struct filter_kind plugin_filter_kind = {
 static enum status make_room(struct plugin_filter *plugin, size_t block)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
-    const struct automation *automation = &settings->words->automation;
+    const struct automation *automation = &settings->spec->automation;
     size_t ports = settings->info->port_count, points = automation->count, changes = ports;
     for (size_t i = 0; i < points; i++)
         changes += automation->points[i].over ? plugin->piece / block : 1;

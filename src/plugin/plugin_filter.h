@@ -27,7 +27,7 @@
 
 #include "plugin/plugin.h"
 #include "plugin/plugin_map.h"
-#include "plugin/plugin_words.h"
+#include "plugin/plugin_spec.h"
 #include "sound/filter.h"
 
 /* Frames: fine enough steps for automation (5 ms at 48 kHz); longer ones make plugins no faster. */
@@ -36,7 +36,7 @@ enum { PLUGIN_FILTER_BLOCK = 256 };
 struct plugin_filter_settings {
     const struct plugin_info *info; /* outlives the filter, as do the next two */
     const struct plugin_map *map;   /* for a sound of `channels` */
-    const struct plugin_words *words;
+    const struct plugin_spec *spec;
     uint32_t rate;
     size_t channels;
     size_t block;

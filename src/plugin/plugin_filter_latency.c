@@ -50,7 +50,7 @@ static void hear_silence(struct probe *probe, size_t frames, const struct plugin
 static void try_values(struct probe *probe, struct plugin_filter *plugin)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
-    const struct automation *automation = &settings->words->automation;
+    const struct automation *automation = &settings->spec->automation;
     struct plugin_latency *latency = &plugin->latency;
     size_t few = PROBE_BLOCKS * probe->rack->block;
     size_t many = (size_t)(PROBE_SECONDS * settings->rate);

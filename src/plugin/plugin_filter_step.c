@@ -36,7 +36,7 @@ static float on_the_way(const struct plugin_port *port, float from, float to, fl
 
 static void take_point(struct plugin_filter *plugin, size_t index, uint64_t now, size_t frame)
 {
-    const struct automation_point *point = &plugin->settings.words->automation.points[index];
+    const struct automation_point *point = &plugin->settings.spec->automation.points[index];
     if (plugin->done[index])
         return;
     if (!plugin->begun[index])
@@ -53,7 +53,7 @@ static void take_point(struct plugin_filter *plugin, size_t index, uint64_t now,
 /* Those that are due where a block of the plugin's begins, `frame` within the piece. */
 static void take_points(struct plugin_filter *plugin, size_t frame)
 {
-    const struct automation *automation = &plugin->settings.words->automation;
+    const struct automation *automation = &plugin->settings.spec->automation;
     uint64_t position = plugin->position + frame;
     if (position < plugin->settings.before)
         return;

@@ -108,12 +108,12 @@ static float take_number(const json_t *object, const char *key, float unknown)
     return json_is_number(value) ? (float)json_number_value(value) : unknown;
 }
 
-static bool take_word(const json_t *object, const char *key, const char *const *words, size_t count,
+static bool take_word(const json_t *object, const char *key, const char *const *names, size_t count,
                       size_t *index)
 {
     const char *word = json_string_value(json_object_get(object, key));
     for (*index = 0; word && *index < count; ++*index)
-        if (strcmp(words[*index], word) == 0)
+        if (strcmp(names[*index], word) == 0)
             return true;
     return false;
 }

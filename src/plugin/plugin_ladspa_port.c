@@ -117,10 +117,10 @@ static bool tells_latency(const struct plugin_port *port)
 
 static bool hears_side_chain(const struct plugin_port *port)
 {
-    static const char *const words[] = {"sidechain", "side chain", "side-chain"};
+    static const char *const names[] = {"sidechain", "side chain", "side-chain"};
     bool has_word = false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        has_word |= strcasestr(port->name, words[i]) != NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        has_word |= strcasestr(port->name, names[i]) != NULL;
     return port->type == PLUGIN_AUDIO && port->is_input && has_word;
 }
 

@@ -34,10 +34,10 @@ static const char *const known_options[] = {
     LV2_BUF_SIZE__nominalBlockLength, LV2_BUF_SIZE__sequenceSize,
 };
 
-static bool is_among(const char *const *words, size_t count, const char *word)
+static bool is_among(const char *const *names, size_t count, const char *word)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(words[i], word) == 0)
+        if (strcmp(names[i], word) == 0)
             return true;
     return false;
 }

@@ -82,7 +82,7 @@ __attribute__((format(printf, 3, 0))) static int log_list(LV2_Log_Handle handle,
     return length;
 }
 
-__attribute__((format(printf, 3, 4))) static int log_words(LV2_Log_Handle handle, LV2_URID type,
+__attribute__((format(printf, 3, 4))) static int log_text(LV2_Log_Handle handle, LV2_URID type,
                                                            const char *format, ...)
 {
     va_list arguments;
@@ -98,7 +98,7 @@ enum status lv2_logbook_create(const char *name, struct lv2_logbook **result)
     if (!book)
         return fail_memory("a plugin");
     book->name = name;
-    book->feature = (LV2_Log_Log){.handle = book, .printf = log_words, .vprintf = log_list};
+    book->feature = (LV2_Log_Log){.handle = book, .printf = log_text, .vprintf = log_list};
     book->error = lv2_urid(LV2_LOG__Error);
     book->warning = lv2_urid(LV2_LOG__Warning);
     if (ring_create(sizeof(struct line), LINES_KEPT, "a plugin", &book->lines) != STATUS_OK) {

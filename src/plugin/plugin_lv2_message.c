@@ -78,11 +78,11 @@ static enum status forge_whole(LV2_Atom_Forge *forge, const struct plugin_settin
 
 static enum status forge_bool(LV2_Atom_Forge *forge, const struct plugin_setting *setting)
 {
-    static const char *const words[][2] = {
+    static const char *const names[][2] = {
         {"false", "true"}, {"off", "on"}, {"no", "yes"}, {"0", "1"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (int is = 0; is < 2; is++)
-            if (strcasecmp(setting->value, words[i][is]) == 0) {
+            if (strcasecmp(setting->value, names[i][is]) == 0) {
                 lv2_atom_forge_bool(forge, is);
                 return STATUS_OK;
             }

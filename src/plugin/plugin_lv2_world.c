@@ -122,12 +122,12 @@ static const char *last_part(const char *uri)
     return part;
 }
 
-static bool is_like(const LilvPlugin *plugin, const char *words)
+static bool is_like(const LilvPlugin *plugin, const char *wanted)
 {
-    if (strcasestr(lilv_node_as_uri(lilv_plugin_get_uri(plugin)), words))
+    if (strcasestr(lilv_node_as_uri(lilv_plugin_get_uri(plugin)), wanted))
         return true;
     LilvNode *name = lilv_plugin_get_name(plugin);
-    bool is = name && strcasestr(lilv_node_as_string(name), words);
+    bool is = name && strcasestr(lilv_node_as_string(name), wanted);
     lilv_node_free(name);
     return is;
 }
@@ -149,13 +149,13 @@ static void tell_near(const LilvPlugins *plugins, const char *uri, char *text, s
 /* "; is it A, B or another?", or "". */
 static void tell_like(const LilvPlugins *plugins, const char *uri, char *text, size_t size)
 {
-    const char *words = last_part(uri);
+    const char *wanted = last_part(uri);
     size_t count = 0, length = 0;
     text[0] = '\0';
     LILV_FOREACH(plugins, i, plugins)
     {
         const LilvPlugin *plugin = lilv_plugins_get(plugins, i);
-        if (!*words || !is_like(plugin, words) || length >= size)
+        if (!*wanted || !is_like(plugin, wanted) || length >= size)
             continue;
         if (count < LIKE_MOST)
             length +=

@@ -1,7 +1,7 @@
 #include "plugin/plugin_rack_apart.h"
 
 #include "base/stop.h"
-#include "plugin/plugin_apart_words.h"
+#include "plugin/plugin_apart_args.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,11 +32,11 @@ static enum status tell_answer(const struct rack_apart *apart)
 }
 
 static enum status do_order(struct rack_apart *apart, enum apart_what what, const char *verb,
-                            const char *words)
+                            const char *args)
 {
     if (apart->rack.failure || apart->given_up || !rack_apart_wait(apart))
         return tell_end(apart, verb);
-    plugin_child_doing(apart->child, words, apart->order_patience);
+    plugin_child_doing(apart->child, args, apart->order_patience);
     rack_apart_begin(apart, what);
     rack_apart_post(apart);
     if (!rack_apart_wait(apart))
@@ -112,7 +112,7 @@ static enum status start_child(struct rack_apart *apart, int memory,
                                           .head = apart->memory.head,
                                           .rate = settings->plugin.rate,
                                           .block = apart->rack.block};
-    enum status status = apart_words_make(apart->rack.info, settings, &child.arguments);
+    enum status status = apart_args_make(apart->rack.info, settings, &child.arguments);
     if (status != STATUS_OK) {
         close(memory);
         return status;

@@ -1,7 +1,7 @@
 /* The child process of a rack apart: it opens a rack of its own and does what is ordered. */
 #include "base/realtime.h"
 #include "plugin/plugin_apart_memory.h"
-#include "plugin/plugin_apart_words.h"
+#include "plugin/plugin_apart_args.h"
 #include "plugin/plugin_rack_apart.h"
 
 #include <signal.h>
@@ -145,7 +145,7 @@ enum status plugin_rack_serve(int argc, char **argv)
 {
     struct server server = {0};
     struct apart_request request = {0};
-    enum status status = apart_words_read(argc, argv, &request);
+    enum status status = apart_args_read(argc, argv, &request);
     if (status == STATUS_OK)
         status = apart_memory_find(&server.memory);
     if (status == STATUS_OK) {

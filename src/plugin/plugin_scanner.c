@@ -29,7 +29,7 @@ extern char **environ;
 
 static int spawn(struct plugin_scanner *scanner, int its_socket)
 {
-    char *const words[] = {"halo", "plugin-scanner", NULL};
+    char *const spec[] = {"halo", "plugin-scanner", NULL};
     posix_spawn_file_actions_t actions;
     int error = posix_spawn_file_actions_init(&actions);
     if (error != 0)
@@ -40,7 +40,7 @@ static int spawn(struct plugin_scanner *scanner, int its_socket)
     if (error == 0)
         error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     if (error == 0)
-        error = posix_spawn(&scanner->process, own_program(), &actions, NULL, words, environ);
+        error = posix_spawn(&scanner->process, own_program(), &actions, NULL, spec, environ);
     posix_spawn_file_actions_destroy(&actions);
     return error;
 }

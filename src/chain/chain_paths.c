@@ -1,4 +1,4 @@
-#include "chain/chain_words.h"
+#include "chain/chain_paths.h"
 
 #include "mask/design.h"
 #include "mask/mask2d_design.h"
@@ -96,7 +96,7 @@ static void relative(const char *from, const char *to, char way[static PATH_MAX]
     snprintf(way + used, PATH_MAX - used, "%s", to + common);
 }
 
-char *chain_words_for_folder(const struct stage_kind *kind, const char *word, size_t index,
+char *chain_paths_for_folder(const struct stage_kind *kind, const char *word, size_t index,
                              const char *folder)
 {
     bool perhaps;
@@ -109,7 +109,7 @@ char *chain_words_for_folder(const struct stage_kind *kind, const char *word, si
     return joined(word, (size_t)(path - word), "", way);
 }
 
-char *chain_words_from_folder(const struct stage_kind *kind, const char *word, size_t index,
+char *chain_paths_from_folder(const struct stage_kind *kind, const char *word, size_t index,
                               const char *folder)
 {
     bool perhaps;

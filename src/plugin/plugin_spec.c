@@ -1,4 +1,4 @@
-#include "plugin/plugin_words.h"
+#include "plugin/plugin_spec.h"
 
 #include "base/short_list.h"
 
@@ -25,28 +25,28 @@ static enum status take_value(const struct plugin_info *info, uint32_t rate, con
         return fail(STATUS_USAGE, "%s takes PORT=VALUE, not '%s'", info->id, word);
     memcpy(name, word, length);
     name[length] = '\0';
-    enum status status = plugin_words_port(info, name, port);
-    return status == STATUS_OK ? plugin_words_value(info, *port, rate, equals + 1, value) : status;
+    enum status status = plugin_spec_port(info, name, port);
+    return status == STATUS_OK ? plugin_spec_value(info, *port, rate, equals + 1, value) : status;
 }
 
-static enum status take_port(struct plugin_words *words, const struct plugin_info *info,
+static enum status take_port(struct plugin_spec *spec, const struct plugin_info *info,
                              uint32_t rate, const char *word)
 {
     struct plugin_value value;
     enum status status = take_value(info, rate, word, &value.port, &value.value);
     if (status != STATUS_OK)
         return status;
-    struct plugin_value *values = realloc(words->values, (words->value_count + 1) * sizeof *values);
+    struct plugin_value *values = realloc(spec->values, (spec->value_count + 1) * sizeof *values);
     if (!values)
         return fail_memory("a plugin");
-    words->values = values;
-    values[words->value_count++] = value;
+    spec->values = values;
+    values[spec->value_count++] = value;
     return STATUS_OK;
 }
 
 /* ---- the other words ---- */
 
-static enum status take_point(struct plugin_words *words, const struct plugin_info *info,
+static enum status take_point(struct plugin_spec *spec, const struct plugin_info *info,
                               uint32_t rate, const char *word)
 {
     struct automation_point point;
@@ -60,7 +60,7 @@ static enum status take_point(struct plugin_words *words, const struct plugin_in
     if (point.over > 0 && (port->is_toggle || port->is_enumeration))
         return fail(STATUS_USAGE, "'%s' cannot be a ramp: %s has nothing between its values", word,
                     port->symbol);
-    return automation_add(&words->automation, &point);
+    return automation_add(&spec->automation, &point);
 }
 
 static const struct plugin_preset *find_preset(const struct plugin_info *info, const char *text)
@@ -76,13 +76,13 @@ static const struct plugin_preset *find_preset(const struct plugin_info *info, c
     return named;
 }
 
-static enum status take_preset(struct plugin_words *words, const struct plugin_info *info,
+static enum status take_preset(struct plugin_spec *spec, const struct plugin_info *info,
                                const char *text)
 {
     const struct plugin_preset *preset = find_preset(info, text);
     struct short_list list = {0};
     if (preset) {
-        words->preset = preset->uri;
+        spec->preset = preset->uri;
         return STATUS_OK;
     }
     for (size_t i = 0; i < info->preset_count; i++)
@@ -130,16 +130,16 @@ static enum status check_setting(const struct plugin_parameter *parameter, const
     return STATUS_OK;
 }
 
-static enum status keep_setting(struct plugin_words *words,
+static enum status keep_setting(struct plugin_spec *spec,
                                 const struct plugin_parameter *parameter, const char *value)
 {
-    size_t count = words->setting_count + 1;
-    struct plugin_setting *settings = realloc(words->settings, count * sizeof *settings);
+    size_t count = spec->setting_count + 1;
+    struct plugin_setting *settings = realloc(spec->settings, count * sizeof *settings);
     if (settings)
-        words->settings = settings;
-    char **kept = realloc(words->kept, count * sizeof *kept);
+        spec->settings = settings;
+    char **kept = realloc(spec->kept, count * sizeof *kept);
     if (kept)
-        words->kept = kept;
+        spec->kept = kept;
     char *text = strdup(value);
     if (!settings || !kept || !text) {
         free(text);
@@ -147,11 +147,11 @@ static enum status keep_setting(struct plugin_words *words,
     }
     kept[count - 1] = text;
     settings[count - 1] = (struct plugin_setting){.uri = parameter->uri, .value = text};
-    words->setting_count = count;
+    spec->setting_count = count;
     return STATUS_OK;
 }
 
-static enum status take_setting(struct plugin_words *words, const struct plugin_info *info,
+static enum status take_setting(struct plugin_spec *spec, const struct plugin_info *info,
                                 const char *text)
 {
     const struct plugin_parameter *parameter = find_parameter(info, text);
@@ -165,7 +165,7 @@ static enum status take_setting(struct plugin_words *words, const struct plugin_
     }
     const char *value = text + strlen(parameter->uri) + 1;
     enum status status = check_setting(parameter, value);
-    return status == STATUS_OK ? keep_setting(words, parameter, value) : status;
+    return status == STATUS_OK ? keep_setting(spec, parameter, value) : status;
 }
 
 /* A control may be called "at" or "preset": it is meant where the word can mean nothing else. */
@@ -181,7 +181,7 @@ static bool names_control(const struct plugin_info *info, const char *word)
     return found && !(strcmp(name, "preset") == 0 && find_preset(info, word + 7));
 }
 
-static enum status take_state(struct plugin_words *words, const struct plugin_info *info,
+static enum status take_state(struct plugin_spec *spec, const struct plugin_info *info,
                               const char *folder)
 {
     if (!info->keeps_state)
@@ -192,33 +192,33 @@ static enum status take_state(struct plugin_words *words, const struct plugin_in
         return fail(STATUS_FAILED, "cannot read the state %s: it is no folder", folder);
     if (!is_there || access(folder, R_OK | X_OK) != 0)
         return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
-    free(words->state);
-    words->state = strdup(folder);
-    return words->state ? STATUS_OK : fail_memory("a plugin");
+    free(spec->state);
+    spec->state = strdup(folder);
+    return spec->state ? STATUS_OK : fail_memory("a plugin");
 }
 
-enum status plugin_words_take(struct plugin_words *words, const struct plugin_info *info,
+enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
                               uint32_t rate, const char *word)
 {
     if (strncmp(word, "@state=", 7) == 0)
-        return take_state(words, info, word + 7);
+        return take_state(spec, info, word + 7);
     if (strncmp(word, "param:", 6) == 0)
-        return take_setting(words, info, word + 6);
+        return take_setting(spec, info, word + 6);
     if (strncmp(word, "preset=", 7) == 0 && !names_control(info, word))
-        return take_preset(words, info, word + 7);
+        return take_preset(spec, info, word + 7);
     if (automation_is_word(word) && (strchr(word, ':') || !names_control(info, word)))
-        return take_point(words, info, rate, word);
-    return take_port(words, info, rate, word);
+        return take_point(spec, info, rate, word);
+    return take_port(spec, info, rate, word);
 }
 
-void plugin_words_free(struct plugin_words *words)
+void plugin_spec_free(struct plugin_spec *spec)
 {
-    for (size_t i = 0; i < words->setting_count; i++)
-        free(words->kept[i]);
-    free(words->kept);
-    free(words->state);
-    free(words->settings);
-    free(words->values);
-    automation_free(&words->automation);
-    *words = (struct plugin_words){0};
+    for (size_t i = 0; i < spec->setting_count; i++)
+        free(spec->kept[i]);
+    free(spec->kept);
+    free(spec->state);
+    free(spec->settings);
+    free(spec->values);
+    automation_free(&spec->automation);
+    *spec = (struct plugin_spec){0};
 }

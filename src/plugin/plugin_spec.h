@@ -12,13 +12,13 @@
  * for a switch. A number goes before a label that reads alike.
  * Threads: any. Not real-time.
  */
-#ifndef HALO_PLUGIN_WORDS_H
-#define HALO_PLUGIN_WORDS_H
+#ifndef HALO_PLUGIN_SPEC_H
+#define HALO_PLUGIN_SPEC_H
 
 #include "plugin/plugin.h"
 #include "sound/automation.h"
 
-struct plugin_words {
+struct plugin_spec {
     const char *preset; /* its URI, in the plugin_info; NULL: none */
     char *state;        /* a folder, from the working folder; NULL: none */
     size_t value_count;
@@ -34,14 +34,14 @@ struct plugin_words {
 
 /* Errors (usage): the plugin has no such port, preset or parameter, naming those that it has; a
  * value that it cannot have, naming the range. Free in any case. */
-MUST_CHECK enum status plugin_words_take(struct plugin_words *words, const struct plugin_info *info,
+MUST_CHECK enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
                                          uint32_t rate, const char *word);
-void plugin_words_free(struct plugin_words *words);
+void plugin_spec_free(struct plugin_spec *spec);
 
 /* One control input by name, and a value for it. Errors (usage): as above. */
-MUST_CHECK enum status plugin_words_port(const struct plugin_info *info, const char *name,
+MUST_CHECK enum status plugin_spec_port(const struct plugin_info *info, const char *name,
                                          size_t *port);
-MUST_CHECK enum status plugin_words_value(const struct plugin_info *info, size_t port,
+MUST_CHECK enum status plugin_spec_value(const struct plugin_info *info, size_t port,
                                           uint32_t rate, const char *text, float *value);
 
 #endif

@@ -28,11 +28,11 @@ static const char *const unit_names[] = {
     [DESIGN_SECONDS] = " s",
 };
 
-const char *design_option(const struct design_words *words, const char *key)
+const char *design_option(const struct design_spec *spec, const char *key)
 {
-    for (size_t i = words->count; i > 0; i--)
-        if (strcmp(words->options[i - 1].key, key) == 0)
-            return words->options[i - 1].value;
+    for (size_t i = spec->count; i > 0; i--)
+        if (strcmp(spec->options[i - 1].key, key) == 0)
+            return spec->options[i - 1].value;
     return NULL;
 }
 
@@ -48,7 +48,7 @@ static double take_suffix(enum design_unit unit, char **end)
     return 1;
 }
 
-enum status design_parse(const struct design_words *words, const char *what, const char *text,
+enum status design_parse(const struct design_spec *spec, const char *what, const char *text,
                          struct design_range range, char **end, double *value)
 {
     *end = (char *)text;
@@ -63,27 +63,27 @@ enum status design_parse(const struct design_words *words, const char *what, con
         *value = number;
         return STATUS_OK;
     }
-    return fail(STATUS_USAGE, "%s: %s must be from %g to %g%s, not '%s'%s", words->kind->name, what,
+    return fail(STATUS_USAGE, "%s: %s must be from %g to %g%s, not '%s'%s", spec->kind->name, what,
                 range.least, range.most, unit_names[range.unit], text,
                 parsed && range.unit == DESIGN_HZ && number > range.most
                     ? " (half the mask's rate is the most)"
                     : "");
 }
 
-enum status design_need_value(const struct design_words *words)
+enum status design_need_value(const struct design_spec *spec)
 {
-    if (words->value && *words->value)
+    if (spec->value && *spec->value)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "%s needs a value, such as %s", words->kind->name,
-                words->kind->example);
+    return fail(STATUS_USAGE, "%s needs a value, such as %s", spec->kind->name,
+                spec->kind->example);
 }
 
-enum status design_no_value(const struct design_words *words)
+enum status design_no_value(const struct design_spec *spec)
 {
-    if (!words->value || !*words->value)
+    if (!spec->value || !*spec->value)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "%s takes no value '%s'; an example is %s", words->kind->name,
-                words->value, words->kind->example);
+    return fail(STATUS_USAGE, "%s takes no value '%s'; an example is %s", spec->kind->name,
+                spec->value, spec->kind->example);
 }
 
 /* "taps=", or "the value", as messages call it. */
@@ -95,42 +95,42 @@ static const char *label(const char *key, char name[32])
     return name;
 }
 
-enum status design_number(const struct design_words *words, const char *key,
+enum status design_number(const struct design_spec *spec, const char *key,
                           struct design_range range, double *value)
 {
     char name[32], *end;
-    const char *text = key ? design_option(words, key) : words->value;
+    const char *text = key ? design_option(spec, key) : spec->value;
     if (!text)
         return STATUS_OK;
-    enum status status = design_parse(words, label(key, name), text, range, &end, value);
+    enum status status = design_parse(spec, label(key, name), text, range, &end, value);
     if (status == STATUS_OK && *end)
         status = fail(STATUS_USAGE, "%s: %s has '%s' behind its number; an example is %s",
-                      words->kind->name, label(key, name), end, words->kind->example);
+                      spec->kind->name, label(key, name), end, spec->kind->example);
     return status;
 }
 
-enum status design_count(const struct design_words *words, const char *key, size_t least,
+enum status design_count(const struct design_spec *spec, const char *key, size_t least,
                          size_t most, size_t *value)
 {
     char name[32], *end;
-    const char *text = key ? design_option(words, key) : words->value;
+    const char *text = key ? design_option(spec, key) : spec->value;
     if (!text)
         return STATUS_OK;
     errno = 0;
     unsigned long number = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
     if (!isdigit((unsigned char)*text) || *end || errno || number < least || number > most)
         return fail(STATUS_USAGE, "%s: %s must be a whole number from %zu to %zu, not '%s'",
-                    words->kind->name, label(key, name), least, most, text);
+                    spec->kind->name, label(key, name), least, most, text);
     *value = number;
     return STATUS_OK;
 }
 
-enum status design_choose(const struct design_words *words, const char *key,
+enum status design_choose(const struct design_spec *spec, const char *key,
                           const char *const *names, size_t *choice)
 {
     char list[128] = "";
     size_t length = 0;
-    const char *text = design_option(words, key);
+    const char *text = design_option(spec, key);
     if (!text)
         return STATUS_OK;
     for (size_t i = 0; names[i]; i++) {
@@ -142,15 +142,15 @@ enum status design_choose(const struct design_words *words, const char *key,
             length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
                                        names[i]);
     }
-    return fail(STATUS_USAGE, "%s: %s= is one of %s, not '%s'", words->kind->name, key, list, text);
+    return fail(STATUS_USAGE, "%s: %s= is one of %s, not '%s'", spec->kind->name, key, list, text);
 }
 
-enum status design_phase(const struct design_words *words, enum phase *phase)
+enum status design_phase(const struct design_spec *spec, enum phase *phase)
 {
     static const char *const names[] = {
         [PHASE_LINEAR] = "linear", [PHASE_MINIMUM] = "minimum", NULL};
     size_t choice = *phase;
-    enum status status = design_choose(words, "phase", names, &choice);
+    enum status status = design_choose(spec, "phase", names, &choice);
     *phase = (enum phase)choice;
     return status;
 }
@@ -162,15 +162,15 @@ struct design_range design_frequencies(const struct design *design)
 
 /* ---- lists ---- */
 
-enum status design_next_number(const struct design_words *words, const char *what,
+enum status design_next_number(const struct design_spec *spec, const char *what,
                                struct design_range range, const char **text, double *value)
 {
     char *end;
     *text += strspn(*text, " \t");
-    enum status status = design_parse(words, what, *text, range, &end, value);
+    enum status status = design_parse(spec, what, *text, range, &end, value);
     if (status == STATUS_OK && !strchr(" \t;", *end))
         status = fail(STATUS_USAGE, "%s: '%s' is not how %s goes on; an example is %s",
-                      words->kind->name, end, what, words->kind->example);
+                      spec->kind->name, end, what, spec->kind->example);
     *text = end + strspn(end, " \t");
     return status;
 }
@@ -181,8 +181,8 @@ bool design_next_part(const char **text)
     return **text != '\0';
 }
 
-enum status design_refuse_rest(const struct design_words *words, const char *text)
+enum status design_refuse_rest(const struct design_spec *spec, const char *text)
 {
     return fail(STATUS_USAGE, "%s: '%s' is too much; parts go between ; as in %s",
-                words->kind->name, text, words->kind->example);
+                spec->kind->name, text, spec->kind->example);
 }

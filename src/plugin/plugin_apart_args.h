@@ -1,6 +1,6 @@
 /* What a rack apart consists of, as words of the command line of the process that runs it. */
-#ifndef HALO_PLUGIN_APART_WORDS_H
-#define HALO_PLUGIN_APART_WORDS_H
+#ifndef HALO_PLUGIN_APART_ARGS_H
+#define HALO_PLUGIN_APART_ARGS_H
 
 #include "plugin/plugin_rack.h"
 
@@ -9,9 +9,9 @@
 /* halo plugin-rack PARENT VERBOSITY KIND ID RATE BLOCK LIVE INSTANCES MOST PRESET STATE
  *      [URI VALUE]...
  * where PRESET and STATE are "-" or begin with "=". NULL at the end. */
-MUST_CHECK enum status apart_words_make(const struct plugin_info *info,
-                                        const struct plugin_rack_settings *settings, char ***words);
-void apart_words_free(char **words);
+MUST_CHECK enum status apart_args_make(const struct plugin_info *info,
+                                        const struct plugin_rack_settings *settings, char ***args);
+void apart_args_free(char **args);
 
 struct apart_request {
     pid_t parent;
@@ -22,6 +22,6 @@ struct apart_request {
 };
 
 /* From what main was given after "halo"; texts stay there. Errors: not such words. */
-MUST_CHECK enum status apart_words_read(int argc, char **argv, struct apart_request *request);
+MUST_CHECK enum status apart_args_read(int argc, char **argv, struct apart_request *request);
 
 #endif

@@ -1,6 +1,6 @@
 /* The user's words for a plugin, against one that is made up; channels likewise. */
 #include "plugin/plugin_map.h"
-#include "plugin/plugin_words.h"
+#include "plugin/plugin_spec.h"
 #include "suite.h"
 
 #include <math.h>
@@ -50,12 +50,12 @@ static struct plugin_info info = {
 
 static char problem[2000];
 
-static enum status take(struct plugin_words *words, const char *word)
+static enum status take(struct plugin_spec *spec, const char *word)
 {
-    *words = (struct plugin_words){0};
+    *spec = (struct plugin_spec){0};
     problem[0] = '\0';
     failures_keep(problem, sizeof problem);
-    enum status status = plugin_words_take(words, &info, RATE, word);
+    enum status status = plugin_spec_take(spec, &info, RATE, word);
     failures_keep(NULL, 0);
     return status;
 }
@@ -93,20 +93,20 @@ START_TEST(values_are_read)
         {"at=3", 11, 3},
         {"11=3", 11, 3},
     };
-    struct plugin_words words;
+    struct plugin_spec spec;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ck_assert_msg(take(&words, rows[i].word) == STATUS_OK, "%s: %s", rows[i].word, problem);
-        ck_assert_uint_eq(words.value_count, 1);
-        ck_assert_msg(words.values[0].port == rows[i].port, "%s: port %zu", rows[i].word,
-                      words.values[0].port);
-        ck_assert_float_eq_tol(words.values[0].value, rows[i].value,
+        ck_assert_msg(take(&spec, rows[i].word) == STATUS_OK, "%s: %s", rows[i].word, problem);
+        ck_assert_uint_eq(spec.value_count, 1);
+        ck_assert_msg(spec.values[0].port == rows[i].port, "%s: port %zu", rows[i].word,
+                      spec.values[0].port);
+        ck_assert_float_eq_tol(spec.values[0].value, rows[i].value,
                                fabsf(rows[i].value) * 1e-6f + 1e-9f);
-        plugin_words_free(&words);
+        plugin_spec_free(&spec);
     }
 }
 END_TEST
 
-START_TEST(wrong_words_are_refused_with_what_is_right)
+START_TEST(wrong_spec_are_refused_with_what_is_right)
 {
     static const char *const rows[][2] = {
         {"foo=1", "g, gain, p4, p5, p6, p7, p8, p9, p10, at"},
@@ -146,22 +146,22 @@ START_TEST(wrong_words_are_refused_with_what_is_right)
         {"at=3s:foo=9", "has no control 'foo'"},
         {"at=1s-3s:p4=Notch", "cannot be a ramp"},
     };
-    struct plugin_words words;
+    struct plugin_spec spec;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ck_assert_msg(take(&words, rows[i][0]) != STATUS_OK, "%s was taken", rows[i][0]);
+        ck_assert_msg(take(&spec, rows[i][0]) != STATUS_OK, "%s was taken", rows[i][0]);
         ck_assert_msg(strstr(problem, rows[i][1]), "%s: no '%s' in: %s", rows[i][0], rows[i][1],
                       problem);
         ck_assert_ptr_null(strchr(problem, '\n'));
-        plugin_words_free(&words);
+        plugin_spec_free(&spec);
     }
 }
 END_TEST
 
-static enum status take_two(struct plugin_words *words, const char *first, const char *second)
+static enum status take_two(struct plugin_spec *spec, const char *first, const char *second)
 {
-    ck_assert_int_eq(take(words, first), STATUS_OK);
+    ck_assert_int_eq(take(spec, first), STATUS_OK);
     failures_keep(problem, sizeof problem);
-    enum status status = plugin_words_take(words, &info, RATE, second);
+    enum status status = plugin_spec_take(spec, &info, RATE, second);
     failures_keep(NULL, 0);
     return status;
 }
@@ -178,12 +178,12 @@ START_TEST(a_value_has_one_ramp_at_a_time)
         {"at=1s:g=3", "at=1s:g=0", true},        {"at=1s-3s:g=3", "at=3s:g=0", true},
         {"at=1s-3s:g=3", "at=3s-4s:g=0", true},  {"at=1s-3s:g=3", "at=2s:gain=1", true},
     };
-    struct plugin_words words;
+    struct plugin_spec spec;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool good = take_two(&words, rows[i].first, rows[i].second) == STATUS_OK;
+        bool good = take_two(&spec, rows[i].first, rows[i].second) == STATUS_OK;
         ck_assert_msg(good == rows[i].good, "%s, %s", rows[i].first, rows[i].second);
         ck_assert(good || strstr(problem, "within the ramp"));
-        plugin_words_free(&words);
+        plugin_spec_free(&spec);
     }
 }
 END_TEST
@@ -197,7 +197,7 @@ START_TEST(hundreds_of_ports_make_no_endless_line)
     for (size_t i = 0; i < MANY; i++)
         many[i] = (struct plugin_port){CONTROL, .symbol = "control", .name = "Control"};
     failures_keep(problem, sizeof problem);
-    ck_assert_int_eq(plugin_words_port(&crowd, "foo", &port), STATUS_USAGE);
+    ck_assert_int_eq(plugin_spec_port(&crowd, "foo", &port), STATUS_USAGE);
     failures_keep(NULL, 0);
     ck_assert_ptr_nonnull(strstr(problem, "and 280 more"));
     ck_assert_uint_lt(strlen(problem), 400);
@@ -206,18 +206,18 @@ END_TEST
 
 START_TEST(presets_and_parameters_are_found)
 {
-    struct plugin_words words;
-    ck_assert_int_eq(take(&words, "preset=urn:x#soft"), STATUS_OK);
-    ck_assert_str_eq(words.preset, "urn:x#soft");
-    ck_assert_int_eq(take(&words, "preset=loud AND clear"), STATUS_OK);
-    ck_assert_str_eq(words.preset, "urn:x#loud");
-    ck_assert_int_eq(take(&words, "param:urn:x#text=a=b:c"), STATUS_OK);
-    ck_assert_uint_eq(words.setting_count, 1);
-    ck_assert_str_eq(words.settings[0].uri, "urn:x#text");
-    ck_assert_str_eq(words.settings[0].value, "a=b:c");
-    plugin_words_free(&words);
-    ck_assert_int_eq(take(&words, "param:urn:x#file=/dev/null"), STATUS_OK);
-    plugin_words_free(&words);
+    struct plugin_spec spec;
+    ck_assert_int_eq(take(&spec, "preset=urn:x#soft"), STATUS_OK);
+    ck_assert_str_eq(spec.preset, "urn:x#soft");
+    ck_assert_int_eq(take(&spec, "preset=loud AND clear"), STATUS_OK);
+    ck_assert_str_eq(spec.preset, "urn:x#loud");
+    ck_assert_int_eq(take(&spec, "param:urn:x#text=a=b:c"), STATUS_OK);
+    ck_assert_uint_eq(spec.setting_count, 1);
+    ck_assert_str_eq(spec.settings[0].uri, "urn:x#text");
+    ck_assert_str_eq(spec.settings[0].value, "a=b:c");
+    plugin_spec_free(&spec);
+    ck_assert_int_eq(take(&spec, "param:urn:x#file=/dev/null"), STATUS_OK);
+    plugin_spec_free(&spec);
 }
 END_TEST
 
@@ -226,18 +226,18 @@ START_TEST(times_are_read_and_kept_in_order)
     static const char *const said[] = {"at=2s:g=1", "at=480:g=2", "at=20ms-1s:g=3", "at=2s:gain=4"};
     static const struct automation_point expected[] = {
         {480, 0, 2, 2}, {960, 47040, 2, 3}, {96000, 0, 2, 1}, {96000, 0, 3, 4}};
-    struct plugin_words words = {0};
+    struct plugin_spec spec = {0};
     for (size_t i = 0; i < 4; i++)
-        ck_assert_int_eq(plugin_words_take(&words, &info, RATE, said[i]), STATUS_OK);
-    ck_assert_uint_eq(words.automation.count, 4);
+        ck_assert_int_eq(plugin_spec_take(&spec, &info, RATE, said[i]), STATUS_OK);
+    ck_assert_uint_eq(spec.automation.count, 4);
     for (size_t i = 0; i < 4; i++) {
-        const struct automation_point *point = &words.automation.points[i];
+        const struct automation_point *point = &spec.automation.points[i];
         ck_assert_uint_eq(point->at, expected[i].at);
         ck_assert_uint_eq(point->over, expected[i].over);
         ck_assert_uint_eq(point->target, expected[i].target);
         ck_assert_float_eq(point->value, expected[i].value);
     }
-    plugin_words_free(&words);
+    plugin_spec_free(&spec);
 }
 END_TEST
 
@@ -317,6 +317,6 @@ START_TEST(channels_are_laid)
 }
 END_TEST
 
-SUITE_MAIN("plugin words", values_are_read, wrong_words_are_refused_with_what_is_right,
+SUITE_MAIN("plugin words", values_are_read, wrong_spec_are_refused_with_what_is_right,
            a_value_has_one_ramp_at_a_time, hundreds_of_ports_make_no_endless_line,
            presets_and_parameters_are_found, times_are_read_and_kept_in_order, channels_are_laid)

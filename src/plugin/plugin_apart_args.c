@@ -1,4 +1,4 @@
-#include "plugin/plugin_apart_words.h"
+#include "plugin/plugin_apart_args.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,16 +24,16 @@ static void put_text(char **word, const char *text)
     put(word, "%s%s", text ? "=" : "-", text ? text : "");
 }
 
-enum status apart_words_make(const struct plugin_info *info,
+enum status apart_args_make(const struct plugin_info *info,
                              const struct plugin_rack_settings *settings, char ***result)
 {
     const struct plugin_settings *plugin = &settings->plugin;
     size_t count = 1 + FIRST + 2 * plugin->setting_count;
-    char **words = calloc(count + 1, sizeof *words);
-    if (!words)
+    char **args = calloc(count + 1, sizeof *args);
+    if (!args)
         return fail_memory("a plugin's process");
-    put(&words[0], "halo");
-    char **at = words + 1;
+    put(&args[0], "halo");
+    char **at = args + 1;
     put(&at[0], "plugin-rack");
     put(&at[PARENT], "%ld", (long)getpid());
     put(&at[VERBOSITY], "%d", (int)note_verbosity_now());
@@ -50,20 +50,20 @@ enum status apart_words_make(const struct plugin_info *info,
         put(&at[FIRST + 2 * i], "%s", plugin->settings[i].uri);
         put(&at[FIRST + 2 * i + 1], "%s", plugin->settings[i].value);
     }
-    *result = words;
+    *result = args;
     for (size_t i = 0; i < count; i++)
-        if (!words[i]) {
-            apart_words_free(words);
+        if (!args[i]) {
+            apart_args_free(args);
             return fail_memory("a plugin's process");
         }
     return STATUS_OK;
 }
 
-void apart_words_free(char **words)
+void apart_args_free(char **args)
 {
-    for (size_t i = 0; words && words[i]; i++)
-        free(words[i]);
-    free(words);
+    for (size_t i = 0; args && args[i]; i++)
+        free(args[i]);
+    free(args);
 }
 
 static size_t number(const char *word)
@@ -76,7 +76,7 @@ static const char *text(const char *word)
     return *word == '=' ? word + 1 : NULL;
 }
 
-enum status apart_words_read(int argc, char **argv, struct apart_request *request)
+enum status apart_args_read(int argc, char **argv, struct apart_request *request)
 {
     size_t count = argc >= FIRST ? ((size_t)argc - FIRST) / 2 : 0;
     struct plugin_setting *settings = calloc(count + 1, sizeof *settings);

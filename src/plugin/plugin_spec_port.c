@@ -1,6 +1,6 @@
 /* One control input of a plugin by name, and a value for it. */
 #include "base/short_list.h"
-#include "plugin/plugin_words.h"
+#include "plugin/plugin_spec.h"
 
 #include <errno.h>
 #include <math.h>
@@ -85,7 +85,7 @@ static bool find_index(const struct plugin_info *info, const char *name, size_t 
            is_settable(&info->ports[index]);
 }
 
-enum status plugin_words_port(const struct plugin_info *info, const char *name, size_t *port)
+enum status plugin_spec_port(const struct plugin_info *info, const char *name, size_t *port)
 {
     if (find_symbol(info, name, port) || find_name(info, name, port))
         return STATUS_OK;
@@ -225,7 +225,7 @@ static bool read_number(const struct plugin_port *port, struct plugin_range rang
     return !port->is_enumeration || port->point_count == 0 || is_point(port, *value);
 }
 
-enum status plugin_words_value(const struct plugin_info *info, size_t index, uint32_t rate,
+enum status plugin_spec_value(const struct plugin_info *info, size_t index, uint32_t rate,
                                const char *text, float *value)
 {
     const struct plugin_port *port = &info->ports[index];
