@@ -4,8 +4,8 @@
 #include "live_kernels.h"
 
 enum {
-    WISH_FRAMES = 1 << 19, /* short masks: slices enough to overlap copies and kernels */
-    WISH_MASKS = 16,       /* long ones: masks' lengths, of which slices are a quarter */
+    PREFERRED_FRAMES = 1 << 19, /* short masks: slices enough to overlap copies and kernels */
+    REQUEST_MASKS = 16,       /* long ones: masks' lengths, of which slices are a quarter */
 };
 
 static bool cuda_is_usable(void)
@@ -22,11 +22,11 @@ static const struct convolver_backend *cuda_variant(const struct convolver_shape
                                                           : &convolver_cuda_batch;
 }
 
-static size_t cuda_wish(size_t taps, size_t most)
+static size_t cuda_preferred_block(size_t taps, size_t most)
 {
-    size_t wish = WISH_MASKS * taps;
-    wish = wish < WISH_FRAMES ? WISH_FRAMES : wish;
-    return wish < most ? wish : most;
+    size_t preferred_block = REQUEST_MASKS * taps;
+    preferred_block = preferred_block < PREFERRED_FRAMES ? PREFERRED_FRAMES : preferred_block;
+    return preferred_block < most ? preferred_block : most;
 }
 
 /* The variants do all the rest. */
@@ -34,5 +34,5 @@ const struct convolver_backend convolver_cuda = {
     .name = "cuda",
     .is_usable = cuda_is_usable,
     .variant = cuda_variant,
-    .wish = cuda_wish,
+    .preferred_block = cuda_preferred_block,
 };

@@ -24,19 +24,19 @@ static bool is_busy(const struct instance *instance)
 
 static void ask(struct instance *instance)
 {
-    const struct wish *wish = &instance->wish;
+    const struct request *request = &instance->request;
     struct work work = {
-        .task = WORK_LOAD, .number = instance->number + 1, .trim = wish->trim, .gpu = wish->gpu};
-    size_t length = strlen(wish->file) + 1;
-    memcpy(work.file, wish->file, length);
+        .task = WORK_LOAD, .number = instance->number + 1, .trim = request->trim, .gpu = request->gpu};
+    size_t length = strlen(request->file) + 1;
+    memcpy(work.file, request->file, length);
     /* Before it is sent: a host may work at once. */
     instance->number = work.number;
     instance->asked = true;
-    instance->wished = false;
+    instance->requested = false;
     if (send(instance, &work, offsetof(struct work, file) + length))
         return;
     instance->asked = false;
-    instance->wished = true; /* in the next run again */
+    instance->requested = true; /* in the next run again */
 }
 
 static bool send_processor(const struct instance *instance, enum work_task task, struct processor *processor)
@@ -71,10 +71,10 @@ static void sound(struct instance *instance, struct processor *processor)
 /* The old mask stays, and is what is wished for. */
 static void give_up(struct instance *instance)
 {
-    if (instance->wished) /* something else is, by now */
+    if (instance->requested) /* something else is, by now */
         return;
     const char *file = instance->processor ? instance->processor->file : "";
-    strcpy(instance->wish.file, file);
+    strcpy(instance->request.file, file);
     instance->telling = true;
 }
 
@@ -94,7 +94,7 @@ static void take(struct instance *instance)
         instance->leaving = instance->processor != NULL;
     } else if (answer.silence != atomic_load(&instance->past.silence)) {
         instance->retired = answer.processor; /* it heard what should be forgotten */
-        instance->wished = true;
+        instance->requested = true;
     } else {
         instance->coming = answer.processor;
         instance->fading = false;
@@ -112,7 +112,7 @@ static void take_at_once(struct instance *instance)
 
 void exchange_begin(struct instance *instance)
 {
-    if (instance->schedule && instance->wished && !is_busy(instance))
+    if (instance->schedule && instance->requested && !is_busy(instance))
         ask(instance);
     if (!instance->retired && atomic_load(&instance->answer.ready))
         take(instance);

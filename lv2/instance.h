@@ -39,7 +39,7 @@ struct variant {
     bool may_cross;
 };
 
-struct wish {
+struct request {
     char file[FILE_MOST]; /* "": no mask */
     float trim;           /* ms */
     bool gpu;
@@ -87,8 +87,8 @@ struct instance {
     struct processor *processor; /* that sounds; NULL: there is none */
 
     /* The exchange; run's own. */
-    struct wish wish;
-    bool wished;          /* it has changed and nobody was asked for it */
+    struct request request;
+    bool requested;          /* it has changed and nobody was asked for it */
     uint32_t number;      /* of the wish that was asked for */
     bool asked;           /* and the answer is to come */
     struct processor *coming; /* takes over */

@@ -23,9 +23,9 @@ static void take_path(struct instance *instance, const LV2_Atom *value)
     instance->telling = true;
     if (length >= FILE_MOST)
         return;
-    memcpy(instance->wish.file, path, length);
-    instance->wish.file[length] = '\0';
-    instance->wished = true;
+    memcpy(instance->request.file, path, length);
+    instance->request.file[length] = '\0';
+    instance->requested = true;
 }
 
 static bool is_about_mask(const struct instance *instance, const LV2_Atom *property)
@@ -62,7 +62,7 @@ void messages_read(struct instance *instance)
 static void forge_path(struct instance *instance)
 {
     LV2_Atom_Forge *forge = &instance->forge;
-    const char *file = instance->wish.file;
+    const char *file = instance->request.file;
     LV2_Atom_Forge_Frame object;
     lv2_atom_forge_frame_time(forge, 0);
     lv2_atom_forge_object(forge, &object, 0, instance->urids.patch_set);
@@ -82,7 +82,7 @@ void messages_write(struct instance *instance)
     lv2_atom_forge_set_buffer(&instance->forge, (uint8_t *)instance->notify, room);
     if (!lv2_atom_forge_sequence_head(&instance->forge, &sequence, 0))
         return;
-    if (instance->telling && room >= ENVELOPE + strlen(instance->wish.file)) {
+    if (instance->telling && room >= ENVELOPE + strlen(instance->request.file)) {
         forge_path(instance);
         instance->telling = false;
     }

@@ -129,15 +129,15 @@ static enum status create_tail(const struct processor_settings *settings, const 
     enum status status = copy_tail(mask, processor->taps - PROCESSOR_BLOCK, &tail);
     if (status == STATUS_OK)
         status = workers_create(1, &processor->workers);
-    struct convolver_settings wish = {
+    struct convolver_settings request = {
         .backend = "auto",
         .rate = settings->rate,
         .block = PROCESSOR_BLOCK,
         .live = true,
         .workers = processor->workers,
     };
-    if (status == STATUS_OK && !(settings->gpu && create_on_gpu(wish, tail, processor)))
-        status = convolver_create(&wish, tail, &processor->tail);
+    if (status == STATUS_OK && !(settings->gpu && create_on_gpu(request, tail, processor)))
+        status = convolver_create(&request, tail, &processor->tail);
     mask_destroy(tail);
     return status;
 }

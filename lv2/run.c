@@ -44,16 +44,16 @@ static void take_pre_delay(struct instance *instance)
     pre_delay_set(&instance->pre_delay, frames, instance->fresh);
 }
 
-static void take_wish(struct instance *instance)
+static void take_request(struct instance *instance)
 {
-    struct wish *wish = &instance->wish;
+    struct request *request = &instance->request;
     float trim = value(instance, PORT_TRIM, 0, 0, 1000);
     bool gpu = value(instance, PORT_PROCESSOR, BACKEND_AUTO, 0, BACKEND_GPU) > 0.5f;
-    if (trim == wish->trim && gpu == wish->gpu)
+    if (trim == request->trim && gpu == request->gpu)
         return;
-    wish->trim = trim;
-    wish->gpu = gpu;
-    instance->wished = instance->wished || *wish->file;
+    request->trim = trim;
+    request->gpu = gpu;
+    instance->requested = instance->requested || *request->file;
 }
 
 /* ---- frames ---- */
@@ -152,7 +152,7 @@ void instance_run(LV2_Handle handle, uint32_t frames)
     struct instance *instance = handle;
     struct realtime_floats before = realtime_floats_begin();
     messages_read(instance);
-    take_wish(instance);
+    take_request(instance);
     exchange_begin(instance);
     run_frames(instance, frames);
     exchange_end(instance);

@@ -70,10 +70,10 @@ bool instance_load(struct instance *instance, const char *file, float trim)
     bool loaded = processor || !*file;
     /* A session's mask that is missing today is still the session's. */
     instance_keep(instance, file, trim);
-    strcpy(instance->wish.file, loaded ? file : "");
-    instance->wish.trim = trim;
-    instance->wish.gpu = false; /* a control, which run will see */
-    instance->wished = false;
+    strcpy(instance->request.file, loaded ? file : "");
+    instance->request.trim = trim;
+    instance->request.gpu = false; /* a control, which run will see */
+    instance->requested = false;
     exchange_install(instance, processor);
     return loaded;
 }

@@ -37,7 +37,7 @@ struct message {
 };
 
 struct lv2_host {
-    struct lv2_host_wish wish;
+    struct lv2_host_request request;
     const LV2_Descriptor *descriptor;
     LV2_Handle handle;
     size_t channels;
@@ -112,7 +112,7 @@ static LV2_Worker_Status schedule(LV2_Worker_Schedule_Handle handle, uint32_t si
                                   const void *data)
 {
     struct lv2_host *host = handle;
-    if (host->wish.worker == LV2_HOST_WORKS_AT_ONCE)
+    if (host->request.worker == LV2_HOST_WORKS_AT_ONCE)
         return worker_of(host)->work(host->handle, respond, host, size, data);
     pthread_mutex_lock(&host->lock);
     bool room = host->queued < QUEUE_MOST && size <= MESSAGE_MOST;
@@ -180,14 +180,14 @@ static void instantiate(struct lv2_host *host)
                       log = {LV2_LOG__log, &host->log};
     const LV2_Feature *features[4] = {0};
     size_t count = 0;
-    if (!host->wish.bare) {
+    if (!host->request.bare) {
         features[count++] = &map;
         features[count++] = &log;
-        if (host->wish.worker != LV2_HOST_WORKS_NEVER)
+        if (host->request.worker != LV2_HOST_WORKS_NEVER)
             features[count++] = &work;
     }
     host->handle =
-        host->descriptor->instantiate(host->descriptor, host->wish.rate, HALO_LV2_BUNDLE, features);
+        host->descriptor->instantiate(host->descriptor, host->request.rate, HALO_LV2_BUNDLE, features);
     ck_assert_ptr_nonnull(host->handle);
 }
 
@@ -197,7 +197,7 @@ static void connect_values(struct lv2_host *host)
     memcpy(host->values, initial, sizeof initial);
     for (uint32_t port = 2; port < VALUES; port++)
         host->descriptor->connect_port(host->handle, port, &host->values[port]);
-    if (host->wish.bare)
+    if (host->request.bare)
         return;
     host->descriptor->connect_port(host->handle, 0, host->control);
     host->descriptor->connect_port(host->handle, 1, host->notify);
@@ -210,30 +210,30 @@ static void begin_events(struct lv2_host *host)
         .atom = {sizeof(LV2_Atom_Sequence_Body), map_uri(NULL, LV2_ATOM__Sequence)}};
 }
 
-struct lv2_host *lv2_host_open_idle(const struct lv2_host_wish *wish)
+struct lv2_host *lv2_host_open_idle(const struct lv2_host_request *request)
 {
     struct lv2_host *host = aligned_alloc(64, (sizeof *host + 63) / 64 * 64);
     ck_assert_ptr_nonnull(host);
     memset(host, 0, sizeof *host);
-    host->wish = *wish;
-    if (host->wish.rate == 0)
-        host->wish.rate = 48000;
-    host->channels = strcmp(wish->name, "mono") == 0 ? 1 : 2;
+    host->request = *request;
+    if (host->request.rate == 0)
+        host->request.rate = 48000;
+    host->channels = strcmp(request->name, "mono") == 0 ? 1 : 2;
     host->map = (LV2_URID_Map){NULL, map_uri};
     host->schedule = (LV2_Worker_Schedule){host, schedule};
     host->log = (LV2_Log_Log){host, log_line, log_arguments};
     pthread_mutex_init(&host->lock, NULL);
     lv2_atom_forge_init(&host->forge, &host->map);
-    host->descriptor = find(wish->name);
+    host->descriptor = find(request->name);
     begin_events(host);
     instantiate(host);
     connect_values(host);
     return host;
 }
 
-struct lv2_host *lv2_host_open(const struct lv2_host_wish *wish)
+struct lv2_host *lv2_host_open(const struct lv2_host_request *request)
 {
-    struct lv2_host *host = lv2_host_open_idle(wish);
+    struct lv2_host *host = lv2_host_open_idle(request);
     lv2_host_activate(host);
     return host;
 }
@@ -353,7 +353,7 @@ void lv2_host_run(struct lv2_host *host, const float *const *in, float *const *o
     host->descriptor->run(host->handle, (uint32_t)frames);
     host->allocations += allocations_of_thread() - before;
     begin_events(host);
-    if (!host->wish.bare)
+    if (!host->request.bare)
         hear(host);
 }
 

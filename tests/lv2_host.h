@@ -15,7 +15,7 @@ enum lv2_host_worker {
     LV2_HOST_WORKS_NEVER,     /* it has no such feature */
 };
 
-struct lv2_host_wish {
+struct lv2_host_request {
     const char *name; /* "mono", "stereo", "true-stereo" */
     double rate;      /* 0: 48000 */
     enum lv2_host_worker worker;
@@ -25,8 +25,8 @@ struct lv2_host_wish {
 enum { LV2_HOST_CHANNELS_MOST = 2 };
 
 struct lv2_host;
-struct lv2_host *lv2_host_open(const struct lv2_host_wish *wish); /* and activates it */
-struct lv2_host *lv2_host_open_idle(const struct lv2_host_wish *wish);
+struct lv2_host *lv2_host_open(const struct lv2_host_request *request); /* and activates it */
+struct lv2_host *lv2_host_open_idle(const struct lv2_host_request *request);
 void lv2_host_close(struct lv2_host *host);
 void lv2_host_activate(struct lv2_host *host);
 void lv2_host_deactivate(struct lv2_host *host);

@@ -154,10 +154,10 @@ static int card_revents(snd_pcm_ioplug_t *plug, struct pollfd *polled, unsigned 
     unsigned short ready = plug->stream == SND_PCM_STREAM_CAPTURE ? POLLIN : POLLOUT;
     snd_pcm_sframes_t there = snd_pcm_avail_update(plug->pcm);
     snd_pcm_uframes_t least = 1;
-    snd_pcm_sw_params_t *wish;
-    snd_pcm_sw_params_alloca(&wish);
-    if (snd_pcm_sw_params_current(plug->pcm, wish) == 0)
-        snd_pcm_sw_params_get_avail_min(wish, &least);
+    snd_pcm_sw_params_t *request;
+    snd_pcm_sw_params_alloca(&request);
+    if (snd_pcm_sw_params_current(plug->pcm, request) == 0)
+        snd_pcm_sw_params_get_avail_min(request, &least);
     if (there < 0)
         *events = ready | POLLERR;
     else if ((snd_pcm_uframes_t)there >= least)

@@ -50,10 +50,10 @@ START_TEST(opening_nothing_is_refused)
 {
     alsa_rig_cards(NULL, 0);
     struct device *device = NULL;
-    struct device_wish wish = {0};
-    ck_assert_int_eq(device_open(&wish, &device), STATUS_USAGE);
-    wish.wants_output = true;
-    ck_assert_int_eq(device_open(&wish, &device), STATUS_FAILED);
+    struct device_request request = {0};
+    ck_assert_int_eq(device_open(&request, &device), STATUS_USAGE);
+    request.wants_output = true;
+    ck_assert_int_eq(device_open(&request, &device), STATUS_FAILED);
     ck_assert_ptr_null(device);
     device_close(NULL);
 }

@@ -98,13 +98,13 @@ static bool passes_halved(size_t block)
     const struct alsa_card card = {.name = "card", .infile = "in.raw", .outfile = "out.raw"};
     struct block signal = save_noise("in.raw", 2, 4 * RATE);
     alsa_rig_cards(&card, 1);
-    struct device_wish wish = {.input = "card",
+    struct device_request request = {.input = "card",
                                .output = "card",
                                .wants_input = true,
                                .wants_output = true,
                                .block = block};
     struct device *device = NULL;
-    ck_assert_int_eq(device_open(&wish, &device), STATUS_OK);
+    ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
     struct device_facts facts;
     device_facts(device, &facts);
     ck_assert_uint_eq(facts.period, block);
@@ -140,17 +140,17 @@ START_TEST(one_direction_alone)
 {
     const struct alsa_card card = {.name = "card"};
     alsa_rig_cards(&card, 1);
-    struct device_wish wish = {.wants_input = true, .block = 128, .channels_in = 1};
+    struct device_request request = {.wants_input = true, .block = 128, .channels_in = 1};
     struct device *device = NULL;
     struct device_facts facts;
-    ck_assert_int_eq(device_open(&wish, &device), STATUS_OK);
+    ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
     device_facts(device, &facts);
     ck_assert_uint_eq(facts.channels_in, 1);
     ck_assert_uint_eq(facts.channels_out, 0);
     ck_assert_str_eq(facts.output, "");
     device_close(device);
-    wish = (struct device_wish){.wants_output = true, .latency = DEVICE_LATENCY_HIGH};
-    ck_assert_int_eq(device_open(&wish, &device), STATUS_OK);
+    request = (struct device_request){.wants_output = true, .latency = DEVICE_LATENCY_HIGH};
+    ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
     device_facts(device, &facts);
     ck_assert_uint_eq(facts.channels_in, 0);
     ck_assert_uint_eq(facts.channels_out, 2);
@@ -163,9 +163,9 @@ START_TEST(card_is_pulled_and_comes_back)
 {
     struct alsa_card card = {.name = "card", .unplug = RATE / 4};
     alsa_rig_cards(&card, 1);
-    struct device_wish wish = {.wants_input = true, .wants_output = true, .block = 256};
+    struct device_request request = {.wants_input = true, .wants_output = true, .block = 256};
     struct device *device = NULL;
-    ck_assert_int_eq(device_open(&wish, &device), STATUS_OK);
+    ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
     struct halver halver = {0};
     device_run(device, halve, &halver);
     int64_t deadline = monotonic_ns() + INT64_C(10000000000);
@@ -176,7 +176,7 @@ START_TEST(card_is_pulled_and_comes_back)
     device_close(device);
     card.unplug = 0;
     alsa_rig_cards(&card, 1);
-    ck_assert_int_eq(device_open(&wish, &device), STATUS_OK);
+    ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
     ck_assert_int_eq(device_state(device), DEVICE_RUNNING);
     device_close(device);
 }

@@ -41,16 +41,16 @@ static void halve(void *context, const float *const *in, float *const *out, size
     halver->calls++;
 }
 
-static struct device_wish duplex(void)
+static struct device_request duplex(void)
 {
-    return (struct device_wish){
+    return (struct device_request){
         .host_api = "jack", .wants_input = true, .wants_output = true, .block = 64};
 }
 
-static struct device *open_device(const struct device_wish *wish)
+static struct device *open_device(const struct device_request *request)
 {
     struct device *device = NULL;
-    ck_assert_int_eq(device_open(wish, &device), STATUS_OK);
+    ck_assert_int_eq(device_open(request, &device), STATUS_OK);
     return device;
 }
 
@@ -61,10 +61,10 @@ static void check_halved(size_t period)
     jack_rig_start(RATE, period);
     struct block signal = noise(2, RATE / 4);
     struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
-    struct device_wish wish = duplex();
-    wish.input = "feed";
-    wish.output = "rec";
-    struct device *device = open_device(&wish);
+    struct device_request request = duplex();
+    request.input = "feed";
+    request.output = "rec";
+    struct device *device = open_device(&request);
     struct device_facts facts;
     device_facts(device, &facts);
     ck_assert_uint_eq(facts.period, period);
@@ -104,14 +104,14 @@ START_TEST(maps_choose_channels)
     struct block signal = noise(4, RATE / 8);
     struct jack_wire *wire = jack_wire_open(&signal, 4, signal.frames);
     static const size_t input_map[] = {4, 2}, output_map[] = {1, 4};
-    struct device_wish wish = duplex();
-    wish.input = "EE"; /* a part of it, in any case */
-    wish.output = "rec";
-    wish.input_map = input_map;
-    wish.input_map_count = 2;
-    wish.output_map = output_map;
-    wish.output_map_count = 2;
-    struct device *device = open_device(&wish);
+    struct device_request request = duplex();
+    request.input = "EE"; /* a part of it, in any case */
+    request.output = "rec";
+    request.input_map = input_map;
+    request.input_map_count = 2;
+    request.output_map = output_map;
+    request.output_map_count = 2;
+    struct device *device = open_device(&request);
     struct halver halver = {.channels = 2};
     device_run(device, halve, &halver);
     jack_wire_run(wire);
@@ -133,10 +133,10 @@ START_TEST(silence_plays_where_no_step_runs)
     jack_rig_start(RATE, 256);
     struct block signal = noise(2, RATE / 4);
     struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
-    struct device_wish wish = duplex();
-    wish.input = "feed";
-    wish.output = "rec";
-    struct device *device = open_device(&wish);
+    struct device_request request = duplex();
+    request.input = "feed";
+    request.output = "rec";
+    struct device *device = open_device(&request);
     struct halver halver = {.channels = 2};
     device_run(device, halve, &halver);
     ck_assert(device_stop(device));
@@ -168,9 +168,9 @@ static void wait_until_lost(struct device *device)
 static void check_death(int number)
 {
     struct halver halver = {.channels = 2};
-    struct device_wish wish = duplex();
+    struct device_request request = duplex();
     jack_rig_start(RATE, 256);
-    struct device *device = open_device(&wish);
+    struct device *device = open_device(&request);
     device_run(device, halve, &halver);
     jack_rig_end(number);
     wait_until_lost(device);
@@ -178,11 +178,11 @@ static void check_death(int number)
     device_close(device);
 
     struct device *none = NULL;
-    ck_assert_int_eq(device_open(&wish, &none), STATUS_FAILED); /* no server */
+    ck_assert_int_eq(device_open(&request, &none), STATUS_FAILED); /* no server */
     ck_assert_ptr_null(none);
 
     jack_rig_start(RATE, 128);
-    device = open_device(&wish);
+    device = open_device(&request);
     struct device_facts facts;
     device_facts(device, &facts);
     ck_assert_uint_eq(facts.period, 128);
@@ -205,16 +205,16 @@ END_TEST
 /* Stopped, not dead: what hangs is left behind, and ends when the server goes on. */
 START_TEST(server_hangs_and_goes_on)
 {
-    struct device_wish wish = duplex();
+    struct device_request request = duplex();
     jack_rig_start(RATE, 256);
-    struct device *device = open_device(&wish);
+    struct device *device = open_device(&request);
     jack_rig_signal(SIGSTOP);
     wait_until_lost(device);
     device_close(device);
-    ck_assert_int_eq(device_open(&wish, &device), STATUS_FAILED);
+    ck_assert_int_eq(device_open(&request, &device), STATUS_FAILED);
     jack_rig_signal(SIGCONT);
     int64_t deadline = monotonic_ns() + INT64_C(10000000000);
-    while (device_open(&wish, &device) != STATUS_OK)
+    while (device_open(&request, &device) != STATUS_OK)
         ck_assert_msg(monotonic_ns() < deadline, "the server is not found again");
     device_close(device);
     jack_rig_end(SIGTERM);
@@ -250,7 +250,7 @@ START_TEST(wrong_spec_are_refused)
     struct device *device = NULL;
     const size_t third = 3;
     struct {
-        struct device_wish wish;
+        struct device_request request;
         const char *spec;
     } cases[] = {
         {{.rate = 44100}, "does not run at 44100 Hz; it takes 48000"},
@@ -261,9 +261,9 @@ START_TEST(wrong_spec_are_refused)
         {{.input_map = &third, .input_map_count = 1}, "system has 2 input channels, no channel 3"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cases[i].wish.wants_input = true;
+        cases[i].request.wants_input = true;
         failures_keep(text, sizeof text);
-        enum status status = device_open(&cases[i].wish, &device);
+        enum status status = device_open(&cases[i].request, &device);
         failures_keep(NULL, 0);
         ck_assert_int_ne(status, STATUS_OK);
         ck_assert_msg(strstr(text, cases[i].spec) != NULL, "no \"%s\" in: %s", cases[i].spec,

@@ -143,21 +143,21 @@ static void make(struct stage_set *set, size_t block, size_t threads)
             ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named(plugins[i].kind),
                                             plugins[i].id, NULL),
                              STATUS_OK);
-    const struct live_chain_wish wish = {.options = &set->options,
+    const struct live_chain_request request = {.options = &set->options,
                                          .others = set->others,
                                          .other_count = 1,
                                          .format = {.rate = RATE, .channels = 2},
                                          .block = block,
                                          .priority = set->paced ? REALTIME_PRIORITY : 0,
                                          .live = true};
-    ck_assert_int_eq(live_chain_init(&set->chain, &wish), STATUS_OK);
+    ck_assert_int_eq(live_chain_init(&set->chain, &request), STATUS_OK);
     const struct live_settings settings = {
         .rate = RATE, .ceiling = 0.5, .gain = 1, .guard = true, .stages = &set->chain.stages};
     char path[128];
     snprintf(path, sizeof path, "%s/rec.wav", command_folder());
-    ck_assert_int_eq(recorder_open(path, true, &wish.format, 10, &set->recorder), STATUS_OK);
+    ck_assert_int_eq(recorder_open(path, true, &request.format, 10, &set->recorder), STATUS_OK);
     snprintf(path, sizeof path, "%s/dry.wav", command_folder());
-    ck_assert_int_eq(recorder_open(path, true, &wish.format, 10, &set->recorder_dry), STATUS_OK);
+    ck_assert_int_eq(recorder_open(path, true, &request.format, 10, &set->recorder_dry), STATUS_OK);
     ck_assert_int_eq(
         live_create(&settings, set->chain.filter, set->recorder, set->recorder_dry, &set->live),
         STATUS_OK);

@@ -41,8 +41,8 @@ static struct block run_all(struct lv2_host *host, const struct block *in, size_
 
 static struct lv2_host *open_with(const char *name, double rate, const char *mask)
 {
-    const struct lv2_host_wish wish = {.name = name, .rate = rate};
-    struct lv2_host *host = lv2_host_open(&wish);
+    const struct lv2_host_request request = {.name = name, .rate = rate};
+    struct lv2_host *host = lv2_host_open(&request);
     lv2_host_set_mask(host, mask);
     return host;
 }
@@ -349,8 +349,8 @@ START_TEST(without_a_mask_sound_passes)
     const char *names[] = {"mono", "stereo", "true-stereo"};
     for (size_t n = 0; n < 3; n++)
         for (size_t bare = 0; bare < 2; bare++) {
-            const struct lv2_host_wish wish = {.name = names[n], .bare = bare};
-            struct lv2_host *host = lv2_host_open(&wish);
+            const struct lv2_host_request request = {.name = names[n], .bare = bare};
+            struct lv2_host *host = lv2_host_open(&request);
             struct block in = stream_noise(2, lv2_host_channels(host), 1000);
             struct block out = run_all(host, &in, 77);
             expect_same(&in, &out);
@@ -414,8 +414,8 @@ static double share_at(const struct change *change, const struct block *out, siz
 static void check_change(size_t taps, size_t other, bool gpu)
 {
     struct change change = change_begin(taps, other);
-    const struct lv2_host_wish wish = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
-    struct lv2_host *host = lv2_host_open(&wish);
+    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
+    struct lv2_host *host = lv2_host_open(&request);
     float *data;
     enum { BEFORE = 40000, WAITING = 41000 };
     float tolerance = 1e-4f * sqrtf((float)(taps > other ? taps : other));
@@ -464,11 +464,11 @@ START_TEST(masks_fade_over_and_know_the_past)
 }
 END_TEST
 
-START_TEST(the_last_of_many_wishes_comes_true)
+START_TEST(the_last_of_many_requests_comes_true)
 {
     struct change change = change_begin(3000, 2000);
-    const struct lv2_host_wish wish = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
-    struct lv2_host *host = lv2_host_open(&wish);
+    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
+    struct lv2_host *host = lv2_host_open(&request);
     float *data;
     size_t at = 0;
     for (size_t i = 0; i < 20; i++, at += 1000) {
@@ -572,11 +572,11 @@ START_TEST(sessions_bring_the_mask_back)
     ck_assert(state.portable && state.trim == 2);
     lv2_host_close(host);
     /* Before it is activated, and in a host without a worker. */
-    const struct lv2_host_wish wishes[] = {{.name = "stereo"},
+    const struct lv2_host_request requests[] = {{.name = "stereo"},
                                            {.name = "stereo", .worker = LV2_HOST_WORKS_NEVER},
                                            {.name = "stereo", .worker = LV2_HOST_WORKS_WHEN_TOLD}};
     for (size_t w = 0; w < 3; w++) {
-        host = lv2_host_open_idle(&wishes[w]);
+        host = lv2_host_open_idle(&requests[w]);
         ck_assert(lv2_host_restore(host, &state));
         lv2_host_set(host, "trim", 2);
         lv2_host_activate(host);
@@ -598,8 +598,8 @@ START_TEST(a_session_keeps_a_mask_that_is_missing)
 {
     command_clean();
     const struct lv2_host_state state = {.mask = "gone.wav", .trim = 1};
-    const struct lv2_host_wish wish = {.name = "mono"};
-    struct lv2_host *host = lv2_host_open_idle(&wish);
+    const struct lv2_host_request request = {.name = "mono"};
+    struct lv2_host *host = lv2_host_open_idle(&request);
     ck_assert(!lv2_host_restore(host, &state));
     ck_assert(strstr(lv2_host_log(host), "gone.wav") != NULL);
     lv2_host_activate(host);
@@ -625,7 +625,7 @@ START_TEST(a_session_that_comes_later_knows_the_past)
     struct lv2_host_state state;
     lv2_host_save(host, &state);
     lv2_host_close(host);
-    host = lv2_host_open(&(struct lv2_host_wish){.name = "mono"});
+    host = lv2_host_open(&(struct lv2_host_request){.name = "mono"});
     float *data;
     struct block first = part_of(&in, 0, 9000, &data), out = run_all(host, &first, 500);
     block_free(&out);
@@ -703,8 +703,8 @@ START_TEST(run_allocates_nothing)
     command_clean();
     sound_noise_file("0.wav", 3, FLOAT_WAV, RATE, 4, 3000);
     sound_noise_file("1.wav", 4, FLOAT_WAV, RATE, 4, 100000);
-    const struct lv2_host_wish wish = {.name = "true-stereo", .worker = LV2_HOST_WORKS_WHEN_TOLD};
-    struct lv2_host *host = lv2_host_open(&wish);
+    const struct lv2_host_request request = {.name = "true-stereo", .worker = LV2_HOST_WORKS_WHEN_TOLD};
+    struct lv2_host *host = lv2_host_open(&request);
     struct block in = stream_noise(2, 2, 4000), out = stream_noise(3, 2, 4000);
     for (size_t i = 0; i < 60; i++) {
         if (i % 10 == 3)
@@ -739,8 +739,8 @@ static void *work_on(void *argument)
 START_TEST(the_worker_works_beside_run)
 {
     struct change change = change_begin(20000, 3000);
-    const struct lv2_host_wish wish = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
-    struct lv2_host *host = lv2_host_open(&wish);
+    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
+    struct lv2_host *host = lv2_host_open(&request);
     struct worker worker = {.host = host};
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, work_on, &worker), 0);
@@ -830,7 +830,7 @@ END_TEST
 SUITE_MAIN("lv2_plugin", gpu_makes_the_same, sound_is_the_truth, any_blocks_give_the_same_samples,
            masks_are_resampled, sound_goes_on_after_a_long_silence, controls_do_what_they_say,
            controls_are_smooth, off_is_dry_to_the_bit, without_a_mask_sound_passes,
-           masks_fade_over_and_know_the_past, the_last_of_many_wishes_comes_true,
+           masks_fade_over_and_know_the_past, the_last_of_many_requests_comes_true,
            bad_masks_are_logged_and_the_old_one_stays, mono_takes_the_first_channel_and_says_so,
            sessions_bring_the_mask_back, a_session_keeps_a_mask_that_is_missing,
            a_session_that_comes_later_knows_the_past, an_empty_session_takes_the_mask_away,

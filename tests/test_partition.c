@@ -57,16 +57,16 @@ START_TEST(plans_cover_the_mask)
 }
 END_TEST
 
-START_TEST(wishes_are_within_bounds)
+START_TEST(requests_are_within_bounds)
 {
     for (size_t taps = 1; taps < 50000000; taps = taps * 3 / 2 + 1)
         for (size_t most = 1024; most < 20000000; most *= 4)
             for (size_t threads = 1; threads <= 64; threads *= 4) {
-                size_t wish = partition_wish(taps, threads + 1, threads, most);
-                ck_assert_uint_ge(wish, 1);
-                ck_assert_uint_le(wish, most);
+                size_t request = partition_preferred_block(taps, threads + 1, threads, most);
+                ck_assert_uint_ge(request, 1);
+                ck_assert_uint_le(request, most);
             }
 }
 END_TEST
 
-SUITE_MAIN("partition", plans_cover_the_mask, wishes_are_within_bounds)
+SUITE_MAIN("partition", plans_cover_the_mask, requests_are_within_bounds)

@@ -68,7 +68,7 @@ static const struct stage_kind kinds[] = {
                 "and channels=N tell; folder=FOLDER lets a configuration name files\n"
                 "in there",
         .load = stage_mask_load,
-        .wish = stage_mask_wish,
+        .preferred_block = stage_mask_preferred_block,
         .create = stage_mask_create,
     },
     {
@@ -111,7 +111,7 @@ static const struct stage_kind kinds[] = {
                 "rectangle, scale=linear|db, mode=magnitude|gain,\n"
                 "edge=zero|replicate|reflect, mix=0..1",
         .load = stage_spectral_load,
-        .wish = stage_spectral_wish,
+        .preferred_block = stage_spectral_preferred_block,
         .create = stage_spectral_create,
     },
 };
@@ -241,9 +241,9 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
         most = BLOCK_LEAST;
     for (size_t i = 0; i < list->count; i++) {
         const struct stage *stage = &list->stages[i];
-        size_t wish = stage->kind->wish ? stage->kind->wish(stage, workers, (size_t)most) : 0;
-        if (wish > block)
-            block = wish;
+        size_t preferred = stage->kind->preferred_block ? stage->kind->preferred_block(stage, workers, (size_t)most) : 0;
+        if (preferred > block)
+            block = preferred;
         if (plugin_stage_grain(stage) > grain)
             grain = plugin_stage_grain(stage);
     }

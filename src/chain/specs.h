@@ -45,7 +45,7 @@ struct stage_kind {
     enum status (*load)(struct stage *stage, char **spec, const struct stream_format *format,
                         const struct stage_settings *settings);
     /* Frames a file should be filtered in at a time, at most `most`; 0: any. */
-    size_t (*wish)(const struct stage *stage, struct workers *workers, size_t most);
+    size_t (*preferred_block)(const struct stage *stage, struct workers *workers, size_t most);
     enum status (*create)(struct stage *stage, size_t block, struct workers *workers,
                           struct filter **filter);
 };

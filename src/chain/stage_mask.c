@@ -118,11 +118,11 @@ enum status stage_mask_file(const char *text, char **file)
     return failed ? fail_memory("a mask") : STATUS_OK;
 }
 
-size_t stage_mask_wish(const struct stage *stage, struct workers *workers, size_t most)
+size_t stage_mask_preferred_block(const struct stage *stage, struct workers *workers, size_t most)
 {
     struct convolver_settings settings = stage->convolver;
     settings.workers = workers;
-    return convolver_wish(&settings, stage->mask, most);
+    return convolver_preferred_block(&settings, stage->mask, most);
 }
 
 enum status stage_mask_create(struct stage *stage, size_t block, struct workers *workers,

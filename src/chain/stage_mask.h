@@ -10,7 +10,7 @@
 MUST_CHECK enum status stage_mask_load(struct stage *stage, char **spec,
                                        const struct stream_format *format,
                                        const struct stage_settings *settings);
-size_t stage_mask_wish(const struct stage *stage, struct workers *workers, size_t most);
+size_t stage_mask_preferred_block(const struct stage *stage, struct workers *workers, size_t most);
 MUST_CHECK enum status stage_mask_create(struct stage *stage, size_t block, struct workers *workers,
                                          struct filter **filter);
 

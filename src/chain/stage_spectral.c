@@ -10,7 +10,7 @@
 enum {
     SIZE_USUAL = 2048,
     OVERLAP_USUAL = 4, /* hops in a frame */
-    ROWS_WISHED = 256,
+    ROWS_REQUESTED = 256,
 };
 
 static const char *const scale_names[] = {[SPECTRAL_LINEAR] = "linear", [SPECTRAL_DB] = "db", NULL};
@@ -175,11 +175,11 @@ enum status stage_spectral_load(struct stage *stage, char **spec,
     return take_spec(stage, spec);
 }
 
-size_t stage_spectral_wish(const struct stage *stage, struct workers *workers, size_t most)
+size_t stage_spectral_preferred_block(const struct stage *stage, struct workers *workers, size_t most)
 {
     (void)workers;
-    size_t wish = ROWS_WISHED * stage->spectral->settings.window.hop;
-    return wish < most ? wish : most;
+    size_t preferred = ROWS_REQUESTED * stage->spectral->settings.window.hop;
+    return preferred < most ? preferred : most;
 }
 
 enum status stage_spectral_create(struct stage *stage, size_t block, struct workers *workers,

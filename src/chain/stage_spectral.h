@@ -23,7 +23,7 @@ MUST_CHECK enum status stage_spectral_load(struct stage *stage, char **spec,
                                            const struct stage_settings *settings);
 MUST_CHECK enum status stage_spectral_create(struct stage *stage, size_t block,
                                              struct workers *workers, struct filter **filter);
-size_t stage_spectral_wish(const struct stage *stage, struct workers *workers, size_t most);
+size_t stage_spectral_preferred_block(const struct stage *stage, struct workers *workers, size_t most);
 
 void stage_spectral_destroy(struct stage_spectral *spectral);
 

@@ -16,7 +16,7 @@
 struct settings {
     const char *spec;
     const char *output;
-    struct sound_wish wish;
+    struct sound_format_request request;
     bool force;
     bool help;
 };
@@ -31,7 +31,7 @@ static enum status take_output(void *context, const struct option_row *row, cons
 static enum status take_format(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
-    ((struct settings *)context)->wish.samples = value;
+    ((struct settings *)context)->request.samples = value;
     return STATUS_OK;
 }
 
@@ -107,7 +107,7 @@ static enum status write_mask(const struct settings *settings, const struct mask
         .force = settings->force,
     };
     struct sink *sink = NULL;
-    enum status status = sound_format_choose(settings->output, &settings->wish, &traits,
+    enum status status = sound_format_choose(settings->output, &settings->request, &traits,
                                              &sink_settings.format, &sink_settings.sound_format);
     if (status == STATUS_OK)
         status = sink_open_sound(&sink_settings, &sink);
@@ -134,7 +134,7 @@ static enum status make2d(const struct settings *settings)
     struct mask2d *mask = NULL;
     struct text_file *file = NULL;
     const struct mask_write_settings write = {.force = settings->force};
-    if (settings->wish.samples)
+    if (settings->request.samples)
         return fail(STATUS_USAGE, "--format is of samples; masks of two dimensions are text");
     enum status status = stage_spectral_study(settings->spec, &mask);
     if (status == STATUS_OK)

@@ -145,7 +145,7 @@ static enum status print_magnitudes(const struct settings *settings)
 {
     static const char letters[] = "ABCDEFGHI";
     size_t lines = settings->count + 1;
-    struct response_plot_settings wish = {
+    struct response_plot_settings request = {
         .width = settings->plot.width,
         .height = settings->plot.height > lines + RESPONSE_PLOT_HEIGHT_LEAST
                       ? settings->plot.height - lines
@@ -154,9 +154,9 @@ static enum status print_magnitudes(const struct settings *settings)
         .braille = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
     };
     char *text;
-    if (wish.width < RESPONSE_PLOT_WIDTH_LEAST)
-        wish.width = RESPONSE_PLOT_WIDTH_LEAST;
-    enum status status = response_plot(&wish, (const struct mask *const *)settings->masks, letters,
+    if (request.width < RESPONSE_PLOT_WIDTH_LEAST)
+        request.width = RESPONSE_PLOT_WIDTH_LEAST;
+    enum status status = response_plot(&request, (const struct mask *const *)settings->masks, letters,
                                        settings->count, &text);
     if (status != STATUS_OK)
         return status;

@@ -57,7 +57,7 @@ static enum status prepare(struct job *job, struct render_options *options)
     options->chain.settings.convolver.frames = job->source->frames;
     status = stage_list_load(&options->chain.stages, &options->chain.settings, &job->format);
     if (status == STATUS_OK)
-        status = sound_format_choose(options->output, &options->wish, &job->source->traits,
+        status = sound_format_choose(options->output, &options->request, &job->source->traits,
                                      &job->format, &job->sound_format);
     if (status == STATUS_OK)
         status = workers_create(options->chain.threads, &job->workers);

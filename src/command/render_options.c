@@ -44,14 +44,14 @@ static enum status take_tail(void *context, const struct option_row *row, const 
 static enum status take_format(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
-    ((struct render_options *)context)->wish.samples = value;
+    ((struct render_options *)context)->request.samples = value;
     return STATUS_OK;
 }
 
 static enum status take_container(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
-    ((struct render_options *)context)->wish.container = value;
+    ((struct render_options *)context)->request.container = value;
     return STATUS_OK;
 }
 

@@ -13,7 +13,7 @@ struct render_options {
     const char *output;
     const char *save_chain; /* NULL: nowhere */
     const char *replay;     /* a log; NULL: none */
-    struct sound_wish wish;
+    struct sound_format_request request;
     enum edge edge;
     enum tail tail;
     double until; /* linear */

@@ -19,7 +19,7 @@ static enum status open_sink(const struct render_options *options, const struct 
     int sound_format;
     const struct stream_format format = {.rate = source->format.rate,
                                          .channels = chain->filter->outputs};
-    enum status status = sound_format_choose(options->output, &options->wish, &source->traits,
+    enum status status = sound_format_choose(options->output, &options->request, &source->traits,
                                              &format, &sound_format);
     if (status != STATUS_OK)
         return status;
@@ -50,7 +50,7 @@ enum status render_replay(const struct render_options *options)
     if (status == STATUS_OK)
         status = check_source(&replay, source);
     if (status == STATUS_OK)
-        status = live_chain_init(&chain, &replay.wish);
+        status = live_chain_init(&chain, &replay.request);
     if (status == STATUS_OK)
         status = open_sink(options, source, &chain, &sink);
     if (status == STATUS_OK)

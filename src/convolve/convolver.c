@@ -365,16 +365,16 @@ bool convolver_switched(const struct filter *filter, uint64_t *at)
     return true;
 }
 
-size_t convolver_wish(const struct convolver_settings *settings, const struct mask *mask,
+size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
                       size_t most)
 {
     char reason[sizeof((struct convolver *)NULL)->reason];
     const struct convolver_backend *backend = choose(settings, mask, reason, sizeof reason);
     if (settings->live || settings->gpu.mode != GPU_MODE_AUTO)
         return LIVE_BLOCK;
-    if (backend && backend->wish)
-        return backend->wish(mask->taps, most);
-    return partition_wish(mask->taps, mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
+    if (backend && backend->preferred_block)
+        return backend->preferred_block(mask->taps, most);
+    return partition_preferred_block(mask->taps, mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
                           workers_count(settings->workers), most);
 }
 

@@ -102,7 +102,7 @@ bool convolver_switched(const struct filter *convolver, uint64_t *at);
 
 /* Frames a file should be filtered in at a time, at most `most`. settings->block is not
  * looked at. */
-size_t convolver_wish(const struct convolver_settings *settings, const struct mask *mask,
+size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
                       size_t most);
 
 /* ---- what a backend provides (convolver_direct.c, convolver_cpu.c) ---- */
@@ -138,7 +138,7 @@ struct convolver_backend {
     /* The backend that does it for this shape. NULL: this one. */
     const struct convolver_backend *(*variant)(const struct convolver_shape *shape);
     /* Frames a file should be filtered in at a time. NULL: as partition_wish has it. */
-    size_t (*wish)(size_t taps, size_t most);
+    size_t (*preferred_block)(size_t taps, size_t most);
     enum status (*create)(const struct convolver_shape *shape, struct convolution **convolution);
     void (*destroy)(struct convolution *convolution);
     void (*reset)(struct convolution *convolution);

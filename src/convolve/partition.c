@@ -21,8 +21,8 @@ enum {
     MASK_LARGE = 1 << 18,     /* floats of spectra: more come from beyond the cache */
     FFT_MOST = 1 << 23,       /* points, where nothing shorter holds a mask */
     CHUNK_FFT_MOST = 1 << 18, /* of a mask in parts: longer ones leave the cache, and save little */
-    WISH_LEAST = 1 << 17,     /* frames: enough work between two reads */
-    WISH_SAMPLES_MOST =
+    REQUEST_LEAST = 1 << 17,     /* frames: enough work between two reads */
+    REQUEST_SAMPLES_MOST =
         1 << 20, /* of all channels, for short masks: some blocks of that are in memory */
     SPARE_FLOATS = 1 << 13, /* that a mask's spectra may take beyond 9/4 of its taps */
     HEAD_LEAST = 64,        /* frames: below, transforms lose to the direct form */
@@ -203,10 +203,10 @@ struct partition_plan partition_plan(size_t taps, size_t block, enum partition_p
     return best;
 }
 
-size_t partition_wish(size_t taps, size_t channels, size_t threads, size_t most)
+size_t partition_preferred_block(size_t taps, size_t channels, size_t threads, size_t most)
 {
     /* Memory beside the masks' own: little, or in proportion to them. */
-    size_t share = WISH_SAMPLES_MOST / channels + taps / 8 + 1;
+    size_t share = REQUEST_SAMPLES_MOST / channels + taps / 8 + 1;
     most = most < share ? most : share;
     double best_cost = INFINITY;
     struct partition_plan plan;
@@ -218,7 +218,7 @@ size_t partition_wish(size_t taps, size_t channels, size_t threads, size_t most)
         best_cost = cost;
         hop = plan.hop;
     }
-    size_t chunks = divide_up(WISH_LEAST, hop);
+    size_t chunks = divide_up(REQUEST_LEAST, hop);
     chunks = divide_up(chunks, threads) * threads;
     size_t fit = most / hop > 0 ? most / hop : 1;
     return hop * (chunks < fit ? chunks : fit);

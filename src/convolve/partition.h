@@ -62,7 +62,7 @@ struct partition_plan partition_plan(size_t taps, size_t block, enum partition_p
 
 /* The block length, in frames, that files of `channels` are best filtered with: whole
  * chunks that `threads` can share, at most `most` frames. */
-size_t partition_wish(size_t taps, size_t channels, size_t threads, size_t most);
+size_t partition_preferred_block(size_t taps, size_t channels, size_t threads, size_t most);
 
 /* Nanoseconds, by the model: a transform of n points, a product of n floats of spectra. */
 double partition_fft_cost(size_t n);

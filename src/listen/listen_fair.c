@@ -30,7 +30,7 @@ static bool has_other_filters(const struct live_chain *chain)
 {
     for (size_t i = 0; i < chain->stages.count; i++)
         if (chain->stages.stages[i].plugin ||
-            (i != chain->wish.stage && chain->stages.stages[i].mask))
+            (i != chain->request.stage && chain->stages.stages[i].mask))
             return true;
     return false;
 }

@@ -55,7 +55,7 @@ static enum status open_passage(struct file_job *job)
 static enum status make_chain(struct file_job *job)
 {
     const struct play_options *play = &job->options->play;
-    const struct live_chain_wish wish = {
+    const struct live_chain_request request = {
         .options = &play->chain,
         .stage = play->choosing,
         .others = play->others,
@@ -67,7 +67,7 @@ static enum status make_chain(struct file_job *job)
     };
     job->fair = (struct listen_fair){
         .options = job->options, .passage = job->passage, .rate = job->rate, .chain = &job->chain};
-    return live_chain_init(&job->chain, &wish);
+    return live_chain_init(&job->chain, &request);
 }
 
 /* Reads on from the passage's start. */
@@ -103,7 +103,7 @@ static enum status open_sink(struct file_job *job)
 {
     const struct stream_format format = {.rate = job->rate, .channels = job->chain.filter->outputs};
     const struct sound_traits exact = {.format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
-    const struct sound_wish wish = {0};
+    const struct sound_format_request request = {0};
     struct sink_settings settings = {
         .path = job->options->to_file,
         .input = job->options->sound,
@@ -114,7 +114,7 @@ static enum status open_sink(struct file_job *job)
         .force = job->options->play.force,
     };
     enum status status =
-        sound_format_choose(settings.path, &wish, &exact, &format, &settings.sound_format);
+        sound_format_choose(settings.path, &request, &exact, &format, &settings.sound_format);
     return status == STATUS_OK ? sink_open_sound(&settings, &job->sink) : status;
 }
 

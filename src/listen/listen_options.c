@@ -218,7 +218,7 @@ static enum status check_source(const struct listen_options *options)
         return fail(STATUS_USAGE, "--from and --to are of a sound, not of a device's input");
     if (options->to > 0 && options->to <= options->from)
         return fail(STATUS_USAGE, "--to %g s comes before --from %g s", options->to, options->from);
-    const struct device_wish *device = &options->play.device;
+    const struct device_request *device = &options->play.device;
     if (!options->live_input && (device->channels_in || device->input_map_count))
         return fail(STATUS_USAGE, "--channels and --input-map need --live-input");
     return STATUS_OK;

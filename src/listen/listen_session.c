@@ -15,12 +15,12 @@ static const double AHEAD = 2, TAIL_MEASURED = 2; /* seconds: read ahead; of a m
 
 static enum status open_device(struct listen_session *session, uint32_t rate, size_t outputs)
 {
-    struct device_wish wish = session->options->play.device;
+    struct device_request request = session->options->play.device;
     if (rate)
-        wish.rate = rate;
-    if (outputs && !wish.output_map_count)
-        wish.channels_out = outputs;
-    enum status status = device_open(&wish, &session->device);
+        request.rate = rate;
+    if (outputs && !request.output_map_count)
+        request.channels_out = outputs;
+    enum status status = device_open(&request, &session->device);
     if (status != STATUS_OK)
         return status;
     device_facts(session->device, &session->facts);
@@ -98,7 +98,7 @@ static enum status make_chain(struct listen_session *session)
     const struct play_options *play = &session->options->play;
     size_t channels =
         session->passage ? session->passage->format.channels : session->facts.channels_in;
-    const struct live_chain_wish wish = {
+    const struct live_chain_request request = {
         .options = &play->chain,
         .stage = play->choosing,
         .others = play->others,
@@ -115,7 +115,7 @@ static enum status make_chain(struct listen_session *session)
                                          .passage = session->passage,
                                          .rate = session->facts.rate,
                                          .chain = &session->chain};
-    return live_chain_init(&session->chain, &wish);
+    return live_chain_init(&session->chain, &request);
 }
 
 /* A device that has too few channels for the chain is asked for more. */

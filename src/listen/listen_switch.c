@@ -8,7 +8,7 @@ static const double MEASURE_EVERY = 2, PUT_OFF_MOST = 1; /* seconds */
 
 static size_t slot_count(const struct listen_session *session)
 {
-    return session->chain.choice_count * (session->chain.wish.twice ? 2 : 1);
+    return session->chain.choice_count * (session->chain.request.twice ? 2 : 1);
 }
 
 /* ---- before the stream ---- */

@@ -65,7 +65,7 @@ static enum status measuring_init(struct measuring *measuring, const struct mask
         status = fail_memory("measuring masks");
     if (status != STATUS_OK)
         return status;
-    settings.block = convolver_wish(&settings, longest(masks, count), most);
+    settings.block = convolver_preferred_block(&settings, longest(masks, count), most);
     status = block_init(&measuring->in, masks[0]->inputs, settings.block, "measuring masks");
     if (status == STATUS_OK)
         status = block_init(&measuring->out, masks[0]->outputs, settings.block, "measuring masks");

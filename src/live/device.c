@@ -104,7 +104,7 @@ static enum status learn_period(struct device *device)
     return STATUS_OK;
 }
 
-static enum status start_stream(const struct device_wish *wish, struct device *device)
+static enum status start_stream(const struct device_request *request, struct device *device)
 {
     device->stream = calloc(1, sizeof *device->stream);
     float *silence = audio_alloc(DEVICE_FRAMES_MOST);
@@ -116,7 +116,7 @@ static enum status start_stream(const struct device_wish *wish, struct device *d
     enum status status = device_system_start();
     device->system = status == STATUS_OK;
     if (status == STATUS_OK)
-        status = device_choose(wish, &device->choice);
+        status = device_choose(request, &device->choice);
     if (status != STATUS_OK)
         return status;
     device->stream->in = device->choice.in;
@@ -127,14 +127,14 @@ static enum status start_stream(const struct device_wish *wish, struct device *d
     return error == paNoError ? learn_period(device) : refuse(device, error);
 }
 
-enum status device_open(const struct device_wish *wish, struct device **result)
+enum status device_open(const struct device_request *request, struct device **result)
 {
-    if (!wish->wants_input && !wish->wants_output)
+    if (!request->wants_input && !request->wants_output)
         return fail(STATUS_USAGE, "neither input nor output is wanted of the device");
     struct device *device = calloc(1, sizeof *device);
     if (!device)
         return fail_memory("a device");
-    enum status status = start_stream(wish, device);
+    enum status status = start_stream(request, device);
     if (status == STATUS_OK)
         *result = device;
     else

@@ -23,7 +23,7 @@ enum { DEVICE_FRAMES_MOST = 16384 }; /* a step never gets more at a time */
 enum device_latency { DEVICE_LATENCY_LOW, DEVICE_LATENCY_HIGH, DEVICE_LATENCY_SECONDS };
 
 /* What a user asked for. Zero and NULL: as the system has it. */
-struct device_wish {
+struct device_request {
     const char *host_api; /* its name, or a part that no other has */
     const char *input;    /* a name, a part of one, or an index of `halo devices` */
     const char *output;   /* likewise */
@@ -69,7 +69,7 @@ typedef void device_step(void *context, const float *const *in, float *const *ou
 /* Open and start: silence plays, and the period is learnt. Takes up to 5 s where a device
  * is slow to begin. Errors (one line that says what there is to choose from): no such
  * device, more than one of that name, a rate or channels it has not, no sound at all. */
-MUST_CHECK enum status device_open(const struct device_wish *wish, struct device **device);
+MUST_CHECK enum status device_open(const struct device_request *request, struct device **device);
 
 /* What is known by now: period and varies follow the device. */
 void device_facts(const struct device *device, struct device_facts *facts);

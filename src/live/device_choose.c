@@ -40,52 +40,52 @@ static void names_add(struct names *names, const char *name)
                              "%s%s", names->count > 1 ? ", " : "", name);
 }
 
-static enum status choose_host(const char *wish, PaHostApiIndex *host)
+static enum status choose_host(const char *request, PaHostApiIndex *host)
 {
     struct names all = {0}, alike = {0};
     *host = -1;
     for (PaHostApiIndex i = 0; i < Pa_GetHostApiCount(); i++) {
         names_add(&all, host_name(i));
-        if (strcasestr(host_name(i), wish)) {
+        if (strcasestr(host_name(i), request)) {
             names_add(&alike, host_name(i));
             *host = i;
         }
     }
     if (alike.count == 1)
         return STATUS_OK;
-    if (alike.count == 0 && strcasestr("JACK Audio Connection Kit", wish))
+    if (alike.count == 0 && strcasestr("JACK Audio Connection Kit", request))
         return fail(STATUS_FAILED, "no JACK server answers; start one, such as jackd");
     if (all.count == 0)
         return fail(STATUS_FAILED, "no host API for sound is to be had here");
     return alike.count
-               ? fail(STATUS_USAGE, "'%s' may be %s: say which host API", wish, alike.text)
-               : fail(STATUS_USAGE, "there is no host API '%s'; there is %s", wish, all.text);
+               ? fail(STATUS_USAGE, "'%s' may be %s: say which host API", request, alike.text)
+               : fail(STATUS_USAGE, "there is no host API '%s'; there is %s", request, all.text);
 }
 
-static bool is_index(const char *wish)
+static bool is_index(const char *request)
 {
-    return *wish && wish[strspn(wish, "0123456789")] == '\0';
+    return *request && request[strspn(request, "0123456789")] == '\0';
 }
 
-static enum status choose_index(const char *wish, enum direction direction, PaHostApiIndex host,
+static enum status choose_index(const char *request, enum direction direction, PaHostApiIndex host,
                                 PaDeviceIndex *device)
 {
-    unsigned long index = strtoul(wish, NULL, 10);
+    unsigned long index = strtoul(request, NULL, 10);
     if (index >= (unsigned long)Pa_GetDeviceCount())
-        return fail(STATUS_USAGE, "there is no device %s; halo devices lists them", wish);
+        return fail(STATUS_USAGE, "there is no device %s; halo devices lists them", request);
     *device = (PaDeviceIndex)index;
     const PaDeviceInfo *info = Pa_GetDeviceInfo(*device);
     if (channels_of(*device, direction) == 0)
-        return fail(STATUS_USAGE, "device %s (%s) has no %s; halo devices lists what has", wish,
+        return fail(STATUS_USAGE, "device %s (%s) has no %s; halo devices lists what has", request,
                     info->name, direction_names[direction]);
     if (host >= 0 && info->hostApi != host)
-        return fail(STATUS_USAGE, "device %s (%s) is of %s, not of %s", wish, info->name,
+        return fail(STATUS_USAGE, "device %s (%s) is of %s, not of %s", request, info->name,
                     host_name(info->hostApi), host_name(host));
     return STATUS_OK;
 }
 
 /* One list for the wish as a whole name and one for it as a part of names. */
-static enum status choose_name(const char *wish, enum direction direction, PaHostApiIndex host,
+static enum status choose_name(const char *request, enum direction direction, PaHostApiIndex host,
                                PaDeviceIndex *device)
 {
     struct names all = {0}, alike = {0}, same = {0};
@@ -97,12 +97,12 @@ static enum status choose_name(const char *wish, enum direction direction, PaHos
         if (channels_of(i, direction) == 0 || (host >= 0 && info->hostApi != host))
             continue;
         names_add(&all, name);
-        if (!strcasestr(info->name, wish))
+        if (!strcasestr(info->name, request))
             continue;
         names_add(&alike, name);
-        if (strcmp(info->name, wish) == 0)
+        if (strcmp(info->name, request) == 0)
             names_add(&same, name);
-        if (same.count == 0 || strcmp(info->name, wish) == 0)
+        if (same.count == 0 || strcmp(info->name, request) == 0)
             like = i;
     }
     const struct names *found = same.count ? &same : &alike;
@@ -113,9 +113,9 @@ static enum status choose_name(const char *wish, enum direction direction, PaHos
         return fail(STATUS_FAILED, "there is no %s device here; halo devices says more",
                     direction_names[direction]);
     return found->count ? fail(STATUS_USAGE, "%s '%s' may be %s: say which",
-                               direction_names[direction], wish, found->text)
+                               direction_names[direction], request, found->text)
                         : fail(STATUS_USAGE, "there is no %s '%s'; there is %s",
-                               direction_names[direction], wish, all.text);
+                               direction_names[direction], request, all.text);
 }
 
 static enum status choose_default(enum direction direction, PaHostApiIndex host,
@@ -131,43 +131,43 @@ static enum status choose_default(enum direction direction, PaHostApiIndex host,
     return STATUS_OK;
 }
 
-static enum status choose_named(const char *wish, enum direction direction, PaHostApiIndex *host,
+static enum status choose_named(const char *request, enum direction direction, PaHostApiIndex *host,
                                 PaDeviceIndex *device)
 {
-    enum status status = is_index(wish) ? choose_index(wish, direction, *host, device)
-                                        : choose_name(wish, direction, *host, device);
+    enum status status = is_index(request) ? choose_index(request, direction, *host, device)
+                                        : choose_name(request, direction, *host, device);
     if (status == STATUS_OK)
         *host = Pa_GetDeviceInfo(*device)->hostApi;
     return status;
 }
 
 /* One stream has one host API: what is named decides it for the other direction. */
-static enum status choose_devices(const struct device_wish *wish, struct device_choice *choice)
+static enum status choose_devices(const struct device_request *request, struct device_choice *choice)
 {
     PaHostApiIndex host = -1;
-    enum status status = wish->host_api ? choose_host(wish->host_api, &host) : STATUS_OK;
+    enum status status = request->host_api ? choose_host(request->host_api, &host) : STATUS_OK;
     choice->input = choice->output = paNoDevice;
-    if (status == STATUS_OK && wish->wants_input && wish->input)
-        status = choose_named(wish->input, INPUT, &host, &choice->input);
-    if (status == STATUS_OK && wish->wants_output && wish->output)
-        status = choose_named(wish->output, OUTPUT, &host, &choice->output);
-    if (status == STATUS_OK && wish->wants_input && !wish->input)
+    if (status == STATUS_OK && request->wants_input && request->input)
+        status = choose_named(request->input, INPUT, &host, &choice->input);
+    if (status == STATUS_OK && request->wants_output && request->output)
+        status = choose_named(request->output, OUTPUT, &host, &choice->output);
+    if (status == STATUS_OK && request->wants_input && !request->input)
         status = choose_default(INPUT, host, &choice->input);
-    if (status == STATUS_OK && wish->wants_output && !wish->output)
+    if (status == STATUS_OK && request->wants_output && !request->output)
         status = choose_default(OUTPUT, host, &choice->output);
     return status;
 }
 
 /* ---- channels ---- */
 
-static enum status choose_channels(PaDeviceIndex device, enum direction direction, size_t wish,
+static enum status choose_channels(PaDeviceIndex device, enum direction direction, size_t request,
                                    const size_t *map, size_t map_count,
                                    struct device_channels *channels)
 {
     if (device == paNoDevice)
         return STATUS_OK;
     size_t there = channels_of(device, direction);
-    channels->count = map_count ? map_count : wish ? wish : there < 2 ? there : 2;
+    channels->count = map_count ? map_count : request ? request : there < 2 ? there : 2;
     for (size_t c = 0; c < channels->count; c++) {
         size_t number = map_count ? map[c] : c + 1;
         if (number < 1 || number > there || number > DEVICE_CHANNELS_MOST)
@@ -220,16 +220,16 @@ static enum status refuse_rate(const struct device_choice *choice, double rate)
                 rate, names.count ? "; it takes " : "", names.text);
 }
 
-static enum status choose_rate(const struct device_wish *wish, struct device_choice *choice)
+static enum status choose_rate(const struct device_request *request, struct device_choice *choice)
 {
     double of_input =
         choice->input == paNoDevice ? 0 : Pa_GetDeviceInfo(choice->input)->defaultSampleRate;
     double of_output = choice->output == paNoDevice
                            ? of_input
                            : Pa_GetDeviceInfo(choice->output)->defaultSampleRate;
-    choice->rate = wish->rate ? wish->rate : of_output;
+    choice->rate = request->rate ? request->rate : of_output;
     PaError error = try_rate(choice, choice->rate);
-    if (error == paInvalidSampleRate && !wish->rate && of_input != of_output && of_input > 0) {
+    if (error == paInvalidSampleRate && !request->rate && of_input != of_output && of_input > 0) {
         choice->rate = of_input;
         error = try_rate(choice, choice->rate);
     }
@@ -257,28 +257,28 @@ static double default_latency(const struct device_choice *choice, bool low)
     return other > latency ? other : latency;
 }
 
-static double choose_latency(const struct device_wish *wish, const struct device_choice *choice)
+static double choose_latency(const struct device_request *request, const struct device_choice *choice)
 {
-    if (wish->latency == DEVICE_LATENCY_SECONDS)
-        return wish->latency_seconds;
-    if (wish->latency == DEVICE_LATENCY_LOW && wish->block > 0)
-        return period_latency(wish->block, choice->rate);
-    return default_latency(choice, wish->latency == DEVICE_LATENCY_LOW);
+    if (request->latency == DEVICE_LATENCY_SECONDS)
+        return request->latency_seconds;
+    if (request->latency == DEVICE_LATENCY_LOW && request->block > 0)
+        return period_latency(request->block, choice->rate);
+    return default_latency(choice, request->latency == DEVICE_LATENCY_LOW);
 }
 
-enum status device_choose(const struct device_wish *wish, struct device_choice *choice)
+enum status device_choose(const struct device_request *request, struct device_choice *choice)
 {
     *choice = (struct device_choice){0};
-    enum status status = choose_devices(wish, choice);
+    enum status status = choose_devices(request, choice);
     if (status == STATUS_OK)
-        status = choose_channels(choice->input, INPUT, wish->channels_in, wish->input_map,
-                                 wish->input_map_count, &choice->in);
+        status = choose_channels(choice->input, INPUT, request->channels_in, request->input_map,
+                                 request->input_map_count, &choice->in);
     if (status == STATUS_OK)
-        status = choose_channels(choice->output, OUTPUT, wish->channels_out, wish->output_map,
-                                 wish->output_map_count, &choice->out);
+        status = choose_channels(choice->output, OUTPUT, request->channels_out, request->output_map,
+                                 request->output_map_count, &choice->out);
     if (status == STATUS_OK)
-        status = choose_rate(wish, choice);
+        status = choose_rate(request, choice);
     if (status == STATUS_OK)
-        choice->latency = choose_latency(wish, choice);
+        choice->latency = choose_latency(request, choice);
     return status;
 }

@@ -17,7 +17,7 @@ struct device_choice {
 };
 
 /* Errors (usage or failed): as device_open's. */
-MUST_CHECK enum status device_choose(const struct device_wish *wish, struct device_choice *choice);
+MUST_CHECK enum status device_choose(const struct device_request *request, struct device_choice *choice);
 
 /* The devices' own words for a direction, as PortAudio takes them. */
 PaStreamParameters device_choose_parameters(PaDeviceIndex device,

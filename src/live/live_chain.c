@@ -12,7 +12,7 @@ enum { SILENT_BLOCKS = 4 }; /* run before the stream: what a first step does is 
 
 static struct stage *choosing_stage(const struct live_chain *chain)
 {
-    return chain->choice_count > 0 ? &chain->stages.stages[chain->wish.stage] : NULL;
+    return chain->choice_count > 0 ? &chain->stages.stages[chain->request.stage] : NULL;
 }
 
 const struct filter *live_chain_convolver(const struct live_chain *chain)
@@ -34,11 +34,11 @@ size_t live_chain_mask_latency(const struct live_chain *chain)
 
 static enum status load_others(struct live_chain *chain)
 {
-    const struct live_chain_wish *wish = &chain->wish;
-    for (size_t i = 0; i < wish->other_count; i++) {
+    const struct live_chain_request *request = &chain->request;
+    for (size_t i = 0; i < request->other_count; i++) {
         struct mask **mask = &chain->masks[i + 1];
         enum status status =
-            stage_mask_read(wish->others[i], &chain->mask_format, &wish->options->settings, mask);
+            stage_mask_read(request->others[i], &chain->mask_format, &request->options->settings, mask);
         if (status != STATUS_OK)
             return status;
         if ((*mask)->outputs != chain->masks[0]->outputs)
@@ -47,7 +47,7 @@ static enum status load_others(struct live_chain *chain)
                         "other %zu",
                         chain->masks[0]->name, (*mask)->name, chain->mask_format.channels,
                         chain->masks[0]->outputs, (*mask)->outputs);
-        chain->texts[i + 1] = wish->others[i];
+        chain->texts[i + 1] = request->others[i];
         chain->names[i + 1] = (*mask)->name;
     }
     return STATUS_OK;
@@ -55,11 +55,11 @@ static enum status load_others(struct live_chain *chain)
 
 static enum status adapt_choices(struct live_chain *chain)
 {
-    const struct live_chain_wish *wish = &chain->wish;
-    if (!wish->adapt)
+    const struct live_chain_request *request = &chain->request;
+    if (!request->adapt)
         return STATUS_OK;
-    enum status status = wish->adapt(wish->adapt_context, chain->masks, chain->choice_count);
-    chain->stages.stages[wish->stage].mask = chain->masks[0];
+    enum status status = request->adapt(request->adapt_context, chain->masks, chain->choice_count);
+    chain->stages.stages[request->stage].mask = chain->masks[0];
     for (size_t i = 0; i < chain->choice_count; i++)
         chain->names[i] = chain->masks[i]->name;
     return status;
@@ -73,7 +73,7 @@ static enum status unite(struct live_chain *chain)
     for (size_t i = 0; i < chain->choice_count; i++)
         if (masks[i]->origin > chain->origin)
             chain->origin = masks[i]->origin;
-    chain->taps = chain->wish.room;
+    chain->taps = chain->request.room;
     for (size_t i = 0; i < chain->choice_count && status == STATUS_OK; i++) {
         status = mask_pad(masks[i], chain->origin - masks[i]->origin);
         if (masks[i]->taps > chain->taps)
@@ -84,13 +84,13 @@ static enum status unite(struct live_chain *chain)
 
 static enum status load_choices(struct live_chain *chain)
 {
-    struct stage *stage = &chain->stages.stages[chain->wish.stage];
-    chain->choice_count = chain->wish.other_count + 1;
+    struct stage *stage = &chain->stages.stages[chain->request.stage];
+    chain->choice_count = chain->request.other_count + 1;
     chain->masks[0] = stage->mask;
     chain->texts[0] = stage->text;
     chain->names[0] = stage->mask->name;
     chain->mask_format =
-        (struct stream_format){.rate = chain->wish.format.rate, .channels = stage->inputs};
+        (struct stream_format){.rate = chain->request.format.rate, .channels = stage->inputs};
     enum status status = load_others(chain);
     if (status == STATUS_OK)
         status = adapt_choices(chain);
@@ -102,11 +102,11 @@ static enum status load_choices(struct live_chain *chain)
 
 static enum status prepare_choices(struct live_chain *chain)
 {
-    size_t times = chain->wish.twice ? 2 : 1, count = times * chain->choice_count;
+    size_t times = chain->request.twice ? 2 : 1, count = times * chain->choice_count;
     struct mask *masks[2 * LIVE_CHOICES_MOST];
     for (size_t i = 0; i < count; i++)
         masks[i] = chain->masks[i % chain->choice_count];
-    return choices_create(chain->stages.stages[chain->wish.stage].filter, masks, count,
+    return choices_create(chain->stages.stages[chain->request.stage].filter, masks, count,
                           &chain->choices);
 }
 
@@ -123,7 +123,7 @@ static void discard_coefficients(struct live_chain *chain)
 
 static enum status copy_stages(struct live_chain *chain)
 {
-    const struct stage_list *stages = &chain->wish.options->stages;
+    const struct stage_list *stages = &chain->request.options->stages;
     enum status status = STATUS_OK;
     for (size_t i = 0; i < stages->count && status == STATUS_OK; i++) {
         const struct stage *stage = &stages->stages[i];
@@ -153,32 +153,32 @@ static enum status run_silence(const struct live_chain *chain)
 /* Threads that are made for the step have its priority, or the one below. */
 static enum status create_filters(struct live_chain *chain)
 {
-    const struct live_chain_wish *wish = &chain->wish;
+    const struct live_chain_request *request = &chain->request;
     struct realtime_before before;
-    size_t threads = wish->options->threads;
+    size_t threads = request->options->threads;
     if (threads == 0)
         threads = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1; /* a step and its helper */
-    bool raised = wish->priority > 0 && realtime_raise(wish->priority, &before);
+    bool raised = request->priority > 0 && realtime_raise(request->priority, &before);
     enum status status = workers_create(threads, &chain->workers);
     if (status == STATUS_OK)
-        status = stage_list_create(&chain->stages, wish->format.channels, wish->block,
+        status = stage_list_create(&chain->stages, request->format.channels, request->block,
                                    chain->workers, &chain->filter);
     if (raised)
         realtime_restore(&before);
     return status;
 }
 
-enum status live_chain_init(struct live_chain *chain, const struct live_chain_wish *wish)
+enum status live_chain_init(struct live_chain *chain, const struct live_chain_request *request)
 {
-    *chain = (struct live_chain){.wish = *wish};
-    struct stage_settings settings = wish->options->settings;
-    struct stream_format format = wish->format;
-    settings.convolver.live = wish->live;
+    *chain = (struct live_chain){.request = *request};
+    struct stage_settings settings = request->options->settings;
+    struct stream_format format = request->format;
+    settings.convolver.live = request->live;
     settings.streamed = true;
     enum status status = copy_stages(chain);
     if (status == STATUS_OK)
         status = stage_list_load(&chain->stages, &settings, &format);
-    bool has_mask = status == STATUS_OK && wish->stage < chain->stages.count;
+    bool has_mask = status == STATUS_OK && request->stage < chain->stages.count;
     if (has_mask)
         status = load_choices(chain);
     if (status == STATUS_OK)
@@ -228,7 +228,7 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
 
 static void take_in(struct live_chain *chain, size_t choice, char *text, struct mask *mask)
 {
-    struct stage *stage = &chain->stages.stages[chain->wish.stage];
+    struct stage *stage = &chain->stages.stages[chain->request.stage];
     mask_discard_coefficients(mask);
     mask_destroy(chain->masks[choice]);
     chain->masks[choice] = mask;
@@ -250,7 +250,7 @@ enum status live_chain_load(struct live_chain *chain, size_t choice, const char 
     if (text && !kept)
         return fail_memory("a mask");
     enum status status = stage_mask_read(text ? text : chain->texts[choice], &chain->mask_format,
-                                         &chain->wish.options->settings, &mask);
+                                         &chain->request.options->settings, &mask);
     if (status == STATUS_OK)
         status = fit(chain, mask);
     if (status == STATUS_OK)

@@ -12,7 +12,7 @@
 
 enum { LIVE_CHOICES_MOST = 64 };
 
-struct live_chain_wish {
+struct live_chain_request {
     const struct chain_options *options; /* stays */
     size_t stage;                        /* the one with the choices */
     const char *const *others;           /* words of its second choice and so on */
@@ -31,7 +31,7 @@ struct live_chain_wish {
 };
 
 struct live_chain {
-    struct live_chain_wish wish;
+    struct live_chain_request request;
     struct stage_list stages;
     struct workers *workers;
     struct filter *filter;
@@ -48,7 +48,7 @@ struct live_chain {
 
 /* Errors: whatever a stage or a mask finds wrong; free in any case. */
 MUST_CHECK enum status live_chain_init(struct live_chain *chain,
-                                       const struct live_chain_wish *wish);
+                                       const struct live_chain_request *request);
 void live_chain_free(struct live_chain *chain);
 
 /* Read a choice's mask again, or (text not NULL) another one in its place. Errors: as for

@@ -60,22 +60,22 @@ static bool runs_apart(const struct stage_list *stages)
 
 static json_t *set_up(const struct live_chain *chain, const struct live_settings *settings)
 {
-    const struct live_chain_wish *wish = &chain->wish;
+    const struct live_chain_request *request = &chain->request;
     json_t *stages = json_array(), *others = json_array();
     for (size_t i = 0; i < chain->stages.count; i++) {
         const struct stage *stage = &chain->stages.stages[i];
         json_array_append_new(stages,
                               json_pack("[s, o]", stage->kind->option, json_text(stage->text)));
     }
-    for (size_t i = 0; i < wish->other_count; i++)
-        json_array_append_new(others, json_text(wish->others[i]));
+    for (size_t i = 0; i < request->other_count; i++)
+        json_array_append_new(others, json_text(request->others[i]));
     return json_pack(
         "{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:f, s:f, s:b}", "halo_log", 1,
-        "rate", (json_int_t)settings->rate, "channels", (json_int_t)wish->format.channels, "block",
-        (json_int_t)wish->block, "stages", stages, "choose_at", (json_int_t)wish->stage, "others",
-        others, "room", (json_int_t)wish->room, "centre",
-        wish->options->settings.align == MASK_ALIGN_CENTRE, "isolated", runs_apart(&chain->stages),
-        "causal", wish->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
+        "rate", (json_int_t)settings->rate, "channels", (json_int_t)request->format.channels, "block",
+        (json_int_t)request->block, "stages", stages, "choose_at", (json_int_t)request->stage, "others",
+        others, "room", (json_int_t)request->room, "centre",
+        request->options->settings.align == MASK_ALIGN_CENTRE, "isolated", runs_apart(&chain->stages),
+        "causal", request->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
         audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain), "muted",
         settings->muted);
 }

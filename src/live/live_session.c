@@ -15,10 +15,10 @@ enum { ROOM = 1 << 16, PERIOD_MOST = 1 << 13 }; /* taps for masks to come; frame
 
 static enum status open_device(struct live_session *session, size_t outputs)
 {
-    struct device_wish wish = session->options->play.device;
-    if (outputs && !wish.output_map_count)
-        wish.channels_out = outputs;
-    enum status status = device_open(&wish, &session->device);
+    struct device_request request = session->options->play.device;
+    if (outputs && !request.output_map_count)
+        request.channels_out = outputs;
+    enum status status = device_open(&request, &session->device);
     if (status == STATUS_OK)
         device_facts(session->device, &session->facts);
     return status;
@@ -42,7 +42,7 @@ static size_t room_for_masks(const struct live_session *session)
 static enum status make_chain(struct live_session *session)
 {
     const struct play_options *play = &session->options->play;
-    const struct live_chain_wish wish = {
+    const struct live_chain_request request = {
         .options = &play->chain,
         .stage = play->choosing,
         .others = play->others,
@@ -53,7 +53,7 @@ static enum status make_chain(struct live_session *session)
         .priority = session->facts.priority,
         .live = true,
     };
-    return live_chain_init(&session->chain, &wish);
+    return live_chain_init(&session->chain, &request);
 }
 
 static enum status open_recordings(struct live_session *session)
@@ -238,18 +238,18 @@ static void tell_reason(struct live_session *session, const char *reason)
 bool live_session_return(struct live_session *session)
 {
     char reason[sizeof session->away];
-    struct device_wish wish = session->options->play.device;
+    struct device_request request = session->options->play.device;
     if (session->stuck)
         return false;
-    wish.rate = session->facts.rate; /* the masks and recordings are of that rate */
-    if (!wish.output_map_count)
-        wish.channels_out = session->feed.device_outputs;
-    if (!wish.input_map_count)
-        wish.channels_in = session->chain.filter->inputs;
-    if (!wish.host_api)
-        wish.host_api = session->facts.host_api; /* another one may be the default meanwhile */
+    request.rate = session->facts.rate; /* the masks and recordings are of that rate */
+    if (!request.output_map_count)
+        request.channels_out = session->feed.device_outputs;
+    if (!request.input_map_count)
+        request.channels_in = session->chain.filter->inputs;
+    if (!request.host_api)
+        request.host_api = session->facts.host_api; /* another one may be the default meanwhile */
     failures_keep(reason, sizeof reason);
-    enum status status = device_open(&wish, &session->device);
+    enum status status = device_open(&request, &session->device);
     failures_keep(NULL, 0);
     if (status != STATUS_OK) {
         tell_reason(session, reason);

@@ -123,7 +123,7 @@ static enum status take_input_map(void *context, const struct option_row *row, c
 
 static enum status take_latency(void *context, const struct option_row *row, const char *value)
 {
-    struct device_wish *device = &OPTIONS(context)->device;
+    struct device_request *device = &OPTIONS(context)->device;
     double seconds = 0;
     enum status status = STATUS_OK;
     device->latency = DEVICE_LATENCY_SECONDS;
@@ -293,7 +293,7 @@ enum status play_options_check(struct play_options *options)
 {
     if (options->or_waits)
         return fail(STATUS_USAGE, "--or is followed by --mask");
-    const struct device_wish *device = &options->device;
+    const struct device_request *device = &options->device;
     if (device->input_map_count && device->channels_in &&
         device->input_map_count != device->channels_in)
         return fail(STATUS_USAGE, "--input-map names %zu channels, --channels %zu",

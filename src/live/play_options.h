@@ -15,7 +15,7 @@ struct play_options {
     size_t other_count;
     size_t choosing; /* the stage that has them; SIZE_MAX: none */
     bool or_waits;   /* for its mask */
-    struct device_wish device;
+    struct device_request device;
     size_t input_map[OPTIONS_LIST_MOST];
     size_t output_map[OPTIONS_LIST_MOST];
     struct choices_way way; /* without its frames */

@@ -66,7 +66,7 @@ static enum status read_stages(struct replay *replay, const json_t *line)
         char *text = json_is_string(pair) ? keep(replay, json_string_value(pair)) : NULL;
         if (!text || i + 1 >= LIVE_CHOICES_MOST)
             return fail_log(replay, "its choices are not to be read");
-        replay->others[replay->wish.other_count++] = text;
+        replay->others[replay->request.other_count++] = text;
     }
     return STATUS_OK;
 }
@@ -74,7 +74,7 @@ static enum status read_stages(struct replay *replay, const json_t *line)
 static enum status read_set_up(struct replay *replay, const json_t *line)
 {
     size_t rate, version, stage;
-    struct live_chain_wish *wish = &replay->wish;
+    struct live_chain_request *request = &replay->request;
     if (!whole(line, "halo_log", 1, &version) || version != 1)
         return fail_log(replay, "it is no log of a recording by halo");
     const json_t *at = json_object_get(line, "choose_at");
@@ -82,14 +82,14 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
                                                                : SIZE_MAX;
     if (!whole(line, "rate", RATE_MOST, &rate) || rate == 0 ||
         !whole(line, "channels", CHANNELS_MOST, &replay->format.channels) ||
-        replay->format.channels == 0 || !whole(line, "block", BLOCK_MOST, &wish->block) ||
-        wish->block == 0 || !whole(line, "room", TAPS_MOST, &wish->room))
+        replay->format.channels == 0 || !whole(line, "block", BLOCK_MOST, &request->block) ||
+        request->block == 0 || !whole(line, "room", TAPS_MOST, &request->room))
         return fail_log(replay, "its first line does not say how the stream was set up");
     replay->format.rate = (uint32_t)rate;
-    wish->format = replay->format;
-    wish->stage = stage;
-    wish->others = replay->others;
-    wish->options = &replay->options;
+    request->format = replay->format;
+    request->stage = stage;
+    request->others = replay->others;
+    request->options = &replay->options;
     replay->options.settings.replayed = true;
     replay->options.settings.held_back = json_is_true(json_object_get(line, "isolated"));
     replay->options.settings.align =

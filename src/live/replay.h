@@ -24,7 +24,7 @@ struct logged {
 struct replay {
     struct stream_format format; /* of the input */
     struct chain_options options;
-    struct live_chain_wish wish;
+    struct live_chain_request request;
     struct live_settings settings;
     char *texts[2 * LIVE_CHOICES_MOST]; /* of stages and choices */
     size_t text_count;

@@ -48,7 +48,7 @@ enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t b
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
     const struct plugin_spec *spec = settings->spec;
-    struct plugin_rack_settings wish = {
+    struct plugin_rack_settings request = {
         .plugin = {.rate = settings->rate,
                    .block = block,
                    .live = live,
@@ -67,7 +67,7 @@ enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t b
         changes[i] =
             (struct plugin_change){.port = spec->values[i].port, .value = spec->values[i].value};
     enum status status = (settings->isolated ? plugin_rack_open_apart : plugin_rack_open)(
-        settings->info, changes, spec->value_count, &wish, rack);
+        settings->info, changes, spec->value_count, &request, rack);
     free(changes);
     return status;
 }

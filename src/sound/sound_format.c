@@ -166,13 +166,13 @@ static bool is_stream(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
 }
 
-static enum status choose_container(const char *path, const struct sound_wish *wish,
+static enum status choose_container(const char *path, const struct sound_format_request *request,
                                     const struct sound_traits *input,
                                     const struct container **container)
 {
-    const char *extension = wish->container ? wish->container : extension_of(path);
+    const char *extension = request->container ? request->container : extension_of(path);
     *container = container_named(extension);
-    if (!*container && !wish->container && is_stream(path))
+    if (!*container && !request->container && is_stream(path))
         *container = container_of_stream(input);
     if (*container)
         return STATUS_OK;
@@ -181,7 +181,7 @@ static enum status choose_container(const char *path, const struct sound_wish *w
     for (size_t i = 0; i < CONTAINERS; i++)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
                                    containers[i].extension);
-    if (wish->container)
+    if (request->container)
         return fail(STATUS_USAGE, "unknown container '%s'; it is one of %s", extension, list);
     return fail(STATUS_USAGE,
                 "cannot tell the container of %s from its name; let it end in one of "
@@ -255,19 +255,19 @@ static int other_sign_of_8_bit(int subtype)
     return subtype == SF_FORMAT_PCM_S8 ? SF_FORMAT_PCM_U8 : SF_FORMAT_PCM_S8;
 }
 
-enum status sound_format_choose(const char *path, const struct sound_wish *wish,
+enum status sound_format_choose(const char *path, const struct sound_format_request *request,
                                 const struct sound_traits *input,
                                 const struct stream_format *stream, int *format)
 {
     const struct container *container;
-    enum status status = choose_container(path, wish, input, &container);
+    enum status status = choose_container(path, request, input, &container);
     if (status != STATUS_OK)
         return status;
     int major = container->major;
     if (major == SF_FORMAT_WAV && (input->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_WAVEX)
         major = SF_FORMAT_WAVEX;
-    if (wish->samples)
-        return choose_named(wish->samples, major, container->name, stream, format);
+    if (request->samples)
+        return choose_named(request->samples, major, container->name, stream, format);
     bool changed = false, lossy = subtype_like(input->format) == 0;
     if (container->own_subtype) {
         *format = major | container->own_subtype;

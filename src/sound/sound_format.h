@@ -27,7 +27,7 @@ unsigned sound_format_bytes(int format);   /* a sample's size where it is fixed,
 const char *sound_format_name(int format); /* "pcm16", "float", "vorbis", ... */
 
 /* What the user asked for: both may be NULL. */
-struct sound_wish {
+struct sound_format_request {
     const char *container; /* --container */
     const char *samples;   /* --format */
 };
@@ -36,7 +36,7 @@ struct sound_wish {
  * of the input, and what the container can hold; a change of sample format
  * that nobody asked for is said. Errors (usage): unknown extension or names,
  * or the two do not go together. */
-MUST_CHECK enum status sound_format_choose(const char *path, const struct sound_wish *wish,
+MUST_CHECK enum status sound_format_choose(const char *path, const struct sound_format_request *request,
                                            const struct sound_traits *input,
                                            const struct stream_format *stream, int *format);
 
