@@ -51,7 +51,7 @@ static void give_back(struct instance *instance)
         instance->retired = NULL;
 }
 
-static void tell_notice(struct instance *instance)
+static void report_notice(struct instance *instance)
 {
     struct filter *tail = instance->processor ? instance->processor->tail : NULL;
     if (tail && tail->notice && !instance->noticed)
@@ -75,7 +75,7 @@ static void give_up(struct instance *instance)
         return;
     const char *file = instance->processor ? instance->processor->file : "";
     strcpy(instance->request.file, file);
-    instance->telling = true;
+    instance->reporting = true;
 }
 
 static void take(struct instance *instance)
@@ -98,7 +98,7 @@ static void take(struct instance *instance)
     } else {
         instance->coming = answer.processor;
         instance->fading = false;
-        instance->telling = true;
+        instance->reporting = true;
     }
 }
 
@@ -140,7 +140,7 @@ void exchange_end(struct instance *instance)
 {
     if (instance->leaving && instance->wet_gain.to == 0 && ramp_gain(&instance->wet_gain) == 0)
         sound(instance, NULL);
-    tell_notice(instance);
+    report_notice(instance);
     give_back(instance);
 }
 
@@ -160,5 +160,5 @@ void exchange_install(struct instance *instance, struct processor *processor)
     instance->leaving = !processor && instance->processor;
     instance->coming = processor;
     instance->number++; /* what the worker is about to answer is not wished for any more */
-    instance->telling = true;
+    instance->reporting = true;
 }

@@ -98,7 +98,7 @@ struct instance {
     bool leaving;          /* `processor` goes, and none comes */
     struct processor *retired; /* to be freed */
     bool noticed;          /* the worker tells what the processor's convolver has to tell */
-    bool telling;          /* the host shall know the mask's path */
+    bool reporting;          /* the host shall know the mask's path */
     struct answer answer;
 
     /* Shared by the worker and state; run never takes the lock. */

@@ -20,7 +20,7 @@ static void take_path(struct instance *instance, const LV2_Atom *value)
 {
     const char *path = LV2_ATOM_BODY_CONST(value);
     size_t length = strnlen(path, value->size);
-    instance->telling = true;
+    instance->reporting = true;
     if (length >= FILE_MOST)
         return;
     memcpy(instance->request.file, path, length);
@@ -43,7 +43,7 @@ static void take_object(struct instance *instance, const LV2_Atom_Object *object
         is_text(instance, value))
         take_path(instance, value);
     if (object->body.otype == urids->patch_get && (!property || is_about_mask(instance, property)))
-        instance->telling = true;
+        instance->reporting = true;
 }
 
 void messages_read(struct instance *instance)
@@ -82,9 +82,9 @@ void messages_write(struct instance *instance)
     lv2_atom_forge_set_buffer(&instance->forge, (uint8_t *)instance->notify, room);
     if (!lv2_atom_forge_sequence_head(&instance->forge, &sequence, 0))
         return;
-    if (instance->telling && room >= ENVELOPE + strlen(instance->request.file)) {
+    if (instance->reporting && room >= ENVELOPE + strlen(instance->request.file)) {
         forge_path(instance);
-        instance->telling = false;
+        instance->reporting = false;
     }
     lv2_atom_forge_pop(&instance->forge, &sequence);
 }

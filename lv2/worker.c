@@ -84,7 +84,7 @@ static void load(struct instance *instance, const struct work *work)
 }
 
 /* If the processor is still there. */
-static void tell(struct instance *instance, const struct work *work)
+static void report(struct instance *instance, const struct work *work)
 {
     pthread_mutex_lock(&instance->lock);
     const struct processor *processor = instance->processors;
@@ -110,7 +110,7 @@ static LV2_Worker_Status do_work(LV2_Handle handle, LV2_Worker_Respond_Function 
         instance_free_processor(handle, work.processor);
         break;
     case WORK_TELL:
-        tell(handle, &work);
+        report(handle, &work);
         break;
     }
     return LV2_WORKER_SUCCESS;

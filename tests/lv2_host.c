@@ -45,7 +45,7 @@ struct lv2_host {
     _Alignas(8) uint8_t control[EVENTS];
     _Alignas(8) uint8_t notify[EVENTS];
     LV2_Atom_Forge forge;
-    char told[4096];
+    char reported[4096];
     size_t allocations;
     LV2_URID_Map map;
     LV2_Worker_Schedule schedule;
@@ -332,13 +332,13 @@ static void hear(struct lv2_host *host)
         lv2_atom_object_get(object, map_uri(NULL, LV2_PATCH__value), &value, 0);
         ck_assert_ptr_nonnull(value);
         ck_assert_uint_eq(value->type, map_uri(NULL, LV2_ATOM__Path));
-        snprintf(host->told, sizeof host->told, "%s", (const char *)LV2_ATOM_BODY_CONST(value));
+        snprintf(host->reported, sizeof host->reported, "%s", (const char *)LV2_ATOM_BODY_CONST(value));
     }
 }
 
-const char *lv2_host_told(const struct lv2_host *host)
+const char *lv2_host_reported(const struct lv2_host *host)
 {
-    return host->told;
+    return host->reported;
 }
 
 void lv2_host_run(struct lv2_host *host, const float *const *in, float *const *out, size_t frames)

@@ -11,7 +11,7 @@
 
 enum lv2_host_worker {
     LV2_HOST_WORKS_AT_ONCE,   /* within run */
-    LV2_HOST_WORKS_WHEN_TOLD, /* by lv2_host_work */
+    LV2_HOST_WORKS_WHEN_REPORTED, /* by lv2_host_work */
     LV2_HOST_WORKS_NEVER,     /* it has no such feature */
 };
 
@@ -38,7 +38,7 @@ void lv2_host_set(struct lv2_host *host, const char *symbol, float value);
  * in command_folder(). */
 void lv2_host_set_mask(struct lv2_host *host, const char *path);
 void lv2_host_get_mask(struct lv2_host *host);
-const char *lv2_host_told(const struct lv2_host *host); /* patch:Set came with that; "" none */
+const char *lv2_host_reported(const struct lv2_host *host); /* patch:Set came with that; "" none */
 
 /* The audio buffers are the caller's; in and out may be the same. */
 void lv2_host_run(struct lv2_host *host, const float *const *in, float *const *out, size_t frames);

@@ -13,7 +13,7 @@
 
 enum { BLOCK = 256 };
 
-static void tell(const char *line)
+static void report(const char *line)
 {
     puts(line);
     fflush(stdout);
@@ -27,7 +27,7 @@ static void run(struct plugin_rack *rack)
     for (size_t pieces = 0; !rack->failure && !stop_requested(); pieces++) {
         rack->kind->process(rack, in, out, BLOCK, NULL, 0);
         if (pieces == 0)
-            tell("piece");
+            report("piece");
     }
 }
 
@@ -43,9 +43,9 @@ int main(int argc, char **argv)
     if (plugin_kind_named(argv[1])->describe(argv[2], &info) != STATUS_OK ||
         plugin_rack_open_apart(info, NULL, 0, &settings, &rack) != STATUS_OK)
         return STATUS_FAILED;
-    tell("open");
+    report("open");
     run(rack);
-    tell(rack->failure ? rack->failure : "stopped");
+    report(rack->failure ? rack->failure : "stopped");
     plugin_rack_close(rack);
     plugin_info_destroy(info);
     return STATUS_OK;

@@ -36,7 +36,7 @@ struct card {
     double speed;
     bool running;
     int64_t begun;  /* ns */
-    uint64_t told;  /* frames since then that alsa-lib knows of */
+    uint64_t reported;  /* frames since then that alsa-lib knows of */
     uint64_t moved; /* frames through the file, in all */
     size_t frame;   /* bytes */
 };
@@ -68,7 +68,7 @@ static int card_prepare(snd_pcm_ioplug_t *plug)
     struct card *card = plug->private_data;
     card->frame = (size_t)snd_pcm_format_physical_width(plug->format) / 8 * plug->channels;
     card->running = false;
-    card->told = 0;
+    card->reported = 0;
     return is_unplugged(card) ? -ENODEV : 0;
 }
 
@@ -80,7 +80,7 @@ static int card_start(snd_pcm_ioplug_t *plug)
     const struct timespec interval = {.tv_sec = half / 1000000000, .tv_nsec = half % 1000000000};
     const struct itimerspec timer = {.it_interval = interval, .it_value = interval};
     card->begun = now_ns();
-    card->told = 0;
+    card->reported = 0;
     card->running = true;
     return timerfd_settime(card->timer, 0, &timer, NULL) < 0 ? -errno : 0;
 }
@@ -97,12 +97,12 @@ static snd_pcm_sframes_t card_pointer(snd_pcm_ioplug_t *plug)
 {
     struct card *card = plug->private_data;
     if (is_unplugged(card) || !card->running)
-        return (snd_pcm_sframes_t)(card->told % plug->buffer_size);
+        return (snd_pcm_sframes_t)(card->reported % plug->buffer_size);
     uint64_t reached = (uint64_t)((double)(now_ns() - card->begun) * 1e-9 * frames_a_second(card));
     snd_pcm_uframes_t open = snd_pcm_ioplug_avail(plug, plug->hw_ptr, plug->appl_ptr);
-    if (reached - card->told + open > plug->buffer_size)
+    if (reached - card->reported + open > plug->buffer_size)
         return -EPIPE;
-    card->told = reached;
+    card->reported = reached;
     return (snd_pcm_sframes_t)(reached % plug->buffer_size);
 }
 

@@ -78,7 +78,7 @@ START_TEST(missing_gpu_is_said_for_pictures)
 }
 END_TEST
 
-START_TEST(help_tells_both_laboratories)
+START_TEST(help_reports_both_laboratories)
 {
     struct command_result result = command_run("\"$HALO\" bench kernels --help");
     ck_assert_int_eq(result.code, 0);
@@ -151,4 +151,4 @@ END_TEST
 
 SUITE_MAIN("bench", kernels_can_be_named, wrong_spec_are_refused, missing_gpu_is_said,
            plots_what_was_measured_elsewhere, missing_gpu_is_said_for_pictures,
-           help_tells_both_laboratories, plots_pictures_measured_elsewhere)
+           help_reports_both_laboratories, plots_pictures_measured_elsewhere)

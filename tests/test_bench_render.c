@@ -92,7 +92,7 @@ START_TEST(a_grid_is_measured)
 }
 END_TEST
 
-START_TEST(other_backends_have_no_transforms_to_tell)
+START_TEST(other_backends_have_no_transforms_to_report)
 {
     struct command_result result = command_done(
         "\"$HALO\" bench render --seconds 0.1 --taps 100 --backend direct --rounds 1 --json");
@@ -159,7 +159,7 @@ START_TEST(a_signal_leaves_nothing)
 }
 END_TEST
 
-START_TEST(help_tells_of_it)
+START_TEST(help_reports_of_it)
 {
     struct command_result result = command_done("\"$HALO\" bench --help");
     ck_assert_ptr_nonnull(strstr(result.out, "render"));
@@ -169,6 +169,6 @@ START_TEST(help_tells_of_it)
 END_TEST
 
 SUITE_MAIN("bench_render", wrong_spec_are_refused, folders_that_are_none_are_refused,
-           missing_gpu_is_said, a_grid_is_measured, other_backends_have_no_transforms_to_tell,
+           missing_gpu_is_said, a_grid_is_measured, other_backends_have_no_transforms_to_report,
            the_shortest_sound_does, tables_have_whole_rows, a_signal_leaves_nothing,
-           help_tells_of_it)
+           help_reports_of_it)

@@ -205,7 +205,7 @@ START_TEST(a_signal_ends_it)
 }
 END_TEST
 
-START_TEST(help_tells_of_both)
+START_TEST(help_reports_of_both)
 {
     struct command_result result = command_done("\"$HALO\" bench --help");
     ck_assert(strstr(result.out, "kernels") && strstr(result.out, "stream"));
@@ -216,4 +216,4 @@ END_TEST
 
 SUITE_MAIN("bench_stream", wrong_spec_are_refused, lists_are_not_endless, missing_gpu_is_said,
            a_grid_is_measured, lists_multiply, slow_cells_end, tables_have_whole_rows,
-           a_signal_ends_it, help_tells_of_both)
+           a_signal_ends_it, help_reports_of_both)

@@ -110,7 +110,7 @@ START_TEST(a_sound_that_fails_leaves_no_chain)
 }
 END_TEST
 
-START_TEST(check_tells_what_it_comes_to)
+START_TEST(check_reports_what_it_comes_to)
 {
     make_sounds();
     command_done("\"$HALO\" render in.wav a.wav -q --mask lowpass:1000,taps=101 --gain -3 "
@@ -233,4 +233,4 @@ END_TEST
 SUITE_MAIN("chain file", a_sound_that_fails_leaves_no_chain,
            what_a_plugin_keeps_lies_beside_the_chain, a_saved_chain_gives_the_same_sound,
            paths_are_from_the_files_folder, saving_again_changes_nothing,
-           a_chain_stands_among_other_stages, check_tells_what_it_comes_to, bad_chains_are_named)
+           a_chain_stands_among_other_stages, check_reports_what_it_comes_to, bad_chains_are_named)

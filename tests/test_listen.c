@@ -212,7 +212,7 @@ START_TEST(keys_switch_and_nothing_else_changes)
 END_TEST
 
 /* What was shown up to the test's end tells nothing of the key. */
-static void expect_nothing_told(const char *out)
+static void expect_nothing_reported(const char *out)
 {
     const char *end = strstr(out, "\"event\":\"result\"");
     ck_assert_msg(end != NULL, "no result: %s", out);
@@ -276,14 +276,14 @@ START_TEST(who_hears_passes_abx)
         type((char[]){heard[trial], '\0'});
     }
     struct command_result result = finish_well(process);
-    expect_nothing_told(result.out);
-    json_t *told = result_of(result.out);
-    expect_committed(result.out, told);
-    ck_assert_double_eq(number_in(told, "hits"), TRIALS);
-    ck_assert_double_eq_tol(number_in(told, "p_value"), pow(0.5, TRIALS), 1e-12);
-    ck_assert_str_eq(json_string_value(json_object_get(json_object_get(told, "key"), "draws")),
+    expect_nothing_reported(result.out);
+    json_t *reported = result_of(result.out);
+    expect_committed(result.out, reported);
+    ck_assert_double_eq(number_in(reported, "hits"), TRIALS);
+    ck_assert_double_eq_tol(number_in(reported, "p_value"), pow(0.5, TRIALS), 1e-12);
+    ck_assert_str_eq(json_string_value(json_object_get(json_object_get(reported, "key"), "draws")),
                      heard);
-    json_decref(told);
+    json_decref(reported);
     command_done("\"$HALO\" listen --verify log.json");
     command_done("sed 's/\"hits\": 8/\"hits\": 7/' log.json >wrong.json && ! cmp -s log.json "
                  "wrong.json");
@@ -307,16 +307,16 @@ START_TEST(who_guesses_does_as_the_key_has_it)
     type("xaxb");
     type(guesses);
     struct command_result result = finish_well(process);
-    json_t *told = result_of(result.out);
-    const char *draws = json_string_value(json_object_get(json_object_get(told, "key"), "draws"));
+    json_t *reported = result_of(result.out);
+    const char *draws = json_string_value(json_object_get(json_object_get(reported, "key"), "draws"));
     size_t hits = 0, right = 0;
     for (size_t i = 0; i < 16; i++)
         hits += draws[i] == guesses[i];
     for (const char *at = result.out; (at = strstr(at, ", and that is right")) != NULL; at++)
         right++;
-    ck_assert_double_eq(number_in(told, "hits"), (double)hits);
+    ck_assert_double_eq(number_in(reported, "hits"), (double)hits);
     ck_assert_uint_eq(right, hits); /* the feedback that was asked for */
-    json_decref(told);
+    json_decref(reported);
     put_away();
 }
 END_TEST
@@ -388,15 +388,15 @@ START_TEST(a_ranking_rates_what_is_heard)
     }
     struct command_result result = finish_well(process);
     ck_assert_ptr_nonnull(strstr(result.out, "not all are rated yet"));
-    expect_nothing_told(result.out);
-    json_t *told = result_of(result.out);
-    expect_committed(result.out, told);
-    const json_t *scores = json_object_get(json_object_get(told, "result"), "scores");
+    expect_nothing_reported(result.out);
+    json_t *reported = result_of(result.out);
+    expect_committed(result.out, reported);
+    const json_t *scores = json_object_get(json_object_get(reported, "result"), "scores");
     for (size_t mask = 0; mask < 2; mask++)
         ck_assert_double_eq(
             json_number_value(json_object_get(json_array_get(scores, mask), "mean")),
             mask == 0 ? 5 : 2);
-    json_decref(told);
+    json_decref(reported);
     *strstr(result.out, "\"event\":\"result\"") = '\0';
     ck_assert_ptr_null(strstr(result.out, "bright"));
     ck_assert_ptr_null(strstr(result.out, "dull"));

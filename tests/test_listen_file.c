@@ -43,13 +43,13 @@ static double share(const char *shape, double frame, double at, double fade, dou
 static void check_switch(const char *shape, double fade)
 {
     const size_t at = 3 * RATE / 4;
-    struct command_result told = command_done(
+    struct command_result reported = command_done(
         "\"$HALO\" listen in.wav --mask a.txt --or --mask b.txt --to-file out.wav --force --json "
         "--no-align --switch %s --fade %g --script '0:A 0.75s:B'",
         shape, fade);
     double gains[2], peak = 0, error = 0;
     for (size_t i = 0; i < 2; i++)
-        gains[i] = audio_from_db(figure(&told, i, "gain_db"));
+        gains[i] = audio_from_db(figure(&reported, i, "gain_db"));
     struct sound out = sound_load("out.wav"), a = sound_load("a.wav"), b = sound_load("b.wav");
     sound_expect_format(&out, FLOAT_WAV, RATE, 2, FRAMES);
     for (size_t c = 0; c < 2; c++)
@@ -84,7 +84,7 @@ START_TEST(a_switch_is_the_two_renders_weighted)
 END_TEST
 
 /* A mask that is a softer and later copy of the other becomes the very same: no switch shows. */
-START_TEST(a_softer_later_copy_cannot_be_told_apart)
+START_TEST(a_softer_later_copy_cannot_be_reported_apart)
 {
     char text[1024] = "";
     command_clean();
@@ -94,12 +94,12 @@ START_TEST(a_softer_later_copy_cannot_be_told_apart)
     strcat(text, "0.5\n");
     sound_text("soft.txt", text);
     sound_text("one.txt", "1\n");
-    struct command_result told = command_done(
+    struct command_result reported = command_done(
         "\"$HALO\" listen in.wav --mask one.txt --or --mask soft.txt --to-file out.wav "
         "--script '0.1:b 300ms:1 0.5s:2 1s:a 1.6s:b'");
-    ck_assert_msg(strstr(told.err, "halo: A: -6.0 dB (one.txt)\n"), "%s", told.err);
-    ck_assert_msg(strstr(told.err, "halo: B: 0.0 dB, 2.1 ms later, aligned (soft.txt)\n"), "%s",
-                  told.err);
+    ck_assert_msg(strstr(reported.err, "halo: A: -6.0 dB (one.txt)\n"), "%s", reported.err);
+    ck_assert_msg(strstr(reported.err, "halo: B: 0.0 dB, 2.1 ms later, aligned (soft.txt)\n"), "%s",
+                  reported.err);
     struct sound out = sound_load("out.wav");
     for (size_t i = 0; i < FRAMES; i++)
         ck_assert_double_eq_tol((double)out.block.data[0][i],
@@ -183,10 +183,10 @@ static double loudness(const char *choice, const char *how)
 START_TEST(choices_are_equally_loud_to_ffmpeg)
 {
     command_clean();
-    struct command_result told =
+    struct command_result reported =
         command_done("\"$HALO\" listen \"$WAV/drums.wav\" --mask \"$FILTERS/telephone.wav\" --or "
                      "--mask \"$FILTERS/hall.wav\" --to-file out.wav --json --seconds 0.1");
-    double gain = figure(&told, 1, "gain_db") - figure(&told, 0, "gain_db");
+    double gain = figure(&reported, 1, "gain_db") - figure(&reported, 0, "gain_db");
     ck_assert_double_gt(fabs(gain), 1);
     ck_assert_double_eq_tol(loudness("A", "none") - loudness("B", "none"), gain, 0.1);
     ck_assert_double_eq_tol(loudness("A", "r128"), loudness("B", "r128"), 0.1);
@@ -267,7 +267,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         a_switch_is_the_two_renders_weighted,
-        a_softer_later_copy_cannot_be_told_apart,
+        a_softer_later_copy_cannot_be_reported_apart,
         the_file_begins_with_the_sound,
         plugins_keep_choices_in_their_places,
         wrong_spec_are_refused,

@@ -129,11 +129,11 @@ END_TEST
 START_TEST(ring_refuses_what_cannot_be)
 {
     struct ring *ring;
-    char told[200];
-    failures_keep(told, sizeof told);
+    char reported[200];
+    failures_keep(reported, sizeof reported);
     ck_assert_int_eq(ring_create(64, SIZE_MAX / 2, "a recording", &ring), STATUS_FAILED);
     failures_keep(NULL, 0);
-    ck_assert_str_eq(told, "not enough memory for a recording");
+    ck_assert_str_eq(reported, "not enough memory for a recording");
 }
 END_TEST
 

@@ -329,7 +329,7 @@ START_TEST(a_plugin_that_hangs_is_left_out)
 }
 END_TEST
 
-START_TEST(samples_that_are_no_numbers_are_told)
+START_TEST(samples_that_are_no_numbers_are_reported)
 {
     if (!is_there("lv2", "urn:halo:test:nan"))
         return;
@@ -358,7 +358,7 @@ int main(void)
 #endif
                                   a_plugin_that_crashes_is_left_out,
                                   a_plugin_that_hangs_is_left_out,
-                                  samples_that_are_no_numbers_are_told};
+                                  samples_that_are_no_numbers_are_reported};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("live_plugins", tests, sizeof tests / sizeof *tests));
 }

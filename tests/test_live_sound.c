@@ -119,7 +119,7 @@ static void line_turn(struct line *line, double to, size_t frame, size_t frames)
 
 enum { EVENTS_MOST = 64 };
 
-struct told {
+struct reported {
     size_t frame;
     char what[16];
     double value;
@@ -127,7 +127,7 @@ struct told {
 };
 
 /* In the order of their frames: a switch is logged when it is over. */
-static size_t read_log(struct told *events)
+static size_t read_log(struct reported *events)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/rec.wav.log", command_folder());
@@ -138,7 +138,7 @@ static size_t read_log(struct told *events)
     for (size_t i = 0; (line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL)) != NULL; i++) {
         if (i > 0) {
             bool chosen = json_object_get(line, "choice") != NULL;
-            struct told event = {.frame = (size_t)command_cell_number(line, "frame"),
+            struct reported event = {.frame = (size_t)command_cell_number(line, "frame"),
                                  .value = command_cell_number(line, chosen ? "choice" : "value"),
                                  .fade = chosen ? (size_t)command_cell_number(line, "fade") : 0};
             snprintf(event.what, sizeof event.what, "%s", command_cell_word(line, "event"));
@@ -160,7 +160,7 @@ struct model {
     bool muted, ends;
 };
 
-static void model_take(struct model *model, const struct told *event)
+static void model_take(struct model *model, const struct reported *event)
 {
     const size_t smooth = RATE / 50;
     size_t at = event->frame;
@@ -179,7 +179,7 @@ static void model_take(struct model *model, const struct told *event)
 }
 
 static void model_run(struct block *out, const struct block *dry, const struct block *a,
-                      const struct block *b, const struct told *events, size_t count)
+                      const struct block *b, const struct reported *events, size_t count)
 {
     struct model model = {
         .gain = {.to = 1}, .wet = {.to = 1}, .fade = {.to = 1, .frames = FADE_IN}};
@@ -250,7 +250,7 @@ START_TEST(switches_gains_and_mutes_null)
                  "\"$HALO\" render dry.wav b.wav --mask \"$FILTERS/plate.wav\"");
     struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
     struct sound a = sound_load("a.wav"), b = sound_load("b.wav");
-    struct told events[EVENTS_MOST];
+    struct reported events[EVENTS_MOST];
     size_t count = read_log(events);
     ck_assert_uint_eq(count, 12); /* 2 1 dry wet -1 -1 -1 2 1 mute unmute end */
     ck_assert_uint_eq(dry.block.frames, heard.block.frames);
@@ -298,9 +298,9 @@ static void check_death(int number)
     jack_rig_end(number);
     struct command_result result = live_rig_end(process);
     ck_assert_int_eq(result.code, 1);
-    const char *told = strstr(result.err, "is lost");
-    ck_assert_msg(told != NULL && strstr(told + 1, "is lost") == NULL, "%s", result.err);
-    ck_assert_msg(strstr(told, "--reconnect would wait for it") != NULL, "%s", result.err);
+    const char *reported = strstr(result.err, "is lost");
+    ck_assert_msg(reported != NULL && strstr(reported + 1, "is lost") == NULL, "%s", result.err);
+    ck_assert_msg(strstr(reported, "--reconnect would wait for it") != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, "rec.wav: 0.") != NULL, "%s", result.err);
     struct sound heard = sound_load("rec.wav");
     ck_assert_uint_gt(heard.block.frames, RATE / 5);

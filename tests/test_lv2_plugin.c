@@ -414,7 +414,7 @@ static double share_at(const struct change *change, const struct block *out, siz
 static void check_change(size_t taps, size_t other, bool gpu)
 {
     struct change change = change_begin(taps, other);
-    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
+    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_REPORTED};
     struct lv2_host *host = lv2_host_open(&request);
     float *data;
     enum { BEFORE = 40000, WAITING = 41000 };
@@ -467,7 +467,7 @@ END_TEST
 START_TEST(the_last_of_many_requests_comes_true)
 {
     struct change change = change_begin(3000, 2000);
-    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
+    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_REPORTED};
     struct lv2_host *host = lv2_host_open(&request);
     float *data;
     size_t at = 0;
@@ -491,7 +491,7 @@ START_TEST(the_last_of_many_requests_comes_true)
     struct block out = run_all(host, &rest, 100);
     for (size_t i = 0; i < out.frames; i++)
         expect_near(out.data[0][i], change.outs[1].data[0][at + i], 1e-2f);
-    ck_assert(strstr(lv2_host_told(host), "/1.wav") != NULL);
+    ck_assert(strstr(lv2_host_reported(host), "/1.wav") != NULL);
     block_free(&out);
     lv2_host_close(host);
     change_end(&change);
@@ -513,7 +513,7 @@ static void check_refused(const char *name, const char *mask, const char *spec)
     expect_same(&wanted, &out);
     const char *log = lv2_host_log(host);
     ck_assert_msg(strstr(log, spec) && command_lines(log) == 1, "%s", log);
-    ck_assert(strstr(lv2_host_told(host), "/good.wav") != NULL);
+    ck_assert(strstr(lv2_host_reported(host), "/good.wav") != NULL);
     lv2_host_close(host);
     block_free(&in);
     block_free(&wanted);
@@ -574,7 +574,7 @@ START_TEST(sessions_bring_the_mask_back)
     /* Before it is activated, and in a host without a worker. */
     const struct lv2_host_request requests[] = {{.name = "stereo"},
                                            {.name = "stereo", .worker = LV2_HOST_WORKS_NEVER},
-                                           {.name = "stereo", .worker = LV2_HOST_WORKS_WHEN_TOLD}};
+                                           {.name = "stereo", .worker = LV2_HOST_WORKS_WHEN_REPORTED}};
     for (size_t w = 0; w < 3; w++) {
         host = lv2_host_open_idle(&requests[w]);
         ck_assert(lv2_host_restore(host, &state));
@@ -582,7 +582,7 @@ START_TEST(sessions_bring_the_mask_back)
         lv2_host_activate(host);
         struct block out = run_all(host, &in, 500);
         expect_same(&wanted, &out);
-        ck_assert(strstr(lv2_host_told(host), "/mask.wav") != NULL);
+        ck_assert(strstr(lv2_host_reported(host), "/mask.wav") != NULL);
         ck_assert_uint_eq(lv2_host_work(host), 0);
         lv2_host_save(host, &again);
         ck_assert_str_eq(again.mask, "mask.wav");
@@ -652,7 +652,7 @@ START_TEST(an_empty_session_takes_the_mask_away)
     out = run_all(host, &in, 100);
     for (size_t i = SMOOTHING + 64; i < in.frames; i++)
         ck_assert(out.data[0][i] == in.data[0][i]);
-    ck_assert_str_eq(lv2_host_told(host), "");
+    ck_assert_str_eq(lv2_host_reported(host), "");
     lv2_host_close(host);
     block_free(&in);
     block_free(&out);
@@ -677,17 +677,17 @@ START_TEST(activation_forgets_the_sound)
 }
 END_TEST
 
-START_TEST(the_mask_is_told_when_asked)
+START_TEST(the_mask_is_reported_when_asked)
 {
     command_clean();
     save_taps("mask.wav", 300, 200, 0.5f);
     struct lv2_host *host = open_with("mono", RATE, "mask.wav");
     struct block in = stream_noise(2, 1, 100), out = run_all(host, &in, 100);
-    ck_assert(strstr(lv2_host_told(host), "/mask.wav") != NULL);
+    ck_assert(strstr(lv2_host_reported(host), "/mask.wav") != NULL);
     block_free(&out);
     lv2_host_get_mask(host);
     out = run_all(host, &in, 100);
-    ck_assert(strstr(lv2_host_told(host), "/mask.wav") != NULL);
+    ck_assert(strstr(lv2_host_reported(host), "/mask.wav") != NULL);
     lv2_host_close(host);
     block_free(&in);
     block_free(&out);
@@ -703,7 +703,7 @@ START_TEST(run_allocates_nothing)
     command_clean();
     sound_noise_file("0.wav", 3, FLOAT_WAV, RATE, 4, 3000);
     sound_noise_file("1.wav", 4, FLOAT_WAV, RATE, 4, 100000);
-    const struct lv2_host_request request = {.name = "true-stereo", .worker = LV2_HOST_WORKS_WHEN_TOLD};
+    const struct lv2_host_request request = {.name = "true-stereo", .worker = LV2_HOST_WORKS_WHEN_REPORTED};
     struct lv2_host *host = lv2_host_open(&request);
     struct block in = stream_noise(2, 2, 4000), out = stream_noise(3, 2, 4000);
     for (size_t i = 0; i < 60; i++) {
@@ -739,7 +739,7 @@ static void *work_on(void *argument)
 START_TEST(the_worker_works_beside_run)
 {
     struct change change = change_begin(20000, 3000);
-    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_TOLD};
+    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_REPORTED};
     struct lv2_host *host = lv2_host_open(&request);
     struct worker worker = {.host = host};
     pthread_t thread;
@@ -834,6 +834,6 @@ SUITE_MAIN("lv2_plugin", gpu_makes_the_same, sound_is_the_truth, any_blocks_give
            bad_masks_are_logged_and_the_old_one_stays, mono_takes_the_first_channel_and_says_so,
            sessions_bring_the_mask_back, a_session_keeps_a_mask_that_is_missing,
            a_session_that_comes_later_knows_the_past, an_empty_session_takes_the_mask_away,
-           activation_forgets_the_sound, the_mask_is_told_when_asked, run_allocates_nothing,
+           activation_forgets_the_sound, the_mask_is_reported_when_asked, run_allocates_nothing,
            the_worker_works_beside_run, many_instances_live_side_by_side,
            the_module_shows_nothing_else)

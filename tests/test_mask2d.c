@@ -156,7 +156,7 @@ static bool is_separable(size_t rows, size_t columns, const float *taps)
     return separable;
 }
 
-START_TEST(products_are_told_from_others)
+START_TEST(products_are_reported_from_others)
 {
     enum { ROWS = 9, COLUMNS = 14 };
     float down[ROWS], across[COLUMNS], taps[ROWS * COLUMNS];
@@ -342,7 +342,7 @@ START_TEST(mask_make_writes_them)
 }
 END_TEST
 
-START_TEST(mask_show_tells_of_them)
+START_TEST(mask_show_reports_of_them)
 {
     struct command_result result =
         command_done("\"$HALO\" mask show \"$FILTERS/onset-edge.mask2d\" sharpen2d:3x3");
@@ -403,7 +403,7 @@ START_TEST(they_are_no_masks_of_one_dimension)
 END_TEST
 
 SUITE_MAIN("mask2d", text_is_read, what_is_no_mask_is_refused, size_is_bounded,
-           what_is_written_is_read_again, products_are_told_from_others,
+           what_is_written_is_read_again, products_are_reported_from_others,
            made_masks_are_what_they_say, made_masks_that_cannot_be_are_refused,
-           filters_are_what_is_made, mask_make_writes_them, mask_show_tells_of_them,
+           filters_are_what_is_made, mask_make_writes_them, mask_show_reports_of_them,
            mask_plot_draws_them, they_are_no_masks_of_one_dimension)

@@ -458,7 +458,7 @@ START_TEST(subscribers_get_meters)
 }
 END_TEST
 
-START_TEST(blind_meters_tell_nothing)
+START_TEST(blind_meters_report_nothing)
 {
     struct heard heard = {.in = 0};
     struct live_status blind = picture;
@@ -514,4 +514,4 @@ END_TEST
 SUITE_MAIN("osc", commands_are_understood, bundles_are_taken_apart, odd_messages_are_counted,
            garbage_is_counted_and_no_more, broken_packets_do_no_harm, floods_are_bounded,
            only_loopback_is_heard, a_taken_port_is_refused, subscribers_get_meters,
-           blind_meters_tell_nothing, subscribers_that_are_gone_are_forgotten)
+           blind_meters_report_nothing, subscribers_that_are_gone_are_forgotten)

@@ -70,7 +70,7 @@ static void process_at(struct plugin_rack *rack, const struct block *in, struct 
     rack->kind->process(rack, from, to, frames, changes, count);
 }
 
-static void check_told(const struct plugin_rack *here, const struct plugin_rack *apart,
+static void check_reported(const struct plugin_rack *here, const struct plugin_rack *apart,
                        size_t blocks)
 {
     ck_assert_uint_eq(here->latency, apart->latency);
@@ -92,7 +92,7 @@ static void check_same(const struct plugin_info *info, const struct plugin_rack_
         all += lengths[i];
     struct plugin_rack *here, *apart = open_apart(info, first, first ? 1 : 0, settings);
     ck_assert_int_eq(plugin_rack_open(info, first, first ? 1 : 0, settings, &here), STATUS_OK);
-    check_told(here, apart, 0);
+    check_reported(here, apart, 0);
     struct block in = stream_noise(1, instances * here->inputs, all), out[2];
     for (size_t i = 0; i < 2; i++)
         ck_assert_int_eq(block_init(&out[i], instances * here->outputs, all, "a test"), STATUS_OK);
@@ -102,7 +102,7 @@ static void check_same(const struct plugin_info *info, const struct plugin_rack_
             process_at(here, &in, &out[0], at, lengths[i], changes, made);
             process_at(apart, &in, &out[1], at, lengths[i], changes, made);
             ck_assert_ptr_null(apart->failure);
-            check_told(here, apart, lengths[i] / BLOCK);
+            check_reported(here, apart, lengths[i] / BLOCK);
         }
         for (size_t c = 0; c < out[0].channels; c++)
             ck_assert_mem_eq(out[0].data[c], out[1].data[c], all * sizeof(float));
@@ -148,7 +148,7 @@ START_TEST(a_limiter_sounds_the_same)
 }
 END_TEST
 
-START_TEST(late_latency_is_told_by_block)
+START_TEST(late_latency_is_reported_by_block)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:late-latency");
     if (!info)
@@ -257,7 +257,7 @@ static void check_end(const char *kind, const char *id, double patience, const c
 }
 
 /* Frame 24000 is in the block that begins at 23808, the 94th. */
-START_TEST(ends_are_told)
+START_TEST(ends_are_reported)
 {
     check_end("ladspa", "mean:crash", 30, "crashed at 0.496 s, in block 94 (segmentation fault)");
     check_end("ladspa", "mean:abort", 30, "crashed at 0.496 s, in block 94 (aborted)");
@@ -275,16 +275,16 @@ static void check_refused(const char *kind, const char *id, double patience, con
     struct plugin_info *info = plugin_rig_describe(kind, id);
     if (!info)
         return;
-    char told[512] = "";
+    char reported[512] = "";
     struct plugin_rack *rack = NULL;
     struct plugin_rack_settings settings = file_settings(1);
     settings.patience = patience;
-    failures_keep(told, sizeof told);
+    failures_keep(reported, sizeof reported);
     enum status status = plugin_rack_open_apart(info, NULL, 0, &settings, &rack);
     failures_keep(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_ptr_null(rack);
-    ck_assert_msg(strstr(told, id) && strstr(told, spec), "\"%s\", not \"%s\"", told, spec);
+    ck_assert_msg(strstr(reported, id) && strstr(reported, spec), "\"%s\", not \"%s\"", reported, spec);
     plugin_info_destroy(info);
 }
 
@@ -302,21 +302,21 @@ START_TEST(openings_fail_in_one_line)
 }
 END_TEST
 
-START_TEST(no_program_is_told)
+START_TEST(no_program_is_reported)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
     if (!info)
         return;
-    char told[512] = "", before[512];
+    char reported[512] = "", before[512];
     struct plugin_rack *rack = NULL;
     struct plugin_rack_settings settings = file_settings(1);
     snprintf(before, sizeof before, "%s", getenv("HALO_PROGRAM"));
     setenv("HALO_PROGRAM", "/nowhere/halo", 1);
-    failures_keep(told, sizeof told);
+    failures_keep(reported, sizeof reported);
     ck_assert_int_eq(plugin_rack_open_apart(info, NULL, 0, &settings, &rack), STATUS_FAILED);
     failures_keep(NULL, 0);
     setenv("HALO_PROGRAM", before, 1);
-    ck_assert_ptr_nonnull(strstr(told, "it could not be started: No such file"));
+    ck_assert_ptr_nonnull(strstr(reported, "it could not be started: No such file"));
     plugin_info_destroy(info);
 }
 END_TEST
@@ -357,27 +357,27 @@ END_TEST
 
 /* ---- words of a plugin ---- */
 
-struct told {
+struct reported {
     size_t lines, out, err;
 };
 
 static void collect(void *context, const char *line)
 {
-    struct told *told = context;
-    told->lines++;
-    told->out += strcmp(line, "mean:prints says: a plugin's word on standard output") == 0;
-    told->err += strcmp(line, "mean:prints says: a plugin's word on standard error") == 0;
+    struct reported *reported = context;
+    reported->lines++;
+    reported->out += strcmp(line, "mean:prints says: a plugin's word on standard output") == 0;
+    reported->err += strcmp(line, "mean:prints says: a plugin's word on standard error") == 0;
 }
 
-static struct told spec_told(enum verbosity verbosity)
+static struct reported spec_reported(enum verbosity verbosity)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:prints");
-    struct told told = {0};
+    struct reported reported = {0};
     if (!info)
-        return told;
+        return reported;
     const struct plugin_rack_settings settings = file_settings(1);
     note_verbosity(verbosity);
-    messages_to(collect, &told);
+    messages_to(collect, &reported);
     struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
     struct block in = stream_noise(1, 1, PIECE), out = stream_noise(2, 1, PIECE);
     for (size_t i = 0; i < 3; i++)
@@ -388,16 +388,16 @@ static struct told spec_told(enum verbosity verbosity)
     block_free(&in);
     block_free(&out);
     plugin_info_destroy(info);
-    return told;
+    return reported;
 }
 
 START_TEST(what_a_plugin_prints_is_a_detail)
 {
-    struct told told = spec_told(VERBOSITY_VERBOSE);
-    ck_assert_uint_eq(told.out, 3 * PIECE / BLOCK);
-    ck_assert_uint_eq(told.err, 3 * PIECE / BLOCK);
-    told = spec_told(VERBOSITY_NORMAL);
-    ck_assert_uint_eq(told.lines, 0);
+    struct reported reported = spec_reported(VERBOSITY_VERBOSE);
+    ck_assert_uint_eq(reported.out, 3 * PIECE / BLOCK);
+    ck_assert_uint_eq(reported.err, 3 * PIECE / BLOCK);
+    reported = spec_reported(VERBOSITY_NORMAL);
+    ck_assert_uint_eq(reported.lines, 0);
 }
 END_TEST
 
@@ -572,13 +572,13 @@ int main(void)
 {
     const TTest *const tests[] = {ladspa_sounds_the_same,
                                   a_limiter_sounds_the_same,
-                                  late_latency_is_told_by_block,
+                                  late_latency_is_reported_by_block,
                                   lv2_sounds_the_same,
                                   lv2_presets_reach_the_child,
                                   lv2_settings_and_states_reach_the_child,
-                                  ends_are_told,
+                                  ends_are_reported,
                                   openings_fail_in_one_line,
-                                  no_program_is_told,
+                                  no_program_is_reported,
                                   nothing_is_left,
                                   what_a_plugin_prints_is_a_detail,
                                   live_is_a_piece_late,

@@ -126,7 +126,7 @@ END_TEST
 
 /* Told only after a third of a second: the first run is late and knows by how much, the second
  * one is right from its first frame. */
-START_TEST(latency_that_is_told_late_is_made_up_for_the_next_time)
+START_TEST(latency_that_is_reported_late_is_made_up_for_the_next_time)
 {
     static const char *const spec[] = {"at=18000", "amount=300", NULL};
     struct rig rig;
@@ -582,7 +582,7 @@ int main(void)
 {
     const TTest *const tests[] = {blocks_are_powers_of_two_where_they_can_be,
                                   latency_is_known_beforehand,
-                                  latency_that_is_told_late_is_made_up_for_the_next_time,
+                                  latency_that_is_reported_late_is_made_up_for_the_next_time,
                                   sound_stays_in_place_while_latency_changes,
                                   steps_begin_at_the_next_block,
                                   ramps_have_a_value_for_each_block,

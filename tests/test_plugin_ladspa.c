@@ -14,32 +14,32 @@ enum { RATE = 48000, FRAMES = 1 << 14, PORTS_MOST = 4 };
 /* ---- hints and names ---- */
 
 /* The port that a plugin would have by these, where `index` is its place among them. */
-struct told {
+struct reported {
     size_t count, index;
     const char *names[PORTS_MOST];
     LADSPA_PortDescriptor kinds[PORTS_MOST]; /* 0: a control in */
     LADSPA_PortRangeHint ranges[PORTS_MOST];
 };
 
-static struct plugin_info *take(const struct told *told)
+static struct plugin_info *take(const struct reported *reported)
 {
     LADSPA_PortDescriptor kinds[PORTS_MOST];
     for (size_t i = 0; i < PORTS_MOST; i++)
-        kinds[i] = told->kinds[i] ? told->kinds[i] : LADSPA_PORT_INPUT | LADSPA_PORT_CONTROL;
-    const LADSPA_Descriptor descriptor = {.PortCount = told->count,
+        kinds[i] = reported->kinds[i] ? reported->kinds[i] : LADSPA_PORT_INPUT | LADSPA_PORT_CONTROL;
+    const LADSPA_Descriptor descriptor = {.PortCount = reported->count,
                                           .PortDescriptors = kinds,
-                                          .PortNames = told->names,
-                                          .PortRangeHints = told->ranges};
+                                          .PortNames = reported->names,
+                                          .PortRangeHints = reported->ranges};
     struct plugin_info *info = calloc(1, sizeof *info);
-    info->ports = calloc(told->count, sizeof *info->ports);
-    info->port_count = told->count;
+    info->ports = calloc(reported->count, sizeof *info->ports);
+    info->port_count = reported->count;
     ck_assert_int_eq(plugin_ladspa_ports(&descriptor, info), STATUS_OK);
     return info;
 }
 
 static struct plugin_info *take_hint(LADSPA_PortRangeHintDescriptor hints, float low, float high)
 {
-    return take(&(struct told){.count = 1, .names = {"Port"}, .ranges = {{hints, low, high}}});
+    return take(&(struct reported){.count = 1, .names = {"Port"}, .ranges = {{hints, low, high}}});
 }
 
 enum { BOTH = LADSPA_HINT_BOUNDED_BELOW | LADSPA_HINT_BOUNDED_ABOVE };
@@ -106,10 +106,10 @@ START_TEST(hints_give_ranges_and_initial_values)
 }
 END_TEST
 
-static void check_symbols(const struct told *told, const char *symbols)
+static void check_symbols(const struct reported *reported, const char *symbols)
 {
     char text[256] = "";
-    struct plugin_info *info = take(told);
+    struct plugin_info *info = take(reported);
     for (size_t i = 0; i < info->port_count; i++) {
         strcat(text, i ? " " : "");
         strcat(text, info->ports[i].symbol);
@@ -121,19 +121,19 @@ static void check_symbols(const struct told *told, const char *symbols)
 START_TEST(names_give_symbols)
 {
     check_symbols(
-        &(struct told){.count = 4, .names = {"Gain [dB]", "a.f (Hz)", "Dry/Wet", "31 Hz"}},
+        &(struct reported){.count = 4, .names = {"Gain [dB]", "a.f (Hz)", "Dry/Wet", "31 Hz"}},
         "gain a_f dry_wet _31_hz");
     check_symbols(
-        &(struct told){.count = 2, .names = {"Wave (0 = sine, 1 = saw)", "-- Ratio (1:n)"}},
+        &(struct reported){.count = 2, .names = {"Wave (0 = sine, 1 = saw)", "-- Ratio (1:n)"}},
         "wave ratio");
     /* brackets stay where they tell ports apart, but for units */
-    check_symbols(&(struct told){.count = 3, .names = {"Level (L) [dB]", "Level (R) [dB]", "Q"}},
+    check_symbols(&(struct reported){.count = 3, .names = {"Level (L) [dB]", "Level (R) [dB]", "Q"}},
                   "level_l level_r q");
-    check_symbols(&(struct told){.count = 4, .names = {"Gain", "gain", "Gain (dB)", "gain 2"}},
+    check_symbols(&(struct reported){.count = 4, .names = {"Gain", "gain", "Gain (dB)", "gain 2"}},
                   "gain gain_2 gain_3 gain_2_2");
-    check_symbols(&(struct told){.count = 4, .names = {"", "(dB)", "\xc3\xa9t\xc3\xa9", NULL}},
+    check_symbols(&(struct reported){.count = 4, .names = {"", "(dB)", "\xc3\xa9t\xc3\xa9", NULL}},
                   "port port_2 t port_3");
-    check_symbols(&(struct told){.count = 2, .names = {"Open (Hz", ")x("}}, "open_hz x");
+    check_symbols(&(struct reported){.count = 2, .names = {"Open (Hz", ")x("}}, "open_hz x");
 }
 END_TEST
 
@@ -146,12 +146,12 @@ START_TEST(names_give_units_and_points)
                  {"Ratio (1:n)", NULL},     {"Level (Level)", NULL}, {"Frequency", NULL},
                  {"Phase [deg]", "degrees"}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        struct plugin_info *info = take(&(struct told){.count = 1, .names = {units[i].name}});
+        struct plugin_info *info = take(&(struct reported){.count = 1, .names = {units[i].name}});
         ck_assert_pstr_eq(info->ports[0].unit, units[i].unit);
         plugin_info_destroy(info);
     }
     struct plugin_info *info =
-        take(&(struct told){.count = 1,
+        take(&(struct reported){.count = 1,
                             .names = {"Wave (1=sin, 2 = soft saw, 9 = none, what=3)"},
                             .ranges = {{BOTH | LADSPA_HINT_INTEGER, 1, 4}}});
     ck_assert_uint_eq(info->ports[0].point_count, 2);
@@ -162,13 +162,13 @@ START_TEST(names_give_units_and_points)
 }
 END_TEST
 
-START_TEST(only_a_control_that_tells_it_is_the_latency)
+START_TEST(only_a_control_that_reports_it_is_the_latency)
 {
-    enum { TELLS = LADSPA_PORT_OUTPUT | LADSPA_PORT_CONTROL };
+    enum { REPORTS = LADSPA_PORT_OUTPUT | LADSPA_PORT_CONTROL };
     struct plugin_info *info =
-        take(&(struct told){.count = 4,
+        take(&(struct reported){.count = 4,
                             .names = {"latency", "_Latency", "latency", "Latency mode"},
-                            .kinds = {0, TELLS, LADSPA_PORT_OUTPUT | LADSPA_PORT_AUDIO, TELLS}});
+                            .kinds = {0, REPORTS, LADSPA_PORT_OUTPUT | LADSPA_PORT_AUDIO, REPORTS}});
     ck_assert(!info->ports[0].is_latency && info->ports[1].is_latency);
     ck_assert(!info->ports[2].is_latency && !info->ports[3].is_latency);
     plugin_info_destroy(info);
@@ -179,7 +179,7 @@ START_TEST(side_chains_are_known_by_their_names)
 {
     enum { HEARS = LADSPA_PORT_INPUT | LADSPA_PORT_AUDIO };
     struct plugin_info *info =
-        take(&(struct told){.count = 4,
+        take(&(struct reported){.count = 4,
                             .names = {"Sidechain Input", "Input", "Side", "Sidechain"},
                             .kinds = {HEARS, HEARS, HEARS, 0}});
     ck_assert(info->ports[0].is_side_chain && !info->ports[1].is_side_chain);
@@ -304,7 +304,7 @@ START_TEST(what_has_no_input_sounds)
 }
 END_TEST
 
-START_TEST(a_latency_is_told)
+START_TEST(a_latency_is_reported)
 {
     struct plugin_info *info = info_of("hilbert_1440:hilbert");
     struct plugin *plugin = plugin_of(info, 64);
@@ -403,12 +403,12 @@ int main(void)
     const TTest *const tests[] = {hints_give_ranges_and_initial_values,
                                   names_give_symbols,
                                   names_give_units_and_points,
-                                  only_a_control_that_tells_it_is_the_latency,
+                                  only_a_control_that_reports_it_is_the_latency,
                                   side_chains_are_known_by_their_names,
                                   gains_are_exact,
                                   delays_are_exact,
                                   what_has_no_input_sounds,
-                                  a_latency_is_told,
+                                  a_latency_is_reported,
                                   a_reset_forgets_sound_and_keeps_values,
                                   unknown_names_are_refused_with_near_ones,
                                   an_id_leads_back_to_its_plugin};

@@ -229,7 +229,7 @@ START_TEST(live_step_neither_allocates_nor_prints)
 }
 END_TEST
 
-START_TEST(errors_of_a_run_are_told_later)
+START_TEST(errors_of_a_run_are_reported_later)
 {
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){0}, 64);
     watch_lines();
@@ -367,7 +367,7 @@ int main(void)
                                   work_is_done_after_the_run_in_files,
                                   work_is_done_apart_live,
                                   live_step_neither_allocates_nor_prints,
-                                  errors_of_a_run_are_told_later,
+                                  errors_of_a_run_are_reported_later,
                                   presets_are_found_by_uri_and_label,
                                   state_is_kept_with_its_files,
                                   files_of_an_instance_go_with_it,

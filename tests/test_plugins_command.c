@@ -45,7 +45,7 @@ static const char *word_of(const json_t *object, const char *key)
 
 /* ---- list ---- */
 
-START_TEST(a_list_has_all_and_tells_what_was_skipped)
+START_TEST(a_list_has_all_and_reports_what_was_skipped)
 {
     offer("mean crash-loaded crash-asked");
     struct command_result result = command_done("$HALO plugins list --json");
@@ -229,7 +229,7 @@ static void check_number(const json_t *object, const char *key, double expected)
     ck_assert_double_eq(json_number_value(value), expected);
 }
 
-START_TEST(info_tells_ports_latency_and_a_command)
+START_TEST(info_reports_ports_latency_and_a_command)
 {
     offer("mean");
     struct command_result result = command_done("$HALO plugins info mean:late-latency --json");
@@ -322,14 +322,14 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        a_list_has_all_and_tells_what_was_skipped,
+        a_list_has_all_and_reports_what_was_skipped,
         every_word_has_to_occur,
         a_crash_is_remembered_until_the_file_changes,
         a_spoilt_memory_is_an_empty_one,
         no_library_of_ladspa_is_skipped_too,
         what_hangs_is_skipped,
         ctrl_c_ends_a_scan_and_its_child,
-        info_tells_ports_latency_and_a_command,
+        info_reports_ports_latency_and_a_command,
         info_of_what_crashes_when_it_runs,
         names_that_are_none_are_refused,
         help_answers,

@@ -225,7 +225,7 @@ START_TEST(a_full_disk_ends_the_recording_alone)
     struct rlimit before, full;
     struct recording recording;
     uint64_t frames;
-    char told[512] = "";
+    char reported[512] = "";
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     full = (struct rlimit){.rlim_cur = ROOM, .rlim_max = before.rlim_max};
@@ -243,7 +243,7 @@ START_TEST(a_full_disk_ends_the_recording_alone)
         if (asked) {
             const char *text = recorder_failure(recorder);
             ck_assert_ptr_nonnull(text);
-            snprintf(told, sizeof told, "%s", text);
+            snprintf(reported, sizeof reported, "%s", text);
             ck_assert_ptr_null(recorder_failure(recorder));
         }
         char printed[512] = "";
@@ -251,8 +251,8 @@ START_TEST(a_full_disk_ends_the_recording_alone)
         ck_assert_int_eq(recorder_close(recorder, &recording), STATUS_FAILED);
         failures_keep(NULL, 0);
         ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
-        ck_assert_ptr_nonnull(strstr(asked ? told : printed, "full.wav: File too large"));
-        ck_assert_ptr_nonnull(strstr(asked ? told : printed, "ends after 0.3 s"));
+        ck_assert_ptr_nonnull(strstr(asked ? reported : printed, "full.wav: File too large"));
+        ck_assert_ptr_nonnull(strstr(asked ? reported : printed, "ends after 0.3 s"));
         if (asked)
             ck_assert_str_eq(printed, "");
         struct sound sound = sound_load("full.wav");
@@ -266,13 +266,13 @@ END_TEST
 
 static void expect_refusal(const char *name, bool force, const char *spec, enum status wanted)
 {
-    char told[512] = "";
+    char reported[512] = "";
     struct recorder *recorder;
     const struct stream_format format = {.rate = RATE, .channels = 2};
-    failures_keep(told, sizeof told);
+    failures_keep(reported, sizeof reported);
     ck_assert_int_eq(recorder_open(path_of(name), force, &format, 1, &recorder), wanted);
     failures_keep(NULL, 0);
-    ck_assert_msg(strstr(told, spec) != NULL, "%s: %s", name, told);
+    ck_assert_msg(strstr(reported, spec) != NULL, "%s: %s", name, reported);
 }
 
 START_TEST(what_cannot_be_recorded_to_is_refused)

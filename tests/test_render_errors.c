@@ -36,7 +36,7 @@ static FILE *open_in_folder(const char *name, const char *mode)
 
 /* ---- the command line ---- */
 
-START_TEST(wrong_usage_is_told)
+START_TEST(wrong_usage_is_reported)
 {
     const struct {
         const char *spec; /* of the message */
@@ -252,7 +252,7 @@ START_TEST(aiff_of_no_channels_or_rate_is_refused)
 END_TEST
 
 /* The library behind MP3 has words of its own, which nobody asked for. */
-START_TEST(cut_mp3_is_told_in_one_line)
+START_TEST(cut_mp3_is_reported_in_one_line)
 {
     enum { MP3 = 0x230000 | 0x82 }; /* SF_FORMAT_MPEG and _LAYER_III, which older headers lack */
     SF_INFO info = {.samplerate = 48000, .channels = 2, .format = MP3};
@@ -559,10 +559,10 @@ START_TEST(damaged_headers_never_crash)
 }
 END_TEST
 
-SUITE_MAIN("render errors", wrong_usage_is_told, commas_in_names_are_escaped,
+SUITE_MAIN("render errors", wrong_usage_is_reported, commas_in_names_are_escaped,
            names_may_look_like_options, help_is_no_error, what_is_no_sound_is_refused,
            files_nobody_may_read_are_refused, headers_of_no_channels_or_rate_are_refused,
-           aiff_of_no_channels_or_rate_is_refused, cut_mp3_is_told_in_one_line,
+           aiff_of_no_channels_or_rate_is_refused, cut_mp3_is_reported_in_one_line,
            sounds_of_no_numbers_are_refused, doubles_beyond_floats_are_refused,
            sums_beyond_floats_are_refused, what_is_no_mask_is_refused, cut_masks_are_refused,
            masks_of_no_numbers_are_refused, bad_lines_are_named,

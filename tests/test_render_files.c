@@ -126,7 +126,7 @@ struct conversion {
     int from_format;
     const char *to;
     int to_format;
-    bool told; /* 24 bits are not what the input has: the program says so */
+    bool reported; /* 24 bits are not what the input has: the program says so */
 };
 
 /* Lossy ones and ALAC are made at 48000 Hz, which Opus can. */
@@ -232,9 +232,9 @@ static void check_conversion(const struct conversion *row)
     if (!isinf(step_of(row->to_format)))
         expect_near(&out, &in, 1.5 * step_of(row->to_format));
     size_t lines = command_lines(result.err);
-    ck_assert_msg(lines == (row->told ? 2 : 1), "%s %#x to %s says:\n%s", row->from,
+    ck_assert_msg(lines == (row->reported ? 2 : 1), "%s %#x to %s says:\n%s", row->from,
                   row->from_format, row->to, result.err);
-    ck_assert_msg(!row->told || strstr(result.err, "24"), "%s", result.err);
+    ck_assert_msg(!row->reported || strstr(result.err, "24"), "%s", result.err);
     sound_free(&in);
     sound_free(&out);
 }

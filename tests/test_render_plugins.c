@@ -276,7 +276,7 @@ END_TEST
 
 /* ---- what plugins do late, badly, or for ever ---- */
 
-START_TEST(latency_told_late_renders_again)
+START_TEST(latency_reported_late_renders_again)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, RATE, 2, 60000);
@@ -445,7 +445,7 @@ int main(void)
                                   mixes_are_aligned,
                                   values_change_at_their_time,
                                   stages_come_and_go,
-                                  latency_told_late_renders_again,
+                                  latency_reported_late_renders_again,
                                   a_chain_is_saved_once,
                                   bad_samples_are_counted,
                                   crashes_end_the_render,

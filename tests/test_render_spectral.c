@@ -173,7 +173,7 @@ START_TEST(it_goes_with_other_stages)
 }
 END_TEST
 
-START_TEST(report_tells)
+START_TEST(report_reports)
 {
     command_clean();
     save_noise();
@@ -276,5 +276,5 @@ START_TEST(recordings_come_apart)
 END_TEST
 
 SUITE_MAIN("render_spectral", identity_gives_the_sound_back, what_is_made_is_the_truth,
-           blocks_threads_and_pipes_make_no_difference, it_goes_with_other_stages, report_tells,
+           blocks_threads_and_pipes_make_no_difference, it_goes_with_other_stages, report_reports,
            wrong_spec_are_refused, recordings_come_apart)

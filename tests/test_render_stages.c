@@ -716,7 +716,7 @@ static const char *report_text(json_t *root, const char *key)
     return text;
 }
 
-START_TEST(report_tells_all)
+START_TEST(report_reports_all)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 44100, 2, 10000);
@@ -751,7 +751,7 @@ START_TEST(report_tells_all)
 }
 END_TEST
 
-START_TEST(report_tells_the_latency_of_centred_masks)
+START_TEST(report_reports_the_latency_of_centred_masks)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
@@ -805,7 +805,7 @@ START_TEST(normal_output_is_for_people)
 }
 END_TEST
 
-START_TEST(verbose_tells_the_paths)
+START_TEST(verbose_reports_the_paths)
 {
     /* Of a true-stereo mask: from which input by which column to which output. */
     const unsigned paths[][3] = {{1, 1, 1}, {1, 2, 2}, {2, 3, 1}, {2, 4, 2}};
@@ -832,7 +832,7 @@ START_TEST(verbose_tells_the_paths)
 END_TEST
 
 /* A quarter of the rate, sampled between its peaks: 3 dB more than the samples show. */
-START_TEST(verbose_tells_the_true_peak)
+START_TEST(verbose_reports_the_true_peak)
 {
     command_clean();
     struct sound in = sound_create(WAVF, 48000, 1, 48000);
@@ -999,9 +999,9 @@ SUITE_MAIN("render stages", masks_are_routed, counts_that_do_not_fit_are_refused
            resampled_masks_are_routed, edges_are_ghost_cells, edges_hold_for_masks_in_a_row,
            edges_need_no_tail, edges_of_streams_are_right_or_refused, centre_is_as_textbooks_index,
            odd_symmetric_masks_shift_no_phase, tails_have_the_length_promised,
-           tail_goes_on_until_it_stays_below, shortest_sounds, report_tells_all,
-           report_tells_the_latency_of_centred_masks, report_survives_strange_names,
-           quiet_prints_nothing, normal_output_is_for_people, verbose_tells_the_paths,
-           verbose_tells_the_true_peak, terminal_shows_progress, backends_agree,
+           tail_goes_on_until_it_stays_below, shortest_sounds, report_reports_all,
+           report_reports_the_latency_of_centred_masks, report_survives_strange_names,
+           quiet_prints_nothing, normal_output_is_for_people, verbose_reports_the_paths,
+           verbose_reports_the_true_peak, terminal_shows_progress, backends_agree,
            missing_gpu_is_said, blocks_of_any_length_do, auto_says_what_it_took,
            threads_give_the_same_bytes, long_masks_on_long_sounds)

@@ -293,15 +293,15 @@ END_TEST
 
 START_TEST(too_small_is_refused)
 {
-    char *text, told[256] = "";
+    char *text, reported[256] = "";
     struct mask *mask = comb();
     const struct mask *const masks[] = {mask};
     struct response_plot_settings settings = ascii;
     settings.width = RESPONSE_PLOT_WIDTH_LEAST - 1;
-    failures_keep(told, sizeof told);
+    failures_keep(reported, sizeof reported);
     ck_assert_int_eq(response_plot(&settings, masks, "A", 1, &text), STATUS_FAILED);
     failures_keep(NULL, 0);
-    ck_assert(strstr(told, "30 by 8") != NULL);
+    ck_assert(strstr(reported, "30 by 8") != NULL);
     mask_destroy(mask);
 }
 END_TEST

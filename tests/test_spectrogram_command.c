@@ -55,7 +55,7 @@ static const json_t *sound_of(const json_t *root, size_t index)
     return json_array_get(json_object_get(root, "sounds"), index);
 }
 
-START_TEST(the_report_tells_what_there_is)
+START_TEST(the_report_reports_what_there_is)
 {
     command_clean();
     save_sine("tone.wav", 1.5, 1000, 0.1);
@@ -110,15 +110,15 @@ static const char *last_before(const char *from, const char *end, const char *sp
 /* The `index`th picture in what gnuplot was told. */
 static struct seen read_picture(size_t index)
 {
-    static char told[1 << 23];
+    static char reported[1 << 23];
     struct seen seen;
     char path[256];
     snprintf(path, sizeof path, "%s/told", command_folder());
     FILE *file = fopen(path, "rb");
     ck_assert_ptr_nonnull(file);
-    size_t length = fread(told, 1, sizeof told - 1, file);
+    size_t length = fread(reported, 1, sizeof reported - 1, file);
     fclose(file);
-    const char *at = told, *end = told + length;
+    const char *at = reported, *end = reported + length;
     for (size_t i = 0;; i++) {
         const char *plot = memmem(at, (size_t)(end - at), "plot '-' binary", 15);
         ck_assert_msg(plot != NULL, "no picture %zu", index);
@@ -390,7 +390,7 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {the_report_tells_what_there_is,
+    const TTest *const tests[] = {the_report_reports_what_there_is,
                                   gnuplot_gets_the_right_picture,
                                   files_hold_what_they_should,
                                   odd_sounds_are_drawn,

@@ -121,17 +121,17 @@ START_TEST(draws_do_not_hang_together)
 }
 END_TEST
 
-START_TEST(nothing_is_told_before_the_end)
+START_TEST(nothing_is_reported_before_the_end)
 {
     struct session session = session_begin(2, false);
     char commitment[DIGEST_TEXT], text[128], digest[DIGEST_TEXT];
     strcpy(commitment, trial_abx_commitment(session.abx));
-    ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 1), ABX_NOT_TOLD);
+    ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 1), ABX_NOT_REVEALED);
     ck_assert_ptr_null(trial_abx_result(session.abx));
     ck_assert_ptr_null(trial_abx_key(session.abx));
     command_clean();
     ck_assert_int_eq(trial_log_save(session.log, "early.json", false), STATUS_FAILED);
-    ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 2), ABX_NOT_TOLD);
+    ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 2), ABX_NOT_REVEALED);
 
     /* sha256sum would say the same. */
     const struct trial_key *key = trial_abx_key(session.abx);
@@ -139,18 +139,18 @@ START_TEST(nothing_is_told_before_the_end)
     snprintf(text, sizeof text, "%s %s", key->draws, key->salt);
     digest_of_text(text, digest);
     ck_assert_str_eq(digest, commitment);
-    ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 3), ABX_NOT_TOLD);
+    ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 3), ABX_NOT_REVEALED);
     ck_assert_uint_eq(trial_abx_at(session.abx), 2);
     session_end(&session);
 }
 END_TEST
 
-START_TEST(feedback_tells_where_it_is_wanted)
+START_TEST(feedback_reports_where_it_is_wanted)
 {
     struct session session = session_begin(TRIALS, true);
     while (!trial_abx_is_over(session.abx)) {
         bool right = hear(session.abx) == ABX_B;
-        ck_assert_int_eq(trial_abx_answer(session.abx, ABX_X, 0), ABX_NOT_TOLD); /* no answer */
+        ck_assert_int_eq(trial_abx_answer(session.abx, ABX_X, 0), ABX_NOT_REVEALED); /* no answer */
         ck_assert_int_eq(trial_abx_answer(session.abx, ABX_B, 0), right ? ABX_RIGHT : ABX_WRONG);
     }
     session_end(&session);
@@ -349,6 +349,6 @@ START_TEST(verifying_refuses_what_is_no_log)
 END_TEST
 
 SUITE_MAIN("trial_abx", guesses_follow_the_binomial, who_hears_is_right, draws_do_not_hang_together,
-           nothing_is_told_before_the_end, feedback_tells_where_it_is_wanted, the_log_has_all,
+           nothing_is_reported_before_the_end, feedback_reports_where_it_is_wanted, the_log_has_all,
            stopping_early_is_said, verifying_finds_what_was_changed, verifying_sees_small_figures,
            verifying_refuses_what_is_no_log)

@@ -44,7 +44,7 @@ static void open_demo(int columns, int rows)
 
 /* ---- the screen ---- */
 
-START_TEST(a_screen_tells_all)
+START_TEST(a_screen_reports_all)
 {
     open_demo(100, 30);
     const char *screen = tmux_screen();
@@ -422,7 +422,7 @@ int main(void)
     if (!tmux_there())
         return 77;
     const TTest *const tests[] = {
-        a_screen_tells_all,        keys_change_what_is_shown, special_keys_arrive,
+        a_screen_reports_all,        keys_change_what_is_shown, special_keys_arrive,
         blind_hides_what_sounds,   messages_reach_the_screen, screens_follow_the_terminal,
         plain_terminals_will_do,   terminals_are_put_back,    late_messages_are_printed,
         a_screen_needs_a_terminal, plain_keys_are_not_echoed, plain_says_what_is_new,

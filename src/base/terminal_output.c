@@ -11,9 +11,9 @@ enum { COLUMNS_USUAL = 80, ROWS_USUAL = 24 };
 void terminal_output_size(size_t *columns, size_t *rows)
 {
     struct winsize size = {0};
-    bool told = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0;
-    *columns = told ? size.ws_col : COLUMNS_USUAL;
-    *rows = told ? size.ws_row : ROWS_USUAL;
+    bool reported = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0;
+    *columns = reported ? size.ws_col : COLUMNS_USUAL;
+    *rows = reported ? size.ws_row : ROWS_USUAL;
 }
 
 static const char *variable(const char *name)

@@ -97,14 +97,14 @@ static enum status make_sound(struct stream *stream)
 
 /* ---- what the system grants ---- */
 
-static void tell_grants(const struct stream_row *row, int lock_error)
+static void report_grants(const struct stream_row *row, int lock_error)
 {
-    static bool told = false;
-    if (!told)
+    static bool reported = false;
+    if (!reported)
         note_detail(
             "real-time priority %s; memory %s%s", row->realtime ? "granted" : "refused",
             row->locked ? "locked" : "not locked: ", row->locked ? "" : strerror(lock_error));
-    told = true;
+    reported = true;
 }
 
 /* ---- a stream's life ---- */
@@ -330,7 +330,7 @@ static enum status run_with_grants(struct stream *stream)
     int lock_error = errno;
     row->realtime =
         stream->cell->pace == STREAM_PACED && realtime_raise(REALTIME_PRIORITY, &before);
-    tell_grants(row, lock_error);
+    report_grants(row, lock_error);
     enum status status = run_all(stream);
     if (row->realtime)
         realtime_restore(&before);

@@ -115,7 +115,7 @@ static json_t *stage_object(const struct stage *stage)
     if (stage->plugin)
         add_plugin(object, stage);
     if (stage->spectral)
-        stage_spectral_tell(stage, object);
+        stage_spectral_json(stage, object);
     if (!stage->mask)
         return object;
     json_object_set_new(object, "taps", json_integer((json_int_t)stage->mask->taps));

@@ -140,7 +140,7 @@ static bool is_all_wet(const struct stage_mix *mix)
     return mix->wet.at == mix->wet.frames && mix->wet.to == 1;
 }
 
-static void tell(struct stage_mix *mix)
+static void report(struct stage_mix *mix)
 {
     struct filter *filter = &mix->filter, *stage = mix->stage;
     filter->late = stage->late;
@@ -170,7 +170,7 @@ static void stage_mix_process(struct filter *filter, const float *const *in, flo
     uint64_t before = mix->settings.before + mix->stage->latency;
     history_advance(&mix->past, in);
     filter_process(mix->stage, in, out);
-    tell(mix);
+    report(mix);
     look_for_sound(mix, out);
     take_targets(mix);
     for (size_t at = 0, frames; at < filter->block; at += frames) {

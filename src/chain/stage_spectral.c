@@ -232,7 +232,7 @@ enum status stage_spectral_study(const char *text, struct mask2d **result)
     return STATUS_OK;
 }
 
-void stage_spectral_tell(const struct stage *stage, json_t *object)
+void stage_spectral_json(const struct stage *stage, json_t *object)
 {
     const struct mask2d *mask = stage->spectral->mask;
     const struct spectral_window_settings *window = &stage->spectral->settings.window;

@@ -31,6 +31,6 @@ void stage_spectral_destroy(struct stage_spectral *spectral);
 MUST_CHECK enum status stage_spectral_study(const char *text, struct mask2d **mask);
 
 /* What a report says of a stage that has been created. */
-void stage_spectral_tell(const struct stage *stage, json_t *object);
+void stage_spectral_json(const struct stage *stage, json_t *object);
 
 #endif

@@ -30,11 +30,11 @@ static bool look_after_device(struct live_session *session)
     if (session->device && device_state(session->device) == DEVICE_LOST) {
         live_session_lose(session);
         if (session->options->reconnect)
-            live_tell(session, "the device is lost; waiting for it to come back");
+            live_notify(session, "the device is lost; waiting for it to come back");
         return session->options->reconnect;
     }
     if (!session->device && live_session_return(session))
-        live_tell(session, "the device is back");
+        live_notify(session, "the device is back");
     return true;
 }
 

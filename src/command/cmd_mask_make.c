@@ -119,7 +119,7 @@ static enum status write_mask(const struct settings *settings, const struct mask
     return status;
 }
 
-static void tell(const struct settings *settings, const struct mask *mask)
+static void report(const struct settings *settings, const struct mask *mask)
 {
     note("%s: %zu channel%s of %zu taps at %u Hz", settings->output, mask->columns,
          mask->columns == 1 ? "" : "s", mask->taps, mask->rate);
@@ -165,7 +165,7 @@ static enum status make(const struct settings *settings)
     if (status == STATUS_OK)
         status = write_mask(settings, mask);
     if (status == STATUS_OK)
-        tell(settings, mask);
+        report(settings, mask);
     mask_destroy(mask);
     free(file);
     return status;

@@ -99,7 +99,7 @@ static enum status print(const struct settings *settings, const struct plugin_ca
     return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the plugin as JSON");
 }
 
-static enum status tell(const struct settings *settings, const json_t *answer, const char *death)
+static enum status report(const struct settings *settings, const json_t *answer, const char *death)
 {
     const char *error = json_string_value(json_object_get(answer, "error"));
     if (error)
@@ -124,7 +124,7 @@ static enum status show(const struct settings *settings)
     stop_watch();
     enum status status = ask(settings->id, &answer, death);
     if (status == STATUS_OK)
-        status = tell(settings, answer, death);
+        status = report(settings, answer, death);
     json_decref(answer);
     return status;
 }

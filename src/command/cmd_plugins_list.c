@@ -122,7 +122,7 @@ static void print_table(const struct settings *settings, const struct plugin_sca
         note("none of the %zu plugins here has all these words", scan->count);
 }
 
-static void tell_skips(const struct plugin_scan *scan)
+static void report_skips(const struct plugin_scan *scan)
 {
     bool is_remembered = false;
     for (size_t i = 0; i < scan->skip_count; i++) {
@@ -184,7 +184,7 @@ static enum status list(const struct settings *settings)
         print_table(settings, &scan);
     fflush(stdout);
     if (status == STATUS_OK)
-        tell_skips(&scan);
+        report_skips(&scan);
     plugin_scan_free(&scan);
     return status;
 }

@@ -12,7 +12,7 @@ static void send(struct listen_session *session, enum live_control what, double 
 {
     const struct live_event event = {.what = what, .value = value};
     if (!live_send(session->live, &event))
-        listen_tell(session, "too many changes wait: one was left out");
+        listen_notify(session, "too many changes wait: one was left out");
 }
 
 void listen_control_leave(struct listen_session *session)
@@ -32,7 +32,7 @@ static void set_dry(struct listen_session *session, bool dry)
 static void choose(struct listen_session *session, size_t choice)
 {
     if (choice >= session->chain.choice_count) {
-        listen_tell(session, "there is no mask %zu", choice + 1);
+        listen_notify(session, "there is no mask %zu", choice + 1);
         return;
     }
     set_dry(session, false);
@@ -76,7 +76,7 @@ static bool seek_by_key(struct listen_session *session, int key)
 static void toggle_picture(struct listen_session *session)
 {
     if (session->options->blind > 0) /* its letters are none of these masks' */
-        listen_tell(session, "no picture in a blind ranking");
+        listen_notify(session, "no picture in a blind ranking");
     else
         listen_show_picture(session, !session->picture);
 }
@@ -113,7 +113,7 @@ void listen_control_wait(struct listen_session *session, int milliseconds)
     while ((key = view_key(session->view)) != VIEW_KEY_NONE)
         take_key(session, key);
     if (end && listen_trial_runs(session)) {
-        listen_tell(session, "there is nobody to answer any more: the test ends here");
+        listen_notify(session, "there is nobody to answer any more: the test ends here");
         listen_trial_stop(session);
     }
 }

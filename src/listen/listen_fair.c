@@ -45,7 +45,7 @@ static struct match_settings settings_of(const struct listen_fair *fair)
     return settings;
 }
 
-static void tell(const struct listen_fair *fair)
+static void report(const struct listen_fair *fair)
 {
     char text[400];
     bool changed = fair->count > 1 || fabs(fair->matches[0].gain_db) >= 0.05;
@@ -84,7 +84,7 @@ enum status listen_fair_adapt(void *context, struct mask **masks, size_t count)
         masks[i] = fairly;
     }
     if (status == STATUS_OK)
-        tell(fair);
+        report(fair);
     return status;
 }
 

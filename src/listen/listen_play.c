@@ -48,10 +48,10 @@ enum status listen_play(const struct listen_options *options)
         listen_session_update(&session);
         view_close(session.view); /* the screen goes first */
         session.view = NULL;
-        enum status told = listen_trial_finish(&session);
-        if (told == STATUS_OK)
-            told = listen_report(&session);
-        status = status == STATUS_OK ? told : status;
+        enum status reported = listen_trial_finish(&session);
+        if (reported == STATUS_OK)
+            reported = listen_report(&session);
+        status = status == STATUS_OK ? reported : status;
     }
     bool stuck = !listen_session_close(&session);
     if (status == STATUS_OK && stuck)

@@ -1,6 +1,6 @@
 #include "listen/listen_session.h"
 
-#include "live/device_tell.h"
+#include "live/device_report.h"
 #include "signal/audio.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static enum status open_device(struct listen_session *session, uint32_t rate, si
     if (status != STATUS_OK)
         return status;
     device_facts(session->device, &session->facts);
-    device_tell_name(&session->facts, session->device_name, sizeof session->device_name);
+    device_describe(&session->facts, session->device_name, sizeof session->device_name);
     return status;
 }
 
@@ -197,7 +197,7 @@ static enum status begin(struct listen_session *session)
     if (status != STATUS_OK)
         return status;
     if (test) {
-        listen_tell(session, "SHA-256 of the key: %s", listen_trial_commitment(session));
+        listen_notify(session, "SHA-256 of the key: %s", listen_trial_commitment(session));
         listen_trial_go_on(session);
     }
     device_run(session->device, listen_source_step, &session->source);
@@ -221,7 +221,7 @@ enum status listen_session_open(struct listen_session *session,
         status = make_live(session);
     if (status != STATUS_OK)
         return status;
-    device_tell_grants(&session->facts);
+    device_report_grants(&session->facts);
     return begin(session);
 }
 
@@ -257,7 +257,7 @@ static void take_event(struct listen_session *session, const struct live_event *
     if (event->what != LIVE_HOWL)
         return;
     session->muted = true;
-    listen_tell(session, "howling feedback at %.0f Hz: muted; turn something down, then press m",
+    listen_notify(session, "howling feedback at %.0f Hz: muted; turn something down, then press m",
                 event->value);
 }
 
@@ -272,14 +272,14 @@ void listen_session_update(struct listen_session *session)
     while (live_took(session->live, &event))
         take_event(session, &event);
     if (filter->notice) {
-        listen_tell(session, "%s", filter->notice);
+        listen_notify(session, "%s", filter->notice);
         filter->notice = NULL;
     }
     if (session->controls.notice) {
-        listen_tell(session, "%s", session->controls.notice);
+        listen_notify(session, "%s", session->controls.notice);
         session->controls.notice = NULL;
     }
     if (failure)
-        listen_tell(session, "%s", failure);
+        listen_notify(session, "%s", failure);
     device_facts(session->device, &session->facts);
 }

@@ -130,7 +130,7 @@ MUST_CHECK enum status listen_trial_finish(struct listen_session *session);
 
 void listen_show(struct listen_session *session);
 void listen_show_picture(struct listen_session *session, bool shown);
-void listen_tell(struct listen_session *session, const char *format, ...) PRINTF_LIKE(2, 3);
+void listen_notify(struct listen_session *session, const char *format, ...) PRINTF_LIKE(2, 3);
 MUST_CHECK enum status listen_report(struct listen_session *session);
 
 #endif

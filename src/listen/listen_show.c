@@ -14,11 +14,11 @@
 
 enum { PICTURE_WIDTH = 78, PICTURE_HEIGHT = 14, LINES_MOST = PICTURE_HEIGHT + 16 };
 
-void listen_tell(struct listen_session *session, const char *format, ...)
+void listen_notify(struct listen_session *session, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    view_tell(session->view, format, arguments);
+    view_notify(session->view, format, arguments);
     va_end(arguments);
 }
 

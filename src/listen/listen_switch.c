@@ -130,7 +130,7 @@ static void measure(struct listen_session *session)
     for (size_t i = 0; i < session->chain.choice_count; i++) {
         char text[400];
         listen_fair_describe(&session->fair, i, text, sizeof text);
-        listen_tell(session, "%s", text);
+        listen_notify(session, "%s", text);
     }
 }
 

@@ -128,10 +128,10 @@ static void answer(struct listen_session *session, enum abx_sound said)
 {
     struct trial_abx *abx = session->trial.abx;
     size_t number = trial_abx_at(abx) + 1;
-    enum abx_feedback told = trial_abx_answer(abx, said, listen_seconds(session));
-    listen_tell(session, "trial %zu: your answer is %c%s", number, said == ABX_A ? 'A' : 'B',
-                told == ABX_RIGHT   ? ", and that is right"
-                : told == ABX_WRONG ? ", but that is wrong"
+    enum abx_feedback reported = trial_abx_answer(abx, said, listen_seconds(session));
+    listen_notify(session, "trial %zu: your answer is %c%s", number, said == ABX_A ? 'A' : 'B',
+                reported == ABX_RIGHT   ? ", and that is right"
+                : reported == ABX_WRONG ? ", but that is wrong"
                                     : "");
     listen_trial_go_on(session);
 }
@@ -159,7 +159,7 @@ static bool ranking_key(struct listen_session *session, int key)
         if (trial_ranking_confirm(trial->ranking, now))
             listen_trial_go_on(session);
         else
-            listen_tell(session, "not all are rated yet");
+            listen_notify(session, "not all are rated yet");
     } else {
         return false;
     }

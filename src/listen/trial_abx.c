@@ -133,7 +133,7 @@ void trial_abx_stop(struct trial_abx *abx, double seconds)
 enum abx_feedback trial_abx_answer(struct trial_abx *abx, enum abx_sound said, double seconds)
 {
     if (abx->over || said == ABX_X)
-        return ABX_NOT_TOLD;
+        return ABX_NOT_REVEALED;
     bool right = trial_abx_choice(abx, said) == trial_abx_choice(abx, ABX_X);
     size_t trial = abx->result.answered;
     trial_log_event(abx->log, seconds, trial + 1, "answer",
@@ -145,7 +145,7 @@ enum abx_feedback trial_abx_answer(struct trial_abx *abx, enum abx_sound said, d
     if (abx->result.answered == abx->result.planned)
         trial_abx_stop(abx, seconds);
     if (!abx->feedback)
-        return ABX_NOT_TOLD;
+        return ABX_NOT_REVEALED;
     return right ? ABX_RIGHT : ABX_WRONG;
 }
 

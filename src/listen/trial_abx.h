@@ -24,7 +24,7 @@
 struct trial_abx;
 
 enum abx_sound { ABX_A, ABX_B, ABX_X };
-enum abx_feedback { ABX_NOT_TOLD, ABX_RIGHT, ABX_WRONG };
+enum abx_feedback { ABX_NOT_REVEALED, ABX_RIGHT, ABX_WRONG };
 
 struct abx_result {
     size_t planned;

@@ -16,7 +16,7 @@ static void send(struct live_session *session, enum live_control what, double va
 {
     const struct live_event event = {.what = what, .value = value};
     if (!live_send(session->live, &event))
-        live_tell(session, "too many changes wait: one was left out");
+        live_notify(session, "too many changes wait: one was left out");
 }
 
 /* ---- what can be asked for ---- */
@@ -80,7 +80,7 @@ static bool load(struct live_session *session, size_t choice, const char *text)
     if (live_chain_load(chain, choice, text, &session->way) != STATUS_OK)
         return false;
     live_log_load(session->log, choice, chain->texts[choice], live_frames(session->live));
-    live_tell(session, "mask %s is read", chain->names[choice]);
+    live_notify(session, "mask %s is read", chain->names[choice]);
     return true;
 }
 
@@ -107,11 +107,11 @@ static void flush_recordings(struct live_session *session)
         if (!recorders[i])
             continue;
         recorder_flush(recorders[i], &frames);
-        live_tell(session, "%s: %.1f s are written", paths[i],
+        live_notify(session, "%s: %.1f s are written", paths[i],
                   (double)frames / (double)session->facts.rate);
     }
     if (!recorders[0] && !recorders[1])
-        live_tell(session, "nothing is recorded; start with --record OUT.wav");
+        live_notify(session, "nothing is recorded; start with --record OUT.wav");
 }
 
 /* ---- keys ---- */
@@ -122,7 +122,7 @@ static void take_key(struct live_session *session, int key)
         return;
     if (key >= '0' && key <= '9') { /* 0 is dry, as the screen lists it */
         if (!choose(session, (size_t)(key - '0')))
-            live_tell(session, "there is no mask %c", key);
+            live_notify(session, "there is no mask %c", key);
     } else if (key == ' ') {
         set_dry(session, !session->dry);
     } else if (key == '[' || key == ']') {

@@ -1,6 +1,6 @@
 #include "live/live_session.h"
 
-#include "live/device_tell.h"
+#include "live/device_report.h"
 #include "signal/audio.h"
 
 #include <stdio.h>
@@ -151,8 +151,8 @@ enum status live_session_open(struct live_session *session, const struct live_op
     if (status != STATUS_OK)
         return status;
     put_keys(session);
-    device_tell_name(&session->facts, session->device_name, sizeof session->device_name);
-    device_tell_grants(&session->facts);
+    device_describe(&session->facts, session->device_name, sizeof session->device_name);
+    device_report_grants(&session->facts);
     if (options->osc && options->osc_port == 0)
         note("OSC control on port %u", osc_port(session->osc));
     status = view_open(play_options_view(&options->play), options->play.interval, &session->view);
@@ -228,10 +228,10 @@ void live_session_lose(struct live_session *session)
 }
 
 /* Once, until there is another. */
-static void tell_reason(struct live_session *session, const char *reason)
+static void report_reason(struct live_session *session, const char *reason)
 {
     if (strcmp(reason, session->away) != 0)
-        live_tell(session, "still waiting: %s", reason);
+        live_notify(session, "still waiting: %s", reason);
     snprintf(session->away, sizeof session->away, "%s", reason);
 }
 
@@ -252,7 +252,7 @@ bool live_session_return(struct live_session *session)
     enum status status = device_open(&request, &session->device);
     failures_keep(NULL, 0);
     if (status != STATUS_OK) {
-        tell_reason(session, reason);
+        report_reason(session, reason);
         return false;
     }
     session->away[0] = '\0';
@@ -275,7 +275,7 @@ static void take_event(struct live_session *session, const struct live_event *ev
         return;
     session->muted = session->howled = true;
     session->howls++;
-    live_tell(session, "howling feedback at %.0f Hz: muted; turn something down, then press m",
+    live_notify(session, "howling feedback at %.0f Hz: muted; turn something down, then press m",
               event->value);
 }
 
@@ -284,7 +284,7 @@ static void look_after(struct live_session *session, struct recorder *recorder, 
     const char *problem = recorder ? recorder_failure(recorder) : NULL;
     if (!problem)
         return;
-    live_tell(session, "the recording %s ended: %s", path, problem);
+    live_notify(session, "the recording %s ended: %s", path, problem);
     if (recorder == session->recorder)
         session->record_ended = true;
     else
@@ -306,11 +306,11 @@ void live_session_update(struct live_session *session)
         take_event(session, &event);
     const struct filter *filter = session->chain.filter;
     if (filter->notice) {
-        live_tell(session, "%s", filter->notice);
+        live_notify(session, "%s", filter->notice);
         session->chain.filter->notice = NULL;
     }
     if (session->controls.notice) {
-        live_tell(session, "%s", session->controls.notice);
+        live_notify(session, "%s", session->controls.notice);
         session->controls.notice = NULL;
     }
     look_after(session, session->recorder, session->options->record);

@@ -87,7 +87,7 @@ MUST_CHECK enum status live_control_watch(struct live_session *session);
 /* ---- live_show.c ---- */
 
 void live_show(struct live_session *session);
-void live_tell(struct live_session *session, const char *format, ...) PRINTF_LIKE(2, 3);
+void live_notify(struct live_session *session, const char *format, ...) PRINTF_LIKE(2, 3);
 MUST_CHECK enum status live_report(struct live_session *session);
 
 #endif

@@ -9,11 +9,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void live_tell(struct live_session *session, const char *format, ...)
+void live_notify(struct live_session *session, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    view_tell(session->view, format, arguments);
+    view_notify(session->view, format, arguments);
     va_end(arguments);
 }
 

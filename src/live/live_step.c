@@ -13,7 +13,7 @@ static size_t frames_of(const struct live *live, double seconds)
 
 /* ---- events ---- */
 
-static void tell(struct live *live, struct live_event event, uint64_t frame)
+static void report(struct live *live, struct live_event event, uint64_t frame)
 {
     event.frame = frame;
     ring_write(live->taken, &event, 1);
@@ -67,7 +67,7 @@ static void take_events(struct live *live)
         live->has_next = false;
         if (!take_for_stage(live, &live->next))
             take(live, &live->next);
-        tell(live, live->next, atomic_load(&live->frames));
+        report(live, live->next, atomic_load(&live->frames));
     }
 }
 
@@ -118,12 +118,12 @@ static void look_at_stage(struct live *live, size_t stage, const struct filter *
         live->absent[stage] = !live->absent[stage];
         const struct live_event absent = {
             .what = LIVE_STAGE_ABSENT, .value = live->absent[stage], .stage = stage};
-        tell(live, absent, now);
+        report(live, absent, now);
     }
     if (stage_mix_is_left_out(mixed) && !live->left_out[stage]) {
         live->left_out[stage] = true;
         const struct live_event failed = {.what = LIVE_STAGE_FAILED, .stage = stage};
-        tell(live, failed, now);
+        report(live, failed, now);
     }
 }
 
@@ -145,7 +145,7 @@ static void guard(struct live *live, float *const *out)
     live->muted = true;
     ramp_set(&live->fade, 0, frames_of(live, LIVE_SMOOTH));
     const struct live_event howl = {.what = LIVE_HOWL, .value = howl_guard_frequency(live->guard)};
-    tell(live, howl, atomic_load(&live->frames) + live->block);
+    report(live, howl, atomic_load(&live->frames) + live->block);
 }
 
 void live_process(struct live *live, const float *const *in, float *const *out)

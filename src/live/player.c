@@ -107,7 +107,7 @@ enum status player_wait(struct player *player, size_t frames)
     while (status == STATUS_OK && (atomic_load(&player->current) != atomic_load(&player->asked) ||
                                    player_ready(player) < frames)) {
         if (atomic_load(&player->failed)) {
-            player->told = true;
+            player->reported = true;
             status = fail(STATUS_FAILED, "%s", player->failure);
             break;
         }
@@ -147,8 +147,8 @@ const struct passage *player_passage(const struct player *player)
 
 const char *player_failure(struct player *player)
 {
-    if (player->told || !atomic_load(&player->failed))
+    if (player->reported || !atomic_load(&player->failed))
         return NULL;
-    player->told = true;
+    player->reported = true;
     return player->failure;
 }

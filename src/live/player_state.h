@@ -53,7 +53,7 @@ struct player {
     bool leave;      /* lock */
 
     char failure[512]; /* written before `failed` is set */
-    bool told;         /* the control thread's */
+    bool reported;         /* the control thread's */
 };
 
 /* The thread; its argument is the player. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void tell_position(struct player *player)
+static void report_position(struct player *player)
 {
     const struct player_slot *slot = player->slot;
     uint64_t at = slot->position + player->played;
@@ -34,7 +34,7 @@ static bool take_slot(struct player *player)
         player->slot = &player->slots[number];
         player->played = 0;
         if (player->slot->seek >= current)
-            tell_position(player);
+            report_position(player);
     }
 }
 
@@ -56,7 +56,7 @@ void player_read(struct player *player, float *const *planar, size_t frames)
                    part * sizeof(float));
         player->played += part;
         done += part;
-        tell_position(player);
+        report_position(player);
         if (player->played == PLAYER_SLOT)
             give_back(player);
     }

@@ -172,9 +172,9 @@ void recorder_flush(struct recorder *recorder, uint64_t *frames)
 
 const char *recorder_failure(struct recorder *recorder)
 {
-    if (recorder->told || !atomic_load(&recorder->ended))
+    if (recorder->reported || !atomic_load(&recorder->ended))
         return NULL;
-    recorder->told = true;
+    recorder->reported = true;
     return recorder->failure;
 }
 
@@ -182,7 +182,7 @@ const char *recorder_failure(struct recorder *recorder)
 static enum status finish(struct recorder *recorder)
 {
     if (atomic_load(&recorder->ended))
-        return recorder->told ? STATUS_FAILED : fail(STATUS_FAILED, "%s", recorder->failure);
+        return recorder->reported ? STATUS_FAILED : fail(STATUS_FAILED, "%s", recorder->failure);
     enum status status = recorder_empty_ring(recorder);
     if (status == STATUS_OK)
         status = recorder_put_silence(recorder, recorder->losing);

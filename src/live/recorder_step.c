@@ -1,7 +1,7 @@
 /* The recorder's real-time side. */
 #include "live/recorder_state.h"
 
-static bool tell_gap(struct recorder *recorder)
+static bool report_gap(struct recorder *recorder)
 {
     struct gap gap = {.at = recorder->handed, .frames = recorder->losing};
     if (gap.frames > 0 && ring_write(recorder->gaps, &gap, 1) == 0)
@@ -15,7 +15,7 @@ void recorder_write(struct recorder *recorder, const float *const *planar, size_
 {
     if (atomic_load_explicit(&recorder->ended, memory_order_relaxed))
         return;
-    if (ring_writable(recorder->ring) < frames || !tell_gap(recorder)) {
+    if (ring_writable(recorder->ring) < frames || !report_gap(recorder)) {
         recorder->losing += frames;
         return;
     }

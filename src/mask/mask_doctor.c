@@ -18,7 +18,7 @@ struct examination {
     size_t count;
 };
 
-static PRINTF_LIKE(2, 3) char *tell(struct examination *at, const char *format, ...)
+static PRINTF_LIKE(2, 3) char *report(struct examination *at, const char *format, ...)
 {
     struct mask_trouble *trouble = &at->troubles[at->count++];
     va_list arguments;
@@ -43,9 +43,9 @@ static void see_rate(struct examination *at)
     if (rate == 0 || own == rate)
         return;
     if (own == 0)
-        snprintf(tell(at, "no rate but sound %u", rate), REMEDY, "taken as %u", rate);
+        snprintf(report(at, "no rate but sound %u", rate), REMEDY, "taken as %u", rate);
     else
-        snprintf(tell(at, "rate %u but sound %u", own, rate), REMEDY, "resampled");
+        snprintf(report(at, "rate %u but sound %u", own, rate), REMEDY, "resampled");
 }
 
 static void see_channels(struct examination *at)
@@ -53,7 +53,7 @@ static void see_channels(struct examination *at)
     size_t columns = at->facts->columns, channels = at->sound->channels;
     if (channels == 0 || mask_doctor_fits(columns, channels))
         return;
-    snprintf(tell(at, "%zu channels but sound %zu", columns, channels), REMEDY, "%s",
+    snprintf(report(at, "%zu channels but sound %zu", columns, channels), REMEDY, "%s",
              columns % channels == 0 ? "channel=1 or map=matrix" : "channel=1");
 }
 
@@ -77,7 +77,7 @@ static void see_silent_channels(struct examination *at)
         sounding = facts->column[c].silent ? sounding : c;
     }
     if (silent < facts->columns && facts->columns != 4)
-        snprintf(tell(at, "channel %zu is silent", silent + 1), REMEDY, "channel=%zu",
+        snprintf(report(at, "channel %zu is silent", silent + 1), REMEDY, "channel=%zu",
                  sounding + 1);
 }
 
@@ -89,7 +89,7 @@ static void see_order(struct examination *at)
     double first = fmin(column[0].energy, column[1].energy);
     double others = fmax(column[2].energy, column[3].energy);
     if (first > order_ratio * others)
-        snprintf(tell(at, "channels 1 and 2 are the loud ones, as if they were LL RR LR RL"),
+        snprintf(report(at, "channels 1 and 2 are the loud ones, as if they were LL RR LR RL"),
                  REMEDY, "order=llrrlrrl");
 }
 
@@ -104,7 +104,7 @@ static void see_polarity(struct examination *at)
             (column->peak > 0 || !clear || column->symmetry == MASK_ANTISYMMETRIC))
             return;
     }
-    snprintf(tell(at, "upside down: what pushes comes out pulling"), REMEDY, "invert");
+    snprintf(report(at, "upside down: what pushes comes out pulling"), REMEDY, "invert");
 }
 
 /* ---- time ---- */
@@ -131,7 +131,7 @@ static void see_silence_first(struct examination *at)
         }
     }
     if (sudden && (double)onset >= silence_seconds * facts->rate)
-        snprintf(tell(at, "%zu samples of silence first", onset), REMEDY, "trim=%zu", onset);
+        snprintf(report(at, "%zu samples of silence first", onset), REMEDY, "trim=%zu", onset);
 }
 
 static void see_silence_last(struct examination *at)
@@ -142,7 +142,7 @@ static void see_silence_last(struct examination *at)
         if (!facts->column[c].silent && facts->column[c].silence_after < least)
             least = facts->column[c].silence_after;
     if (least > facts->taps / 2 && (double)least > waste_seconds * facts->rate)
-        snprintf(tell(at, "%zu of %zu samples are silence at the end", least, facts->taps), REMEDY,
+        snprintf(report(at, "%zu of %zu samples are silence at the end", least, facts->taps), REMEDY,
                  "length=%zu", facts->taps - least);
 }
 
@@ -158,7 +158,7 @@ static void see_end(struct examination *at)
             worst = fmax(worst, column->end);
     }
     if (worst > cut_level)
-        snprintf(tell(at, "ends at %.0f dB of its peak", audio_to_db(worst)), REMEDY, "fade=%.0f",
+        snprintf(report(at, "ends at %.0f dB of its peak", audio_to_db(worst)), REMEDY, "fade=%.0f",
                  fmin(fade_seconds * facts->rate, ceil(fade_share * (double)facts->taps)));
 }
 
@@ -173,13 +173,13 @@ static void see_level(struct examination *at)
     bool resonant = facts->loudest > loud_db, loud = headroom > headroom_db;
     double over = fmax(resonant ? facts->loudest : 0, loud ? headroom : 0);
     if (resonant)
-        snprintf(tell(at, "%+.1f dB at %.0f Hz", facts->loudest, facts->loudest_hz), REMEDY,
+        snprintf(report(at, "%+.1f dB at %.0f Hz", facts->loudest, facts->loudest_hz), REMEDY,
                  "gain=-%.0f", ceil(over));
     else if (loud)
-        snprintf(tell(at, "music would need %.1f dB of headroom", headroom), REMEDY, "gain=-%.0f",
+        snprintf(report(at, "music would need %.1f dB of headroom", headroom), REMEDY, "gain=-%.0f",
                  ceil(over));
     else if (facts->loudest < quiet_db)
-        snprintf(tell(at, "quiet: %.1f dB at most", facts->loudest), REMEDY, "gain=%.0f",
+        snprintf(report(at, "quiet: %.1f dB at most", facts->loudest), REMEDY, "gain=%.0f",
                  floor(-facts->loudest));
 }
 
@@ -188,7 +188,7 @@ size_t mask_doctor(const struct mask *mask, const struct mask_facts *facts,
 {
     struct examination at = {mask, facts, sound, troubles, 0};
     if (is_silent(facts)) {
-        snprintf(tell(&at, "silent: all taps are zero"), REMEDY, "another file");
+        snprintf(report(&at, "silent: all taps are zero"), REMEDY, "another file");
         return at.count;
     }
     see_rate(&at);

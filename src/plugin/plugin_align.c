@@ -37,12 +37,12 @@ static void take(float *ring, size_t length, size_t at, float *to, size_t frames
 }
 
 void plugin_align_process(struct plugin_align *align, float *const *planar, size_t from,
-                          size_t frames, uint64_t told)
+                          size_t frames, uint64_t reported)
 {
     size_t length = align->ring.frames;
     if (align->latency == 0)
         return;
-    size_t more = told < align->latency ? align->latency - (size_t)told : 0;
+    size_t more = reported < align->latency ? align->latency - (size_t)reported : 0;
     for (size_t c = 0; c < align->ring.channels; c++) {
         float *ring = align->ring.data[c], *samples = planar[c] + from;
         put(ring, length, (align->at + more) % length, samples, frames);

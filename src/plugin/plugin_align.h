@@ -23,6 +23,6 @@ void plugin_align_reset(struct plugin_align *align);
 
 /* In place, frames [from, from + frames) of planar[c]. More than `latency` cannot be made up. */
 void plugin_align_process(struct plugin_align *align, float *const *planar, size_t from,
-                          size_t frames, uint64_t told);
+                          size_t frames, uint64_t reported);
 
 #endif

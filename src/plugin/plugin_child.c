@@ -44,7 +44,7 @@ struct plugin_child {
 
 /* ---- what it prints ---- */
 
-static void tell_line(struct plugin_child *child)
+static void report_line(struct plugin_child *child)
 {
     static const char own[] = "halo: ";
     child->line[child->length] = '\0';
@@ -59,7 +59,7 @@ static void take_spec(struct plugin_child *child, const char *bytes, size_t coun
 {
     for (size_t i = 0; i < count; i++) {
         if (bytes[i] == '\n' || child->length == LINE_MOST - 1)
-            tell_line(child);
+            report_line(child);
         if (bytes[i] != '\n')
             child->line[child->length++] = iscntrl((unsigned char)bytes[i]) ? ' ' : bytes[i];
     }

@@ -9,7 +9,7 @@ enum {
 };
 static const double PROBE_SECONDS = 0.25;
 
-static bool tells_latency(const struct plugin_info *info)
+static bool reports_latency(const struct plugin_info *info)
 {
     for (size_t i = 0; i < info->port_count; i++)
         if (info->ports[i].is_latency)
@@ -28,12 +28,12 @@ struct probe {
     size_t settled; /* after how many of them the latency changed last */
 };
 
-static void look(struct probe *probe, uint64_t told)
+static void look(struct probe *probe, uint64_t reported)
 {
-    if (probe->blocks > 0 && told != probe->last)
+    if (probe->blocks > 0 && reported != probe->last)
         probe->settled = probe->blocks;
-    probe->last = told;
-    probe->most = told > probe->most ? told : probe->most;
+    probe->last = reported;
+    probe->most = reported > probe->most ? reported : probe->most;
     probe->blocks++;
 }
 
@@ -74,9 +74,9 @@ enum status plugin_filter_find_latency(struct plugin_filter *plugin, size_t bloc
     const struct plugin_map *map = plugin->settings.map;
     struct probe probe = {.piece = plugin->piece};
     plugin->latency = plugin->settings.latency;
-    plugin->tells_latency =
-        !plugin->settings.map->is_beside && tells_latency(plugin->settings.info);
-    if (!plugin->tells_latency)
+    plugin->reports_latency =
+        !plugin->settings.map->is_beside && reports_latency(plugin->settings.info);
+    if (!plugin->reports_latency)
         return STATUS_OK;
     enum status status = plugin_filter_open_rack(plugin, block, false, &probe.rack);
     if (status == STATUS_OK)

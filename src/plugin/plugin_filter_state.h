@@ -13,7 +13,7 @@ struct plugin_filter {
     struct filter filter;
     struct plugin_filter_settings settings;
     struct plugin_rack *rack;
-    bool tells_latency;
+    bool reports_latency;
     struct plugin_align align;
     struct plugin_latency latency; /* as it turned out */
     bool settled;                  /* it has told that */
@@ -38,7 +38,7 @@ struct plugin_filter {
     _Atomic bool asked;    /* one of them is new */
 
     uint64_t bad;
-    bool told_late; /* of its blocks, live */
+    bool reported_late; /* of its blocks, live */
     char failure[200];
     char notice[200];
 };

@@ -76,14 +76,14 @@ static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
 }
 
 /* What the plugin's latency was in a block in truth. */
-static uint64_t believe(struct plugin_filter *plugin, uint64_t told)
+static uint64_t believe(struct plugin_filter *plugin, uint64_t reported)
 {
-    if (!plugin->changed && told > plugin->latency.most)
-        plugin->latency.settled = told;
-    if (told > plugin->latency.most)
-        plugin->latency.most = told;
-    plugin->settled |= plugin->changed || told == plugin->latency.settled;
-    return plugin->settled ? told : plugin->latency.settled;
+    if (!plugin->changed && reported > plugin->latency.most)
+        plugin->latency.settled = reported;
+    if (reported > plugin->latency.most)
+        plugin->latency.most = reported;
+    plugin->settled |= plugin->changed || reported == plugin->latency.settled;
+    return plugin->settled ? reported : plugin->latency.settled;
 }
 
 static void align(struct plugin_filter *plugin, size_t frames)
@@ -91,8 +91,8 @@ static void align(struct plugin_filter *plugin, size_t frames)
     const struct plugin_rack *rack = plugin->rack;
     bool was_late = plugin->filter.late > 0;
     for (size_t at = 0; at < frames; at += rack->block) {
-        uint64_t told = believe(plugin, rack->latencies[at / rack->block]);
-        plugin_align_process(&plugin->align, plugin->out, at, rack->block, told);
+        uint64_t reported = believe(plugin, rack->latencies[at / rack->block]);
+        plugin_align_process(&plugin->align, plugin->out, at, rack->block, reported);
     }
     uint64_t most = plugin->latency.most + plugin->settings.delay;
     plugin->filter.late = most - plugin->align.latency;
@@ -105,7 +105,7 @@ static void align(struct plugin_filter *plugin, size_t frames)
     plugin->filter.notice = plugin->notice;
 }
 
-static void tell(struct plugin_filter *plugin, uint64_t bad_before)
+static void report(struct plugin_filter *plugin, uint64_t bad_before)
 {
     struct filter *filter = &plugin->filter;
     struct plugin_rack *rack = plugin->rack;
@@ -120,11 +120,11 @@ static void tell(struct plugin_filter *plugin, uint64_t bad_before)
     }
     /* The blocks that a chain is warmed up with come all at once. */
     bool is_warm = plugin->position > plugin->settings.rate;
-    if (rack->late && is_warm && !plugin->told_late && !filter->notice) {
+    if (rack->late && is_warm && !plugin->reported_late && !filter->notice) {
         snprintf(plugin->notice, sizeof plugin->notice,
                  "%s was late: the dry sound is heard in its place", plugin->settings.info->id);
         filter->notice = plugin->notice;
-        plugin->told_late = true;
+        plugin->reported_late = true;
     }
     if (plugin->settings.live && plugin->bad && !bad_before && !filter->notice) {
         snprintf(plugin->notice, sizeof plugin->notice,
@@ -158,9 +158,9 @@ static void run_piece(struct plugin_filter *plugin, const float *const *in, floa
             memcpy(plugin->out[c], in[c] + at, frames * sizeof(float));
         else
             clean(plugin, plugin->out[c], frames);
-    if (plugin->align.latency || plugin->tells_latency)
+    if (plugin->align.latency || plugin->reports_latency)
         align(plugin, frames);
-    tell(plugin, bad);
+    report(plugin, bad);
     plugin->position += frames;
 }
 

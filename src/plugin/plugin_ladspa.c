@@ -122,7 +122,7 @@ struct listing {
     void *context;
 };
 
-static void tell(void *context, const char *path)
+static void report(void *context, const char *path)
 {
     struct listing *listing = context;
     listing->found(listing->context, path, path);
@@ -132,7 +132,7 @@ static enum status list(void (*found)(void *context, const char *holder, const c
                         void *context)
 {
     struct listing listing = {found, context};
-    return plugin_ladspa_libraries(tell, &listing);
+    return plugin_ladspa_libraries(report, &listing);
 }
 
 static enum status open(const char *holder, void (*found)(void *context, const char *id),

@@ -72,7 +72,7 @@ static char *look_for(const char *name)
     return NULL;
 }
 
-static enum status tell_place(const char *place, void (*found)(void *context, const char *path),
+static enum status report_place(const char *place, void (*found)(void *context, const char *path),
                               void *context)
 {
     struct dirent **entries;
@@ -100,7 +100,7 @@ enum status plugin_ladspa_libraries(void (*found)(void *context, const char *pat
     enum status status = STATUS_OK;
     const char *list = places();
     for (char *place; status == STATUS_OK && (place = next_place(&list)) != NULL; free(place))
-        status = tell_place(place, found, context);
+        status = report_place(place, found, context);
     return status;
 }
 

@@ -72,16 +72,16 @@ static void take_initial(LADSPA_PortRangeHintDescriptor hints, struct plugin_por
                   {LADSPA_HINT_DEFAULT_1, 1},
                   {LADSPA_HINT_DEFAULT_100, 100},
                   {LADSPA_HINT_DEFAULT_440, 440}};
-    LADSPA_PortRangeHintDescriptor told = hints & LADSPA_HINT_DEFAULT_MASK;
+    LADSPA_PortRangeHintDescriptor reported = hints & LADSPA_HINT_DEFAULT_MASK;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        if (told == values[i].hint) {
+        if (reported == values[i].hint) {
             port->initial = values[i].value;
             return;
         }
     port->initial = sensible(port);
     port->initial_counts_in_rate = port->counts_in_rate;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
-        if (told == shares[i].hint)
+        if (reported == shares[i].hint)
             port->initial = between(port, shares[i].share);
 }
 
@@ -93,14 +93,14 @@ static void take_range(const LADSPA_PortRangeHint *hint, struct plugin_port *por
     port->is_logarithmic = has(hints, LADSPA_HINT_LOGARITHMIC) && !port->is_toggle;
     port->counts_in_rate = has(hints, LADSPA_HINT_SAMPLE_RATE) && !port->is_toggle;
     take_bounds(hint, port);
-    bool is_told = has(hints, LADSPA_HINT_DEFAULT_MASK);
+    bool has_default = has(hints, LADSPA_HINT_DEFAULT_MASK);
     if (port->is_toggle) {
         port->minimum = 0;
         port->maximum = 1;
     }
     take_initial(hints, port);
     if (port->is_toggle)
-        port->initial = is_told && port->initial > 0 ? 1 : 0;
+        port->initial = has_default && port->initial > 0 ? 1 : 0;
     else if (port->is_integer && !port->counts_in_rate)
         port->initial = roundf(port->initial);
     if (!port->initial_counts_in_rate && !port->counts_in_rate)
@@ -109,7 +109,7 @@ static void take_range(const LADSPA_PortRangeHint *hint, struct plugin_port *por
 
 /* ---- ports ---- */
 
-static bool tells_latency(const struct plugin_port *port)
+static bool reports_latency(const struct plugin_port *port)
 {
     const char *name = port->name + (port->name[0] == '_');
     return port->type == PLUGIN_CONTROL && !port->is_input && strcasecmp(name, "latency") == 0;
@@ -135,7 +135,7 @@ static enum status take_port(const LADSPA_Descriptor *descriptor, size_t index,
     port->name = strdup(name ? name : "");
     if (!port->name)
         return fail_memory("a plugin");
-    port->is_latency = tells_latency(port);
+    port->is_latency = reports_latency(port);
     port->is_side_chain = hears_side_chain(port);
     if (port->type == PLUGIN_AUDIO) {
         port->minimum = -INFINITY;

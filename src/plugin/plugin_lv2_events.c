@@ -25,7 +25,7 @@ struct lv2_events {
     LV2_URID sequence_type, chunk_type;
     size_t count;
     struct event_port *ports;
-    struct event_port *told;     /* takes the messages; NULL: none does */
+    struct event_port *reported;     /* takes the messages; NULL: none does */
     LV2_Atom_Sequence *messages; /* of as many bytes as its buffer; NULL: there are none */
     bool sends;                  /* with the next run */
 };
@@ -59,7 +59,7 @@ static enum status add_port(struct lv2_events *events, const LilvPlugin *plugin,
 }
 
 /* The one designated to control the plugin, else the first that takes messages. */
-static struct event_port *find_told(struct lv2_events *events, const LilvPlugin *plugin)
+static struct event_port *find_reported(struct lv2_events *events, const LilvPlugin *plugin)
 {
     const LilvPort *control = lilv_plugin_get_port_by_designation(
         plugin, lv2_world_node(LV2_CORE__InputPort), lv2_world_node(LV2_CORE__control));
@@ -91,14 +91,14 @@ static enum status write_messages(struct lv2_events *events, const struct plugin
 {
     if (settings->setting_count == 0)
         return STATUS_OK;
-    if (!events->told)
+    if (!events->reported)
         return fail(STATUS_FAILED, "cannot set %s of %s: it takes no messages",
                     settings->settings[0].uri, info->id);
-    events->messages = calloc(1, events->told->bytes);
+    events->messages = calloc(1, events->reported->bytes);
     if (!events->messages)
         return fail_memory("a plugin's events");
     events->sends = true;
-    return lv2_message_write(info, settings, (uint8_t *)events->messages, events->told->bytes);
+    return lv2_message_write(info, settings, (uint8_t *)events->messages, events->reported->bytes);
 }
 
 static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
@@ -116,7 +116,7 @@ static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
             add_port(events, plugin, port, messages) != STATUS_OK)
             return STATUS_FAILED;
     }
-    events->told = find_told(events, plugin);
+    events->reported = find_reported(events, plugin);
     return write_messages(events, info, settings);
 }
 
@@ -171,7 +171,7 @@ void lv2_events_prepare(struct lv2_events *events)
         if (events->ports[i].is_known)
             empty(events, &events->ports[i]);
     if (events->sends)
-        memcpy(events->told->sequence, events->messages,
+        memcpy(events->reported->sequence, events->messages,
                sizeof(LV2_Atom) + events->messages->atom.size);
     events->sends = false;
 }

@@ -28,7 +28,7 @@ struct lv2_logbook {
 
 static _Thread_local const struct lv2_logbook *runs_with; /* the plugin that this thread runs */
 
-static void tell(const struct lv2_logbook *book, const struct line *line)
+static void report(const struct lv2_logbook *book, const struct line *line)
 {
     if (line->is_serious)
         note("%s: %s", book->name, line->text);
@@ -78,7 +78,7 @@ __attribute__((format(printf, 3, 0))) static int log_list(LV2_Log_Handle handle,
     if (runs_with == book)
         keep(book, &line, type == book->error);
     else
-        tell(book, &line);
+        report(book, &line);
     return length;
 }
 
@@ -114,7 +114,7 @@ void lv2_logbook_destroy(struct lv2_logbook *book)
     if (!book)
         return;
     if (book->lines)
-        lv2_logbook_tell(book);
+        lv2_logbook_report(book);
     ring_destroy(book->lines);
     free(book);
 }
@@ -139,11 +139,11 @@ const char *lv2_logbook_trouble(const struct lv2_logbook *book)
     return *book->trouble ? book->trouble : NULL;
 }
 
-void lv2_logbook_tell(struct lv2_logbook *book)
+void lv2_logbook_report(struct lv2_logbook *book)
 {
     struct line line;
     while (ring_read(book->lines, &line, 1) == 1)
-        tell(book, &line);
+        report(book, &line);
 }
 
 const char *lv2_logbook_complaint(const struct lv2_logbook *book)

@@ -21,7 +21,7 @@ LV2_Log_Log *lv2_logbook_feature(struct lv2_logbook *book);
 void lv2_logbook_hold(struct lv2_logbook *book, bool runs);
 
 /* Tell what was kept; no thread runs meanwhile. */
-void lv2_logbook_tell(struct lv2_logbook *book);
+void lv2_logbook_report(struct lv2_logbook *book);
 
 /* From now on, until it is said otherwise, an error is not told but kept: the first, or NULL. */
 void lv2_logbook_load(struct lv2_logbook *book, bool loads);

@@ -44,5 +44,5 @@ void lv2_instance_reset(struct plugin *plugin)
     lv2_worker_resume(instance->worker);
     lv2_logbook_load(instance->log, false);
     plugin->trouble = lv2_logbook_trouble(instance->log);
-    lv2_logbook_tell(instance->log);
+    lv2_logbook_report(instance->log);
 }

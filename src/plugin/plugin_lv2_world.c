@@ -133,7 +133,7 @@ static bool is_like(const LilvPlugin *plugin, const char *wanted)
 }
 
 /* Of those that are misspelt. */
-static void tell_near(const LilvPlugins *plugins, const char *uri, char *text, size_t size)
+static void report_near(const LilvPlugins *plugins, const char *uri, char *text, size_t size)
 {
     struct near_names near;
     near_names_init(&near, uri);
@@ -147,7 +147,7 @@ static void tell_near(const LilvPlugins *plugins, const char *uri, char *text, s
 }
 
 /* "; is it A, B or another?", or "". */
-static void tell_like(const LilvPlugins *plugins, const char *uri, char *text, size_t size)
+static void report_like(const LilvPlugins *plugins, const char *uri, char *text, size_t size)
 {
     const char *wanted = last_part(uri);
     size_t count = 0, length = 0;
@@ -166,7 +166,7 @@ static void tell_like(const LilvPlugins *plugins, const char *uri, char *text, s
     if (count && length < size)
         snprintf(text + length, size - length, count > LIKE_MOST ? " or another?" : "?");
     if (count == 0)
-        tell_near(plugins, uri, text, size);
+        report_near(plugins, uri, text, size);
 }
 
 enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
@@ -181,7 +181,7 @@ enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
     if (*plugin)
         return STATUS_OK;
     char like[512];
-    tell_like(plugins, uri, like, sizeof like);
+    report_like(plugins, uri, like, sizeof like);
     return fail(STATUS_FAILED, "cannot find the LV2 plugin %s%s (halo plugins list tells them all)",
                 uri, like);
 }

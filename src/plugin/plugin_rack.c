@@ -49,8 +49,8 @@ static void look_at_latency(struct rack_here *here, size_t block)
 {
     uint64_t latency = 0;
     for (size_t i = 0; i < here->rack.instances; i++) {
-        uint64_t told = plugin_latency(here->slots[i].plugin);
-        latency = told > latency ? told : latency;
+        uint64_t reported = plugin_latency(here->slots[i].plugin);
+        latency = reported > latency ? reported : latency;
     }
     here->rack.latency = here->latencies[block] = latency;
 }

@@ -15,7 +15,7 @@ static const double LEAVE_TIME = 1;    /* seconds */
 /* ---- orders other than sound ---- */
 
 /* It ended, or a signal came: which, as a status that is told. */
-static enum status tell_end(struct rack_apart *apart, const char *verb)
+static enum status report_end(struct rack_apart *apart, const char *verb)
 {
     const char *end = plugin_child_end(apart->child);
     apart->rack.failure = end;
@@ -23,7 +23,7 @@ static enum status tell_end(struct rack_apart *apart, const char *verb)
                : STATUS_INTERRUPTED;
 }
 
-static enum status tell_answer(const struct rack_apart *apart)
+static enum status report_answer(const struct rack_apart *apart)
 {
     const struct apart_head *head = apart->memory.head;
     if (head->status == STATUS_OK)
@@ -35,14 +35,14 @@ static enum status do_order(struct rack_apart *apart, enum apart_what what, cons
                             const char *args)
 {
     if (apart->rack.failure || apart->given_up || !rack_apart_wait(apart))
-        return tell_end(apart, verb);
+        return report_end(apart, verb);
     plugin_child_doing(apart->child, args, apart->order_patience);
     rack_apart_begin(apart, what);
     rack_apart_post(apart);
     if (!rack_apart_wait(apart))
-        return tell_end(apart, verb);
+        return report_end(apart, verb);
     plugin_child_doing(apart->child, NULL, apart->patience);
-    return tell_answer(apart);
+    return report_answer(apart);
 }
 
 static void reset(struct plugin_rack *rack)
@@ -132,7 +132,7 @@ static enum status open_child(struct rack_apart *apart, const struct plugin_chan
     rack_apart_post(apart);
     status = start_child(apart, memory, settings);
     if (status == STATUS_OK)
-        status = rack_apart_wait(apart) ? tell_answer(apart) : tell_end(apart, "run");
+        status = rack_apart_wait(apart) ? report_answer(apart) : report_end(apart, "run");
     if (status == STATUS_OK)
         plugin_child_doing(apart->child, NULL, apart->patience);
     else

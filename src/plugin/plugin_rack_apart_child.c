@@ -49,7 +49,7 @@ static void run_piece(struct server *server, const struct apart_piece *piece)
     }
 }
 
-static void tell_values(const struct server *server, const struct apart_piece *piece)
+static void report_values(const struct server *server, const struct apart_piece *piece)
 {
     memcpy(piece->values, server->rack->values, server->memory.ports * sizeof(float));
     if (server->rack->notice)
@@ -80,7 +80,7 @@ static void serve(struct server *server)
         if (piece.order->what == APART_LEAVE)
             return;
         head->status = (int)do_order(server, &piece);
-        tell_values(server, &piece);
+        report_values(server, &piece);
         shared_count_raise(&head->done);
     }
 }
@@ -115,7 +115,7 @@ static enum status answer_opening(struct server *server, const struct apart_requ
             realtime_lock_memory(); /* where that is allowed */
         const struct apart_piece piece = apart_memory_piece(&server->memory, 0);
         piece.latencies[0] = server->rack->latency;
-        tell_values(server, &piece);
+        report_values(server, &piece);
     }
     shared_count_raise(&head->done);
     return status;

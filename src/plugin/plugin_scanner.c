@@ -74,7 +74,7 @@ static int stop(struct plugin_scanner *scanner)
     return end;
 }
 
-static void tell_end(struct plugin_scanner *scanner, int end)
+static void report_end(struct plugin_scanner *scanner, int end)
 {
     if (WIFSIGNALED(end)) {
         char signal[64];
@@ -159,7 +159,7 @@ static enum status receive(struct plugin_scanner *scanner, struct line *line)
             return STATUS_OK;
         }
         if (!take_piece(scanner->socket, line)) {
-            tell_end(scanner, stop(scanner));
+            report_end(scanner, stop(scanner));
             return STATUS_OK;
         }
     }
@@ -173,7 +173,7 @@ static enum status converse(struct plugin_scanner *scanner, const char *question
     if (send_all(scanner->socket, question, strlen(question)) && send_all(scanner->socket, "\n", 1))
         status = receive(scanner, &line);
     else
-        tell_end(scanner, stop(scanner));
+        report_end(scanner, stop(scanner));
     if (scanner->process)
         *answer = json_loadb(line.text, line.length, 0, NULL);
     if (scanner->process && !*answer)

@@ -222,14 +222,14 @@ static void write_output(void *context, size_t slot)
 }
 
 /* Only this thread, the caller's, tells what went wrong: the first it learns of. */
-static enum status tell(enum status status, const char *problem)
+static enum status report(enum status status, const char *problem)
 {
     return status == STATUS_FAILED || status == STATUS_USAGE ? fail(status, "%s", problem) : status;
 }
 
 static enum status write_result(struct run *run)
 {
-    return tell((enum status)atomic_load(&run->write_status), run->write_problem);
+    return report((enum status)atomic_load(&run->write_status), run->write_problem);
 }
 
 static enum status take_input(struct run *run, const struct input **input)
@@ -241,7 +241,7 @@ static enum status take_input(struct run *run, const struct input **input)
     if (!run->reader)
         read_input(run, slot);
     *input = &run->inputs[slot];
-    return tell((*input)->status, (*input)->problem);
+    return report((*input)->status, (*input)->problem);
 }
 
 static bool is_too_late(const struct run *run)

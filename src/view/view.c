@@ -4,7 +4,7 @@
 #include "view/view_kind.h"
 #include <stdio.h>
 
-enum { LINE_MOST = 400 }; /* bytes of what view_tell tells */
+enum { LINE_MOST = 400 }; /* bytes of what view_notify tells */
 
 static const struct view_kind *const kinds[] = {
     [VIEW_SCREEN] = &view_screen,
@@ -52,7 +52,7 @@ void view_message(struct view *view, const char *text)
     view->kind->message(view, text);
 }
 
-void view_tell(struct view *view, const char *format, va_list arguments)
+void view_notify(struct view *view, const char *format, va_list arguments)
 {
     char line[LINE_MOST];
     vsnprintf(line, sizeof line, format, arguments);

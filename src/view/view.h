@@ -45,7 +45,7 @@ void view_show(struct view *view, const struct live_status *status);
 void view_message(struct view *view, const char *text);
 
 /* The same from a format; a note where there is no view (NULL). */
-void view_tell(struct view *view, const char *format, va_list arguments);
+void view_notify(struct view *view, const char *format, va_list arguments);
 
 /* What view_key returns beside characters (Unicode code points, Enter '\n', Escape 27). */
 enum view_key_code {

@@ -27,7 +27,7 @@ struct probe {
     const LV2_URID_Map *map;
     const LV2_Worker_Schedule *schedule;
     const LV2_Log_Log *log;
-    float told[PROBE_PORTS]; /* what the control outputs say */
+    float reported[PROBE_PORTS]; /* what the control outputs say */
     LV2_URID sequence, set, property, value, number, real, error, path, file;
 };
 
@@ -63,10 +63,10 @@ static void read_options(struct probe *probe, const LV2_Options_Option *options,
     float least = option(probe, options, LV2_BUF_SIZE__minBlockLength);
     float usual = option(probe, options, LV2_BUF_SIZE__nominalBlockLength);
     float sequence = option(probe, options, LV2_BUF_SIZE__sequenceSize);
-    float told = option(probe, options, LV2_PARAMETERS__sampleRate);
+    float reported = option(probe, options, LV2_PARAMETERS__sampleRate);
     bool agree = most == least && usual == least && sequence >= PROBE_NOTIFY_BYTES;
-    probe->told[PROBE_BLOCK] = agree ? most : PROBE_BAD;
-    probe->told[PROBE_RATE] = (double)told == rate ? told : PROBE_BAD;
+    probe->reported[PROBE_BLOCK] = agree ? most : PROBE_BAD;
+    probe->reported[PROBE_RATE] = (double)reported == rate ? reported : PROBE_BAD;
 }
 
 static void read_promises(struct probe *probe, const LV2_Feature *const *features)
@@ -83,7 +83,7 @@ static void read_promises(struct probe *probe, const LV2_Feature *const *feature
     int promises = 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         promises |= feature(features, known[i].uri) ? known[i].promise : 0;
-    probe->told[PROBE_PROMISES] = (float)promises;
+    probe->reported[PROBE_PROMISES] = (float)promises;
 }
 
 /* A file of its own, in a folder of a folder. */
@@ -126,14 +126,14 @@ static void connect_port(LV2_Handle instance, uint32_t port, void *data)
 
 static void activate(LV2_Handle instance)
 {
-    ((struct probe *)instance)->told[PROBE_ACTIVATIONS]++;
+    ((struct probe *)instance)->reported[PROBE_ACTIVATIONS]++;
 }
 
 static void read_messages(struct probe *probe)
 {
     const LV2_Atom_Sequence *events = probe->ports[PROBE_CONTROL];
     if (events->atom.type != probe->sequence)
-        probe->told[PROBE_MESSAGES] = PROBE_BAD;
+        probe->reported[PROBE_MESSAGES] = PROBE_BAD;
     LV2_ATOM_SEQUENCE_FOREACH(events, event)
     {
         const LV2_Atom_Object *object = (const LV2_Atom_Object *)&event->body;
@@ -142,8 +142,8 @@ static void read_messages(struct probe *probe)
         if (event->time.frames != 0 || object->body.otype != probe->set || !property || !value ||
             ((const LV2_Atom_URID *)property)->body != probe->number || value->type != probe->real)
             continue;
-        probe->told[PROBE_MESSAGES]++;
-        probe->told[PROBE_NUMBER] = ((const LV2_Atom_Float *)value)->body;
+        probe->reported[PROBE_MESSAGES]++;
+        probe->reported[PROBE_NUMBER] = ((const LV2_Atom_Float *)value)->body;
     }
 }
 
@@ -151,16 +151,16 @@ static void measure(struct probe *probe, int port, uint32_t frames)
 {
     const float *samples = probe->ports[port];
     for (uint32_t i = 0; i < frames; i++)
-        probe->told[PROBE_NOISE] = fmaxf(probe->told[PROBE_NOISE], fabsf(samples[i]));
+        probe->reported[PROBE_NOISE] = fmaxf(probe->reported[PROBE_NOISE], fabsf(samples[i]));
 }
 
-static void tell(struct probe *probe)
+static void report(struct probe *probe)
 {
     const LV2_Atom *notify = probe->ports[PROBE_NOTIFY];
-    probe->told[PROBE_ROOM] = (float)notify->size + (float)sizeof *notify;
-    probe->told[PROBE_RUNS]++;
+    probe->reported[PROBE_ROOM] = (float)notify->size + (float)sizeof *notify;
+    probe->reported[PROBE_RUNS]++;
     for (int i = PROBE_BLOCK; i < PROBE_PORTS; i++)
-        *(float *)probe->ports[i] = probe->told[i];
+        *(float *)probe->ports[i] = probe->reported[i];
 }
 
 static void run(LV2_Handle instance, uint32_t frames)
@@ -178,7 +178,7 @@ static void run(LV2_Handle instance, uint32_t frames)
     float say = *(float *)probe->ports[PROBE_SAY];
     if (say > 0)
         probe->log->printf(probe->log->handle, probe->error, "out of tune by %d\n", (int)say);
-    tell(probe);
+    report(probe);
 }
 
 static LV2_Worker_Status work(LV2_Handle instance, LV2_Worker_Respond_Function respond,
@@ -196,14 +196,14 @@ static LV2_Worker_Status work_response(LV2_Handle instance, uint32_t size, const
 {
     struct probe *probe = instance;
     if (size == sizeof(float))
-        memcpy(&probe->told[PROBE_APART], data, size);
-    probe->told[PROBE_RESPONSES]++;
+        memcpy(&probe->reported[PROBE_APART], data, size);
+    probe->reported[PROBE_RESPONSES]++;
     return LV2_WORKER_SUCCESS;
 }
 
 static LV2_Worker_Status end_run(LV2_Handle instance)
 {
-    ((struct probe *)instance)->told[PROBE_ENDS]++;
+    ((struct probe *)instance)->reported[PROBE_ENDS]++;
     return LV2_WORKER_SUCCESS;
 }
 
@@ -242,8 +242,8 @@ static LV2_State_Status restore(LV2_Handle instance, LV2_State_Retrieve_Function
     const LV2_State_Free_Path *release = feature(features, LV2_STATE__freePath);
     char *path = abstract ? map->absolute_path(map->handle, abstract) : NULL;
     FILE *file = path ? fopen(path, "r") : NULL;
-    if (file && fscanf(file, "%f", &probe->told[PROBE_RESTORED]) != 1)
-        probe->told[PROBE_RESTORED] = PROBE_BAD;
+    if (file && fscanf(file, "%f", &probe->reported[PROBE_RESTORED]) != 1)
+        probe->reported[PROBE_RESTORED] = PROBE_BAD;
     if (file)
         fclose(file);
     release->free_path(release->handle, path);

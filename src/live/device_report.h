@@ -1,15 +1,15 @@
 /* What a person is told of a sound device. Threads: the control thread. */
-#ifndef HALO_DEVICE_TELL_H
-#define HALO_DEVICE_TELL_H
+#ifndef HALO_DEVICE_REPORT_H
+#define HALO_DEVICE_REPORT_H
 
 #include "live/device.h"
 
 #include <stddef.h>
 
 /* "JACK: system", or with both ends where they differ. */
-void device_tell_name(const struct device_facts *facts, char *text, size_t size);
+void device_describe(const struct device_facts *facts, char *text, size_t size);
 
 /* Locks the memory, and notes what the system does not grant and how it would. */
-void device_tell_grants(const struct device_facts *facts);
+void device_report_grants(const struct device_facts *facts);
 
 #endif

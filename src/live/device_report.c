@@ -1,4 +1,4 @@
-#include "live/device_tell.h"
+#include "live/device_report.h"
 
 #include "base/realtime.h"
 
@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-void device_tell_name(const struct device_facts *facts, char *text, size_t size)
+void device_describe(const struct device_facts *facts, char *text, size_t size)
 {
     bool both = facts->input[0] && strcmp(facts->input, facts->output) != 0;
     snprintf(text, size, "%s: %s%s%s", facts->host_api, both ? facts->input : facts->output,
              both ? " -> " : "", both ? facts->output : "");
 }
 
-void device_tell_grants(const struct device_facts *facts)
+void device_report_grants(const struct device_facts *facts)
 {
     if (facts->priority == 0)
         note("no real-time priority: expect drop-outs under load; to allow it, add your user to "
