@@ -22,7 +22,7 @@ struct bench_options {
     struct lab_settings lab;
 };
 
-static enum status take_kernel(void *context, const struct option_row *row, const char *value)
+static enum status parse_kernel(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct bench_options *options = context;
@@ -43,19 +43,19 @@ static enum status take_kernel(void *context, const struct option_row *row, cons
     return STATUS_OK;
 }
 
-static enum status take_taps(void *context, const struct option_row *row, const char *value)
+static enum status parse_taps(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_list(row->name, value, 1, TAPS_MOST,
                               &((struct bench_options *)context)->lab.taps);
 }
 
-static enum status take_samples(void *context, const struct option_row *row, const char *value)
+static enum status parse_samples(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_list(row->name, value, 1, SAMPLES_MOST,
                               &((struct bench_options *)context)->lab.samples);
 }
 
-static enum status take_threads(void *context, const struct option_row *row, const char *value)
+static enum status parse_threads(void *context, const struct option_row *row, const char *value)
 {
     struct number_list *axis = &((struct bench_options *)context)->lab.threads;
     enum status status = options_parse_list(row->name, value, 0, THREADS_MOST, axis);
@@ -68,7 +68,7 @@ static enum status take_threads(void *context, const struct option_row *row, con
     return status;
 }
 
-static enum status take_fft(void *context, const struct option_row *row, const char *value)
+static enum status parse_fft(void *context, const struct option_row *row, const char *value)
 {
     struct number_list *axis = &((struct bench_options *)context)->lab.fft;
     enum status status = options_parse_list(row->name, value, 0, FFT_MOST, axis);
@@ -83,7 +83,7 @@ static enum status take_fft(void *context, const struct option_row *row, const c
     return status;
 }
 
-static enum status take_boundary(void *context, const struct option_row *row, const char *value)
+static enum status parse_boundary(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"zero", "replicate", NULL};
     size_t choice = 0;
@@ -92,13 +92,13 @@ static enum status take_boundary(void *context, const struct option_row *row, co
     return status;
 }
 
-static enum status take_repeats(void *context, const struct option_row *row, const char *value)
+static enum status parse_repeats(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, REPEATS_MOST,
                                 &((struct bench_options *)context)->lab.repeats);
 }
 
-static enum status take_dimensions(void *context, const struct option_row *row, const char *value)
+static enum status parse_dimensions(void *context, const struct option_row *row, const char *value)
 {
     size_t dimensions;
     (void)context;
@@ -107,24 +107,24 @@ static enum status take_dimensions(void *context, const struct option_row *row, 
 
 static const struct option_row rows[] = {
     {"dim", 0, "N", "2: pictures instead of sound, with options of their own,\nsee --dim 2 --help",
-     take_dimensions},
+     parse_dimensions},
     {"kernel", 0, "LIST", "basic, constant, tiled, cached, register, fft; all by\ndefault",
-     take_kernel},
+     parse_kernel},
     {"taps", 0, "LIST",
      "mask lengths; 5,17,65,257,1025,4097 by default; beyond\n"
      "16384, what constant memory holds, fft only",
-     take_taps},
-    {"samples", 0, "LIST", "array sizes; 2^28 by default", take_samples},
+     parse_taps},
+    {"samples", 0, "LIST", "array sizes; 2^28 by default", parse_samples},
     {"threads", 0, "LIST", "threads a block; 0, each kernel's own choice, by default",
-     take_threads},
-    {"fft", 0, "LIST", "transform lengths of fft; 0, the cheapest, by default", take_fft},
-    {"boundary", 0, "POLICY", "zero (default) or replicate", take_boundary},
-    {"repeats", 0, "N", "runs the median is taken of; 11 by default", take_repeats},
-    {"csv", 0, NULL, "print comma-separated values", bench_take_csv},
-    {"json", 0, NULL, "print one JSON object", bench_take_json},
-    {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", lab_take_plot},
-    {"read", 0, "FILE", "plot what --csv printed on another machine", lab_take_read},
-    {"help", 'h', NULL, "print this", bench_take_help},
+     parse_threads},
+    {"fft", 0, "LIST", "transform lengths of fft; 0, the cheapest, by default", parse_fft},
+    {"boundary", 0, "POLICY", "zero (default) or replicate", parse_boundary},
+    {"repeats", 0, "N", "runs the median is taken of; 11 by default", parse_repeats},
+    {"csv", 0, NULL, "print comma-separated values", bench_parse_csv},
+    {"json", 0, NULL, "print one JSON object", bench_parse_json},
+    {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", lab_parse_plot},
+    {"read", 0, "FILE", "plot what --csv printed on another machine", lab_parse_read},
+    {"help", 'h', NULL, "print this", bench_parse_help},
     {0},
 };
 

@@ -21,7 +21,7 @@ struct bench_options {
 };
 
 /* Calls take for each word of a list separated by commas. */
-static enum status take_words(const char *value,
+static enum status parse_words(const char *value,
                               enum status (*take)(struct bench_options *options, const char *word),
                               struct bench_options *options)
 {
@@ -110,42 +110,42 @@ static enum status add_block(struct bench_options *options, const char *word)
     return STATUS_OK;
 }
 
-static enum status take_kernel(void *context, const struct option_row *row, const char *value)
+static enum status parse_kernel(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct bench_options *)context)->lab.kernel_count = 0;
-    return take_words(value, add_kernel, context);
+    return parse_words(value, add_kernel, context);
 }
 
-static enum status take_masks(void *context, const struct option_row *row, const char *value)
+static enum status parse_masks(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct bench_options *)context)->lab.masks.count = 0;
-    return take_words(value, add_mask, context);
+    return parse_words(value, add_mask, context);
 }
 
-static enum status take_sizes(void *context, const struct option_row *row, const char *value)
+static enum status parse_sizes(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct bench_options *)context)->lab.sizes.count = 0;
-    return take_words(value, add_picture, context);
+    return parse_words(value, add_picture, context);
 }
 
-static enum status take_blocks(void *context, const struct option_row *row, const char *value)
+static enum status parse_blocks(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct bench_options *)context)->lab.blocks.count = 0;
-    return take_words(value, add_block, context);
+    return parse_words(value, add_block, context);
 }
 
-static enum status take_rows(void *context, const struct option_row *row, const char *value)
+static enum status parse_rows(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"packed", "pitched", NULL};
     return options_choose_list(row->name, value, names,
                                &((struct bench_options *)context)->lab.pitched);
 }
 
-static enum status take_cells(void *context, const struct option_row *row, const char *value)
+static enum status parse_cells(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"float", "byte", NULL};
     size_t choice = 0;
@@ -154,7 +154,7 @@ static enum status take_cells(void *context, const struct option_row *row, const
     return status;
 }
 
-static enum status take_edge(void *context, const struct option_row *row, const char *value)
+static enum status parse_edge(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"zero", "replicate", "reflect", NULL};
     size_t choice = 0;
@@ -163,19 +163,19 @@ static enum status take_edge(void *context, const struct option_row *row, const 
     return status;
 }
 
-static enum status take_channels(void *context, const struct option_row *row, const char *value)
+static enum status parse_channels(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, CHANNELS_MOST,
                                 &((struct bench_options *)context)->lab.channels);
 }
 
-static enum status take_repeats(void *context, const struct option_row *row, const char *value)
+static enum status parse_repeats(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, REPEATS_MOST,
                                 &((struct bench_options *)context)->lab.repeats);
 }
 
-static enum status take_dimensions(void *context, const struct option_row *row, const char *value)
+static enum status parse_dimensions(void *context, const struct option_row *row, const char *value)
 {
     size_t dimensions;
     (void)context;
@@ -183,31 +183,31 @@ static enum status take_dimensions(void *context, const struct option_row *row, 
 }
 
 static const struct option_row rows[] = {
-    {"dim", 0, "2", "pictures instead of sound", take_dimensions},
+    {"dim", 0, "2", "pictures instead of sound", parse_dimensions},
     {"kernel", 0, "LIST", "basic, constant, tiled-in, tiled-out, cached, register;\nall by default",
-     take_kernel},
+     parse_kernel},
     {"masks", 0, "LIST",
      "rows and columns of masks; 3x3,5x5,7x7,9x9,15x15,31x31 by\n"
      "default",
-     take_masks},
-    {"sizes", 0, "LIST", "rows and columns of pictures; 8192x8192 by default", take_sizes},
+     parse_masks},
+    {"sizes", 0, "LIST", "rows and columns of pictures; 8192x8192 by default", parse_sizes},
     {"blocks", 0, "LIST",
      "threads of a block across and down, of register: threads\n"
      "across and rows of a strip; 0, each kernel's own choice, by\ndefault",
-     take_blocks},
+     parse_blocks},
     {"rows", 0, "LIST",
      "pitched (default): rows padded by cudaMallocPitch, or\n"
      "packed",
-     take_rows},
-    {"cells", 0, "KIND", "float (default), or byte: rounded and clamped to 0..255", take_cells},
-    {"channels", 0, "N", "planes of a picture; 1 by default", take_channels},
-    {"edge", 0, "POLICY", "zero (default), replicate or reflect", take_edge},
-    {"repeats", 0, "N", "runs the median is taken of; 11 by default", take_repeats},
-    {"csv", 0, NULL, "print comma-separated values", bench_take_csv},
-    {"json", 0, NULL, "print one JSON object", bench_take_json},
-    {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", lab_take_plot},
-    {"read", 0, "FILE", "plot what --csv printed on another machine", lab_take_read},
-    {"help", 'h', NULL, "print this", bench_take_help},
+     parse_rows},
+    {"cells", 0, "KIND", "float (default), or byte: rounded and clamped to 0..255", parse_cells},
+    {"channels", 0, "N", "planes of a picture; 1 by default", parse_channels},
+    {"edge", 0, "POLICY", "zero (default), replicate or reflect", parse_edge},
+    {"repeats", 0, "N", "runs the median is taken of; 11 by default", parse_repeats},
+    {"csv", 0, NULL, "print comma-separated values", bench_parse_csv},
+    {"json", 0, NULL, "print one JSON object", bench_parse_json},
+    {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", lab_parse_plot},
+    {"read", 0, "FILE", "plot what --csv printed on another machine", lab_parse_read},
+    {"help", 'h', NULL, "print this", bench_parse_help},
     {0},
 };
 

@@ -170,7 +170,7 @@ static void fill_rates(const struct bench *bench, struct lab_row *row)
 }
 
 /* The mask in the kernel's form, and current. */
-static enum status take_mask(struct bench *bench, const struct kernel *kernel,
+static enum status parse_mask(struct bench *bench, const struct kernel *kernel,
                              struct kernel_job *job)
 {
     size_t bytes = kernel_form_floats(kernel, job->plan, job->taps) * sizeof(float);
@@ -201,7 +201,7 @@ static enum status measure_kernel(struct bench *bench, const struct kernel *kern
         .kernel = kernel->name, .taps = taps, .samples = bench->samples, .setting = setting};
     enum status status = kernel_open(kernel, &shape, &job.plan);
     if (status == STATUS_OK)
-        status = take_mask(bench, kernel, &job);
+        status = parse_mask(bench, kernel, &job);
     if (status == STATUS_OK)
         status = check_result(bench, kernel, &job, &row->error_db);
     if (status == STATUS_OK)

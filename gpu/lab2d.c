@@ -218,7 +218,7 @@ static void fill_rates(const struct bench *bench, struct lab2d_row *row)
     row->peak_share = row->flops / bench->device->flops_peak;
 }
 
-static enum status take_mask(struct bench *bench, const struct kernel2d *kernel,
+static enum status parse_mask(struct bench *bench, const struct kernel2d *kernel,
                              struct kernel2d_job *job)
 {
     size_t taps = job->mask_rows * job->mask_columns;
@@ -269,7 +269,7 @@ static enum status measure_kernel(struct bench *bench, const struct kernel2d *ke
         .pitched = bench->pitched,
         .tile = kernel2d_tile(kernel, job),
     };
-    enum status status = take_mask(bench, kernel, job);
+    enum status status = parse_mask(bench, kernel, job);
     if (status == STATUS_OK)
         status = check_result(bench, kernel, job, &row->error_db);
     if (status == STATUS_OK)

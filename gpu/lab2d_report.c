@@ -112,11 +112,11 @@ static bool parse_row(const char *line, struct lab2d_row *row)
     return fields >= 15 && (kernel || strcmp(name, "copy") == 0);
 }
 
-static enum status take_line(struct lab2d_report *report, struct lab2d_settings *settings,
+static enum status parse_line(struct lab2d_report *report, struct lab2d_settings *settings,
                              struct lab_device *device, const char *line)
 {
     struct lab2d_row row;
-    if (lab_device_take_csv(device, line) || line[0] == '#' || strncmp(line, "kernel,", 7) == 0)
+    if (lab_device_parse_csv(device, line) || line[0] == '#' || strncmp(line, "kernel,", 7) == 0)
         return STATUS_OK;
     if (!parse_row(line, &row))
         return fail(STATUS_FAILED,
@@ -144,7 +144,7 @@ enum status lab2d_report_read(const char *file, struct lab2d_settings *settings,
         return fail(STATUS_FAILED, "cannot open %s: %s", file, strerror(errno));
     enum status status = lab2d_report_create(settings, device, BENCH_NOTHING, plot, result);
     while (status == STATUS_OK && fgets(line, sizeof line, stream))
-        status = take_line(*result, settings, device, line);
+        status = parse_line(*result, settings, device, line);
     fclose(stream);
     if (status == STATUS_OK && settings->kernel_count == 0)
         status = fail(STATUS_FAILED, "%s holds no measurement", file);

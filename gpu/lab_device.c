@@ -56,7 +56,7 @@ void lab_device_print_csv(const struct lab_device *device)
     printf("# device,%s\n# flops_peak,%.9g\n", device->name, device->flops_peak);
 }
 
-bool lab_device_take_csv(struct lab_device *device, const char *line)
+bool lab_device_parse_csv(struct lab_device *device, const char *line)
 {
     return sscanf(line, "# device,%255[^\n]", device->name) == 1 ||
            sscanf(line, "# flops_peak,%lf", &device->flops_peak) == 1;

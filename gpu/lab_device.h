@@ -26,7 +26,7 @@ void lab_device_print(const struct lab_device *device);
 
 /* The first lines of --csv, and whether a line is one of them: then it is taken. */
 void lab_device_print_csv(const struct lab_device *device);
-bool lab_device_take_csv(struct lab_device *device, const char *line);
+bool lab_device_parse_csv(struct lab_device *device, const char *line);
 
 /* Print `report`, which it releases, with the device's facts added. Errors: writing. */
 MUST_CHECK enum status lab_device_print_json(const struct lab_device *device, json_t *report);

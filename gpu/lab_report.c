@@ -96,11 +96,11 @@ static bool parse_row(const char *line, struct lab_row *row)
     return fields >= 10 && (kernel || strcmp(name, "copy") == 0);
 }
 
-static enum status take_line(struct lab_report *report, struct lab_settings *settings,
+static enum status parse_line(struct lab_report *report, struct lab_settings *settings,
                              struct lab_device *device, const char *line)
 {
     struct lab_row row;
-    if (lab_device_take_csv(device, line) || strncmp(line, "kernel,", 7) == 0)
+    if (lab_device_parse_csv(device, line) || strncmp(line, "kernel,", 7) == 0)
         return STATUS_OK;
     if (!parse_row(line, &row))
         return fail(STATUS_FAILED, "this is not a line that halo bench kernels --csv prints: %.*s",
@@ -127,7 +127,7 @@ enum status lab_report_read(const char *file, struct lab_settings *settings,
         return fail(STATUS_FAILED, "cannot open %s: %s", file, strerror(errno));
     enum status status = lab_report_create(settings, device, BENCH_NOTHING, plot, result);
     while (status == STATUS_OK && fgets(line, sizeof line, stream))
-        status = take_line(*result, settings, device, line);
+        status = parse_line(*result, settings, device, line);
     fclose(stream);
     if (status == STATUS_OK && settings->kernel_count == 0)
         status = fail(STATUS_FAILED, "%s holds no measurement", file);

@@ -11,7 +11,7 @@ struct lab_common {
     const char *read; /* a file to take the measurements from */
 };
 
-MUST_CHECK enum status lab_take_plot(void *common, const struct option_row *row, const char *value);
-MUST_CHECK enum status lab_take_read(void *common, const struct option_row *row, const char *value);
+MUST_CHECK enum status lab_parse_plot(void *common, const struct option_row *row, const char *value);
+MUST_CHECK enum status lab_parse_read(void *common, const struct option_row *row, const char *value);
 
 #endif

@@ -12,10 +12,10 @@ struct bench_common {
     bool help;
 };
 
-MUST_CHECK enum status bench_take_csv(void *common, const struct option_row *row, const char *value);
-MUST_CHECK enum status bench_take_json(void *common, const struct option_row *row,
+MUST_CHECK enum status bench_parse_csv(void *common, const struct option_row *row, const char *value);
+MUST_CHECK enum status bench_parse_json(void *common, const struct option_row *row,
                                        const char *value);
-MUST_CHECK enum status bench_take_help(void *common, const struct option_row *row,
+MUST_CHECK enum status bench_parse_help(void *common, const struct option_row *row,
                                        const char *value);
 
 #endif

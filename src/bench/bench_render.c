@@ -26,37 +26,37 @@ struct bench_options {
 
 /* ---- words ---- */
 
-static enum status take_taps(void *context, const struct option_row *row, const char *value)
+static enum status parse_taps(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_list(row->name, value, 1, TAPS_MOST,
                               &((struct bench_options *)context)->taps);
 }
 
-static enum status take_channels(void *context, const struct option_row *row, const char *value)
+static enum status parse_channels(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_list(row->name, value, 1, CHANNELS_MOST,
                               &((struct bench_options *)context)->channels);
 }
 
-static enum status take_seconds(void *context, const struct option_row *row, const char *value)
+static enum status parse_seconds(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_seconds(row->name, value, 0.001, SECONDS_MOST,
                                  &((struct bench_options *)context)->cell.seconds);
 }
 
-static enum status take_rate(void *context, const struct option_row *row, const char *value)
+static enum status parse_rate(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, RATE_LEAST, RATE_MOST,
                                 &((struct bench_options *)context)->rate);
 }
 
-static enum status take_threads(void *context, const struct option_row *row, const char *value)
+static enum status parse_threads(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, THREADS_MOST,
                                 &((struct bench_options *)context)->cell.threads);
 }
 
-static enum status take_backend(void *context, const struct option_row *row, const char *value)
+static enum status parse_backend(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     if (!convolver_backend_exists(value))
@@ -66,13 +66,13 @@ static enum status take_backend(void *context, const struct option_row *row, con
     return STATUS_OK;
 }
 
-static enum status take_rounds(void *context, const struct option_row *row, const char *value)
+static enum status parse_rounds(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, RENDER_ROUNDS_MOST,
                                 &((struct bench_options *)context)->cell.rounds);
 }
 
-static enum status take_folder(void *context, const struct option_row *row, const char *value)
+static enum status parse_folder(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct bench_options *)context)->cell.folder = value;
@@ -80,18 +80,18 @@ static enum status take_folder(void *context, const struct option_row *row, cons
 }
 
 static const struct option_row rows[] = {
-    {"taps", 0, "LIST", "mask lengths; 1024,96000,480000 by default", take_taps},
-    {"channels", 0, "LIST", "each with a mask of its own; 2 by default", take_channels},
-    {"seconds", 0, "S", "of sound; 60 by default", take_seconds},
-    {"rate", 0, "HZ", "frames a second; 48000 by default", take_rate},
-    {"threads", 0, "N", "as halo render has it; all processors by default", take_threads},
-    {"backend", 0, "NAME", "auto (default), cpu, cuda or direct", take_backend},
-    {"rounds", 0, "N", "times to render, after one that is not timed; 5 by default", take_rounds},
+    {"taps", 0, "LIST", "mask lengths; 1024,96000,480000 by default", parse_taps},
+    {"channels", 0, "LIST", "each with a mask of its own; 2 by default", parse_channels},
+    {"seconds", 0, "S", "of sound; 60 by default", parse_seconds},
+    {"rate", 0, "HZ", "frames a second; 48000 by default", parse_rate},
+    {"threads", 0, "N", "as halo render has it; all processors by default", parse_threads},
+    {"backend", 0, "NAME", "auto (default), cpu, cuda or direct", parse_backend},
+    {"rounds", 0, "N", "times to render, after one that is not timed; 5 by default", parse_rounds},
     {"folder", 0, "DIR", "where the files lie meanwhile; TMPDIR or /var/tmp by default",
-     take_folder},
-    {"csv", 0, NULL, "print comma-separated values", bench_take_csv},
-    {"json", 0, NULL, "print one JSON object", bench_take_json},
-    {"help", 'h', NULL, "print this", bench_take_help},
+     parse_folder},
+    {"csv", 0, NULL, "print comma-separated values", bench_parse_csv},
+    {"json", 0, NULL, "print one JSON object", bench_parse_json},
+    {"help", 'h', NULL, "print this", bench_parse_help},
     {0},
 };
 

@@ -41,7 +41,7 @@ struct stream_options {
 
 /* ---- words ---- */
 
-static enum status take_backend(void *context, const struct option_row *row, const char *value)
+static enum status parse_backend(void *context, const struct option_row *row, const char *value)
 {
     const char *names[BACKENDS_MOST + 1] = {0};
     for (size_t i = 0; i < BACKENDS_MOST && convolver_backend_name(i); i++)
@@ -50,67 +50,67 @@ static enum status take_backend(void *context, const struct option_row *row, con
                                &((struct stream_options *)context)->backends);
 }
 
-static enum status take_mode(void *context, const struct option_row *row, const char *value)
+static enum status parse_mode(void *context, const struct option_row *row, const char *value)
 {
     return options_choose_list(row->name, value, stream_mode_names,
                                &((struct stream_options *)context)->modes);
 }
 
-static enum status take_pace(void *context, const struct option_row *row, const char *value)
+static enum status parse_pace(void *context, const struct option_row *row, const char *value)
 {
     return options_choose_list(row->name, value, stream_pace_names,
                                &((struct stream_options *)context)->paces);
 }
 
-static enum status take_block(void *context, const struct option_row *row, const char *value)
+static enum status parse_block(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_list(row->name, value, 1, BLOCK_MOST,
                               &((struct stream_options *)context)->blocks);
 }
 
-static enum status take_channels(void *context, const struct option_row *row, const char *value)
+static enum status parse_channels(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_list(row->name, value, 1, CHANNELS_MOST,
                               &((struct stream_options *)context)->channels);
 }
 
-static enum status take_taps(void *context, const struct option_row *row, const char *value)
+static enum status parse_taps(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_list(row->name, value, 1, TAPS_MOST,
                               &((struct stream_options *)context)->taps);
 }
 
-static enum status take_rate(void *context, const struct option_row *row, const char *value)
+static enum status parse_rate(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, RATE_LEAST, RATE_MOST,
                                 &((struct stream_options *)context)->rate);
 }
 
-static enum status take_threads(void *context, const struct option_row *row, const char *value)
+static enum status parse_threads(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, THREADS_MOST,
                                 &((struct stream_options *)context)->threads);
 }
 
-static enum status take_count(void *context, const struct option_row *row, const char *value)
+static enum status parse_count(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, BLOCKS_MOST,
                                 &((struct stream_options *)context)->count);
 }
 
-static enum status take_seconds(void *context, const struct option_row *row, const char *value)
+static enum status parse_seconds(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_seconds(row->name, value, 0.001, SECONDS_MOST,
                                  &((struct stream_options *)context)->seconds);
 }
 
-static enum status take_warm_up(void *context, const struct option_row *row, const char *value)
+static enum status parse_warm_up(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_seconds(row->name, value, 0, SECONDS_MOST,
                                  &((struct stream_options *)context)->warm_up);
 }
 
-static enum status take_verbose(void *context, const struct option_row *row, const char *value)
+static enum status parse_verbose(void *context, const struct option_row *row, const char *value)
 {
     (void)context, (void)row, (void)value;
     note_verbosity(VERBOSITY_VERBOSE);
@@ -118,27 +118,27 @@ static enum status take_verbose(void *context, const struct option_row *row, con
 }
 
 static const struct option_row rows[] = {
-    {"backend", 0, "LIST", "cpu (default), cuda, direct", take_backend},
-    {"gpu-mode", 0, "LIST", "how cuda goes about it: auto (default), resident, graph", take_mode},
-    {"block", 0, "LIST", "frames a block; 64 by default", take_block},
-    {"channels", 0, "LIST", "each with a mask of its own; 2 by default", take_channels},
-    {"taps", 0, "LIST", "mask lengths; 1024 by default", take_taps},
-    {"rate", 0, "HZ", "frames a second; 48000 by default", take_rate},
-    {"pace", 0, "LIST", "paced, spun, back-to-back; the first and last by default", take_pace},
+    {"backend", 0, "LIST", "cpu (default), cuda, direct", parse_backend},
+    {"gpu-mode", 0, "LIST", "how cuda goes about it: auto (default), resident, graph", parse_mode},
+    {"block", 0, "LIST", "frames a block; 64 by default", parse_block},
+    {"channels", 0, "LIST", "each with a mask of its own; 2 by default", parse_channels},
+    {"taps", 0, "LIST", "mask lengths; 1024 by default", parse_taps},
+    {"rate", 0, "HZ", "frames a second; 48000 by default", parse_rate},
+    {"pace", 0, "LIST", "paced, spun, back-to-back; the first and last by default", parse_pace},
     {"blocks", 0, "N",
      "blocks to time in a cell; by default 20 seconds' worth\npaced, 100000 back to back",
-     take_count},
+     parse_count},
     {"seconds", 0, "S",
      "time a cell may take, however many blocks that makes; by\n"
      "default twice its blocks' own length paced, 20 back to back",
-     take_seconds},
-    {"warm-up", 0, "S", "seconds before, not timed; 0.5 by default", take_warm_up},
+     parse_seconds},
+    {"warm-up", 0, "S", "seconds before, not timed; 0.5 by default", parse_warm_up},
     {"threads", 0, "N", "from 2 on a helper has long partitions on the CPU; 1 by\ndefault",
-     take_threads},
-    {"csv", 0, NULL, "print comma-separated values", bench_take_csv},
-    {"json", 0, NULL, "print one JSON object", bench_take_json},
-    {"verbose", 'v', NULL, "say what priority and memory the system granted", take_verbose},
-    {"help", 'h', NULL, "print this", bench_take_help},
+     parse_threads},
+    {"csv", 0, NULL, "print comma-separated values", bench_parse_csv},
+    {"json", 0, NULL, "print one JSON object", bench_parse_json},
+    {"verbose", 'v', NULL, "say what priority and memory the system granted", parse_verbose},
+    {"help", 'h', NULL, "print this", bench_parse_help},
     {0},
 };
 

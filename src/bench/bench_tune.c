@@ -20,13 +20,13 @@ struct tune_options {
     bool patient;
 };
 
-static enum status take_most(void *context, const struct option_row *row, const char *value)
+static enum status parse_most(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, LENGTH_LEAST, LENGTH_MOST,
                                 &((struct tune_options *)context)->most);
 }
 
-static enum status take_patient(void *context, const struct option_row *row, const char *value)
+static enum status parse_patient(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct tune_options *)context)->patient = true;
@@ -34,9 +34,9 @@ static enum status take_patient(void *context, const struct option_row *row, con
 }
 
 static const struct option_row rows[] = {
-    {"most", 0, "N", "longest transform, in points; 262144 by default", take_most},
-    {"patient", 0, NULL, "try far more plans: minutes instead of seconds", take_patient},
-    {"help", 'h', NULL, "print this", bench_take_help},
+    {"most", 0, "N", "longest transform, in points; 262144 by default", parse_most},
+    {"patient", 0, NULL, "try far more plans: minutes instead of seconds", parse_patient},
+    {"help", 'h', NULL, "print this", bench_parse_help},
     {0},
 };
 

@@ -170,7 +170,7 @@ static void wait_until(int64_t due, bool spun)
         ;
 }
 
-static void take_input(struct stream *stream)
+static void parse_input(struct stream *stream)
 {
     size_t from = stream->handed % ROTATION * stream->cell->block;
     for (size_t c = 0; c < stream->cell->channels; c++)
@@ -215,7 +215,7 @@ static enum status run(struct stream *stream, struct stretch *stretch)
     enum status status = STATUS_OK;
     for (size_t n = 0; n < stretch->blocks && status == STATUS_OK; n++) {
         double due = (double)n * stream->period; /* ns from the origin */
-        take_input(stream);
+        parse_input(stream);
         if (stretch->paced)
             wait_until(origin + (int64_t)ceil(due), stretch->spun);
         int64_t begin = monotonic_ns();

@@ -39,7 +39,7 @@ static char *join_spec(const struct stage_kind *kind, const char *value,
     return NULL;
 }
 
-static enum status take_entry(const struct chain_entry *entry, unsigned number, const char *path,
+static enum status parse_entry(const struct chain_entry *entry, unsigned number, const char *path,
                               const char *folder, struct stage_list *list)
 {
     const struct stage_kind *kind = NULL;
@@ -111,7 +111,7 @@ enum status chain_file_load(const char *path, struct stage_list *list)
                       "version %d",
                       path, document->version, CHAIN_VERSION);
     for (unsigned i = 0; i < document->stages_count && status == STATUS_OK; i++)
-        status = take_entry(&document->stages[i], i + 1, path, folder, list);
+        status = parse_entry(&document->stages[i], i + 1, path, folder, list);
     cyaml_free(&config, &schema.document, document, 0);
     return status;
 }

@@ -9,19 +9,19 @@
 
 enum { THREADS_MOST = 1024 };
 
-static enum status take_stage(void *context, const struct option_row *row, const char *value)
+static enum status parse_stage(void *context, const struct option_row *row, const char *value)
 {
     struct chain_options *options = context;
     return stage_list_add(&options->stages, stage_kind_named(row->name), value, NULL);
 }
 
-static enum status take_chain(void *context, const struct option_row *row, const char *value)
+static enum status parse_chain(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     return chain_file_load(value, &((struct chain_options *)context)->stages);
 }
 
-static enum status take_align(void *context, const struct option_row *row, const char *value)
+static enum status parse_align(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"causal", "centre", NULL};
     size_t choice = 0;
@@ -31,14 +31,14 @@ static enum status take_align(void *context, const struct option_row *row, const
     return status;
 }
 
-static enum status take_truncated(void *context, const struct option_row *row, const char *value)
+static enum status parse_truncated(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct chain_options *)context)->settings.allow_truncated = true;
     return STATUS_OK;
 }
 
-static enum status take_isolate(void *context, const struct option_row *row, const char *value)
+static enum status parse_isolate(void *context, const struct option_row *row, const char *value)
 {
     (void)value;
     ((struct chain_options *)context)->settings.isolate =
@@ -46,7 +46,7 @@ static enum status take_isolate(void *context, const struct option_row *row, con
     return STATUS_OK;
 }
 
-static enum status take_backend(void *context, const struct option_row *row, const char *value)
+static enum status parse_backend(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct chain_options *)context)->settings.convolver.backend = value;
@@ -59,7 +59,7 @@ static enum status take_backend(void *context, const struct option_row *row, con
     return fail(STATUS_USAGE, "--backend is one of %s, not '%s'", list, value);
 }
 
-static enum status take_kernel(void *context, const struct option_row *row, const char *value)
+static enum status parse_kernel(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"auto",   "basic",    "constant", "tiled",
                                         "cached", "register", "fft",      NULL};
@@ -79,7 +79,7 @@ static enum status take_gpu_mode(void *context, const struct option_row *row, co
     return status;
 }
 
-static enum status take_devices(void *context, const struct option_row *row, const char *value)
+static enum status parse_devices(void *context, const struct option_row *row, const char *value)
 {
     uint64_t *devices = &((struct chain_options *)context)->settings.convolver.gpu.devices;
     *devices = strcmp(value, "all") == 0 ? UINT64_MAX : 0;
@@ -97,46 +97,46 @@ static enum status take_devices(void *context, const struct option_row *row, con
     return STATUS_OK;
 }
 
-static enum status take_threads(void *context, const struct option_row *row, const char *value)
+static enum status parse_threads(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, THREADS_MOST,
                                 &((struct chain_options *)context)->threads);
 }
 
 static const struct option_row chain_rows[] = {
-    {"chain", 0, "FILE", "the stages that FILE lists (halo chain --help)", take_chain},
+    {"chain", 0, "FILE", "the stages that FILE lists (halo chain --help)", parse_chain},
     {"align", 0, "ALIGN",
      "causal (default of files), or centre: time zero at the\n"
      "mask's middle tap, as textbook kernels index (default of\n"
      "symmetric masks that are made: lowpass:1000)",
-     take_align},
+     parse_align},
     {"backend", 0, "NAME",
      "auto (default), cpu, cuda, or direct: slow, and the truth\n"
      "the others are tested against",
-     take_backend},
+     parse_backend},
     {"kernel", 0, "NAME",
      "the GPU's: auto (default), basic, constant, tiled,\n"
      "cached, register (masks of up to 16384 taps) or fft;\n"
      "this and the next two imply --backend cuda",
-     take_kernel},
+     parse_kernel},
     {"gpu-mode", 0, "MODE",
      "auto (default): long blocks; resident or graph: block by\n"
      "block, as a live stream would be",
      take_gpu_mode},
     {"devices", 0, "LIST", "GPUs that share out the channels: 0 (default), 0,2 or all",
-     take_devices},
+     parse_devices},
     {"isolate", 0, NULL,
      "run plugins in processes of their own, so that one that\n"
      "crashes or hangs takes nothing with it: default of files;\n"
      "live it is left out then, and each comes a block later",
-     take_isolate},
+     parse_isolate},
     {"no-isolate", 0, NULL,
      "run plugins in halo's process: default live. One that\n"
      "crashes or hangs then ends halo: nothing can be done",
-     take_isolate},
-    {"threads", 0, "N", "processors to use; all by default, two in a stream", take_threads},
+     parse_isolate},
+    {"threads", 0, "N", "processors to use; all by default, two in a stream", parse_threads},
     {"allow-truncated", 0, NULL, "take a file that is shorter than its header says",
-     take_truncated},
+     parse_truncated},
 };
 enum { CHAIN_ROWS = sizeof chain_rows / sizeof *chain_rows };
 
@@ -144,7 +144,7 @@ size_t chain_options_stages(struct option_row *rows)
 {
     size_t stages = 0;
     for (const struct stage_kind *kind; (kind = stage_kind_at(stages)); stages++)
-        rows[stages] = (struct option_row){kind->option, 0, kind->argument, kind->help, take_stage};
+        rows[stages] = (struct option_row){kind->option, 0, kind->argument, kind->help, parse_stage};
     return stages;
 }
 

@@ -12,7 +12,7 @@
 
 /* ---- words ---- */
 
-static enum status take_channel(const char *text, struct mask_options *options)
+static enum status parse_channel(const char *text, struct mask_options *options)
 {
     char *end;
     errno = 0;
@@ -38,12 +38,12 @@ static enum status parse_span(const char *text, const char *key, struct mask_spa
     return STATUS_OK;
 }
 
-static enum status take_trim(const char *text, struct mask_options *options)
+static enum status parse_trim(const char *text, struct mask_options *options)
 {
     return parse_span(text, "trim", &options->trim);
 }
 
-static enum status take_length(const char *text, struct mask_options *options)
+static enum status parse_length(const char *text, struct mask_options *options)
 {
     enum status status = parse_span(text, "length", &options->length);
     if (status == STATUS_OK && options->length.value == 0)
@@ -51,17 +51,17 @@ static enum status take_length(const char *text, struct mask_options *options)
     return status;
 }
 
-static enum status take_fade(const char *text, struct mask_options *options)
+static enum status parse_fade(const char *text, struct mask_options *options)
 {
     return parse_span(text, "fade", &options->fade);
 }
 
-static enum status take_delay(const char *text, struct mask_options *options)
+static enum status parse_delay(const char *text, struct mask_options *options)
 {
     return parse_span(text, "delay", &options->delay);
 }
 
-static enum status take_phase(const char *text, struct mask_options *options)
+static enum status parse_phase(const char *text, struct mask_options *options)
 {
     if (strcmp(text, "minimum") != 0)
         return fail(STATUS_USAGE, "phase= is minimum, not '%s'", text);
@@ -69,7 +69,7 @@ static enum status take_phase(const char *text, struct mask_options *options)
     return STATUS_OK;
 }
 
-static enum status take_order(const char *text, struct mask_options *options)
+static enum status parse_order(const char *text, struct mask_options *options)
 {
     if (strcasecmp(text, "lllrrlrr") == 0)
         options->order = MASK_ORDER_LL_LR_RL_RR;
@@ -80,7 +80,7 @@ static enum status take_order(const char *text, struct mask_options *options)
     return STATUS_OK;
 }
 
-static enum status take_map(const char *text, struct mask_options *options)
+static enum status parse_map(const char *text, struct mask_options *options)
 {
     if (strcmp(text, "auto") == 0)
         options->map = MASK_MAP_AUTO;
@@ -93,7 +93,7 @@ static enum status take_map(const char *text, struct mask_options *options)
     return STATUS_OK;
 }
 
-static enum status take_normalize(const char *text, struct mask_options *options)
+static enum status parse_normalize(const char *text, struct mask_options *options)
 {
     if (strcmp(text, "peak") == 0)
         options->normalize = MASK_NORMALIZE_PEAK;
@@ -106,12 +106,12 @@ static enum status take_normalize(const char *text, struct mask_options *options
     return STATUS_OK;
 }
 
-static enum status take_gain(const char *text, struct mask_options *options)
+static enum status parse_gain(const char *text, struct mask_options *options)
 {
     return specs_parse_db(text, "gain=", &options->gain);
 }
 
-static enum status take_raw(const char *text, struct mask_options *options)
+static enum status parse_raw(const char *text, struct mask_options *options)
 {
     struct raw_layout *raw = &options->load.raw;
     raw->format = raw_format_named(text);
@@ -120,7 +120,7 @@ static enum status take_raw(const char *text, struct mask_options *options)
                : fail(STATUS_USAGE, "raw= is one of %s, not '%s'", raw_format_names(), text);
 }
 
-static enum status take_rate(const char *text, struct mask_options *options)
+static enum status parse_rate(const char *text, struct mask_options *options)
 {
     size_t rate = 0;
     enum status status = options_parse_number("rate=", text, 1, MASK_RATE_MOST, &rate);
@@ -128,13 +128,13 @@ static enum status take_rate(const char *text, struct mask_options *options)
     return status;
 }
 
-static enum status take_channels(const char *text, struct mask_options *options)
+static enum status parse_channels(const char *text, struct mask_options *options)
 {
     return options_parse_number("channels=", text, 1, MASK_CHANNELS_MOST,
                                 &options->load.raw.channels);
 }
 
-static enum status take_folder(const char *text, struct mask_options *options)
+static enum status parse_folder(const char *text, struct mask_options *options)
 {
     options->load.folder = text;
     return STATUS_OK;
@@ -144,11 +144,11 @@ static const struct option {
     const char *key;
     enum status (*take)(const char *text, struct mask_options *options);
 } table[] = {
-    {"channel", take_channel},   {"trim", take_trim},     {"length", take_length},
-    {"fade", take_fade},         {"phase", take_phase},   {"delay", take_delay},
-    {"order", take_order},       {"map", take_map},       {"normalize", take_normalize},
-    {"gain", take_gain},         {"raw", take_raw},       {"rate", take_rate},
-    {"channels", take_channels}, {"folder", take_folder},
+    {"channel", parse_channel},   {"trim", parse_trim},     {"length", parse_length},
+    {"fade", parse_fade},         {"phase", parse_phase},   {"delay", parse_delay},
+    {"order", parse_order},       {"map", parse_map},       {"normalize", parse_normalize},
+    {"gain", parse_gain},         {"raw", parse_raw},       {"rate", parse_rate},
+    {"channels", parse_channels}, {"folder", parse_folder},
 };
 
 enum status mask_options_parse(const char *word, const char *others, struct mask_options *options)

@@ -177,7 +177,7 @@ void stage_list_free(struct stage_list *list)
 }
 
 /* Takes out the words that every stage knows. */
-static enum status take_mix_spec(struct stage *stage, char **spec)
+static enum status parse_mix_spec(struct stage *stage, char **spec)
 {
     enum status status = STATUS_OK;
     char **kept = spec;
@@ -200,7 +200,7 @@ static enum status load_stage(struct stage *stage, char **spec, const struct str
     stage->streamed = settings->streamed;
     stage->replayed = settings->replayed;
     stage->held_back = settings->held_back;
-    enum status status = take_mix_spec(stage, spec);
+    enum status status = parse_mix_spec(stage, spec);
     if (status == STATUS_OK)
         status = stage->kind->load(stage, spec, format, settings);
     if (status == STATUS_OK && stage->streamed &&

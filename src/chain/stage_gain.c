@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* at=3s:gain=-6 */
-static enum status take_gain_word(struct stage *stage, const char *word)
+static enum status parse_gain_word(struct stage *stage, const char *word)
 {
     struct automation_point point;
     const char *change;
@@ -31,7 +31,7 @@ enum status stage_gain_load(struct stage *stage, char **spec, const struct strea
     double db = 0;
     enum status status = specs_parse_db(spec[0], "--gain", &db);
     for (char **word = spec + 1; *word && status == STATUS_OK; word++)
-        status = take_gain_word(stage, *word);
+        status = parse_gain_word(stage, *word);
     if (status != STATUS_OK)
         return status;
     stage->factor = audio_from_db(db);

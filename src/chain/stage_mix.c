@@ -93,7 +93,7 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
 
 /* ---- the step ---- */
 
-static void take_points(struct stage_mix *mix, uint64_t position)
+static void parse_points(struct stage_mix *mix, uint64_t position)
 {
     const struct automation *automation = &mix->settings.spec->automation;
     for (; mix->next < automation->count && automation->points[mix->next].at <= position;
@@ -108,7 +108,7 @@ static void take_points(struct stage_mix *mix, uint64_t position)
     }
 }
 
-static void take_targets(struct stage_mix *mix)
+static void parse_targets(struct stage_mix *mix)
 {
     bool dry = mix->absent || atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
     ramp_set(&mix->wet, dry ? 0 : atomic_load(&mix->mix), mix->smooth);
@@ -172,13 +172,13 @@ static void stage_mix_process(struct filter *filter, const float *const *in, flo
     filter_process(mix->stage, in, out);
     report(mix);
     look_for_sound(mix, out);
-    take_targets(mix);
+    parse_targets(mix);
     for (size_t at = 0, frames; at < filter->block; at += frames) {
         uint64_t position = mix->position + at;
         size_t left = filter->block - at;
         frames = left;
         if (position >= before) {
-            take_points(mix, position - before);
+            parse_points(mix, position - before);
             frames = automation_span(&mix->settings.spec->automation, mix->next, position - before,
                                      left);
         } else if (before - position < left) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status take_spec(struct stage_plugin *plugin, char **spec,
+static enum status parse_spec(struct stage_plugin *plugin, char **spec,
                               const struct stream_format *format, bool streamed)
 {
     const char *map = NULL;
@@ -44,7 +44,7 @@ enum status stage_plugin_load(struct stage *stage, char **spec, const struct str
                              ? plugin_describe_apart(kind, spec[0], &plugin->info)
                              : kind->describe(spec[0], &plugin->info);
     if (status == STATUS_OK)
-        status = take_spec(plugin, spec + 1, format, settings->streamed);
+        status = parse_spec(plugin, spec + 1, format, settings->streamed);
     stage->outputs = plugin->map.outputs;
     return status;
 }

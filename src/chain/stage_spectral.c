@@ -33,20 +33,20 @@ struct spec {
     bool has_way; /* scale= or mode= */
 };
 
-static enum status take_size(struct spec *spec, const char *value)
+static enum status parse_size(struct spec *spec, const char *value)
 {
     return options_parse_number("spectral size=", value, SPECTRAL_SIZE_LEAST, SPECTRAL_SIZE_MOST,
                                 &spec->settings->window.size);
 }
 
-static enum status take_hop(struct spec *spec, const char *value)
+static enum status parse_hop(struct spec *spec, const char *value)
 {
     spec->has_hop = true;
     return options_parse_number("spectral hop=", value, 1, SPECTRAL_SIZE_MOST,
                                 &spec->settings->window.hop);
 }
 
-static enum status take_window(struct spec *spec, const char *value)
+static enum status parse_window(struct spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral window=", value, spectral_shape_names, &choice);
@@ -54,7 +54,7 @@ static enum status take_window(struct spec *spec, const char *value)
     return status;
 }
 
-static enum status take_scale(struct spec *spec, const char *value)
+static enum status parse_scale(struct spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral scale=", value, scale_names, &choice);
@@ -63,7 +63,7 @@ static enum status take_scale(struct spec *spec, const char *value)
     return status;
 }
 
-static enum status take_mode(struct spec *spec, const char *value)
+static enum status parse_mode(struct spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral mode=", value, mode_names, &choice);
@@ -72,7 +72,7 @@ static enum status take_mode(struct spec *spec, const char *value)
     return status;
 }
 
-static enum status take_edge(struct spec *spec, const char *value)
+static enum status parse_edge(struct spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral edge=", value, edge_names, &choice);
@@ -81,7 +81,7 @@ static enum status take_edge(struct spec *spec, const char *value)
     return status;
 }
 
-static enum status take_preset(struct spec *spec, const char *value)
+static enum status parse_preset(struct spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral preset=", value, preset_names, &choice);
@@ -91,7 +91,7 @@ static enum status take_preset(struct spec *spec, const char *value)
 }
 
 /* The same as @mix=, which every stage has. */
-static enum status take_mix(struct spec *spec, const char *value)
+static enum status parse_mix(struct spec *spec, const char *value)
 {
     char word[64];
     snprintf(word, sizeof word, "@mix=%s", value);
@@ -102,12 +102,12 @@ static const struct {
     const char *key;
     enum status (*take)(struct spec *spec, const char *value);
 } options[] = {
-    {"size", take_size}, {"hop", take_hop},   {"window", take_window}, {"scale", take_scale},
-    {"mode", take_mode}, {"edge", take_edge}, {"preset", take_preset}, {"mix", take_mix},
+    {"size", parse_size}, {"hop", parse_hop},   {"window", parse_window}, {"scale", parse_scale},
+    {"mode", parse_mode}, {"edge", parse_edge}, {"preset", parse_preset}, {"mix", parse_mix},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
-static enum status take_word(struct spec *spec, const char *word)
+static enum status parse_word(struct spec *spec, const char *word)
 {
     size_t length = strcspn(word, "=");
     for (size_t i = 0; i < OPTIONS && word[length]; i++)
@@ -135,7 +135,7 @@ static enum status check(const struct spec *spec, char *const *all)
     return spectral_window_check(&spec->settings->window, &sum);
 }
 
-static enum status take_spec(struct stage *stage, char **all)
+static enum status parse_spec(struct stage *stage, char **all)
 {
     struct spectral_settings *settings = &stage->spectral->settings;
     struct spec spec = {.stage = stage, .settings = settings};
@@ -143,7 +143,7 @@ static enum status take_spec(struct stage *stage, char **all)
     if (!is_preset(all[0]))
         status = mask2d_from_spec(all, &stage->spectral->mask);
     for (char **word = all + !is_preset(all[0]); *word && status == STATUS_OK; word++)
-        status = take_word(&spec, *word);
+        status = parse_word(&spec, *word);
     if (spec.has_preset && !spec.has_edge) /* a mean of what is there */
         settings->edge = CONVOLVE2D_REFLECT;
     if (!spec.has_hop)
@@ -172,7 +172,7 @@ enum status stage_spectral_load(struct stage *stage, char **spec,
         .live = settings->convolver.live,
     };
     stage->outputs = format->channels;
-    return take_spec(stage, spec);
+    return parse_spec(stage, spec);
 }
 
 size_t stage_spectral_preferred_block(const struct stage *stage, struct workers *workers, size_t most)

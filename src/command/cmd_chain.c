@@ -19,7 +19,7 @@ struct settings {
     bool help;
 };
 
-static enum status take_file(void *context, const struct option_row *row, const char *value)
+static enum status parse_file(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
@@ -29,26 +29,26 @@ static enum status take_file(void *context, const struct option_row *row, const 
     return STATUS_OK;
 }
 
-static enum status take_rate(void *context, const struct option_row *row, const char *value)
+static enum status parse_rate(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, RATE_MOST,
                                 &((struct settings *)context)->rate);
 }
 
-static enum status take_channels(void *context, const struct option_row *row, const char *value)
+static enum status parse_channels(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, CHANNELS_MOST,
                                 &((struct settings *)context)->channels);
 }
 
-static enum status take_json(void *context, const struct option_row *row, const char *value)
+static enum status parse_json(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->json = true;
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
+static enum status parse_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->help = true;
@@ -56,11 +56,11 @@ static enum status take_help(void *context, const struct option_row *row, const 
 }
 
 static const struct option_row rows[] = {
-    {"rate", 0, "HZ", "of the sound that is to go through it; 48000 by default", take_rate},
-    {"channels", 0, "N", "of that sound; 2 by default", take_channels},
-    {"json", 0, NULL, "print one JSON object", take_json},
-    {"help", 'h', NULL, "print this", take_help},
-    {.take = take_file},
+    {"rate", 0, "HZ", "of the sound that is to go through it; 48000 by default", parse_rate},
+    {"channels", 0, "N", "of that sound; 2 by default", parse_channels},
+    {"json", 0, NULL, "print one JSON object", parse_json},
+    {"help", 'h', NULL, "print this", parse_help},
+    {.take = parse_file},
 };
 
 static void print_help(void)

@@ -17,7 +17,7 @@ struct settings {
     bool help;
 };
 
-static enum status take_to(void *context, const struct option_row *row, const char *value)
+static enum status parse_to(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
@@ -27,7 +27,7 @@ static enum status take_to(void *context, const struct option_row *row, const ch
     return fail(STATUS_USAGE, "--to is jconvolver, camilladsp, brutefir or eqapo, not '%s'", value);
 }
 
-static enum status take_format(void *context, const struct option_row *row, const char *value)
+static enum status parse_format(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     static const char *const names[] = {"float", "double", NULL};
@@ -38,56 +38,56 @@ static enum status take_format(void *context, const struct option_row *row, cons
     return status;
 }
 
-static enum status take_raw(void *context, const struct option_row *row, const char *value)
+static enum status parse_raw(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct settings *)context)->raw = value;
     return STATUS_OK;
 }
 
-static enum status take_rate(void *context, const struct option_row *row, const char *value)
+static enum status parse_rate(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct settings *)context)->rate = value;
     return STATUS_OK;
 }
 
-static enum status take_channels(void *context, const struct option_row *row, const char *value)
+static enum status parse_channels(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct settings *)context)->channels = value;
     return STATUS_OK;
 }
 
-static enum status take_inputs(void *context, const struct option_row *row, const char *value)
+static enum status parse_inputs(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
     return options_parse_number("--inputs", value, 1, MASK_CHANNELS_MOST, &settings->inputs);
 }
 
-static enum status take_folder(void *context, const struct option_row *row, const char *value)
+static enum status parse_folder(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct settings *)context)->folder = value;
     return STATUS_OK;
 }
 
-static enum status take_force(void *context, const struct option_row *row, const char *value)
+static enum status parse_force(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->write.force = true;
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
+static enum status parse_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->help = true;
     return STATUS_OK;
 }
 
-static enum status take_file(void *context, const struct option_row *row, const char *value)
+static enum status parse_file(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
@@ -102,19 +102,19 @@ static const struct option_row rows[] = {
      "OUT is a configuration of jconvolver (and fconvolver),\n"
      "camilladsp, brutefir or eqapo; the files that it names are\n"
      "written beside it",
-     take_to},
-    {"format", 0, "FORMAT", "samples of a WAV: float (default) or double", take_format},
-    {"raw", 0, "FORMAT", "IN is samples without a header: F32_LE, S16_LE, ...", take_raw},
-    {"rate", 0, "HZ", "the rate of a mask that does not say it", take_rate},
-    {"channels", 0, "N", "channels of --raw (default: 1)", take_channels},
+     parse_to},
+    {"format", 0, "FORMAT", "samples of a WAV: float (default) or double", parse_format},
+    {"raw", 0, "FORMAT", "IN is samples without a header: F32_LE, S16_LE, ...", parse_raw},
+    {"rate", 0, "HZ", "the rate of a mask that does not say it", parse_rate},
+    {"channels", 0, "N", "channels of --raw (default: 1)", parse_channels},
     {"inputs", 0, "N",
      "channels of the sound that --to is for (default: 2, or as\n"
      "many as the mask has)",
-     take_inputs},
-    {"folder", 0, "FOLDER", "in which a configuration may name files", take_folder},
-    {"force", 'f', NULL, "replace files that exist", take_force},
-    {"help", 'h', NULL, "print this", take_help},
-    {NULL, 0, NULL, NULL, take_file},
+     parse_inputs},
+    {"folder", 0, "FOLDER", "in which a configuration may name files", parse_folder},
+    {"force", 'f', NULL, "replace files that exist", parse_force},
+    {"help", 'h', NULL, "print this", parse_help},
+    {NULL, 0, NULL, NULL, parse_file},
 };
 
 static void print_help(void)

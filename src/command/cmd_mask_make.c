@@ -21,35 +21,35 @@ struct settings {
     bool help;
 };
 
-static enum status take_output(void *context, const struct option_row *row, const char *value)
+static enum status parse_output(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct settings *)context)->output = value;
     return STATUS_OK;
 }
 
-static enum status take_format(void *context, const struct option_row *row, const char *value)
+static enum status parse_format(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct settings *)context)->request.samples = value;
     return STATUS_OK;
 }
 
-static enum status take_force(void *context, const struct option_row *row, const char *value)
+static enum status parse_force(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->force = true;
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
+static enum status parse_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->help = true;
     return STATUS_OK;
 }
 
-static enum status take_spec(void *context, const struct option_row *row, const char *value)
+static enum status parse_spec(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
@@ -64,11 +64,11 @@ static enum status take_spec(void *context, const struct option_row *row, const 
 
 static const struct option_row rows[] = {
     {"output", 'o', "FILE", "the file to write: sound, or text of a mask of two dimensions",
-     take_output},
-    {"format", 0, "FORMAT", "of its samples: float (default), double, pcm24, ...", take_format},
-    {"force", 'f', NULL, "replace FILE if it exists", take_force},
-    {"help", 'h', NULL, "print this", take_help},
-    {NULL, 0, NULL, NULL, take_spec},
+     parse_output},
+    {"format", 0, "FORMAT", "of its samples: float (default), double, pcm24, ...", parse_format},
+    {"force", 'f', NULL, "replace FILE if it exists", parse_force},
+    {"help", 'h', NULL, "print this", parse_help},
+    {NULL, 0, NULL, NULL, parse_spec},
 };
 
 static void print_help(void)

@@ -31,7 +31,7 @@ struct settings {
 
 /* ---- words ---- */
 
-static enum status take_mask(void *context, const struct option_row *row, const char *value)
+static enum status parse_mask(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
@@ -39,14 +39,14 @@ static enum status take_mask(void *context, const struct option_row *row, const 
     return STATUS_OK;
 }
 
-static enum status take_output(void *context, const struct option_row *row, const char *value)
+static enum status parse_output(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct settings *)context)->plot.file = value;
     return gnuplot_check_file(value);
 }
 
-static enum status take_what(void *context, const struct option_row *row, const char *value)
+static enum status parse_what(void *context, const struct option_row *row, const char *value)
 {
     struct settings *settings = context;
     struct number_list list;
@@ -57,14 +57,14 @@ static enum status take_what(void *context, const struct option_row *row, const 
     return status;
 }
 
-static enum status take_force(void *context, const struct option_row *row, const char *value)
+static enum status parse_force(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->plot.force = true;
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
+static enum status parse_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->help = true;
@@ -72,14 +72,14 @@ static enum status take_help(void *context, const struct option_row *row, const 
 }
 
 static const struct option_row rows[] = {
-    {"output", 'o', "FILE", "draw a .svg, .png or .pdf; else text is printed", take_output},
+    {"output", 'o', "FILE", "draw a .svg, .png or .pdf; else text is printed", parse_output},
     {"what", 0, "LIST",
      "impulse, step, magnitude, phase, delay (group delay), spectrogram\n"
      "(default: those that say something in a file, magnitude in text)",
-     take_what},
-    {"force", 'f', NULL, "replace FILE if it is there", take_force},
-    {"help", 'h', NULL, "print this", take_help},
-    {NULL, 0, NULL, NULL, take_mask},
+     parse_what},
+    {"force", 'f', NULL, "replace FILE if it is there", parse_force},
+    {"help", 'h', NULL, "print this", parse_help},
+    {NULL, 0, NULL, NULL, parse_mask},
 };
 
 static void print_help(void)

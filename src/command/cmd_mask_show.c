@@ -25,7 +25,7 @@ struct settings {
 
 /* ---- words ---- */
 
-static enum status take_mask(void *context, const struct option_row *row, const char *value)
+static enum status parse_mask(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
@@ -33,7 +33,7 @@ static enum status take_mask(void *context, const struct option_row *row, const 
     return STATUS_OK;
 }
 
-static enum status take_sound(void *context, const struct option_row *row, const char *value)
+static enum status parse_sound(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct source *source;
@@ -45,7 +45,7 @@ static enum status take_sound(void *context, const struct option_row *row, const
     return STATUS_OK;
 }
 
-static enum status take_rate(void *context, const struct option_row *row, const char *value)
+static enum status parse_rate(void *context, const struct option_row *row, const char *value)
 {
     size_t rate = 0;
     enum status status = options_parse_number(row->name, value, 1, RATE_MOST, &rate);
@@ -53,20 +53,20 @@ static enum status take_rate(void *context, const struct option_row *row, const 
     return status;
 }
 
-static enum status take_channels(void *context, const struct option_row *row, const char *value)
+static enum status parse_channels(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, CHANNELS_MOST,
                                 &((struct settings *)context)->sound.channels);
 }
 
-static enum status take_json(void *context, const struct option_row *row, const char *value)
+static enum status parse_json(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->json = true;
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
+static enum status parse_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->help = true;
@@ -74,12 +74,12 @@ static enum status take_help(void *context, const struct option_row *row, const 
 }
 
 static const struct option_row rows[] = {
-    {"for", 0, "SOUND", "also say what does not go with this sound file", take_sound},
-    {"rate", 0, "HZ", "also say what does not go with a sound of this rate", take_rate},
-    {"channels", 0, "N", "also say what does not go with a sound of N channels", take_channels},
-    {"json", 0, NULL, "print one JSON object", take_json},
-    {"help", 'h', NULL, "print this", take_help},
-    {NULL, 0, NULL, NULL, take_mask},
+    {"for", 0, "SOUND", "also say what does not go with this sound file", parse_sound},
+    {"rate", 0, "HZ", "also say what does not go with a sound of this rate", parse_rate},
+    {"channels", 0, "N", "also say what does not go with a sound of N channels", parse_channels},
+    {"json", 0, NULL, "print one JSON object", parse_json},
+    {"help", 'h', NULL, "print this", parse_help},
+    {NULL, 0, NULL, NULL, parse_mask},
 };
 
 static void print_help(void)

@@ -17,7 +17,7 @@ struct settings {
 
 /* ---- words ---- */
 
-static enum status take_id(void *context, const struct option_row *row, const char *value)
+static enum status parse_id(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
@@ -27,14 +27,14 @@ static enum status take_id(void *context, const struct option_row *row, const ch
     return STATUS_OK;
 }
 
-static enum status take_json(void *context, const struct option_row *row, const char *value)
+static enum status parse_json(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->json = true;
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
+static enum status parse_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->help = true;
@@ -42,9 +42,9 @@ static enum status take_help(void *context, const struct option_row *row, const 
 }
 
 static const struct option_row rows[] = {
-    {"json", 0, NULL, "print one JSON object", take_json},
-    {"help", 'h', NULL, "print this", take_help},
-    {NULL, 0, NULL, NULL, take_id},
+    {"json", 0, NULL, "print one JSON object", parse_json},
+    {"help", 'h', NULL, "print this", parse_help},
+    {NULL, 0, NULL, NULL, parse_id},
 };
 
 static void print_help(void)

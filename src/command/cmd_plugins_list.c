@@ -24,7 +24,7 @@ struct settings {
 
 /* ---- words ---- */
 
-static enum status take_kind(void *context, const struct option_row *row, const char *value)
+static enum status parse_kind(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
@@ -34,21 +34,21 @@ static enum status take_kind(void *context, const struct option_row *row, const 
                : fail(STATUS_USAGE, "there is no kind of plugins '%s': lv2 or ladspa", value);
 }
 
-static enum status take_json(void *context, const struct option_row *row, const char *value)
+static enum status parse_json(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->json = true;
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
+static enum status parse_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct settings *)context)->help = true;
     return STATUS_OK;
 }
 
-static enum status take_word(void *context, const struct option_row *row, const char *value)
+static enum status parse_word(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct settings *settings = context;
@@ -57,10 +57,10 @@ static enum status take_word(void *context, const struct option_row *row, const 
 }
 
 static const struct option_row rows[] = {
-    {"kind", 0, "KIND", "only plugins of this kind: lv2 or ladspa", take_kind},
-    {"json", 0, NULL, "print one JSON object", take_json},
-    {"help", 'h', NULL, "print this", take_help},
-    {NULL, 0, NULL, NULL, take_word},
+    {"kind", 0, "KIND", "only plugins of this kind: lv2 or ladspa", parse_kind},
+    {"json", 0, NULL, "print one JSON object", parse_json},
+    {"help", 'h', NULL, "print this", parse_help},
+    {NULL, 0, NULL, NULL, parse_word},
 };
 
 static void print_help(void)

@@ -39,7 +39,7 @@ struct job {
 /* ---- the sounds ---- */
 
 /* The words without their folder; as they are where two would have the same name. */
-static void take_names(struct job *job)
+static void parse_names(struct job *job)
 {
     const struct spectrogram_options *options = job->options;
     bool differ = true;
@@ -234,7 +234,7 @@ enum status cmd_spectrogram(int argc, char **argv)
     }
     struct job job = {.options = &options};
     stop_watch();
-    take_names(&job);
+    parse_names(&job);
     status = draw(&job);
     spectrogram_sheet_free(&job.sheet);
     for (size_t i = 0; i < options.count; i++)

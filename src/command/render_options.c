@@ -10,7 +10,7 @@ enum { BLOCK_MOST = 1 << 24 }; /* frames */
 
 static const char *const edge_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
 
-static enum status take_edge(void *context, const struct option_row *row, const char *value)
+static enum status parse_edge(void *context, const struct option_row *row, const char *value)
 {
     size_t choice = EDGE_ZERO;
     enum status status = options_choose(row->name, value, edge_names, &choice);
@@ -18,7 +18,7 @@ static enum status take_edge(void *context, const struct option_row *row, const 
     return status;
 }
 
-static enum status take_tail(void *context, const struct option_row *row, const char *value)
+static enum status parse_tail(void *context, const struct option_row *row, const char *value)
 {
     struct render_options *options = context;
     enum status status = STATUS_OK;
@@ -41,21 +41,21 @@ static enum status take_tail(void *context, const struct option_row *row, const 
     return status;
 }
 
-static enum status take_format(void *context, const struct option_row *row, const char *value)
+static enum status parse_format(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct render_options *)context)->request.samples = value;
     return STATUS_OK;
 }
 
-static enum status take_container(void *context, const struct option_row *row, const char *value)
+static enum status parse_container(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct render_options *)context)->request.container = value;
     return STATUS_OK;
 }
 
-static enum status take_peak(void *context, const struct option_row *row, const char *value)
+static enum status parse_peak(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct render_options *options = context;
@@ -66,7 +66,7 @@ static enum status take_peak(void *context, const struct option_row *row, const 
     return status;
 }
 
-static enum status take_dither(void *context, const struct option_row *row, const char *value)
+static enum status parse_dither(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"tpdf", "none", NULL};
     size_t choice = 0;
@@ -75,62 +75,62 @@ static enum status take_dither(void *context, const struct option_row *row, cons
     return status;
 }
 
-static enum status take_block(void *context, const struct option_row *row, const char *value)
+static enum status parse_block(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, BLOCK_MOST,
                                 &((struct render_options *)context)->block);
 }
 
-static enum status take_save_chain(void *context, const struct option_row *row, const char *value)
+static enum status parse_save_chain(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct render_options *)context)->save_chain = value;
     return STATUS_OK;
 }
 
-static enum status take_replay(void *context, const struct option_row *row, const char *value)
+static enum status parse_replay(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct render_options *)context)->replay = value;
     return STATUS_OK;
 }
 
-static enum status take_force(void *context, const struct option_row *row, const char *value)
+static enum status parse_force(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct render_options *)context)->force = true;
     return STATUS_OK;
 }
 
-static enum status take_json(void *context, const struct option_row *row, const char *value)
+static enum status parse_json(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct render_options *)context)->json = true;
     return STATUS_OK;
 }
 
-static enum status take_quiet(void *context, const struct option_row *row, const char *value)
+static enum status parse_quiet(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct render_options *)context)->verbosity = VERBOSITY_QUIET;
     return STATUS_OK;
 }
 
-static enum status take_verbose(void *context, const struct option_row *row, const char *value)
+static enum status parse_verbose(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct render_options *)context)->verbosity = VERBOSITY_VERBOSE;
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
+static enum status parse_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     ((struct render_options *)context)->help = true;
     return STATUS_OK;
 }
 
-static enum status take_position(void *context, const struct option_row *row, const char *value)
+static enum status parse_position(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct render_options *options = context;
@@ -150,36 +150,36 @@ static const struct option_row own_options[] = {
     {"edge", 0, "EDGE",
      "what lies beyond the sound's ends: zero (default),\n"
      "replicate, reflect or wrap; goes with --tail none",
-     take_edge},
+     parse_edge},
     {"tail", 0, "TAIL",
      "full (default): frames + taps - 1; none: the input's\n"
      "frames; until:-80dB: until it stays below that level.\n"
      "Plugins tell no tail: full is until:-80dB then, 30 s at\n"
      "most, or until 5 s were quiet",
-     take_tail},
+     parse_tail},
     {"format", 0, "FORMAT",
      "pcm16, pcm24, pcm32, float or double; the input's\n"
      "otherwise",
-     take_format},
+     parse_format},
     {"container", 0, "NAME", "wav, flac, aiff, au, caf, ...; by OUT's name otherwise",
-     take_container},
-    {"normalize", 0, "DB", "bring the peak to DB dBFS, such as -1", take_peak},
-    {"dither", 0, "DITHER", "tpdf (default) or none, where bits are lost", take_dither},
-    {"block", 0, "FRAMES", "frames filtered at a time; as suits the masks by default", take_block},
+     parse_container},
+    {"normalize", 0, "DB", "bring the peak to DB dBFS, such as -1", parse_peak},
+    {"dither", 0, "DITHER", "tpdf (default) or none, where bits are lost", parse_dither},
+    {"block", 0, "FRAMES", "frames filtered at a time; as suits the masks by default", parse_block},
     {"replay", 0, "LOG",
      "IN is what halo live recorded with --record-dry: render it\n"
      "as it was heard, by the log beside the recording",
-     take_replay},
+     parse_replay},
     {"save-chain", 0, "FILE",
      "keep the stages and their options in FILE, as text, for\n"
      "--chain FILE",
-     take_save_chain},
-    {"force", 'f', NULL, "replace OUT (and FILE) if it exists", take_force},
-    {"json", 0, NULL, "print a report for scripts on standard output", take_json},
-    {"quiet", 'q', NULL, "print errors only", take_quiet},
-    {"verbose", 'v', NULL, "say more: paths, algorithm, true peak", take_verbose},
-    {"help", 'h', NULL, "print this", take_help},
-    {.take = take_position},
+     parse_save_chain},
+    {"force", 'f', NULL, "replace OUT (and FILE) if it exists", parse_force},
+    {"json", 0, NULL, "print a report for scripts on standard output", parse_json},
+    {"quiet", 'q', NULL, "print errors only", parse_quiet},
+    {"verbose", 'v', NULL, "say more: paths, algorithm, true peak", parse_verbose},
+    {"help", 'h', NULL, "print this", parse_help},
+    {.take = parse_position},
 };
 
 enum { ROWS_MOST = CHAIN_OPTIONS_MOST + sizeof own_options / sizeof *own_options };

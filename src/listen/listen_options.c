@@ -17,17 +17,17 @@ static enum status take_live_input(void *context, const struct option_row *row, 
     return STATUS_OK;
 }
 
-static enum status take_from(void *context, const struct option_row *row, const char *value)
+static enum status parse_from(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_seconds(row->name, value, 0, SECONDS_MOST, &OPTIONS(context)->from);
 }
 
-static enum status take_to(void *context, const struct option_row *row, const char *value)
+static enum status parse_to(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_seconds(row->name, value, 1e-6, SECONDS_MOST, &OPTIONS(context)->to);
 }
 
-static enum status take_match(void *context, const struct option_row *row, const char *value)
+static enum status parse_match(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {
         [MATCH_NONE] = "none", [MATCH_RMS] = "rms", [MATCH_R128] = "r128", NULL};
@@ -37,7 +37,7 @@ static enum status take_match(void *context, const struct option_row *row, const
     return status;
 }
 
-static enum status take_no_align(void *context, const struct option_row *row, const char *value)
+static enum status parse_no_align(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->align = false;
@@ -52,53 +52,53 @@ static enum status take_switch(void *context, const struct option_row *row, cons
     return status;
 }
 
-static enum status take_abx(void *context, const struct option_row *row, const char *value)
+static enum status parse_abx(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, BINOMIAL_TRIALS_MOST, &OPTIONS(context)->abx);
 }
 
-static enum status take_blind(void *context, const struct option_row *row, const char *value)
+static enum status parse_blind(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, BINOMIAL_TRIALS_MOST,
                                 &OPTIONS(context)->blind);
 }
 
-static enum status take_feedback(void *context, const struct option_row *row, const char *value)
+static enum status parse_feedback(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->feedback = true;
     return STATUS_OK;
 }
 
-static enum status take_log(void *context, const struct option_row *row, const char *value)
+static enum status parse_log(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->log = value;
     return STATUS_OK;
 }
 
-static enum status take_verify(void *context, const struct option_row *row, const char *value)
+static enum status parse_verify(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->verify = value;
     return STATUS_OK;
 }
 
-static enum status take_to_file(void *context, const struct option_row *row, const char *value)
+static enum status parse_to_file(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->to_file = value;
     return STATUS_OK;
 }
 
-static enum status take_script(void *context, const struct option_row *row, const char *value)
+static enum status parse_script(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->script = value;
     return STATUS_OK;
 }
 
-static enum status take_sound(void *context, const struct option_row *row, const char *value)
+static enum status parse_sound(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct listen_options *options = context;
@@ -113,13 +113,13 @@ static enum status take_sound(void *context, const struct option_row *row, const
 
 static const struct option_row passage_rows[] = {
     {"live-input", 0, NULL, "listen to the device's input instead of a sound", take_live_input},
-    {"from", 0, "TIME", "play the sound from there on, such as 12s", take_from},
-    {"to", 0, "TIME", "up to there; then it begins again", take_to},
+    {"from", 0, "TIME", "play the sound from there on, such as 12s", parse_from},
+    {"to", 0, "TIME", "up to there; then it begins again", parse_to},
     {"match", 0, "HOW",
      "make the masks equally loud: r128 (the loudness of\n"
      "EBU R128, by default), rms or none",
-     take_match},
-    {"no-align", 0, NULL, "leave the masks as late as they are", take_no_align},
+     parse_match},
+    {"no-align", 0, NULL, "leave the masks as late as they are", parse_no_align},
     {"switch", 0, "HOW",
      "fade (a crossfade, by default), duck (down, then up)\n"
      "or gap (with a silence between)",
@@ -127,16 +127,16 @@ static const struct option_row passage_rows[] = {
 };
 
 static const struct option_row test_rows[] = {
-    {"abx", 0, "N", "a blind test of N trials with two masks: is X A or B?", take_abx},
-    {"blind", 0, "N", "N blind trials: rate up to 9 shuffled masks, 1 to 5", take_blind},
-    {"feedback", 0, NULL, "tell after each answer whether it was right", take_feedback},
-    {"log", 0, "FILE", "write what happened in the test, as JSON", take_log},
-    {"verify", 0, "LOG", "check the log of a test, and play nothing", take_verify},
+    {"abx", 0, "N", "a blind test of N trials with two masks: is X A or B?", parse_abx},
+    {"blind", 0, "N", "N blind trials: rate up to 9 shuffled masks, 1 to 5", parse_blind},
+    {"feedback", 0, NULL, "tell after each answer whether it was right", parse_feedback},
+    {"log", 0, "FILE", "write what happened in the test, as JSON", parse_log},
+    {"verify", 0, "LOG", "check the log of a test, and play nothing", parse_verify},
 };
 
 static const struct option_row file_rows[] = {
-    {"to-file", 0, "OUT", "write to a sound file and play nothing", take_to_file},
-    {"script", 0, "SCRIPT", "what to switch to when: \"0:A 5s:B\"", take_script},
+    {"to-file", 0, "OUT", "write to a sound file and play nothing", parse_to_file},
+    {"script", 0, "SCRIPT", "what to switch to when: \"0:A 5s:B\"", parse_script},
 };
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
@@ -167,7 +167,7 @@ static void collect(struct option_row rows[ROWS_MOST], size_t counts[PARTS])
         counts[i] += parts[i].count;
         at += counts[i];
     }
-    *at = (struct option_row){.take = take_sound};
+    *at = (struct option_row){.take = parse_sound};
 }
 
 void listen_options_print_help(void)

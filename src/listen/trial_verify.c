@@ -82,7 +82,7 @@ static const char *check_abx(const struct record *record)
 }
 
 /* Take what one event of a ranking did to the ratings of the trial at hand. */
-static bool take_rating(const json_t *event, const char *order, size_t masks,
+static bool parse_rating(const json_t *event, const char *order, size_t masks,
                         unsigned char *ratings)
 {
     const char *letter = json_string_value(json_object_get(event, "sound"));
@@ -96,7 +96,7 @@ static bool take_rating(const json_t *event, const char *order, size_t masks,
 }
 
 /* The ratings of all confirmed trials, in the order of the masks. */
-static const char *take_ratings(const struct record *record, size_t masks, unsigned char *ratings)
+static const char *parse_ratings(const struct record *record, size_t masks, unsigned char *ratings)
 {
     size_t index, trial = 0;
     json_t *event;
@@ -106,7 +106,7 @@ static const char *take_ratings(const struct record *record, size_t masks, unsig
         if (strcmp(name, "confirm") == 0)
             trial++;
         else if (strcmp(name, "rate") == 0 &&
-                 !take_rating(event, record->draws + trial * (masks + 1), masks,
+                 !parse_rating(event, record->draws + trial * (masks + 1), masks,
                               ratings + trial * masks))
             return wrong_answers;
     }
@@ -141,7 +141,7 @@ static enum status check_ranking(const struct record *record, const char **fault
     unsigned char *ratings = calloc(record->planned, result.masks);
     if (!ratings)
         return fail_memory("checking a log");
-    *fault = take_ratings(record, result.masks, ratings);
+    *fault = parse_ratings(record, result.masks, ratings);
     if (!*fault) {
         ranking_result_of(ratings, &result);
         *fault = compare_scores(record, &result);

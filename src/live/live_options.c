@@ -5,69 +5,69 @@
 
 #define OPTIONS(context) ((struct live_options *)(context))
 
-static enum status take_mute(void *context, const struct option_row *row, const char *value)
+static enum status parse_mute(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->muted = true;
     return STATUS_OK;
 }
 
-static enum status take_no_guard(void *context, const struct option_row *row, const char *value)
+static enum status parse_no_guard(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->guard = false;
     return STATUS_OK;
 }
 
-static enum status take_watch(void *context, const struct option_row *row, const char *value)
+static enum status parse_watch(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->watch = true;
     return STATUS_OK;
 }
 
-static enum status take_reconnect(void *context, const struct option_row *row, const char *value)
+static enum status parse_reconnect(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->reconnect = true;
     return STATUS_OK;
 }
 
-static enum status take_record(void *context, const struct option_row *row, const char *value)
+static enum status parse_record(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->record = value;
     return STATUS_OK;
 }
 
-static enum status take_record_dry(void *context, const struct option_row *row, const char *value)
+static enum status parse_record_dry(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->record_dry = value;
     return STATUS_OK;
 }
 
-static enum status take_osc(void *context, const struct option_row *row, const char *value)
+static enum status parse_osc(void *context, const struct option_row *row, const char *value)
 {
     OPTIONS(context)->osc = true;
     return options_parse_number(row->name, value, 0, 65535, &OPTIONS(context)->osc_port);
 }
 
-static enum status take_position(void *context, const struct option_row *row, const char *value)
+static enum status parse_position(void *context, const struct option_row *row, const char *value)
 {
     (void)context, (void)row;
     return fail(STATUS_USAGE, "halo live takes no '%s'; a mask is named with --mask", value);
 }
 
 static const struct option_row own_rows[] = {
-    {"reconnect", 0, NULL, "wait for a device that was lost, and go on", take_reconnect},
-    {"mute", 0, NULL, "begin muted", take_mute},
+    {"reconnect", 0, NULL, "wait for a device that was lost, and go on", parse_reconnect},
+    {"mute", 0, NULL, "begin muted", parse_mute},
     {"no-howl-guard", 0, NULL, "let feedback howl: for loops that are meant, test tones",
-     take_no_guard},
-    {"watch", 0, NULL, "a mask file that changes on disk fades in", take_watch},
-    {"record", 0, "OUT", "write what is heard, with a log of switches: OUT.log", take_record},
-    {"record-dry", 0, "FILE", "write what comes in", take_record_dry},
-    {"osc", 0, "PORT", "be controlled from this machine, by OSC over UDP", take_osc},
+     parse_no_guard},
+    {"watch", 0, NULL, "a mask file that changes on disk fades in", parse_watch},
+    {"record", 0, "OUT", "write what is heard, with a log of switches: OUT.log", parse_record},
+    {"record-dry", 0, "FILE", "write what comes in", parse_record_dry},
+    {"osc", 0, "PORT", "be controlled from this machine, by OSC over UDP", parse_osc},
 };
 
 enum {
@@ -84,7 +84,7 @@ static void collect(struct option_row rows[ROWS_MOST], size_t counts[PARTS])
     memcpy(at, own_rows, sizeof own_rows);
     counts[2] = sizeof own_rows / sizeof *own_rows;
     counts[2] += play_options_rest(at + counts[2]);
-    at[counts[2]] = (struct option_row){.take = take_position};
+    at[counts[2]] = (struct option_row){.take = parse_position};
 }
 
 void live_options_print_help(void)

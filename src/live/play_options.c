@@ -10,7 +10,7 @@ static const double SECONDS_MOST = 1e9, CEILING_DEFAULT_DB = -1;
 
 #define OPTIONS(context) ((struct play_options *)(context))
 
-static enum status take_stage(void *context, const struct option_row *row, const char *value)
+static enum status parse_stage(void *context, const struct option_row *row, const char *value)
 {
     struct play_options *options = context;
     const struct stage_kind *kind = stage_kind_named(row->name);
@@ -29,7 +29,7 @@ static enum status take_stage(void *context, const struct option_row *row, const
     return stage_list_add(&options->chain.stages, kind, value, NULL);
 }
 
-static enum status take_or(void *context, const struct option_row *row, const char *value)
+static enum status parse_or(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     struct play_options *options = context;
@@ -45,7 +45,7 @@ static enum status take_or(void *context, const struct option_row *row, const ch
 }
 
 /* A device that does both. */
-static enum status take_device(void *context, const struct option_row *row, const char *value)
+static enum status parse_device(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->device.input = value;
@@ -53,21 +53,21 @@ static enum status take_device(void *context, const struct option_row *row, cons
     return STATUS_OK;
 }
 
-static enum status take_output(void *context, const struct option_row *row, const char *value)
+static enum status parse_output(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->device.output = value;
     return STATUS_OK;
 }
 
-static enum status take_host_api(void *context, const struct option_row *row, const char *value)
+static enum status parse_host_api(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->device.host_api = value;
     return STATUS_OK;
 }
 
-static enum status take_rate(void *context, const struct option_row *row, const char *value)
+static enum status parse_rate(void *context, const struct option_row *row, const char *value)
 {
     size_t rate = 0;
     enum status status = options_parse_number(row->name, value, RATE_LEAST, RATE_MOST, &rate);
@@ -75,14 +75,14 @@ static enum status take_rate(void *context, const struct option_row *row, const 
     return status;
 }
 
-static enum status take_block(void *context, const struct option_row *row, const char *value)
+static enum status parse_block(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, BLOCK_LEAST, BLOCK_MOST,
                                 &OPTIONS(context)->device.block);
 }
 
 /* A list of a device's channels, counted from 1. */
-static enum status take_map(const char *option, const char *text,
+static enum status parse_map(const char *option, const char *text,
                             size_t channels[OPTIONS_LIST_MOST], size_t *count)
 {
     struct number_list list;
@@ -94,34 +94,34 @@ static enum status take_map(const char *option, const char *text,
     return STATUS_OK;
 }
 
-static enum status take_output_map(void *context, const struct option_row *row, const char *value)
+static enum status parse_output_map(void *context, const struct option_row *row, const char *value)
 {
     struct play_options *options = context;
     options->device.output_map = options->output_map;
-    return take_map(row->name, value, options->output_map, &options->device.output_map_count);
+    return parse_map(row->name, value, options->output_map, &options->device.output_map_count);
 }
 
-static enum status take_input(void *context, const struct option_row *row, const char *value)
+static enum status parse_input(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->device.input = value;
     return STATUS_OK;
 }
 
-static enum status take_channels(void *context, const struct option_row *row, const char *value)
+static enum status parse_channels(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, DEVICE_CHANNELS_MOST,
                                 &OPTIONS(context)->device.channels_in);
 }
 
-static enum status take_input_map(void *context, const struct option_row *row, const char *value)
+static enum status parse_input_map(void *context, const struct option_row *row, const char *value)
 {
     struct play_options *options = context;
     options->device.input_map = options->input_map;
-    return take_map(row->name, value, options->input_map, &options->device.input_map_count);
+    return parse_map(row->name, value, options->input_map, &options->device.input_map_count);
 }
 
-static enum status take_latency(void *context, const struct option_row *row, const char *value)
+static enum status parse_latency(void *context, const struct option_row *row, const char *value)
 {
     struct device_request *device = &OPTIONS(context)->device;
     double seconds = 0;
@@ -143,12 +143,12 @@ static enum status take_latency(void *context, const struct option_row *row, con
     return status;
 }
 
-static enum status take_fade(void *context, const struct option_row *row, const char *value)
+static enum status parse_fade(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_seconds(row->name, value, 0, FADE_MOST, &OPTIONS(context)->fade);
 }
 
-static enum status take_ceiling(void *context, const struct option_row *row, const char *value)
+static enum status parse_ceiling(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     double *ceiling = &OPTIONS(context)->ceiling_db;
@@ -158,52 +158,52 @@ static enum status take_ceiling(void *context, const struct option_row *row, con
     return status;
 }
 
-static enum status take_seconds(void *context, const struct option_row *row, const char *value)
+static enum status parse_seconds(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_seconds(row->name, value, 0.001, SECONDS_MOST, &OPTIONS(context)->seconds);
 }
 
-static enum status take_force(void *context, const struct option_row *row, const char *value)
+static enum status parse_force(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->force = true;
     return STATUS_OK;
 }
 
-static enum status take_json(void *context, const struct option_row *row, const char *value)
+static enum status parse_json(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->json = true;
     return STATUS_OK;
 }
 
-static enum status take_interval(void *context, const struct option_row *row, const char *value)
+static enum status parse_interval(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_seconds(row->name, value, 0.01, 3600, &OPTIONS(context)->interval);
 }
 
-static enum status take_plain(void *context, const struct option_row *row, const char *value)
+static enum status parse_plain(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->plain = true;
     return STATUS_OK;
 }
 
-static enum status take_quiet(void *context, const struct option_row *row, const char *value)
+static enum status parse_quiet(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->verbosity = VERBOSITY_QUIET;
     return STATUS_OK;
 }
 
-static enum status take_verbose(void *context, const struct option_row *row, const char *value)
+static enum status parse_verbose(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->verbosity = VERBOSITY_VERBOSE;
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
+static enum status parse_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->help = true;
@@ -211,41 +211,41 @@ static enum status take_help(void *context, const struct option_row *row, const 
 }
 
 static const struct option_row or_row = {
-    "or", 0, NULL, "before --mask: another choice instead of the mask before", take_or};
+    "or", 0, NULL, "before --mask: another choice instead of the mask before", parse_or};
 
 static const struct option_row device_rows[] = {
     {"device", 0, "NAME",
      "for both directions: a name, a part of one, or an index\n"
      "(halo devices lists them); the system's default",
-     take_device},
-    {"output", 0, "NAME", "the device to play to", take_output},
-    {"host-api", 0, "NAME", "ALSA, JACK ...: whose devices are meant", take_host_api},
-    {"rate", 0, "HZ", "frames a second; the device's by default", take_rate},
+     parse_device},
+    {"output", 0, "NAME", "the device to play to", parse_output},
+    {"host-api", 0, "NAME", "ALSA, JACK ...: whose devices are meant", parse_host_api},
+    {"rate", 0, "HZ", "frames a second; the device's by default", parse_rate},
     {"block", 0, "FRAMES",
      "the device's period to ask for, 32 to 4096, 64 by\n"
      "default; it decides itself, and what came is told",
-     take_block},
-    {"output-map", 0, "LIST", "the device's channels to play to, such as 3,4", take_output_map},
-    {"latency", 0, "LATENCY", "of the device: low (default), high or milliseconds", take_latency},
+     parse_block},
+    {"output-map", 0, "LIST", "the device's channels to play to, such as 3,4", parse_output_map},
+    {"latency", 0, "LATENCY", "of the device: low (default), high or milliseconds", parse_latency},
 };
 
 static const struct option_row input_rows[] = {
-    {"input", 0, "NAME", "the device to record from", take_input},
-    {"channels", 0, "N", "of the input; the device's, 2 at most, by default", take_channels},
-    {"input-map", 0, "LIST", "the device's channels to record from, such as 1,2", take_input_map},
+    {"input", 0, "NAME", "the device to record from", parse_input},
+    {"channels", 0, "N", "of the input; the device's, 2 at most, by default", parse_channels},
+    {"input-map", 0, "LIST", "the device's channels to record from, such as 1,2", parse_input_map},
 };
 
 static const struct option_row rest_rows[] = {
-    {"fade", 0, "TIME", "how long a switch of masks takes; 20ms by default", take_fade},
-    {"ceiling", 0, "DB", "no sample leaves louder than that; -1 by default", take_ceiling},
-    {"seconds", 0, "S", "end after that time", take_seconds},
-    {"force", 'f', NULL, "replace files that exist", take_force},
-    {"json", 0, NULL, "show the stream as JSON, a line each interval, and report so", take_json},
-    {"meter-interval", 0, "S", "seconds between lines, where no screen is", take_interval},
-    {"plain", 0, NULL, "lines instead of a screen", take_plain},
-    {"quiet", 'q', NULL, "print errors only", take_quiet},
-    {"verbose", 'v', NULL, "say more", take_verbose},
-    {"help", 'h', NULL, "print this", take_help},
+    {"fade", 0, "TIME", "how long a switch of masks takes; 20ms by default", parse_fade},
+    {"ceiling", 0, "DB", "no sample leaves louder than that; -1 by default", parse_ceiling},
+    {"seconds", 0, "S", "end after that time", parse_seconds},
+    {"force", 'f', NULL, "replace files that exist", parse_force},
+    {"json", 0, NULL, "show the stream as JSON, a line each interval, and report so", parse_json},
+    {"meter-interval", 0, "S", "seconds between lines, where no screen is", parse_interval},
+    {"plain", 0, NULL, "lines instead of a screen", parse_plain},
+    {"quiet", 'q', NULL, "print errors only", parse_quiet},
+    {"verbose", 'v', NULL, "say more", parse_verbose},
+    {"help", 'h', NULL, "print this", parse_help},
 };
 
 void play_options_init(struct play_options *options)
@@ -269,7 +269,7 @@ size_t play_options_stages(struct option_row *rows)
 {
     size_t stages = chain_options_stages(rows);
     for (size_t i = 0; i < stages; i++)
-        rows[i].take = take_stage;
+        rows[i].take = parse_stage;
     rows[stages] = or_row;
     return stages + 1;
 }

@@ -71,7 +71,7 @@ static bool is_own(const struct design_kind *kind, const char *word)
 
 /* ---- words ---- */
 
-static enum status take_option(struct design_spec *spec, char *word)
+static enum status parse_option(struct design_spec *spec, char *word)
 {
     if (spec->count == DESIGN_OPTIONS_MOST)
         return fail(STATUS_USAGE, "%s: more than %d options", spec->kind->name,
@@ -83,18 +83,18 @@ static enum status take_option(struct design_spec *spec, char *word)
     return STATUS_OK;
 }
 
-enum status design_take_options(struct design_spec *spec, char **from)
+enum status design_parse_options(struct design_spec *spec, char **from)
 {
     char **kept = from + 1;
     enum status status = STATUS_OK;
     char *value = strchr(from[0], ':');
     if (value && is_own(spec->kind, value + 1))
-        status = take_option(spec, value + 1);
+        status = parse_option(spec, value + 1);
     else if (value)
         spec->value = value + 1;
     for (char **word = from + 1; *word; word++) {
         if (status == STATUS_OK && is_own(spec->kind, *word))
-            status = take_option(spec, *word);
+            status = parse_option(spec, *word);
         else
             *kept++ = *word;
     }
@@ -187,7 +187,7 @@ static enum status make(const struct design_kind *kind, char **spec, bool allow_
     if (kind->make_parts)
         return kind->make_parts(spec, allow_truncated, design);
     struct design_spec own = {.kind = kind, .allow_truncated = allow_truncated};
-    enum status status = design_take_options(&own, spec);
+    enum status status = design_parse_options(&own, spec);
     if (status == STATUS_OK)
         status = choose_rate(&own, design);
     if (status == STATUS_OK)

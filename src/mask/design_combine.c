@@ -21,7 +21,7 @@ static void parts_free(struct parts *parts)
 }
 
 /* Takes rate= out of the words, wherever it stands: it holds for all parts. */
-static enum status take_rate(char **spec, uint32_t *rate)
+static enum status parse_rate(char **spec, uint32_t *rate)
 {
     struct design_spec own = {.kind = &design_combine[0]};
     char **kept = spec + 1;
@@ -184,7 +184,7 @@ static void leave_rest(const struct parts *parts, char **spec)
 static enum status make_cascade(char **spec, bool allow_truncated, struct design *design)
 {
     struct parts parts = {0};
-    enum status status = take_rate(spec, &design->rate);
+    enum status status = parse_rate(spec, &design->rate);
     if (status == STATUS_OK)
         status = split_parts(spec, &parts);
     if (status == STATUS_OK && parts.count < 2)

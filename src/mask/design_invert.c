@@ -101,7 +101,7 @@ static void invert_bins(const struct fft_double *fft, const struct inverse *inve
     }
 }
 
-static void take_inverse(struct fft_double *fft, const struct inverse *inverse, double *taps)
+static void parse_inverse(struct fft_double *fft, const struct inverse *inverse, double *taps)
 {
     size_t n = fft_double_length(fft), count = inverse->taps, fade = count / 8;
     const double *samples = fft_double_samples(fft);
@@ -134,7 +134,7 @@ static enum status invert_columns(const struct mask *mask, const struct inverse 
                           c + 1);
         } else {
             invert_bins(fft, inverse, power, mask->origin);
-            take_inverse(fft, inverse, design_column(design, c));
+            parse_inverse(fft, inverse, design_column(design, c));
         }
     }
     fft_double_destroy(fft);

@@ -73,7 +73,7 @@ extern const struct design_kind design_invert[];
 
 /* The value and options of words->kind move from the user's words to `words`, which has keys cut
  * off from values; what is not its own is left in `from`. */
-MUST_CHECK enum status design_take_options(struct design_spec *spec, char **from);
+MUST_CHECK enum status design_parse_options(struct design_spec *spec, char **from);
 
 enum design_unit { DESIGN_PLAIN, DESIGN_HZ, DESIGN_DB, DESIGN_SECONDS };
 struct design_range {

@@ -36,7 +36,7 @@ const char *design_option(const struct design_spec *spec, const char *key)
     return NULL;
 }
 
-static double take_suffix(enum design_unit unit, char **end)
+static double parse_suffix(enum design_unit unit, char **end)
 {
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         size_t length = strlen(suffixes[i].text);
@@ -58,7 +58,7 @@ enum status design_parse(const struct design_spec *spec, const char *what, const
         number = strtod(text, end);
     bool parsed = *end != text;
     if (parsed)
-        number *= take_suffix(range.unit, end);
+        number *= parse_suffix(range.unit, end);
     if (parsed && number >= range.least && number <= range.most) {
         *value = number;
         return STATUS_OK;

@@ -105,7 +105,7 @@ struct values {
     enum width width_is;
 };
 
-static enum status take_values(const struct mask_config *config, char *text, struct values *values)
+static enum status parse_values(const struct mask_config *config, char *text, struct values *values)
 {
     const char *word;
     while ((word = mask_config_word(&text))) {
@@ -173,7 +173,7 @@ enum status eq_listing_filter(const struct mask_config *config, char *text, doub
         if (!is_shelf(kind->kind) || !eq_listing_number(&text, "dB", &values.width))
             return mask_config_refuse(config, "Fc is missing behind '%.40s'", name);
     }
-    status = take_values(config, text, &values);
+    status = parse_values(config, text, &values);
     if (status != STATUS_OK)
         return status;
     filter->kind = kind->kind;

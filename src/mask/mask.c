@@ -111,7 +111,7 @@ static enum status read_by_kind(const char *file, FILE *stream,
 }
 
 /* Of a file that does not say its rate, the user may. */
-static enum status take_rate(struct mask *mask, uint32_t rate)
+static enum status parse_rate(struct mask *mask, uint32_t rate)
 {
     if (rate && mask->rate && mask->rate != rate)
         return fail(STATUS_USAGE, "mask %s says that its rate is %u Hz, not %u", mask->name,
@@ -132,7 +132,7 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
     if (status == STATUS_OK)
         status = read_by_kind(file, stream, options, &mask);
     if (status == STATUS_OK)
-        status = take_rate(mask, options->raw.rate);
+        status = parse_rate(mask, options->raw.rate);
     fclose(stream);
     if (status != STATUS_OK) {
         mask_destroy(mask);

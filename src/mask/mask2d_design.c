@@ -218,7 +218,7 @@ enum status mask2d_design_make(char **spec, struct mask2d **mask)
     struct size size;
     const struct kind *kind = kind_of(spec[0]);
     struct design_spec own = {.kind = &kind->spec};
-    enum status status = design_take_options(&own, spec);
+    enum status status = design_parse_options(&own, spec);
     spell(kind, &own, name, sizeof name);
     if (status == STATUS_OK)
         status = choose_size(kind, &own, name, &size);

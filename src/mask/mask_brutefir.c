@@ -13,7 +13,7 @@
 /* ---- fields ---- */
 
 /* NAME[/ATTENUATION][/MULTIPLIER], ... */
-static enum status take_links(struct brutefir_tokens *tokens, struct brutefir_links *links)
+static enum status parse_links(struct brutefir_tokens *tokens, struct brutefir_links *links)
 {
     enum status status;
     do {
@@ -44,7 +44,7 @@ static enum status refuse_field(struct brutefir_tokens *tokens, const char *bloc
                               field, block);
 }
 
-static enum status take_coeff_field(struct brutefir_tokens *tokens, void *context,
+static enum status parse_coeff_field(struct brutefir_tokens *tokens, void *context,
                                     const char *field)
 {
     struct brutefir_coeff *coeff = context;
@@ -78,20 +78,20 @@ static enum status take_coeff_field(struct brutefir_tokens *tokens, void *contex
                                             : refuse_field(tokens, "coeff", field);
 }
 
-static enum status take_filter_field(struct brutefir_tokens *tokens, void *context,
+static enum status parse_filter_field(struct brutefir_tokens *tokens, void *context,
                                      const char *field)
 {
     struct brutefir_filter *filter = context;
     double number = 0;
     enum status status;
     if (strcmp(field, "from_inputs") == 0)
-        return take_links(tokens, &filter->from_inputs);
+        return parse_links(tokens, &filter->from_inputs);
     if (strcmp(field, "from_filters") == 0)
-        return take_links(tokens, &filter->from_filters);
+        return parse_links(tokens, &filter->from_filters);
     if (strcmp(field, "to_outputs") == 0)
-        return take_links(tokens, &filter->to_outputs);
+        return parse_links(tokens, &filter->to_outputs);
     if (strcmp(field, "to_filters") == 0)
-        return take_links(tokens, &filter->to_filters);
+        return parse_links(tokens, &filter->to_filters);
     if (strcmp(field, "coeff") == 0)
         return brutefir_text(tokens, &filter->coeff);
     if (strcmp(field, "delay") == 0) {
@@ -112,7 +112,7 @@ struct channel_block {
     bool is_mapped;
 };
 
-static enum status take_values(struct brutefir_tokens *tokens, struct channel_block *block,
+static enum status parse_values(struct brutefir_tokens *tokens, struct channel_block *block,
                                enum status (*take)(struct brutefir_tokens *, struct channel_block *,
                                                    struct brutefir_channel *))
 {
@@ -128,14 +128,14 @@ static enum status take_values(struct brutefir_tokens *tokens, struct channel_bl
     return status;
 }
 
-static enum status take_delay(struct brutefir_tokens *tokens, struct channel_block *block,
+static enum status parse_delay(struct brutefir_tokens *tokens, struct channel_block *block,
                               struct brutefir_channel *channel)
 {
     (void)block;
     return brutefir_count(tokens, "delay:", &channel->delay);
 }
 
-static enum status take_mute(struct brutefir_tokens *tokens, struct channel_block *block,
+static enum status parse_mute(struct brutefir_tokens *tokens, struct channel_block *block,
                              struct brutefir_channel *channel)
 {
     (void)block;
@@ -145,7 +145,7 @@ static enum status take_mute(struct brutefir_tokens *tokens, struct channel_bloc
     return status;
 }
 
-static enum status take_mapping(struct brutefir_tokens *tokens, struct channel_block *block,
+static enum status parse_mapping(struct brutefir_tokens *tokens, struct channel_block *block,
                                 struct brutefir_channel *channel)
 {
     uint64_t device = 0;
@@ -177,7 +177,7 @@ static enum status take_used(struct brutefir_tokens *tokens, struct channel_bloc
     return status;
 }
 
-static enum status take_subdelay(struct brutefir_tokens *tokens)
+static enum status parse_subdelay(struct brutefir_tokens *tokens)
 {
     double value = 0;
     enum status status;
@@ -193,22 +193,22 @@ static enum status take_subdelay(struct brutefir_tokens *tokens)
     return status;
 }
 
-static enum status take_channel_field(struct brutefir_tokens *tokens, void *context,
+static enum status parse_channel_field(struct brutefir_tokens *tokens, void *context,
                                       const char *field)
 {
     static const char *const silent[] = {"device", "sample", "maxdelay", "individual_maxdelay",
                                          "dither", "merge"};
     struct channel_block *block = context;
     if (strcmp(field, "delay") == 0)
-        return take_values(tokens, block, take_delay);
+        return parse_values(tokens, block, parse_delay);
     if (strcmp(field, "mute") == 0)
-        return take_values(tokens, block, take_mute);
+        return parse_values(tokens, block, parse_mute);
     if (strcmp(field, "mapping") == 0)
-        return take_values(tokens, block, take_mapping);
+        return parse_values(tokens, block, parse_mapping);
     if (strcmp(field, "channels") == 0)
         return take_used(tokens, block);
     if (strcmp(field, "subdelay") == 0)
-        return take_subdelay(tokens);
+        return parse_subdelay(tokens);
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (strcmp(field, silent[i]) == 0)
             return brutefir_pass_over(tokens);
@@ -216,7 +216,7 @@ static enum status take_channel_field(struct brutefir_tokens *tokens, void *cont
 }
 
 /* { FIELD: ...; ... }; */
-static enum status take_fields(struct brutefir_tokens *tokens, void *context,
+static enum status parse_fields(struct brutefir_tokens *tokens, void *context,
                                enum status (*take)(struct brutefir_tokens *, void *, const char *))
 {
     char *field = NULL;
@@ -237,7 +237,7 @@ static enum status take_fields(struct brutefir_tokens *tokens, void *context,
 
 /* ---- blocks ---- */
 
-static enum status take_coeff(struct brutefir_tokens *tokens)
+static enum status parse_coeff(struct brutefir_tokens *tokens)
 {
     struct brutefir *brutefir = tokens->context;
     if (brutefir->coeff_count == BRUTEFIR_FILTERS_MOST)
@@ -245,10 +245,10 @@ static enum status take_coeff(struct brutefir_tokens *tokens)
     struct brutefir_coeff *coeff = &brutefir->coeffs[brutefir->coeff_count++];
     *coeff = (struct brutefir_coeff){.line = brutefir->config.line, .gain = 1};
     enum status status = brutefir_text(tokens, &coeff->name);
-    return status == STATUS_OK ? take_fields(tokens, coeff, take_coeff_field) : status;
+    return status == STATUS_OK ? parse_fields(tokens, coeff, parse_coeff_field) : status;
 }
 
-static enum status take_filter(struct brutefir_tokens *tokens)
+static enum status parse_filter(struct brutefir_tokens *tokens)
 {
     struct brutefir *brutefir = tokens->context;
     if (brutefir->filter_count == BRUTEFIR_FILTERS_MOST)
@@ -256,21 +256,21 @@ static enum status take_filter(struct brutefir_tokens *tokens)
     struct brutefir_filter *filter = &brutefir->filters[brutefir->filter_count++];
     filter->line = brutefir->config.line;
     enum status status = brutefir_text(tokens, &filter->name);
-    return status == STATUS_OK ? take_fields(tokens, filter, take_filter_field) : status;
+    return status == STATUS_OK ? parse_fields(tokens, filter, parse_filter_field) : status;
 }
 
-static enum status take_channels(struct brutefir_tokens *tokens, struct brutefir_channels *channels)
+static enum status parse_channels(struct brutefir_tokens *tokens, struct brutefir_channels *channels)
 {
     struct channel_block block = {.channels = channels, .first = channels->count};
     struct brutefir_links names = {0};
-    enum status status = take_links(tokens, &names);
+    enum status status = parse_links(tokens, &names);
     if (status == STATUS_OK && names.count > BRUTEFIR_NAMES_MOST - channels->count)
         status = mask_config_refuse(tokens->config, "more than %d channels", BRUTEFIR_NAMES_MOST);
     for (size_t i = 0; i < names.count && status == STATUS_OK; i++)
         channels->at[channels->count++] =
             (struct brutefir_channel){.name = names.at[i].name, .device = channels->devices + i};
     if (status == STATUS_OK)
-        status = take_fields(tokens, &block, take_channel_field);
+        status = parse_fields(tokens, &block, parse_channel_field);
     if (block.used == 0 || !block.is_mapped)
         block.used = names.count;
     for (size_t i = block.first; i < channels->count && status == STATUS_OK; i++)
@@ -283,7 +283,7 @@ static enum status take_channels(struct brutefir_tokens *tokens, struct brutefir
     return status;
 }
 
-static enum status take_setting(struct brutefir_tokens *tokens, const char *name)
+static enum status parse_setting(struct brutefir_tokens *tokens, const char *name)
 {
     static const char *const silent[] = {
         "float_bits",      "config_file",  "overflow_warnings", "show_progress",
@@ -340,15 +340,15 @@ static enum status read_all(struct brutefir *brutefir)
         if (status != STATUS_OK)
             return status;
         if (strcmp(name, "coeff") == 0)
-            status = take_coeff(&tokens);
+            status = parse_coeff(&tokens);
         else if (strcmp(name, "input") == 0)
-            status = take_channels(&tokens, &brutefir->inputs);
+            status = parse_channels(&tokens, &brutefir->inputs);
         else if (strcmp(name, "output") == 0)
-            status = take_channels(&tokens, &brutefir->outputs);
+            status = parse_channels(&tokens, &brutefir->outputs);
         else if (strcmp(name, "filter") == 0)
-            status = take_filter(&tokens);
+            status = parse_filter(&tokens);
         else {
-            status = take_setting(&tokens, name);
+            status = parse_setting(&tokens, name);
             if (status == STATUS_OK)
                 status = brutefir_expect(&tokens, ';');
         }

@@ -138,7 +138,7 @@ static enum status take_source(struct camilladsp *camilladsp, const yaml_node_t 
     return status;
 }
 
-static enum status take_mapping(struct camilladsp *camilladsp, const yaml_node_t *mapping,
+static enum status parse_mapping(struct camilladsp *camilladsp, const yaml_node_t *mapping,
                                 size_t in, size_t out, double *gains)
 {
     uint64_t dest = UINT64_MAX;
@@ -193,7 +193,7 @@ static enum status mix(struct camilladsp *camilladsp, const yaml_node_t *mixer, 
     for (const yaml_node_item_t *item = mapping->data.sequence.items.start;
          item < end && status == STATUS_OK; item++)
         status =
-            take_mapping(camilladsp, node_at(camilladsp, *item), (size_t)in, (size_t)out, gains);
+            parse_mapping(camilladsp, node_at(camilladsp, *item), (size_t)in, (size_t)out, gains);
     if (status == STATUS_OK)
         status = mask_matrix_mix(camilladsp->matrix, (size_t)out, gains);
     free(gains);
@@ -203,7 +203,7 @@ static enum status mix(struct camilladsp *camilladsp, const yaml_node_t *mixer, 
 /* ---- the pipeline ---- */
 
 /* channel: 0, channels: [0, 1], or neither: all. */
-static enum status take_channels(struct camilladsp *camilladsp, const yaml_node_t *step,
+static enum status parse_channels(struct camilladsp *camilladsp, const yaml_node_t *step,
                                  bool *is_selected)
 {
     size_t count = mask_matrix_outputs(camilladsp->matrix);
@@ -256,7 +256,7 @@ static enum status filter_step(struct camilladsp *camilladsp, const yaml_node_t 
     const yaml_node_t *names = camilladsp_get(camilladsp, step, "names");
     if (!names || names->type != YAML_SEQUENCE_NODE)
         return mask_config_refuse(&camilladsp->config, "a Filter step without names:");
-    enum status status = take_channels(camilladsp, step, is_selected);
+    enum status status = parse_channels(camilladsp, step, is_selected);
     const yaml_node_item_t *end = names->data.sequence.items.top;
     for (const yaml_node_item_t *item = names->data.sequence.items.start;
          item < end && status == STATUS_OK; item++)
@@ -305,7 +305,7 @@ static enum status run_pipeline(struct camilladsp *camilladsp, const yaml_node_t
 
 /* ---- the whole ---- */
 
-static enum status take_devices(struct camilladsp *camilladsp, const yaml_node_t *root)
+static enum status parse_devices(struct camilladsp *camilladsp, const yaml_node_t *root)
 {
     const yaml_node_t *devices = camilladsp_get(camilladsp, root, "devices");
     const yaml_node_t *capture = camilladsp_get(camilladsp, devices, "capture");
@@ -329,7 +329,7 @@ static enum status take_devices(struct camilladsp *camilladsp, const yaml_node_t
 static enum status read_document(struct camilladsp *camilladsp, struct mask **mask)
 {
     const yaml_node_t *root = yaml_document_get_root_node(&camilladsp->document);
-    enum status status = take_devices(camilladsp, root);
+    enum status status = parse_devices(camilladsp, root);
     if (status == STATUS_OK)
         status = mask_matrix_create(&camilladsp->config, camilladsp->channels, camilladsp->channels,
                                     &camilladsp->matrix);

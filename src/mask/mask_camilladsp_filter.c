@@ -42,7 +42,7 @@ static enum status expand_name(struct camilladsp *camilladsp, const char *from, 
     return STATUS_OK;
 }
 
-static enum status take_name(struct camilladsp *camilladsp, const yaml_node_t *parameters,
+static enum status parse_name(struct camilladsp *camilladsp, const yaml_node_t *parameters,
                              char *name)
 {
     const yaml_node_t *node = camilladsp_get(camilladsp, parameters, "filename");
@@ -130,7 +130,7 @@ static enum status conv_raw(struct camilladsp *camilladsp, const yaml_node_t *pa
     const struct mask *mask;
     struct taps taps = {0};
     const char *format = camilladsp_text(camilladsp_get(camilladsp, parameters, "format"));
-    enum status status = take_name(camilladsp, parameters, name);
+    enum status status = parse_name(camilladsp, parameters, name);
     if (status == STATUS_OK)
         status = camilladsp_count(camilladsp, parameters, "skip_bytes_lines", &raw.skip);
     if (status == STATUS_OK)
@@ -160,7 +160,7 @@ static enum status conv_wav(struct camilladsp *camilladsp, const yaml_node_t *pa
     char name[NAME_MOST];
     uint64_t channel = 0;
     const struct mask *mask;
-    enum status status = take_name(camilladsp, parameters, name);
+    enum status status = parse_name(camilladsp, parameters, name);
     if (status == STATUS_OK)
         status = camilladsp_count(camilladsp, parameters, "channel", &channel);
     if (status == STATUS_OK)
@@ -201,7 +201,7 @@ static enum status conv_values(struct camilladsp *camilladsp, const yaml_node_t 
     return status;
 }
 
-static enum status take_conv(struct camilladsp *camilladsp, const yaml_node_t *parameters,
+static enum status parse_conv(struct camilladsp *camilladsp, const yaml_node_t *parameters,
                              size_t output)
 {
     const char *type = camilladsp_text(camilladsp_get(camilladsp, parameters, "type"));
@@ -219,7 +219,7 @@ static enum status take_conv(struct camilladsp *camilladsp, const yaml_node_t *p
 
 /* ---- gain and delay ---- */
 
-static enum status take_gain(struct camilladsp *camilladsp, const yaml_node_t *parameters,
+static enum status parse_gain(struct camilladsp *camilladsp, const yaml_node_t *parameters,
                              size_t output)
 {
     double factor = 1;
@@ -227,7 +227,7 @@ static enum status take_gain(struct camilladsp *camilladsp, const yaml_node_t *p
     return status == STATUS_OK ? mask_matrix_gain(camilladsp->matrix, output, factor, 0) : status;
 }
 
-static enum status take_delay(struct camilladsp *camilladsp, const yaml_node_t *parameters,
+static enum status parse_delay(struct camilladsp *camilladsp, const yaml_node_t *parameters,
                               size_t output)
 {
     double delay = 0, rate = camilladsp->config.rate;
@@ -264,11 +264,11 @@ enum status camilladsp_filter(struct camilladsp *camilladsp, const yaml_node_t *
     const char *type = camilladsp_text(camilladsp_get(camilladsp, filter, "type"));
     camilladsp_at(camilladsp, filter);
     if (type && strcmp(type, "Conv") == 0)
-        return take_conv(camilladsp, parameters, output);
+        return parse_conv(camilladsp, parameters, output);
     if (type && strcmp(type, "Gain") == 0)
-        return take_gain(camilladsp, parameters, output);
+        return parse_gain(camilladsp, parameters, output);
     if (type && strcmp(type, "Delay") == 0)
-        return take_delay(camilladsp, parameters, output);
+        return parse_delay(camilladsp, parameters, output);
     return mask_config_refuse(&camilladsp->config,
                               "filter %.100s of the type %.40s cannot be read as a mask", name,
                               type ? type : "(none)");

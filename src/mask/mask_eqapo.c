@@ -66,7 +66,7 @@ static bool find_channel(const char *name, size_t channels, size_t *index)
     return false;
 }
 
-static enum status take_channel(struct reading *reading, char *text)
+static enum status parse_channel(struct reading *reading, char *text)
 {
     const char *name;
     bool selected[CHANNELS_MOST] = {0};
@@ -99,7 +99,7 @@ static enum status gain_all(struct reading *reading, double gain, uint64_t delay
     return status;
 }
 
-static enum status take_preamp(struct reading *reading, char *text)
+static enum status parse_preamp(struct reading *reading, char *text)
 {
     double db;
     if (!eq_listing_number(&text, "dB", &db) || fabs(db) > 300)
@@ -113,7 +113,7 @@ static uint32_t rate_of(const struct reading *reading)
     return reading->config->rate ? reading->config->rate : sound ? sound : RATE_USUAL;
 }
 
-static enum status take_delay(struct reading *reading, char *text)
+static enum status parse_delay(struct reading *reading, char *text)
 {
     double value;
     if (!eq_listing_number(&text, NULL, &value) || value < 0)
@@ -164,7 +164,7 @@ static enum status apply_eq(struct reading *reading, const struct eq_filter *fil
     return status;
 }
 
-static enum status take_filter(struct reading *reading, char *text)
+static enum status parse_filter(struct reading *reading, char *text)
 {
     struct eq_filter filter;
     uint32_t rate = rate_of(reading);
@@ -178,7 +178,7 @@ static enum status take_filter(struct reading *reading, char *text)
 }
 
 /* The file's channels in turn for the channels that are selected. */
-static enum status take_convolution(struct reading *reading, char *text)
+static enum status parse_convolution(struct reading *reading, char *text)
 {
     const struct mask *mask;
     text += strspn(text, " \t");
@@ -200,7 +200,7 @@ static enum status take_convolution(struct reading *reading, char *text)
 
 static enum status read_lines(struct reading *reading);
 
-static enum status take_include(struct reading *reading, char *text)
+static enum status parse_include(struct reading *reading, char *text)
 {
     struct mask_config *outer = reading->config, inner;
     bool selected[CHANNELS_MOST];
@@ -234,7 +234,7 @@ static enum status take_include(struct reading *reading, char *text)
     return status;
 }
 
-static enum status take_device(struct reading *reading, char *text)
+static enum status parse_device(struct reading *reading, char *text)
 {
     const char *word = mask_config_word(&text);
     return word && strcasecmp(word, "all") == 0
@@ -247,9 +247,9 @@ static const struct {
     const char *name;
     enum status (*take)(struct reading *reading, char *text);
 } commands[] = {
-    {"Preamp", take_preamp}, {"Filter", take_filter},   {"Convolution", take_convolution},
-    {"Delay", take_delay},   {"Channel", take_channel}, {"Include", take_include},
-    {"Device", take_device},
+    {"Preamp", parse_preamp}, {"Filter", parse_filter},   {"Convolution", parse_convolution},
+    {"Delay", parse_delay},   {"Channel", parse_channel}, {"Include", parse_include},
+    {"Device", parse_device},
 };
 
 /* The command that a line is for: its name, and behind that "Filter" may have a number. */
@@ -267,7 +267,7 @@ static size_t command_of(const char *line, const char *colon)
     return i;
 }
 
-static enum status take_line(struct reading *reading, char *line)
+static enum status parse_line(struct reading *reading, char *line)
 {
     line += strspn(line, " \t");
     char *colon = strchr(line, ':');
@@ -289,7 +289,7 @@ static enum status read_lines(struct reading *reading)
     enum status status = STATUS_OK;
     char *line;
     while (status == STATUS_OK && (line = mask_config_line(reading->config)))
-        status = take_line(reading, line);
+        status = parse_line(reading, line);
     return status;
 }
 

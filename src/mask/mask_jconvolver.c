@@ -36,7 +36,7 @@ struct numbers {
     double gain;
 };
 
-static enum status take_count(struct reading *reading, char **rest, const char *what,
+static enum status parse_count(struct reading *reading, char **rest, const char *what,
                               uint64_t *value)
 {
     const char *word = mask_config_word(rest);
@@ -48,7 +48,7 @@ static enum status take_count(struct reading *reading, char **rest, const char *
     return STATUS_OK;
 }
 
-static enum status take_gain(struct reading *reading, char **rest, double *gain)
+static enum status parse_gain(struct reading *reading, char **rest, double *gain)
 {
     const char *word = mask_config_word(rest);
     if (!word || !mask_config_number(word, gain))
@@ -57,10 +57,10 @@ static enum status take_gain(struct reading *reading, char **rest, double *gain)
     return STATUS_OK;
 }
 
-static enum status take_channel(struct reading *reading, char **rest, const char *what, size_t most,
+static enum status parse_channel(struct reading *reading, char **rest, const char *what, size_t most,
                                 uint64_t *value)
 {
-    enum status status = take_count(reading, rest, what, value);
+    enum status status = parse_count(reading, rest, what, value);
     if (status == STATUS_OK && (*value < 1 || *value > most))
         status = mask_config_refuse(&reading->config, "there is no %s %llu, but 1 to %zu", what,
                                     (unsigned long long)*value, most);
@@ -68,14 +68,14 @@ static enum status take_channel(struct reading *reading, char **rest, const char
 }
 
 /* Input and output; they begin every command about a response. */
-static enum status take_pair(struct reading *reading, char **rest, uint64_t *input,
+static enum status parse_pair(struct reading *reading, char **rest, uint64_t *input,
                              uint64_t *output)
 {
     size_t inputs = mask_matrix_inputs(reading->matrix);
     size_t outputs = mask_matrix_outputs(reading->matrix);
-    enum status status = take_channel(reading, rest, "input", inputs, input);
+    enum status status = parse_channel(reading, rest, "input", inputs, input);
     if (status == STATUS_OK)
-        status = take_channel(reading, rest, "output", outputs, output);
+        status = parse_channel(reading, rest, "output", outputs, output);
     if (status == STATUS_OK && *input > reading->inputs)
         reading->inputs = (size_t)*input;
     if (status == STATUS_OK && *output > reading->outputs)
@@ -84,7 +84,7 @@ static enum status take_pair(struct reading *reading, char **rest, uint64_t *inp
 }
 
 /* The rest of the line is the name of a file, with or without quotes. */
-static enum status take_name(struct reading *reading, char *rest, const char **name)
+static enum status parse_name(struct reading *reading, char *rest, const char **name)
 {
     rest += strspn(rest, " \t");
     char *end = *rest == '"' ? strchr(rest + 1, '"') : NULL;
@@ -137,18 +137,18 @@ static enum status add(struct reading *reading, uint64_t input, uint64_t output,
 
 /* ---- commands ---- */
 
-static enum status take_size(struct reading *reading, char *rest)
+static enum status parse_size(struct reading *reading, char *rest)
 {
     uint64_t inputs = 0, outputs = 0, partition = 0;
     if (reading->has_size || reading->inputs)
         return mask_config_refuse(&reading->config, "/convolver/new comes once, and first");
-    enum status status = take_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs);
+    enum status status = parse_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs);
     if (status == STATUS_OK)
-        status = take_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs);
+        status = parse_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs);
     if (status == STATUS_OK)
-        status = take_count(reading, &rest, "partition size", &partition);
+        status = parse_count(reading, &rest, "partition size", &partition);
     if (status == STATUS_OK)
-        status = take_count(reading, &rest, "maximum impulse length", &reading->longest);
+        status = parse_count(reading, &rest, "maximum impulse length", &reading->longest);
     if (status == STATUS_OK && reading->longest == 0)
         status = mask_config_refuse(&reading->config, "a maximum impulse length of 0");
     if (status == STATUS_OK)
@@ -159,13 +159,13 @@ static enum status take_size(struct reading *reading, char *rest)
     return status;
 }
 
-static enum status take_folder(struct reading *reading, char *rest)
+static enum status parse_folder(struct reading *reading, char *rest)
 {
     const char *name;
     rest += strspn(rest, " \t");
     if (!*rest) /* mcfx_convolver writes it so, and means its own folder */
         return mask_config_enter(&reading->config, ".");
-    enum status status = take_name(reading, rest, &name);
+    enum status status = parse_name(reading, rest, &name);
     return status == STATUS_OK ? mask_config_enter(&reading->config, name) : status;
 }
 
@@ -183,28 +183,28 @@ static enum status cut(struct reading *reading, uint64_t have, uint64_t offset, 
 /* What of a file, and where it goes. */
 static enum status take_piece(struct reading *reading, char **rest, struct numbers *n)
 {
-    enum status status = take_gain(reading, rest, &n->gain);
+    enum status status = parse_gain(reading, rest, &n->gain);
     if (status == STATUS_OK)
-        status = take_count(reading, rest, "delay", &n->delay);
+        status = parse_count(reading, rest, "delay", &n->delay);
     if (status == STATUS_OK)
-        status = take_count(reading, rest, "offset", &n->offset);
+        status = parse_count(reading, rest, "offset", &n->offset);
     if (status == STATUS_OK)
-        status = take_count(reading, rest, "length", &n->length);
+        status = parse_count(reading, rest, "length", &n->length);
     return status;
 }
 
-static enum status take_read(struct reading *reading, char *rest)
+static enum status parse_read(struct reading *reading, char *rest)
 {
     struct numbers n;
     const char *name;
     const struct mask *mask;
-    enum status status = take_pair(reading, &rest, &n.input, &n.output);
+    enum status status = parse_pair(reading, &rest, &n.input, &n.output);
     if (status == STATUS_OK)
         status = take_piece(reading, &rest, &n);
     if (status == STATUS_OK)
-        status = take_count(reading, &rest, "channel", &n.channel);
+        status = parse_count(reading, &rest, "channel", &n.channel);
     if (status == STATUS_OK)
-        status = take_name(reading, rest, &name);
+        status = parse_name(reading, rest, &name);
     if (status == STATUS_OK)
         status = mask_config_mask(&reading->config, name, NULL, &mask);
     if (status == STATUS_OK && (n.channel < 1 || n.channel > mask->columns))
@@ -218,15 +218,15 @@ static enum status take_read(struct reading *reading, char *rest)
                mask_column(mask, (size_t)n.channel - 1) + n.offset, n.length);
 }
 
-static enum status take_dirac(struct reading *reading, char *rest)
+static enum status parse_dirac(struct reading *reading, char *rest)
 {
     static const float one = 1;
     struct numbers n;
-    enum status status = take_pair(reading, &rest, &n.input, &n.output);
+    enum status status = parse_pair(reading, &rest, &n.input, &n.output);
     if (status == STATUS_OK)
-        status = take_gain(reading, &rest, &n.gain);
+        status = parse_gain(reading, &rest, &n.gain);
     if (status == STATUS_OK)
-        status = take_count(reading, &rest, "delay", &n.delay);
+        status = parse_count(reading, &rest, "delay", &n.delay);
     return status == STATUS_OK ? add(reading, n.input, n.output, n.gain, n.delay, &one, 1) : status;
 }
 
@@ -249,16 +249,16 @@ static enum status add_hilbert(struct reading *reading, const struct numbers *n)
     return status;
 }
 
-static enum status take_hilbert(struct reading *reading, char *rest)
+static enum status parse_hilbert(struct reading *reading, char *rest)
 {
     struct numbers n;
-    enum status status = take_pair(reading, &rest, &n.input, &n.output);
+    enum status status = parse_pair(reading, &rest, &n.input, &n.output);
     if (status == STATUS_OK)
-        status = take_gain(reading, &rest, &n.gain);
+        status = parse_gain(reading, &rest, &n.gain);
     if (status == STATUS_OK)
-        status = take_count(reading, &rest, "delay", &n.delay);
+        status = parse_count(reading, &rest, "delay", &n.delay);
     if (status == STATUS_OK)
-        status = take_count(reading, &rest, "length", &n.length);
+        status = parse_count(reading, &rest, "length", &n.length);
     if (status != STATUS_OK)
         return status;
     if (n.length < HILBERT_LEAST || n.length > HILBERT_MOST)
@@ -270,12 +270,12 @@ static enum status take_hilbert(struct reading *reading, char *rest)
     return add_hilbert(reading, &n);
 }
 
-static enum status take_copy(struct reading *reading, char *rest)
+static enum status parse_copy(struct reading *reading, char *rest)
 {
     uint64_t input, output, from_input, from_output;
-    enum status status = take_pair(reading, &rest, &input, &output);
+    enum status status = parse_pair(reading, &rest, &input, &output);
     if (status == STATUS_OK)
-        status = take_pair(reading, &rest, &from_input, &from_output);
+        status = parse_pair(reading, &rest, &from_input, &from_output);
     if (status == STATUS_OK)
         status = check_no_copy(reading, input, output);
     if (status == STATUS_OK)
@@ -322,11 +322,11 @@ static enum status take_packed(struct reading *reading, char *rest)
     const char *name;
     const struct mask *mask;
     enum status status =
-        take_channel(reading, &rest, "inputs", mask_matrix_inputs(reading->matrix), &n.input);
+        parse_channel(reading, &rest, "inputs", mask_matrix_inputs(reading->matrix), &n.input);
     if (status == STATUS_OK)
         status = take_piece(reading, &rest, &n);
     if (status == STATUS_OK)
-        status = take_name(reading, rest, &name);
+        status = parse_name(reading, rest, &name);
     if (status == STATUS_OK)
         status = mask_config_mask(&reading->config, name, NULL, &mask);
     if (status != STATUS_OK)
@@ -344,7 +344,7 @@ static enum status take_packed(struct reading *reading, char *rest)
     return add_packed(reading, &n, mask);
 }
 
-static enum status take_nothing(struct reading *reading, char *rest)
+static enum status parse_nothing(struct reading *reading, char *rest)
 {
     (void)reading, (void)rest;
     return STATUS_OK;
@@ -354,15 +354,15 @@ static const struct {
     const char *name;
     enum status (*take)(struct reading *reading, char *rest);
 } commands[] = {
-    {"/convolver/new", take_size},          {"/cd", take_folder},
-    {"/impulse/read", take_read},           {"/impulse/dirac", take_dirac},
-    {"/impulse/hilbert", take_hilbert},     {"/impulse/copy", take_copy},
-    {"/impulse/packedmatrix", take_packed}, {"/input/name", take_nothing},
-    {"/output/name", take_nothing},         {"/jack/client", take_nothing},
-    {"/jack/server", take_nothing},
+    {"/convolver/new", parse_size},          {"/cd", parse_folder},
+    {"/impulse/read", parse_read},           {"/impulse/dirac", parse_dirac},
+    {"/impulse/hilbert", parse_hilbert},     {"/impulse/copy", parse_copy},
+    {"/impulse/packedmatrix", take_packed}, {"/input/name", parse_nothing},
+    {"/output/name", parse_nothing},         {"/jack/client", parse_nothing},
+    {"/jack/server", parse_nothing},
 };
 
-static enum status take_line(struct reading *reading, char *line)
+static enum status parse_line(struct reading *reading, char *line)
 {
     if (*line != '/') {
         line += strspn(line, " \t");
@@ -403,7 +403,7 @@ static enum status read_all(struct reading *reading, struct mask **mask)
     if (status == STATUS_OK && !reading->has_response)
         status = fail_memory("a mask");
     while (status == STATUS_OK && (line = mask_config_line(&reading->config)))
-        status = take_line(reading, line);
+        status = parse_line(reading, line);
     if (status == STATUS_OK)
         status = make_copies(reading);
     reading->config.line = 0;

@@ -94,7 +94,7 @@ static uint64_t negligible_taps(const float *columns, size_t count, uint64_t len
     return cut;
 }
 
-static enum status take_columns(struct mask *mask, const float *columns, struct padding padding,
+static enum status parse_columns(struct mask *mask, const float *columns, struct padding padding,
                                 uint32_t rate)
 {
     /* The old mask's own span is kept whole: only the ringing around it goes. */
@@ -137,7 +137,7 @@ enum status mask_resample(struct mask *mask, uint32_t rate)
         status = resample_column(mask_column(mask, c), mask->taps, mask->rate, rate, padding,
                                  columns + c * padding.output);
     if (status == STATUS_OK)
-        status = take_columns(mask, columns, padding, rate);
+        status = parse_columns(mask, columns, padding, rate);
     free(columns);
     return status;
 }

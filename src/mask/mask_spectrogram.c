@@ -25,7 +25,7 @@ static size_t window_for(size_t taps, uint32_t rate)
 }
 
 /* The taps under a window whose middle is at `middle`. */
-static void take_window(const float *taps, size_t count, size_t window, double middle,
+static void parse_window(const float *taps, size_t count, size_t window, double middle,
                         float *samples)
 {
     for (size_t i = 0; i < window; i++) {
@@ -66,7 +66,7 @@ enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32
     enum status status = picture->power && samples ? spectrogram_frame_create(&settings, &frame)
                                                    : fail_memory("a spectrogram");
     for (size_t c = 0; c < columns && status == STATUS_OK; c++) {
-        take_window(mask_column(mask, column), mask->taps, window, ((double)c + 0.5) * step,
+        parse_window(mask_column(mask, column), mask->taps, window, ((double)c + 0.5) * step,
                     samples);
         spectrogram_frame_measure(frame, samples, picture->power + c * ROWS);
     }

@@ -15,7 +15,7 @@ enum { NAME_BYTES = 256 };
 static const char MORE[] = "; halo plugins info tells all";
 
 /* PORT=VALUE */
-static enum status take_value(const struct plugin_info *info, uint32_t rate, const char *word,
+static enum status parse_value(const struct plugin_info *info, uint32_t rate, const char *word,
                               size_t *port, float *value)
 {
     char name[NAME_BYTES];
@@ -29,11 +29,11 @@ static enum status take_value(const struct plugin_info *info, uint32_t rate, con
     return status == STATUS_OK ? plugin_spec_value(info, *port, rate, equals + 1, value) : status;
 }
 
-static enum status take_port(struct plugin_spec *spec, const struct plugin_info *info,
+static enum status parse_port(struct plugin_spec *spec, const struct plugin_info *info,
                              uint32_t rate, const char *word)
 {
     struct plugin_value value;
-    enum status status = take_value(info, rate, word, &value.port, &value.value);
+    enum status status = parse_value(info, rate, word, &value.port, &value.value);
     if (status != STATUS_OK)
         return status;
     struct plugin_value *values = realloc(spec->values, (spec->value_count + 1) * sizeof *values);
@@ -46,14 +46,14 @@ static enum status take_port(struct plugin_spec *spec, const struct plugin_info 
 
 /* ---- the other words ---- */
 
-static enum status take_point(struct plugin_spec *spec, const struct plugin_info *info,
+static enum status parse_point(struct plugin_spec *spec, const struct plugin_info *info,
                               uint32_t rate, const char *word)
 {
     struct automation_point point;
     const char *change;
     enum status status = automation_parse(word, rate, &point, &change);
     if (status == STATUS_OK)
-        status = take_value(info, rate, change, &point.target, &point.value);
+        status = parse_value(info, rate, change, &point.target, &point.value);
     if (status != STATUS_OK)
         return status;
     const struct plugin_port *port = &info->ports[point.target];
@@ -76,7 +76,7 @@ static const struct plugin_preset *find_preset(const struct plugin_info *info, c
     return named;
 }
 
-static enum status take_preset(struct plugin_spec *spec, const struct plugin_info *info,
+static enum status parse_preset(struct plugin_spec *spec, const struct plugin_info *info,
                                const char *text)
 {
     const struct plugin_preset *preset = find_preset(info, text);
@@ -151,7 +151,7 @@ static enum status keep_setting(struct plugin_spec *spec,
     return STATUS_OK;
 }
 
-static enum status take_setting(struct plugin_spec *spec, const struct plugin_info *info,
+static enum status parse_setting(struct plugin_spec *spec, const struct plugin_info *info,
                                 const char *text)
 {
     const struct plugin_parameter *parameter = find_parameter(info, text);
@@ -181,7 +181,7 @@ static bool names_control(const struct plugin_info *info, const char *word)
     return found && !(strcmp(name, "preset") == 0 && find_preset(info, word + 7));
 }
 
-static enum status take_state(struct plugin_spec *spec, const struct plugin_info *info,
+static enum status parse_state(struct plugin_spec *spec, const struct plugin_info *info,
                               const char *folder)
 {
     if (!info->keeps_state)
@@ -201,14 +201,14 @@ enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info 
                               uint32_t rate, const char *word)
 {
     if (strncmp(word, "@state=", 7) == 0)
-        return take_state(spec, info, word + 7);
+        return parse_state(spec, info, word + 7);
     if (strncmp(word, "param:", 6) == 0)
-        return take_setting(spec, info, word + 6);
+        return parse_setting(spec, info, word + 6);
     if (strncmp(word, "preset=", 7) == 0 && !names_control(info, word))
-        return take_preset(spec, info, word + 7);
+        return parse_preset(spec, info, word + 7);
     if (automation_is_word(word) && (strchr(word, ':') || !names_control(info, word)))
-        return take_point(spec, info, rate, word);
-    return take_port(spec, info, rate, word);
+        return parse_point(spec, info, rate, word);
+    return parse_port(spec, info, rate, word);
 }
 
 void plugin_spec_free(struct plugin_spec *spec)

@@ -128,7 +128,7 @@ static enum status slide_begin(struct slide *slide, int64_t start, size_t size)
 
 /* ---- columns ---- */
 
-static void take_largest(float *power, const float *other, size_t rows)
+static void parse_largest(float *power, const float *other, size_t rows)
 {
     for (size_t r = 0; r < rows; r++)
         power[r] = other[r] > power[r] ? other[r] : power[r];
@@ -144,7 +144,7 @@ static void halve_columns(struct work *work)
         if (c % 2 == 0)
             memmove(to, picture->power + c * rows, rows * sizeof *to);
         else
-            take_largest(to, picture->power + c * rows, rows);
+            parse_largest(to, picture->power + c * rows, rows);
     }
     picture->columns = (picture->columns + 1) / 2;
     work->hops_a_column *= 2;
@@ -178,7 +178,7 @@ static void measure(struct work *work, size_t at, float *column)
         for (size_t r = 0; r < rows; r++)
             mean[r] += power[r] / (one ? 1 : (float)samples->channels);
     }
-    take_largest(column, mean, rows);
+    parse_largest(column, mean, rows);
 }
 
 static enum status run(struct work *work)

@@ -24,7 +24,7 @@ const char *const spectrogram_window_names[] = {
     [WINDOW_BLACKMAN] = "blackman", [WINDOW_BLACKMAN + 1] = NULL,
 };
 
-static enum status take_sound(void *context, const struct option_row *row, const char *value)
+static enum status parse_sound(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     struct spectrogram_options *options = context;
@@ -37,14 +37,14 @@ static enum status take_sound(void *context, const struct option_row *row, const
     return STATUS_OK;
 }
 
-static enum status take_output(void *context, const struct option_row *row, const char *value)
+static enum status parse_output(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     OPTIONS(context)->file = value;
     return gnuplot_check_file(value);
 }
 
-static enum status take_frequency(void *context, const struct option_row *row, const char *value)
+static enum status parse_frequency(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"log", "linear", NULL};
     size_t choice = 0;
@@ -53,38 +53,38 @@ static enum status take_frequency(void *context, const struct option_row *row, c
     return status;
 }
 
-static enum status take_range(void *context, const struct option_row *row, const char *value)
+static enum status parse_range(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, RANGE_LEAST, RANGE_MOST,
                                 &OPTIONS(context)->range);
 }
 
-static enum status take_channel(void *context, const struct option_row *row, const char *value)
+static enum status parse_channel(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, CHANNELS_MOST, &OPTIONS(context)->channel);
 }
 
-static enum status take_from(void *context, const struct option_row *row, const char *value)
+static enum status parse_from(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_seconds(row->name, value, 0, seconds_most, &OPTIONS(context)->from);
 }
 
-static enum status take_to(void *context, const struct option_row *row, const char *value)
+static enum status parse_to(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_seconds(row->name, value, 1e-6, seconds_most, &OPTIONS(context)->to);
 }
 
-static enum status take_size(void *context, const struct option_row *row, const char *value)
+static enum status parse_size(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, SIZE_LEAST, SIZE_MOST, &OPTIONS(context)->size);
 }
 
-static enum status take_hop(void *context, const struct option_row *row, const char *value)
+static enum status parse_hop(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, SIZE_MOST, &OPTIONS(context)->hop);
 }
 
-static enum status take_window(void *context, const struct option_row *row, const char *value)
+static enum status parse_window(void *context, const struct option_row *row, const char *value)
 {
     size_t choice = WINDOW_HANN;
     enum status status = options_choose(row->name, value, spectrogram_window_names, &choice);
@@ -92,38 +92,38 @@ static enum status take_window(void *context, const struct option_row *row, cons
     return status;
 }
 
-static enum status take_width(void *context, const struct option_row *row, const char *value)
+static enum status parse_width(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, EXTENT_MOST, &OPTIONS(context)->width);
 }
 
-static enum status take_height(void *context, const struct option_row *row, const char *value)
+static enum status parse_height(void *context, const struct option_row *row, const char *value)
 {
     return options_parse_number(row->name, value, 1, EXTENT_MOST, &OPTIONS(context)->height);
 }
 
-static enum status take_truncated(void *context, const struct option_row *row, const char *value)
+static enum status parse_truncated(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->allow_truncated = true;
     return STATUS_OK;
 }
 
-static enum status take_force(void *context, const struct option_row *row, const char *value)
+static enum status parse_force(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->force = true;
     return STATUS_OK;
 }
 
-static enum status take_json(void *context, const struct option_row *row, const char *value)
+static enum status parse_json(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->json = true;
     return STATUS_OK;
 }
 
-static enum status take_help(void *context, const struct option_row *row, const char *value)
+static enum status parse_help(void *context, const struct option_row *row, const char *value)
 {
     (void)row, (void)value;
     OPTIONS(context)->help = true;
@@ -131,24 +131,24 @@ static enum status take_help(void *context, const struct option_row *row, const 
 }
 
 static const struct option_row rows[] = {
-    {"output", 'o', "FILE", "draw a .png, .svg or .pdf; else it goes to the terminal", take_output},
-    {"frequency", 0, "AXIS", "log (default, from 20 Hz) or linear (from 0 Hz)", take_frequency},
-    {"range", 0, "DB", "show that much below the loudest (default: 90)", take_range},
+    {"output", 'o', "FILE", "draw a .png, .svg or .pdf; else it goes to the terminal", parse_output},
+    {"frequency", 0, "AXIS", "log (default, from 20 Hz) or linear (from 0 Hz)", parse_frequency},
+    {"range", 0, "DB", "show that much below the loudest (default: 90)", parse_range},
     {"channel", 0, "N", "one channel, counted from 1 (default: all, their mean power)",
-     take_channel},
-    {"from", 0, "TIME", "begin there, such as 12s", take_from},
-    {"to", 0, "TIME", "end there", take_to},
-    {"size", 0, "FRAMES", "of a window (default: some 43 ms, 2048 at 48 kHz)", take_size},
-    {"hop", 0, "FRAMES", "from window to window (default: a quarter of one)", take_hop},
-    {"window", 0, "NAME", "hann (default), hamming, blackman or kaiser (100 dB)", take_window},
-    {"width", 0, "N", "of the whole, in pixels; in the terminal, in characters", take_width},
-    {"height", 0, "N", "likewise", take_height},
-    {"allow-truncated", 0, NULL, "draw a sound that is cut short", take_truncated},
-    {"force", 'f', NULL, "replace FILE if it is there", take_force},
+     parse_channel},
+    {"from", 0, "TIME", "begin there, such as 12s", parse_from},
+    {"to", 0, "TIME", "end there", parse_to},
+    {"size", 0, "FRAMES", "of a window (default: some 43 ms, 2048 at 48 kHz)", parse_size},
+    {"hop", 0, "FRAMES", "from window to window (default: a quarter of one)", parse_hop},
+    {"window", 0, "NAME", "hann (default), hamming, blackman or kaiser (100 dB)", parse_window},
+    {"width", 0, "N", "of the whole, in pixels; in the terminal, in characters", parse_width},
+    {"height", 0, "N", "likewise", parse_height},
+    {"allow-truncated", 0, NULL, "draw a sound that is cut short", parse_truncated},
+    {"force", 'f', NULL, "replace FILE if it is there", parse_force},
     {"json", 0, NULL, "print what was measured as one JSON object, and no picture\nbut FILE",
-     take_json},
-    {"help", 'h', NULL, "print this", take_help},
-    {NULL, 0, NULL, NULL, take_sound},
+     parse_json},
+    {"help", 'h', NULL, "print this", parse_help},
+    {NULL, 0, NULL, NULL, parse_sound},
 };
 
 void spectrogram_options_help(void)
