@@ -20,7 +20,7 @@ struct slice_plan slice_plan_for(size_t block, size_t taps)
     return (struct slice_plan){slice, (block + slice - 1) / slice};
 }
 
-size_t live_parts(size_t block, size_t taps)
+size_t live_partitions(size_t block, size_t taps)
 {
     return (taps + block - 1) / block - 1;
 }
@@ -28,10 +28,10 @@ size_t live_parts(size_t block, size_t taps)
 struct live_plan live_plan_for(size_t block, size_t taps)
 {
     struct live_plan plan = {
-        .parts = live_parts(block, taps), .fft = LIVE_FFT_LEAST, .packets = (block + 2) / 3};
-    if (plan.parts > 0)
+        .partitions = live_partitions(block, taps), .fft = LIVE_FFT_LEAST, .packets = (block + 2) / 3};
+    if (plan.partitions > 0)
         plan.depth = 1;
-    while (plan.parts > 0 && plan.depth < plan.parts + SPARE_SPECTRA)
+    while (plan.partitions > 0 && plan.depth < plan.partitions + SPARE_SPECTRA)
         plan.depth *= 2; /* so that slots go on where block numbers wrap */
     while (plan.fft < 2 * block)
         plan.fft *= 2;

@@ -16,14 +16,14 @@ struct slice_plan slice_plan_for(size_t block, size_t taps);
 
 /* A live stream's mask: a head of one block, then partitions of as many taps. */
 struct live_plan {
-    size_t parts; /* partitions */
+    size_t partitions; /* partitions */
     size_t depth; /* spectra of the past that an input keeps: a power of two; 0: none */
     size_t fft;   /* points of a transform: a power of two, at least 2 block */
     size_t fft_log2;
     size_t packets; /* of three samples, that a block takes */
 };
 
-size_t live_parts(size_t block, size_t taps);
+size_t live_partitions(size_t block, size_t taps);
 struct live_plan live_plan_for(size_t block, size_t taps);
 
 #endif

@@ -110,7 +110,7 @@ static void lay_out(struct convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     struct live_plan plan = live_plan_for(shape->block, shape->taps);
-    convolution->parts = plan.parts;
+    convolution->partitions = plan.partitions;
     convolution->state = (struct live_state){
         .inputs = (unsigned)shape->inputs,
         .outputs = (unsigned)shape->outputs,
@@ -322,7 +322,7 @@ static void live_describe(const struct convolution *convolution, char *text, siz
 {
     const struct live_state *state = &convolution->state;
     if (state->depth > 0)
-        snprintf(text, size, "direct head and %zu partitions, %s", convolution->parts,
+        snprintf(text, size, "direct head and %zu partitions, %s", convolution->partitions,
                  convolution->resident ? "resident kernel" : "graph");
     else
         snprintf(text, size, "direct, %s", convolution->resident ? "resident kernel" : "graph");

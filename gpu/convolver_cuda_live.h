@@ -45,7 +45,7 @@ struct convolution {
     bool running; /* a resident kernel is there */
     bool lost;    /* it does not answer */
     unsigned blocks;
-    size_t parts; /* partitions of the longest mask */
+    size_t partitions; /* partitions of the longest mask */
     struct live_state state;
     struct fft *fft;
     packet *in; /* the host's view of state.in and state.out */

@@ -11,7 +11,7 @@
 enum { RETIRED_BLOCKS = 2 }; /* until the kernel surely looks at a mask no more */
 
 struct mask_layout {
-    size_t parts;
+    size_t partitions;
     size_t first, paths, heads, spectra, bytes; /* where each begins; multiples of 16 */
 };
 
@@ -23,11 +23,11 @@ static size_t rounded(size_t bytes)
 static struct mask_layout layout_of(const struct live_state *state, const struct mask *mask)
 {
     struct mask_layout at = {0};
-    at.parts = live_parts(state->block, mask->taps);
+    at.partitions = live_partitions(state->block, mask->taps);
     at.paths = at.first + rounded((mask->outputs + 1) * sizeof(unsigned));
     at.heads = at.paths + rounded(mask->path_count * sizeof(struct live_path));
     at.spectra = at.heads + rounded(mask->columns * state->block * sizeof(float));
-    at.bytes = at.spectra + mask->columns * at.parts * state->bins * sizeof(float2);
+    at.bytes = at.spectra + mask->columns * at.partitions * state->bins * sizeof(float2);
     return at;
 }
 
@@ -48,10 +48,10 @@ static enum status fill_paths(const struct mask *mask, unsigned *first, struct l
 
 /* A column's partitions; bin 0 holds the first and the middle one, both real. */
 static void fill_spectra(const struct convolution *convolution, const float *column, size_t taps,
-                         size_t parts, float *samples, float *spectrum, float2 *to)
+                         size_t partitions, float *samples, float *spectrum, float2 *to)
 {
     const struct live_state *state = &convolution->state;
-    for (size_t p = 0; p < parts; p++, to += state->bins) {
+    for (size_t p = 0; p < partitions; p++, to += state->bins) {
         size_t from = (p + 1) * state->block, left = taps - from;
         size_t count = left < state->block ? left : state->block;
         memset(samples, 0, state->fft * sizeof *samples);
@@ -77,8 +77,8 @@ static enum status fill_mask(const struct convolution *convolution, const struct
         const float *column = mask_column(mask, c);
         size_t head = mask->taps < state->block ? mask->taps : state->block;
         memcpy(memory + at->heads + c * state->block * sizeof(float), column, head * sizeof(float));
-        fill_spectra(convolution, column, mask->taps, at->parts, samples, spectrum,
-                     (float2 *)(void *)(memory + at->spectra) + c * at->parts * state->bins);
+        fill_spectra(convolution, column, mask->taps, at->partitions, samples, spectrum,
+                     (float2 *)(void *)(memory + at->spectra) + c * at->partitions * state->bins);
     }
     free(samples);
     free(spectrum);
@@ -146,7 +146,7 @@ static cudaError_t upload(struct convolution *convolution, const struct mask *ma
         .heads = (const float *)(void *)(device + at->heads),
         .spectra = (const float2 *)(void *)(device + at->spectra),
         .head = (unsigned)(mask->taps < state->block ? mask->taps : state->block),
-        .parts = (unsigned)at->parts,
+        .partitions = (unsigned)at->partitions,
         .crossed = is_crossed(mask),
     };
     cudaError_t error = cudaSetDevice(convolution->device);

@@ -169,7 +169,7 @@ __device__ void take_slot(const live_state &s, slot &v, unsigned code, bool fres
     v.mask.heads = mask->heads;
     v.mask.spectra = mask->spectra;
     v.mask.head = mask->head;
-    v.mask.parts = mask->parts;
+    v.mask.partitions = mask->partitions;
     v.mask.crossed = mask->crossed;
 }
 
@@ -243,23 +243,23 @@ __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, boo
 }
 
 /* One path's parts row, row + rows, ...: bins 2 `pair` and 2 `pair` + 1. */
-__device__ __forceinline__ void add_parts(const live_state &s, const live_mask &mask,
+__device__ __forceinline__ void add_partitions(const live_state &s, const live_mask &mask,
                                           live_path path, unsigned number, unsigned pair,
                                           unsigned row, unsigned rows, float4 &sum)
 {
     const float4 *ring = reinterpret_cast<const float4 *>(s.spectra + (size_t)path.input * s.depth *
                                                                           s.bins) +
                          pair;
-    const float4 *parts = reinterpret_cast<const float4 *>(
-                              mask.spectra + (size_t)path.column * mask.parts * s.bins) +
+    const float4 *partitions = reinterpret_cast<const float4 *>(
+                              mask.spectra + (size_t)path.column * mask.partitions * s.bins) +
                           pair;
     unsigned pairs = s.bins / 2;
     /* Part p meets the spectrum of p + 1 blocks before; slots go down, and wrap. */
     unsigned position = (number % s.depth + 2 * s.depth - 1 - row % s.depth) % s.depth;
     unsigned step = rows % s.depth;
 #pragma unroll 4
-    for (unsigned p = row; p < mask.parts; p += rows) {
-        add_product(sum, __ldcg(ring + (size_t)position * pairs), __ldcg(parts + (size_t)p * pairs),
+    for (unsigned p = row; p < mask.partitions; p += rows) {
+        add_product(sum, __ldcg(ring + (size_t)position * pairs), __ldcg(partitions + (size_t)p * pairs),
                     pair == 0);
         position = position >= step ? position - step : position + s.depth - step;
     }
@@ -277,7 +277,7 @@ __device__ void add_products(const live_state &s, const room &r, const live_mask
     for (unsigned pair = lane; pair < pairs; pair += across) {
         float4 sum = make_float4(0, 0, 0, 0);
         for (unsigned p = first; p < last; p++)
-            add_parts(s, mask, path_of(mask, p), number, pair, row, rows, sum);
+            add_partitions(s, mask, path_of(mask, p), number, pair, row, rows, sum);
         sums[rows == 1 ? pair : threadIdx.x] = sum;
     }
     for (unsigned half = rows / 2; half > 0; half /= 2) {
@@ -344,7 +344,7 @@ __device__ __forceinline__ void load_tail(const live_state &s, const room &r,
 {
     const float *tail = s.tails + ((size_t)which * s.outputs + output) * s.block;
     for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
-        r.sum[i] = mask.parts > 0 ? tail[i] : 0;
+        r.sum[i] = mask.partitions > 0 ? tail[i] : 0;
 }
 
 /* For the next block, if one slot sounds and there is one output to answer for. */
@@ -408,7 +408,7 @@ __device__ void answer(const live_state &s, const room &r, const slot &v, unsign
 {
     bool is_ready = ready.code == v.code && !v.fresh;
     unsigned first = ready.first, last = ready.last;
-    if (v.fresh && v.mask.parts > 0)
+    if (v.fresh && v.mask.partitions > 0)
         make_tail(s, r, v.mask, which, output, number);
     if (!is_ready) {
         load_tail(s, r, v.mask, which, output);
@@ -467,7 +467,7 @@ __device__ bool run_block(const live_state &s, const room &r, slot (&slots)[LIVE
         add_spectrum(s, r, i, number);
     for (unsigned o = blockIdx.x; o < s.outputs && tails; o += gridDim.x)
         for (unsigned v = 0; v < LIVE_SLOTS; v++)
-            if (slots[v].code && slots[v].mask.parts > 0)
+            if (slots[v].code && slots[v].mask.partitions > 0)
                 make_tail(s, r, slots[v].mask, v, o, number + 1);
     return true;
 }

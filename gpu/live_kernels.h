@@ -48,7 +48,7 @@ struct live_mask {
     const float *heads;    /* column after column, `head` taps each, block floats apart */
     const float2 *spectra; /* column after column, part after part, `bins` each */
     unsigned head;
-    unsigned parts;
+    unsigned partitions;
     unsigned crossed; /* some path leads from an input to another one's output */
 };
 

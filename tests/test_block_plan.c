@@ -31,13 +31,13 @@ START_TEST(live_partitions_hold_the_mask)
         for (size_t t = 0; t < TAP_COUNT; t++) {
             size_t block = BLOCKS[b], taps = TAPS[t];
             struct live_plan plan = live_plan_for(block, taps);
-            ck_assert_uint_ge(block * (plan.parts + 1), taps); /* the head is one block */
-            ck_assert(plan.parts == 0 || block * plan.parts < taps);
-            ck_assert_uint_eq(plan.parts, live_parts(block, taps));
+            ck_assert_uint_ge(block * (plan.partitions + 1), taps); /* the head is one block */
+            ck_assert(plan.partitions == 0 || block * plan.partitions < taps);
+            ck_assert_uint_eq(plan.partitions, live_partitions(block, taps));
             ck_assert_uint_ge(plan.fft, 2 * block);
             ck_assert_uint_eq((size_t)1 << plan.fft_log2, plan.fft);
             ck_assert_uint_ge(3 * plan.packets, block);
-            ck_assert(plan.parts > 0 ? plan.depth >= plan.parts + 3 : plan.depth == 0);
+            ck_assert(plan.partitions > 0 ? plan.depth >= plan.partitions + 3 : plan.depth == 0);
             ck_assert_uint_eq(plan.depth & (plan.depth - 1), 0);
         }
 }

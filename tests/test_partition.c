@@ -9,12 +9,12 @@ static void check_chunks(const struct partition_plan *plan, size_t taps, size_t 
     ck_assert_uint_eq(plan->hop % PARTITION_LINE, 0);
     ck_assert_uint_ge(plan->hop * plan->chunks, block);
     ck_assert_uint_lt(plan->hop * (plan->chunks - 1), block);
-    if (plan->parts == 1) {
+    if (plan->partitions == 1) {
         ck_assert_uint_ge(plan->past + 1, taps);
         return;
     }
     ck_assert_uint_eq(plan->past, plan->hop);
-    ck_assert_uint_ge(plan->parts * plan->hop, taps);
+    ck_assert_uint_ge(plan->partitions * plan->hop, taps);
     ck_assert_uint_eq(block % plan->hop, 0);
 }
 
@@ -26,10 +26,10 @@ static void check_segments(const struct partition_plan *plan, size_t taps, size_
         const struct partition_segment *segment = &plan->segments[s];
         ck_assert_uint_eq(segment->offset, done);
         ck_assert_uint_eq(segment->size % block, 0);
-        ck_assert_uint_gt(segment->parts, 0);
+        ck_assert_uint_gt(segment->partitions, 0);
         ck_assert_msg(segment->offset + 2 * block >= 2 * segment->size,
                       "%zu taps, blocks of %zu: segment %zu is late", taps, block, s);
-        done += segment->size * segment->parts;
+        done += segment->size * segment->partitions;
     }
     ck_assert_uint_ge(done, taps);
 }

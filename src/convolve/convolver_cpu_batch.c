@@ -26,9 +26,9 @@ static enum status init_spectra(struct convolution *convolution)
     const struct partition_plan *plan = &convolution->plan;
     size_t workers = workers_count(shape->workers);
     convolution->floats = fft_spectrum_floats(plan->fft);
-    convolution->depth = plan->chunks + plan->parts - 1;
+    convolution->depth = plan->chunks + plan->partitions - 1;
     /* With many paths a mask's spectra come from far: once for several chunks, then. */
-    bool far = shape->inputs * plan->parts * convolution->floats > CACHE_FLOATS;
+    bool far = shape->inputs * plan->partitions * convolution->floats > CACHE_FLOATS;
     size_t group = far ? (plan->chunks + workers - 1) / workers : 1;
     convolution->group = group < GROUP_MOST ? group : GROUP_MOST;
     convolution->spectra = rows_alloc(shape->inputs, convolution->depth * convolution->floats);
@@ -44,7 +44,7 @@ static enum status fill(struct convolution *convolution)
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
     double floats = 2.0 * (double)plan->past + 3.0 * (double)shape->block;
-    floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->parts);
+    floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->partitions);
     enum status status = check_memory(shape, floats);
     size_t past = plan->algorithm == PARTITION_DIRECT ? shape->taps - 1 : plan->past;
     if (status == STATUS_OK)
@@ -99,13 +99,13 @@ static enum status prepare_spectra(const struct convolution *convolution, const 
                                    struct prepared *prepared)
 {
     const struct partition_plan *plan = &convolution->plan;
-    size_t floats = convolution->floats, part = plan->parts > 1 ? plan->hop : mask->taps;
-    prepared->parts = (mask->taps + part - 1) / part;
-    prepared->spectra = audio_alloc(mask->columns * prepared->parts * floats);
+    size_t floats = convolution->floats, partition = plan->partitions > 1 ? plan->hop : mask->taps;
+    prepared->partitions = (mask->taps + partition - 1) / partition;
+    prepared->spectra = audio_alloc(mask->columns * prepared->partitions * floats);
     float *samples = audio_alloc(plan->fft);
-    for (size_t i = 0; prepared->spectra && samples && i < mask->columns * prepared->parts; i++)
-        transform_taps(convolution->fft, mask, i / prepared->parts, i % prepared->parts * part,
-                       part, samples, prepared->spectra + i * floats);
+    for (size_t i = 0; prepared->spectra && samples && i < mask->columns * prepared->partitions; i++)
+        transform_taps(convolution->fft, mask, i / prepared->partitions, i % prepared->partitions * partition,
+                       partition, samples, prepared->spectra + i * floats);
     bool made = prepared->spectra && samples;
     free(samples);
     return made ? STATUS_OK : fail_memory("a mask");

@@ -28,7 +28,7 @@ struct convolution {
 struct prepared {
     struct path_table paths;
     float *head;    /* direct form: column after column */
-    size_t parts;   /* that are not all zero */
+    size_t partitions;   /* that are not all zero */
     float *spectra; /* column after column, part after part */
 };
 

@@ -66,7 +66,7 @@ static void finish_chunk(const struct job *job, size_t output, size_t chunk, flo
 struct products {
     size_t count;
     size_t input[PRODUCTS_MOST];
-    size_t part[PRODUCTS_MOST];
+    size_t partition[PRODUCTS_MOST];
     const float *mask[PRODUCTS_MOST];
 };
 
@@ -79,7 +79,7 @@ static void add_products(const struct convolution *convolution, struct products 
     for (size_t chunk = first; chunk < end; chunk++) {
         for (size_t i = 0; i < products->count; i++)
             inputs[i] =
-                spectrum_at(convolution, products->input[i], newest + chunk - products->part[i]);
+                spectrum_at(convolution, products->input[i], newest + chunk - products->partition[i]);
         fft_multiply_add_all(sums + (chunk - first) * convolution->floats, inputs, products->mask,
                              products->count, convolution->floats);
     }
@@ -90,16 +90,16 @@ static void add_paths(const struct job *job, size_t output, size_t first, size_t
 {
     const struct convolution *convolution = job->convolution;
     const struct path_table *table = &job->prepared->paths;
-    size_t parts = job->prepared->parts;
+    size_t partitions = job->prepared->partitions;
     struct products products = {0};
     memset(sums, 0, (end - first) * convolution->floats * sizeof *sums);
     for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
-        for (size_t part = 0; part < parts; part++) {
+        for (size_t partition = 0; partition < partitions; partition++) {
             size_t at = products.count++;
             products.input[at] = table->paths[p].input;
-            products.part[at] = part;
+            products.partition[at] = partition;
             products.mask[at] = job->prepared->spectra +
-                                (table->paths[p].column * parts + part) * convolution->floats;
+                                (table->paths[p].column * partitions + partition) * convolution->floats;
             if (products.count == PRODUCTS_MOST)
                 add_products(convolution, &products, first, end, sums);
         }

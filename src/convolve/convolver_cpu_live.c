@@ -52,7 +52,7 @@ static enum status init_segment(struct convolution *convolution, size_t s)
     segment->floats = fft_spectrum_floats(2 * cut->size);
     /* A mask that begins later looks back by as many partitions as are still due. */
     segment->late = cut->offset / cut->size + 2;
-    segment->depth = cut->parts + segment->late;
+    segment->depth = cut->partitions + segment->late;
     segment->spectra = rows_alloc(convolution->shape.inputs, segment->depth * segment->floats);
     segment->job.sum = audio_alloc(segment->floats);
     segment->job.samples = audio_alloc(2 * cut->size);
@@ -112,7 +112,7 @@ static enum status fill(struct convolution *convolution)
     size_t past = past_frames(plan);
     double floats = 2.0 * (double)past + (double)shape->taps;
     for (size_t s = 0; s < plan->segment_count; s++)
-        floats += 3.0 * (double)(plan->segments[s].size * (plan->segments[s].parts + 4));
+        floats += 3.0 * (double)(plan->segments[s].size * (plan->segments[s].partitions + 4));
     enum status status = check_memory(shape, floats);
     if (status == STATUS_OK)
         status = history_init(&convolution->history, shape->inputs, past, shape->block);
@@ -174,7 +174,7 @@ static void live_describe(const struct convolution *convolution, char *text, siz
         used += (size_t)snprintf(text + used, size - used, ": direct %zu", plan->head);
     for (size_t s = 0; s < plan->segment_count && used < size; s++)
         used += (size_t)snprintf(text + used, size - used, "%s %zu x %zu",
-                                 s > 0 || plan->head > 0 ? "," : ":", plan->segments[s].parts,
+                                 s > 0 || plan->head > 0 ? "," : ":", plan->segments[s].partitions,
                                  plan->segments[s].size);
     if (convolution->helper && used < size)
         snprintf(text + used, size - used, ", helped");
@@ -218,15 +218,15 @@ static enum status prepare_segment(const struct convolution *convolution, size_t
     const struct segment *segment = &convolution->segments[s];
     size_t size = segment->cut.size, offset = segment->cut.offset, floats = segment->floats;
     size_t left = mask->taps > offset ? mask->taps - offset : 0;
-    size_t parts = (left + size - 1) / size;
-    if (parts > segment->cut.parts)
-        parts = segment->cut.parts;
-    prepared->parts[s] = parts;
-    prepared->spectra[s] = audio_alloc(mask->columns * parts * floats);
+    size_t partitions = (left + size - 1) / size;
+    if (partitions > segment->cut.partitions)
+        partitions = segment->cut.partitions;
+    prepared->partitions[s] = partitions;
+    prepared->spectra[s] = audio_alloc(mask->columns * partitions * floats);
     if (!prepared->spectra[s])
         return fail_memory("a mask");
-    for (size_t i = 0; i < mask->columns * parts; i++)
-        transform_taps(segment->fft, mask, i / parts, offset + i % parts * size, size, samples,
+    for (size_t i = 0; i < mask->columns * partitions; i++)
+        transform_taps(segment->fft, mask, i / partitions, offset + i % partitions * size, size, samples,
                        prepared->spectra[s] + i * floats);
     return STATUS_OK;
 }

@@ -34,7 +34,7 @@ struct job {
     size_t slot;       /* then these: whose output comes next, and within it */
     size_t output;
     size_t path;                 /* of the output, in the order of the slot's path table */
-    size_t part;                 /* of the mask */
+    size_t partition;                 /* of the mask */
     const struct prepared *only; /* one that is armed; NULL: all that are wanted */
     enum side_of_ring ring;      /* where its results go */
     bool summing;                /* the sum holds what came of the output so far */
@@ -101,7 +101,7 @@ struct prepared {
     uint64_t number; /* from 1 on, no two alike */
     struct path_table paths;
     float *head;                             /* column after column, plan.head taps each */
-    size_t parts[PARTITION_SEGMENTS_MOST];   /* that are not all zero */
+    size_t partitions[PARTITION_SEGMENTS_MOST];   /* that are not all zero */
     float *spectra[PARTITION_SEGMENTS_MOST]; /* column after column, part after part */
 };
 

@@ -6,7 +6,7 @@
 #include <time.h>
 
 enum {
-    PARTS_MOST = 4, /* of a mask, multiplied in one unit */
+    PARTITIONS_MOST = 4, /* of a mask, multiplied in one unit */
     SPINS = 1 << 9, /* some 10 us: then it is longer than a look at the token */
     SLEEP_NS = 20000,
 };
@@ -57,26 +57,26 @@ static void lay_down(const struct convolution *convolution, const struct segment
 }
 
 /* The products of some parts of a path. */
-static void add_parts(const struct segment *segment, const struct job *job,
+static void add_partitions(const struct segment *segment, const struct job *job,
                       const struct prepared *prepared, size_t s, const struct mask_path *path,
                       size_t count)
 {
-    const float *inputs[PARTS_MOST], *masks[PARTS_MOST];
-    const float *mask = prepared->spectra[s] + path->column * prepared->parts[s] * segment->floats;
+    const float *inputs[PARTITIONS_MOST], *masks[PARTITIONS_MOST];
+    const float *mask = prepared->spectra[s] + path->column * prepared->partitions[s] * segment->floats;
     size_t age = (size_t)(segment->job.full - job->full) / segment->cut.size;
     for (size_t i = 0; i < count; i++) {
-        size_t position = (segment->newest + segment->depth - age - job->part - i) % segment->depth;
+        size_t position = (segment->newest + segment->depth - age - job->partition - i) % segment->depth;
         inputs[i] = segment->spectra[path->input] + position * segment->floats;
-        masks[i] = mask + (job->part + i) * segment->floats;
+        masks[i] = mask + (job->partition + i) * segment->floats;
     }
     fft_multiply_add_all(job->sum, inputs, masks, count, segment->floats);
 }
 
 /* How many of a mask's parts go together from this one on. */
-static size_t parts_from(const struct prepared *prepared, size_t s, size_t part)
+static size_t partitions_from(const struct prepared *prepared, size_t s, size_t partition)
 {
-    size_t left = prepared->parts[s] - part;
-    return left < PARTS_MOST ? left : PARTS_MOST;
+    size_t left = prepared->partitions[s] - partition;
+    return left < PARTITIONS_MOST ? left : PARTITIONS_MOST;
 }
 
 /* ---- jobs ---- */
@@ -90,11 +90,11 @@ static double job_cost(const struct convolution *convolution, size_t s)
     double cost = (double)convolution->shape.inputs * transform;
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
         const struct prepared *prepared = atomic_load(&segment->wanted[v]);
-        if (!prepared || prepared->parts[s] == 0)
+        if (!prepared || prepared->partitions[s] == 0)
             continue;
         size_t outputs = convolution->shape.outputs, paths = prepared->paths.first[outputs];
         cost += (double)outputs * transform;
-        cost += (double)(paths * prepared->parts[s]) * product;
+        cost += (double)(paths * prepared->partitions[s]) * product;
     }
     return cost;
 }
@@ -123,14 +123,14 @@ struct unit {
     double cost;                     /* ns by the model */
     const struct prepared *prepared; /* but for a transform: the slot's */
     const struct mask_path *path;    /* of products */
-    size_t parts;                    /* likewise: how many go together */
+    size_t partitions;                    /* likewise: how many go together */
 };
 
 static void begin_output(struct job *job, size_t slot, size_t output)
 {
     job->slot = slot;
     job->output = output;
-    job->path = job->part = 0;
+    job->path = job->partition = 0;
     job->summing = false;
 }
 
@@ -142,7 +142,7 @@ static const struct prepared *pass_to_slot(struct segment *segment, struct job *
     for (; job->slot < last; begin_output(job, job->slot + 1, 0)) {
         const struct prepared *prepared =
             job->only ? job->only : atomic_load(&segment->wanted[job->slot]);
-        if (prepared && prepared->parts[s] > 0)
+        if (prepared && prepared->partitions[s] > 0)
             return prepared;
     }
     return NULL;
@@ -168,8 +168,8 @@ static struct unit next_unit(const struct convolution *convolution, struct segme
         return unit;
     unit.kind = UNIT_PRODUCTS;
     unit.path = &table->paths[path];
-    unit.parts = parts_from(unit.prepared, s, job->part);
-    unit.cost = (double)unit.parts * partition_multiply_cost(2 * segment->cut.size);
+    unit.partitions = partitions_from(unit.prepared, s, job->partition);
+    unit.cost = (double)unit.partitions * partition_multiply_cost(2 * segment->cut.size);
     return unit;
 }
 
@@ -179,10 +179,10 @@ static void run_products(const struct segment *segment, struct job *job, size_t 
     if (!job->summing)
         memset(job->sum, 0, segment->floats * sizeof(float));
     job->summing = true;
-    add_parts(segment, job, unit->prepared, s, unit->path, unit->parts);
-    job->part += unit->parts;
-    if (job->part == unit->prepared->parts[s]) {
-        job->part = 0;
+    add_partitions(segment, job, unit->prepared, s, unit->path, unit->partitions);
+    job->partition += unit->partitions;
+    if (job->partition == unit->prepared->partitions[s]) {
+        job->partition = 0;
         job->path++;
     }
 }

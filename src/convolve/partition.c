@@ -55,28 +55,28 @@ static size_t divide_up(size_t a, size_t b)
 /* The cost of one chunk. */
 static double chunk_cost(const struct partition_plan *plan)
 {
-    double floats = (double)plan->fft * (double)plan->parts;
+    double floats = (double)plan->fft * (double)plan->partitions;
     double factor = floats > MASK_LARGE ? MULTIPLY_COST_LARGE : MULTIPLY_COST;
     return 2 * partition_fft_cost(plan->fft) + factor * floats;
 }
 
 /* Overlap-save by transforms of n points: the mask whole, or in parts of n / 2 taps. */
-static bool cut(size_t taps, size_t n, bool parts, struct partition_plan *plan)
+static bool cut(size_t taps, size_t n, bool partitions, struct partition_plan *plan)
 {
     size_t past = divide_up(taps - 1, PARTITION_LINE) * PARTITION_LINE;
-    if (parts)
+    if (partitions)
         past = n / 2;
     if (n % PARTITION_LINE || past >= n ||
-        (parts && (n > CHUNK_FFT_MOST || past >= taps || past % PARTITION_LINE)))
+        (partitions && (n > CHUNK_FFT_MOST || past >= taps || past % PARTITION_LINE)))
         return false;
     *plan = (struct partition_plan){
         .algorithm = PARTITION_OVERLAP_SAVE,
         .fft = n,
         .past = past,
         .hop = n - past,
-        .parts = parts ? divide_up(taps, past) : 1,
+        .partitions = partitions ? divide_up(taps, past) : 1,
     };
-    return n * plan->parts <= taps / 4 * 9 + SPARE_FLOATS; /* memory is bounded by the mask's */
+    return n * plan->partitions <= taps / 4 * 9 + SPARE_FLOATS; /* memory is bounded by the mask's */
 }
 
 /* Goes through all cuts: powers of two and 3/4 of them, whole and in parts. */
@@ -101,7 +101,7 @@ static double plan_overlap_save(size_t taps, size_t block, enum partition_pace p
     double best_cost = INFINITY;
     struct partition_plan plan;
     for (size_t number = 0; next_cut(taps, &number, &plan);) {
-        if (plan.parts > 1 && block % plan.hop)
+        if (plan.partitions > 1 && block % plan.hop)
             continue; /* a chunk's spectrum must be of use to later blocks */
         plan.chunks = divide_up(block, plan.hop);
         double cost = (double)plan.chunks * (chunk_cost(&plan) + 2 * cold_cost(pace));
@@ -109,7 +109,7 @@ static double plan_overlap_save(size_t taps, size_t block, enum partition_pace p
             best_cost = cost;
             *best = plan;
         }
-        if (plan.parts == 1 && plan.hop > 2 * block)
+        if (plan.partitions == 1 && plan.hop > 2 * block)
             break;
     }
     return best_cost;
@@ -127,7 +127,7 @@ static double segment_cost(const struct partition_segment *segment, size_t block
 {
     bool helped = pace == PARTITION_HELPED && partition_is_helped(segment->size, block);
     double fires = (double)block / (double)segment->size; /* a block */
-    double floats = 2 * (double)segment->size * (double)segment->parts;
+    double floats = 2 * (double)segment->size * (double)segment->partitions;
     double cost = 2 * partition_fft_cost(2 * segment->size) + MULTIPLY_COST * floats;
     return fires * (helped ? HELPERS_WEIGHT * cost : cost + 2 * cold_cost(pace));
 }
@@ -158,9 +158,9 @@ static double plan_partitioned(size_t taps, size_t block, size_t size, size_t gr
                     next > longest || 2 * next > FFT_MOST;
         size_t until = last ? taps : least_offset(next, block);
         *segment = (struct partition_segment){
-            .offset = done, .size = size, .parts = divide_up(until - done, size)};
+            .offset = done, .size = size, .partitions = divide_up(until - done, size)};
         cost += segment_cost(segment, block, pace);
-        done += segment->parts * size;
+        done += segment->partitions * size;
         size = next;
     }
     return cost;

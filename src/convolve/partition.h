@@ -32,7 +32,7 @@ enum {
 struct partition_segment {
     size_t offset; /* first tap */
     size_t size;   /* taps a partition, a multiple of the block; transforms of twice that */
-    size_t parts;
+    size_t partitions;
 };
 
 struct partition_plan {
@@ -42,7 +42,7 @@ struct partition_plan {
     size_t past;   /* overlap-save: taps - 1 rounded up, or hop where there are several parts */
     size_t hop;    /* overlap-save: frames a chunk yields */
     size_t chunks; /* overlap-save: transforms a block takes */
-    size_t parts;  /* overlap-save: of the mask */
+    size_t partitions;  /* overlap-save: of the mask */
     size_t segment_count;
     struct partition_segment segments[PARTITION_SEGMENTS_MOST];
 };
