@@ -11,7 +11,7 @@
 #include "command/cmd_plugins.h"
 #include "command/cmd_render.h"
 #include "command/cmd_spectrogram.h"
-#include "plugin/plugin_rack_apart.h"
+#include "plugin/plugin_isolated.h"
 #include "plugin/plugin_scanner.h"
 #include "signal/fft.h"
 
@@ -39,7 +39,7 @@ static const struct command commands[] = {
     {"plugins", "list audio plugins, and tell what one is", cmd_plugins},
     {"chain", "check a chain of stages that is kept in a file", cmd_chain},
     {"bench", "measure parts of the program on this machine", cmd_bench},
-    {"plugin-rack", NULL, plugin_rack_serve},
+    {"plugin-instances", NULL, plugin_instances_serve},
     {"plugin-scanner", NULL, cmd_plugin_scanner},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

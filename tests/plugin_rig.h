@@ -1,8 +1,8 @@
-/* Racks of plugins for tests: opened by a plugin's id, and children of a process counted. */
+/* Instances of plugins for tests: opened by a plugin's id, and children of a process counted. */
 #ifndef HALO_TESTS_PLUGIN_RIG_H
 #define HALO_TESTS_PLUGIN_RIG_H
 
-#include "plugin/plugin_rack.h"
+#include "plugin/plugin_instances.h"
 
 #include <sys/types.h>
 

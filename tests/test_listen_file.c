@@ -84,7 +84,7 @@ START_TEST(a_switch_is_the_two_renders_weighted)
 END_TEST
 
 /* A mask that is a softer and later copy of the other becomes the very same: no switch shows. */
-START_TEST(a_softer_later_copy_cannot_be_reported_apart)
+START_TEST(a_softer_later_copy_cannot_be_reported_isolated)
 {
     char text[1024] = "";
     command_clean();
@@ -267,7 +267,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         a_switch_is_the_two_renders_weighted,
-        a_softer_later_copy_cannot_be_reported_apart,
+        a_softer_later_copy_cannot_be_reported_isolated,
         the_file_begins_with_the_sound,
         plugins_keep_choices_in_their_places,
         wrong_spec_are_refused,

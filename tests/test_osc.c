@@ -115,7 +115,7 @@ START_TEST(commands_are_understood)
 }
 END_TEST
 
-START_TEST(bundles_are_taken_apart)
+START_TEST(bundles_are_taken_isolated)
 {
     begin();
     lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -511,7 +511,7 @@ START_TEST(subscribers_that_are_gone_are_forgotten)
 }
 END_TEST
 
-SUITE_MAIN("osc", commands_are_understood, bundles_are_taken_apart, odd_messages_are_counted,
+SUITE_MAIN("osc", commands_are_understood, bundles_are_taken_isolated, odd_messages_are_counted,
            garbage_is_counted_and_no_more, broken_packets_do_no_harm, floods_are_bounded,
            only_loopback_is_heard, a_taken_port_is_refused, subscribers_get_meters,
            blind_meters_report_nothing, subscribers_that_are_gone_are_forgotten)

@@ -191,7 +191,7 @@ START_TEST(work_is_done_after_the_run_in_files)
 }
 END_TEST
 
-START_TEST(work_is_done_apart_live)
+START_TEST(work_is_done_isolated_live)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){.live = true}, 64);
@@ -365,7 +365,7 @@ int main(void)
                                   messages_come_once_and_in_order,
                                   bad_settings_are_refused,
                                   work_is_done_after_the_run_in_files,
-                                  work_is_done_apart_live,
+                                  work_is_done_isolated_live,
                                   live_step_neither_allocates_nor_prints,
                                   errors_of_a_run_are_reported_later,
                                   presets_are_found_by_uri_and_label,

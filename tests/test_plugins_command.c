@@ -304,7 +304,7 @@ START_TEST(an_info_comes_through_a_child_unchanged)
     struct plugin_info *here = NULL, *apart = NULL;
     ck_assert_int_eq(kind->describe("mean:copy", &here), STATUS_OK);
     here->ports[2].minimum = -INFINITY;
-    ck_assert_int_eq(plugin_describe_apart(kind, "mean:copy", &apart), STATUS_OK);
+    ck_assert_int_eq(plugin_describe_isolated(kind, "mean:copy", &apart), STATUS_OK);
     apart->ports[2].minimum = -INFINITY;
     json_t *one = plugin_info_object(here), *other = plugin_info_object(apart);
     ck_assert(json_equal(one, other));

@@ -73,7 +73,7 @@ START_TEST(a_plugin_s_spec_spoil_nothing)
 }
 END_TEST
 
-START_TEST(apart_and_here_make_the_same_file)
+START_TEST(isolated_and_here_make_the_same_file)
 {
     static const char *const stages[] = {
         "--lv2 http://lv2plug.in/plugins/eg-amp,gain=-6",
@@ -117,7 +117,7 @@ int main(void)
                                   a_file_that_stood_there_stays,
                                   a_crash_has_no_report,
                                   a_plugin_s_spec_spoil_nothing,
-                                  apart_and_here_make_the_same_file,
+                                  isolated_and_here_make_the_same_file,
                                   a_signal_ends_a_plugin_that_hangs};
     plugin_rig_prepare();
     static const char *const needed[][2] = {

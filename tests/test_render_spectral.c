@@ -267,7 +267,7 @@ static double struck_db(const char *name)
     return db;
 }
 
-START_TEST(recordings_come_apart)
+START_TEST(recordings_come_isolated)
 {
     command_clean();
     double drums = struck_db("drums.wav"), guitar = struck_db("guitar.wav");
@@ -277,4 +277,4 @@ END_TEST
 
 SUITE_MAIN("render_spectral", identity_gives_the_sound_back, what_is_made_is_the_truth,
            blocks_threads_and_pipes_make_no_difference, it_goes_with_other_stages, report_reports,
-           wrong_spec_are_refused, recordings_come_apart)
+           wrong_spec_are_refused, recordings_come_isolated)

@@ -395,7 +395,7 @@ static double kept_db(const struct spectral_truth *truth, const float *mix, cons
     return db;
 }
 
-START_TEST(drums_and_strings_come_apart)
+START_TEST(drums_and_strings_come_isolated)
 {
     static float chord[MIX], drums[MIX];
     struct block mix;
@@ -441,4 +441,4 @@ SUITE_MAIN("spectral", every_way_and_block_agrees_with_the_truth,
            long_blocks_and_threads_make_no_difference, identity_gives_the_sound_back,
            silence_stays_silence, latency_is_what_it_says,
            windows_that_do_not_give_the_sound_back_are_refused, steps_allocate_nothing,
-           drums_and_strings_come_apart)
+           drums_and_strings_come_isolated)

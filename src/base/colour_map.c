@@ -43,7 +43,7 @@ static int level_near(int value)
     return best;
 }
 
-static int apart(struct colour colour, int red, int green, int blue)
+static int isolated(struct colour colour, int red, int green, int blue)
 {
     int reds = colour.red - red, greens = colour.green - green, blues = colour.blue - blue;
     return reds * reds + greens * greens + blues * blues;
@@ -57,7 +57,7 @@ int colour_map_terminal(struct colour colour)
     int grey = mean < 8 ? 0 : (mean - 3) / 10;
     grey = grey < GREY_COUNT ? grey : GREY_COUNT - 1;
     int level = 8 + 10 * grey;
-    bool is_grey = apart(colour, level, level, level) <
-                   apart(colour, levels[red], levels[green], levels[blue]);
+    bool is_grey = isolated(colour, level, level, level) <
+                   isolated(colour, levels[red], levels[green], levels[blue]);
     return is_grey ? GREYS + grey : CUBE + 36 * red + 6 * green + blue;
 }

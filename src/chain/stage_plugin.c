@@ -41,7 +41,7 @@ enum status stage_plugin_load(struct stage *stage, char **spec, const struct str
     plugin->isolated = settings->isolate == ISOLATE_AUTO ? !live : settings->isolate == ISOLATE_ON;
     /* Where it may not harm halo, it may not while it is described either. */
     enum status status = plugin->isolated && kind->describing_runs_code
-                             ? plugin_describe_apart(kind, spec[0], &plugin->info)
+                             ? plugin_describe_isolated(kind, spec[0], &plugin->info)
                              : kind->describe(spec[0], &plugin->info);
     if (status == STATUS_OK)
         status = parse_spec(plugin, spec + 1, format, settings->streamed);

@@ -4,7 +4,7 @@
 #include "base/options.h"
 #include "base/stop.h"
 #include "plugin/plugin_memory.h"
-#include "plugin/plugin_rack.h"
+#include "plugin/plugin_instances.h"
 #include "plugin/plugin_scan.h"
 
 #include <jansson.h>
@@ -96,7 +96,7 @@ static bool is_wanted(const struct settings *settings, const struct plugin_info 
 static void print_row(const struct plugin_info *info, int width)
 {
     printf("%-6s  %-*s  %3zu > %-3zu  %s", info->kind->name, width, info->id,
-           plugin_rack_inputs(info), plugin_rack_outputs(info), info->name);
+           plugin_instances_inputs(info), plugin_instances_outputs(info), info->name);
     if (info->maker)
         printf(" (%s)", info->maker);
     puts("");
@@ -147,8 +147,8 @@ static json_t *row_object(const struct plugin_info *info)
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "kind", info->kind->name,
                      "id", json_text(info->id), "name", json_text(info->name), "maker",
                      text_or_null(info->maker), "category", text_or_null(info->category), "file",
-                     text_or_null(info->file), "channels_in", (json_int_t)plugin_rack_inputs(info),
-                     "channels_out", (json_int_t)plugin_rack_outputs(info), "refusal",
+                     text_or_null(info->file), "channels_in", (json_int_t)plugin_instances_inputs(info),
+                     "channels_out", (json_int_t)plugin_instances_outputs(info), "refusal",
                      text_or_null(info->refusal));
 }
 

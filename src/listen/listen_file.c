@@ -45,10 +45,10 @@ static enum status open_passage(struct file_job *job)
                       ? (uint64_t)llround(options->play.seconds * (double)job->rate)
                       : job->passage->to - job->passage->from;
     size_t choices = listen_options_choices(options);
-    double apart = options->play.fade + (double)BLOCK / (double)job->rate;
+    double isolated = options->play.fade + (double)BLOCK / (double)job->rate;
     if (options->script && choices == 0)
         return fail(STATUS_USAGE, "--script switches between masks, and there are none");
-    return options->script ? listen_script_parse(options->script, choices, apart, &job->script)
+    return options->script ? listen_script_parse(options->script, choices, isolated, &job->script)
                            : STATUS_OK;
 }
 

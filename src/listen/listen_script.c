@@ -31,19 +31,19 @@ static enum status parse_switch(char *word, size_t choices, struct listen_script
     return options_parse_seconds("script", word, 0, SECONDS_MOST, &to->seconds);
 }
 
-static enum status check_order(const struct listen_script *script, double apart)
+static enum status check_order(const struct listen_script *script, double isolated)
 {
     for (size_t i = 1; i < script->count; i++) {
         double before = script->switches[i - 1].seconds, now = script->switches[i].seconds;
-        if (now - before < apart)
+        if (now - before < isolated)
             return fail(STATUS_USAGE,
                         "--script: %g s comes too early after %g s; a switch takes %.3f s", now,
-                        before, apart);
+                        before, isolated);
     }
     return STATUS_OK;
 }
 
-enum status listen_script_parse(const char *text, size_t choices, double apart,
+enum status listen_script_parse(const char *text, size_t choices, double isolated,
                                 struct listen_script *script)
 {
     char word[64];
@@ -58,5 +58,5 @@ enum status listen_script_parse(const char *text, size_t choices, double apart,
         status = parse_switch(word, choices, &script->switches[script->count++]);
         text += length;
     }
-    return status == STATUS_OK ? check_order(script, apart) : status;
+    return status == STATUS_OK ? check_order(script, isolated) : status;
 }

@@ -16,7 +16,7 @@ struct listen_script {
 
 /* Times ascend by more than `apart` seconds; choices are letters or numbers. Errors: wrong
  * usage. */
-MUST_CHECK enum status listen_script_parse(const char *text, size_t choices, double apart,
+MUST_CHECK enum status listen_script_parse(const char *text, size_t choices, double isolated,
                                            struct listen_script *script);
 
 #endif

@@ -50,7 +50,7 @@ static void write_line(struct live_log *log, json_t *line)
 }
 
 /* Plugins in processes of their own are a block late: so are they in a replay. */
-static bool runs_apart(const struct stage_list *stages)
+static bool runs_isolated(const struct stage_list *stages)
 {
     for (size_t i = 0; i < stages->count; i++)
         if (stages->stages[i].plugin && plugin_filter_facts(stages->stages[i].filter).isolated)
@@ -74,7 +74,7 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
         "rate", (json_int_t)settings->rate, "channels", (json_int_t)request->format.channels, "block",
         (json_int_t)request->block, "stages", stages, "choose_at", (json_int_t)request->stage, "others",
         others, "room", (json_int_t)request->room, "centre",
-        request->options->settings.align == MASK_ALIGN_CENTRE, "isolated", runs_apart(&chain->stages),
+        request->options->settings.align == MASK_ALIGN_CENTRE, "isolated", runs_isolated(&chain->stages),
         "causal", request->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
         audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain), "muted",
         settings->muted);

@@ -4,7 +4,7 @@
  *   plugin         an instance, for one rate and one block length.
  *
  * Each kind (LV2, LADSPA) is one struct plugin_kind; plugin.c lists them. This is the bare
- * plugin: channels, latency, mixing and isolation are the matter of plugin_rack.h and
+ * plugin: channels, latency, mixing and isolation are the matter of plugin_instances.h and
  * plugin_filter.h.
  * Threads: what is marked real-time may be called from the step; all else by the control
  * thread, and not while the step runs unless it says so.

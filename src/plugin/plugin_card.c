@@ -2,7 +2,7 @@
 
 #include "base/json_text.h"
 #include "plugin/plugin_info_json.h"
-#include "plugin/plugin_rack.h"
+#include "plugin/plugin_instances.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -196,7 +196,7 @@ void plugin_card_print(const struct plugin_card *card)
     print_fact("category", info->category);
     print_fact("file", info->file);
     print_fact("refused", info->refusal);
-    printf("  channels   %zu > %zu\n", plugin_rack_inputs(info), plugin_rack_outputs(info));
+    printf("  channels   %zu > %zu\n", plugin_instances_inputs(info), plugin_instances_outputs(info));
     print_latency(card);
     print_controls(info, true, "controls");
     print_controls(info, false, "what it tells");
@@ -215,8 +215,8 @@ json_t *plugin_card_object(const struct plugin_card *card)
     json_t *object = plugin_info_object(card->info);
     char *command = command_line(card->info);
     json_t *more = json_pack("{s:I, s:I, s:O?, s:o, s:o}", "channels_in",
-                             (json_int_t)plugin_rack_inputs(card->info), "channels_out",
-                             (json_int_t)plugin_rack_outputs(card->info), "latency", card->latency,
+                             (json_int_t)plugin_instances_inputs(card->info), "channels_out",
+                             (json_int_t)plugin_instances_outputs(card->info), "latency", card->latency,
                              "failure", card->failure ? json_text(card->failure) : json_null(),
                              "command", command ? json_text(command) : json_null());
     bool is_whole = command && object && more && json_object_update(object, more) == 0;

@@ -2,7 +2,7 @@
 
 #include "base/monotonic.h"
 #include "base/own_program.h"
-#include "plugin/plugin_apart_args.h"
+#include "plugin/plugin_isolated_args.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -114,7 +114,7 @@ static bool has_ended(struct plugin_child *child)
 
 static void watch_for_hanging(struct plugin_child *child, double passed)
 {
-    struct apart_head *head = child->settings.head;
+    struct isolated_head *head = child->settings.head;
     uint32_t done = atomic_load(&head->done.value);
     unsigned long long frames = atomic_load(&head->frames);
     bool waiting = done != atomic_load(&head->posted.value);
@@ -221,7 +221,7 @@ enum status plugin_child_start(const struct plugin_child_settings *settings, dou
     }
     if (error) {
         close(settings->memory);
-        apart_args_free(settings->arguments);
+        isolated_args_free(settings->arguments);
         free(child);
         return fail(STATUS_FAILED, "cannot start a thread: %s", strerror(error));
     }
@@ -240,6 +240,6 @@ void plugin_child_stop(struct plugin_child *child, double seconds)
         return;
     atomic_store(&child->stop, monotonic_seconds() + seconds);
     pthread_join(child->thread, NULL);
-    apart_args_free(child->settings.arguments);
+    isolated_args_free(child->settings.arguments);
     free(child);
 }

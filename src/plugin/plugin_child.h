@@ -1,4 +1,4 @@
-/* The child process that runs a rack of plugins apart, and the thread that watches it.
+/* The child process that runs a set of instances of plugins apart, and the thread that watches it.
  *
  * The thread starts the process, reads what it prints, and notices that it ended or hangs: no
  * answer to an order, and no block done, for `patience` seconds. One that hangs is killed. What
@@ -9,7 +9,7 @@
 #ifndef HALO_PLUGIN_CHILD_H
 #define HALO_PLUGIN_CHILD_H
 
-#include "plugin/plugin_apart_memory.h"
+#include "plugin/plugin_isolated_memory.h"
 
 struct plugin_child;
 
@@ -17,7 +17,7 @@ struct plugin_child_settings {
     const char *name; /* of the plugin */
     char **arguments; /* of halo, by apart_args_make; taken over */
     int memory;       /* its descriptor; taken over */
-    struct apart_head *head;
+    struct isolated_head *head;
     uint32_t rate;
     size_t block; /* frames */
 };

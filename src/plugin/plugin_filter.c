@@ -9,7 +9,7 @@
 enum {
     BLOCK_MOST = 8192, /* frames of a plugin's block */
     BLOCK_LEAST = 16,  /* of one that is a divisor only */
-    PIECE_MOST = 8192, /* frames that a rack gets at a time, in files */
+    PIECE_MOST = 8192, /* frames that a set of instances gets at a time, in files */
 };
 static const double PATIENCE = 10, PATIENCE_LIVE = 2; /* seconds */
 
@@ -40,15 +40,15 @@ static size_t piece_of(const struct plugin_filter_settings *settings, size_t blo
     return block < PIECE_MOST ? PIECE_MOST / block * block : block;
 }
 
-/* ---- racks ---- */
+/* ---- instances ---- */
 
 /* The one place where it is chosen where a plugin runs. */
-enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t block, bool live,
-                                    struct plugin_rack **rack)
+enum status plugin_filter_open_instances(const struct plugin_filter *plugin, size_t block, bool live,
+                                    struct plugin_instances **instances)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
     const struct plugin_spec *spec = settings->spec;
-    struct plugin_rack_settings request = {
+    struct plugin_instances_settings request = {
         .plugin = {.rate = settings->rate,
                    .block = block,
                    .live = live,
@@ -66,8 +66,8 @@ enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t b
     for (size_t i = 0; i < spec->value_count; i++)
         changes[i] =
             (struct plugin_change){.port = spec->values[i].port, .value = spec->values[i].value};
-    enum status status = (settings->isolated ? plugin_rack_open_apart : plugin_rack_open)(
-        settings->info, changes, spec->value_count, &request, rack);
+    enum status status = (settings->isolated ? plugin_instances_open_isolated : plugin_instances_open)(
+        settings->info, changes, spec->value_count, &request, instances);
     free(changes);
     return status;
 }
@@ -88,7 +88,7 @@ static void begin(struct plugin_filter *plugin)
 static void plugin_filter_reset(struct filter *filter)
 {
     struct plugin_filter *plugin = (struct plugin_filter *)filter;
-    plugin->rack->kind->reset(plugin->rack);
+    plugin->instances->kind->reset(plugin->instances);
     plugin_align_reset(&plugin->align);
     atomic_store(&plugin->asked, true); /* what automation has changed goes back */
     begin(plugin);
@@ -97,7 +97,7 @@ static void plugin_filter_reset(struct filter *filter)
 static void plugin_filter_destroy(struct filter *filter)
 {
     struct plugin_filter *plugin = (struct plugin_filter *)filter;
-    plugin_rack_close(plugin->rack);
+    plugin_instances_close(plugin->instances);
     plugin_align_free(&plugin->align);
     block_free(&plugin->nothing);
     block_free(&plugin->aside);
@@ -156,8 +156,8 @@ static enum status set_latency(struct plugin_filter *plugin, size_t block)
 static void take_values(struct plugin_filter *plugin)
 {
     for (size_t i = 0; i < plugin->settings.info->port_count; i++) {
-        plugin->values[i] = plugin->rack->values[i];
-        atomic_init(&plugin->wanted[i], plugin->rack->values[i]);
+        plugin->values[i] = plugin->instances->values[i];
+        atomic_init(&plugin->wanted[i], plugin->instances->values[i]);
     }
 }
 
@@ -179,13 +179,13 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
     if (status == STATUS_OK)
         status = set_latency(plugin, block);
     if (status == STATUS_OK)
-        status = plugin_filter_open_rack(plugin, block, settings->live, &plugin->rack);
+        status = plugin_filter_open_instances(plugin, block, settings->live, &plugin->instances);
     if (status != STATUS_OK) {
         plugin_filter_destroy(&plugin->filter);
         return status;
     }
     if (!settings->map->is_beside)
-        plugin->filter.latency += plugin->rack->delay;
+        plugin->filter.latency += plugin->instances->delay;
     take_values(plugin);
     begin(plugin);
     *result = &plugin->filter;
@@ -195,11 +195,11 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
 struct plugin_filter_facts plugin_filter_facts(const struct filter *filter)
 {
     const struct plugin_filter *plugin = (const struct plugin_filter *)filter;
-    return (struct plugin_filter_facts){.instances = plugin->rack->instances,
-                                        .block = plugin->rack->block,
+    return (struct plugin_filter_facts){.instances = plugin->instances->instances,
+                                        .block = plugin->instances->block,
                                         .isolated = plugin->settings.isolated,
                                         .bad = plugin->bad,
-                                        .missed = plugin->rack->late,
+                                        .missed = plugin->instances->late,
                                         .latency = plugin->latency};
 }
 
@@ -219,6 +219,6 @@ float plugin_filter_value(const struct filter *filter, size_t port)
 
 enum status plugin_filter_save(struct filter *filter, const char *folder)
 {
-    struct plugin_rack *rack = ((struct plugin_filter *)filter)->rack;
-    return rack->kind->save(rack, folder);
+    struct plugin_instances *instances = ((struct plugin_filter *)filter)->instances;
+    return instances->kind->save(instances, folder);
 }

@@ -1,4 +1,4 @@
-/* A filter that is a plugin: a rack of it for the channels of the sound, at one latency for good.
+/* A filter that is a plugin: a set of instances of it for the channels of the sound, at one latency for good.
  *
  * Blocks. A filter's block is cut into the plugin's: in files a power of two, PLUGIN_FILTER_BLOCK
  * where that divides it, else the largest that does; streamed, the block itself where it is a power

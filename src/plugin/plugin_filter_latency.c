@@ -18,7 +18,7 @@ static bool reports_latency(const struct plugin_info *info)
 }
 
 struct probe {
-    struct plugin_rack *rack;
+    struct plugin_instances *instances;
     size_t piece;
     const float **in;
     struct block out;
@@ -39,11 +39,11 @@ static void look(struct probe *probe, uint64_t reported)
 
 static void hear_silence(struct probe *probe, size_t frames, const struct plugin_change *first)
 {
-    for (size_t at = 0; at < frames && !probe->rack->failure; at += probe->piece) {
-        probe->rack->kind->process(probe->rack, probe->in, probe->out.data, probe->piece, first,
+    for (size_t at = 0; at < frames && !probe->instances->failure; at += probe->piece) {
+        probe->instances->kind->process(probe->instances, probe->in, probe->out.data, probe->piece, first,
                                    at == 0 && first ? 1 : 0);
-        for (size_t i = 0; i < probe->piece / probe->rack->block; i++)
-            look(probe, probe->rack->latencies[i]);
+        for (size_t i = 0; i < probe->piece / probe->instances->block; i++)
+            look(probe, probe->instances->latencies[i]);
     }
 }
 
@@ -52,13 +52,13 @@ static void try_values(struct probe *probe, struct plugin_filter *plugin)
     const struct plugin_filter_settings *settings = &plugin->settings;
     const struct automation *automation = &settings->spec->automation;
     struct plugin_latency *latency = &plugin->latency;
-    size_t few = PROBE_BLOCKS * probe->rack->block;
+    size_t few = PROBE_BLOCKS * probe->instances->block;
     size_t many = (size_t)(PROBE_SECONDS * settings->rate);
     hear_silence(probe, many > few ? many : few, NULL);
     if (latency->settled < probe->last)
         latency->settled = probe->last;
     if (probe->settled > 0 && !settings->live && !settings->replayed)
-        plugin->prelude = (probe->settled + 1) * probe->rack->block;
+        plugin->prelude = (probe->settled + 1) * probe->instances->block;
     for (size_t i = 0; i < automation->count && i < PROBE_POINTS; i++) {
         struct plugin_change value = {.port = automation->points[i].target,
                                       .value = automation->points[i].value};
@@ -78,7 +78,7 @@ enum status plugin_filter_find_latency(struct plugin_filter *plugin, size_t bloc
         !plugin->settings.map->is_beside && reports_latency(plugin->settings.info);
     if (!plugin->reports_latency)
         return STATUS_OK;
-    enum status status = plugin_filter_open_rack(plugin, block, false, &probe.rack);
+    enum status status = plugin_filter_open_instances(plugin, block, false, &probe.instances);
     if (status == STATUS_OK)
         status = block_init(&probe.out, map->outputs, probe.piece, "a plugin");
     probe.in = calloc(map->count + 1, sizeof *probe.in);
@@ -88,11 +88,11 @@ enum status plugin_filter_find_latency(struct plugin_filter *plugin, size_t bloc
         for (size_t i = 0; i < map->count; i++)
             probe.in[i] = plugin->nothing.data[0];
         try_values(&probe, plugin);
-        if (probe.rack->failure)
+        if (probe.instances->failure)
             status = fail(STATUS_FAILED, "cannot run %s: it %s while its latency was looked for",
-                          plugin->settings.info->id, probe.rack->failure);
+                          plugin->settings.info->id, probe.instances->failure);
     }
-    plugin_rack_close(probe.rack);
+    plugin_instances_close(probe.instances);
     block_free(&probe.out);
     free(probe.in);
     return status;

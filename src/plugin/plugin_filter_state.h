@@ -5,14 +5,14 @@
 
 #include "plugin/plugin_align.h"
 #include "plugin/plugin_filter.h"
-#include "plugin/plugin_rack.h"
+#include "plugin/plugin_instances.h"
 
 #include <stdatomic.h>
 
 struct plugin_filter {
     struct filter filter;
     struct plugin_filter_settings settings;
-    struct plugin_rack *rack;
+    struct plugin_instances *instances;
     bool reports_latency;
     struct plugin_align align;
     struct plugin_latency latency; /* as it turned out */
@@ -20,9 +20,9 @@ struct plugin_filter {
     size_t prelude;                /* frames of silence that it hears before the sound */
     struct block aside;            /* what it makes of that */
     bool changed;                  /* a value has, since the beginning */
-    size_t piece;                  /* frames that the rack gets at a time, at most */
+    size_t piece;                  /* frames that the instances gets at a time, at most */
     struct block nothing;          /* a piece of silence */
-    const float **in;              /* of a piece, for all inputs of the rack */
+    const float **in;              /* of a piece, for all inputs of the instances */
     float **out;
 
     float *values; /* by port, as the plugin was last told */
@@ -44,8 +44,8 @@ struct plugin_filter {
 };
 
 /* An instance for each that the map has, with all first values. */
-MUST_CHECK enum status plugin_filter_open_rack(const struct plugin_filter *plugin, size_t block,
-                                               bool live, struct plugin_rack **rack);
+MUST_CHECK enum status plugin_filter_open_instances(const struct plugin_filter *plugin, size_t block,
+                                               bool live, struct plugin_instances **instances);
 
 /* Sets latency, tells_latency and prelude, from an instance of its own. */
 MUST_CHECK enum status plugin_filter_find_latency(struct plugin_filter *plugin, size_t block);
@@ -53,7 +53,7 @@ MUST_CHECK enum status plugin_filter_find_latency(struct plugin_filter *plugin, 
 /* Real-time: the filter's process. */
 void plugin_filter_process(struct filter *filter, const float *const *in, float *const *out);
 
-/* The rack hears the silence that it hears before the sound. */
+/* The instances hears the silence that it hears before the sound. */
 void plugin_filter_play_prelude(struct plugin_filter *plugin);
 
 #endif

@@ -88,11 +88,11 @@ static uint64_t believe(struct plugin_filter *plugin, uint64_t reported)
 
 static void align(struct plugin_filter *plugin, size_t frames)
 {
-    const struct plugin_rack *rack = plugin->rack;
+    const struct plugin_instances *instances = plugin->instances;
     bool was_late = plugin->filter.late > 0;
-    for (size_t at = 0; at < frames; at += rack->block) {
-        uint64_t reported = believe(plugin, rack->latencies[at / rack->block]);
-        plugin_align_process(&plugin->align, plugin->out, at, rack->block, reported);
+    for (size_t at = 0; at < frames; at += instances->block) {
+        uint64_t reported = believe(plugin, instances->latencies[at / instances->block]);
+        plugin_align_process(&plugin->align, plugin->out, at, instances->block, reported);
     }
     uint64_t most = plugin->latency.most + plugin->settings.delay;
     plugin->filter.late = most - plugin->align.latency;
@@ -108,19 +108,19 @@ static void align(struct plugin_filter *plugin, size_t frames)
 static void report(struct plugin_filter *plugin, uint64_t bad_before)
 {
     struct filter *filter = &plugin->filter;
-    struct plugin_rack *rack = plugin->rack;
-    if (rack->failure && !filter->failure) {
+    struct plugin_instances *instances = plugin->instances;
+    if (instances->failure && !filter->failure) {
         snprintf(plugin->failure, sizeof plugin->failure, "%s %s", plugin->settings.info->id,
-                 rack->failure);
+                 instances->failure);
         filter->failure = plugin->failure;
     }
-    if (rack->notice && !filter->notice) {
-        filter->notice = rack->notice;
-        rack->notice = NULL;
+    if (instances->notice && !filter->notice) {
+        filter->notice = instances->notice;
+        instances->notice = NULL;
     }
     /* The blocks that a chain is warmed up with come all at once. */
     bool is_warm = plugin->position > plugin->settings.rate;
-    if (rack->late && is_warm && !plugin->reported_late && !filter->notice) {
+    if (instances->late && is_warm && !plugin->reported_late && !filter->notice) {
         snprintf(plugin->notice, sizeof plugin->notice,
                  "%s was late: the dry sound is heard in its place", plugin->settings.info->id);
         filter->notice = plugin->notice;
@@ -138,7 +138,7 @@ static void run_piece(struct plugin_filter *plugin, const float *const *in, floa
                       size_t at, size_t frames)
 {
     const struct plugin_map *map = plugin->settings.map;
-    struct plugin_rack *rack = plugin->rack;
+    struct plugin_instances *instances = plugin->instances;
     uint64_t bad = plugin->bad;
     for (size_t i = 0; i < map->count; i++)
         plugin->in[i] = map->inputs[i] == PLUGIN_MAP_SILENCE ? plugin->nothing.data[0]
@@ -147,12 +147,12 @@ static void run_piece(struct plugin_filter *plugin, const float *const *in, floa
         plugin->out[c] = out[c] + at;
     plugin->change_count = 0;
     take_wanted(plugin);
-    for (size_t frame = 0; frame < frames; frame += rack->block)
+    for (size_t frame = 0; frame < frames; frame += instances->block)
         take_points(plugin, frame);
-    uint64_t late = rack->late;
-    rack->kind->process(rack, plugin->in, plugin->out, frames, plugin->changes,
+    uint64_t late = instances->late;
+    instances->kind->process(instances, plugin->in, plugin->out, frames, plugin->changes,
                         plugin->change_count);
-    plugin->filter.absent = rack->late != late;
+    plugin->filter.absent = instances->late != late;
     for (size_t c = 0; c < map->outputs; c++)
         if (map->is_beside)
             memcpy(plugin->out[c], in[c] + at, frames * sizeof(float));
@@ -175,14 +175,14 @@ void plugin_filter_process(struct filter *filter, const float *const *in, float 
 
 void plugin_filter_play_prelude(struct plugin_filter *plugin)
 {
-    struct plugin_rack *rack = plugin->rack;
+    struct plugin_instances *instances = plugin->instances;
     for (size_t i = 0; i < plugin->settings.map->count; i++)
         plugin->in[i] = plugin->nothing.data[0];
     for (size_t left = plugin->prelude, frames; left > 0; left -= frames) {
         frames = left < plugin->piece ? left : plugin->piece;
         plugin->change_count = 0;
         take_wanted(plugin);
-        rack->kind->process(rack, plugin->in, plugin->aside.data, frames, plugin->changes,
+        instances->kind->process(instances, plugin->in, plugin->aside.data, frames, plugin->changes,
                             plugin->change_count);
     }
 }

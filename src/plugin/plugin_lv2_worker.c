@@ -28,7 +28,7 @@ struct lv2_worker {
     LV2_Handle plugin;
     struct mail requests;
     struct mail responses;
-    bool is_apart;  /* there is a thread */
+    bool is_isolated;  /* there is a thread */
     bool is_paused; /* which does nothing meanwhile; the control thread's, as is the run then */
     atomic_bool leave;
     pthread_t thread;
@@ -112,7 +112,7 @@ bool lv2_worker_respond(struct lv2_worker *worker)
 {
     if (!worker->interface)
         return false;
-    bool works = !worker->is_apart || worker->is_paused, any = hand_out(worker);
+    bool works = !worker->is_isolated || worker->is_paused, any = hand_out(worker);
     for (size_t i = 0; works && i < REQUESTS_MOST && do_request(worker); i++) {
         hand_out(worker);
         any = true;
@@ -178,10 +178,10 @@ enum status lv2_worker_start(struct lv2_worker *worker)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    worker->is_apart = pthread_create(&worker->thread, &ordinary, worker_main, worker) == 0;
+    worker->is_isolated = pthread_create(&worker->thread, &ordinary, worker_main, worker) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&ordinary);
-    return worker->is_apart ? STATUS_OK : fail(STATUS_FAILED, "cannot start a plugin's worker");
+    return worker->is_isolated ? STATUS_OK : fail(STATUS_FAILED, "cannot start a plugin's worker");
 }
 
 void lv2_worker_pause(struct lv2_worker *worker)
@@ -210,11 +210,11 @@ void lv2_worker_forget(struct lv2_worker *worker)
 
 void lv2_worker_stop(struct lv2_worker *worker)
 {
-    if (!worker || !worker->is_apart)
+    if (!worker || !worker->is_isolated)
         return;
     atomic_store(&worker->leave, true);
     pthread_join(worker->thread, NULL);
-    worker->is_apart = false;
+    worker->is_isolated = false;
 }
 
 void lv2_worker_destroy(struct lv2_worker *worker)

@@ -1,6 +1,6 @@
 #include "plugin/plugin_map.h"
 
-#include "plugin/plugin_rack.h"
+#include "plugin/plugin_instances.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void suggest(char *text, size_t size, size_t inputs, size_t channels)
 
 static enum status fail_counts(const struct plugin_info *info, size_t channels)
 {
-    size_t inputs = plugin_rack_inputs(info), outputs = plugin_rack_outputs(info);
+    size_t inputs = plugin_instances_inputs(info), outputs = plugin_instances_outputs(info);
     char list[6 * SUGGESTED_MOST];
     suggest(list, sizeof list, inputs, channels);
     return fail(STATUS_FAILED,
@@ -52,14 +52,14 @@ static enum status fail_counts(const struct plugin_info *info, size_t channels)
 static enum status lay_list(struct plugin_map *map, const struct plugin_info *info, size_t channels,
                             const char *text)
 {
-    size_t width = plugin_rack_inputs(info), count = 1;
+    size_t width = plugin_instances_inputs(info), count = 1;
     for (const char *at = text; *at; at++)
         count += *at == ':';
     if (width == 0 || count % width || count > INPUTS_MOST)
         return fail(STATUS_USAGE,
                     "@map=%s names %zu channels: %s has %zu inputs, and each wants one", text,
                     count, info->id, width);
-    enum status status = make(map, count / width, count, plugin_rack_outputs(info));
+    enum status status = make(map, count / width, count, plugin_instances_outputs(info));
     const char *at = text;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         char *end;
@@ -78,7 +78,7 @@ static enum status lay_list(struct plugin_map *map, const struct plugin_info *in
 static enum status lay_by_width(struct plugin_map *map, const struct plugin_info *info,
                                 size_t channels, bool each)
 {
-    size_t inputs = plugin_rack_inputs(info), outputs = plugin_rack_outputs(info);
+    size_t inputs = plugin_instances_inputs(info), outputs = plugin_instances_outputs(info);
     size_t instances = 1, count = inputs;
     if (inputs > 0 && inputs != channels && !(inputs == 2 && channels == 1 && !each)) {
         if (channels % inputs || (!each && (inputs != 1 || outputs != 1)))
@@ -96,7 +96,7 @@ static enum status lay_by_width(struct plugin_map *map, const struct plugin_info
 static enum status lay_beside(struct plugin_map *map, const struct plugin_info *info,
                               size_t channels)
 {
-    enum status status = make(map, 1, plugin_rack_inputs(info), 0);
+    enum status status = make(map, 1, plugin_instances_inputs(info), 0);
     for (size_t i = 0; i < map->count && status == STATUS_OK; i++)
         map->inputs[i] = i < channels ? i : PLUGIN_MAP_SILENCE;
     return status;
@@ -106,7 +106,7 @@ enum status plugin_map_init(struct plugin_map *map, const struct plugin_info *in
                             const char *text)
 {
     *map = (struct plugin_map){0};
-    bool each = text && strcmp(text, "each") == 0, beside = plugin_rack_outputs(info) == 0;
+    bool each = text && strcmp(text, "each") == 0, beside = plugin_instances_outputs(info) == 0;
     enum status status = text && !each ? lay_list(map, info, channels, text)
                          : beside      ? lay_beside(map, info, channels)
                                        : lay_by_width(map, info, channels, each);

@@ -232,7 +232,7 @@ enum status plugin_scanner_describe(struct plugin_scanner *scanner, const struct
         answer);
 }
 
-enum status plugin_describe_apart(const struct plugin_kind *kind, const char *id,
+enum status plugin_describe_isolated(const struct plugin_kind *kind, const char *id,
                                   struct plugin_info **info)
 {
     struct plugin_scanner scanner;

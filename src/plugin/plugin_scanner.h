@@ -43,7 +43,7 @@ MUST_CHECK enum status plugin_scanner_describe(struct plugin_scanner *scanner,
                                                bool measured, json_t **answer);
 
 /* kind->describe with a child for the plugin's own code. Errors: those of describe, death. */
-MUST_CHECK enum status plugin_describe_apart(const struct plugin_kind *kind, const char *id,
+MUST_CHECK enum status plugin_describe_isolated(const struct plugin_kind *kind, const char *id,
                                              struct plugin_info **info);
 
 /* The hidden command, to answer questions from standard input. */

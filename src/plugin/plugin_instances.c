@@ -1,4 +1,4 @@
-#include "plugin/plugin_rack.h"
+#include "plugin/plugin_instances.h"
 
 #include "signal/audio.h"
 
@@ -13,81 +13,81 @@ struct slot {
     struct block out; /* likewise */
 };
 
-struct rack_here {
-    struct plugin_rack rack;
-    size_t *main_inputs; /* by input of the rack, the plugin's audio input */
+struct local_instances {
+    struct plugin_instances instances;
+    size_t *main_inputs; /* by input of the instances, the plugin's audio input */
     struct slot *slots;
     uint64_t *latencies;
 };
 
-static void make_changes(struct rack_here *here, const struct plugin_change **changes,
+static void make_changes(struct local_instances *here, const struct plugin_change **changes,
                          const struct plugin_change *end, size_t before)
 {
     for (; *changes < end && (*changes)->frame < before; ++*changes)
-        for (size_t i = 0; i < here->rack.instances; i++)
+        for (size_t i = 0; i < here->instances.instances; i++)
             plugin_set(here->slots[i].plugin, (*changes)->port, (*changes)->value);
 }
 
-static void run_slot(struct rack_here *here, size_t index, const float *const *in,
+static void run_slot(struct local_instances *here, size_t index, const float *const *in,
                      float *const *out, size_t at)
 {
-    struct plugin_rack *rack = &here->rack;
+    struct plugin_instances *instances = &here->instances;
     struct slot *slot = &here->slots[index];
-    size_t bytes = rack->block * sizeof(float);
-    for (size_t c = 0; c < rack->inputs; c++)
-        memcpy(slot->in.data[here->main_inputs[c]], in[index * rack->inputs + c] + at, bytes);
+    size_t bytes = instances->block * sizeof(float);
+    for (size_t c = 0; c < instances->inputs; c++)
+        memcpy(slot->in.data[here->main_inputs[c]], in[index * instances->inputs + c] + at, bytes);
     slot->plugin->kind->process(slot->plugin, (const float *const *)slot->in.data, slot->out.data);
-    for (size_t c = 0; c < rack->outputs; c++)
-        memcpy(out[index * rack->outputs + c] + at, slot->out.data[c], bytes);
-    if (!rack->notice) {
-        rack->notice = slot->plugin->complaint;
+    for (size_t c = 0; c < instances->outputs; c++)
+        memcpy(out[index * instances->outputs + c] + at, slot->out.data[c], bytes);
+    if (!instances->notice) {
+        instances->notice = slot->plugin->complaint;
         slot->plugin->complaint = NULL;
     }
 }
 
-static void look_at_latency(struct rack_here *here, size_t block)
+static void look_at_latency(struct local_instances *here, size_t block)
 {
     uint64_t latency = 0;
-    for (size_t i = 0; i < here->rack.instances; i++) {
+    for (size_t i = 0; i < here->instances.instances; i++) {
         uint64_t reported = plugin_latency(here->slots[i].plugin);
         latency = reported > latency ? reported : latency;
     }
-    here->rack.latency = here->latencies[block] = latency;
+    here->instances.latency = here->latencies[block] = latency;
 }
 
-static void process(struct plugin_rack *rack, const float *const *in, float *const *out,
+static void process(struct plugin_instances *instances, const float *const *in, float *const *out,
                     size_t frames, const struct plugin_change *changes, size_t count)
 {
-    struct rack_here *here = (struct rack_here *)rack;
+    struct local_instances *here = (struct local_instances *)instances;
     const struct plugin_change *end = changes + count;
-    for (size_t at = 0; at < frames; at += rack->block) {
-        make_changes(here, &changes, end, at + rack->block);
-        for (size_t i = 0; i < rack->instances; i++)
+    for (size_t at = 0; at < frames; at += instances->block) {
+        make_changes(here, &changes, end, at + instances->block);
+        for (size_t i = 0; i < instances->instances; i++)
             run_slot(here, i, in, out, at);
-        look_at_latency(here, at / rack->block);
+        look_at_latency(here, at / instances->block);
     }
 }
 
-static void reset(struct plugin_rack *rack)
+static void reset(struct plugin_instances *instances)
 {
-    struct rack_here *here = (struct rack_here *)rack;
-    for (size_t i = 0; i < rack->instances; i++) {
+    struct local_instances *here = (struct local_instances *)instances;
+    for (size_t i = 0; i < instances->instances; i++) {
         struct slot *slot = &here->slots[i];
         slot->plugin->kind->reset(slot->plugin);
-        block_silence(&slot->in, 0, rack->block);
+        block_silence(&slot->in, 0, instances->block);
     }
 }
 
-static enum status save(struct plugin_rack *rack, const char *folder)
+static enum status save(struct plugin_instances *instances, const char *folder)
 {
-    struct plugin *plugin = ((struct rack_here *)rack)->slots[0].plugin;
+    struct plugin *plugin = ((struct local_instances *)instances)->slots[0].plugin;
     return plugin->kind->save ? plugin->kind->save(plugin, folder) : STATUS_OK;
 }
 
-static void close_rack(struct plugin_rack *rack)
+static void close_instances(struct plugin_instances *instances)
 {
-    struct rack_here *here = (struct rack_here *)rack;
-    for (size_t i = 0; here->slots && i < rack->instances; i++) {
+    struct local_instances *here = (struct local_instances *)instances;
+    for (size_t i = 0; here->slots && i < instances->instances; i++) {
         plugin_destroy(here->slots[i].plugin);
         block_free(&here->slots[i].in);
         block_free(&here->slots[i].out);
@@ -98,14 +98,14 @@ static void close_rack(struct plugin_rack *rack)
     free(here);
 }
 
-static const struct plugin_rack_kind rack_here_kind = {
+static const struct plugin_instances_kind local_instances_kind = {
     .process = process,
     .reset = reset,
     .save = save,
-    .close = close_rack,
+    .close = close_instances,
 };
 
-size_t plugin_rack_inputs(const struct plugin_info *info)
+size_t plugin_instances_inputs(const struct plugin_info *info)
 {
     size_t count = 0;
     for (size_t i = 0; i < info->port_count; i++) {
@@ -115,7 +115,7 @@ size_t plugin_rack_inputs(const struct plugin_info *info)
     return count;
 }
 
-size_t plugin_rack_outputs(const struct plugin_info *info)
+size_t plugin_instances_outputs(const struct plugin_info *info)
 {
     size_t count = 0;
     for (size_t i = 0; i < info->port_count; i++)
@@ -123,11 +123,11 @@ size_t plugin_rack_outputs(const struct plugin_info *info)
     return count;
 }
 
-static enum status find_inputs(struct rack_here *here)
+static enum status find_inputs(struct local_instances *here)
 {
-    const struct plugin_info *info = here->rack.info;
+    const struct plugin_info *info = here->instances.info;
     size_t audio = 0, own = 0;
-    here->main_inputs = calloc(here->rack.inputs + 1, sizeof *here->main_inputs);
+    here->main_inputs = calloc(here->instances.inputs + 1, sizeof *here->main_inputs);
     if (!here->main_inputs)
         return fail_memory("a plugin");
     for (size_t i = 0; i < info->port_count; i++) {
@@ -152,39 +152,39 @@ static enum status fill_slot(struct slot *slot, const struct plugin_info *info,
     return status;
 }
 
-enum status plugin_rack_open(const struct plugin_info *info, const struct plugin_change *changes,
-                             size_t count, const struct plugin_rack_settings *settings,
-                             struct plugin_rack **rack)
+enum status plugin_instances_open(const struct plugin_info *info, const struct plugin_change *changes,
+                             size_t count, const struct plugin_instances_settings *settings,
+                             struct plugin_instances **instances)
 {
-    struct rack_here *here = calloc(1, sizeof *here);
+    struct local_instances *here = calloc(1, sizeof *here);
     if (!here)
         return fail_memory("a plugin");
-    here->rack = (struct plugin_rack){.kind = &rack_here_kind,
+    here->instances = (struct plugin_instances){.kind = &local_instances_kind,
                                       .info = info,
                                       .instances = settings->instances,
-                                      .inputs = plugin_rack_inputs(info),
-                                      .outputs = plugin_rack_outputs(info),
+                                      .inputs = plugin_instances_inputs(info),
+                                      .outputs = plugin_instances_outputs(info),
                                       .block = settings->plugin.block};
     here->slots = calloc(settings->instances, sizeof *here->slots);
-    here->latencies = calloc(settings->most / here->rack.block, sizeof *here->latencies);
+    here->latencies = calloc(settings->most / here->instances.block, sizeof *here->latencies);
     enum status status =
         here->slots && here->latencies ? find_inputs(here) : fail_memory("a plugin");
     for (size_t i = 0; status == STATUS_OK && i < settings->instances; i++)
         status = fill_slot(&here->slots[i], info, &settings->plugin);
     if (status != STATUS_OK) {
-        close_rack(&here->rack);
+        close_instances(&here->instances);
         return status;
     }
     make_changes(here, &changes, changes + count, SIZE_MAX);
-    reset(&here->rack); /* some make their buffers by a value, and only then */
+    reset(&here->instances); /* some make their buffers by a value, and only then */
     const char *trouble = here->slots[0].plugin->trouble;
     if (trouble) {
         status = fail(STATUS_FAILED, "%s", trouble);
-        close_rack(&here->rack);
+        close_instances(&here->instances);
         return status;
     }
-    here->rack.values = here->slots[0].plugin->controls;
-    here->rack.latencies = here->latencies;
-    *rack = &here->rack;
+    here->instances.values = here->slots[0].plugin->controls;
+    here->instances.latencies = here->latencies;
+    *instances = &here->instances;
     return STATUS_OK;
 }

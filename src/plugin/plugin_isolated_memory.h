@@ -1,18 +1,18 @@
-/* What halo and the child process that runs a rack of plugins share: orders, and the sound.
+/* What halo and the child process that runs a set of instances of plugins share: orders, and the sound.
  *
  * Halo posts orders and the child does them, one after the other. Order n lies in slot
  * n % slots; it is the child's from the time that `posted` has reached n + 1, and halo's again
- * when `done` has. Order 0 opens the rack.
+ * when `done` has. Order 0 opens the instances.
  *
  *   head | slot 0: order, changes, latencies, values, in, out | slot 1 ...
  *
  * A plugin can write anywhere in here: halo believes nothing of it but numbers and text.
  */
-#ifndef HALO_PLUGIN_APART_MEMORY_H
-#define HALO_PLUGIN_APART_MEMORY_H
+#ifndef HALO_PLUGIN_ISOLATED_MEMORY_H
+#define HALO_PLUGIN_ISOLATED_MEMORY_H
 
 #include "base/shared_count.h"
-#include "plugin/plugin_rack.h"
+#include "plugin/plugin_instances.h"
 
 #include <limits.h>
 
@@ -21,9 +21,9 @@ enum {
     APART_TEXT = 1024,
 };
 
-enum apart_what { APART_OPEN, APART_PIECE, APART_RESET, APART_SAVE, APART_LEAVE };
+enum isolated_what { APART_OPEN, APART_PIECE, APART_RESET, APART_SAVE, APART_LEAVE };
 
-struct apart_head {
+struct isolated_head {
     struct shared_count posted;
     _Alignas(64) struct shared_count done;
     atomic_ullong frames;  /* that went through since the opening or the last reset */
@@ -32,23 +32,23 @@ struct apart_head {
     char folder[PATH_MAX]; /* of a save */
 };
 
-struct apart_order {
-    enum apart_what what;
+struct isolated_order {
+    enum isolated_what what;
     size_t frames;
     size_t change_count;
 };
 
 /* One process's view. Inputs and outputs are those of all instances. */
-struct apart_memory {
-    struct apart_head *head;
+struct isolated_memory {
+    struct isolated_head *head;
     size_t size; /* bytes */
     size_t slots, blocks, ports, inputs, outputs;
     size_t slot, changes, latencies, values, in, out; /* bytes: of a slot, and to what it holds */
     size_t channel;                                   /* likewise, of a channel */
 };
 
-struct apart_piece {
-    struct apart_order *order;
+struct isolated_piece {
+    struct isolated_order *order;
     struct plugin_change *changes; /* room for one of each port in each block */
     uint64_t *latencies;           /* a block */
     float *values;                 /* a port */
@@ -57,22 +57,22 @@ struct apart_piece {
 };
 
 /* Where everything lies; both processes reckon alike. */
-void apart_memory_plan(struct apart_memory *memory, const struct plugin_info *info,
-                       const struct plugin_rack_settings *settings);
+void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
+                       const struct plugin_instances_settings *settings);
 
 /* Make it, as it is planned, all zero. */
-MUST_CHECK enum status apart_memory_create(struct apart_memory *memory, int *descriptor);
+MUST_CHECK enum status isolated_memory_create(struct isolated_memory *memory, int *descriptor);
 
 /* In the child: find the head of it, then all. Errors: the memory has not the size that is
  * planned. */
-MUST_CHECK enum status apart_memory_find(struct apart_memory *memory);
-MUST_CHECK enum status apart_memory_join(struct apart_memory *memory,
+MUST_CHECK enum status isolated_memory_find(struct isolated_memory *memory);
+MUST_CHECK enum status isolated_memory_join(struct isolated_memory *memory,
                                          const struct plugin_info *info,
-                                         const struct plugin_rack_settings *settings);
+                                         const struct plugin_instances_settings *settings);
 
-void apart_memory_free(struct apart_memory *memory);
+void isolated_memory_free(struct isolated_memory *memory);
 
 /* Real-time. */
-struct apart_piece apart_memory_piece(const struct apart_memory *memory, uint32_t number);
+struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory, uint32_t number);
 
 #endif

@@ -1,4 +1,4 @@
-#include "plugin/plugin_apart_args.h"
+#include "plugin/plugin_isolated_args.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@ static void put_text(char **word, const char *text)
     put(word, "%s%s", text ? "=" : "-", text ? text : "");
 }
 
-enum status apart_args_make(const struct plugin_info *info,
-                             const struct plugin_rack_settings *settings, char ***result)
+enum status isolated_args_make(const struct plugin_info *info,
+                             const struct plugin_instances_settings *settings, char ***result)
 {
     const struct plugin_settings *plugin = &settings->plugin;
     size_t count = 1 + FIRST + 2 * plugin->setting_count;
@@ -34,7 +34,7 @@ enum status apart_args_make(const struct plugin_info *info,
         return fail_memory("a plugin's process");
     put(&args[0], "halo");
     char **at = args + 1;
-    put(&at[0], "plugin-rack");
+    put(&at[0], "plugin-instances");
     put(&at[PARENT], "%ld", (long)getpid());
     put(&at[VERBOSITY], "%d", (int)note_verbosity_now());
     put(&at[KIND], "%s", info->kind->name);
@@ -53,13 +53,13 @@ enum status apart_args_make(const struct plugin_info *info,
     *result = args;
     for (size_t i = 0; i < count; i++)
         if (!args[i]) {
-            apart_args_free(args);
+            isolated_args_free(args);
             return fail_memory("a plugin's process");
         }
     return STATUS_OK;
 }
 
-void apart_args_free(char **args)
+void isolated_args_free(char **args)
 {
     for (size_t i = 0; args && args[i]; i++)
         free(args[i]);
@@ -76,7 +76,7 @@ static const char *text(const char *word)
     return *word == '=' ? word + 1 : NULL;
 }
 
-enum status apart_args_read(int argc, char **argv, struct apart_request *request)
+enum status isolated_args_read(int argc, char **argv, struct isolated_request *request)
 {
     size_t count = argc >= FIRST ? ((size_t)argc - FIRST) / 2 : 0;
     struct plugin_setting *settings = calloc(count + 1, sizeof *settings);
@@ -85,10 +85,10 @@ enum status apart_args_read(int argc, char **argv, struct apart_request *request
     for (size_t i = 0; i < count; i++)
         settings[i] =
             (struct plugin_setting){.uri = argv[FIRST + 2 * i], .value = argv[FIRST + 2 * i + 1]};
-    *request = (struct apart_request){.settings.plugin.settings = settings,
+    *request = (struct isolated_request){.settings.plugin.settings = settings,
                                       .settings.plugin.setting_count = count};
     if (argc < FIRST || !plugin_kind_named(argv[KIND]))
-        return fail(STATUS_USAGE, "halo runs plugin-rack itself, for plugins in a process apart");
+        return fail(STATUS_USAGE, "halo runs plugin-instances itself, for plugins in a process apart");
     struct plugin_settings *plugin = &request->settings.plugin;
     request->parent = (pid_t)number(argv[PARENT]);
     request->verbosity = (enum verbosity)number(argv[VERBOSITY]);

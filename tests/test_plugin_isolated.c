@@ -1,7 +1,7 @@
-/* Racks in a process of their own do as racks here do, and their ends harm nobody. */
+/* Instances in a process of their own do as instances here do, and their ends harm nobody. */
 #include "allocations.h"
 #include "command.h"
-#include "plugin/plugin_rack_apart.h"
+#include "plugin/plugin_isolated.h"
 #include "plugin_rig.h"
 #include "stream.h"
 #include "suite.h"
@@ -22,29 +22,29 @@ static void pause_ms(long milliseconds)
     nanosleep(&time, NULL);
 }
 
-static struct plugin_rack_settings file_settings(size_t instances)
+static struct plugin_instances_settings file_settings(size_t instances)
 {
-    return (struct plugin_rack_settings){.plugin = {.rate = RATE, .block = BLOCK},
+    return (struct plugin_instances_settings){.plugin = {.rate = RATE, .block = BLOCK},
                                          .instances = instances,
                                          .most = PIECE,
                                          .patience = 30};
 }
 
-static struct plugin_rack_settings live_settings(void)
+static struct plugin_instances_settings live_settings(void)
 {
-    return (struct plugin_rack_settings){.plugin = {.rate = RATE, .block = BLOCK, .live = true},
+    return (struct plugin_instances_settings){.plugin = {.rate = RATE, .block = BLOCK, .live = true},
                                          .instances = 1,
                                          .most = BLOCK,
                                          .patience = 30};
 }
 
-static struct plugin_rack *open_apart(const struct plugin_info *info,
+static struct plugin_instances *open_isolated(const struct plugin_info *info,
                                       const struct plugin_change *changes, size_t count,
-                                      const struct plugin_rack_settings *settings)
+                                      const struct plugin_instances_settings *settings)
 {
-    struct plugin_rack *rack;
-    ck_assert_int_eq(plugin_rack_open_apart(info, changes, count, settings, &rack), STATUS_OK);
-    return rack;
+    struct plugin_instances *instances;
+    ck_assert_int_eq(plugin_instances_open_isolated(info, changes, count, settings, &instances), STATUS_OK);
+    return instances;
 }
 
 static bool is_silent(const struct block *block, size_t frames)
@@ -58,7 +58,7 @@ static bool is_silent(const struct block *block, size_t frames)
 
 /* ---- the same as here ---- */
 
-static void process_at(struct plugin_rack *rack, const struct block *in, struct block *out,
+static void process_at(struct plugin_instances *instances, const struct block *in, struct block *out,
                        size_t at, size_t frames, const struct plugin_change *changes, size_t count)
 {
     const float *from[CHANNELS_MOST];
@@ -67,10 +67,10 @@ static void process_at(struct plugin_rack *rack, const struct block *in, struct 
         from[c] = in->data[c] + at;
     for (size_t c = 0; c < out->channels; c++)
         to[c] = out->data[c] + at;
-    rack->kind->process(rack, from, to, frames, changes, count);
+    instances->kind->process(instances, from, to, frames, changes, count);
 }
 
-static void check_reported(const struct plugin_rack *here, const struct plugin_rack *apart,
+static void check_reported(const struct plugin_instances *here, const struct plugin_instances *apart,
                        size_t blocks)
 {
     ck_assert_uint_eq(here->latency, apart->latency);
@@ -82,7 +82,7 @@ static void check_reported(const struct plugin_rack *here, const struct plugin_r
 }
 
 /* Pieces of any length, changes within, and a reset give the same samples. */
-static void check_same(const struct plugin_info *info, const struct plugin_rack_settings *settings,
+static void check_same(const struct plugin_info *info, const struct plugin_instances_settings *settings,
                        const struct plugin_change *first, const struct plugin_change *changes,
                        size_t count)
 {
@@ -90,8 +90,8 @@ static void check_same(const struct plugin_info *info, const struct plugin_rack_
     size_t all = 0, instances = settings->instances;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         all += lengths[i];
-    struct plugin_rack *here, *apart = open_apart(info, first, first ? 1 : 0, settings);
-    ck_assert_int_eq(plugin_rack_open(info, first, first ? 1 : 0, settings, &here), STATUS_OK);
+    struct plugin_instances *here, *apart = open_isolated(info, first, first ? 1 : 0, settings);
+    ck_assert_int_eq(plugin_instances_open(info, first, first ? 1 : 0, settings, &here), STATUS_OK);
     check_reported(here, apart, 0);
     struct block in = stream_noise(1, instances * here->inputs, all), out[2];
     for (size_t i = 0; i < 2; i++)
@@ -111,8 +111,8 @@ static void check_same(const struct plugin_info *info, const struct plugin_rack_
         apart->kind->reset(apart);
     }
     ck_assert_uint_eq(apart->delay, 0);
-    plugin_rack_close(here);
-    plugin_rack_close(apart);
+    plugin_instances_close(here);
+    plugin_instances_close(apart);
     block_free(&in);
     block_free(&out[0]);
     block_free(&out[1]);
@@ -123,7 +123,7 @@ START_TEST(ladspa_sounds_the_same)
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
     if (!info)
         return;
-    const struct plugin_rack_settings settings = file_settings(3);
+    const struct plugin_instances_settings settings = file_settings(3);
     check_same(info, &settings, NULL, NULL, 0);
     plugin_info_destroy(info);
 }
@@ -135,7 +135,7 @@ START_TEST(a_limiter_sounds_the_same)
         plugin_rig_describe("ladspa", "fast_lookahead_limiter_1913:fastLookaheadLimiter");
     if (!info)
         return;
-    const struct plugin_rack_settings settings = file_settings(2);
+    const struct plugin_instances_settings settings = file_settings(2);
     const struct plugin_change first = {.port = 0, .value = 6};
     const struct plugin_change changes[] = {
         {.frame = 0, .port = 0, .value = 20},
@@ -153,7 +153,7 @@ START_TEST(late_latency_is_reported_by_block)
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:late-latency");
     if (!info)
         return;
-    const struct plugin_rack_settings settings = file_settings(1);
+    const struct plugin_instances_settings settings = file_settings(1);
     const struct plugin_change first = {.port = plugin_rig_port(info, "at"), .value = 700};
     const struct plugin_change change = {
         .frame = 3 * BLOCK, .port = plugin_rig_port(info, "amount"), .value = 300};
@@ -171,7 +171,7 @@ START_TEST(lv2_sounds_the_same)
         struct plugin_info *info = plugin_rig_describe("lv2", ids[i]);
         if (!info)
             continue;
-        const struct plugin_rack_settings settings = file_settings(2);
+        const struct plugin_instances_settings settings = file_settings(2);
         check_same(info, &settings, NULL, NULL, 0);
         plugin_info_destroy(info);
     }
@@ -185,7 +185,7 @@ START_TEST(lv2_presets_reach_the_child)
         plugin_rig_describe("lv2", "http://gareus.org/oss/lv2/zeroconvolv#Mono");
     if (!info)
         return;
-    struct plugin_rack_settings settings = file_settings(1);
+    struct plugin_instances_settings settings = file_settings(1);
     settings.plugin.preset = "No-OP Mono";
     check_same(info, &settings, NULL, NULL, 0);
     plugin_info_destroy(info);
@@ -194,14 +194,14 @@ END_TEST
 
 static const char SAMPLE[] = "/usr/lib/lv2/eg-sampler.lv2/click.wav";
 
-static void save(const struct plugin_info *info, const struct plugin_rack_settings *settings,
+static void save(const struct plugin_info *info, const struct plugin_instances_settings *settings,
                  const char *name)
 {
     char folder[256];
-    struct plugin_rack *rack = open_apart(info, NULL, 0, settings);
+    struct plugin_instances *instances = open_isolated(info, NULL, 0, settings);
     snprintf(folder, sizeof folder, "%s/%s", command_folder(), name);
-    ck_assert_int_eq(rack->kind->save(rack, folder), STATUS_OK);
-    plugin_rack_close(rack);
+    ck_assert_int_eq(instances->kind->save(instances, folder), STATUS_OK);
+    plugin_instances_close(instances);
     struct command_result result =
         command_done("cat %s/*.ttl; cmp %s/click.wav %s", name, name, SAMPLE);
     ck_assert_ptr_nonnull(strstr(result.out, "eg-sampler#sample"));
@@ -214,7 +214,7 @@ START_TEST(lv2_settings_and_states_reach_the_child)
         return;
     const struct plugin_setting setting = {.uri = "http://lv2plug.in/plugins/eg-sampler#sample",
                                            .value = SAMPLE};
-    struct plugin_rack_settings settings = file_settings(1);
+    struct plugin_instances_settings settings = file_settings(1);
     char state[256];
     command_clean();
     settings.plugin.settings = &setting;
@@ -235,22 +235,22 @@ static void check_end(const char *kind, const char *id, double patience, const c
     struct plugin_info *info = plugin_rig_describe(kind, id);
     if (!info)
         return;
-    struct plugin_rack_settings settings = file_settings(1);
+    struct plugin_instances_settings settings = file_settings(1);
     settings.patience = patience;
     const struct plugin_change at = {.port = plugin_rig_port(info, "at"), .value = 24000};
-    struct plugin_rack *rack = open_apart(info, &at, 1, &settings);
+    struct plugin_instances *instances = open_isolated(info, &at, 1, &settings);
     struct block in = stream_noise(1, 1, PIECE), out;
     ck_assert_int_eq(block_init(&out, 1, PIECE, "a test"), STATUS_OK);
     size_t pieces = 0;
-    for (; !rack->failure && pieces < 100; pieces++)
-        process_at(rack, &in, &out, 0, PIECE, NULL, 0);
+    for (; !instances->failure && pieces < 100; pieces++)
+        process_at(instances, &in, &out, 0, PIECE, NULL, 0);
     ck_assert_uint_eq(pieces, 24000 / PIECE + 1);
-    ck_assert_str_eq(rack->failure, spec);
+    ck_assert_str_eq(instances->failure, spec);
     ck_assert(is_silent(&out, PIECE));
-    process_at(rack, &in, &out, 0, PIECE, NULL, 0);
-    rack->kind->reset(rack);
-    ck_assert_str_eq(rack->failure, spec);
-    plugin_rack_close(rack);
+    process_at(instances, &in, &out, 0, PIECE, NULL, 0);
+    instances->kind->reset(instances);
+    ck_assert_str_eq(instances->failure, spec);
+    plugin_instances_close(instances);
     block_free(&in);
     block_free(&out);
     plugin_info_destroy(info);
@@ -276,14 +276,14 @@ static void check_refused(const char *kind, const char *id, double patience, con
     if (!info)
         return;
     char reported[512] = "";
-    struct plugin_rack *rack = NULL;
-    struct plugin_rack_settings settings = file_settings(1);
+    struct plugin_instances *instances = NULL;
+    struct plugin_instances_settings settings = file_settings(1);
     settings.patience = patience;
     failures_keep(reported, sizeof reported);
-    enum status status = plugin_rack_open_apart(info, NULL, 0, &settings, &rack);
+    enum status status = plugin_instances_open_isolated(info, NULL, 0, &settings, &instances);
     failures_keep(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
-    ck_assert_ptr_null(rack);
+    ck_assert_ptr_null(instances);
     ck_assert_msg(strstr(reported, id) && strstr(reported, spec), "\"%s\", not \"%s\"", reported, spec);
     plugin_info_destroy(info);
 }
@@ -308,12 +308,12 @@ START_TEST(no_program_is_reported)
     if (!info)
         return;
     char reported[512] = "", before[512];
-    struct plugin_rack *rack = NULL;
-    struct plugin_rack_settings settings = file_settings(1);
+    struct plugin_instances *instances = NULL;
+    struct plugin_instances_settings settings = file_settings(1);
     snprintf(before, sizeof before, "%s", getenv("HALO_PROGRAM"));
     setenv("HALO_PROGRAM", "/nowhere/halo", 1);
     failures_keep(reported, sizeof reported);
-    ck_assert_int_eq(plugin_rack_open_apart(info, NULL, 0, &settings, &rack), STATUS_FAILED);
+    ck_assert_int_eq(plugin_instances_open_isolated(info, NULL, 0, &settings, &instances), STATUS_FAILED);
     failures_keep(NULL, 0);
     setenv("HALO_PROGRAM", before, 1);
     ck_assert_ptr_nonnull(strstr(reported, "it could not be started: No such file"));
@@ -343,11 +343,11 @@ START_TEST(nothing_is_left)
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
     if (!info)
         return;
-    const struct plugin_rack_settings settings = file_settings(1);
-    struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
+    const struct plugin_instances_settings settings = file_settings(1);
+    struct plugin_instances *instances = open_isolated(info, NULL, 0, &settings);
     ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 1);
     ck_assert(has_shared_memory());
-    plugin_rack_close(rack);
+    plugin_instances_close(instances);
     plugin_info_destroy(info);
     ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 0);
     ck_assert(!has_shared_memory());
@@ -375,14 +375,14 @@ static struct reported spec_reported(enum verbosity verbosity)
     struct reported reported = {0};
     if (!info)
         return reported;
-    const struct plugin_rack_settings settings = file_settings(1);
+    const struct plugin_instances_settings settings = file_settings(1);
     note_verbosity(verbosity);
     messages_to(collect, &reported);
-    struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
+    struct plugin_instances *instances = open_isolated(info, NULL, 0, &settings);
     struct block in = stream_noise(1, 1, PIECE), out = stream_noise(2, 1, PIECE);
     for (size_t i = 0; i < 3; i++)
-        process_at(rack, &in, &out, 0, PIECE, NULL, 0);
-    plugin_rack_close(rack);
+        process_at(instances, &in, &out, 0, PIECE, NULL, 0);
+    plugin_instances_close(instances);
     messages_to(NULL, NULL);
     note_verbosity(VERBOSITY_NORMAL);
     block_free(&in);
@@ -403,9 +403,9 @@ END_TEST
 
 /* ---- live ---- */
 
-static void finish(struct plugin_rack *rack)
+static void finish(struct plugin_instances *instances)
 {
-    ck_assert(rack_apart_wait((struct rack_apart *)rack));
+    ck_assert(isolated_wait((struct isolated_instances *)instances));
 }
 
 START_TEST(live_is_a_piece_late)
@@ -414,25 +414,25 @@ START_TEST(live_is_a_piece_late)
     if (!info)
         return;
     enum { STEPS = 50 };
-    const struct plugin_rack_settings settings = live_settings();
-    struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
+    const struct plugin_instances_settings settings = live_settings();
+    struct plugin_instances *instances = open_isolated(info, NULL, 0, &settings);
     struct block in = stream_noise(1, 1, STEPS * BLOCK), out = stream_noise(2, 1, BLOCK);
-    ck_assert_uint_eq(rack->delay, BLOCK);
+    ck_assert_uint_eq(instances->delay, BLOCK);
     for (size_t step = 0; step < STEPS; step++) {
         const float *const from[] = {in.data[0] + step * BLOCK};
         size_t before = allocations_of_thread();
-        rack->kind->process(rack, from, out.data, BLOCK, NULL, 0);
+        instances->kind->process(instances, from, out.data, BLOCK, NULL, 0);
         ck_assert_uint_eq(allocations_of_thread(), before);
         if (step == 0 || step == 20)
             ck_assert(is_silent(&out, BLOCK));
         else
             ck_assert_mem_eq(out.data[0], from[0] - BLOCK, BLOCK * sizeof(float));
-        finish(rack);
+        finish(instances);
         if (step == 19)
-            rack->kind->reset(rack);
+            instances->kind->reset(instances);
     }
-    ck_assert_uint_eq(rack->late, 0);
-    plugin_rack_close(rack);
+    ck_assert_uint_eq(instances->late, 0);
+    plugin_instances_close(instances);
     block_free(&in);
     block_free(&out);
     plugin_info_destroy(info);
@@ -445,27 +445,27 @@ START_TEST(live_goes_on_after_late_pieces)
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:slow");
     if (!info)
         return;
-    const struct plugin_rack_settings settings = live_settings();
+    const struct plugin_instances_settings settings = live_settings();
     size_t amount = plugin_rig_port(info, "amount"), at = plugin_rig_port(info, "at");
     const struct plugin_change quick = {.port = amount, .value = 0},
                                late = {.port = at, .value = 1};
-    struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
+    struct plugin_instances *instances = open_isolated(info, NULL, 0, &settings);
     struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
     const float *const *from = (const float *const *)in.data;
     for (size_t step = 0; step < 20; step++) {
-        rack->kind->process(rack, from, out.data, BLOCK, step == 12 ? &quick : &late, step >= 12);
+        instances->kind->process(instances, from, out.data, BLOCK, step == 12 ? &quick : &late, step >= 12);
         ck_assert(step > 0 || is_silent(&out, BLOCK));
     }
-    ck_assert_uint_gt(rack->late, 0);
-    ck_assert_ptr_null(rack->failure);
+    ck_assert_uint_gt(instances->late, 0);
+    ck_assert_ptr_null(instances->failure);
     for (size_t step = 0; step < 3; step++) {
-        finish(rack);
-        rack->kind->process(rack, from, out.data, BLOCK, NULL, 0);
+        finish(instances);
+        instances->kind->process(instances, from, out.data, BLOCK, NULL, 0);
     }
     ck_assert_mem_eq(out.data[0], in.data[0], BLOCK * sizeof(float));
-    ck_assert_float_eq(rack->values[amount], 0);
-    ck_assert_float_eq(rack->values[at], 1);
-    plugin_rack_close(rack);
+    ck_assert_float_eq(instances->values[amount], 0);
+    ck_assert_float_eq(instances->values[at], 1);
+    plugin_instances_close(instances);
     block_free(&in);
     block_free(&out);
     plugin_info_destroy(info);
@@ -477,19 +477,19 @@ static void check_live_end(const char *id, double patience, const char *spec)
     struct plugin_info *info = plugin_rig_describe("ladspa", id);
     if (!info)
         return;
-    struct plugin_rack_settings settings = live_settings();
+    struct plugin_instances_settings settings = live_settings();
     settings.patience = patience;
-    struct plugin_rack *rack = open_apart(info, NULL, 0, &settings);
+    struct plugin_instances *instances = open_isolated(info, NULL, 0, &settings);
     struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
-    for (size_t step = 0; !rack->failure && step < 5000; step++) {
+    for (size_t step = 0; !instances->failure && step < 5000; step++) {
         size_t before = allocations_of_thread();
-        rack->kind->process(rack, (const float *const *)in.data, out.data, BLOCK, NULL, 0);
+        instances->kind->process(instances, (const float *const *)in.data, out.data, BLOCK, NULL, 0);
         ck_assert_uint_eq(allocations_of_thread(), before);
         ck_assert(is_silent(&out, BLOCK));
         pause_ms(2);
     }
-    ck_assert_str_eq(rack->failure, spec);
-    plugin_rack_close(rack);
+    ck_assert_str_eq(instances->failure, spec);
+    plugin_instances_close(instances);
     ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 0);
     block_free(&in);
     block_free(&out);

@@ -1,4 +1,4 @@
-#include "plugin/plugin_apart_memory.h"
+#include "plugin/plugin_isolated_memory.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,18 +16,18 @@ static size_t take(size_t *end, size_t bytes)
     return at;
 }
 
-void apart_memory_plan(struct apart_memory *memory, const struct plugin_info *info,
-                       const struct plugin_rack_settings *settings)
+void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
+                       const struct plugin_instances_settings *settings)
 {
     memory->slots = settings->plugin.live ? LIVE_SLOTS : 1;
     memory->blocks = settings->most / settings->plugin.block;
     memory->ports = info->port_count;
-    memory->inputs = settings->instances * plugin_rack_inputs(info);
-    memory->outputs = settings->instances * plugin_rack_outputs(info);
+    memory->inputs = settings->instances * plugin_instances_inputs(info);
+    memory->outputs = settings->instances * plugin_instances_outputs(info);
     memory->channel = 0;
     size_t head = 0, slot = 0;
-    take(&head, sizeof(struct apart_head));
-    take(&slot, sizeof(struct apart_order));
+    take(&head, sizeof(struct isolated_head));
+    take(&slot, sizeof(struct isolated_order));
     memory->changes = take(&slot, memory->blocks * memory->ports * sizeof(struct plugin_change));
     memory->latencies = take(&slot, memory->blocks * sizeof(uint64_t));
     memory->values = take(&slot, memory->ports * sizeof(float));
@@ -38,7 +38,7 @@ void apart_memory_plan(struct apart_memory *memory, const struct plugin_info *in
     memory->size = head + memory->slots * slot;
 }
 
-static enum status map(struct apart_memory *memory, int descriptor, size_t size)
+static enum status map(struct isolated_memory *memory, int descriptor, size_t size)
 {
     /* All of it now, so that no step waits for a page. */
     int populate = memory->slots > 1 ? MAP_POPULATE : 0;
@@ -51,7 +51,7 @@ static enum status map(struct apart_memory *memory, int descriptor, size_t size)
     return STATUS_OK;
 }
 
-enum status apart_memory_create(struct apart_memory *memory, int *descriptor)
+enum status isolated_memory_create(struct isolated_memory *memory, int *descriptor)
 {
     int made = memfd_create("halo plugin", MFD_CLOEXEC);
     if (made < 0 || ftruncate(made, (off_t)memory->size) != 0) {
@@ -69,41 +69,41 @@ enum status apart_memory_create(struct apart_memory *memory, int *descriptor)
     return status;
 }
 
-enum status apart_memory_find(struct apart_memory *memory)
+enum status isolated_memory_find(struct isolated_memory *memory)
 {
     struct stat about;
     if (fstat(APART_DESCRIPTOR, &about) != 0 || !S_ISREG(about.st_mode) ||
-        about.st_size < (off_t)sizeof(struct apart_head))
+        about.st_size < (off_t)sizeof(struct isolated_head))
         return fail(STATUS_USAGE, "this command is halo's own, for plugins in a process apart");
     enum status status = map(memory, APART_DESCRIPTOR, (size_t)about.st_size);
     close(APART_DESCRIPTOR);
     return status;
 }
 
-enum status apart_memory_join(struct apart_memory *memory, const struct plugin_info *info,
-                              const struct plugin_rack_settings *settings)
+enum status isolated_memory_join(struct isolated_memory *memory, const struct plugin_info *info,
+                              const struct plugin_instances_settings *settings)
 {
     size_t size = memory->size;
-    apart_memory_plan(memory, info, settings);
+    isolated_memory_plan(memory, info, settings);
     bool fits = memory->size == size;
     memory->size = size;
     return fits ? STATUS_OK
                 : fail(STATUS_FAILED, "%s has changed since halo looked at it", info->id);
 }
 
-void apart_memory_free(struct apart_memory *memory)
+void isolated_memory_free(struct isolated_memory *memory)
 {
     if (memory->head)
         munmap(memory->head, memory->size);
     memory->head = NULL;
 }
 
-struct apart_piece apart_memory_piece(const struct apart_memory *memory, uint32_t number)
+struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory, uint32_t number)
 {
     char *head = (char *)memory->head;
     char *at = head + (memory->size - memory->slots * memory->slot) +
                number % memory->slots * memory->slot;
-    return (struct apart_piece){.order = (struct apart_order *)at,
+    return (struct isolated_piece){.order = (struct isolated_order *)at,
                                 .changes = (struct plugin_change *)(at + memory->changes),
                                 .latencies = (uint64_t *)(at + memory->latencies),
                                 .values = (float *)(at + memory->values),

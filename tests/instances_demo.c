@@ -1,4 +1,4 @@
-/* Runs a rack apart in files until it ends or a signal comes; for test_plugin_apart.
+/* Runs a isolated instances in files until it ends or a signal comes; for test_plugin_apart.
  *
  *   rack_demo KIND ID
  *
@@ -6,7 +6,7 @@
  */
 #include "base/status.h"
 #include "base/stop.h"
-#include "plugin/plugin_rack.h"
+#include "plugin/plugin_instances.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,13 +19,13 @@ static void report(const char *line)
     fflush(stdout);
 }
 
-static void run(struct plugin_rack *rack)
+static void run(struct plugin_instances *instances)
 {
     float sound[2][BLOCK] = {{0}};
     const float *const in[] = {sound[0]};
     float *const out[] = {sound[1]};
-    for (size_t pieces = 0; !rack->failure && !stop_requested(); pieces++) {
-        rack->kind->process(rack, in, out, BLOCK, NULL, 0);
+    for (size_t pieces = 0; !instances->failure && !stop_requested(); pieces++) {
+        instances->kind->process(instances, in, out, BLOCK, NULL, 0);
         if (pieces == 0)
             report("piece");
     }
@@ -34,19 +34,19 @@ static void run(struct plugin_rack *rack)
 int main(int argc, char **argv)
 {
     struct plugin_info *info;
-    struct plugin_rack *rack;
+    struct plugin_instances *instances;
     if (argc != 3)
         return STATUS_USAGE;
     stop_watch();
-    const struct plugin_rack_settings settings = {
+    const struct plugin_instances_settings settings = {
         .plugin = {.rate = 48000, .block = BLOCK}, .instances = 1, .most = BLOCK, .patience = 20};
     if (plugin_kind_named(argv[1])->describe(argv[2], &info) != STATUS_OK ||
-        plugin_rack_open_apart(info, NULL, 0, &settings, &rack) != STATUS_OK)
+        plugin_instances_open_isolated(info, NULL, 0, &settings, &instances) != STATUS_OK)
         return STATUS_FAILED;
     report("open");
-    run(rack);
-    report(rack->failure ? rack->failure : "stopped");
-    plugin_rack_close(rack);
+    run(instances);
+    report(instances->failure ? instances->failure : "stopped");
+    plugin_instances_close(instances);
     plugin_info_destroy(info);
     return STATUS_OK;
 }

@@ -1,8 +1,8 @@
-/* The child process of a rack apart: it opens a rack of its own and does what is ordered. */
+/* The child process of a isolated instances: it opens a set of instances of its own and does what is ordered. */
 #include "base/realtime.h"
-#include "plugin/plugin_apart_memory.h"
-#include "plugin/plugin_apart_args.h"
-#include "plugin/plugin_rack_apart.h"
+#include "plugin/plugin_isolated_memory.h"
+#include "plugin/plugin_isolated_args.h"
+#include "plugin/plugin_isolated.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 enum { SPIN_NS = 50000, SLEEP_MS = 10000 };
 
 struct server {
-    struct apart_memory memory;
+    struct isolated_memory memory;
     struct plugin_info *info;
-    struct plugin_rack *rack;
+    struct plugin_instances *instances;
     int64_t spin; /* ns that it looks for an order before it sleeps */
     const float **in;
     float **out;
@@ -23,25 +23,25 @@ struct server {
 
 /* ---- orders ---- */
 
-static void run_block(struct server *server, const struct apart_piece *piece, size_t at,
+static void run_block(struct server *server, const struct isolated_piece *piece, size_t at,
                       struct plugin_change *changes, size_t count)
 {
-    struct plugin_rack *rack = server->rack;
+    struct plugin_instances *instances = server->instances;
     for (size_t i = 0; i < count; i++)
         changes[i].frame = 0;
     for (size_t c = 0; c < server->memory.inputs; c++)
         server->in[c] = piece->in + c * piece->stride + at;
     for (size_t c = 0; c < server->memory.outputs; c++)
         server->out[c] = piece->out + c * piece->stride + at;
-    rack->kind->process(rack, server->in, server->out, rack->block, changes, count);
-    piece->latencies[at / rack->block] = rack->latency;
-    atomic_fetch_add(&server->memory.head->frames, rack->block);
+    instances->kind->process(instances, server->in, server->out, instances->block, changes, count);
+    piece->latencies[at / instances->block] = instances->latency;
+    atomic_fetch_add(&server->memory.head->frames, instances->block);
 }
 
 /* Block by block: halo knows where it ends if it does, and that it gets on. */
-static void run_piece(struct server *server, const struct apart_piece *piece)
+static void run_piece(struct server *server, const struct isolated_piece *piece)
 {
-    size_t block = server->rack->block, next = 0, first = 0;
+    size_t block = server->instances->block, next = 0, first = 0;
     for (size_t at = 0; at < piece->order->frames; at += block, first = next) {
         while (next < piece->order->change_count && piece->changes[next].frame < at + block)
             next++;
@@ -49,21 +49,21 @@ static void run_piece(struct server *server, const struct apart_piece *piece)
     }
 }
 
-static void report_values(const struct server *server, const struct apart_piece *piece)
+static void report_values(const struct server *server, const struct isolated_piece *piece)
 {
-    memcpy(piece->values, server->rack->values, server->memory.ports * sizeof(float));
-    if (server->rack->notice)
-        note("%s", server->rack->notice);
-    server->rack->notice = NULL;
+    memcpy(piece->values, server->instances->values, server->memory.ports * sizeof(float));
+    if (server->instances->notice)
+        note("%s", server->instances->notice);
+    server->instances->notice = NULL;
 }
 
-static enum status do_order(struct server *server, const struct apart_piece *piece)
+static enum status do_order(struct server *server, const struct isolated_piece *piece)
 {
-    struct apart_head *head = server->memory.head;
+    struct isolated_head *head = server->memory.head;
     if (piece->order->what == APART_SAVE)
-        return server->rack->kind->save(server->rack, head->folder);
+        return server->instances->kind->save(server->instances, head->folder);
     if (piece->order->what == APART_RESET) {
-        server->rack->kind->reset(server->rack);
+        server->instances->kind->reset(server->instances);
         atomic_store(&head->frames, 0);
     } else
         run_piece(server, piece);
@@ -72,11 +72,11 @@ static enum status do_order(struct server *server, const struct apart_piece *pie
 
 static void serve(struct server *server)
 {
-    struct apart_head *head = server->memory.head;
+    struct isolated_head *head = server->memory.head;
     for (uint32_t number = 1;; number++) {
         while (!shared_count_wait(&head->posted, number + 1, server->spin, SLEEP_MS))
             continue;
-        const struct apart_piece piece = apart_memory_piece(&server->memory, number);
+        const struct isolated_piece piece = isolated_memory_piece(&server->memory, number);
         if (piece.order->what == APART_LEAVE)
             return;
         head->status = (int)do_order(server, &piece);
@@ -87,34 +87,34 @@ static void serve(struct server *server)
 
 /* ---- opening ---- */
 
-static enum status open_rack(struct server *server, const struct apart_request *request)
+static enum status open_instances(struct server *server, const struct isolated_request *request)
 {
-    const struct plugin_rack_settings *settings = &request->settings;
+    const struct plugin_instances_settings *settings = &request->settings;
     enum status status = request->kind->describe(request->id, &server->info);
     if (status == STATUS_OK)
-        status = apart_memory_join(&server->memory, server->info, settings);
+        status = isolated_memory_join(&server->memory, server->info, settings);
     if (status != STATUS_OK)
         return status;
     server->in = calloc(server->memory.inputs + 1, sizeof *server->in);
     server->out = calloc(server->memory.outputs + 1, sizeof *server->out);
     if (!server->in || !server->out)
         return fail_memory("a plugin");
-    const struct apart_piece piece = apart_memory_piece(&server->memory, 0);
-    return plugin_rack_open(server->info, piece.changes, piece.order->change_count, settings,
-                            &server->rack);
+    const struct isolated_piece piece = isolated_memory_piece(&server->memory, 0);
+    return plugin_instances_open(server->info, piece.changes, piece.order->change_count, settings,
+                            &server->instances);
 }
 
-static enum status answer_opening(struct server *server, const struct apart_request *request)
+static enum status answer_opening(struct server *server, const struct isolated_request *request)
 {
-    struct apart_head *head = server->memory.head;
+    struct isolated_head *head = server->memory.head;
     failures_keep(head->text, sizeof head->text);
-    enum status status = open_rack(server, request);
+    enum status status = open_instances(server, request);
     head->status = (int)status;
     if (status == STATUS_OK) {
         if (request->settings.plugin.live)
             realtime_lock_memory(); /* where that is allowed */
-        const struct apart_piece piece = apart_memory_piece(&server->memory, 0);
-        piece.latencies[0] = server->rack->latency;
+        const struct isolated_piece piece = isolated_memory_piece(&server->memory, 0);
+        piece.latencies[0] = server->instances->latency;
         report_values(server, &piece);
     }
     shared_count_raise(&head->done);
@@ -129,7 +129,7 @@ static void end_with(pid_t parent)
         _exit(STATUS_FAILED);
 }
 
-static void prepare(struct server *server, const struct apart_request *request)
+static void prepare(struct server *server, const struct isolated_request *request)
 {
     end_with(request->parent);
     note_verbosity(request->verbosity);
@@ -141,22 +141,22 @@ static void prepare(struct server *server, const struct apart_request *request)
     realtime_flush_denormals();
 }
 
-enum status plugin_rack_serve(int argc, char **argv)
+enum status plugin_instances_serve(int argc, char **argv)
 {
     struct server server = {0};
-    struct apart_request request = {0};
-    enum status status = apart_args_read(argc, argv, &request);
+    struct isolated_request request = {0};
+    enum status status = isolated_args_read(argc, argv, &request);
     if (status == STATUS_OK)
-        status = apart_memory_find(&server.memory);
+        status = isolated_memory_find(&server.memory);
     if (status == STATUS_OK) {
         prepare(&server, &request);
         status = answer_opening(&server, &request);
     }
     if (status == STATUS_OK)
         serve(&server);
-    plugin_rack_close(server.rack);
+    plugin_instances_close(server.instances);
     plugin_info_destroy(server.info);
-    apart_memory_free(&server.memory);
+    isolated_memory_free(&server.memory);
     free(server.in);
     free(server.out);
     free((void *)request.settings.plugin.settings);
