@@ -1,6 +1,6 @@
 #include "sound/engine.h"
 
-#include "base/relay.h"
+#include "base/io_thread.h"
 #include "base/stop.h"
 #include "signal/true_peak.h"
 
@@ -49,13 +49,13 @@ struct run {
     uint64_t most;      /* likewise, that are tried */
     uint64_t last_loud; /* frames of the sound and its tail, to the end of the last loud block */
 
-    struct relay *reader; /* NULL: blocks are read when they are needed */
+    struct io_thread *reader; /* NULL: blocks are read when they are needed */
     struct input inputs[SLOTS];
     uint64_t read; /* the reader's */
     bool ended;    /* likewise */
     bool broken;   /* likewise: reading has failed */
 
-    struct relay *writer; /* NULL: blocks are written when they are there */
+    struct io_thread *writer; /* NULL: blocks are written when they are there */
     struct output outputs[SLOTS];
     uint64_t written; /* the writer's: frames of the sound */
     char write_problem[PROBLEM];
@@ -235,7 +235,7 @@ static enum status write_result(struct run *run)
 static enum status take_input(struct run *run, const struct input **input)
 {
     size_t slot = 0;
-    enum status status = run->reader ? relay_take(run->reader, &slot) : STATUS_OK;
+    enum status status = run->reader ? io_thread_take(run->reader, &slot) : STATUS_OK;
     if (status != STATUS_OK)
         return status;
     if (!run->reader)
@@ -293,7 +293,7 @@ static enum status run_block(struct run *run, uint64_t position, bool *last)
     size_t slot = 0;
     enum status status = take_input(run, &input);
     if (status == STATUS_OK && run->writer)
-        status = relay_take(run->writer, &slot);
+        status = io_thread_take(run->writer, &slot);
     struct output *output = &run->outputs[slot];
     if (status == STATUS_OK)
         status = step(run, input, output);
@@ -306,9 +306,9 @@ static enum status run_block(struct run *run, uint64_t position, bool *last)
     uint64_t done = frames_done(run, position, all);
     *last = (input->ended && done == all) || is_too_late(run) || is_quiet(run, output, done);
     if (run->reader)
-        relay_give(run->reader);
+        io_thread_give(run->reader);
     if (run->writer)
-        relay_give(run->writer);
+        io_thread_give(run->writer);
     else
         write_output(run, slot);
     show_progress(run, done);
@@ -323,7 +323,7 @@ static enum status run_blocks(struct run *run)
          position += run->chain->block)
         status = run_block(run, position, &last);
     if (status == STATUS_OK && run->writer)
-        relay_finish(run->writer);
+        io_thread_finish(run->writer);
     return status == STATUS_OK ? write_result(run) : status;
 }
 
@@ -333,16 +333,16 @@ static enum status start_threads(struct run *run)
 {
     enum status status = STATUS_OK;
     if (!run->source->waits)
-        status = relay_create(SLOTS, RELAY_WITH_THREAD, read_input, run, &run->reader);
+        status = io_thread_create(SLOTS, IO_THREAD_WITH_THREAD, read_input, run, &run->reader);
     if (status == STATUS_OK && !run->sink->waits)
-        status = relay_create(SLOTS, RELAY_WITH_OWNER, write_output, run, &run->writer);
+        status = io_thread_create(SLOTS, IO_THREAD_WITH_OWNER, write_output, run, &run->writer);
     return status;
 }
 
 static void stop_threads(struct run *run)
 {
-    relay_destroy(run->reader);
-    relay_destroy(run->writer);
+    io_thread_destroy(run->reader);
+    io_thread_destroy(run->writer);
     run->reader = run->writer = NULL;
 }
 

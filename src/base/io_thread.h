@@ -3,33 +3,33 @@
  *
  * Slots go round: the owner takes the next one, looks at it or fills it, and gives it to
  * the thread, which calls work(context, slot) and is done with it. Whatever a slot is lies
- * with the owner of the relay; it is touched by one side at a time.
+ * with the owner of the I/O thread; it is touched by one side at a time.
  * Threads: one owner. Signals are the owner's: the thread never sees one.
  */
-#ifndef HALO_RELAY_H
-#define HALO_RELAY_H
+#ifndef HALO_IO_THREAD_H
+#define HALO_IO_THREAD_H
 
 #include "base/status.h"
 
-struct relay;
+struct io_thread;
 
 /* Whose all slots are at first. */
-enum relay_begin { RELAY_WITH_OWNER, RELAY_WITH_THREAD };
+enum io_thread_begin { IO_THREAD_WITH_OWNER, IO_THREAD_WITH_THREAD };
 
 /* Errors: memory or threads. */
-MUST_CHECK enum status relay_create(size_t slots, enum relay_begin begin,
+MUST_CHECK enum status io_thread_create(size_t slots, enum io_thread_begin begin,
                                     void (*work)(void *context, size_t slot), void *context,
-                                    struct relay **relay);
+                                    struct io_thread **io_thread);
 
 /* Ends the thread after the slot it is at, and waits for that; what was given and not begun stays
  * undone. */
-void relay_destroy(struct relay *relay);
+void io_thread_destroy(struct io_thread *io_thread);
 
 /* Wait for the next slot to be the owner's. STATUS_INTERRUPTED where a signal asked to stop. */
-MUST_CHECK enum status relay_take(struct relay *relay, size_t *slot);
-void relay_give(struct relay *relay); /* the slot that was taken least recently */
+MUST_CHECK enum status io_thread_take(struct io_thread *io_thread, size_t *slot);
+void io_thread_give(struct io_thread *io_thread); /* the slot that was taken least recently */
 
 /* Wait until the thread has done all that it was given. */
-void relay_finish(struct relay *relay);
+void io_thread_finish(struct io_thread *io_thread);
 
 #endif
