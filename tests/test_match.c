@@ -13,33 +13,33 @@
 
 enum { RATE = 48000, SKIPPED = 77 };
 
-static struct passage *passage_of(const char *path, double from, double to)
+static struct region *region_of(const char *path, double from, double to)
 {
-    struct passage *passage;
-    const struct passage_settings settings = {.path = path, .from = from, .to = to};
-    ck_assert_int_eq(passage_open(&settings, &passage), STATUS_OK);
-    return passage;
+    struct region *region;
+    const struct region_settings settings = {.path = path, .from = from, .to = to};
+    ck_assert_int_eq(region_open(&settings, &region), STATUS_OK);
+    return region;
 }
 
-static struct passage *recording(const char *name, double from, double to)
+static struct region *recording(const char *name, double from, double to)
 {
     char path[512];
     command_folder();
     snprintf(path, sizeof path, "%s/%s", getenv("WAV"), name);
-    return passage_of(path, from, to);
+    return region_of(path, from, to);
 }
 
-static struct mask *filter_for(const char *name, const struct passage *passage)
+static struct mask *filter_for(const char *name, const struct region *region)
 {
     struct mask *mask;
     char path[512];
     command_folder();
     snprintf(path, sizeof path, "%s/%s", getenv("FILTERS"), name);
     ck_assert_int_eq(mask_load(path, false, &mask), STATUS_OK);
-    if (mask->rate && mask->rate != passage->format.rate)
-        ck_assert_int_eq(mask_resample(mask, passage->format.rate), STATUS_OK);
+    if (mask->rate && mask->rate != region->format.rate)
+        ck_assert_int_eq(mask_resample(mask, region->format.rate), STATUS_OK);
     ck_assert_int_eq(
-        mask_route(mask, passage->format.channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO),
+        mask_route(mask, region->format.channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO),
         STATUS_OK);
     return mask;
 }
@@ -53,32 +53,32 @@ static struct mask *variant(const struct mask *mask, double gain, size_t frames)
     return copy;
 }
 
-static void measure(const struct match_settings *settings, struct passage *passage,
+static void measure(const struct match_settings *settings, struct region *region,
                     struct mask *const *masks, size_t count, struct match *matches)
 {
-    ck_assert_int_eq(match_measure(settings, &(struct mask_levels_sound){.passage = passage},
+    ck_assert_int_eq(match_measure(settings, &(struct mask_levels_sound){.region = region},
                                    (const struct mask *const *)masks, count, matches),
                      STATUS_OK);
 }
 
-/* What a mask makes of the passage once its tail has gone all the way round. */
-static struct sound looped(struct passage *passage, const struct mask *mask)
+/* What a mask makes of the region once its tail has gone all the way round. */
+static struct sound looped(struct region *region, const struct mask *mask)
 {
-    size_t length = (size_t)(passage->to - passage->from), got;
+    size_t length = (size_t)(region->to - region->from), got;
     size_t times = (mask->taps - 1 + length - 1) / length + 1;
     struct block in;
-    ck_assert_int_eq(block_init(&in, passage->format.channels, times * length, "loops"), STATUS_OK);
+    ck_assert_int_eq(block_init(&in, region->format.channels, times * length, "loops"), STATUS_OK);
     for (size_t i = 0; i < times; i++) {
         float *at[in.channels];
         for (size_t c = 0; c < in.channels; c++)
             at[c] = in.data[c] + i * length;
-        ck_assert_int_eq(passage_seek(passage, passage->from), STATUS_OK);
-        ck_assert_int_eq(passage_read(passage, at, length, &got), STATUS_OK);
+        ck_assert_int_eq(region_seek(region, region->from), STATUS_OK);
+        ck_assert_int_eq(region_read(region, at, length, &got), STATUS_OK);
         ck_assert_uint_eq(got, length);
     }
     double **out = truth_render(mask, in.data, in.frames);
     struct sound sound =
-        sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, passage->format.rate, mask->outputs, length);
+        sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, region->format.rate, mask->outputs, length);
     for (size_t c = 0; c < mask->outputs; c++)
         for (size_t i = 0; i < length; i++)
             sound.block.data[c][i] = (float)out[c][in.frames - length + i];
@@ -117,15 +117,15 @@ static const enum match_by ways[] = {MATCH_RMS, MATCH_R128};
 START_TEST(a_softer_later_copy_is_the_same)
 {
     static const char *const names[] = {"hall.wav", "lowpass-1k.wav", "identity.txt"};
-    struct passage *passage = recording("drums.wav", 1, 4.5);
+    struct region *region = recording("drums.wav", 1, 4.5);
     for (size_t n = 0; n < 3; n++)
         for (size_t w = 0; w < 2; w++) {
             const struct match_settings settings = {.by = ways[w], .align = true};
             struct match matches[2];
             struct mask *masks[2], *fair[2];
-            masks[0] = filter_for(names[n], passage);
+            masks[0] = filter_for(names[n], region);
             masks[1] = variant(masks[0], -6, 100);
-            measure(&settings, passage, masks, 2, matches);
+            measure(&settings, region, masks, 2, matches);
             ck_assert_double_eq_tol(matches[0].gain_db, -6, 0.01);
             ck_assert_double_eq_tol(matches[1].gain_db, 0, 1e-9);
             ck_assert_int_eq(matches[1].later, 100);
@@ -148,11 +148,11 @@ START_TEST(a_softer_later_copy_is_the_same)
                 mask_destroy(fair[i]);
             }
         }
-    passage_close(passage);
+    region_close(region);
 }
 END_TEST
 
-/* Against sums over the loop that the definition makes: of long tails over a short passage, of
+/* Against sums over the loop that the definition makes: of long tails over a short region, of
  * several masks at once, from a part of the sound. */
 START_TEST(levels_are_those_of_the_loop)
 {
@@ -162,15 +162,15 @@ START_TEST(levels_are_those_of_the_loop)
     static const double ends[] = {0.31, 2.5};
     const struct match_settings settings = {.by = MATCH_RMS};
     for (size_t e = 0; e < 2; e++) {
-        struct passage *passage = recording("drums.wav", 0.3, ends[e]);
+        struct region *region = recording("drums.wav", 0.3, ends[e]);
         struct mask *masks[COUNT];
         struct match matches[COUNT];
         double quietest = INFINITY;
         for (size_t i = 0; i < COUNT; i++)
-            masks[i] = filter_for(names[i], passage);
-        measure(&settings, passage, masks, COUNT, matches);
+            masks[i] = filter_for(names[i], region);
+        measure(&settings, region, masks, COUNT, matches);
         for (size_t i = 0; i < COUNT; i++) {
-            struct sound sound = looped(passage, masks[i]);
+            struct sound sound = looped(region, masks[i]);
             ck_assert_double_eq_tol(matches[i].loudness, rms_of(&sound), 0.001);
             ck_assert_double_eq_tol(matches[i].peak, peak_of(&sound), 1e-3 * peak_of(&sound));
             quietest = fmin(quietest, rms_of(&sound));
@@ -182,7 +182,7 @@ START_TEST(levels_are_those_of_the_loop)
             ck_assert_uint_eq(matches[i].shift, 0); /* not asked for */
             mask_destroy(masks[i]);
         }
-        passage_close(passage);
+        region_close(region);
     }
 }
 END_TEST
@@ -195,17 +195,17 @@ START_TEST(all_line_up)
     static const int later[] = {0, 600, 0, 23, 2000, 35519}; /* by filters/README.md */
     enum { COUNT = sizeof names / sizeof *names };
     const struct match_settings settings = {.by = MATCH_NONE, .align = true};
-    struct passage *passage = recording("drums.wav", 0, 1);
+    struct region *region = recording("drums.wav", 0, 1);
     for (size_t centred = 0; centred <= COUNT; centred++) {
         struct mask *masks[COUNT], *fair;
         struct match matches[COUNT];
         int64_t delay, first = 0;
         for (size_t i = 0; i < COUNT; i++) {
-            masks[i] = filter_for(names[i], passage);
+            masks[i] = filter_for(names[i], region);
             if (i == centred)
                 mask_align(masks[i], MASK_ALIGN_CENTRE);
         }
-        measure(&settings, passage, masks, COUNT, matches);
+        measure(&settings, region, masks, COUNT, matches);
         uint64_t fewest = UINT64_MAX;
         for (size_t i = 0; i < COUNT; i++) {
             int origin = (int)masks[i]->origin - (int)masks[0]->origin;
@@ -224,7 +224,7 @@ START_TEST(all_line_up)
         for (size_t i = 0; i < COUNT; i++)
             mask_destroy(masks[i]);
     }
-    passage_close(passage);
+    region_close(region);
 }
 END_TEST
 
@@ -232,11 +232,11 @@ END_TEST
 START_TEST(origins_are_evened_out)
 {
     const struct match_settings settings = {.by = MATCH_NONE};
-    struct passage *passage = recording("drums.wav", 0, 1);
-    struct mask *masks[] = {filter_for("hall.wav", passage), filter_for("gaussian.txt", passage)};
+    struct region *region = recording("drums.wav", 0, 1);
+    struct mask *masks[] = {filter_for("hall.wav", region), filter_for("gaussian.txt", region)};
     struct match matches[2];
     mask_align(masks[1], MASK_ALIGN_CENTRE);
-    measure(&settings, passage, masks, 2, matches);
+    measure(&settings, region, masks, 2, matches);
     ck_assert_uint_eq(matches[0].zeros, 16);
     ck_assert_uint_eq(matches[1].zeros, 0);
     ck_assert_uint_eq(matches[0].origin, 16);
@@ -244,25 +244,25 @@ START_TEST(origins_are_evened_out)
     ck_assert_uint_eq(matches[0].shift + matches[1].shift, 0);
     mask_destroy(masks[0]);
     mask_destroy(masks[1]);
-    passage_close(passage);
+    region_close(region);
 }
 END_TEST
 
 START_TEST(none_passes_the_ceiling)
 {
-    struct passage *passage = recording("drums.wav", 0, 3);
+    struct region *region = recording("drums.wav", 0, 3);
     struct mask *masks[3];
     struct match matches[3];
-    masks[0] = filter_for("identity.txt", passage);
+    masks[0] = filter_for("identity.txt", region);
     masks[1] = variant(masks[0], 20, 0);
     masks[2] = variant(masks[0], 14, 7);
-    struct sound dry = looped(passage, masks[0]);
+    struct sound dry = looped(region, masks[0]);
     double peak = audio_to_db(peak_of(&dry));
-    measure(&(struct match_settings){.by = MATCH_NONE, .ceiling = 0.5}, passage, masks, 3, matches);
+    measure(&(struct match_settings){.by = MATCH_NONE, .ceiling = 0.5}, region, masks, 3, matches);
     double common = audio_to_db(0.5) - (peak + 20);
     for (size_t i = 0; i < 3; i++)
         ck_assert_double_eq_tol(matches[i].gain_db, common, 0.001);
-    measure(&(struct match_settings){.by = MATCH_RMS, .ceiling = 0.125}, passage, masks, 3,
+    measure(&(struct match_settings){.by = MATCH_RMS, .ceiling = 0.125}, region, masks, 3,
             matches);
     common = fmin(0, audio_to_db(0.125) - peak);
     ck_assert_double_eq_tol(matches[0].gain_db, common, 0.001);
@@ -271,19 +271,19 @@ START_TEST(none_passes_the_ceiling)
     for (size_t i = 0; i < 3; i++)
         mask_destroy(masks[i]);
     sound_free(&dry);
-    passage_close(passage);
+    region_close(region);
 }
 END_TEST
 
 START_TEST(silence_is_left_out)
 {
-    struct passage *passage = recording("drums.wav", 0, 2);
+    struct region *region = recording("drums.wav", 0, 2);
     struct mask *masks[3];
     struct match matches[3];
-    masks[1] = filter_for("identity.txt", passage);
+    masks[1] = filter_for("identity.txt", region);
     masks[0] = variant(masks[1], -INFINITY, 50);
     masks[2] = variant(masks[1], 3, 10);
-    measure(&(struct match_settings){.by = MATCH_R128, .align = true}, passage, masks, 3, matches);
+    measure(&(struct match_settings){.by = MATCH_R128, .align = true}, region, masks, 3, matches);
     ck_assert(isinf(matches[0].loudness));
     ck_assert_double_eq(matches[0].gain_db, 0);
     ck_assert_double_eq_tol(matches[1].gain_db, 0, 1e-9);
@@ -292,7 +292,7 @@ START_TEST(silence_is_left_out)
     expect_line(&matches[0], "A", true, "A: silent here, its level left alone");
     for (size_t i = 0; i < 3; i++)
         mask_destroy(masks[i]);
-    passage_close(passage);
+    region_close(region);
 }
 END_TEST
 
@@ -339,17 +339,17 @@ static void look(void *context, uint64_t frames, int64_t total)
 START_TEST(progress_comes_to_its_end)
 {
     struct seen seen = {0};
-    struct passage *passage = recording("drums.wav", 0, 0);
-    struct mask *masks[] = {filter_for("identity.txt", passage),
-                            filter_for("telephone.wav", passage)};
+    struct region *region = recording("drums.wav", 0, 0);
+    struct mask *masks[] = {filter_for("identity.txt", region),
+                            filter_for("telephone.wav", region)};
     struct match matches[2];
     const struct match_settings settings = {.by = MATCH_R128, .progress = {look, &seen}};
-    measure(&settings, passage, masks, 2, matches);
+    measure(&settings, region, masks, 2, matches);
     ck_assert_int_eq((int64_t)seen.frames, seen.total);
-    ck_assert_int_ge(seen.total, 2 * (int64_t)passage->frames);
+    ck_assert_int_ge(seen.total, 2 * (int64_t)region->frames);
     mask_destroy(masks[0]);
     mask_destroy(masks[1]);
-    passage_close(passage);
+    region_close(region);
 }
 END_TEST
 
@@ -368,16 +368,16 @@ static double ffmpeg_loudness(const struct sound *sound)
 START_TEST(fair_choices_are_equally_loud_to_ffmpeg)
 {
     static const char *const names[] = {"telephone.wav", "hall.wav"};
-    struct passage *passage = recording("drums.wav", 0, 0);
+    struct region *region = recording("drums.wav", 0, 0);
     struct mask *masks[2], *fair[2];
     struct match matches[2];
     double levels[2];
     for (size_t i = 0; i < 2; i++)
-        masks[i] = filter_for(names[i], passage);
-    measure(&(struct match_settings){.by = MATCH_R128, .align = true}, passage, masks, 2, matches);
+        masks[i] = filter_for(names[i], region);
+    measure(&(struct match_settings){.by = MATCH_R128, .align = true}, region, masks, 2, matches);
     for (size_t i = 0; i < 2; i++) {
         ck_assert_int_eq(match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
-        struct sound sound = looped(passage, fair[i]);
+        struct sound sound = looped(region, fair[i]);
         levels[i] = ffmpeg_loudness(&sound);
         sound_free(&sound);
         mask_destroy(masks[i]);
@@ -386,7 +386,7 @@ START_TEST(fair_choices_are_equally_loud_to_ffmpeg)
     ck_assert_double_eq_tol(levels[0], levels[1], 0.05);
     ck_assert_double_eq_tol(levels[0], fmin(matches[0].loudness, matches[1].loudness), 0.1);
     ck_assert_double_gt(fabs(matches[0].loudness - matches[1].loudness), 1);
-    passage_close(passage);
+    region_close(region);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* Passages and their player: the very frames of the file, over loops and seeks. */
+/* Regions and their player: the very frames of the file, over loops and seeks. */
 #include "command.h"
 #include "live/player.h"
 #include "sound.h"
@@ -23,41 +23,41 @@ static const char *path_of(const char *name)
     return path;
 }
 
-static enum status try_open(const struct passage_settings *settings, const char *name,
-                            struct passage **passage)
+static enum status try_open(const struct region_settings *settings, const char *name,
+                            struct region **region)
 {
-    struct passage_settings whole = *settings;
+    struct region_settings whole = *settings;
     whole.path = path_of(name);
-    return passage_open(&whole, passage);
+    return region_open(&whole, region);
 }
 
-static struct player *play(const char *name, struct passage_settings settings)
+static struct player *play(const char *name, struct region_settings settings)
 {
-    struct passage *passage;
+    struct region *region;
     struct player *player;
-    ck_assert_int_eq(try_open(&settings, name, &passage), STATUS_OK);
-    ck_assert_int_eq(player_open(passage, 0.5, &player), STATUS_OK);
+    ck_assert_int_eq(try_open(&settings, name, &region), STATUS_OK);
+    ck_assert_int_eq(player_open(region, 0.5, &player), STATUS_OK);
     return player;
 }
 
-static void refused(const char *name, struct passage_settings settings, enum status status,
+static void refused(const char *name, struct region_settings settings, enum status status,
                     const char *spec)
 {
     char text[512] = "";
-    struct passage *passage;
+    struct region *region;
     failures_keep(text, sizeof text);
-    ck_assert_int_eq(try_open(&settings, name, &passage), status);
+    ck_assert_int_eq(try_open(&settings, name, &region), status);
     failures_keep(NULL, 0);
     ck_assert_msg(strstr(text, spec) != NULL, "%s", text);
 }
 
-/* Read some frames and compare them with the sound's from `at` on, round the passage.
+/* Read some frames and compare them with the sound's from `at` on, round the region.
  * Returns where it goes on. */
 static uint64_t expect(struct player *player, const struct block *sound, uint64_t at, size_t frames)
 {
     static float samples[CHANNELS_MOST][MOST];
     float *rows[CHANNELS_MOST] = {samples[0], samples[1], samples[2]};
-    const struct passage *passage = player_passage(player);
+    const struct region *region = player_region(player);
     ck_assert_int_eq(player_wait(player, frames), STATUS_OK);
     ck_assert_uint_eq(player_position(player), at);
     player_read(player, rows, frames);
@@ -66,8 +66,8 @@ static uint64_t expect(struct player *player, const struct block *sound, uint64_
             if (samples[c][i] != sound->data[c][at])
                 ck_abort_msg("frame %llu of channel %zu is %g, not %g", (unsigned long long)at, c,
                              samples[c][i], sound->data[c][at]);
-        if (++at == passage->to)
-            at = passage->from;
+        if (++at == region->to)
+            at = region->from;
     }
     return at;
 }
@@ -80,21 +80,21 @@ START_TEST(loops_are_exact)
 {
     static const struct {
         double from, to;
-        size_t frames; /* of the passage */
-    } passages[] = {
+        size_t frames; /* of the region */
+    } regions[] = {
         {0, 0, 12 * RATE}, {1.5, 11.75, 492000}, {0.1, 0.2, 4800},   {11.9, 0, 4800},
         {0.5, 0.50002, 1}, {2, 2.01, 480},       {0, 99, 12 * RATE},
     };
     struct sound sound =
         sound_noise("noise.wav", 1, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 2, 12 * RATE);
-    for (size_t p = 0; p < sizeof passages / sizeof *passages; p++) {
+    for (size_t p = 0; p < sizeof regions / sizeof *regions; p++) {
         struct player *player = play(
-            "noise.wav", (struct passage_settings){.from = passages[p].from, .to = passages[p].to});
-        const struct passage *passage = player_passage(player);
-        ck_assert_uint_eq(passage->to - passage->from, passages[p].frames);
-        ck_assert_uint_eq(passage->frames, 12 * RATE);
-        ck_assert_uint_eq(passage->format.rate, RATE);
-        uint64_t at = passage->from;
+            "noise.wav", (struct region_settings){.from = regions[p].from, .to = regions[p].to});
+        const struct region *region = player_region(player);
+        ck_assert_uint_eq(region->to - region->from, regions[p].frames);
+        ck_assert_uint_eq(region->frames, 12 * RATE);
+        ck_assert_uint_eq(region->format.rate, RATE);
+        uint64_t at = region->from;
         for (size_t i = 0, done = 0; done < 3 * 12 * RATE; done += odd_sizes[i++ % ODD_SIZES])
             at = expect(player, &sound.block, at, odd_sizes[i % ODD_SIZES]);
         ck_assert_uint_eq(player_missed(player), 0);
@@ -113,11 +113,11 @@ START_TEST(seeks_are_exact)
         sound_noise("noise.wav", 2, SF_FORMAT_FLAC | SF_FORMAT_PCM_24, RATE, 3, 12 * RATE);
     for (size_t e = 0; e < 2; e++) {
         struct player *player =
-            play("noise.wav", (struct passage_settings){.from = 1, .to = ends[e]});
-        const struct passage *passage = player_passage(player);
+            play("noise.wav", (struct region_settings){.from = 1, .to = ends[e]});
+        const struct region *region = player_region(player);
         for (size_t i = 0; i < 200; i++) {
             state = state * 6364136223846793005U + 1442695040888963407U;
-            uint64_t at = passage->from + (state >> 33) % (passage->to - passage->from);
+            uint64_t at = region->from + (state >> 33) % (region->to - region->from);
             if (i % 5 == 0) /* what is overtaken */
                 player_seek(player, at / 2);
             player_seek(player, at);
@@ -125,9 +125,9 @@ START_TEST(seeks_are_exact)
                 at = expect(player, &sound.block, at, odd_sizes[(i + n) % ODD_SIZES]);
         }
         player_seek(player, 0);
-        expect(player, &sound.block, passage->from, 100);
+        expect(player, &sound.block, region->from, 100);
         player_seek(player, UINT64_MAX);
-        expect(player, &sound.block, passage->to - 1, 100);
+        expect(player, &sound.block, region->to - 1, 100);
         ck_assert_uint_eq(player_missed(player), 0);
         player_close(player);
     }
@@ -143,7 +143,7 @@ START_TEST(a_seek_leaves_no_hole)
     float samples[64], *rows[] = {samples};
     struct sound sound =
         sound_noise("noise.wav", 3, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, 11 * RATE);
-    struct player *player = play("noise.wav", (struct passage_settings){0});
+    struct player *player = play("noise.wav", (struct region_settings){0});
     uint64_t at = 0;
     for (size_t i = 0; i < 20; i++) {
         bool there = false;
@@ -174,7 +174,7 @@ START_TEST(what_is_missing_is_silence)
     size_t silent = 0;
     struct sound sound =
         sound_noise("noise.wav", 4, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, 11 * RATE);
-    struct player *player = play("noise.wav", (struct passage_settings){0});
+    struct player *player = play("noise.wav", (struct region_settings){0});
     for (size_t i = 0; i < 3000; i++) { /* faster than any disk */
         player_read(player, rows, 1000);
         for (size_t k = 0; k < 1000; k++)
@@ -211,12 +211,12 @@ START_TEST(another_rate_is_the_same_sound)
             uint32_t rate = rates[r][1];
             struct sound sound = sine_file("sine.wav", rates[r][0], 13, 1000);
             struct player *player =
-                play("sine.wav", (struct passage_settings){.rate = rate, .from = from, .to = 12.7});
-            const struct passage *passage = player_passage(player);
-            ck_assert_uint_eq(passage->frames, (uint64_t)13 * rate);
-            ck_assert_uint_eq(passage->format.rate, rate);
+                play("sine.wav", (struct region_settings){.rate = rate, .from = from, .to = 12.7});
+            const struct region *region = player_region(player);
+            ck_assert_uint_eq(region->frames, (uint64_t)13 * rate);
+            ck_assert_uint_eq(region->format.rate, rate);
             for (uint64_t i = 0; i < 6; i++) {
-                uint64_t at = passage->from + 3000 + i * rate;
+                uint64_t at = region->from + 3000 + i * rate;
                 player_seek(player, at);
                 ck_assert_int_eq(player_wait(player, 2048), STATUS_OK);
                 player_read(player, rows, 2048);
@@ -241,25 +241,25 @@ START_TEST(another_rate_is_the_same_after_a_seek)
         sound_noise("noise.wav", 5, SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, 11 * RATE);
     for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
         struct block whole;
-        struct passage *passage;
+        struct region *region;
         size_t got;
         ck_assert_int_eq(
-            try_open(&(struct passage_settings){.rate = rates[r]}, "noise.wav", &passage),
+            try_open(&(struct region_settings){.rate = rates[r]}, "noise.wav", &region),
             STATUS_OK);
-        ck_assert_uint_eq(passage->frames, (uint64_t)11 * rates[r]);
-        ck_assert_int_eq(block_init(&whole, 1, passage->frames, "a sound"), STATUS_OK);
-        ck_assert_int_eq(passage_read(passage, whole.data, whole.frames, &got), STATUS_OK);
+        ck_assert_uint_eq(region->frames, (uint64_t)11 * rates[r]);
+        ck_assert_int_eq(block_init(&whole, 1, region->frames, "a sound"), STATUS_OK);
+        ck_assert_int_eq(region_read(region, whole.data, whole.frames, &got), STATUS_OK);
         ck_assert_uint_eq(got, whole.frames);
         double worst = 0;
         for (uint64_t at = 1; at + 777 <= whole.frames; at = at * 3 + 11) {
-            ck_assert_int_eq(passage_seek(passage, at), STATUS_OK);
-            ck_assert_int_eq(passage_read(passage, rows, 777, &got), STATUS_OK);
+            ck_assert_int_eq(region_seek(region, at), STATUS_OK);
+            ck_assert_int_eq(region_read(region, rows, 777, &got), STATUS_OK);
             ck_assert_uint_eq(got, 777);
             for (size_t k = 0; k < 777; k++)
                 worst = fmax(worst, fabs((double)samples[k] - whole.data[0][at + k]));
         }
         ck_assert_double_lt(worst, 1e-7);
-        passage_close(passage);
+        region_close(region);
         block_free(&whole);
     }
     sound_free(&sound);
@@ -272,7 +272,7 @@ START_TEST(a_pipe_is_kept)
         sound_noise("noise.wav", 6, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 2, 12 * RATE);
     ck_assert_int_eq(mkfifo(path_of("pipe"), 0600), 0);
     pid_t cat = command_start("exec cp noise.wav pipe");
-    struct player *player = play("pipe", (struct passage_settings){.from = 0.5});
+    struct player *player = play("pipe", (struct region_settings){.from = 0.5});
     ck_assert_int_eq(command_wait(cat).code, 0);
     uint64_t at = RATE / 2;
     for (size_t i = 0; i < 300; i++)
@@ -281,9 +281,9 @@ START_TEST(a_pipe_is_kept)
     expect(player, &sound.block, 500000, 4000);
     player_close(player);
     cat = command_start("exec cp noise.wav pipe");
-    player = play("pipe", (struct passage_settings){.rate = 24000});
+    player = play("pipe", (struct region_settings){.rate = 24000});
     ck_assert_int_eq(command_wait(cat).code, 0);
-    ck_assert_uint_eq(player_passage(player)->frames, 6 * RATE);
+    ck_assert_uint_eq(player_region(player)->frames, 6 * RATE);
     player_close(player);
     sound_free(&sound);
 }
@@ -294,9 +294,9 @@ START_TEST(what_is_cut_short_ends_there)
     struct sound sound =
         sound_noise("noise.wav", 8, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, 12 * RATE);
     ck_assert_int_eq(truncate(path_of("noise.wav"), 44 + 2 * 500000), 0);
-    refused("noise.wav", (struct passage_settings){0}, STATUS_FAILED, "cut short");
-    struct player *player = play("noise.wav", (struct passage_settings){.allow_truncated = true});
-    ck_assert_uint_eq(player_passage(player)->to, 500000);
+    refused("noise.wav", (struct region_settings){0}, STATUS_FAILED, "cut short");
+    struct player *player = play("noise.wav", (struct region_settings){.allow_truncated = true});
+    ck_assert_uint_eq(player_region(player)->to, 500000);
     player_seek(player, 499000);
     expect(player, &sound.block, 499000, 3000);
     player_close(player);
@@ -309,7 +309,7 @@ START_TEST(what_is_cut_while_it_plays)
 {
     struct sound sound =
         sound_noise("noise.wav", 9, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, 12 * RATE);
-    struct player *player = play("noise.wav", (struct passage_settings){.allow_truncated = true});
+    struct player *player = play("noise.wav", (struct region_settings){.allow_truncated = true});
     ck_assert_int_eq(truncate(path_of("noise.wav"), 44 + 2 * 100000), 0);
     float samples[1000], *rows[] = {samples};
     uint64_t at = 0;
@@ -330,7 +330,7 @@ START_TEST(what_is_cut_while_it_plays)
     player_close(player);
 
     sound_save(&sound, "noise.wav");
-    player = play("noise.wav", (struct passage_settings){0});
+    player = play("noise.wav", (struct region_settings){0});
     ck_assert_int_eq(truncate(path_of("noise.wav"), 44 + 2 * 100000), 0);
     for (size_t i = 0; i < 2000 && !player_failure(player); i++) {
         player_read(player, rows, 1000);
@@ -356,18 +356,18 @@ START_TEST(what_cannot_play_is_refused)
 {
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, RATE);
     sound_save(&sound, "second.wav");
-    refused("none.wav", (struct passage_settings){0}, STATUS_FAILED, "cannot open");
-    refused("second.wav", (struct passage_settings){.from = 1}, STATUS_USAGE, "1.000 s long");
-    refused("second.wav", (struct passage_settings){.from = 0.5, .to = 0.25}, STATUS_USAGE,
+    refused("none.wav", (struct region_settings){0}, STATUS_FAILED, "cannot open");
+    refused("second.wav", (struct region_settings){.from = 1}, STATUS_USAGE, "1.000 s long");
+    refused("second.wav", (struct region_settings){.from = 0.5, .to = 0.25}, STATUS_USAGE,
             "nothing between");
     sound.block.data[1][40000] = NAN;
     sound_save(&sound, "nan.wav");
-    struct passage *passage;
+    struct region *region;
     struct player *player;
     char text[512] = "";
-    ck_assert_int_eq(try_open(&(struct passage_settings){0}, "nan.wav", &passage), STATUS_OK);
+    ck_assert_int_eq(try_open(&(struct region_settings){0}, "nan.wav", &region), STATUS_OK);
     failures_keep(text, sizeof text);
-    ck_assert_int_eq(player_open(passage, 2, &player), STATUS_FAILED);
+    ck_assert_int_eq(player_open(region, 2, &player), STATUS_FAILED);
     failures_keep(NULL, 0);
     ck_assert_msg(strstr(text, "frame 40001 of channel 2 is not a number"), "%s", text);
     sound_free(&sound);

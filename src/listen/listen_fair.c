@@ -58,12 +58,12 @@ static void report(const struct listen_fair *fair)
 static enum status measure(struct listen_fair *fair, const struct mask *const *masks)
 {
     struct match_settings settings = settings_of(fair);
-    const struct mask_levels_sound sound = {.passage = fair->passage};
+    const struct mask_levels_sound sound = {.region = fair->region};
     struct progress progress;
     progress_begin(&progress, fair->rate,
                    fair->options->play.verbosity != VERBOSITY_QUIET && !fair->options->play.json);
     settings.progress = (struct mask_levels_progress){progress_update, &progress};
-    if (!fair->passage) { /* delays are the masks' alone */
+    if (!fair->region) { /* delays are the masks' alone */
         settings.by = MATCH_NONE;
         settings.ceiling = 0;
     }

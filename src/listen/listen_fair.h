@@ -10,13 +10,13 @@
 #include "listen/listen_options.h"
 #include "listen/match.h"
 #include "live/live_chain.h"
-#include "sound/passage.h"
+#include "sound/region.h"
 
 #include <jansson.h>
 
 struct listen_fair {
     const struct listen_options *options;
-    struct passage *passage; /* to measure; NULL: a live input, which is measured later */
+    struct region *region; /* to measure; NULL: a live input, which is measured later */
     uint32_t rate;
     const struct live_chain *chain; /* whose gains count */
     size_t count;

@@ -16,7 +16,7 @@ struct file_job {
     const struct listen_options *options;
     struct listen_script script;
     size_t next; /* of its switches */
-    struct passage *passage;
+    struct region *region;
     struct listen_fair fair;
     struct live_chain chain;
     struct player *player;
@@ -27,23 +27,23 @@ struct file_job {
     uint64_t frames; /* to write */
 };
 
-static enum status open_passage(struct file_job *job)
+static enum status open_region(struct file_job *job)
 {
     const struct listen_options *options = job->options;
-    const struct passage_settings settings = {
+    const struct region_settings settings = {
         .path = options->sound,
         .allow_truncated = options->play.chain.settings.allow_truncated,
         .rate = options->play.device.rate,
         .from = options->from,
         .to = options->to,
     };
-    enum status status = passage_open(&settings, &job->passage);
+    enum status status = region_open(&settings, &job->region);
     if (status != STATUS_OK)
         return status;
-    job->rate = job->passage->format.rate;
+    job->rate = job->region->format.rate;
     job->frames = options->play.seconds > 0
                       ? (uint64_t)llround(options->play.seconds * (double)job->rate)
-                      : job->passage->to - job->passage->from;
+                      : job->region->to - job->region->from;
     size_t choices = listen_options_choices(options);
     double isolated = options->play.fade + (double)BLOCK / (double)job->rate;
     if (options->script && choices == 0)
@@ -60,25 +60,25 @@ static enum status make_chain(struct file_job *job)
         .stage = play->choosing,
         .others = play->others,
         .other_count = play->other_count,
-        .format = job->passage->format,
+        .format = job->region->format,
         .block = BLOCK,
         .adapt = listen_fair_adapt,
         .adapt_context = &job->fair,
     };
     job->fair = (struct listen_fair){
-        .options = job->options, .passage = job->passage, .rate = job->rate, .chain = &job->chain};
+        .options = job->options, .region = job->region, .rate = job->rate, .chain = &job->chain};
     return live_chain_init(&job->chain, &request);
 }
 
-/* Reads on from the passage's start. */
+/* Reads on from the region's start. */
 static enum status make_player(struct file_job *job)
 {
-    enum status status = passage_seek(job->passage, job->passage->from);
+    enum status status = region_seek(job->region, job->region->from);
     if (status != STATUS_OK)
         return status;
     double ahead = AHEAD + 2 * (double)BLOCK / (double)job->rate;
-    status = player_open(job->passage, ahead, &job->player);
-    job->passage = NULL; /* the player's */
+    status = player_open(job->region, ahead, &job->player);
+    job->region = NULL; /* the player's */
     return status;
 }
 
@@ -191,7 +191,7 @@ static enum status report(const struct file_job *job)
 enum status listen_to_file(const struct listen_options *options)
 {
     struct file_job job = {.options = options};
-    enum status status = open_passage(&job);
+    enum status status = open_region(&job);
     if (status == STATUS_OK)
         status = make_chain(&job);
     if (status == STATUS_OK)
@@ -206,7 +206,7 @@ enum status listen_to_file(const struct listen_options *options)
         status = report(&job);
     sink_close(job.sink);
     player_close(job.player);
-    passage_close(job.passage);
+    region_close(job.region);
     live_destroy(job.live);
     block_free(&job.in);
     block_free(&job.out);

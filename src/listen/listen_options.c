@@ -111,7 +111,7 @@ static enum status parse_sound(void *context, const struct option_row *row, cons
     return STATUS_OK;
 }
 
-static const struct option_row passage_rows[] = {
+static const struct option_row region_rows[] = {
     {"live-input", 0, NULL, "listen to the device's input instead of a sound", take_live_input},
     {"from", 0, "TIME", "play the sound from there on, such as 12s", parse_from},
     {"to", 0, "TIME", "up to there; then it begins again", parse_to},
@@ -148,7 +148,7 @@ static const struct {
     size_t (*shared)(struct option_row *rows);
 } parts[] = {
     {"stages, in the order given", NULL, 0, play_options_stages},
-    {"what plays", passage_rows, COUNT(passage_rows), NULL},
+    {"what plays", region_rows, COUNT(region_rows), NULL},
     {"blind tests", test_rows, COUNT(test_rows), NULL},
     {"without a device", file_rows, COUNT(file_rows), NULL},
     {"the device", NULL, 0, play_options_device},

@@ -28,19 +28,19 @@ static enum status open_device(struct listen_session *session, uint32_t rate, si
     return status;
 }
 
-static enum status open_passage(struct listen_session *session, uint32_t rate)
+static enum status open_region(struct listen_session *session, uint32_t rate)
 {
     const struct listen_options *options = session->options;
-    const struct passage_settings settings = {
+    const struct region_settings settings = {
         .path = options->sound,
         .allow_truncated = options->play.chain.settings.allow_truncated,
         .rate = rate,
         .from = options->from,
         .to = options->to,
     };
-    passage_close(session->passage);
-    session->passage = NULL;
-    return passage_open(&settings, &session->passage);
+    region_close(session->region);
+    session->region = NULL;
+    return region_open(&settings, &session->region);
 }
 
 /* A pipe cannot be opened once more, at another rate. */
@@ -69,18 +69,18 @@ static enum status open_ends(struct listen_session *session)
     if (!options->sound || is_pipe(options->sound)) {
         enum status status = open_device(session, 0, 0);
         bool wanted = status == STATUS_OK && options->sound;
-        return wanted ? open_passage(session, session->facts.rate) : status;
+        return wanted ? open_region(session, session->facts.rate) : status;
     }
-    enum status status = open_passage(session, asked);
-    if (status != STATUS_OK || try_rate(session, session->passage->format.rate) == STATUS_OK)
+    enum status status = open_region(session, asked);
+    if (status != STATUS_OK || try_rate(session, session->region->format.rate) == STATUS_OK)
         return status;
     status = open_device(session, 0, 0);
-    uint32_t rate = session->passage->format.rate;
+    uint32_t rate = session->region->format.rate;
     if (status != STATUS_OK || session->facts.rate == rate)
         return status;
     note("%s is resampled from %u to the %u Hz of %s", options->sound, rate, session->facts.rate,
          session->device_name);
-    return open_passage(session, session->facts.rate);
+    return open_region(session, session->facts.rate);
 }
 
 /* ---- what lies between ---- */
@@ -97,7 +97,7 @@ static enum status make_chain(struct listen_session *session)
 {
     const struct play_options *play = &session->options->play;
     size_t channels =
-        session->passage ? session->passage->format.channels : session->facts.channels_in;
+        session->region ? session->region->format.channels : session->facts.channels_in;
     const struct live_chain_request request = {
         .options = &play->chain,
         .stage = play->choosing,
@@ -112,7 +112,7 @@ static enum status make_chain(struct listen_session *session)
         .twice = listen_options_test(session->options),
     };
     session->fair = (struct listen_fair){.options = session->options,
-                                         .passage = session->passage,
+                                         .region = session->region,
                                          .rate = session->facts.rate,
                                          .chain = &session->chain};
     return live_chain_init(&session->chain, &request);
@@ -135,13 +135,13 @@ static enum status match_outputs(struct listen_session *session)
 
 static enum status make_player(struct listen_session *session)
 {
-    if (!session->passage)
+    if (!session->region)
         return STATUS_OK;
-    enum status status = passage_seek(session->passage, session->passage->from);
+    enum status status = region_seek(session->region, session->region->from);
     if (status != STATUS_OK)
         return status;
-    status = player_open(session->passage, AHEAD, &session->player);
-    session->passage = NULL; /* the player's */
+    status = player_open(session->region, AHEAD, &session->player);
+    session->region = NULL; /* the player's */
     return status;
 }
 
@@ -240,7 +240,7 @@ bool listen_session_close(struct listen_session *session)
     listen_source_free(&session->source);
     block_free(&session->recent);
     player_close(session->player);
-    passage_close(session->passage);
+    region_close(session->region);
     live_device_free(&session->feed);
     live_controls_free(&session->controls);
     live_destroy(session->live);

@@ -39,7 +39,7 @@ struct listen_session {
     struct device *device;
     struct device_facts facts;
     char device_name[300];
-    struct passage *passage; /* until the player has it */
+    struct region *region; /* until the player has it */
     struct player *player;   /* NULL: a live input */
     struct live_chain chain;
     struct listen_fair fair;

@@ -74,11 +74,11 @@ static void put_time(char *text, size_t size, uint64_t frame, uint32_t rate)
 static void put_place(const struct listen_session *session, char *text, size_t size)
 {
     char at[32], to[32];
-    const struct passage *passage = player_passage(session->player);
-    const char *slash = strrchr(passage->name, '/');
+    const struct region *region = player_region(session->player);
+    const char *slash = strrchr(region->name, '/');
     put_time(at, sizeof at, player_position(session->player), session->facts.rate);
-    put_time(to, sizeof to, passage->to, session->facts.rate);
-    snprintf(text, size, "%s %s/%s", slash ? slash + 1 : passage->name, at, to);
+    put_time(to, sizeof to, region->to, session->facts.rate);
+    snprintf(text, size, "%s %s/%s", slash ? slash + 1 : region->name, at, to);
 }
 
 static const char *keys_of(struct listen_session *session)

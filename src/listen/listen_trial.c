@@ -53,10 +53,10 @@ static void log_settings(struct listen_session *session)
     char text[64];
     trial_log_setting(log, "sound", options->sound ? options->sound : "live input");
     if (session->player) {
-        const struct passage *passage = player_passage(session->player);
-        double rate = (double)passage->format.rate;
-        snprintf(text, sizeof text, "%.3f s to %.3f s", (double)passage->from / rate,
-                 (double)passage->to / rate);
+        const struct region *region = player_region(session->player);
+        double rate = (double)region->format.rate;
+        snprintf(text, sizeof text, "%.3f s to %.3f s", (double)region->from / rate,
+                 (double)region->to / rate);
         trial_log_setting(log, "passage", text);
     }
     snprintf(text, sizeof text, "%s, %g s", live_log_shapes[options->play.way.shape],

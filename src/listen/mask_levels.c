@@ -11,7 +11,7 @@
 
 enum { BLOCK_MOST = 1 << 20 };
 
-/* A mask that hears the passage. */
+/* A mask that hears the region. */
 struct ear {
     struct filter *filter;
     struct loudness *meter;
@@ -78,8 +78,8 @@ static enum status measuring_init(struct measuring *measuring, const struct mask
     return status;
 }
 
-/* Frames of the passage, round and round. */
-static enum status read_passage(struct passage *passage, struct block *block)
+/* Frames of the region, round and round. */
+static enum status read_region(struct region *region, struct block *block)
 {
     size_t got = 0;
     float *at[block->channels];
@@ -87,13 +87,13 @@ static enum status read_passage(struct passage *passage, struct block *block)
     for (size_t done = 0; done < block->frames && status == STATUS_OK; done += got) {
         for (size_t c = 0; c < block->channels; c++)
             at[c] = block->data[c] + done;
-        status = passage_read(passage, at, block->frames - done, &got);
+        status = region_read(region, at, block->frames - done, &got);
         if (status != STATUS_OK || got == block->frames - done)
             continue;
-        if (got == 0 && passage->position == passage->from)
-            return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", passage->name,
-                        (unsigned long long)passage->from);
-        status = passage_seek(passage, passage->from);
+        if (got == 0 && region->position == region->from)
+            return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", region->name,
+                        (unsigned long long)region->from);
+        status = region_seek(region, region->from);
     }
     return status;
 }
@@ -101,8 +101,8 @@ static enum status read_passage(struct passage *passage, struct block *block)
 static enum status read_block(struct measuring *measuring)
 {
     struct block *block = &measuring->in;
-    if (measuring->sound->passage)
-        return read_passage(measuring->sound->passage, block);
+    if (measuring->sound->region)
+        return read_region(measuring->sound->region, block);
     uint64_t left = measuring->end - measuring->at;
     size_t frames = left < block->frames ? (size_t)left : block->frames;
     for (size_t c = 0; c < block->channels; c++)
@@ -155,24 +155,24 @@ static enum status measuring_run(struct measuring *measuring, struct mask_levels
 }
 
 /* Where the loop begins so that its start comes after `before` frames. */
-static enum status lead_in(const struct measuring *measuring, struct passage *passage)
+static enum status lead_in(const struct measuring *measuring, struct region *region)
 {
-    uint64_t length = passage->to - passage->from;
-    return passage_seek(passage, passage->from + (length - measuring->before % length) % length);
+    uint64_t length = region->to - region->from;
+    return region_seek(region, region->from + (length - measuring->before % length) % length);
 }
 
 enum status mask_levels_measure(const struct mask_levels_sound *sound,
                                 const struct mask *const *masks, size_t count,
                                 struct mask_levels_progress progress, struct mask_level *levels)
 {
-    struct passage *passage = sound->passage;
+    struct region *region = sound->region;
     struct measuring measuring = {.sound = sound};
-    measuring.rate = passage ? passage->format.rate : sound->rate;
-    measuring.before = passage ? longest(masks, count)->taps - 1 : sound->before;
-    measuring.end = passage ? measuring.before + passage->to - passage->from : sound->block->frames;
+    measuring.rate = region ? region->format.rate : sound->rate;
+    measuring.before = region ? longest(masks, count)->taps - 1 : sound->before;
+    measuring.end = region ? measuring.before + region->to - region->from : sound->block->frames;
     enum status status = measuring_init(&measuring, masks, count);
-    if (status == STATUS_OK && passage)
-        status = lead_in(&measuring, passage);
+    if (status == STATUS_OK && region)
+        status = lead_in(&measuring, region);
     if (status == STATUS_OK)
         status = measuring_run(&measuring, progress);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)

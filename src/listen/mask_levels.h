@@ -1,9 +1,9 @@
-/* How loud a passage is through each of several masks, which hear it side by side.
+/* How loud a region is through each of several masks, which hear it side by side.
  *
- * Masks are routed, have the sound's rate, and the same inputs and outputs. A looping passage is
+ * Masks are routed, have the sound's rate, and the same inputs and outputs. A looping region is
  * measured once round, after as much of what comes before (its end) as the longest mask
  * remembers: the measure holds the whole of a long tail.
- * Threads: one, which makes workers. Not real-time: it filters the passage once for each mask.
+ * Threads: one, which makes workers. Not real-time: it filters the region once for each mask.
  */
 #ifndef HALO_MASK_LEVELS_H
 #define HALO_MASK_LEVELS_H
@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "mask/mask.h"
 #include "signal/audio.h"
-#include "sound/passage.h"
+#include "sound/region.h"
 
 #include <stdint.h>
 
@@ -20,10 +20,10 @@ struct mask_level {
     double peak;            /* linear */
 };
 
-/* Sound to measure: a passage, or else a block of which the first `before` frames are heard and
+/* Sound to measure: a region, or else a block of which the first `before` frames are heard and
  * not measured. */
 struct mask_levels_sound {
-    struct passage *passage;
+    struct region *region;
     const struct block *block;
     uint32_t rate; /* of the block */
     size_t before;

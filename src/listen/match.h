@@ -1,18 +1,18 @@
-/* Makes choices fair: equally loud, and equally late, over the passage that plays.
+/* Makes choices fair: equally loud, and equally late, over the region that plays.
  *
  * The louder of two sounds wins, and a jump in time betrays a switch. So every choice but the
  * quietest is turned down, to the loudness of the quietest: nothing is turned up, so gains are 0
  * dB or less. Where a choice would still pass `ceiling`, all are turned down alike. And every
  * choice but the latest is delayed, until all line up.
  *
- * Loudness is that of mask_levels.h: a passage's as it loops; of a live input, that of its last
+ * Loudness is that of mask_levels.h: a region's as it loops; of a live input, that of its last
  * seconds.
  * Delays are those after the masks' origins. A choice whose impulse responses are clearly akin to
  * the first's (at the lag where they correlate best, the normalised correlation is 0.5 or more)
  * is lined up with it at that lag, by mask_delay_between; any other by what both
  * masks are late by themselves, mask_delay.
  * Masks are routed, have the sound's rate, and the same inputs and outputs.
- * Threads: one. Not real-time: it takes as long as filtering the passage once for each mask.
+ * Threads: one. Not real-time: it takes as long as filtering the region once for each mask.
  */
 #ifndef HALO_MATCH_H
 #define HALO_MATCH_H
@@ -35,7 +35,7 @@ struct match_settings {
 /* What one choice is and what it gets. */
 struct match {
     double loudness; /* LUFS, or with MATCH_RMS dBFS; -infinity: silent; NaN: not measured */
-    double peak;     /* linear, of the passage through the mask; NaN: not measured */
+    double peak;     /* linear, of the region through the mask; NaN: not measured */
     double gain_db;
     int64_t later;  /* frames, than the first choice; negative: earlier */
     uint64_t shift; /* frames of delay it gets; 0 where nothing is aligned */

@@ -19,7 +19,7 @@ static void init_lock(struct player *player)
 
 static size_t slots_for(const struct player *player, double seconds)
 {
-    return (size_t)ceil(seconds * player->passage->format.rate / PLAYER_SLOT);
+    return (size_t)ceil(seconds * player->region->format.rate / PLAYER_SLOT);
 }
 
 static enum status make_slots(struct player *player, double ahead)
@@ -33,7 +33,7 @@ static enum status make_slots(struct player *player, double ahead)
     if (status == STATUS_OK)
         status = ring_create(sizeof(size_t), player->slot_count, "a player", &player->empty);
     for (size_t i = 0; i < player->slot_count && status == STATUS_OK; i++) {
-        status = block_init(&player->slots[i].block, player->passage->format.channels, PLAYER_SLOT,
+        status = block_init(&player->slots[i].block, player->region->format.channels, PLAYER_SLOT,
                             "a player");
         if (status == STATUS_OK)
             ring_write(player->empty, &i, 1);
@@ -52,18 +52,18 @@ static enum status start_thread(struct player *player)
     return error ? fail(STATUS_FAILED, "cannot start a thread to read ahead with") : STATUS_OK;
 }
 
-enum status player_open(struct passage *passage, double ahead, struct player **result)
+enum status player_open(struct region *region, double ahead, struct player **result)
 {
     struct player *player = calloc(1, sizeof *player);
     if (!player) {
-        passage_close(passage);
+        region_close(region);
         return fail_memory("a player");
     }
-    player->passage = passage;
-    player->from = player->target = passage->from;
-    player->to = player->end = passage->to;
+    player->region = region;
+    player->from = player->target = region->from;
+    player->to = player->end = region->to;
     atomic_init(&player->asked, 1);
-    atomic_init(&player->position, passage->from);
+    atomic_init(&player->position, region->from);
     init_lock(player);
     enum status status = make_slots(player, ahead);
     if (status == STATUS_OK)
@@ -88,7 +88,7 @@ void player_close(struct player *player)
     pthread_mutex_unlock(&player->lock);
     if (player->has_thread)
         pthread_join(player->thread, NULL);
-    passage_close(player->passage);
+    region_close(player->region);
     for (size_t i = 0; player->slots && i < player->slot_count; i++)
         block_free(&player->slots[i].block);
     free(player->slots);
@@ -140,9 +140,9 @@ uint64_t player_missed(const struct player *player)
     return atomic_load_explicit(&player->missed, memory_order_relaxed);
 }
 
-const struct passage *player_passage(const struct player *player)
+const struct region *player_region(const struct player *player)
 {
-    return player->passage;
+    return player->region;
 }
 
 const char *player_failure(struct player *player)

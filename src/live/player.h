@@ -1,7 +1,7 @@
-/* Plays a passage of a sound, over and over, into a real-time step.
+/* Plays a region of a sound, over and over, into a real-time step.
  *
- * A thread of its own reads ahead; the step takes what is there. The passage's last frame is
- * followed by its first one, with nothing between or blended. Frames are the passage's: at its
+ * A thread of its own reads ahead; the step takes what is there. The region's last frame is
+ * followed by its first one, with nothing between or blended. Frames are the region's: at its
  * rate, counted from the first of the sound.
  * A seek is made ready before it happens: the step plays on until the first tenth of a second
  * from the new place is read, then goes there with its next block, so that what was read ahead
@@ -16,15 +16,15 @@
 
 #include "base/status.h"
 #include "signal/audio.h"
-#include "sound/passage.h"
+#include "sound/region.h"
 
 #include <stdint.h>
 
 struct player;
 
-/* Reads `ahead` seconds ahead, and has done so on return. The passage is the player's from here
+/* Reads `ahead` seconds ahead, and has done so on return. The region is the player's from here
  * on, to close too, also when opening fails. Errors: those of reading, memory, threads. */
-MUST_CHECK enum status player_open(struct passage *passage, double ahead, struct player **player);
+MUST_CHECK enum status player_open(struct region *region, double ahead, struct player **player);
 void player_close(struct player *player);
 
 /* Real-time: the next `frames` frames, any number of them. */
@@ -34,14 +34,14 @@ void player_read(struct player *player, float *const *planar, size_t frames);
  * next player_read of as many then gives the same frames every time. Errors: reading failed. */
 MUST_CHECK enum status player_wait(struct player *player, size_t frames);
 
-/* Go on from `frame`, or from the passage's nearest one. */
+/* Go on from `frame`, or from the region's nearest one. */
 void player_seek(struct player *player, uint64_t frame);
 
 uint64_t player_position(const struct player *player); /* the frame played next */
 uint64_t player_missed(const struct player *player);   /* frames that were silence instead */
 
-/* What the passage was when it was opened; the sound may turn out to end before its `to`. */
-const struct passage *player_passage(const struct player *player);
+/* What the region was when it was opened; the sound may turn out to end before its `to`. */
+const struct region *player_region(const struct player *player);
 
 /* Why the player fell silent: on the first call after that, then and until that NULL. */
 const char *player_failure(struct player *player);

@@ -19,11 +19,11 @@ struct player_slot {
     struct block block;
     uint64_t seek;
     uint64_t position; /* of its first frame */
-    uint64_t to;       /* where the passage ends, as far as known then */
+    uint64_t to;       /* where the region ends, as far as known then */
 };
 
 struct player {
-    struct passage *passage;
+    struct region *region;
     uint64_t from, to; /* `to` as opened */
     size_t slot_count;
     size_t reserve; /* slots that only a seek takes */
@@ -41,7 +41,7 @@ struct player {
 
     /* The thread's. */
     uint64_t seek;
-    uint64_t end;  /* of the passage, as far as known */
+    uint64_t end;  /* of the region, as far as known */
     uint64_t next; /* frame to read */
 
     pthread_t thread;

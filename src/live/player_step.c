@@ -47,7 +47,7 @@ size_t player_ready(struct player *player)
 
 void player_read(struct player *player, float *const *planar, size_t frames)
 {
-    size_t channels = player->passage->format.channels, done = 0;
+    size_t channels = player->region->format.channels, done = 0;
     while (done < frames && take_slot(player)) {
         size_t left = PLAYER_SLOT - player->played;
         size_t part = frames - done < left ? frames - done : left;

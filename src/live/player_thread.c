@@ -1,4 +1,4 @@
-/* The player's own thread: from the passage into slots. */
+/* The player's own thread: from the region into slots. */
 #include "base/monotonic.h"
 #include "live/player_state.h"
 
@@ -6,29 +6,29 @@
 
 enum { LOOK_MS = 10 }; /* between looks at the empty slots */
 
-/* The sound has ended before the passage's end: that is where it ends from now on. */
+/* The sound has ended before the region's end: that is where it ends from now on. */
 static enum status end_early(struct player *player)
 {
     if (player->next == player->from)
         return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu",
-                    player->passage->name, (unsigned long long)player->from);
+                    player->region->name, (unsigned long long)player->from);
     player->end = player->next;
     return STATUS_OK;
 }
 
-/* Read on, from the passage's start where it has ended. */
+/* Read on, from the region's start where it has ended. */
 static enum status read_some(struct player *player, float *const *planar, size_t frames,
                              size_t *got)
 {
     enum status status = STATUS_OK;
     if (player->next >= player->end) {
         player->next = player->from;
-        status = passage_seek(player->passage, player->next);
+        status = region_seek(player->region, player->next);
     }
     uint64_t left = player->end - player->next;
     size_t part = frames < left ? frames : (size_t)left;
     if (status == STATUS_OK)
-        status = passage_read(player->passage, planar, part, got);
+        status = region_read(player->region, planar, part, got);
     if (status != STATUS_OK)
         return status;
     player->next += *got;
@@ -37,7 +37,7 @@ static enum status read_some(struct player *player, float *const *planar, size_t
 
 static enum status fill_slot(struct player *player, struct player_slot *slot)
 {
-    size_t channels = player->passage->format.channels, got = 0;
+    size_t channels = player->region->format.channels, got = 0;
     float *at[channels];
     enum status status = STATUS_OK;
     slot->seek = player->seek;
@@ -73,7 +73,7 @@ static enum status begin_seek(struct player *player, uint64_t seek, uint64_t tar
 {
     player->seek = seek;
     player->next = target < player->end ? target : player->end - 1;
-    enum status status = passage_seek(player->passage, player->next);
+    enum status status = region_seek(player->region, player->next);
     if (status == STATUS_OK)
         status = fill(player, player->reserve, 0);
     if (status == STATUS_OK)

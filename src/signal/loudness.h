@@ -1,4 +1,4 @@
-/* How loud a passage is: EBU R128 (ITU-R BS.1770-4), by libebur128, and plain RMS.
+/* How loud a region is: EBU R128 (ITU-R BS.1770-4), by libebur128, and plain RMS.
  *
  * Figures are in LUFS and dBFS; silence is -infinity. Full scale is -1..1: a sine of full
  * scale has -3.01 dBFS RMS. Up to six channels are, by their number, mono, stereo, with
@@ -26,7 +26,7 @@ MUST_CHECK enum status loudness_reset(struct loudness *meter);
 MUST_CHECK enum status loudness_add(struct loudness *meter, const float *const *planar,
                                     size_t frames);
 
-/* Of all that was added, gated: passages below -70 LUFS and 10 LU below the rest do not count.
+/* Of all that was added, gated: regions below -70 LUFS and 10 LU below the rest do not count.
  * The standard's blocks are 400 ms long. A shorter sound has none: it is measured whole,
  * with the standard's weighting and without the gates. */
 double loudness_integrated(const struct loudness *meter);

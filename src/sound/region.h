@@ -1,30 +1,30 @@
-/* A passage of a sound, open for playing and measuring: it seeks, its length is known, and it
+/* A region of a sound, open for playing and measuring: it seeks, its length is known, and it
  * has the rate that is wanted.
  *
  * A file is read as it is needed. What cannot seek (a pipe, "-") or does not say how long it is
- * is read to its end and kept in memory, up to PASSAGE_MEMORY_MIB; so is a passage of less than
- * PASSAGE_SHORT_SECONDS, which loops too often for a file.
+ * is read to its end and kept in memory, up to REGION_MEMORY_MIB; so is a region of less than
+ * REGION_SHORT_SECONDS, which loops too often for a file.
  * Threads: one at a time. Not real-time.
  */
-#ifndef HALO_PASSAGE_H
-#define HALO_PASSAGE_H
+#ifndef HALO_REGION_H
+#define HALO_REGION_H
 
 #include "base/status.h"
 #include "sound/port.h"
 
 #include <stdint.h>
 
-enum { PASSAGE_MEMORY_MIB = 512, PASSAGE_SHORT_SECONDS = 10 };
+enum { REGION_MEMORY_MIB = 512, REGION_SHORT_SECONDS = 10 };
 
-struct passage_settings {
+struct region_settings {
     const char *path; /* "-": standard input */
     bool allow_truncated;
     uint32_t rate;   /* frames a second; 0: the sound's own */
     double from, to; /* seconds; `to` 0: the end */
 };
 
-/* Frames here are at the passage's rate and counted from the sound's first one. */
-struct passage {
+/* Frames here are at the region's rate and counted from the sound's first one. */
+struct region {
     char *name; /* for messages */
     struct stream_format format;
     uint64_t frames;   /* of the whole sound */
@@ -38,16 +38,16 @@ struct passage {
 
 /* A `to` after the end is the end, and said to be. Errors: those of source_open_sound, no frame
  * between `from` and `to` (usage), too long to be kept, a signal, memory. */
-MUST_CHECK enum status passage_open(const struct passage_settings *settings,
-                                    struct passage **passage);
-void passage_close(struct passage *passage);
+MUST_CHECK enum status region_open(const struct region_settings *settings,
+                                    struct region **region);
+void region_close(struct region *region);
 
 /* The next read begins at that frame of the sound, at `from` or after. */
-MUST_CHECK enum status passage_seek(struct passage *passage, uint64_t frame);
+MUST_CHECK enum status region_seek(struct region *region, uint64_t frame);
 
 /* Up to `frames` frames, not beyond `to`; fewer mean that `to` is reached, or that the sound
  * ends before. Errors: those of reading, NaN or infinity in the sound. */
-MUST_CHECK enum status passage_read(struct passage *passage, float *const *planar, size_t frames,
+MUST_CHECK enum status region_read(struct region *region, float *const *planar, size_t frames,
                                     size_t *got);
 
 #endif

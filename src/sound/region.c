@@ -1,0 +1,176 @@
+#include "sound/region.h"
+
+#include "base/stop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 1 << 14 }; /* frames at a time into memory */
+
+void region_close(struct region *region)
+{
+    if (!region)
+        return;
+    source_close(region->source);
+    sink_close(region->memory);
+    free(region->name);
+    free(region);
+}
+
+static enum status refuse_long(const struct region *region)
+{
+    return fail(STATUS_FAILED,
+                "cannot play %s: it cannot seek and is longer than the %d MiB that are kept in "
+                "memory; save it to a file",
+                region->name, REGION_MEMORY_MIB);
+}
+
+/* Up to `most` frames of the source, from where it stands. */
+static enum status fill_memory(struct region *region, struct sink *memory, uint64_t most)
+{
+    uint64_t room = ((uint64_t)REGION_MEMORY_MIB << 20) / sizeof(float) / region->format.channels;
+    struct block chunk;
+    enum status status = block_init(&chunk, region->format.channels, CHUNK, "a passage");
+    size_t got = 1;
+    for (uint64_t done = 0; status == STATUS_OK && done < most && got > 0; done += got) {
+        size_t part = most - done < CHUNK ? (size_t)(most - done) : CHUNK;
+        status = source_read(region->source, chunk.data, part, &got);
+        if (status == STATUS_OK && stop_requested())
+            status = STATUS_INTERRUPTED;
+        if (status == STATUS_OK && done + got > room)
+            status = refuse_long(region);
+        if (status == STATUS_OK)
+            status = sink_write(memory, (const float *const *)chunk.data, got);
+    }
+    block_free(&chunk);
+    return status;
+}
+
+/* The source's next `most` frames take its place, from memory. */
+static enum status keep(struct region *region, uint64_t most)
+{
+    struct sink *memory = NULL;
+    struct source *source = NULL;
+    enum status status = sink_open_memory(region->format.channels, &memory);
+    if (status == STATUS_OK)
+        status = fill_memory(region, memory, most);
+    if (status == STATUS_OK)
+        status = source_open_memory(sink_memory(memory), region->source->format.rate, &source);
+    if (status != STATUS_OK) {
+        sink_close(memory);
+        return status;
+    }
+    source_close(region->source);
+    sink_close(region->memory);
+    region->source = source;
+    region->memory = memory;
+    return STATUS_OK;
+}
+
+static enum status change_rate(struct region *region, uint32_t rate)
+{
+    struct source *inner = region->source;
+    if (rate == 0 || rate == inner->format.rate)
+        return STATUS_OK;
+    region->source = NULL; /* closed where it fails */
+    return source_open_resampled(inner, rate, &region->source);
+}
+
+static enum status set_ends(struct region *region, double from, double to)
+{
+    double rate = region->format.rate, length = (double)region->frames / rate;
+    if (to > length + 0.5 / rate)
+        note("%s ends at %.3f s, before %.3f s", region->name, length, to);
+    region->from = (uint64_t)llrint(fmin(from, length) * rate);
+    region->to = to > 0 && to < length ? (uint64_t)llrint(to * rate) : region->frames;
+    if (region->from < region->to)
+        return STATUS_OK;
+    if (to > 0 && to < length)
+        return fail(STATUS_USAGE, "cannot play %s from %.3f s to %.3f s: there is nothing between",
+                    region->name, from, to);
+    return fail(STATUS_USAGE, "cannot play %s from %.3f s on: it is %.3f s long", region->name,
+                from, length);
+}
+
+static enum status keep_if_short(struct region *region)
+{
+    uint64_t frames = region->to - region->from;
+    if (frames >= (uint64_t)REGION_SHORT_SECONDS * region->format.rate)
+        return STATUS_OK;
+    enum status status = source_seek(region->source, region->from);
+    if (status == STATUS_OK)
+        status = keep(region, frames);
+    region->base = region->from;
+    if (status == STATUS_OK && region->source->frames == 0)
+        status = fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", region->name,
+                      (unsigned long long)region->from);
+    if (status == STATUS_OK)
+        region->to = region->from + (uint64_t)region->source->frames;
+    return status;
+}
+
+static enum status fill(struct region *region, const struct region_settings *settings)
+{
+    enum status status =
+        source_open_sound(settings->path, settings->allow_truncated, &region->source);
+    if (status != STATUS_OK)
+        return status;
+    region->format = region->source->format;
+    region->name = strdup(region->source->name);
+    if (!region->name)
+        return fail_memory("a passage");
+    if (!region->source->seekable || region->source->frames == FRAMES_UNKNOWN)
+        status = keep(region, UINT64_MAX);
+    if (status == STATUS_OK)
+        status = change_rate(region, settings->rate);
+    if (status != STATUS_OK)
+        return status;
+    region->format = region->source->format;
+    region->frames = (uint64_t)region->source->frames;
+    status = set_ends(region, settings->from, settings->to);
+    return status == STATUS_OK ? keep_if_short(region) : status;
+}
+
+enum status region_open(const struct region_settings *settings, struct region **result)
+{
+    struct region *region = calloc(1, sizeof *region);
+    enum status status = region ? fill(region, settings) : fail_memory("a passage");
+    if (status == STATUS_OK)
+        status = region_seek(region, region->from);
+    if (status != STATUS_OK) {
+        region_close(region);
+        return status;
+    }
+    *result = region;
+    return STATUS_OK;
+}
+
+enum status region_seek(struct region *region, uint64_t frame)
+{
+    region->position = frame;
+    return source_seek(region->source, frame - region->base);
+}
+
+static enum status check_finite(const struct region *region, float *const *planar, size_t frames)
+{
+    for (size_t c = 0; c < region->format.channels; c++) {
+        size_t bad = audio_find_nonfinite(planar[c], frames);
+        if (bad < frames)
+            return fail(STATUS_FAILED, "cannot play %s: frame %llu of channel %zu is %s",
+                        region->name, (unsigned long long)(region->position + bad + 1), c + 1,
+                        isnan(planar[c][bad]) ? "not a number" : "infinite");
+    }
+    return STATUS_OK;
+}
+
+enum status region_read(struct region *region, float *const *planar, size_t frames, size_t *got)
+{
+    uint64_t left = region->to - region->position;
+    enum status status =
+        source_read(region->source, planar, frames < left ? frames : (size_t)left, got);
+    if (status == STATUS_OK)
+        status = check_finite(region, planar, *got);
+    region->position += *got;
+    return status;
+}
