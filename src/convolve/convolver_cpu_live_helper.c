@@ -7,7 +7,7 @@
  */
 #include "convolve/convolver_cpu_live.h"
 
-#include "base/look_clock.h"
+#include "base/poll_timer.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
 
@@ -55,12 +55,12 @@ static void *helper_main(void *argument)
 {
     struct live_helper *helper = argument;
     realtime_flush_denormals();
-    struct look_clock clock = look_clock_start(helper->period, monotonic_ns());
+    struct poll_timer clock = poll_timer_start(helper->period, monotonic_ns());
     while (!atomic_load(&helper->leave)) {
         bool found = false;
         while (!atomic_load(&helper->leave) && help(helper->convolution))
             found = true;
-        monotonic_sleep_until(look_clock_next(&clock, found, monotonic_ns()));
+        monotonic_sleep_until(poll_timer_next(&clock, found, monotonic_ns()));
     }
     return NULL;
 }

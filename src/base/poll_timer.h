@@ -6,22 +6,22 @@
  * where that is known.
  * Plain arithmetic; times are a clock's nanoseconds. Threads: one. Real-time.
  */
-#ifndef HALO_LOOK_CLOCK_H
-#define HALO_LOOK_CLOCK_H
+#ifndef HALO_POLL_TIMER_H
+#define HALO_POLL_TIMER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct look_clock {
+struct poll_timer {
     int64_t period; /* ns */
     int64_t look;   /* when the look at hand was to be */
     int64_t found;  /* when the last one was that found work */
 };
 
-struct look_clock look_clock_start(int64_t period, int64_t now);
+struct poll_timer poll_timer_start(int64_t period, int64_t now);
 
 /* Call with what the look at hand came to, after the work that it found is done. Returns when
  * to look next. */
-int64_t look_clock_next(struct look_clock *clock, bool found, int64_t now);
+int64_t poll_timer_next(struct poll_timer *clock, bool found, int64_t now);
 
 #endif

@@ -1,4 +1,4 @@
-#include "base/look_clock.h"
+#include "base/poll_timer.h"
 
 enum {
     EARLIER = 64, /* that part of a period a look comes earlier than the one before */
@@ -6,12 +6,12 @@ enum {
     GONE = 64,    /* periods without work, after which the other thread may have stopped */
 };
 
-struct look_clock look_clock_start(int64_t period, int64_t now)
+struct poll_timer poll_timer_start(int64_t period, int64_t now)
 {
-    return (struct look_clock){.period = period, .look = now, .found = now};
+    return (struct poll_timer){.period = period, .look = now, .found = now};
 }
 
-int64_t look_clock_next(struct look_clock *clock, bool found, int64_t now)
+int64_t poll_timer_next(struct poll_timer *clock, bool found, int64_t now)
 {
     int64_t period = clock->period;
     if (found) {

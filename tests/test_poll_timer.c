@@ -1,5 +1,5 @@
 /* Looks fall in with work that another thread makes: simulated, with both threads' faults. */
-#include "base/look_clock.h"
+#include "base/poll_timer.h"
 #include "base/noise.h"
 #include "suite.h"
 
@@ -29,7 +29,7 @@ static struct tally simulate(const struct beat *beat)
     struct tally tally = {0};
     uint64_t random = 1;
     int64_t now = 0, number = 0, waiting = PERIOD / 3;
-    struct look_clock clock = look_clock_start(PERIOD, now);
+    struct poll_timer clock = poll_timer_start(PERIOD, now);
     while (number < PERIODS) {
         tally.looks++;
         bool found = false;
@@ -42,7 +42,7 @@ static struct tally simulate(const struct beat *beat)
             double due = (double)PERIOD * periods * (1 + beat->drift);
             waiting = (int64_t)due + random_up_to(&random, beat->jitter);
         }
-        int64_t look = look_clock_next(&clock, found, now + (found ? beat->working : 0));
+        int64_t look = poll_timer_next(&clock, found, now + (found ? beat->working : 0));
         ck_assert_int_gt(look, now);
         bool stalled = beat->stalls > 0 && tally.looks % (size_t)beat->stalls == 0;
         now = look + random_up_to(&random, beat->late) + (stalled ? 3 * PERIOD : 0);
@@ -96,13 +96,13 @@ END_TEST
 START_TEST(silence_costs_little)
 {
     int64_t now = 0;
-    struct look_clock clock = look_clock_start(PERIOD, now);
+    struct poll_timer clock = poll_timer_start(PERIOD, now);
     size_t looks = 0;
     for (; now < (int64_t)PERIODS * PERIOD; looks++)
-        now = look_clock_next(&clock, false, now);
+        now = poll_timer_next(&clock, false, now);
     ck_assert_uint_lt(looks, PERIODS + PERIODS / 10);
 }
 END_TEST
 
-SUITE_MAIN("look_clock", looks_keep_the_beat, a_stall_is_made_good, work_that_begins_again_is_found,
+SUITE_MAIN("poll_timer", looks_keep_the_beat, a_stall_is_made_good, work_that_begins_again_is_found,
            silence_costs_little)
