@@ -16,7 +16,7 @@ enum { LIVE_RIG_RATE = 48000 };
 struct block live_rig_noise(size_t channels, size_t silence, size_t frames, float peak);
 
 /* Start halo live in lines (or with --json) with these words (printf format); back when it runs.
- * One at a time. The howl guard is off. */
+ * One at a time. The feedback detector is off. */
 pid_t live_rig_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Type at it. */

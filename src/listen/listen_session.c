@@ -254,7 +254,7 @@ bool listen_session_close(struct listen_session *session)
 
 static void take_event(struct listen_session *session, const struct live_event *event)
 {
-    if (event->what != LIVE_HOWL)
+    if (event->what != LIVE_FEEDBACK)
         return;
     session->muted = true;
     listen_notify(session, "howling feedback at %.0f Hz: muted; turn something down, then press m",

@@ -8,7 +8,7 @@ void live_destroy(struct live *live)
 {
     if (!live)
         return;
-    howl_guard_destroy(live->guard);
+    feedback_detector_destroy(live->guard);
     meter_destroy(live->meter_in);
     meter_destroy(live->meter_out);
     history_free(&live->past);
@@ -43,7 +43,7 @@ static enum status fill(struct live *live, const struct live_settings *settings)
     if (status == STATUS_OK)
         status = ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->taken);
     if (status == STATUS_OK && settings->guard)
-        status = howl_guard_create(chain->outputs, settings->rate, (float)settings->ceiling,
+        status = feedback_detector_create(chain->outputs, settings->rate, (float)settings->ceiling,
                                    &live->guard);
     return status;
 }

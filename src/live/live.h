@@ -1,7 +1,7 @@
 /* Live sound from an input to an output: what happens to each block, and how it is told.
  *
  *   in -> meter -> chain, or the dry input as late as the chain is -> gain -> fade
- *      -> howl guard -> limiter -> meter -> out
+ *      -> feedback detector -> limiter -> meter -> out
  *
  * Both ends can be recorded. The control thread sends events; the step takes each at the
  * beginning of the first block from its frame on and says where that was, so that the same
@@ -33,7 +33,7 @@ enum live_control {
     LIVE_DRY,           /* value: 1 dry, 0 through the chain */
     LIVE_RISE,          /* fade in from silence, after an interruption */
     LIVE_END,           /* fade out for good */
-    LIVE_HOWL,          /* said by the step, value: Hz. Sent, it mutes as a howl does */
+    LIVE_FEEDBACK,          /* said by the step, value: Hz. Sent, it mutes as a howl does */
     LIVE_STAGE_CONTROL, /* value: of a control of a stage's */
     LIVE_STAGE_ABSENT,  /* said by the step, value: 1, its blocks are not in time from there on; 0,
                            they are. Sent, it is silence and the dry sound is heard, as then */

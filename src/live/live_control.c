@@ -55,7 +55,7 @@ static void set_gain(struct live_session *session, double db)
 static void set_mute(struct live_session *session, bool muted)
 {
     session->muted = muted;
-    session->howled = false;
+    session->fed_back = false;
     send(session, LIVE_MUTE, muted);
 }
 

@@ -271,10 +271,10 @@ static void take_event(struct live_session *session, const struct live_event *ev
         live_log_control(session->log, event, live_controls_symbol(&session->controls, event));
     else
         live_log_event(session->log, event);
-    if (event->what != LIVE_HOWL)
+    if (event->what != LIVE_FEEDBACK)
         return;
-    session->muted = session->howled = true;
-    session->howls++;
+    session->muted = session->fed_back = true;
+    session->feedback_count++;
     live_notify(session, "howling feedback at %.0f Hz: muted; turn something down, then press m",
               event->value);
 }

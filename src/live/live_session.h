@@ -43,7 +43,7 @@ struct live_session {
     double gain_db;
     bool muted;
     bool dry;
-    bool howled;
+    bool fed_back;
     bool load_waits; /* for a switch to end, before a mask is read */
     size_t load_choice;
     char *load_text;   /* NULL: the choice's own */
@@ -55,7 +55,7 @@ struct live_session {
     struct meter_reading in[LIVE_CHANNELS_MOST];
     struct meter_reading out[LIVE_CHANNELS_MOST];
     double reduction_most; /* dB */
-    uint64_t howls;
+    uint64_t feedback_count;
     uint64_t clips_in;
     uint64_t interruptions; /* times that the device was lost */
 };

@@ -61,7 +61,7 @@ static struct live_status picture(struct live_session *session)
         .control = live_controls_show(&session->controls),
         .gain_db = session->gain_db,
         .muted = session->muted,
-        .howled = session->howled,
+        .fed_back = session->fed_back,
         .reduction_db = -live_reduction(session->live),
         .ceiling_db = session->options->play.ceiling_db,
         .load_now = load->now,
@@ -116,7 +116,7 @@ static enum status report_json(const struct live_session *session, const struct 
                   (json_int_t)load->late, "lost", (json_int_t)load->lost, "load_mean",
                   load->count ? load->sum / (double)load->count : 0, "load_p99", load->p99,
                   "load_worst", load->worst, "limiter_most_db", -session->reduction_most, "howls",
-                  (json_int_t)session->howls, "clips_in", (json_int_t)session->clips_in, "ledger",
+                  (json_int_t)session->feedback_count, "clips_in", (json_int_t)session->clips_in, "ledger",
                   live_load_ledger(load), "stages", report_stages(&session->chain.stages));
     bool written = object && more && json_object_update(object, more) == 0 &&
                    json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF &&
@@ -147,8 +147,8 @@ enum status live_report(struct live_session *session)
     if (session->interruptions > 0 && session->device)
         note("times that the device was lost and came back: %llu",
              (unsigned long long)session->interruptions);
-    if (session->howls > 0)
-        note("howls of feedback that were muted: %llu", (unsigned long long)session->howls);
+    if (session->feedback_count > 0)
+        note("howls of feedback that were muted: %llu", (unsigned long long)session->feedback_count);
     report_print_stages(&session->chain.stages);
     if (session->reduction_most > 0)
         note("the limiter took off up to %.1f dB", session->reduction_most);

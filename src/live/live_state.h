@@ -5,7 +5,7 @@
 
 #include "base/ring.h"
 #include "convolve/history.h"
-#include "live/howl_guard.h"
+#include "live/feedback_detector.h"
 #include "live/live.h"
 #include "signal/audio.h"
 #include "signal/limiter.h"
@@ -22,7 +22,7 @@ struct live {
     size_t block;
     struct recorder *recorder; /* or NULL, likewise the others */
     struct recorder *recorder_dry;
-    struct howl_guard *guard;
+    struct feedback_detector *guard;
 
     struct meter *meter_in;
     struct meter *meter_out;

@@ -43,8 +43,8 @@ static void take(struct live *live, const struct live_event *event)
         ramp_set(&live->gain, (float)event->value, smooth);
     else if (event->what == LIVE_DRY)
         ramp_set(&live->wet, event->value != 0 ? 0 : 1, smooth);
-    else if (event->what == LIVE_MUTE || event->what == LIVE_HOWL)
-        live->muted = event->what == LIVE_HOWL || event->value != 0;
+    else if (event->what == LIVE_MUTE || event->what == LIVE_FEEDBACK)
+        live->muted = event->what == LIVE_FEEDBACK || event->value != 0;
     else if (event->what == LIVE_RISE)
         ramp_init(&live->fade, 0);
     else
@@ -139,13 +139,13 @@ static void look_at_stages(struct live *live)
 
 static void guard(struct live *live, float *const *out)
 {
-    if (!live->guard || !howl_guard_process(live->guard, (const float *const *)out, live->block) ||
+    if (!live->guard || !feedback_detector_process(live->guard, (const float *const *)out, live->block) ||
         live->muted)
         return;
     live->muted = true;
     ramp_set(&live->fade, 0, frames_of(live, LIVE_SMOOTH));
-    const struct live_event howl = {.what = LIVE_HOWL, .value = howl_guard_frequency(live->guard)};
-    report(live, howl, atomic_load(&live->frames) + live->block);
+    const struct live_event feedback = {.what = LIVE_FEEDBACK, .value = feedback_detector_frequency(live->guard)};
+    report(live, feedback, atomic_load(&live->frames) + live->block);
 }
 
 void live_process(struct live *live, const float *const *in, float *const *out)

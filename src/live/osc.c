@@ -259,7 +259,7 @@ static void add_status(lo_bundle bundle, const struct live_status *status)
     lo_message_add_string(message, chosen_name(status));
     lo_message_add_float(message, (float)status->gain_db);
     lo_message_add_int32(message, status->muted);
-    lo_message_add_int32(message, status->howled);
+    lo_message_add_int32(message, status->fed_back);
     lo_message_add_float(message, known(status->reduction_db, 0));
     lo_message_add_float(message, known(status->load_now, -1));
     lo_message_add_float(message, known(status->load_p99, -1));

@@ -85,7 +85,7 @@ static void set_choice(json_t *root, const struct live_status *status)
     json_object_set_new(root, "control", control(&status->control));
     json_object_set_new(root, "gain_db", real_or_null(status->gain_db));
     json_object_set_new(root, "muted", json_boolean(status->muted));
-    json_object_set_new(root, "howled", json_boolean(status->howled));
+    json_object_set_new(root, "howled", json_boolean(status->fed_back));
     json_object_set_new(root, "reduction_db", real_or_null(status->reduction_db));
     json_object_set_new(root, "ceiling_db", real_or_null(status->ceiling_db));
 }

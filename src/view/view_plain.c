@@ -14,7 +14,7 @@ static const double ANYWAY = 10; /* seconds without news until a line all the sa
 /* What is worth a line of its own when it changes. */
 struct news {
     size_t chosen;
-    bool switching, muted, howled, hidden, recording;
+    bool switching, muted, fed_back, hidden, recording;
     double gain_db;
     uint64_t late, lost, clips, lines, control;
     uint32_t rate;
@@ -54,7 +54,7 @@ static struct news news_of(const struct live_status *status)
         .chosen = status->chosen,
         .switching = status->switching,
         .muted = status->muted,
-        .howled = status->howled,
+        .fed_back = status->fed_back,
         .hidden = status->hidden,
         .recording = status->recording != NULL,
         .gain_db = status->gain_db,
@@ -71,7 +71,7 @@ static struct news news_of(const struct live_status *status)
 static bool news_same(const struct news *a, const struct news *b)
 {
     return a->chosen == b->chosen && a->switching == b->switching && a->muted == b->muted &&
-           a->howled == b->howled && a->hidden == b->hidden && a->recording == b->recording &&
+           a->fed_back == b->fed_back && a->hidden == b->hidden && a->recording == b->recording &&
            a->gain_db == b->gain_db && a->late == b->late && a->lost == b->lost &&
            a->clips == b->clips && a->lines == b->lines && a->control == b->control &&
            a->rate == b->rate && a->block == b->block;
@@ -105,7 +105,7 @@ static void print_state(const struct live_status *status)
         printf("  gain %+.1f dB", status->gain_db);
     if (status->reduction_db < -0.05)
         printf("  limiter %.1f dB", status->reduction_db);
-    if (status->howled)
+    if (status->fed_back)
         printf("  HOWL: MUTED");
     else if (status->muted)
         printf("  MUTED");

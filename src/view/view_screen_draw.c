@@ -134,9 +134,9 @@ static int put_choices(const struct layout *layout, int row, const struct live_s
 static void put_state(const struct layout *layout, int row, const struct live_status *status)
 {
     struct pen pen = pen_at(layout, row);
-    if (status->muted || status->howled)
+    if (status->muted || status->fed_back)
         pen.over = STYLE_ALARM;
-    if (status->howled)
+    if (status->fed_back)
         pen_print(&pen, STYLE_ALARM, " HOWL: MUTED ");
     else if (status->muted)
         pen_print(&pen, STYLE_ALARM, " MUTED       ");

@@ -1,9 +1,9 @@
-/* The howl guard against loops that run away, and against sounds that do not.
+/* The feedback detector against loops that run away, and against sounds that do not.
  *
  * A loop is a microphone that hears a slot and, later, a loudspeaker by way of a room; what it
  * hears goes through a gain, the guard and the limiter to the loudspeaker. */
 #include "command.h"
-#include "live/howl_guard.h"
+#include "live/feedback_detector.h"
 #include "signal/audio.h"
 #include "signal/limiter.h"
 #include "sound.h"
@@ -21,10 +21,10 @@ enum { RATE = 48000, BLOCK = 64, REFLECTIONS = 40, ROOM_FRAMES = 600 };
 #define CEILING 0.891251f /* -1 dB */
 #define NEVER SIZE_MAX
 
-static struct howl_guard *guard_of(size_t channels, uint32_t rate)
+static struct feedback_detector *guard_of(size_t channels, uint32_t rate)
 {
-    struct howl_guard *guard;
-    ck_assert_int_eq(howl_guard_create(channels, rate, CEILING, &guard), STATUS_OK);
+    struct feedback_detector *guard;
+    ck_assert_int_eq(feedback_detector_create(channels, rate, CEILING, &guard), STATUS_OK);
     return guard;
 }
 
@@ -32,17 +32,17 @@ static struct howl_guard *guard_of(size_t channels, uint32_t rate)
 static size_t found_in(const float *samples, size_t frames, uint32_t rate, size_t block,
                        double *frequency)
 {
-    struct howl_guard *guard = guard_of(1, rate);
+    struct feedback_detector *guard = guard_of(1, rate);
     size_t found = NEVER;
     for (size_t at = 0; at < frames && found == NEVER; at += block) {
         const float *row = samples + at;
         size_t length = frames - at < block ? frames - at : block;
-        if (howl_guard_process(guard, &row, length))
+        if (feedback_detector_process(guard, &row, length))
             found = at + length;
     }
     if (frequency)
-        *frequency = howl_guard_frequency(guard);
-    howl_guard_destroy(guard);
+        *frequency = feedback_detector_frequency(guard);
+    feedback_detector_destroy(guard);
     return found;
 }
 
@@ -117,7 +117,7 @@ static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double s
     static float played[20 * RATE];
     struct sound slot = recording("voice.wav");
     struct room room = room_of(seed);
-    struct howl_guard *guard = guard_of(1, RATE);
+    struct feedback_detector *guard = guard_of(1, RATE);
     struct limiter limiter;
     struct run run = {.over = NEVER, .found = NEVER};
     limiter_init(&limiter, 1, RATE, CEILING);
@@ -129,12 +129,12 @@ static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double s
                                gain * heard(&room, played, at + i, delay));
         if (run.over == NEVER && audio_peak(block, BLOCK) > CEILING)
             run.over = at;
-        if (howl_guard_process(guard, (const float *const *)&block, BLOCK))
+        if (feedback_detector_process(guard, (const float *const *)&block, BLOCK))
             run.found = at + BLOCK;
         limiter_process(&limiter, &block, BLOCK);
     }
-    run.frequency = howl_guard_frequency(guard);
-    howl_guard_destroy(guard);
+    run.frequency = feedback_detector_frequency(guard);
+    feedback_detector_destroy(guard);
     sound_free(&slot);
     return run;
 }
@@ -307,22 +307,22 @@ END_TEST
 START_TEST(each_channel_is_heard_by_itself)
 {
     enum { FRAMES = RATE };
-    static float quiet[FRAMES], howl[FRAMES];
-    struct howl_guard *guard = guard_of(3, RATE);
-    const float *rows[] = {quiet, quiet, howl};
+    static float quiet[FRAMES], feedback[FRAMES];
+    struct feedback_detector *guard = guard_of(3, RATE);
+    const float *rows[] = {quiet, quiet, feedback};
     for (size_t i = 0; i < FRAMES; i++)
         quiet[i] = i % 1000 == 0 ? NAN : i % 1000 == 1 ? 3e38f : INFINITY;
-    slope(howl, FRAMES, 3, 3);
-    ck_assert(howl_guard_process(guard, rows, FRAMES));
+    slope(feedback, FRAMES, 3, 3);
+    ck_assert(feedback_detector_process(guard, rows, FRAMES));
     rows[2] = quiet;
-    ck_assert(!howl_guard_process(guard, rows, FRAMES));
-    rows[0] = howl;
-    ck_assert(howl_guard_process(guard, rows, FRAMES));
-    ck_assert(!howl_guard_process(guard, rows, RATE / 4)); /* it forgot */
-    howl_guard_reset(guard);
-    ck_assert(!howl_guard_process(guard, rows, RATE / 4));
-    howl_guard_destroy(guard);
-    howl_guard_destroy(NULL);
+    ck_assert(!feedback_detector_process(guard, rows, FRAMES));
+    rows[0] = feedback;
+    ck_assert(feedback_detector_process(guard, rows, FRAMES));
+    ck_assert(!feedback_detector_process(guard, rows, RATE / 4)); /* it forgot */
+    feedback_detector_reset(guard);
+    ck_assert(!feedback_detector_process(guard, rows, RATE / 4));
+    feedback_detector_destroy(guard);
+    feedback_detector_destroy(NULL);
 }
 END_TEST
 

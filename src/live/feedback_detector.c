@@ -1,4 +1,4 @@
-#include "live/howl_guard.h"
+#include "live/feedback_detector.h"
 
 #include "base/simd.h"
 #include "signal/audio.h"
@@ -57,7 +57,7 @@ struct listener {
     size_t known;
 };
 
-struct howl_guard {
+struct feedback_detector {
     size_t channels, window;
     double rate;
     float ceiling;
@@ -67,7 +67,7 @@ struct howl_guard {
     _Atomic double frequency;
 };
 
-void howl_guard_destroy(struct howl_guard *guard)
+void feedback_detector_destroy(struct feedback_detector *guard)
 {
     if (!guard)
         return;
@@ -83,7 +83,7 @@ void howl_guard_destroy(struct howl_guard *guard)
     free(guard);
 }
 
-static bool have_buffers(struct howl_guard *guard)
+static bool have_buffers(struct feedback_detector *guard)
 {
     guard->hann = audio_alloc(guard->window);
     guard->windowed = audio_alloc(guard->window);
@@ -101,7 +101,7 @@ static bool have_buffers(struct howl_guard *guard)
 }
 
 /* No two channels end a window at once, so that no block pays for both. */
-void howl_guard_reset(struct howl_guard *guard)
+void feedback_detector_reset(struct feedback_detector *guard)
 {
     for (size_t c = 0; c < guard->channels; c++) {
         struct listener *listener = &guard->listeners[c];
@@ -111,28 +111,28 @@ void howl_guard_reset(struct howl_guard *guard)
     }
 }
 
-enum status howl_guard_create(size_t channels, uint32_t rate, float ceiling,
-                              struct howl_guard **result)
+enum status feedback_detector_create(size_t channels, uint32_t rate, float ceiling,
+                              struct feedback_detector **result)
 {
-    struct howl_guard *guard = calloc(1, sizeof *guard);
+    struct feedback_detector *guard = calloc(1, sizeof *guard);
     if (!guard)
         return fail_memory("a howl guard");
     *guard =
-        (struct howl_guard){.channels = channels, .rate = rate, .ceiling = ceiling, .window = 256};
+        (struct feedback_detector){.channels = channels, .rate = rate, .ceiling = ceiling, .window = 256};
     while (guard->window < rate / WINDOWS_A_SECOND)
         guard->window *= 2;
     if (!have_buffers(guard)) {
-        howl_guard_destroy(guard);
+        feedback_detector_destroy(guard);
         return fail_memory("a howl guard");
     }
     enum status status = fft_create(guard->window, &guard->fft);
     if (status != STATUS_OK) {
-        howl_guard_destroy(guard);
+        feedback_detector_destroy(guard);
         return status;
     }
     for (size_t i = 0; i < guard->window; i++)
         guard->hann[i] = (float)(0.5 - 0.5 * cos(2 * M_PI * (double)i / (double)guard->window));
-    howl_guard_reset(guard);
+    feedback_detector_reset(guard);
     *result = guard;
     return STATUS_OK;
 }
@@ -189,13 +189,13 @@ static bool has_harmonics(const float *power, size_t bins, const struct tone *to
     return false;
 }
 
-static double level_of(const struct howl_guard *guard, double power)
+static double level_of(const struct feedback_detector *guard, double power)
 {
     double amplitude = sqrt(power / HANN_POWER) / (double)guard->window;
     return audio_to_db(amplitude / (double)guard->ceiling);
 }
 
-static struct moment hear(const struct howl_guard *guard, const float *recent)
+static struct moment hear(const struct feedback_detector *guard, const float *recent)
 {
     size_t window = guard->window, bins = window / 2 + 1;
     multiply(recent, guard->hann, guard->windowed, window);
@@ -286,7 +286,7 @@ static bool is_pinned_pair(const struct moment *moments, size_t known)
            moments[0].level_paired > highest - DYING;
 }
 
-static bool is_howl(struct howl_guard *guard, struct listener *listener)
+static bool is_feedback(struct feedback_detector *guard, struct listener *listener)
 {
     struct moment *moments = listener->moments;
     memmove(moments + 1, moments, (MEMORY - 1) * sizeof *moments);
@@ -300,7 +300,7 @@ static bool is_howl(struct howl_guard *guard, struct listener *listener)
     return true;
 }
 
-static bool listen(struct howl_guard *guard, struct listener *listener, const float *samples,
+static bool listen(struct feedback_detector *guard, struct listener *listener, const float *samples,
                    size_t frames)
 {
     size_t window = guard->window, hop = window / 2;
@@ -312,7 +312,7 @@ static bool listen(struct howl_guard *guard, struct listener *listener, const fl
         at += part;
         if (listener->filled < window)
             return false;
-        if (is_howl(guard, listener))
+        if (is_feedback(guard, listener))
             return true;
         memcpy(listener->recent, listener->recent + hop, hop * sizeof *samples);
         listener->filled = hop;
@@ -320,17 +320,17 @@ static bool listen(struct howl_guard *guard, struct listener *listener, const fl
     return false;
 }
 
-bool howl_guard_process(struct howl_guard *guard, const float *const *planar, size_t frames)
+bool feedback_detector_process(struct feedback_detector *guard, const float *const *planar, size_t frames)
 {
-    bool howl = false;
+    bool feedback = false;
     for (size_t c = 0; c < guard->channels; c++)
-        howl |= listen(guard, &guard->listeners[c], planar[c], frames);
-    if (howl)
-        howl_guard_reset(guard);
-    return howl;
+        feedback |= listen(guard, &guard->listeners[c], planar[c], frames);
+    if (feedback)
+        feedback_detector_reset(guard);
+    return feedback;
 }
 
-double howl_guard_frequency(const struct howl_guard *guard)
+double feedback_detector_frequency(const struct feedback_detector *guard)
 {
     return atomic_load(&guard->frequency);
 }

@@ -25,25 +25,25 @@
  * The same frames give the same answer, up to the first howl, whatever the length of the blocks.
  * Threads: one processes; any may ask for the frequency.
  */
-#ifndef HALO_HOWL_GUARD_H
-#define HALO_HOWL_GUARD_H
+#ifndef HALO_FEEDBACK_DETECTOR_H
+#define HALO_FEEDBACK_DETECTOR_H
 
 #include "base/status.h"
 
 #include <stdint.h>
 
-struct howl_guard;
+struct feedback_detector;
 
 /* `ceiling`: the limiter's, linear. Errors: memory. */
-MUST_CHECK enum status howl_guard_create(size_t channels, uint32_t rate, float ceiling,
-                                         struct howl_guard **guard);
-void howl_guard_destroy(struct howl_guard *guard);
+MUST_CHECK enum status feedback_detector_create(size_t channels, uint32_t rate, float ceiling,
+                                         struct feedback_detector **guard);
+void feedback_detector_destroy(struct feedback_detector *guard);
 
 /* Real-time. True where a howl was found in these frames; then what came before is forgotten,
  * as by a reset. A window that ends within the block costs a transform of it. */
-bool howl_guard_process(struct howl_guard *guard, const float *const *planar, size_t frames);
-void howl_guard_reset(struct howl_guard *guard); /* real-time */
+bool feedback_detector_process(struct feedback_detector *guard, const float *const *planar, size_t frames);
+void feedback_detector_reset(struct feedback_detector *guard); /* real-time */
 
-double howl_guard_frequency(const struct howl_guard *guard); /* Hz of the last howl, or 0 */
+double feedback_detector_frequency(const struct feedback_detector *guard); /* Hz of the last howl, or 0 */
 
 #endif
