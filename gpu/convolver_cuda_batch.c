@@ -156,8 +156,8 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
         free(convolution);
         return fail(STATUS_USAGE, "there is no kernel '%s'", shape->gpu.kernel);
     }
-    convolution->past = (shape->taps - 1 + 3) / 4 * 4;
-    convolution->stride = (convolution->past + shape->block + 3) / 4 * 4;
+    convolution->history_frames = (shape->taps - 1 + 3) / 4 * 4;
+    convolution->stride = (convolution->history_frames + shape->block + 3) / 4 * 4;
     convolution->out_stride = (shape->block + 3) / 4 * 4;
     convolution->fault = fault_wanted();
     struct slice_plan plan = slice_plan_for(shape->block, shape->taps);

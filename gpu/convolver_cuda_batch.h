@@ -30,7 +30,7 @@ struct convolution {
     const struct kernel *kernel;
     size_t slice; /* frames, a multiple of 4; the last one is perhaps shorter */
     size_t slices;
-    size_t past;              /* frames before the block, a multiple of 4 */
+    size_t history_frames;              /* frames before the block, a multiple of 4 */
     size_t stride;            /* floats of an input: past and block */
     size_t out_stride;        /* floats of an output */
     size_t now;               /* which history holds the newest block */

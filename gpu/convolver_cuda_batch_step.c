@@ -18,10 +18,10 @@ static cudaError_t carry_halo(const struct convolution *convolution, const struc
 {
     size_t pitch = convolution->stride * sizeof(float);
     const float *before = share->history[1 - convolution->now] + convolution->shape.block;
-    if (convolution->past == 0)
+    if (convolution->history_frames == 0)
         return cudaSuccess;
     return cudaMemcpy2DAsync(share->history[convolution->now], pitch, before, pitch,
-                             convolution->past * sizeof(float), convolution->shape.inputs,
+                             convolution->history_frames * sizeof(float), convolution->shape.inputs,
                              cudaMemcpyDeviceToDevice, share->up);
 }
 
@@ -82,7 +82,7 @@ static cudaError_t send_slice(const struct convolution *convolution, const struc
     size_t inputs = convolution->shape.inputs, bytes = pcm_bytes(convolution->pcm);
     size_t staged_pitch = convolution->out_stride * sizeof(float);
     size_t packed_pitch = convolution->out_stride * pcm_bytes(PCM_24);
-    float *history = share->history[convolution->now] + convolution->past + start;
+    float *history = share->history[convolution->now] + convolution->history_frames + start;
     unsigned char *packed = share->packed + start * pcm_bytes(PCM_24);
     bool whole = convolution->pcm == PCM_FLOAT;
     cudaError_t error =
@@ -107,10 +107,10 @@ static cudaError_t add_path(const struct convolution *convolution, struct share 
         .out = share->out + (path->output - share->first_output) * convolution->out_stride + start,
         .mask = forms + path->column * prepared->form_floats,
         .plan = share->plan,
-        .frames_in = convolution->past + slice_frames(convolution, s),
+        .frames_in = convolution->history_frames + slice_frames(convolution, s),
         .frames = slice_frames(convolution, s),
         .taps = prepared->taps,
-        .origin = convolution->past,
+        .origin = convolution->history_frames,
         .add = !first,
     };
     cudaError_t error = cudaSuccess;

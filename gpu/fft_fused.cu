@@ -276,15 +276,15 @@ __global__ void __launch_bounds__(N / POINTS)
  * kept in registers from the way there, and leave room for half as many threads. */
 template <int N>
 __global__ void __launch_bounds__(N / POINTS, blocks<N>())
-    fused_convolve(kernel_job job, int past, const float2 *__restrict__ table,
+    fused_convolve(kernel_job job, int history_frames, const float2 *__restrict__ table,
                    const float2 *__restrict__ table_back)
 {
     extern __shared__ float2 shared[];
     using at = place<N, 0>;
     float2 v[POINTS];
-    int hop = N - past;
+    int hop = N - history_frames;
     long long base = (long long)blockIdx.x * 2 * hop; /* the first output's frame */
-    long long from = base + (long long)job.origin - past;
+    long long from = base + (long long)job.origin - history_frames;
     long long frames_in = (long long)job.frames_in, frames = (long long)job.frames;
     if (from >= 0 && from + hop + N <= frames_in) {
         const float *__restrict__ in = job.in + from;
@@ -315,7 +315,7 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
     for (int b = 0; b < at::BUTTERFLIES; b++)
 #pragma unroll
         for (int k = 0; k < at::R; k++) {
-            int q = at(b).first + k * at::STRIDE - past;
+            int q = at(b).first + k * at::STRIDE - history_frames;
             if (q >= 0 && base + q < frames)
                 put(job, base + q, v[b * at::R + k].x);
             if (q >= 0 && base + hop + q < frames)
@@ -359,12 +359,12 @@ template <int N> static cudaError_t launch_form(const float *table, const float 
     return cudaGetLastError();
 }
 
-template <int N> static cudaError_t launch_convolve(const struct kernel_job *job, size_t past,
+template <int N> static cudaError_t launch_convolve(const struct kernel_job *job, size_t history_frames,
                                                     const float *table, cudaStream_t stream)
 {
-    unsigned pairs = blocks_for(job->frames, 2 * (N - past));
+    unsigned pairs = blocks_for(job->frames, 2 * (N - history_frames));
     fused_convolve<N><<<pairs, N / POINTS, shared_bytes<N>(), stream>>>(
-        *job, (int)past, reinterpret_cast<const float2 *>(table),
+        *job, (int)history_frames, reinterpret_cast<const float2 *>(table),
         reinterpret_cast<const float2 *>(table));
     return cudaGetLastError();
 }
@@ -416,5 +416,5 @@ cudaError_t fft_fused_form(size_t fft, const float *table, const float *taps, si
 cudaError_t fft_fused_launch(const struct kernel_job *job, const struct fft_plan *plan,
                              const float *table, cudaStream_t stream)
 {
-    return FOR_LENGTH(plan->fft, launch_convolve, job, plan->past, table, stream);
+    return FOR_LENGTH(plan->fft, launch_convolve, job, plan->history_frames, table, stream);
 }

@@ -21,7 +21,7 @@ __global__ void gather_pairs(kernel_job job, fft_plan plan, size_t first,
         return;
     long long frames = (long long)job.frames_in;
     long long at = (long long)((first + blockIdx.y) * 2 * plan.hop + job.origin + p) -
-                   (long long)plan.past;
+                   (long long)plan.history_frames;
     work[blockIdx.y * plan.fft + p] =
         make_float2(ghost(job.in, at, frames, job.boundary),
                     ghost(job.in, at + (long long)plan.hop, frames, job.boundary));
@@ -43,7 +43,7 @@ __global__ void scatter_pairs(kernel_job job, fft_plan plan, size_t first,
     size_t q = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (q >= plan.hop)
         return;
-    float2 y = work[blockIdx.y * plan.fft + plan.past + q];
+    float2 y = work[blockIdx.y * plan.fft + plan.history_frames + q];
     long long i = (long long)((first + blockIdx.y) * 2 * plan.hop + q);
     if (i < (long long)job.frames)
         put(job, i, y.x);

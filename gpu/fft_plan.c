@@ -30,7 +30,7 @@ static struct fft_plan plan_length(size_t taps, size_t frames, size_t fused_most
     plan.hop = fft - taps + 1;
     if (plan.hop > HOP_MULTIPLE)
         plan.hop = plan.hop / HOP_MULTIPLE * HOP_MULTIPLE;
-    plan.past = fft - plan.hop;
+    plan.history_frames = fft - plan.hop;
     plan.pairs = (frames + 2 * plan.hop - 1) / (2 * plan.hop);
     size_t most = BATCH_POINTS / fft ? BATCH_POINTS / fft : 1;
     size_t batches = plan.fused ? 1 : (plan.pairs + most - 1) / most;

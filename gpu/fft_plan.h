@@ -19,7 +19,7 @@ enum {
 struct fft_plan {
     size_t fft;   /* a power of two */
     size_t hop;   /* frames of output a chunk: fft - past */
-    size_t past;  /* at least taps - 1 */
+    size_t history_frames;  /* at least taps - 1 */
     size_t pairs; /* of chunks, for all frames */
     size_t batch; /* pairs transformed at a time; all of them where fused */
     bool fused;   /* one kernel does it all */

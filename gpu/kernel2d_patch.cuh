@@ -108,11 +108,11 @@ __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(
         for (int j0 = 0; j0 < p.mask_columns; j0 += PATCH_MASK_COLUMNS) {
             int piece_rows = min(PATCH_MASK_ROWS, p.mask_rows - i0);
             int piece_columns = min(PATCH_MASK_COLUMNS, p.mask_columns - j0);
-            int past = (piece_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
-            int tile_columns = PATCH_ACROSS * PATCH_COLUMNS + past;
+            int history_frames = (piece_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
+            int tile_columns = PATCH_ACROSS * PATCH_COLUMNS + history_frames;
             int tile_cells = (PATCH_DOWN * PATCH_ROWS + piece_rows - 1) * tile_columns;
             int first_row = row + p.row_origin - (i0 + piece_rows - 1);
-            int first_column = column + p.column_origin - j0 - past;
+            int first_column = column + p.column_origin - j0 - history_frames;
             __syncthreads();
             for (int n = thread; n < tile_cells; n += PATCH_THREADS) {
                 int r = n / tile_columns, c = n % tile_columns;
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(
             }
             __syncthreads();
             const float *at = shared + (y + piece_rows - 1) * PATCH_PITCH +
-                              (past + x) / PATCH_COLUMNS * PATCH_SKEWED;
+                              (history_frames + x) / PATCH_COLUMNS * PATCH_SKEWED;
             for (int i = 0; i < piece_rows; i++, at -= PATCH_PITCH) {
                 add_mask_row(sum, at, (i0 + i) * p.mask_columns + j0, piece_columns);
                 if (i % PATCH_RUN == PATCH_RUN - 1)

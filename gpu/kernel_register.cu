@@ -181,15 +181,15 @@ __global__ void __launch_bounds__(SLIDE_THREADS, SLIDE_BLOCKS) convolve_slide(ke
 {
     extern __shared__ __align__(16) float shared[];
     int taps = (int)job.taps;
-    int past = (taps + SLIDE_OUTPUTS - 1) / SLIDE_OUTPUTS * SLIDE_OUTPUTS;
+    int history_frames = (taps + SLIDE_OUTPUTS - 1) / SLIDE_OUTPUTS * SLIDE_OUTPUTS;
     int tile = (int)blockDim.x * SLIDE_OUTPUTS;
     long long base = (long long)blockIdx.x * tile;
-    load_tile(job, shared, base + (long long)job.origin - past, past + tile);
+    load_tile(job, shared, base + (long long)job.origin - history_frames, history_frames + tile);
     __syncthreads();
 
     float total[SLIDE_OUTPUTS] = {0}, runs[SLIDE_OUTPUTS] = {0}, sum[SLIDE_OUTPUTS] = {0};
     float even[SLIDE_OUTPUTS], odd[SLIDE_OUTPUTS];
-    const float *at = shared + skewed(past + (int)threadIdx.x * SLIDE_OUTPUTS);
+    const float *at = shared + skewed(history_frames + (int)threadIdx.x * SLIDE_OUTPUTS);
     load_frames(even, at);
     int k = 0, pairs = taps / (2 * SLIDE_OUTPUTS);
     for (int pair = 0, run = 1; pair < pairs; run++) {

@@ -92,7 +92,7 @@ static void take(struct instance *instance)
         give_up(instance);
     } else if (!answer.processor) {
         instance->leaving = instance->processor != NULL;
-    } else if (answer.silence != atomic_load(&instance->past.silence)) {
+    } else if (answer.silence != atomic_load(&instance->history.silence)) {
         instance->retired = answer.processor; /* it heard what should be forgotten */
         instance->requested = true;
     } else {
@@ -104,7 +104,7 @@ static void take(struct instance *instance)
 
 static void take_at_once(struct instance *instance)
 {
-    if (instance->coming && past_hear(&instance->past, instance->coming, SIZE_MAX))
+    if (instance->coming && input_history_feed(&instance->history, instance->coming, SIZE_MAX))
         sound(instance, instance->coming);
     else if (instance->leaving)
         sound(instance, NULL);
@@ -125,8 +125,8 @@ void exchange_begin(struct instance *instance)
 void exchange_block(struct instance *instance)
 {
     if (instance->processor)
-        (void)past_hear(&instance->past, instance->processor, 1);
-    if (!instance->coming || !past_hear(&instance->past, instance->coming, CATCH_UP))
+        (void)input_history_feed(&instance->history, instance->processor, 1);
+    if (!instance->coming || !input_history_feed(&instance->history, instance->coming, CATCH_UP))
         return;
     if (instance->processor && !instance->fading) {
         instance->fading = true;

@@ -21,7 +21,7 @@ static void cleanup(LV2_Handle handle)
     struct instance *instance = handle;
     while (instance->processors)
         instance_free_processor(instance, instance->processors);
-    past_free(&instance->past);
+    input_history_free(&instance->history);
     pre_delay_free(&instance->pre_delay);
     block_free(&instance->now);
     block_free(&instance->dry);
@@ -56,13 +56,13 @@ static void silence_processor(const struct instance *instance, struct processor 
     if (!processor)
         return;
     processor_reset(processor);
-    processor->heard = atomic_load(&instance->past.end);
+    processor->heard = atomic_load(&instance->history.end);
 }
 
 static void activate(LV2_Handle handle)
 {
     struct instance *instance = handle;
-    past_reset(&instance->past);
+    input_history_reset(&instance->history);
     pre_delay_reset(&instance->pre_delay);
     block_silence(&instance->now, 0, 2 * PROCESSOR_BLOCK);
     silence_processor(instance, instance->processor);
@@ -96,7 +96,7 @@ static void take_features(struct instance *instance, const LV2_Feature *const *f
 static enum status make_room(struct instance *instance)
 {
     size_t channels = instance->variant->channels;
-    enum status status = past_init(&instance->past, channels, instance->rate);
+    enum status status = input_history_init(&instance->history, channels, instance->rate);
     if (status == STATUS_OK)
         status =
             pre_delay_init(&instance->pre_delay, channels, instance->rate, instance->smoothing);

@@ -19,7 +19,7 @@
 #define HALO_LV2_INSTANCE_H
 
 #include "names.h"
-#include "past.h"
+#include "input_history.h"
 #include "pre_delay.h"
 #include "signal/ramp.h"
 #include "processor.h"
@@ -83,7 +83,7 @@ struct instance {
     struct ramp feed; /* into the masks: 0 while the plugin is off */
     struct ramp dry_gain;
     struct ramp wet_gain;
-    struct past past;
+    struct input_history history;
     struct processor *processor; /* that sounds; NULL: there is none */
 
     /* The exchange; run's own. */

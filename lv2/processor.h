@@ -6,7 +6,7 @@
  * its taps are. So the same samples come out whatever the blocks were.
  *
  * After more silence than the mask is long nothing is convolved.
- * Threads: processor_hear and processor_write are real-time, and one thread's at a time; all
+ * Threads: processor_feed and processor_write are real-time, and one thread's at a time; all
  * else is not real-time, and may run on one thread a processor.
  */
 #ifndef HALO_LV2_PROCESSOR_H
@@ -54,7 +54,7 @@ void processor_destroy(struct processor *processor);
 void processor_reset(struct processor *processor);
 
 /* One block of input is complete. */
-void processor_hear(struct processor *processor, const float *const *block);
+void processor_feed(struct processor *processor, const float *const *block);
 
 /* The output for `frames` frames from frame `at` of the block that is coming in. `now` points at
  * their input, which PROCESSOR_BLOCK frames of the past lie before. */

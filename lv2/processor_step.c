@@ -15,7 +15,7 @@ static bool is_silent(const struct processor *processor, const float *const *blo
     return true;
 }
 
-void processor_hear(struct processor *processor, const float *const *block)
+void processor_feed(struct processor *processor, const float *const *block)
 {
     processor->heard++;
     if (!processor->tail)

@@ -95,7 +95,7 @@ static void end_block(struct instance *instance)
     const float *block[CHANNELS_MOST];
     for (size_t c = 0; c < instance->variant->channels; c++)
         block[c] = instance->now.data[c] + PROCESSOR_BLOCK;
-    past_write(&instance->past, block);
+    input_history_write(&instance->history, block);
     exchange_block(instance);
     for (size_t c = 0; c < instance->variant->channels; c++)
         memcpy(instance->now.data[c], block[c], PROCESSOR_BLOCK * sizeof(float));

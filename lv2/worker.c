@@ -63,8 +63,8 @@ struct processor *instance_make_processor(struct instance *instance, const char 
     }
     if (*processor->remark)
         instance_log(instance, instance->urids.log_note, processor->remark);
-    *silence = atomic_load(&instance->past.silence);
-    past_introduce(&instance->past, processor);
+    *silence = atomic_load(&instance->history.silence);
+    input_history_prime(&instance->history, processor);
     take_in(instance, processor);
     return processor;
 }

@@ -8,8 +8,8 @@ static void check_plan(size_t taps, size_t frames, size_t fused_most, size_t fft
     ck_assert_msg((plan.fft & (plan.fft - 1)) == 0 && plan.fft >= FFT_FUSED_LEAST &&
                       plan.fft <= FFT_MOST && (fft == 0 || plan.fft == fft),
                   "%zu taps, %zu frames: transforms of %zu", taps, frames, plan.fft);
-    ck_assert_uint_eq(plan.past + plan.hop, plan.fft);
-    ck_assert_uint_ge(plan.past, taps - 1); /* no output sees the transform's other end */
+    ck_assert_uint_eq(plan.history_frames + plan.hop, plan.fft);
+    ck_assert_uint_ge(plan.history_frames, taps - 1); /* no output sees the transform's other end */
     ck_assert_uint_ge(plan.hop, 1);
     ck_assert_uint_ge(plan.pairs * 2 * plan.hop, frames);
     ck_assert_uint_lt((plan.pairs - 1) * 2 * plan.hop, frames);

@@ -265,8 +265,8 @@ static void check_control(const char *symbol, float value, float dry, float wet,
     lv2_host_set(host, symbol, value);
     struct block out = run_all(host, &in, 480);
     for (size_t i = 0; i < in.frames; i++) {
-        float past = i < delay ? 0 : in.data[0][i - delay];
-        expect_near(out.data[0][i], dry * in.data[0][i] + wet * past, 1e-6f);
+        float history = i < delay ? 0 : in.data[0][i - delay];
+        expect_near(out.data[0][i], dry * in.data[0][i] + wet * history, 1e-6f);
     }
     lv2_host_close(host);
     block_free(&in);

@@ -4,16 +4,16 @@
 
 static void check_chunks(const struct partition_plan *plan, size_t taps, size_t block)
 {
-    ck_assert_uint_eq(plan->fft, plan->past + plan->hop);
-    ck_assert_uint_eq(plan->past % PARTITION_LINE, 0);
+    ck_assert_uint_eq(plan->fft, plan->history_frames + plan->hop);
+    ck_assert_uint_eq(plan->history_frames % PARTITION_LINE, 0);
     ck_assert_uint_eq(plan->hop % PARTITION_LINE, 0);
     ck_assert_uint_ge(plan->hop * plan->chunks, block);
     ck_assert_uint_lt(plan->hop * (plan->chunks - 1), block);
     if (plan->partitions == 1) {
-        ck_assert_uint_ge(plan->past + 1, taps);
+        ck_assert_uint_ge(plan->history_frames + 1, taps);
         return;
     }
-    ck_assert_uint_eq(plan->past, plan->hop);
+    ck_assert_uint_eq(plan->history_frames, plan->hop);
     ck_assert_uint_ge(plan->partitions * plan->hop, taps);
     ck_assert_uint_eq(block % plan->hop, 0);
 }

@@ -39,7 +39,7 @@ void chain_schema_init(struct chain_schema *schema)
         CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct chain_document, schema->document_fields)};
 }
 
-static void hear(cyaml_log_t level, void *context, const char *format, va_list args)
+static void feed(cyaml_log_t level, void *context, const char *format, va_list args)
 {
     (void)level;
     struct chain_said *said = context;
@@ -57,7 +57,7 @@ static void hear(cyaml_log_t level, void *context, const char *format, va_list a
 
 cyaml_config_t chain_schema_config(struct chain_said *said)
 {
-    return (cyaml_config_t){.log_fn = hear,
+    return (cyaml_config_t){.log_fn = feed,
                             .log_ctx = said,
                             .mem_fn = cyaml_mem,
                             .log_level = CYAML_LOG_WARNING,

@@ -14,7 +14,7 @@ struct stage_mix {
     struct filter filter;
     struct filter *stage;
     struct stage_mix_settings settings;
-    struct history past;
+    struct history history;
     struct block dry;
     struct ramp wet;
     size_t smooth;     /* frames */
@@ -123,10 +123,10 @@ static void blend(struct stage_mix *mix, float *const *out, size_t at, size_t fr
                         .at = mix->wet.at,
                         .frames = mix->wet.frames};
     for (size_t o = 0; o < outputs; o++) {
-        const float *past = history_now(&mix->past, o % mix->filter.inputs) - mix->past.keep;
+        const float *history = history_now(&mix->history, o % mix->filter.inputs) - mix->history.keep;
         wet[o] = out[o] + at;
         dry[o] = mix->dry.data[o] + at;
-        memcpy(dry[o], past + at, frames * sizeof *past);
+        memcpy(dry[o], history + at, frames * sizeof *history);
     }
     ramp_process(&mix->wet, outputs, wet, frames);
     ramp_process(&rest, outputs, dry, frames);
@@ -168,7 +168,7 @@ static void stage_mix_process(struct filter *filter, const float *const *in, flo
 {
     struct stage_mix *mix = (struct stage_mix *)filter;
     uint64_t before = mix->settings.before + mix->stage->latency;
-    history_advance(&mix->past, in);
+    history_advance(&mix->history, in);
     filter_process(mix->stage, in, out);
     report(mix);
     look_for_sound(mix, out);
@@ -209,7 +209,7 @@ static void stage_mix_reset(struct filter *filter)
 {
     struct stage_mix *mix = (struct stage_mix *)filter;
     filter_reset(mix->stage);
-    history_reset(&mix->past);
+    history_reset(&mix->history);
     begin(mix);
 }
 
@@ -217,7 +217,7 @@ static void stage_mix_destroy(struct filter *filter)
 {
     struct stage_mix *mix = (struct stage_mix *)filter;
     filter_destroy(mix->stage);
-    history_free(&mix->past);
+    history_free(&mix->history);
     block_free(&mix->dry);
     free(mix);
 }
@@ -246,7 +246,7 @@ enum status stage_mix_create(struct filter *stage, const struct stage_mix_settin
     atomic_init(&mix->bypass, settings->spec->bypass);
     begin(mix);
     enum status status =
-        history_init(&mix->past, stage->inputs, (size_t)stage->latency, stage->block);
+        history_init(&mix->history, stage->inputs, (size_t)stage->latency, stage->block);
     if (status == STATUS_OK)
         status = block_init(&mix->dry, stage->outputs, stage->block, "a stage");
     if (status != STATUS_OK) {

@@ -43,12 +43,12 @@ static enum status fill(struct convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
-    double floats = 2.0 * (double)plan->past + 3.0 * (double)shape->block;
+    double floats = 2.0 * (double)plan->history_frames + 3.0 * (double)shape->block;
     floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->partitions);
     enum status status = check_memory(shape, floats);
-    size_t past = plan->algorithm == PARTITION_DIRECT ? shape->taps - 1 : plan->past;
+    size_t history_frames = plan->algorithm == PARTITION_DIRECT ? shape->taps - 1 : plan->history_frames;
     if (status == STATUS_OK)
-        status = history_init(&convolution->history, shape->inputs, past, shape->block);
+        status = history_init(&convolution->history, shape->inputs, history_frames, shape->block);
     if (status == STATUS_OK && plan->algorithm == PARTITION_OVERLAP_SAVE)
         status = init_spectra(convolution);
     return status;

@@ -34,8 +34,8 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
     struct convolution *convolution = context;
     const struct partition_plan *plan = &convolution->plan;
     size_t input = piece / plan->chunks, chunk = piece % plan->chunks;
-    size_t there = plan->past + chunk_frames(convolution, chunk);
-    const float *from = history_now(&convolution->history, input) + chunk * plan->hop - plan->past;
+    size_t there = plan->history_frames + chunk_frames(convolution, chunk);
+    const float *from = history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
     if (there < plan->fft || !fft_is_aligned(from)) {
         float *samples = convolution->samples[worker];
         memcpy(samples, from, there * sizeof *samples);
@@ -58,7 +58,7 @@ static void finish_chunk(const struct job *job, size_t output, size_t chunk, flo
     const struct convolution *convolution = job->convolution;
     const struct partition_plan *plan = &convolution->plan;
     fft_inverse(convolution->fft, sum, samples);
-    memcpy(job->out[output] + chunk * plan->hop, samples + plan->past,
+    memcpy(job->out[output] + chunk * plan->hop, samples + plan->history_frames,
            chunk_frames(convolution, chunk) * sizeof *samples);
 }
 

@@ -72,13 +72,13 @@ static enum status init_segment(struct convolution *convolution, size_t s)
 
 /* Frames of the past: the head's, and each segment's last partition with the one before,
  * for as long as its job can be under way. */
-static size_t past_frames(const struct partition_plan *plan)
+static size_t history_needed(const struct partition_plan *plan)
 {
-    size_t past = plan->head > 0 ? plan->head - 1 : 0;
+    size_t history_frames = plan->head > 0 ? plan->head - 1 : 0;
     for (size_t s = 0; s < plan->segment_count; s++)
-        if (3 * plan->segments[s].size > past)
-            past = 3 * plan->segments[s].size;
-    return past;
+        if (3 * plan->segments[s].size > history_frames)
+            history_frames = 3 * plan->segments[s].size;
+    return history_frames;
 }
 
 static enum status init_due(struct convolution *convolution)
@@ -109,13 +109,13 @@ static enum status fill(struct convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
-    size_t past = past_frames(plan);
-    double floats = 2.0 * (double)past + (double)shape->taps;
+    size_t history_frames = history_needed(plan);
+    double floats = 2.0 * (double)history_frames + (double)shape->taps;
     for (size_t s = 0; s < plan->segment_count; s++)
         floats += 3.0 * (double)(plan->segments[s].size * (plan->segments[s].partitions + 4));
     enum status status = check_memory(shape, floats);
     if (status == STATUS_OK)
-        status = history_init(&convolution->history, shape->inputs, past, shape->block);
+        status = history_init(&convolution->history, shape->inputs, history_frames, shape->block);
     for (size_t s = 0; s < plan->segment_count && status == STATUS_OK; s++)
         status = init_segment(convolution, s);
     if (status == STATUS_OK)

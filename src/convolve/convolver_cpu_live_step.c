@@ -11,8 +11,8 @@ static void run_share(struct convolution *convolution, size_t s)
     struct segment *segment = &convolution->segments[s];
     size_t block = convolution->shape.block;
     double blocks = (double)(segment->cut.size / block);
-    double past = (double)(convolution->end - segment->job.full) / (double)block;
-    bool last = past + 1 >= blocks;
+    double history_frames = (double)(convolution->end - segment->job.full) / (double)block;
+    bool last = history_frames + 1 >= blocks;
     if (segment->ring == HELPERS_RING && !last)
         return;
     if (atomic_load(&segment->deadline) == UINT64_MAX)
@@ -20,7 +20,7 @@ static void run_share(struct convolution *convolution, size_t s)
     job_seize(segment);
     if (last) /* the helper may be laying down another segment's results in its own ring */
         segment->job.ring = STEPS_RING;
-    job_run(convolution, s, last ? INFINITY : segment->job.cost * (past + 1) / blocks);
+    job_run(convolution, s, last ? INFINITY : segment->job.cost * (history_frames + 1) / blocks);
     job_release(segment);
 }
 

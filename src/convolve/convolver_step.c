@@ -169,11 +169,11 @@ static void take_over(struct convolver *convolver, const char *failure)
     const struct convolver_slot silent[CONVOLVER_SLOTS] = {0};
     const struct history *history = &convolver->history;
     size_t block = convolver->filter.block, inputs = convolver->filter.inputs;
-    const float *past[inputs];
+    const float *recent[inputs];
     for (size_t before = history->keep / block; before > 0; before--) {
         for (size_t c = 0; c < inputs; c++)
-            past[c] = history_now(history, c) - before * block;
-        convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], past, silent);
+            recent[c] = history_now(history, c) - before * block;
+        convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], recent, silent);
     }
     leave_main(convolver, failure);
 }

@@ -63,18 +63,18 @@ static double chunk_cost(const struct partition_plan *plan)
 /* Overlap-save by transforms of n points: the mask whole, or in parts of n / 2 taps. */
 static bool cut(size_t taps, size_t n, bool partitions, struct partition_plan *plan)
 {
-    size_t past = divide_up(taps - 1, PARTITION_LINE) * PARTITION_LINE;
+    size_t history_frames = divide_up(taps - 1, PARTITION_LINE) * PARTITION_LINE;
     if (partitions)
-        past = n / 2;
-    if (n % PARTITION_LINE || past >= n ||
-        (partitions && (n > CHUNK_FFT_MOST || past >= taps || past % PARTITION_LINE)))
+        history_frames = n / 2;
+    if (n % PARTITION_LINE || history_frames >= n ||
+        (partitions && (n > CHUNK_FFT_MOST || history_frames >= taps || history_frames % PARTITION_LINE)))
         return false;
     *plan = (struct partition_plan){
         .algorithm = PARTITION_OVERLAP_SAVE,
         .fft = n,
-        .past = past,
-        .hop = n - past,
-        .partitions = partitions ? divide_up(taps, past) : 1,
+        .history_frames = history_frames,
+        .hop = n - history_frames,
+        .partitions = partitions ? divide_up(taps, history_frames) : 1,
     };
     return n * plan->partitions <= taps / 4 * 9 + SPARE_FLOATS; /* memory is bounded by the mask's */
 }

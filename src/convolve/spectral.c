@@ -190,11 +190,11 @@ static const struct filter_kind spectral_kind = {
 static void find_sound(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;
-    uint64_t past = settings->window.size - settings->window.hop;
+    uint64_t history_frames = settings->window.size - settings->window.hop;
     spectral->first = (int64_t)(settings->begin / settings->window.hop);
     spectral->last = INT64_MAX;
     if (settings->end > settings->begin)
-        spectral->last = (int64_t)((settings->end - 1 + past) / settings->window.hop);
+        spectral->last = (int64_t)((settings->end - 1 + history_frames) / settings->window.hop);
 }
 
 static void set_sizes(struct spectral *spectral)

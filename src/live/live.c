@@ -11,7 +11,7 @@ void live_destroy(struct live *live)
     feedback_detector_destroy(live->guard);
     meter_destroy(live->meter_in);
     meter_destroy(live->meter_out);
-    history_free(&live->past);
+    history_free(&live->history);
     block_free(&live->clean);
     block_free(&live->dry);
     ring_destroy(live->events);
@@ -33,7 +33,7 @@ static enum status fill(struct live *live, const struct live_settings *settings)
     if (status == STATUS_OK)
         status = meter_create(chain->outputs, settings->rate, &live->meter_out);
     if (status == STATUS_OK)
-        status = history_init(&live->past, chain->inputs, (size_t)chain->latency, chain->block);
+        status = history_init(&live->history, chain->inputs, (size_t)chain->latency, chain->block);
     if (status == STATUS_OK)
         status = block_init(&live->clean, chain->inputs, chain->block, "live sound");
     if (status == STATUS_OK)

@@ -30,7 +30,7 @@ struct live {
     struct ramp gain;
     struct ramp fade;
     struct ramp wet;     /* 1: the chain; 0: the dry input */
-    struct history past; /* of the input, as long as the chain is late */
+    struct history history; /* of the input, as long as the chain is late */
     struct block clean;  /* an input without what is no number */
     struct block dry;    /* of the outputs */
     bool muted;

@@ -92,11 +92,11 @@ static void clean_input(struct live *live, const float *const *in, const float *
 static void mix_dry(struct live *live, const float *const *in, float *const *out)
 {
     const struct filter *chain = live->chain;
-    history_advance(&live->past, in);
+    history_advance(&live->history, in);
     if (live->wet.at == live->wet.frames && live->wet.to == 1)
         return;
     for (size_t o = 0; o < chain->outputs; o++)
-        memcpy(live->dry.data[o], history_now(&live->past, o % chain->inputs) - live->past.keep,
+        memcpy(live->dry.data[o], history_now(&live->history, o % chain->inputs) - live->history.keep,
                live->block * sizeof(float));
     struct ramp dry = {.from = 1 - live->wet.from,
                        .to = 1 - live->wet.to,

@@ -37,7 +37,7 @@ static void look(struct probe *probe, uint64_t reported)
     probe->blocks++;
 }
 
-static void hear_silence(struct probe *probe, size_t frames, const struct plugin_change *first)
+static void feed_silence(struct probe *probe, size_t frames, const struct plugin_change *first)
 {
     for (size_t at = 0; at < frames && !probe->instances->failure; at += probe->piece) {
         probe->instances->kind->process(probe->instances, probe->in, probe->out.data, probe->piece, first,
@@ -54,7 +54,7 @@ static void try_values(struct probe *probe, struct plugin_filter *plugin)
     struct plugin_latency *latency = &plugin->latency;
     size_t few = PROBE_BLOCKS * probe->instances->block;
     size_t many = (size_t)(PROBE_SECONDS * settings->rate);
-    hear_silence(probe, many > few ? many : few, NULL);
+    feed_silence(probe, many > few ? many : few, NULL);
     if (latency->settled < probe->last)
         latency->settled = probe->last;
     if (probe->settled > 0 && !settings->live && !settings->replayed)
@@ -62,7 +62,7 @@ static void try_values(struct probe *probe, struct plugin_filter *plugin)
     for (size_t i = 0; i < automation->count && i < PROBE_POINTS; i++) {
         struct plugin_change value = {.port = automation->points[i].target,
                                       .value = automation->points[i].value};
-        hear_silence(probe, few, &value);
+        feed_silence(probe, few, &value);
     }
     if (latency->most < probe->most)
         latency->most = probe->most;

@@ -28,10 +28,10 @@ static inline const float *run_window(struct window *window, const float *x, siz
 {
     if (frames == FIR_TILE)
         return x;
-    size_t past = count - 1;
-    memcpy(window->frames, x - past, (past + frames) * sizeof(float));
-    memset(window->frames + past + frames, 0, (FIR_TILE - frames) * sizeof(float));
-    return window->frames + past;
+    size_t history_frames = count - 1;
+    memcpy(window->frames, x - history_frames, (history_frames + frames) * sizeof(float));
+    memset(window->frames + history_frames + frames, 0, (FIR_TILE - frames) * sizeof(float));
+    return window->frames + history_frames;
 }
 
 SIMD_CLONES

@@ -2,17 +2,17 @@
  *
  * The run() of the plugin writes whole blocks of PROCESSOR_BLOCK frames; the worker reads what is
  * well behind the newest and well before what is overwritten next.
- * Threads: past_write is run's, and real-time; past_hear and the counts are the worker's as well.
+ * Threads: input_history_write is run's, and real-time; input_history_feed and the counts are the worker's as well.
  */
-#ifndef HALO_LV2_PAST_H
-#define HALO_LV2_PAST_H
+#ifndef HALO_LV2_INPUT_HISTORY_H
+#define HALO_LV2_INPUT_HISTORY_H
 
 #include "signal/audio.h"
 #include "processor.h"
 
 #include <stdatomic.h>
 
-struct past {
+struct input_history {
     struct block frames;
     size_t blocks;                /* that it holds, a power of two */
     atomic_uint_fast64_t end;     /* blocks written */
@@ -20,20 +20,20 @@ struct past {
 };
 
 /* Errors: memory. */
-MUST_CHECK enum status past_init(struct past *past, size_t channels, uint32_t rate);
-void past_free(struct past *past);
+MUST_CHECK enum status input_history_init(struct input_history *history, size_t channels, uint32_t rate);
+void input_history_free(struct input_history *history);
 
-/* Not real-time, nor beside past_write: all that was is silence. */
-void past_reset(struct past *past);
+/* Not real-time, nor beside input_history_write: all that was is silence. */
+void input_history_reset(struct input_history *history);
 
-void past_write(struct past *past, const float *const *block);
+void input_history_write(struct input_history *history, const float *const *block);
 
 /* Real-time: let a processor hear the blocks that it has not, `most` of them. True: it has heard all
  * there are. */
-bool past_hear(const struct past *past, struct processor *processor, size_t most);
+bool input_history_feed(const struct input_history *history, struct processor *processor, size_t most);
 
 /* Let a new processor hear, from as far back as its mask reaches or the past goes, all but the last
  * few blocks, which are run's own to give. */
-void past_introduce(const struct past *past, struct processor *processor);
+void input_history_prime(const struct input_history *history, struct processor *processor);
 
 #endif
