@@ -90,7 +90,7 @@ START_TEST(long_masks_in_small_blocks)
 END_TEST
 
 /* As live: with one thread the work of long partitions is spread over the blocks, with two
- * a helper does it. */
+ * a worker does it. */
 START_TEST(long_masks_live)
 {
     for (size_t threads = 1; threads <= 2; threads++) {

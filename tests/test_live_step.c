@@ -278,10 +278,10 @@ START_TEST(steps_allocate_nothing_and_call_nothing)
 }
 END_TEST
 
-/* Not faster than it is made for, since a helper has its time; and at the priorities of live
- * sound. Where these are not granted, the step naps when the helper was put off its processor
+/* Not faster than it is made for, since a worker has its time; and at the priorities of live
+ * sound. Where these are not granted, the step naps when the worker was put off its processor
  * at a bad moment. */
-START_TEST(with_a_helper_neither)
+START_TEST(with_a_worker_neither)
 {
     struct stage_set set = {
         .period = 64, .steps = getenv("HALO_TEST_FULL") ? STEPS : STEPS / 5, .paced = true};
@@ -366,7 +366,7 @@ int main(void)
         puts("skipped: a sanitizer is in the way, or the system has no seccomp filters");
         return 77;
     }
-    const TTest *const tests[] = {steps_allocate_nothing_and_call_nothing, with_a_helper_neither,
+    const TTest *const tests[] = {steps_allocate_nothing_and_call_nothing, with_a_worker_neither,
                                   other_lengths_come_a_block_later};
     return suite_run("live_step", tests, sizeof tests / sizeof *tests);
 }

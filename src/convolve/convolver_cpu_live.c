@@ -26,7 +26,7 @@ static bool live_is_helped(const struct convolver_shape *shape)
 static void live_destroy(struct convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
-    live_helper_destroy(convolution->helper);
+    live_worker_destroy(convolution->worker);
     history_free(&convolution->history);
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
@@ -61,8 +61,8 @@ static enum status init_segment(struct convolution *convolution, size_t s)
         return fail_memory("a convolver");
     bool helped = live_is_helped(&convolution->shape) &&
                   partition_is_helped(cut->size, convolution->shape.block);
-    segment->ring = helped ? HELPERS_RING : STEPS_RING;
-    atomic_flag_clear(&segment->token);
+    segment->ring = helped ? WORKER_RING : STEPS_RING;
+    atomic_flag_clear(&segment->lock);
     atomic_store(&segment->deadline, UINT64_MAX);
     size_t due = cut->offset + convolution->shape.block;
     if (due > convolution->due_length)
@@ -86,14 +86,14 @@ static enum status init_due(struct convolution *convolution)
     const struct convolver_shape *shape = &convolution->shape;
     bool helped = false;
     for (size_t s = 0; s < convolution->plan.segment_count; s++)
-        helped = helped || convolution->segments[s].ring == HELPERS_RING;
-    for (size_t r = 0; r < (helped ? RINGS : HELPERS_RING); r++)
+        helped = helped || convolution->segments[s].ring == WORKER_RING;
+    for (size_t r = 0; r < (helped ? RINGS : WORKER_RING); r++)
         for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
             convolution->due[r][v] = rows_alloc(shape->outputs, convolution->due_length);
             if (!convolution->due[r][v])
                 return fail_memory("a convolver");
         }
-    return helped ? live_helper_create(convolution, &convolution->helper) : STATUS_OK;
+    return helped ? live_worker_create(convolution, &convolution->worker) : STATUS_OK;
 }
 
 static enum status init_arming(struct convolution *convolution)
@@ -148,7 +148,7 @@ static void live_reset(struct convolution *convolution)
         cpu_live_leave(convolution, v);
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
-        job_seize(segment);
+        job_lock(segment);
         segment->job.full = 0;
         atomic_store(&segment->deadline, UINT64_MAX);
         job_release(segment);
@@ -176,7 +176,7 @@ static void live_describe(const struct convolution *convolution, char *text, siz
         used += (size_t)snprintf(text + used, size - used, "%s %zu x %zu",
                                  s > 0 || plan->head > 0 ? "," : ":", plan->segments[s].partitions,
                                  plan->segments[s].size);
-    if (convolution->helper && used < size)
+    if (convolution->worker && used < size)
         snprintf(text + used, size - used, ", helped");
 }
 
@@ -196,7 +196,7 @@ static void prepared_free(struct prepared *prepared)
 /* A job may still be at the mask: it leaves it out from now on. */
 static void leave_out(struct segment *segment, const struct prepared *prepared)
 {
-    job_seize(segment);
+    job_lock(segment);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
         if (atomic_load(&segment->wanted[v]) == prepared)
             atomic_store(&segment->wanted[v], NULL);

@@ -9,9 +9,9 @@
  * partition is full but for a block. Only partitions of one block's length are due at once.
  *
  * The step does as much of each job in each block as its share is. Where there is a second
- * thread, a helper does those of partitions of two blocks and more, the most urgent first, and
- * the step only what is not done a block before it is due. A segment's job is whose token it is;
- * between units the token is free. The helper's results lie in rings of their own.
+ * thread, a worker does those of partitions of two blocks and more, the most urgent first, and
+ * the step only what is not done a block before it is due. A segment's job is whose lock it is;
+ * between units the lock is free. The worker's results lie in rings of their own.
  *
  * A mask that is to sound is armed first: its slot's rings are emptied, it joins the jobs
  * that begin from then on, and jobs like those that began before it came are done for it
@@ -24,7 +24,7 @@
 
 #include <stdatomic.h>
 
-enum side_of_ring { STEPS_RING, HELPERS_RING, RINGS };
+enum side_of_ring { STEPS_RING, WORKER_RING, RINGS };
 
 /* How far the work on one partition has come. */
 struct job {
@@ -55,9 +55,9 @@ struct segment {
     enum side_of_ring ring;
     struct job job; /* for the partition that was full last */
     /* Whose masks the job is for. NULL: nobody waits for it (any more). The step's to write;
-     * a mask that is about to be freed leaves under the token. */
+     * a mask that is about to be freed leaves under the lock. */
     _Atomic(const struct prepared *) wanted[CONVOLVER_SLOTS];
-    atomic_flag token;             /* held by who works on the job */
+    atomic_flag lock;             /* held by who works on the job */
     atomic_uint_fast64_t deadline; /* frames; UINT64_MAX: nothing is left of the job */
 };
 
@@ -73,7 +73,7 @@ struct arming {
     const struct prepared *prepared;
     uint64_t number; /* of it; 0: none is */
     size_t slot;
-    size_t free_segments; /* the first ones, which the helper does not work on for the slot */
+    size_t free_segments; /* the first ones, which the worker does not work on for the slot */
     size_t emptied;       /* floats of the slot's rings, one after the other */
     bool joined;
     uint64_t fulls[PARTITION_SEGMENTS_MOST]; /* of the last job that it was not in; 0: none */
@@ -82,7 +82,7 @@ struct arming {
     struct job job;
 };
 
-struct live_helper;
+struct live_worker;
 
 struct convolution {
     struct convolver_shape shape;
@@ -91,8 +91,8 @@ struct convolution {
     uint64_t end; /* frames that came in, the block at hand included */
     struct segment segments[PARTITION_SEGMENTS_MOST];
     size_t due_length;                    /* frames of an output's ring */
-    float **due[RINGS][CONVOLVER_SLOTS]; /* [output]; HELPERS_RING: NULL without a helper */
-    struct live_helper *helper;           /* or NULL */
+    float **due[RINGS][CONVOLVER_SLOTS]; /* [output]; WORKERS_RING: NULL without a worker */
+    struct live_worker *worker;           /* or NULL */
     struct joined joined[CONVOLVER_SLOTS];
     struct arming arming;
 };
@@ -111,7 +111,7 @@ struct prepared {
 void job_begin(struct convolution *convolution, size_t s);
 
 /* As many units as come to no more than `until` ns of the whole job, or just the next one;
- * the token is the caller's. */
+ * the lock is the caller's. */
 void job_run(struct convolution *convolution, size_t s, double until);
 void job_run_unit(struct convolution *convolution, size_t s);
 
@@ -119,19 +119,19 @@ void job_run_unit(struct convolution *convolution, size_t s);
  * False: nothing was left of it. */
 bool job_run_armed(const struct convolution *convolution, size_t s, struct job *job);
 
-/* The token, waited for as long as a unit takes: the step asks for one that another may hold
+/* The lock, waited for as long as a unit takes: the step asks for one that another may hold
  * only where a job was not done in time. */
-void job_seize(struct segment *segment);
+void job_lock(struct segment *segment);
 bool job_try(struct segment *segment); /* true: it is the caller's */
 void job_release(struct segment *segment);
 
-/* ---- the helper: convolver_cpu_live_helper.c ---- */
+/* ---- the worker: convolver_cpu_live_worker.c ---- */
 
-/* A thread that works on all jobs of HELPERS_RING until it is destroyed, at the caller's
+/* A thread that works on all jobs of WORKERS_RING until it is destroyed, at the caller's
  * priority or one below. Errors: memory, threads. */
-MUST_CHECK enum status live_helper_create(struct convolution *convolution,
-                                          struct live_helper **helper);
-void live_helper_destroy(struct live_helper *helper);
+MUST_CHECK enum status live_worker_create(struct convolution *convolution,
+                                          struct live_worker **worker);
+void live_worker_destroy(struct live_worker *worker);
 
 /* ---- arming and the step; real-time ---- */
 

@@ -20,17 +20,17 @@ void cpu_live_leave(struct convolution *convolution, size_t slot)
         atomic_store(&convolution->segments[s].wanted[slot], NULL);
 }
 
-/* A token that the step can do without for a block. */
+/* A lock that the step can do without for a block. */
 static bool take_token(struct segment *segment, bool at_once)
 {
     if (at_once)
-        job_seize(segment);
+        job_lock(segment);
     return at_once || job_try(segment);
 }
 
-/* The helper may be within a unit for the mask that left the slot: once each token was ours
+/* The worker may be within a unit for the mask that left the slot: once each lock was ours
  * it is not. False: not all yet. */
-static bool wait_for_helper(struct convolution *convolution, bool at_once)
+static bool wait_for_worker(struct convolution *convolution, bool at_once)
 {
     struct arming *arming = &convolution->arming;
     for (; arming->free_segments < convolution->plan.segment_count; arming->free_segments++) {
@@ -55,7 +55,7 @@ static bool empty_rings(struct convolution *convolution, double *left)
 {
     struct arming *arming = &convolution->arming;
     size_t length = convolution->due_length, outputs = convolution->shape.outputs;
-    size_t rings = convolution->due[HELPERS_RING][0] ? RINGS : HELPERS_RING;
+    size_t rings = convolution->due[WORKER_RING][0] ? RINGS : WORKER_RING;
     while (arming->emptied<rings * outputs * length && * left> 0) {
         size_t row = arming->emptied / length, from = arming->emptied % length;
         size_t count = length - from;
@@ -83,7 +83,7 @@ static void join(struct convolution *convolution)
 }
 
 /* Whether all inputs' spectra of the partition that was full last are there; if not, one more
- * is now, unless the helper is at it. */
+ * is now, unless the worker is at it. */
 static bool is_transformed(struct convolution *convolution, size_t s, double *left)
 {
     struct segment *segment = &convolution->segments[s];
@@ -163,7 +163,7 @@ bool cpu_live_arm(struct convolution *convolution, size_t slot, const struct pre
     double period = 1e9 * (double)convolution->shape.block / live_rate(convolution);
     double left = at_once ? INFINITY : SHARE * period;
     if (!arming->joined &&
-        (!wait_for_helper(convolution, at_once) || !empty_rings(convolution, &left)))
+        (!wait_for_worker(convolution, at_once) || !empty_rings(convolution, &left)))
         return false;
     if (!arming->joined)
         join(convolution);

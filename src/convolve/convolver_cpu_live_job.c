@@ -1,5 +1,5 @@
 /* A partition's job in the CPU's live convolver, unit by unit. Real-time: the step's, or the
- * helper's. */
+ * worker's. */
 #include "convolve/convolver_cpu_live.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum {
     PARTITIONS_MOST = 4, /* of a mask, multiplied in one unit */
-    SPINS = 1 << 9, /* some 10 us: then it is longer than a look at the token */
+    SPINS = 1 << 9, /* some 10 us: then it is longer than a look at the lock */
     SLEEP_NS = 20000,
 };
 
@@ -257,10 +257,10 @@ static void pause_briefly(void)
 
 /* The other one is within a unit, and soon out of it: unless it was put off its processor, by
  * this very thread perhaps, which must sleep then for it to go on. */
-void job_seize(struct segment *segment)
+void job_lock(struct segment *segment)
 {
     const struct timespec pause = {.tv_nsec = SLEEP_NS};
-    for (size_t spins = 1; atomic_flag_test_and_set_explicit(&segment->token, memory_order_acquire);
+    for (size_t spins = 1; atomic_flag_test_and_set_explicit(&segment->lock, memory_order_acquire);
          spins++)
         if (spins % SPINS)
             pause_briefly();
@@ -270,10 +270,10 @@ void job_seize(struct segment *segment)
 
 bool job_try(struct segment *segment)
 {
-    return !atomic_flag_test_and_set_explicit(&segment->token, memory_order_acquire);
+    return !atomic_flag_test_and_set_explicit(&segment->lock, memory_order_acquire);
 }
 
 void job_release(struct segment *segment)
 {
-    atomic_flag_clear_explicit(&segment->token, memory_order_release);
+    atomic_flag_clear_explicit(&segment->lock, memory_order_release);
 }

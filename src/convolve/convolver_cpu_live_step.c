@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The share of a job that this block has to do: of a helper's, what it has left undone when
+/* The share of a job that this block has to do: of a worker's, what it has left undone when
  * the time is up. */
 static void run_share(struct convolution *convolution, size_t s)
 {
@@ -13,12 +13,12 @@ static void run_share(struct convolution *convolution, size_t s)
     double blocks = (double)(segment->cut.size / block);
     double history_frames = (double)(convolution->end - segment->job.full) / (double)block;
     bool last = history_frames + 1 >= blocks;
-    if (segment->ring == HELPERS_RING && !last)
+    if (segment->ring == WORKER_RING && !last)
         return;
     if (atomic_load(&segment->deadline) == UINT64_MAX)
         return;
-    job_seize(segment);
-    if (last) /* the helper may be laying down another segment's results in its own ring */
+    job_lock(segment);
+    if (last) /* the worker may be laying down another segment's results in its own ring */
         segment->job.ring = STEPS_RING;
     job_run(convolution, s, last ? INFINITY : segment->job.cost * (history_frames + 1) / blocks);
     job_release(segment);
@@ -34,7 +34,7 @@ static void run_jobs(struct convolution *convolution)
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
         if (is_full(convolution, segment)) {
-            job_seize(segment);
+            job_lock(segment);
             job_begin(convolution, s);
             job_release(segment);
         }

@@ -9,11 +9,11 @@ static const double FFT_COST = 0.075;      /* times n log2 n, in the cache */
 static const double FFT_COST_LARGE = 0.12; /* beyond it */
 static const double MULTIPLY_COST = 0.1;   /* a float of a spectrum, in the cache */
 static const double MULTIPLY_COST_LARGE = 0.25;
-static const double HELPERS_WEIGHT = 0.3; /* of a helper's time, where the step's counts */
+static const double WORKER_WEIGHT = 0.3; /* of a worker's time, where the step's counts */
 static const double STEP_COST = 50;       /* a transform's fixed part */
-/* More of it in the step where a helper has the long ones: after a pause code, tables and spectra
+/* More of it in the step where a worker has the long ones: after a pause code, tables and spectra
  * have left the caches, and their pages the table of those. The direct form needs little of either,
- * and with it alone the step needs no transform; without a helper it has some anyway. */
+ * and with it alone the step needs no transform; without a worker it has some anyway. */
 static const double COLD_COST = 250;
 
 enum {
@@ -27,11 +27,11 @@ enum {
     SPARE_FLOATS = 1 << 13, /* that a mask's spectra may take beyond 9/4 of its taps */
     HEAD_LEAST = 64,        /* frames: below, transforms lose to the direct form */
     /* Blocks that a partition may be long, live: the step does its longest transform within
-     * a block, a helper has many. */
+     * a block, a worker has many. */
     SPREAD_MOST = 128,
     HELPED_MOST = 512,
     HELPED_FFT = 1 << 7, /* points: the taps of shorter ones are the direct head's */
-    HELPED_BLOCKS = 2,   /* one more than the helper has to do its work in */
+    HELPED_BLOCKS = 2,   /* one more than the worker has to do its work in */
 };
 
 double partition_fft_cost(size_t n)
@@ -129,7 +129,7 @@ static double segment_cost(const struct partition_segment *segment, size_t block
     double fires = (double)block / (double)segment->size; /* a block */
     double floats = 2 * (double)segment->size * (double)segment->partitions;
     double cost = 2 * partition_fft_cost(2 * segment->size) + MULTIPLY_COST * floats;
-    return fires * (helped ? HELPERS_WEIGHT * cost : cost + 2 * cold_cost(pace));
+    return fires * (helped ? WORKER_WEIGHT * cost : cost + 2 * cold_cost(pace));
 }
 
 /* The first tap of a segment: a partition's results are due when the next one is full but

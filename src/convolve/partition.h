@@ -54,7 +54,7 @@ enum partition_pace {
     PARTITION_HELPED,  /* likewise, but a thread beside does the long ones */
 };
 
-/* Whether partitions of that size are a helper's, where there is one. */
+/* Whether partitions of that size are a worker's, where there is one. */
 bool partition_is_helped(size_t size, size_t block);
 
 /* The cheapest plan by a model of the costs. taps and block at least 1. */

@@ -157,7 +157,7 @@ static enum status create_filters(struct live_chain *chain)
     struct realtime_before before;
     size_t threads = request->options->threads;
     if (threads == 0)
-        threads = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1; /* a step and its helper */
+        threads = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1; /* a step and its worker */
     bool raised = request->priority > 0 && realtime_raise(request->priority, &before);
     enum status status = workers_create(threads, &chain->workers);
     if (status == STATUS_OK)

@@ -15,7 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-struct live_helper {
+struct live_worker {
     struct convolution *convolution;
     int64_t period; /* ns from one beginning of the shortest jobs to the next */
     atomic_bool leave;
@@ -30,7 +30,7 @@ static size_t most_urgent(const struct convolution *convolution)
     uint64_t earliest = UINT64_MAX;
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         uint64_t deadline = atomic_load(&convolution->segments[s].deadline);
-        if (convolution->segments[s].ring != HELPERS_RING || deadline >= earliest)
+        if (convolution->segments[s].ring != WORKER_RING || deadline >= earliest)
             continue;
         earliest = deadline;
         best = s;
@@ -45,20 +45,20 @@ static bool help(struct convolution *convolution)
     if (s == convolution->plan.segment_count)
         return false;
     struct segment *segment = &convolution->segments[s];
-    job_seize(segment);
+    job_lock(segment);
     job_run_unit(convolution, s); /* the step may have done the rest by now: then nothing */
     job_release(segment);
     return true;
 }
 
-static void *helper_main(void *argument)
+static void *worker_main(void *argument)
 {
-    struct live_helper *helper = argument;
+    struct live_worker *worker = argument;
     realtime_flush_denormals();
-    struct poll_timer clock = poll_timer_start(helper->period, monotonic_ns());
-    while (!atomic_load(&helper->leave)) {
+    struct poll_timer clock = poll_timer_start(worker->period, monotonic_ns());
+    while (!atomic_load(&worker->leave)) {
         bool found = false;
-        while (!atomic_load(&helper->leave) && help(helper->convolution))
+        while (!atomic_load(&worker->leave) && help(worker->convolution))
             found = true;
         monotonic_sleep_until(poll_timer_next(&clock, found, monotonic_ns()));
     }
@@ -70,39 +70,39 @@ static int64_t jobs_period(const struct convolution *convolution)
     size_t shortest = SIZE_MAX;
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         const struct segment *segment = &convolution->segments[s];
-        if (segment->ring == HELPERS_RING && segment->cut.size < shortest)
+        if (segment->ring == WORKER_RING && segment->cut.size < shortest)
             shortest = segment->cut.size;
     }
     return (int64_t)(1e9 * (double)shortest / live_rate(convolution));
 }
 
-enum status live_helper_create(struct convolution *convolution, struct live_helper **result)
+enum status live_worker_create(struct convolution *convolution, struct live_worker **result)
 {
-    struct live_helper *helper = calloc(1, sizeof *helper);
-    if (!helper)
+    struct live_worker *worker = calloc(1, sizeof *worker);
+    if (!worker)
         return fail_memory("a convolver");
-    helper->convolution = convolution;
-    helper->period = jobs_period(convolution);
+    worker->convolution = convolution;
+    worker->period = jobs_period(convolution);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    helper->started = pthread_create(&helper->thread, NULL, helper_main, helper) == 0;
+    worker->started = pthread_create(&worker->thread, NULL, worker_main, worker) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!helper->started) {
-        live_helper_destroy(helper);
+    if (!worker->started) {
+        live_worker_destroy(worker);
         return fail(STATUS_FAILED, "cannot start a thread; try --threads 1");
     }
-    realtime_lower(helper->thread);
-    *result = helper;
+    realtime_lower(worker->thread);
+    *result = worker;
     return STATUS_OK;
 }
 
-void live_helper_destroy(struct live_helper *helper)
+void live_worker_destroy(struct live_worker *worker)
 {
-    if (!helper)
+    if (!worker)
         return;
-    atomic_store(&helper->leave, true);
-    if (helper->started)
-        pthread_join(helper->thread, NULL);
-    free(helper);
+    atomic_store(&worker->leave, true);
+    if (worker->started)
+        pthread_join(worker->thread, NULL);
+    free(worker);
 }
