@@ -64,14 +64,14 @@ bool lab_device_parse_csv(struct lab_device *device, const char *line)
 
 enum status lab_device_print_json(const struct lab_device *device, json_t *report)
 {
-    json_t *facts = json_pack("{s:s, s:i, s:f, s:f, s:i, s:i}", "device", device->name,
+    json_t *stats = json_pack("{s:s, s:i, s:f, s:f, s:i, s:i}", "device", device->name,
                               "multiprocessors", device->multiprocessors, "clock_hz", device->clock,
                               "flops_peak", device->flops_peak, "cuda_runtime", device->runtime,
                               "cuda_driver", device->driver);
-    bool failed = !facts || json_object_update(facts, report) != 0 ||
-                  json_dumpf(facts, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) != 0;
+    bool failed = !stats || json_object_update(stats, report) != 0 ||
+                  json_dumpf(stats, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) != 0;
     putchar('\n');
     json_decref(report);
-    json_decref(facts);
+    json_decref(stats);
     return failed ? fail(STATUS_FAILED, "cannot write the report") : STATUS_OK;
 }

@@ -12,7 +12,7 @@ enum status lab_plot_check(const char *file)
     return status == STATUS_OK ? gnuplot_check_here() : status;
 }
 
-static void send_panel(const struct lab_plot *plot, FILE *commands, int column, const char *title)
+static void send_subplot(const struct lab_plot *plot, FILE *commands, int column, const char *title)
 {
     fprintf(commands, "set title '%s'\nplot ", title);
     for (size_t k = 0; k < plot->kernel_count; k++)
@@ -45,12 +45,12 @@ enum status lab_plot_draw(const struct lab_plot *plot)
             "set logscale xy\nset grid\nset key bottom %s\nset xlabel '%s'\n"
             "set ylabel 'GB/s'\n",
             plot->falls ? "left" : "right", plot->against);
-    send_panel(plot, commands, 2, "bytes read and written once, a second");
+    send_subplot(plot, commands, 2, "bytes read and written once, a second");
     /* Room for the key below the lines. */
     fprintf(commands, "set key bottom right\nset ylabel 'TFLOP/s'\n");
     if (plot->flops_least > 0)
         fprintf(commands, "set yrange [%g:*]\n", plot->flops_least);
-    send_panel(plot, commands, 3, plot->arithmetic);
+    send_subplot(plot, commands, 3, plot->arithmetic);
     fprintf(commands, "unset multiplot\n");
     return gnuplot_close(&gnuplot, STATUS_OK);
 }

@@ -62,9 +62,9 @@ void alsa_rig_save(const struct block *block, const char *name)
 struct block alsa_rig_load(const char *name, size_t channels)
 {
     FILE *file = open_in_folder(name, "rb");
-    struct stat facts;
-    ck_assert_int_eq(fstat(fileno(file), &facts), 0);
-    size_t frames = (size_t)facts.st_size / (channels * sizeof(float));
+    struct stat info;
+    ck_assert_int_eq(fstat(fileno(file), &info), 0);
+    size_t frames = (size_t)info.st_size / (channels * sizeof(float));
     struct block block;
     ck_assert_int_eq(block_init(&block, channels, frames, "a sound"), STATUS_OK);
     float *interleaved = audio_alloc(channels * frames + 1);

@@ -105,17 +105,17 @@ static bool passes_halved(size_t block)
                                .block = block};
     struct device *device = NULL;
     ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
-    struct device_facts facts;
-    device_facts(device, &facts);
-    ck_assert_uint_eq(facts.period, block);
-    ck_assert_uint_eq(facts.rate, RATE);
-    ck_assert_str_eq(facts.host_api, "ALSA");
+    struct device_info info;
+    device_info(device, &info);
+    ck_assert_uint_eq(info.period, block);
+    ck_assert_uint_eq(info.rate, RATE);
+    ck_assert_str_eq(info.host_api, "ALSA");
     struct halver halver = {0};
     run_until(device, &halver, RATE / 4);
     /* The buffer plays out before the card is closed. */
     for (int i = 0; i < 10; i++)
         rest();
-    device_facts(device, &facts);
+    device_info(device, &info);
     device_close(device);
     struct block played = alsa_rig_load("out.raw", 2);
     if (!halver.lost)
@@ -142,19 +142,19 @@ START_TEST(one_direction_alone)
     alsa_rig_cards(&card, 1);
     struct device_request request = {.wants_input = true, .block = 128, .channels_in = 1};
     struct device *device = NULL;
-    struct device_facts facts;
+    struct device_info info;
     ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
-    device_facts(device, &facts);
-    ck_assert_uint_eq(facts.channels_in, 1);
-    ck_assert_uint_eq(facts.channels_out, 0);
-    ck_assert_str_eq(facts.output, "");
+    device_info(device, &info);
+    ck_assert_uint_eq(info.channels_in, 1);
+    ck_assert_uint_eq(info.channels_out, 0);
+    ck_assert_str_eq(info.output, "");
     device_close(device);
     request = (struct device_request){.wants_output = true, .latency = DEVICE_LATENCY_HIGH};
     ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
-    device_facts(device, &facts);
-    ck_assert_uint_eq(facts.channels_in, 0);
-    ck_assert_uint_eq(facts.channels_out, 2);
-    ck_assert_str_eq(facts.input, "");
+    device_info(device, &info);
+    ck_assert_uint_eq(info.channels_in, 0);
+    ck_assert_uint_eq(info.channels_out, 2);
+    ck_assert_str_eq(info.input, "");
     device_close(device);
 }
 END_TEST

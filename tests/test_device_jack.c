@@ -65,16 +65,16 @@ static void check_halved(size_t period)
     request.input = "feed";
     request.output = "rec";
     struct device *device = open_device(&request);
-    struct device_facts facts;
-    device_facts(device, &facts);
-    ck_assert_uint_eq(facts.period, period);
-    ck_assert(!facts.varies);
-    ck_assert_uint_eq(facts.rate, RATE);
-    ck_assert_uint_eq(facts.channels_in, 2);
-    ck_assert_uint_eq(facts.channels_out, 2);
-    ck_assert_str_eq(facts.input, "feed");
-    ck_assert_str_eq(facts.output, "rec");
-    ck_assert_uint_lt(facts.input_latency, 10 * RATE);
+    struct device_info info;
+    device_info(device, &info);
+    ck_assert_uint_eq(info.period, period);
+    ck_assert(!info.varies);
+    ck_assert_uint_eq(info.rate, RATE);
+    ck_assert_uint_eq(info.channels_in, 2);
+    ck_assert_uint_eq(info.channels_out, 2);
+    ck_assert_str_eq(info.input, "feed");
+    ck_assert_str_eq(info.output, "rec");
+    ck_assert_uint_lt(info.input_latency, 10 * RATE);
     struct halver halver = {.channels = 2};
     device_run(device, halve, &halver);
     jack_wire_run(wire);
@@ -183,9 +183,9 @@ static void check_death(int number)
 
     jack_rig_start(RATE, 128);
     device = open_device(&request);
-    struct device_facts facts;
-    device_facts(device, &facts);
-    ck_assert_uint_eq(facts.period, 128);
+    struct device_info info;
+    device_info(device, &info);
+    ck_assert_uint_eq(info.period, 128);
     device_close(device);
     jack_rig_end(SIGTERM);
 }

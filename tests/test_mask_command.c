@@ -65,7 +65,7 @@ START_TEST(everything_is_listed)
 END_TEST
 
 /* Whoever does as the doctor says has nothing wrong any more. */
-START_TEST(what_the_doctor_says_helps)
+START_TEST(what_the_lint_says_helps)
 {
     static const struct {
         const char *mask, *trouble, *remedy;
@@ -196,5 +196,5 @@ START_TEST(help_is_there)
 END_TEST
 
 SUITE_MAIN("mask command", nothing_is_wrong_with_filters, everything_is_listed,
-           what_the_doctor_says_helps, masks_are_compared_with_a_sound, json_has_all,
+           what_the_lint_says_helps, masks_are_compared_with_a_sound, json_has_all,
            bad_masks_are_named, help_is_there)

@@ -60,7 +60,7 @@ START_TEST(svg_holds_what_it_should)
 }
 END_TEST
 
-START_TEST(panels_are_chosen)
+START_TEST(subplots_are_chosen)
 {
     command_clean();
     command_done("\"$HALO\" mask plot \"$FILTERS/comb.txt\" --what step,delay -o a.svg");
@@ -133,7 +133,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {files_of_each_kind,        svg_holds_what_it_should,
-                                  panels_are_chosen,         masks_of_any_kind_are_drawn,
+                                  subplots_are_chosen,         masks_of_any_kind_are_drawn,
                                   text_goes_to_the_terminal, what_cannot_be_drawn_is_refused};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");

@@ -92,7 +92,7 @@ START_TEST(blocks_are_powers_of_two_where_they_can_be)
         rig.settings.block = rows[i].block;
         rig.settings.streamed = rows[i].streamed;
         rig_make(&rig);
-        ck_assert_uint_eq(plugin_filter_facts(rig.filter).block, rows[i].expected);
+        ck_assert_uint_eq(plugin_filter_info(rig.filter).block, rows[i].expected);
         struct block in = stream_noise(1, 1, 20000);
         struct block out = stream_through(rig.filter, in.data, in.frames, 20000);
         expect_same(&out, &in, 0, 0, out.frames);
@@ -113,7 +113,7 @@ START_TEST(latency_is_known_beforehand)
         return;
     rig_make(&rig);
     ck_assert_uint_eq(rig.filter->latency, 300);
-    ck_assert_uint_eq(plugin_filter_facts(rig.filter).instances, 2);
+    ck_assert_uint_eq(plugin_filter_info(rig.filter).instances, 2);
     struct block in = stream_noise(1, 2, 20000);
     struct block out = stream_through(rig.filter, in.data, in.frames, 21000);
     expect_same(&out, &in, 300, 0, out.frames);
@@ -142,7 +142,7 @@ START_TEST(latency_that_is_reported_late_is_made_up_for_the_next_time)
     ck_assert_ptr_nonnull(strstr(rig.filter->notice, "300 frames late"));
     block_free(&out);
 
-    rig.settings.latency = plugin_filter_facts(rig.filter).latency;
+    rig.settings.latency = plugin_filter_info(rig.filter).latency;
     filter_destroy(rig.filter);
     rig_make(&rig);
     ck_assert_uint_eq(rig.filter->latency, 300);
@@ -263,7 +263,7 @@ START_TEST(bad_samples_are_silenced_and_counted)
             expect_same(&out, &in, 0, 0, 5000);
             expect_silence(&out, 5000, 5077);
             expect_same(&out, &in, 0, 5077, 9000);
-            ck_assert_uint_eq(plugin_filter_facts(rig.filter).bad, 77);
+            ck_assert_uint_eq(plugin_filter_info(rig.filter).bad, 77);
             ck_assert_int_eq(rig.filter->notice != NULL, live);
             block_free(&in);
             block_free(&out);

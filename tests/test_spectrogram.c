@@ -3,7 +3,7 @@
 #include "base/colour_map.h"
 #include "sound/port.h"
 #include "spectrogram/sound_spectrogram.h"
-#include "spectrogram/spectrogram_sheet.h"
+#include "spectrogram/spectrogram_figure.h"
 #include "spectrogram/spectrogram_ticks.h"
 #include "stream.h"
 #include "suite.h"
@@ -343,22 +343,22 @@ START_TEST(the_nearest_of_256_colours)
 }
 END_TEST
 
-START_TEST(a_sheet_has_one_scale)
+START_TEST(a_figure_has_one_scale)
 {
     struct block loud = silence(1, RATE), soft = silence(1, RATE / 2);
     struct sound_spectrogram_settings settings = settings_for(RATE, true);
     add_sine(&loud, 0, RATE, 1000, 0.15);
     add_sine(&soft, 0, RATE, 300, 0.001);
-    struct spectrogram_sheet sheet = {
+    struct spectrogram_figure figure = {
         .count = 2,
         .pictures = {draw(&soft, RATE, &settings), draw(&loud, RATE, &settings)},
         .ends = {0.5, 1},
     };
-    spectrogram_sheet_scale(&sheet, 60);
-    ck_assert_double_eq(sheet.top, -16); /* -16.48 */
-    ck_assert_double_eq(sheet.bottom, -76);
-    ck_assert_double_eq(sheet.to, 1);
-    spectrogram_sheet_free(&sheet);
+    spectrogram_figure_scale(&figure, 60);
+    ck_assert_double_eq(figure.top, -16); /* -16.48 */
+    ck_assert_double_eq(figure.bottom, -76);
+    ck_assert_double_eq(figure.to, 1);
+    spectrogram_figure_free(&figure);
     block_free(&loud);
     block_free(&soft);
 }
@@ -368,4 +368,4 @@ SUITE_MAIN("spectrogram", a_sine_has_its_level_and_place, a_sine_is_narrow,
            a_click_is_a_line_at_its_time, columns_stand_for_what_they_gather,
            channels_are_averaged_by_power, a_part_is_as_in_the_whole, sounds_of_any_length,
            axes_go_there_and_back, ticks_are_round_numbers, colours_are_viridis,
-           the_nearest_of_256_colours, a_sheet_has_one_scale)
+           the_nearest_of_256_colours, a_figure_has_one_scale)

@@ -68,16 +68,16 @@ static enum status parse_entry(const struct chain_entry *entry, unsigned number,
 
 static enum status check_file(const char *path)
 {
-    struct stat facts;
-    if (stat(path, &facts) != 0)
+    struct stat stats;
+    if (stat(path, &stats) != 0)
         return fail(STATUS_FAILED, "cannot open chain %s: %s", path, strerror(errno));
-    if (S_ISDIR(facts.st_mode))
+    if (S_ISDIR(stats.st_mode))
         return fail(STATUS_FAILED, "cannot open chain %s: it is a directory", path);
-    if (!S_ISREG(facts.st_mode))
+    if (!S_ISREG(stats.st_mode))
         return fail(STATUS_FAILED, "cannot open chain %s: it is no regular file", path);
-    if (facts.st_size == 0)
+    if (stats.st_size == 0)
         return fail(STATUS_FAILED, "cannot use chain %s: it is empty", path);
-    if (facts.st_size > CHAIN_BYTES_MOST)
+    if (stats.st_size > CHAIN_BYTES_MOST)
         return fail(STATUS_FAILED, "cannot use chain %s: it has more than %d bytes, so it is none",
                     path, CHAIN_BYTES_MOST);
     if (access(path, R_OK) != 0)

@@ -25,9 +25,9 @@ struct chain_save {
 
 /* ---- folders of states ---- */
 
-static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
+static int remove_one(const char *path, const struct stat *stats, int kind, struct FTW *where)
 {
-    (void)facts, (void)kind, (void)where;
+    (void)stats, (void)kind, (void)where;
     return remove(path);
 }
 
@@ -52,13 +52,13 @@ static bool holds_states(const char *folder)
 /* What stands where the states are to be may go. */
 static enum status check_place(const struct chain_save *save, bool needed)
 {
-    struct stat facts;
-    if (lstat(save->states, &facts) != 0)
+    struct stat stats;
+    if (lstat(save->states, &stats) != 0)
         return STATUS_OK;
     if (!save->force)
         return needed ? fail(STATUS_FAILED, "%s exists; --force replaces it", save->states)
                       : STATUS_OK;
-    if (S_ISDIR(facts.st_mode) && holds_states(save->states))
+    if (S_ISDIR(stats.st_mode) && holds_states(save->states))
         return STATUS_OK;
     return fail(STATUS_FAILED, "cannot replace %s: it is no folder of states alone", save->states);
 }

@@ -45,14 +45,14 @@ void report_print_stages(const struct stage_list *stages)
         const struct stage *stage = &stages->stages[i];
         if (!stage->plugin)
             continue;
-        struct plugin_filter_facts facts = plugin_filter_facts(stage->filter);
+        struct plugin_filter_info stats = plugin_filter_info(stage->filter);
         const char *id = stage->plugin->info->id;
-        if (facts.bad > 0)
+        if (stats.bad > 0)
             note("%s made %llu sample%s that are no numbers: they are silenced", id,
-                 (unsigned long long)facts.bad, facts.bad == 1 ? "" : "s");
-        if (facts.missed > 0)
+                 (unsigned long long)stats.bad, stats.bad == 1 ? "" : "s");
+        if (stats.missed > 0)
             note("%s was not done in time with %llu block%s: the dry sound was heard", id,
-                 (unsigned long long)facts.missed, facts.missed == 1 ? "" : "s");
+                 (unsigned long long)stats.missed, stats.missed == 1 ? "" : "s");
     }
 }
 
@@ -95,14 +95,14 @@ static json_t *db_or_null(double amplitude)
 
 static void add_plugin(json_t *object, const struct stage *stage)
 {
-    struct plugin_filter_facts facts = plugin_filter_facts(stage->filter);
+    struct plugin_filter_info stats = plugin_filter_info(stage->filter);
     json_object_set_new(object, "name", json_text(stage->plugin->info->name));
-    json_object_set_new(object, "instances", json_integer((json_int_t)facts.instances));
-    json_object_set_new(object, "block", json_integer((json_int_t)facts.block));
-    json_object_set_new(object, "isolated", json_boolean(facts.isolated));
+    json_object_set_new(object, "instances", json_integer((json_int_t)stats.instances));
+    json_object_set_new(object, "block", json_integer((json_int_t)stats.block));
+    json_object_set_new(object, "isolated", json_boolean(stats.isolated));
     json_object_set_new(object, "late", json_integer((json_int_t)stage->filter->late));
-    json_object_set_new(object, "bad_samples", json_integer((json_int_t)facts.bad));
-    json_object_set_new(object, "missed_blocks", json_integer((json_int_t)facts.missed));
+    json_object_set_new(object, "bad_samples", json_integer((json_int_t)stats.bad));
+    json_object_set_new(object, "missed_blocks", json_integer((json_int_t)stats.missed));
     json_object_set_new(object, "failure",
                         stage->filter->failure ? json_text(stage->filter->failure) : json_null());
 }

@@ -51,11 +51,11 @@ enum status stage_plugin_load(struct stage *stage, char **spec, const struct str
 
 static void note_plugin(const struct stage *stage, const struct filter *filter)
 {
-    struct plugin_filter_facts facts = plugin_filter_facts(filter);
+    struct plugin_filter_info stats = plugin_filter_info(filter);
     note_detail("%s %s: %zu instance%s, blocks of %zu frames, latency %llu frames%s",
-                stage->kind->option, stage->plugin->info->id, facts.instances,
-                facts.instances == 1 ? "" : "s", facts.block, (unsigned long long)filter->latency,
-                facts.isolated ? ", in a process of its own" : "");
+                stage->kind->option, stage->plugin->info->id, stats.instances,
+                stats.instances == 1 ? "" : "s", stats.block, (unsigned long long)filter->latency,
+                stats.isolated ? ", in a process of its own" : "");
 }
 
 enum status stage_plugin_create(struct stage *stage, size_t block, struct workers *workers,

@@ -14,7 +14,7 @@ static const double PATIENCE = 1; /* seconds that a fade at the end may take */
 static bool is_over(struct live_session *session, double *deadline)
 {
     double seconds = session->options->play.seconds;
-    double heard = (double)live_frames(session->live) / (double)session->facts.rate;
+    double heard = (double)live_frames(session->live) / (double)session->info.rate;
     if (stop_requested() || (seconds > 0 && heard >= seconds))
         live_control_leave(session);
     if (!session->leaving)

@@ -5,7 +5,7 @@
 #include "base/terminal_output.h"
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
-#include "mask/mask2d_card.h"
+#include "mask/mask2d_summary.h"
 #include "mask/mask2d_file.h"
 #include "mask/mask2d_plot.h"
 #include "mask/mask_plot.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const panel_names[] = {"impulse", "step",        "magnitude", "phase",
+static const char *const subplot_names[] = {"impulse", "step",        "magnitude", "phase",
                                           "delay",   "spectrogram", NULL};
 
 struct settings {
@@ -50,9 +50,9 @@ static enum status parse_what(void *context, const struct option_row *row, const
 {
     struct settings *settings = context;
     struct number_list list;
-    enum status status = options_choose_list(row->name, value, panel_names, &list);
+    enum status status = options_choose_list(row->name, value, subplot_names, &list);
     for (size_t i = 0; i < list.count && status == STATUS_OK; i++)
-        settings->plot.panels[list.values[i]] = true;
+        settings->plot.subplots[list.values[i]] = true;
     settings->chosen = true;
     return status;
 }
@@ -185,17 +185,17 @@ static enum status draw(struct settings *settings)
     if (plot->file)
         return mask_plot_draw(plot);
     if (!settings->chosen)
-        plot->panels[MASK_PANEL_MAGNITUDE] = true;
+        plot->subplots[MASK_SUBPLOT_MAGNITUDE] = true;
     setlocale(LC_CTYPE, ""); /* for the terminal's characters */
     terminal_output_size(&plot->width, &plot->height);
-    if (plot->panels[MASK_PANEL_SPECTROGRAM])
+    if (plot->subplots[MASK_SUBPLOT_SPECTROGRAM])
         return fail(STATUS_USAGE, "a spectrogram is drawn into a file; name one: -o FILE.svg");
-    if (plot->panels[MASK_PANEL_MAGNITUDE] && are_alike(settings)) {
+    if (plot->subplots[MASK_SUBPLOT_MAGNITUDE] && are_alike(settings)) {
         status = print_magnitudes(settings);
-        plot->panels[MASK_PANEL_MAGNITUDE] = false;
+        plot->subplots[MASK_SUBPLOT_MAGNITUDE] = false;
     }
-    for (size_t p = 0; p < MASK_PANELS; p++)
-        if (plot->panels[p] && status == STATUS_OK)
+    for (size_t p = 0; p < MASK_SUBPLOTS; p++)
+        if (plot->subplots[p] && status == STATUS_OK)
             return mask_plot_draw(plot);
     return status;
 }

@@ -3,11 +3,11 @@
 #include "base/options.h"
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
-#include "mask/mask2d_card.h"
+#include "mask/mask2d_summary.h"
 #include "mask/mask2d_file.h"
-#include "mask/mask_card.h"
-#include "mask/mask_doctor.h"
-#include "mask/mask_facts.h"
+#include "mask/mask_summary.h"
+#include "mask/mask_lint.h"
+#include "mask/mask_stats.h"
 #include "sound/port.h"
 
 #include <stdio.h>
@@ -101,7 +101,7 @@ static enum status study(const char *text, const struct stream_format *sound, st
     struct mask *mask = NULL;
     enum status status = stage_mask_study(text, 0, &mask);
     if (status == STATUS_OK && sound->channels &&
-        mask_doctor_fits(mask->columns, sound->channels)) {
+        mask_lint_fits(mask->columns, sound->channels)) {
         mask_destroy(mask);
         return stage_mask_study(text, sound->channels, result);
     }
@@ -115,9 +115,9 @@ static enum status show2d(const struct settings *settings, const char *text, jso
     struct mask2d *mask = NULL;
     enum status status = stage_spectral_study(text, &mask);
     if (status == STATUS_OK && settings->json)
-        json_array_append_new(masks, mask2d_card_object(text, mask));
+        json_array_append_new(masks, mask2d_summary_object(text, mask));
     else if (status == STATUS_OK)
-        mask2d_card_print(text, mask);
+        mask2d_summary_print(text, mask);
     mask2d_destroy(mask);
     return status;
 }
@@ -127,22 +127,22 @@ static enum status show(const struct settings *settings, const char *text, json_
     if (mask2d_is_named(text))
         return show2d(settings, text, masks);
     struct mask *mask = NULL;
-    struct mask_facts facts = {0};
+    struct mask_stats stats = {0};
     struct mask_trouble troubles[MASK_TROUBLES];
     enum status status = study(text, &settings->sound, &mask);
     if (status == STATUS_OK) {
         uint32_t usual = settings->sound.rate ? settings->sound.rate : STAGE_MASK_USUAL_RATE;
-        status = mask_facts_init(&facts, mask, mask->rate ? mask->rate : usual);
+        status = mask_stats_init(&stats, mask, mask->rate ? mask->rate : usual);
     }
     if (status == STATUS_OK) {
-        struct mask_card card = {.text = text, .mask = mask, .facts = &facts, .troubles = troubles};
-        card.trouble_count = mask_doctor(mask, &facts, &settings->sound, troubles);
+        struct mask_summary summary = {.text = text, .mask = mask, .stats = &stats, .troubles = troubles};
+        summary.trouble_count = mask_lint(mask, &stats, &settings->sound, troubles);
         if (settings->json)
-            json_array_append_new(masks, mask_card_object(&card));
+            json_array_append_new(masks, mask_summary_object(&summary));
         else
-            mask_card_print(&card);
+            mask_summary_print(&summary);
     }
-    mask_facts_free(&facts);
+    mask_stats_free(&stats);
     mask_destroy(mask);
     return status;
 }

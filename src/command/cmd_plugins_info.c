@@ -2,7 +2,7 @@
 
 #include "base/options.h"
 #include "base/stop.h"
-#include "plugin/plugin_card.h"
+#include "plugin/plugin_summary.h"
 #include "plugin/plugin_info_json.h"
 #include "plugin/plugin_scanner.h"
 
@@ -86,13 +86,13 @@ static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBL
     return status;
 }
 
-static enum status print(const struct settings *settings, const struct plugin_card *card)
+static enum status print(const struct settings *settings, const struct plugin_summary *summary)
 {
     if (!settings->json) {
-        plugin_card_print(card);
+        plugin_summary_print(summary);
         return STATUS_OK;
     }
-    json_t *object = plugin_card_object(card);
+    json_t *object = plugin_summary_object(summary);
     bool printed = object && json_dumpf(object, stdout, JSON_INDENT(2) | PLUGIN_INFO_DIGITS) == 0 &&
                    puts("") >= 0;
     json_decref(object);
@@ -109,10 +109,10 @@ static enum status report(const struct settings *settings, const json_t *answer,
     if (status != STATUS_OK)
         return status;
     const char *failure = json_string_value(json_object_get(answer, "failure"));
-    const struct plugin_card card = {.info = info,
+    const struct plugin_summary summary = {.info = info,
                                      .latency = json_object_get(answer, "latency"),
                                      .failure = death[0] ? death : failure};
-    status = print(settings, &card);
+    status = print(settings, &summary);
     plugin_info_destroy(info);
     return status;
 }

@@ -250,7 +250,7 @@ static void keep_latencies(struct stage_list *stages)
         struct stage *stage = &stages->stages[i];
         if (!stage->plugin)
             continue;
-        stage->latency = plugin_filter_facts(stage->filter).latency;
+        stage->latency = plugin_filter_info(stage->filter).latency;
         if (stage->filter->late > 0)
             note("%s told only now that its latency is %llu frames: from the start again with that",
                  stage->plugin->info->id, (unsigned long long)stage->latency.most);

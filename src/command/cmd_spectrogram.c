@@ -6,7 +6,7 @@
 #include "spectrogram/sound_spectrogram.h"
 #include "spectrogram/spectrogram_options.h"
 #include "spectrogram/spectrogram_report.h"
-#include "spectrogram/spectrogram_sheet.h"
+#include "spectrogram/spectrogram_figure.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -28,8 +28,8 @@ static const double lowest = 20;           /* Hz, of a logarithmic axis */
 
 struct job {
     const struct spectrogram_options *options;
-    struct source *sources[SPECTROGRAM_SHEET_MOST];
-    struct spectrogram_sheet sheet;
+    struct source *sources[SPECTROGRAM_FIGURE_MOST];
+    struct spectrogram_figure figure;
     struct spectrogram_report report;
     size_t rows, columns_most;
     struct spectrogram_size whole;         /* pixels */
@@ -45,15 +45,15 @@ static void parse_names(struct job *job)
     bool differ = true;
     for (size_t i = 0; i < options->count; i++) {
         const char *slash = strrchr(options->sounds[i], '/');
-        job->sheet.names[i] = slash && slash[1] ? slash + 1 : options->sounds[i];
+        job->figure.names[i] = slash && slash[1] ? slash + 1 : options->sounds[i];
         for (size_t k = 0; k < i; k++)
-            differ = differ && strcmp(job->sheet.names[i], job->sheet.names[k]) != 0;
+            differ = differ && strcmp(job->figure.names[i], job->figure.names[k]) != 0;
     }
     for (size_t i = 0; i < options->count; i++)
         if (strcmp(options->sounds[i], "-") == 0)
-            job->sheet.names[i] = "standard input";
+            job->figure.names[i] = "standard input";
         else if (!differ)
-            job->sheet.names[i] = options->sounds[i];
+            job->figure.names[i] = options->sounds[i];
 }
 
 static enum status open_all(struct job *job)
@@ -102,12 +102,12 @@ static enum status measure_one(struct job *job, size_t index, const struct spect
     if (settings.hop > settings.size)
         return fail(STATUS_USAGE, "--hop %zu is longer than a window of %zu frames; --size N",
                     settings.hop, settings.size);
-    struct spectrogram *picture = &job->sheet.pictures[index];
+    struct spectrogram *picture = &job->figure.pictures[index];
     uint64_t frames;
     enum status status = sound_spectrogram_init(source, &settings, picture, &frames);
     if (status != STATUS_OK)
         return status;
-    job->sheet.ends[index] = picture->from + (double)frames / source->format.rate;
+    job->figure.ends[index] = picture->from + (double)frames / source->format.rate;
     job->report.sounds[index] = (struct spectrogram_report_sound){
         .format = source->format, .frames = frames, .size = settings.size, .hop = settings.hop};
     if (spectrogram_find_peak(picture).power <= 0)
@@ -119,12 +119,12 @@ static enum status measure_all(struct job *job)
 {
     struct spectrogram_axis axis = axis_of(job);
     enum status status = STATUS_OK;
-    job->sheet.from = job->options->from;
-    job->sheet.count = job->options->count;
-    for (size_t i = 0; i < job->sheet.count && status == STATUS_OK; i++)
+    job->figure.from = job->options->from;
+    job->figure.count = job->options->count;
+    for (size_t i = 0; i < job->figure.count && status == STATUS_OK; i++)
         status = measure_one(job, i, &axis);
     if (status == STATUS_OK)
-        spectrogram_sheet_scale(&job->sheet, (double)job->options->range);
+        spectrogram_figure_scale(&job->figure, (double)job->options->range);
     return status;
 }
 
@@ -201,7 +201,7 @@ static enum status draw_file(struct job *job)
     if (status == STATUS_OK)
         status = measure_all(job);
     if (status == STATUS_OK)
-        spectrogram_plot_send(gnuplot.commands, &job->sheet, job->whole);
+        spectrogram_plot_send(gnuplot.commands, &job->figure, job->whole);
     return gnuplot_close(&gnuplot, status);
 }
 
@@ -216,9 +216,9 @@ static enum status draw(struct job *job)
     if (status == STATUS_OK)
         status = options->file ? draw_file(job) : measure_all(job);
     if (status == STATUS_OK && options->json)
-        return spectrogram_report_print(options, &job->sheet, &job->report);
+        return spectrogram_report_print(options, &job->figure, &job->report);
     if (status == STATUS_OK && !options->file)
-        spectrogram_text_print(stdout, &job->sheet, &job->text);
+        spectrogram_text_print(stdout, &job->figure, &job->text);
     return status;
 }
 
@@ -236,7 +236,7 @@ enum status cmd_spectrogram(int argc, char **argv)
     stop_watch();
     parse_names(&job);
     status = draw(&job);
-    spectrogram_sheet_free(&job.sheet);
+    spectrogram_figure_free(&job.figure);
     for (size_t i = 0; i < options.count; i++)
         source_close(job.sources[i]);
     return status;

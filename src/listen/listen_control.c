@@ -49,7 +49,7 @@ static void add_gain(struct listen_session *session, double db)
 
 static void seek(struct listen_session *session, double seconds)
 {
-    double rate = (double)session->facts.rate;
+    double rate = (double)session->info.rate;
     double at = (double)player_position(session->player) + seconds * rate;
     player_seek(session->player, (uint64_t)llround(fmax(0, at)));
 }

@@ -23,8 +23,8 @@ static enum status open_device(struct listen_session *session, uint32_t rate, si
     enum status status = device_open(&request, &session->device);
     if (status != STATUS_OK)
         return status;
-    device_facts(session->device, &session->facts);
-    device_describe(&session->facts, session->device_name, sizeof session->device_name);
+    device_info(session->device, &session->info);
+    device_describe(&session->info, session->device_name, sizeof session->device_name);
     return status;
 }
 
@@ -69,18 +69,18 @@ static enum status open_ends(struct listen_session *session)
     if (!options->sound || is_pipe(options->sound)) {
         enum status status = open_device(session, 0, 0);
         bool wanted = status == STATUS_OK && options->sound;
-        return wanted ? open_region(session, session->facts.rate) : status;
+        return wanted ? open_region(session, session->info.rate) : status;
     }
     enum status status = open_region(session, asked);
     if (status != STATUS_OK || try_rate(session, session->region->format.rate) == STATUS_OK)
         return status;
     status = open_device(session, 0, 0);
     uint32_t rate = session->region->format.rate;
-    if (status != STATUS_OK || session->facts.rate == rate)
+    if (status != STATUS_OK || session->info.rate == rate)
         return status;
-    note("%s is resampled from %u to the %u Hz of %s", options->sound, rate, session->facts.rate,
+    note("%s is resampled from %u to the %u Hz of %s", options->sound, rate, session->info.rate,
          session->device_name);
-    return open_region(session, session->facts.rate);
+    return open_region(session, session->info.rate);
 }
 
 /* ---- what lies between ---- */
@@ -88,24 +88,24 @@ static enum status open_ends(struct listen_session *session)
 /* The block is the device's period, if it keeps to one. */
 static size_t block_of(const struct listen_session *session)
 {
-    const struct device_facts *facts = &session->facts;
-    bool usable = !facts->varies && facts->period <= PERIOD_MOST;
-    return usable ? facts->period : session->options->play.device.block;
+    const struct device_info *info = &session->info;
+    bool usable = !info->varies && info->period <= PERIOD_MOST;
+    return usable ? info->period : session->options->play.device.block;
 }
 
 static enum status make_chain(struct listen_session *session)
 {
     const struct play_options *play = &session->options->play;
     size_t channels =
-        session->region ? session->region->format.channels : session->facts.channels_in;
+        session->region ? session->region->format.channels : session->info.channels_in;
     const struct live_chain_request request = {
         .options = &play->chain,
         .stage = play->choosing,
         .others = play->others,
         .other_count = play->other_count,
-        .format = {.rate = session->facts.rate, .channels = channels},
+        .format = {.rate = session->info.rate, .channels = channels},
         .block = block_of(session),
-        .priority = session->facts.priority,
+        .priority = session->info.priority,
         .live = true,
         .adapt = listen_fair_adapt,
         .adapt_context = &session->fair,
@@ -113,7 +113,7 @@ static enum status make_chain(struct listen_session *session)
     };
     session->fair = (struct listen_fair){.options = session->options,
                                          .region = session->region,
-                                         .rate = session->facts.rate,
+                                         .rate = session->info.rate,
                                          .chain = &session->chain};
     return live_chain_init(&session->chain, &request);
 }
@@ -122,12 +122,12 @@ static enum status make_chain(struct listen_session *session)
 static enum status match_outputs(struct listen_session *session)
 {
     size_t outputs = session->chain.filter->outputs;
-    if (session->facts.channels_out >= outputs)
+    if (session->info.channels_out >= outputs)
         return STATUS_OK;
     if (session->options->play.device.output_map_count)
         return fail(STATUS_FAILED, "the masks make %zu channels, --output-map names %zu", outputs,
-                    session->facts.channels_out);
-    uint32_t rate = session->facts.rate;
+                    session->info.channels_out);
+    uint32_t rate = session->info.rate;
     device_close(session->device);
     session->device = NULL;
     return open_device(session, rate, outputs);
@@ -148,7 +148,7 @@ static enum status make_player(struct listen_session *session)
 static enum status make_source(struct listen_session *session)
 {
     const struct filter *filter = session->chain.filter;
-    double rate = (double)session->facts.rate;
+    double rate = (double)session->info.rate;
     size_t tail = (size_t)fmin((double)session->chain.taps, TAIL_MEASURED * rate);
     size_t recent = (size_t)(LISTEN_RECENT * rate) + tail;
     enum status status = listen_source_init(&session->source, session->player, &session->feed,
@@ -163,22 +163,22 @@ static enum status make_live(struct listen_session *session)
     const struct play_options *play = &session->options->play;
     const struct filter *filter = session->chain.filter;
     const struct live_settings settings = {
-        .rate = session->facts.rate,
+        .rate = session->info.rate,
         .ceiling = audio_from_db(play->ceiling_db),
         .gain = 1,
         .guard = !session->player,
         .stages = &session->chain.stages,
     };
     session->way = play->way;
-    session->way.frames = (uint64_t)(play->fade * (double)session->facts.rate);
+    session->way.frames = (uint64_t)(play->fade * (double)session->info.rate);
     enum status status = live_create(&settings, session->chain.filter, NULL, NULL, &session->live);
     if (status == STATUS_OK)
         status = live_controls_init(&session->controls, &session->chain.stages, session->live);
     if (status == STATUS_OK)
         status = live_device_init(&session->feed, session->live, filter->inputs, filter->outputs,
-                                  filter->block, session->facts.channels_out);
+                                  filter->block, session->info.channels_out);
     if (status == STATUS_OK)
-        status = live_load_init(&session->load, filter->block, session->facts.rate);
+        status = live_load_init(&session->load, filter->block, session->info.rate);
     return status == STATUS_OK ? make_source(session) : status;
 }
 
@@ -221,7 +221,7 @@ enum status listen_session_open(struct listen_session *session,
         status = make_live(session);
     if (status != STATUS_OK)
         return status;
-    device_report_grants(&session->facts);
+    device_report_grants(&session->info);
     return begin(session);
 }
 
@@ -281,5 +281,5 @@ void listen_session_update(struct listen_session *session)
     }
     if (failure)
         listen_notify(session, "%s", failure);
-    device_facts(session->device, &session->facts);
+    device_info(session->device, &session->info);
 }

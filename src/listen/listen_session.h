@@ -37,7 +37,7 @@ struct listen_trial {
 struct listen_session {
     const struct listen_options *options;
     struct device *device;
-    struct device_facts facts;
+    struct device_info info;
     char device_name[300];
     struct region *region; /* until the player has it */
     struct player *player;   /* NULL: a live input */
@@ -82,7 +82,7 @@ void listen_session_update(struct listen_session *session);
 
 static inline double listen_seconds(const struct listen_session *session)
 {
-    return (double)live_frames(session->live) / (double)session->facts.rate;
+    return (double)live_frames(session->live) / (double)session->info.rate;
 }
 
 /* ---- listen_switch.c ---- */

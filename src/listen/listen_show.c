@@ -29,7 +29,7 @@ static enum status draw(struct listen_session *session)
     const struct response_plot_settings settings = {
         .width = PICTURE_WIDTH,
         .height = PICTURE_HEIGHT,
-        .rate = session->facts.rate,
+        .rate = session->info.rate,
         .braille = !session->options->play.json && strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
     };
     struct mask *masks[LISTEN_CHOICES_MOST] = {NULL};
@@ -76,8 +76,8 @@ static void put_place(const struct listen_session *session, char *text, size_t s
     char at[32], to[32];
     const struct region *region = player_region(session->player);
     const char *slash = strrchr(region->name, '/');
-    put_time(at, sizeof at, player_position(session->player), session->facts.rate);
-    put_time(to, sizeof to, region->to, session->facts.rate);
+    put_time(at, sizeof at, player_position(session->player), session->info.rate);
+    put_time(to, sizeof to, region->to, session->info.rate);
     snprintf(text, size, "%s %s/%s", slash ? slash + 1 : region->name, at, to);
 }
 
@@ -128,7 +128,7 @@ static struct live_status picture(struct listen_session *session, const char **l
         .command = "halo listen",
         .seconds = listen_seconds(session),
         .frames = live_frames(session->live),
-        .rate = session->facts.rate,
+        .rate = session->info.rate,
         .block = chain->filter->block,
         .device = session->device_name,
         .inputs = chain->filter->inputs,
@@ -151,10 +151,10 @@ static struct live_status picture(struct listen_session *session, const char **l
         .load_worst = load->worst,
         .late = load->late,
         .lost = load->lost,
-        .latency_input = session->player ? 0 : session->facts.input_latency,
+        .latency_input = session->player ? 0 : session->info.input_latency,
         .latency_mask = mask,
         .latency_plugins = (size_t)chain->filter->latency - mask,
-        .latency_output = session->facts.output_latency,
+        .latency_output = session->info.output_latency,
         .latency_adapter = live_device_latency(&session->feed),
         .backend = convolver ? convolver_backend(convolver) : NULL,
         .lines = lines,

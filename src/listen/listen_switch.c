@@ -59,7 +59,7 @@ enum status listen_switch_settle(struct listen_session *session, size_t choice)
         status = block_init(&nowhere, filter->outputs, filter->block, "a stream");
     if (status == STATUS_OK) {
         size_t longest = learn_longest(session, &silence, &nowhere);
-        double most = PUT_OFF_MOST * (double)session->facts.rate;
+        double most = PUT_OFF_MOST * (double)session->info.rate;
         session->put_off = (uint64_t)fmin(most, (double)((2 * longest + 2) * filter->block));
         (void)switch_at_once(session, choice, &silence, &nowhere);
         filter_reset(filter);
@@ -119,8 +119,8 @@ static void measure(struct listen_session *session)
 {
     const struct mask_levels_sound sound = {
         .block = &session->recent,
-        .rate = session->facts.rate,
-        .before = session->recent.frames - (size_t)(LISTEN_RECENT * (double)session->facts.rate),
+        .rate = session->info.rate,
+        .before = session->recent.frames - (size_t)(LISTEN_RECENT * (double)session->info.rate),
     };
     bool changed;
     session->measured_at = listen_seconds(session);

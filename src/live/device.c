@@ -194,8 +194,8 @@ enum device_state device_state(struct device *device)
 
 static void copy_name(PaDeviceIndex device, char *name, size_t size)
 {
-    const PaDeviceInfo *info = Pa_GetDeviceInfo(device);
-    snprintf(name, size, "%s", info ? info->name : "");
+    const PaDeviceInfo *found_info = Pa_GetDeviceInfo(device);
+    snprintf(name, size, "%s", found_info ? found_info->name : "");
 }
 
 static uint64_t frames_of(double seconds, double rate)
@@ -203,24 +203,24 @@ static uint64_t frames_of(double seconds, double rate)
     return seconds > 0 && seconds < LATENCY_MOST ? (uint64_t)llround(seconds * rate) : 0;
 }
 
-void device_facts(const struct device *device, struct device_facts *facts)
+void device_info(const struct device *device, struct device_info *info)
 {
     const struct device_choice *choice = &device->choice;
     const struct device_stream *stream = device->stream;
-    const PaStreamInfo *info = Pa_GetStreamInfo(device->pa);
+    const PaStreamInfo *found_info = Pa_GetStreamInfo(device->pa);
     PaDeviceIndex either = choice->input == paNoDevice ? choice->output : choice->input;
-    *facts = (struct device_facts){
-        .rate = (uint32_t)lround(info->sampleRate),
+    *info = (struct device_info){
+        .rate = (uint32_t)lround(found_info->sampleRate),
         .channels_in = stream->in.count,
         .channels_out = stream->out.count,
         .period = atomic_load(&stream->period),
         .varies = atomic_load(&stream->varies),
-        .input_latency = frames_of(info->inputLatency, info->sampleRate),
-        .output_latency = frames_of(info->outputLatency, info->sampleRate),
+        .input_latency = frames_of(found_info->inputLatency, found_info->sampleRate),
+        .output_latency = frames_of(found_info->outputLatency, found_info->sampleRate),
         .priority = atomic_load(&stream->priority),
     };
-    snprintf(facts->host_api, sizeof facts->host_api, "%s",
+    snprintf(info->host_api, sizeof info->host_api, "%s",
              Pa_GetHostApiInfo(Pa_GetDeviceInfo(either)->hostApi)->name);
-    copy_name(choice->input, facts->input, sizeof facts->input);
-    copy_name(choice->output, facts->output, sizeof facts->output);
+    copy_name(choice->input, info->input, sizeof info->input);
+    copy_name(choice->output, info->output, sizeof info->output);
 }

@@ -42,7 +42,7 @@ struct device_request {
 };
 
 /* What the device does. */
-struct device_facts {
+struct device_info {
     char host_api[64];
     char input[128]; /* empty: none */
     char output[128];
@@ -72,7 +72,7 @@ typedef void device_step(void *context, const float *const *in, float *const *ou
 MUST_CHECK enum status device_open(const struct device_request *request, struct device **device);
 
 /* What is known by now: period and varies follow the device. */
-void device_facts(const struct device *device, struct device_facts *facts);
+void device_info(const struct device *device, struct device_info *info);
 
 /* From the next block on `step` makes the sound. Only where none runs. */
 void device_run(struct device *device, device_step *step, void *context);

@@ -14,8 +14,8 @@ static const char *const direction_names[] = {"input", "output"};
 
 static size_t channels_of(PaDeviceIndex device, enum direction direction)
 {
-    const PaDeviceInfo *info = Pa_GetDeviceInfo(device);
-    int channels = direction == INPUT ? info->maxInputChannels : info->maxOutputChannels;
+    const PaDeviceInfo *found_info = Pa_GetDeviceInfo(device);
+    int channels = direction == INPUT ? found_info->maxInputChannels : found_info->maxOutputChannels;
     return channels > 0 ? (size_t)channels : 0;
 }
 
@@ -74,13 +74,13 @@ static enum status choose_index(const char *request, enum direction direction, P
     if (index >= (unsigned long)Pa_GetDeviceCount())
         return fail(STATUS_USAGE, "there is no device %s; halo devices lists them", request);
     *device = (PaDeviceIndex)index;
-    const PaDeviceInfo *info = Pa_GetDeviceInfo(*device);
+    const PaDeviceInfo *found_info = Pa_GetDeviceInfo(*device);
     if (channels_of(*device, direction) == 0)
         return fail(STATUS_USAGE, "device %s (%s) has no %s; halo devices lists what has", request,
-                    info->name, direction_names[direction]);
-    if (host >= 0 && info->hostApi != host)
-        return fail(STATUS_USAGE, "device %s (%s) is of %s, not of %s", request, info->name,
-                    host_name(info->hostApi), host_name(host));
+                    found_info->name, direction_names[direction]);
+    if (host >= 0 && found_info->hostApi != host)
+        return fail(STATUS_USAGE, "device %s (%s) is of %s, not of %s", request, found_info->name,
+                    host_name(found_info->hostApi), host_name(host));
     return STATUS_OK;
 }
 
@@ -91,18 +91,18 @@ static enum status choose_name(const char *request, enum direction direction, Pa
     struct names all = {0}, alike = {0}, same = {0};
     PaDeviceIndex like = paNoDevice;
     for (PaDeviceIndex i = 0; i < Pa_GetDeviceCount(); i++) {
-        const PaDeviceInfo *info = Pa_GetDeviceInfo(i);
+        const PaDeviceInfo *found_info = Pa_GetDeviceInfo(i);
         char name[192];
-        snprintf(name, sizeof name, "%d %s (%s)", i, info->name, host_name(info->hostApi));
-        if (channels_of(i, direction) == 0 || (host >= 0 && info->hostApi != host))
+        snprintf(name, sizeof name, "%d %s (%s)", i, found_info->name, host_name(found_info->hostApi));
+        if (channels_of(i, direction) == 0 || (host >= 0 && found_info->hostApi != host))
             continue;
         names_add(&all, name);
-        if (!strcasestr(info->name, request))
+        if (!strcasestr(found_info->name, request))
             continue;
         names_add(&alike, name);
-        if (strcmp(info->name, request) == 0)
+        if (strcmp(found_info->name, request) == 0)
             names_add(&same, name);
-        if (same.count == 0 || strcmp(info->name, request) == 0)
+        if (same.count == 0 || strcmp(found_info->name, request) == 0)
             like = i;
     }
     const struct names *found = same.count ? &same : &alike;
@@ -121,13 +121,13 @@ static enum status choose_name(const char *request, enum direction direction, Pa
 static enum status choose_default(enum direction direction, PaHostApiIndex host,
                                   PaDeviceIndex *device)
 {
-    const PaHostApiInfo *info = Pa_GetHostApiInfo(host >= 0 ? host : Pa_GetDefaultHostApi());
-    *device = !info                ? paNoDevice
-              : direction == INPUT ? info->defaultInputDevice
-                                   : info->defaultOutputDevice;
+    const PaHostApiInfo *found_info = Pa_GetHostApiInfo(host >= 0 ? host : Pa_GetDefaultHostApi());
+    *device = !found_info                ? paNoDevice
+              : direction == INPUT ? found_info->defaultInputDevice
+                                   : found_info->defaultOutputDevice;
     if (*device == paNoDevice)
         return fail(STATUS_FAILED, "there is no default %s%s%s; halo devices lists what there is",
-                    direction_names[direction], info ? " of " : "", info ? info->name : "");
+                    direction_names[direction], found_info ? " of " : "", found_info ? found_info->name : "");
     return STATUS_OK;
 }
 

@@ -19,28 +19,28 @@ static size_t count_of(int count)
 
 static void describe_host(PaHostApiIndex index, struct device_host *host)
 {
-    const PaHostApiInfo *info = Pa_GetHostApiInfo(index);
-    snprintf(host->name, sizeof host->name, "%s", info->name);
-    host->devices = count_of(info->deviceCount);
+    const PaHostApiInfo *found_info = Pa_GetHostApiInfo(index);
+    snprintf(host->name, sizeof host->name, "%s", found_info->name);
+    host->devices = count_of(found_info->deviceCount);
     host->is_default = index == Pa_GetDefaultHostApi();
 }
 
 static void describe_device(PaDeviceIndex index, struct device_row *row)
 {
-    const PaDeviceInfo *info = Pa_GetDeviceInfo(index);
-    const PaHostApiInfo *host = Pa_GetHostApiInfo(info->hostApi);
-    snprintf(row->name, sizeof row->name, "%s", info->name);
-    row->host = (size_t)info->hostApi;
-    row->channels_in = count_of(info->maxInputChannels);
-    row->channels_out = count_of(info->maxOutputChannels);
-    row->rate = info->defaultSampleRate;
+    const PaDeviceInfo *found_info = Pa_GetDeviceInfo(index);
+    const PaHostApiInfo *host = Pa_GetHostApiInfo(found_info->hostApi);
+    snprintf(row->name, sizeof row->name, "%s", found_info->name);
+    row->host = (size_t)found_info->hostApi;
+    row->channels_in = count_of(found_info->maxInputChannels);
+    row->channels_out = count_of(found_info->maxOutputChannels);
+    row->rate = found_info->defaultSampleRate;
     if (row->channels_in > 0) {
-        row->low_in = sensible(info->defaultLowInputLatency);
-        row->high_in = sensible(info->defaultHighInputLatency);
+        row->low_in = sensible(found_info->defaultLowInputLatency);
+        row->high_in = sensible(found_info->defaultHighInputLatency);
     }
     if (row->channels_out > 0) {
-        row->low_out = sensible(info->defaultLowOutputLatency);
-        row->high_out = sensible(info->defaultHighOutputLatency);
+        row->low_out = sensible(found_info->defaultLowOutputLatency);
+        row->high_out = sensible(found_info->defaultHighOutputLatency);
     }
     row->default_in = index == host->defaultInputDevice;
     row->default_out = index == host->defaultOutputDevice;

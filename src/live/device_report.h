@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /* "JACK: system", or with both ends where they differ. */
-void device_describe(const struct device_facts *facts, char *text, size_t size);
+void device_describe(const struct device_info *info, char *text, size_t size);
 
 /* Locks the memory, and notes what the system does not grant and how it would. */
-void device_report_grants(const struct device_facts *facts);
+void device_report_grants(const struct device_info *info);
 
 #endif

@@ -108,7 +108,7 @@ static void flush_recordings(struct live_session *session)
             continue;
         recorder_flush(recorders[i], &frames);
         live_notify(session, "%s: %.1f s are written", paths[i],
-                  (double)frames / (double)session->facts.rate);
+                  (double)frames / (double)session->info.rate);
     }
     if (!recorders[0] && !recorders[1])
         live_notify(session, "nothing is recorded; start with --record OUT.wav");

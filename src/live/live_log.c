@@ -53,7 +53,7 @@ static void write_line(struct live_log *log, json_t *line)
 static bool runs_isolated(const struct stage_list *stages)
 {
     for (size_t i = 0; i < stages->count; i++)
-        if (stages->stages[i].plugin && plugin_filter_facts(stages->stages[i].filter).isolated)
+        if (stages->stages[i].plugin && plugin_filter_info(stages->stages[i].filter).isolated)
             return true;
     return false;
 }

@@ -20,17 +20,17 @@ static enum status open_device(struct live_session *session, size_t outputs)
         request.channels_out = outputs;
     enum status status = device_open(&request, &session->device);
     if (status == STATUS_OK)
-        device_facts(session->device, &session->facts);
+        device_info(session->device, &session->info);
     return status;
 }
 
 /* The block is the device's period, if it keeps to one. */
 static size_t block_of(const struct live_session *session)
 {
-    const struct device_facts *facts = &session->facts;
-    if (facts->varies || facts->period > PERIOD_MOST)
+    const struct device_info *info = &session->info;
+    if (info->varies || info->period > PERIOD_MOST)
         return session->options->play.device.block;
-    return facts->period;
+    return info->period;
 }
 
 static size_t room_for_masks(const struct live_session *session)
@@ -48,9 +48,9 @@ static enum status make_chain(struct live_session *session)
         .others = play->others,
         .other_count = play->other_count,
         .room = room_for_masks(session),
-        .format = {.rate = session->facts.rate, .channels = session->facts.channels_in},
+        .format = {.rate = session->info.rate, .channels = session->info.channels_in},
         .block = block_of(session),
-        .priority = session->facts.priority,
+        .priority = session->info.priority,
         .live = true,
     };
     return live_chain_init(&session->chain, &request);
@@ -59,7 +59,7 @@ static enum status make_chain(struct live_session *session)
 static enum status open_recordings(struct live_session *session)
 {
     const struct live_options *options = session->options;
-    struct stream_format format = {.rate = session->facts.rate,
+    struct stream_format format = {.rate = session->info.rate,
                                    .channels = session->chain.filter->outputs};
     enum status status = STATUS_OK;
     bool force = options->play.force;
@@ -82,19 +82,19 @@ static enum status open_recordings(struct live_session *session)
 static enum status match_outputs(struct live_session *session)
 {
     size_t outputs = session->chain.filter->outputs;
-    if (session->facts.channels_out >= outputs)
+    if (session->info.channels_out >= outputs)
         return STATUS_OK;
     if (session->options->play.device.output_map_count)
         return fail(STATUS_FAILED, "the chain makes %zu channels, --output-map names %zu", outputs,
-                    session->facts.channels_out);
-    size_t period = session->facts.period;
-    uint32_t rate = session->facts.rate;
+                    session->info.channels_out);
+    size_t period = session->info.period;
+    uint32_t rate = session->info.rate;
     device_close(session->device);
     session->device = NULL;
     enum status status = open_device(session, outputs);
-    if (status == STATUS_OK && (session->facts.rate != rate || session->facts.period != period))
+    if (status == STATUS_OK && (session->info.rate != rate || session->info.period != period))
         note("with %zu channels the device has periods of %zu frames", outputs,
-             session->facts.period);
+             session->info.period);
     return status;
 }
 
@@ -110,7 +110,7 @@ static enum status make_live(struct live_session *session)
     const struct live_options *options = session->options;
     const struct filter *filter = session->chain.filter;
     session->settings = (struct live_settings){
-        .rate = session->facts.rate,
+        .rate = session->info.rate,
         .ceiling = audio_from_db(options->play.ceiling_db),
         .gain = 1,
         .muted = options->muted,
@@ -119,7 +119,7 @@ static enum status make_live(struct live_session *session)
     };
     session->muted = options->muted;
     session->way = options->play.way;
-    session->way.frames = (uint64_t)(options->play.fade * (double)session->facts.rate);
+    session->way.frames = (uint64_t)(options->play.fade * (double)session->info.rate);
     enum status status = open_recordings(session);
     if (status == STATUS_OK)
         status = live_create(&session->settings, session->chain.filter, session->recorder,
@@ -128,9 +128,9 @@ static enum status make_live(struct live_session *session)
         status = live_controls_init(&session->controls, &session->chain.stages, session->live);
     if (status == STATUS_OK)
         status = live_device_init(&session->feed, session->live, filter->inputs, filter->outputs,
-                                  filter->block, session->facts.channels_out);
+                                  filter->block, session->info.channels_out);
     if (status == STATUS_OK)
-        status = live_load_init(&session->load, filter->block, session->facts.rate);
+        status = live_load_init(&session->load, filter->block, session->info.rate);
     return status;
 }
 
@@ -151,8 +151,8 @@ enum status live_session_open(struct live_session *session, const struct live_op
     if (status != STATUS_OK)
         return status;
     put_keys(session);
-    device_describe(&session->facts, session->device_name, sizeof session->device_name);
-    device_report_grants(&session->facts);
+    device_describe(&session->info, session->device_name, sizeof session->device_name);
+    device_report_grants(&session->info);
     if (options->osc && options->osc_port == 0)
         note("OSC control on port %u", osc_port(session->osc));
     status = view_open(play_options_view(&options->play), options->play.interval, &session->view);
@@ -169,7 +169,7 @@ static enum status close_recording(const struct live_session *session, struct re
                                    const char *path)
 {
     struct recording recording;
-    double rate = session->facts.rate;
+    double rate = session->info.rate;
     if (!recorder)
         return STATUS_OK;
     enum status status = recorder_close(recorder, &recording);
@@ -241,13 +241,13 @@ bool live_session_return(struct live_session *session)
     struct device_request request = session->options->play.device;
     if (session->stuck)
         return false;
-    request.rate = session->facts.rate; /* the masks and recordings are of that rate */
+    request.rate = session->info.rate; /* the masks and recordings are of that rate */
     if (!request.output_map_count)
         request.channels_out = session->feed.device_outputs;
     if (!request.input_map_count)
         request.channels_in = session->chain.filter->inputs;
     if (!request.host_api)
-        request.host_api = session->facts.host_api; /* another one may be the default meanwhile */
+        request.host_api = session->info.host_api; /* another one may be the default meanwhile */
     failures_keep(reason, sizeof reason);
     enum status status = device_open(&request, &session->device);
     failures_keep(NULL, 0);
@@ -256,7 +256,7 @@ bool live_session_return(struct live_session *session)
         return false;
     }
     session->away[0] = '\0';
-    device_facts(session->device, &session->facts);
+    device_info(session->device, &session->info);
     const struct live_event rise = {.what = LIVE_RISE};
     (void)live_send(session->live, &rise);
     device_run(session->device, live_device_step, &session->feed);
@@ -316,5 +316,5 @@ void live_session_update(struct live_session *session)
     look_after(session, session->recorder, session->options->record);
     look_after(session, session->recorder_dry, session->options->record_dry);
     if (session->device)
-        device_facts(session->device, &session->facts);
+        device_info(session->device, &session->info);
 }

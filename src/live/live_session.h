@@ -20,7 +20,7 @@
 struct live_session {
     const struct live_options *options;
     struct device *device; /* NULL: lost */
-    struct device_facts facts;
+    struct device_info info;
     char device_name[300];
     struct live_chain chain;
     struct live_settings settings;

@@ -45,9 +45,9 @@ static struct live_status picture(struct live_session *session)
     const char *recording = recording_at_work(session);
     return (struct live_status){
         .command = "halo live",
-        .seconds = (double)frames / (double)session->facts.rate,
+        .seconds = (double)frames / (double)session->info.rate,
         .frames = frames,
-        .rate = session->facts.rate,
+        .rate = session->info.rate,
         .block = chain->filter->block,
         .device = session->device ? session->device_name : "lost: waiting for it",
         .inputs = chain->filter->inputs,
@@ -69,14 +69,14 @@ static struct live_status picture(struct live_session *session)
         .load_worst = load->worst,
         .late = load->late,
         .lost = load->lost,
-        .latency_input = session->facts.input_latency,
+        .latency_input = session->info.input_latency,
         .latency_mask = mask,
         .latency_plugins = (size_t)chain->filter->latency - mask,
-        .latency_output = session->facts.output_latency,
+        .latency_output = session->info.output_latency,
         .latency_adapter = live_device_latency(&session->feed),
         .backend = convolver ? convolver_backend(convolver) : NULL,
         .recording = recording,
-        .recorded = recording ? (double)frames / (double)session->facts.rate : 0,
+        .recorded = recording ? (double)frames / (double)session->info.rate : 0,
         .osc_refused = session->osc ? osc_refused(session->osc) : 0,
         .keys = session->keys,
     };
@@ -109,7 +109,7 @@ static enum status report_json(const struct live_session *session, const struct 
         status->seconds, "rate", (json_int_t)status->rate, "block", (json_int_t)status->block,
         "inputs", (json_int_t)status->inputs, "outputs", (json_int_t)status->outputs, "backend",
         status->backend, "latency", (json_int_t)live_status_latency(status), "priority",
-        (json_int_t)session->facts.priority, "interruptions", (json_int_t)session->interruptions);
+        (json_int_t)session->info.priority, "interruptions", (json_int_t)session->interruptions);
     json_t *more =
         json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o}", "blocks",
                   (json_int_t)load->count, "from_cpu", (json_int_t)blocks_from_cpu(session), "late",

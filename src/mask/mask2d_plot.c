@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { PANEL_WIDE = 560, PANEL_HIGH = 480, PANELS_IN_A_ROW = 3, TICKS = 12 };
+enum { SUBPLOT_WIDE = 560, SUBPLOT_HIGH = 480, SUBPLOTS_IN_A_ROW = 3, TICKS = 12 };
 
 /* Half a cell more at each end, and whole numbers for ticks. */
 static void send_axis(FILE *commands, char axis, size_t count)
@@ -32,7 +32,7 @@ static void send_colours(FILE *commands, const struct mask2d *mask)
 }
 
 /* Gnuplot draws no image of a single row or column: boxes do. */
-static void send_panel(FILE *commands, const struct mask2d *mask, const char *name)
+static void send_subplot(FILE *commands, const struct mask2d *mask, const char *name)
 {
     send_colours(commands, mask);
     fputs("set title ", commands);
@@ -55,13 +55,13 @@ static void send_panel(FILE *commands, const struct mask2d *mask, const char *na
 
 enum status mask2d_plot_draw(const struct mask2d_plot *plot)
 {
-    size_t across = plot->count < PANELS_IN_A_ROW ? plot->count : PANELS_IN_A_ROW;
+    size_t across = plot->count < SUBPLOTS_IN_A_ROW ? plot->count : SUBPLOTS_IN_A_ROW;
     size_t down = (plot->count + across - 1) / across;
     const struct gnuplot_settings settings = {
         .file = plot->file,
         .force = plot->force,
-        .width = (double)(PANEL_WIDE * across),
-        .height = (double)(PANEL_HIGH * down),
+        .width = (double)(SUBPLOT_WIDE * across),
+        .height = (double)(SUBPLOT_HIGH * down),
     };
     struct gnuplot gnuplot;
     enum status status = gnuplot_open(&settings, &gnuplot);
@@ -72,7 +72,7 @@ enum status mask2d_plot_draw(const struct mask2d_plot *plot)
         if (plot->count > 1)
             fprintf(commands, "set multiplot layout %zu,%zu\n", down, across);
         for (size_t i = 0; i < plot->count; i++)
-            send_panel(commands, plot->masks[i], plot->names[i]);
+            send_subplot(commands, plot->masks[i], plot->names[i]);
         if (plot->count > 1)
             fputs("unset multiplot\n", commands);
     }

@@ -1,13 +1,13 @@
 #include "mask/mask_plot.h"
 
 #include "base/gnuplot.h"
-#include "mask/mask_panel.h"
+#include "mask/mask_subplot.h"
 
 #include <stdio.h>
 
 enum {
-    PANEL_WIDE = 720,
-    PANEL_HIGH = 360,
+    SUBPLOT_WIDE = 720,
+    SUBPLOT_HIGH = 360,
     ALONE_WIDE = 1000,
     ALONE_HIGH = 560,
     HEAD = 40,    /* for the title of several panels */
@@ -19,20 +19,20 @@ enum {
 
 /* What the user chose, or: no phase of a reverberation, which is noise, and spectrograms of long
  * masks, if they are few. */
-static void choose_panels(struct mask_drawing *drawing)
+static void choose_subplots(struct mask_drawing *drawing)
 {
     const struct mask_plot *plot = drawing->plot;
     bool chosen = false, phase = true, pictures = plot->count <= PICTURES;
-    for (size_t p = 0; p < MASK_PANELS; p++)
-        chosen = chosen || plot->panels[p];
+    for (size_t p = 0; p < MASK_SUBPLOTS; p++)
+        chosen = chosen || plot->subplots[p];
     for (size_t i = 0; i < plot->count; i++) {
         phase = phase && !drawing->rough[i];
         pictures = pictures && plot->curves[i].mask->taps >= MANY;
     }
-    for (size_t p = 0; p < MASK_PANELS; p++)
-        drawing->panels[p] = chosen ? plot->panels[p] : true;
-    drawing->panels[MASK_PANEL_PHASE] &= chosen || phase;
-    drawing->panels[MASK_PANEL_SPECTROGRAM] &= chosen || pictures;
+    for (size_t p = 0; p < MASK_SUBPLOTS; p++)
+        drawing->subplots[p] = chosen ? plot->subplots[p] : true;
+    drawing->subplots[MASK_SUBPLOT_PHASE] &= chosen || phase;
+    drawing->subplots[MASK_SUBPLOT_SPECTROGRAM] &= chosen || pictures;
 }
 
 static enum status drawing_init(struct mask_drawing *drawing, const struct mask_plot *plot)
@@ -44,7 +44,7 @@ static enum status drawing_init(struct mask_drawing *drawing, const struct mask_
         status = mask_spectrum_init(&drawing->spectra[i], own->mask, own->column, own->rate);
         drawing->rough[i] = status == STATUS_OK && mask_spectrum_is_rough(&drawing->spectra[i]);
     }
-    choose_panels(drawing);
+    choose_subplots(drawing);
     return status;
 }
 
@@ -54,12 +54,12 @@ static void drawing_free(struct mask_drawing *drawing)
         mask_spectrum_free(&drawing->spectra[i]);
 }
 
-static size_t panels_of(const struct mask_drawing *drawing)
+static size_t subplots_of(const struct mask_drawing *drawing)
 {
     size_t count = 0;
-    for (size_t p = 0; p < MASK_PANELS; p++)
-        if (drawing->panels[p])
-            count += p == MASK_PANEL_SPECTROGRAM ? drawing->plot->count : 1;
+    for (size_t p = 0; p < MASK_SUBPLOTS; p++)
+        if (drawing->subplots[p])
+            count += p == MASK_SUBPLOT_SPECTROGRAM ? drawing->plot->count : 1;
     return count;
 }
 
@@ -92,9 +92,9 @@ static enum status send_all(const struct mask_drawing *drawing, size_t rows, siz
         }
         fputs("\n", gnuplot);
     }
-    for (enum mask_panel panel = 0; panel < MASK_PANELS && status == STATUS_OK; panel++)
-        if (drawing->panels[panel])
-            status = mask_panel_send(drawing, panel);
+    for (enum mask_subplot subplot = 0; subplot < MASK_SUBPLOTS && status == STATUS_OK; subplot++)
+        if (drawing->subplots[subplot])
+            status = mask_subplot_send(drawing, subplot);
     if (several)
         fputs("unset multiplot\n", gnuplot);
     return status;
@@ -103,12 +103,12 @@ static enum status send_all(const struct mask_drawing *drawing, size_t rows, siz
 static enum status draw(struct mask_drawing *drawing)
 {
     const struct mask_plot *plot = drawing->plot;
-    size_t count = panels_of(drawing), columns = count > 1 ? 2 : 1;
+    size_t count = subplots_of(drawing), columns = count > 1 ? 2 : 1;
     size_t rows = (count + columns - 1) / columns;
     struct gnuplot_settings settings = {.file = plot->file, .force = plot->force};
     settings.width =
-        plot->file ? count > 1 ? (double)(PANEL_WIDE * columns) : ALONE_WIDE : (double)plot->width;
-    settings.height = plot->file ? count > 1 ? (double)(PANEL_HIGH * rows + HEAD) : ALONE_HIGH
+        plot->file ? count > 1 ? (double)(SUBPLOT_WIDE * columns) : ALONE_WIDE : (double)plot->width;
+    settings.height = plot->file ? count > 1 ? (double)(SUBPLOT_HIGH * rows + HEAD) : ALONE_HIGH
                                  : (double)plot->height;
     struct gnuplot gnuplot;
     enum status status = gnuplot_open(&settings, &gnuplot);

@@ -10,14 +10,14 @@
 #include "base/status.h"
 #include "mask/mask.h"
 
-enum mask_panel {
-    MASK_PANEL_IMPULSE,
-    MASK_PANEL_STEP,
-    MASK_PANEL_MAGNITUDE,
-    MASK_PANEL_PHASE,
-    MASK_PANEL_DELAY,
-    MASK_PANEL_SPECTROGRAM, /* one for each channel */
-    MASK_PANELS
+enum mask_subplot {
+    MASK_SUBPLOT_IMPULSE,
+    MASK_SUBPLOT_STEP,
+    MASK_SUBPLOT_MAGNITUDE,
+    MASK_SUBPLOT_PHASE,
+    MASK_SUBPLOT_DELAY,
+    MASK_SUBPLOT_SPECTROGRAM, /* one for each channel */
+    MASK_SUBPLOTS
 };
 
 enum { MASK_PLOT_CURVES = 12 };
@@ -33,7 +33,7 @@ struct mask_plot {
     const char *file;         /* .svg, .png or .pdf; NULL: text, on standard output */
     bool force;               /* replace a file that stands there */
     size_t width, height;     /* of text, in characters */
-    bool panels[MASK_PANELS]; /* none: those that say something of such masks */
+    bool subplots[MASK_SUBPLOTS]; /* none: those that say something of such masks */
     size_t count;
     struct mask_plot_curve curves[MASK_PLOT_CURVES];
 };

@@ -192,10 +192,10 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
     return STATUS_OK;
 }
 
-struct plugin_filter_facts plugin_filter_facts(const struct filter *filter)
+struct plugin_filter_info plugin_filter_info(const struct filter *filter)
 {
     const struct plugin_filter *plugin = (const struct plugin_filter *)filter;
-    return (struct plugin_filter_facts){.instances = plugin->instances->instances,
+    return (struct plugin_filter_info){.instances = plugin->instances->instances,
                                         .block = plugin->instances->block,
                                         .isolated = plugin->settings.isolated,
                                         .bad = plugin->bad,

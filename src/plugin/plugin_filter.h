@@ -57,7 +57,7 @@ MUST_CHECK enum status plugin_filter_create(const struct plugin_filter_settings 
                                             struct filter **filter);
 
 /* What became of it; for reports. */
-struct plugin_filter_facts {
+struct plugin_filter_info {
     size_t instances;
     size_t block; /* frames of the plugin's */
     bool isolated;
@@ -65,7 +65,7 @@ struct plugin_filter_facts {
     uint64_t missed;               /* blocks that were not done in time, and silence */
     struct plugin_latency latency; /* as it turned out */
 };
-struct plugin_filter_facts plugin_filter_facts(const struct filter *filter);
+struct plugin_filter_info plugin_filter_info(const struct filter *filter);
 
 /* A control input's value while the sound goes on: taken at the beginning of the next block,
  * brought into the port's range; and what was asked for last, or the plugin began with. */

@@ -34,8 +34,8 @@ static char *next_place(const char **list)
 
 static bool is_file(const char *path)
 {
-    struct stat facts;
-    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+    struct stat entry;
+    return stat(path, &entry) == 0 && S_ISREG(entry.st_mode);
 }
 
 static bool ends_in_suffix(const char *name)

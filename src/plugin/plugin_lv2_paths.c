@@ -66,9 +66,9 @@ void lv2_paths_init(struct lv2_paths *paths)
     };
 }
 
-static int remove_one(const char *path, const struct stat *facts, int type, struct FTW *where)
+static int remove_one(const char *path, const struct stat *entry, int type, struct FTW *where)
 {
-    (void)facts, (void)type, (void)where;
+    (void)entry, (void)type, (void)where;
     return remove(path);
 }
 

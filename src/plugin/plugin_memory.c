@@ -58,9 +58,9 @@ static char *key_of(const struct plugin_kind *kind, const char *holder)
     return key;
 }
 
-static json_int_t nanoseconds(const struct stat *facts)
+static json_int_t nanoseconds(const struct stat *entry)
 {
-    return (json_int_t)facts->st_mtim.tv_sec * 1000000000 + facts->st_mtim.tv_nsec;
+    return (json_int_t)entry->st_mtim.tv_sec * 1000000000 + entry->st_mtim.tv_nsec;
 }
 
 const char *plugin_memory_trouble(const struct plugin_memory *memory,
@@ -70,24 +70,24 @@ const char *plugin_memory_trouble(const struct plugin_memory *memory,
     char *key = key_of(kind, holder);
     const json_t *known = key ? json_object_get(memory->troubles, key) : NULL;
     free(key);
-    struct stat facts;
-    if (!known || !file || stat(file, &facts) != 0)
+    struct stat entry;
+    if (!known || !file || stat(file, &entry) != 0)
         return NULL;
     bool is_same =
-        json_integer_value(json_object_get(known, "size")) == (json_int_t)facts.st_size &&
-        json_integer_value(json_object_get(known, "modified")) == nanoseconds(&facts);
+        json_integer_value(json_object_get(known, "size")) == (json_int_t)entry.st_size &&
+        json_integer_value(json_object_get(known, "modified")) == nanoseconds(&entry);
     return is_same ? json_string_value(json_object_get(known, "trouble")) : NULL;
 }
 
 void plugin_memory_add(struct plugin_memory *memory, const struct plugin_kind *kind,
                        const char *holder, const char *file, const char *trouble)
 {
-    struct stat facts;
-    char *key = file && stat(file, &facts) == 0 ? key_of(kind, holder) : NULL;
+    struct stat entry;
+    char *key = file && stat(file, &entry) == 0 ? key_of(kind, holder) : NULL;
     if (!key)
         return;
     json_t *known = json_pack("{s:o, s:I, s:I, s:o}", "file", json_text(file), "size",
-                              (json_int_t)facts.st_size, "modified", nanoseconds(&facts), "trouble",
+                              (json_int_t)entry.st_size, "modified", nanoseconds(&entry), "trouble",
                               json_text(trouble));
     memory->is_changed |= known && json_object_set_new(memory->troubles, key, known) == 0;
     free(key);

@@ -186,9 +186,9 @@ static enum status parse_state(struct plugin_spec *spec, const struct plugin_inf
 {
     if (!info->keeps_state)
         return fail(STATUS_USAGE, "%s keeps no state: its controls are all", info->id);
-    struct stat facts;
-    bool is_there = stat(folder, &facts) == 0;
-    if (is_there && !S_ISDIR(facts.st_mode))
+    struct stat entry;
+    bool is_there = stat(folder, &entry) == 0;
+    if (is_there && !S_ISDIR(entry.st_mode))
         return fail(STATUS_FAILED, "cannot read the state %s: it is no folder", folder);
     if (!is_there || access(folder, R_OK | X_OK) != 0)
         return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));

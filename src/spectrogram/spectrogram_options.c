@@ -31,8 +31,8 @@ static enum status parse_sound(void *context, const struct option_row *row, cons
     for (size_t i = 0; i < options->count && strcmp(value, "-") == 0; i++)
         if (strcmp(options->sounds[i], "-") == 0)
             return fail(STATUS_USAGE, "standard input can be read once, not twice");
-    if (options->count == SPECTROGRAM_SHEET_MOST)
-        return fail(STATUS_USAGE, "that is more than %d sounds", SPECTROGRAM_SHEET_MOST);
+    if (options->count == SPECTROGRAM_FIGURE_MOST)
+        return fail(STATUS_USAGE, "that is more than %d sounds", SPECTROGRAM_FIGURE_MOST);
     options->sounds[options->count++] = value;
     return STATUS_OK;
 }

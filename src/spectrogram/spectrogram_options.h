@@ -4,11 +4,11 @@
 
 #include "base/status.h"
 #include "signal/window.h"
-#include "spectrogram/spectrogram_sheet.h"
+#include "spectrogram/spectrogram_figure.h"
 
 struct spectrogram_options {
     size_t count;
-    const char *sounds[SPECTROGRAM_SHEET_MOST]; /* "-": standard input */
+    const char *sounds[SPECTROGRAM_FIGURE_MOST]; /* "-": standard input */
     const char *file;                           /* NULL: the terminal */
     size_t channel;                             /* counted from 1; 0: all */
     double from, to;                            /* seconds; to 0: the end */

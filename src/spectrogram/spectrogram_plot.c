@@ -1,6 +1,6 @@
 #include "base/gnuplot.h"
-#include "spectrogram/spectrogram_panel.h"
-#include "spectrogram/spectrogram_sheet.h"
+#include "spectrogram/spectrogram_subplot.h"
+#include "spectrogram/spectrogram_figure.h"
 
 enum { IN_A_ROW = 3, ALONE_WIDE = 800, WIDE = 520, HIGH = 380 };
 
@@ -56,31 +56,31 @@ static void send_place(FILE *gnuplot, size_t row, size_t column, bool is_last,
         fputs("unset colorbox\n", gnuplot);
 }
 
-void spectrogram_plot_send(FILE *gnuplot, const struct spectrogram_sheet *sheet,
+void spectrogram_plot_send(FILE *gnuplot, const struct spectrogram_figure *figure,
                            struct spectrogram_size whole)
 {
-    struct grid grid = grid_of(sheet->count);
-    struct spectrogram_size inner = spectrogram_plot_inner(sheet->count, whole);
+    struct grid grid = grid_of(figure->count);
+    struct spectrogram_size inner = spectrogram_plot_inner(figure->count, whole);
     fputs("set border lc rgb '#606060'\nset tics out nomirror textcolor rgb '#303030'\n"
           "set format x '%g'\n",
           gnuplot);
     gnuplot_send_palette(gnuplot);
     fputs("set multiplot\n", gnuplot);
-    for (size_t i = 0; i < sheet->count; i++) {
+    for (size_t i = 0; i < figure->count; i++) {
         size_t column = i % grid.columns;
-        struct spectrogram_panel panel = {
-            .picture = &sheet->pictures[i],
-            .title = sheet->names[i],
-            .top = sheet->top,
-            .bottom = sheet->bottom,
-            .from = sheet->from,
-            .to = sheet->to,
+        struct spectrogram_subplot subplot = {
+            .picture = &figure->pictures[i],
+            .title = figure->names[i],
+            .top = figure->top,
+            .bottom = figure->bottom,
+            .from = figure->from,
+            .to = figure->to,
             .unlabelled = column > 0,
             .unit = "dBFS",
         };
-        bool is_last = column + 1 == grid.columns || i + 1 == sheet->count;
+        bool is_last = column + 1 == grid.columns || i + 1 == figure->count;
         send_place(gnuplot, i / grid.columns, column, is_last, inner, whole);
-        spectrogram_panel_send(gnuplot, &panel);
+        spectrogram_subplot_send(gnuplot, &subplot);
     }
     fputs("unset multiplot\n", gnuplot);
 }

@@ -25,21 +25,21 @@ static json_t *sound_object(const char *name, const struct spectrogram *picture,
 }
 
 enum status spectrogram_report_print(const struct spectrogram_options *options,
-                                     const struct spectrogram_sheet *sheet,
+                                     const struct spectrogram_figure *figure,
                                      const struct spectrogram_report *report)
 {
-    const struct spectrogram_axis *axis = &sheet->pictures[0].axis;
+    const struct spectrogram_axis *axis = &figure->pictures[0].axis;
     json_t *sounds = json_array();
-    for (size_t i = 0; i < sheet->count; i++)
+    for (size_t i = 0; i < figure->count; i++)
         json_array_append_new(
-            sounds, sound_object(options->sounds[i], &sheet->pictures[i], &report->sounds[i]));
+            sounds, sound_object(options->sounds[i], &figure->pictures[i], &report->sounds[i]));
     json_t *root = json_pack(
         "{s:o, s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "file",
         options->file ? json_text(options->file) : json_null(), "frequency",
         axis->is_log ? "log" : "linear", "window", spectrogram_window_names[options->window],
         "channel", options->channel ? json_integer((json_int_t)options->channel) : json_null(),
-        "low_hz", axis->low, "high_hz", axis->high, "from_seconds", sheet->from, "to_seconds",
-        sheet->to, "bottom_db", sheet->bottom, "top_db", sheet->top, "sounds", sounds);
+        "low_hz", axis->low, "high_hz", axis->high, "from_seconds", figure->from, "to_seconds",
+        figure->to, "bottom_db", figure->bottom, "top_db", figure->top, "sounds", sounds);
     bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && puts("") >= 0;
     json_decref(root);
     return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the spectrogram as JSON");

@@ -1,5 +1,5 @@
 #include "base/colour_map.h"
-#include "spectrogram/spectrogram_sheet.h"
+#include "spectrogram/spectrogram_figure.h"
 #include "spectrogram/spectrogram_ticks.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ enum {
 static const char ramp[] = " .:-=+*#%@";
 
 struct page {
-    const struct spectrogram_sheet *sheet;
+    const struct spectrogram_figure *figure;
     const struct spectrogram_text_settings *settings;
     FILE *stream;
     size_t cells; /* a picture's width */
@@ -57,9 +57,9 @@ size_t spectrogram_text_rows(size_t count, const struct spectrogram_text_setting
  * where the sound is over. */
 static double share_at(const struct page *page, size_t index, size_t cell, size_t row)
 {
-    const struct spectrogram_sheet *sheet = page->sheet;
-    const struct spectrogram *picture = &sheet->pictures[index];
-    double wide = (sheet->to - sheet->from) / (double)page->cells / picture->step;
+    const struct spectrogram_figure *figure = page->figure;
+    const struct spectrogram *picture = &figure->pictures[index];
+    double wide = (figure->to - figure->from) / (double)page->cells / picture->step;
     size_t from = (size_t)ceil((double)cell * wide - 0.5);
     size_t end = (size_t)ceil((double)(cell + 1) * wide - 0.5);
     if (wide <= 1 || end <= from) {
@@ -71,8 +71,8 @@ static double share_at(const struct page *page, size_t index, size_t cell, size_
     float power = 0;
     for (size_t c = from; c < end && c < picture->columns; c++)
         power = fmaxf(power, picture->power[c * picture->axis.rows + row]);
-    double db = spectrogram_db((double)power, sheet->bottom);
-    return fmin((db - sheet->bottom) / (sheet->top - sheet->bottom), 1);
+    double db = spectrogram_db((double)power, figure->bottom);
+    return fmin((db - figure->bottom) / (figure->top - figure->bottom), 1);
 }
 
 static void print_colour(const struct page *page, bool is_upper, double share)
@@ -126,7 +126,7 @@ static void print_cells(const struct page *page, size_t index, size_t line)
 
 static void print_frequency(const struct page *page, size_t line)
 {
-    const struct spectrogram_axis *axis = &page->sheet->pictures[0].axis;
+    const struct spectrogram_axis *axis = &page->figure->pictures[0].axis;
     struct spectrogram_ticks ticks = spectrogram_ticks_hz(axis, page->lines / LINES_A_TICK);
     char text[SPECTROGRAM_TICK_TEXT] = "";
     for (size_t i = 0; i < ticks.count; i++) {
@@ -155,13 +155,13 @@ static void print_name(const struct page *page, const char *name)
 
 static void print_times(const struct page *page)
 {
-    const struct spectrogram_sheet *sheet = page->sheet;
+    const struct spectrogram_figure *figure = page->figure;
     size_t most = page->cells / TIME_WIDE, done = 0;
     struct spectrogram_ticks ticks =
-        spectrogram_ticks_seconds(sheet->from, sheet->to, most ? most : 1);
+        spectrogram_ticks_seconds(figure->from, figure->to, most ? most : 1);
     for (size_t i = 0; i < ticks.count; i++) {
         char text[32];
-        double share = (ticks.at[i] - sheet->from) / (sheet->to - sheet->from);
+        double share = (ticks.at[i] - figure->from) / (figure->to - figure->from);
         size_t place = (size_t)(share * (double)page->cells);
         int length =
             snprintf(text, sizeof text, "%.6g s", fabs(ticks.at[i]) < 1e-9 ? 0 : ticks.at[i]);
@@ -177,13 +177,13 @@ static void print_scale(const struct page *page)
 {
     bool ink = page->settings->ink != SPECTROGRAM_INK_CHARACTERS;
     size_t cells = ink ? page->cells < SCALE ? page->cells : SCALE : sizeof ramp - 1;
-    fprintf(page->stream, "%*s%.0f dBFS ", MARGIN, "", page->sheet->bottom);
+    fprintf(page->stream, "%*s%.0f dBFS ", MARGIN, "", page->figure->bottom);
     for (size_t i = 0; i < cells; i++) {
         double share = (double)i / (double)(cells - 1);
         print_cell(page, share, share);
     }
     end_colours(page);
-    fprintf(page->stream, " %.0f dBFS\n", page->sheet->top);
+    fprintf(page->stream, " %.0f dBFS\n", page->figure->top);
 }
 
 /* Pictures from `from` to before `end`. */
@@ -191,7 +191,7 @@ static void print_group(const struct page *page, size_t from, size_t end)
 {
     for (size_t i = from; i < end; i++) {
         fprintf(page->stream, "%*s", i == from ? MARGIN : GAP, "");
-        print_name(page, page->sheet->names[i]);
+        print_name(page, page->figure->names[i]);
     }
     fputc('\n', page->stream);
     for (size_t line = 0; line < page->lines; line++) {
@@ -209,18 +209,18 @@ static void print_group(const struct page *page, size_t from, size_t end)
     fputc('\n', page->stream);
 }
 
-void spectrogram_text_print(FILE *stream, const struct spectrogram_sheet *sheet,
+void spectrogram_text_print(FILE *stream, const struct spectrogram_figure *figure,
                             const struct spectrogram_text_settings *settings)
 {
-    size_t abreast = abreast_of(sheet->count, settings);
+    size_t abreast = abreast_of(figure->count, settings);
     struct page page = {
-        .sheet = sheet,
+        .figure = figure,
         .settings = settings,
         .stream = stream,
         .cells = (settings->width - MARGIN - (abreast - 1) * GAP) / abreast,
-        .lines = lines_of(sheet->count, settings),
+        .lines = lines_of(figure->count, settings),
     };
-    for (size_t i = 0; i < sheet->count; i += abreast)
-        print_group(&page, i, i + abreast < sheet->count ? i + abreast : sheet->count);
+    for (size_t i = 0; i < figure->count; i += abreast)
+        print_group(&page, i, i + abreast < figure->count ? i + abreast : figure->count);
     print_scale(&page);
 }

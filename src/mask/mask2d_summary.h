@@ -1,16 +1,16 @@
 /* What halo mask show and plot tell of masks of two dimensions. Threads: one. Not real-time. */
-#ifndef HALO_MASK2D_CARD_H
-#define HALO_MASK2D_CARD_H
+#ifndef HALO_MASK2D_SUMMARY_H
+#define HALO_MASK2D_SUMMARY_H
 
 #include "mask/mask2d.h"
 
 #include <jansson.h>
 
 /* `text` is what the user called it. On standard output. */
-void mask2d_card_print(const char *text, const struct mask2d *mask);
+void mask2d_summary_print(const char *text, const struct mask2d *mask);
 
 /* A new reference. NULL: memory. */
-json_t *mask2d_card_object(const char *text, const struct mask2d *mask);
+json_t *mask2d_summary_object(const char *text, const struct mask2d *mask);
 
 /* What becomes of one cell of a picture, in characters: time to the right, frequency up. At most
  * `width` x `height` of them; where the mask has more, a character stands for the largest of

@@ -2,8 +2,8 @@
  *
  * A panel leaves gnuplot's settings as it found them. Threads: one. Not real-time.
  */
-#ifndef HALO_MASK_PANEL_H
-#define HALO_MASK_PANEL_H
+#ifndef HALO_MASK_SUBPLOT_H
+#define HALO_MASK_SUBPLOT_H
 
 #include "mask/mask_curves.h"
 #include "mask/mask_plot.h"
@@ -13,12 +13,12 @@
 struct mask_drawing {
     const struct mask_plot *plot;
     FILE *gnuplot;
-    bool panels[MASK_PANELS];
+    bool subplots[MASK_SUBPLOTS];
     struct mask_spectrum spectra[MASK_PLOT_CURVES];
     bool rough[MASK_PLOT_CURVES];
 };
 
 /* A panel with all curves, or the spectrograms of each. Errors: memory. */
-MUST_CHECK enum status mask_panel_send(const struct mask_drawing *drawing, enum mask_panel panel);
+MUST_CHECK enum status mask_subplot_send(const struct mask_drawing *drawing, enum mask_subplot subplot);
 
 #endif

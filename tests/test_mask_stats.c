@@ -1,8 +1,8 @@
 /* What is said of masks: facts, the doctor's lines, and the curves that are plotted. */
 #include "command.h"
 #include "mask/mask_curves.h"
-#include "mask/mask_doctor.h"
-#include "mask/mask_facts.h"
+#include "mask/mask_lint.h"
+#include "mask/mask_stats.h"
 #include "mask/mask_minimum_phase.h"
 #include "suite.h"
 #include "truth.h"
@@ -37,11 +37,11 @@ static struct mask *filter(const char *name)
     return mask;
 }
 
-static struct mask_facts facts_of(const struct mask *mask)
+static struct mask_stats stats_of(const struct mask *mask)
 {
-    struct mask_facts facts;
-    ck_assert_int_eq(mask_facts_init(&facts, mask, RATE), STATUS_OK);
-    return facts;
+    struct mask_stats stats;
+    ck_assert_int_eq(mask_stats_init(&stats, mask, RATE), STATUS_OK);
+    return stats;
 }
 
 #define expect_near(value, want, most) ck_assert_double_eq_tol((double)(value), want, most)
@@ -49,11 +49,11 @@ static struct mask_facts facts_of(const struct mask *mask)
 START_TEST(dirac)
 {
     struct mask *mask = mask_of((double[]){0, 0, -0.5, 0}, 4);
-    struct mask_facts facts = facts_of(mask);
-    const struct mask_column_facts *column = facts.column;
+    struct mask_stats stats = stats_of(mask);
+    const struct mask_column_stats *column = stats.column;
     expect_near(column->peak, -0.5, 1e-12);
     ck_assert_uint_eq(column->peak_at, 2);
-    for (size_t i = 0; i < MASK_FACTS_LEVELS; i++)
+    for (size_t i = 0; i < MASK_STATS_LEVELS; i++)
         ck_assert_uint_eq(column->taps[i], 3);
     expect_near(column->group_delay, 2, 1e-12);
     ck_assert_int_eq(column->symmetry, MASK_SYMMETRIC);
@@ -67,9 +67,9 @@ START_TEST(dirac)
     expect_near(column->rms, 0.25, 1e-12);
     ck_assert_uint_eq(column->silence_before, 2);
     ck_assert_uint_eq(column->silence_after, 1);
-    expect_near(facts.output[0].headroom, 0, 1e-12);
-    expect_near(facts.loudest, 20 * log10(0.5), 1e-4);
-    mask_facts_free(&facts);
+    expect_near(stats.output[0].headroom, 0, 1e-12);
+    expect_near(stats.loudest, 20 * log10(0.5), 1e-4);
+    mask_stats_free(&stats);
     mask_destroy(mask);
 }
 END_TEST
@@ -80,16 +80,16 @@ START_TEST(moving_average)
     for (size_t k = 0; k < 48; k++)
         values[k] = 1 / 48.0;
     struct mask *mask = mask_of(values, 48);
-    struct mask_facts facts = facts_of(mask);
-    const struct mask_column_facts *column = facts.column;
+    struct mask_stats stats = stats_of(mask);
+    const struct mask_column_stats *column = stats.column;
     ck_assert_int_eq(column->symmetry, MASK_SYMMETRIC);
     ck_assert(column->minimum_phase); /* all its zeros lie on the circle */
     expect_near(column->group_delay, 23.5, 1e-9);
     expect_near(column->gain, 1, 1e-6);
     expect_near(column->gain_hz, 0, 1e-12);
     expect_near(column->energy, 1 / 48.0, 1e-7);
-    expect_near(facts.output[0].headroom, 0, 1e-5); /* by its sum of magnitudes it cannot clip */
-    mask_facts_free(&facts);
+    expect_near(stats.output[0].headroom, 0, 1e-5); /* by its sum of magnitudes it cannot clip */
+    mask_stats_free(&stats);
     mask_destroy(mask);
 }
 END_TEST
@@ -98,10 +98,10 @@ static void expect_phase(const double *values, size_t taps, enum mask_symmetry s
                          bool minimum)
 {
     struct mask *mask = mask_of(values, taps);
-    struct mask_facts facts = facts_of(mask);
-    ck_assert_msg(facts.column[0].symmetry == symmetry, "%g %g ...", values[0], values[1]);
-    ck_assert_msg(facts.column[0].minimum_phase == minimum, "%g %g ...", values[0], values[1]);
-    mask_facts_free(&facts);
+    struct mask_stats stats = stats_of(mask);
+    ck_assert_msg(stats.column[0].symmetry == symmetry, "%g %g ...", values[0], values[1]);
+    ck_assert_msg(stats.column[0].minimum_phase == minimum, "%g %g ...", values[0], values[1]);
+    mask_stats_free(&stats);
     mask_destroy(mask);
 }
 
@@ -132,11 +132,11 @@ START_TEST(phases_of_filters)
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct mask *mask = filter(rows[r].name);
-        struct mask_facts facts = facts_of(mask);
-        ck_assert_msg(facts.column[0].symmetry == rows[r].symmetry &&
-                          facts.column[0].minimum_phase == rows[r].minimum,
+        struct mask_stats stats = stats_of(mask);
+        ck_assert_msg(stats.column[0].symmetry == rows[r].symmetry &&
+                          stats.column[0].minimum_phase == rows[r].minimum,
                       "%s", rows[r].name);
-        mask_facts_free(&facts);
+        mask_stats_free(&stats);
         mask_destroy(mask);
     }
 }
@@ -146,9 +146,9 @@ START_TEST(twins_are_of_minimum_phase)
 {
     struct mask *mask = filter("lowpass-1k.wav");
     ck_assert_int_eq(mask_minimum_phase(mask), STATUS_OK);
-    struct mask_facts facts = facts_of(mask);
-    ck_assert(facts.column[0].minimum_phase);
-    mask_facts_free(&facts);
+    struct mask_stats stats = stats_of(mask);
+    ck_assert(stats.column[0].minimum_phase);
+    mask_stats_free(&stats);
     mask_destroy(mask);
 }
 END_TEST
@@ -165,10 +165,10 @@ END_TEST
 START_TEST(hall_as_octave_has_it)
 {
     struct mask *mask = filter("hall.wav");
-    struct mask_facts facts = facts_of(mask);
-    const struct mask_column_facts *column = facts.column;
-    ck_assert_uint_eq(facts.columns, 2);
-    ck_assert_uint_eq(facts.outputs, 2);
+    struct mask_stats stats = stats_of(mask);
+    const struct mask_column_stats *column = stats.column;
+    ck_assert_uint_eq(stats.columns, 2);
+    ck_assert_uint_eq(stats.outputs, 2);
     expect_near(column->peak, 0.5, 1e-7);
     ck_assert_uint_eq(column->taps[0], 46201);
     ck_assert_uint_eq(column->taps[1], 96210);
@@ -183,7 +183,7 @@ START_TEST(hall_as_octave_has_it)
     expect_near(column->pink, 0.868367, 1e-3);
     ck_assert_uint_eq(column->silence_after, 13494);
     ck_assert_uint_eq(column->silence_before, 0);
-    mask_facts_free(&facts);
+    mask_stats_free(&stats);
     mask_destroy(mask);
 }
 END_TEST
@@ -192,14 +192,14 @@ END_TEST
 START_TEST(lowpass_as_octave_has_it)
 {
     struct mask *mask = filter("lowpass-1k.wav");
-    struct mask_facts facts = facts_of(mask);
-    expect_near(facts.column[0].magnitude, 2.090931, 1e-5);
-    expect_near(facts.column[0].pink, 0.752576, 1e-3);
-    expect_near(facts.column[0].energy, 0.041681935, 1e-7);
-    expect_near(facts.column[0].gain, 1.000092, 1e-5);
-    expect_near(facts.column[0].middle, 600, 1e-12);
-    expect_near(facts.output[0].headroom, 20 * log10(0.752576) + 3, 0.02);
-    mask_facts_free(&facts);
+    struct mask_stats stats = stats_of(mask);
+    expect_near(stats.column[0].magnitude, 2.090931, 1e-5);
+    expect_near(stats.column[0].pink, 0.752576, 1e-3);
+    expect_near(stats.column[0].energy, 0.041681935, 1e-7);
+    expect_near(stats.column[0].gain, 1.000092, 1e-5);
+    expect_near(stats.column[0].middle, 600, 1e-12);
+    expect_near(stats.output[0].headroom, 20 * log10(0.752576) + 3, 0.02);
+    mask_stats_free(&stats);
     mask_destroy(mask);
 }
 END_TEST
@@ -212,14 +212,14 @@ START_TEST(outputs_add_their_inputs)
     for (size_t c = 0; c < 4; c++)
         mask->coefficients[c] = 0.9F;
     ck_assert_int_eq(mask_route(mask, 2, 0, 0), STATUS_OK);
-    struct mask_facts facts = facts_of(mask);
+    struct mask_stats stats = stats_of(mask);
     for (size_t o = 0; o < 2; o++) {
-        expect_near(facts.output[o].magnitude, 1.8, 1e-6);
-        expect_near(facts.output[o].gain, 1.8, 1e-6);
-        expect_near(facts.output[o].pink, 1.8, 1e-6);
-        expect_near(facts.output[o].headroom, 20 * log10(1.8), 1e-5);
+        expect_near(stats.output[o].magnitude, 1.8, 1e-6);
+        expect_near(stats.output[o].gain, 1.8, 1e-6);
+        expect_near(stats.output[o].pink, 1.8, 1e-6);
+        expect_near(stats.output[o].headroom, 20 * log10(1.8), 1e-5);
     }
-    mask_facts_free(&facts);
+    mask_stats_free(&stats);
     mask_destroy(mask);
 }
 END_TEST
@@ -231,14 +231,14 @@ static const char *diagnose(const struct mask *mask, struct stream_format sound)
 {
     static char lines[4096];
     struct mask_trouble troubles[MASK_TROUBLES];
-    struct mask_facts facts = facts_of(mask);
-    size_t count = mask_doctor(mask, &facts, &sound, troubles);
+    struct mask_stats stats = stats_of(mask);
+    size_t count = mask_lint(mask, &stats, &sound, troubles);
     FILE *stream = fmemopen(lines, sizeof lines, "w");
     for (size_t t = 0; t < count; t++)
         fprintf(stream, "%s: %s\n", troubles[t].text, troubles[t].remedy);
     fputc('\0', stream);
     fclose(stream);
-    mask_facts_free(&facts);
+    mask_stats_free(&stats);
     return lines;
 }
 

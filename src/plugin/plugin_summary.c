@@ -1,4 +1,4 @@
-#include "plugin/plugin_card.h"
+#include "plugin/plugin_summary.h"
 
 #include "base/json_text.h"
 #include "plugin/plugin_info_json.h"
@@ -177,18 +177,18 @@ static void print_rest(const struct plugin_info *info)
         printf("%s  %s\n", i ? "" : "features that it requires\n", info->features[i]);
 }
 
-static void print_latency(const struct plugin_card *card)
+static void print_latency(const struct plugin_summary *summary)
 {
-    if (card->latency)
-        printf("  latency    %lld frames at %d Hz\n", (long long)json_integer_value(card->latency),
+    if (summary->latency)
+        printf("  latency    %lld frames at %d Hz\n", (long long)json_integer_value(summary->latency),
                RATE);
     else
-        printf("  latency    not known: %s\n", card->failure ? card->failure : "it does not run");
+        printf("  latency    not known: %s\n", summary->failure ? summary->failure : "it does not run");
 }
 
-void plugin_card_print(const struct plugin_card *card)
+void plugin_summary_print(const struct plugin_summary *summary)
 {
-    const struct plugin_info *info = card->info;
+    const struct plugin_info *info = summary->info;
     printf("%s\n", info->id);
     print_fact("name", info->name);
     print_fact("kind", info->kind->name);
@@ -197,7 +197,7 @@ void plugin_card_print(const struct plugin_card *card)
     print_fact("file", info->file);
     print_fact("refused", info->refusal);
     printf("  channels   %zu > %zu\n", plugin_instances_inputs(info), plugin_instances_outputs(info));
-    print_latency(card);
+    print_latency(summary);
     print_controls(info, true, "controls");
     print_controls(info, false, "what it tells");
     print_others(info);
@@ -210,14 +210,14 @@ void plugin_card_print(const struct plugin_card *card)
 
 /* ---- for programs ---- */
 
-json_t *plugin_card_object(const struct plugin_card *card)
+json_t *plugin_summary_object(const struct plugin_summary *summary)
 {
-    json_t *object = plugin_info_object(card->info);
-    char *command = command_line(card->info);
+    json_t *object = plugin_info_object(summary->info);
+    char *command = command_line(summary->info);
     json_t *more = json_pack("{s:I, s:I, s:O?, s:o, s:o}", "channels_in",
-                             (json_int_t)plugin_instances_inputs(card->info), "channels_out",
-                             (json_int_t)plugin_instances_outputs(card->info), "latency", card->latency,
-                             "failure", card->failure ? json_text(card->failure) : json_null(),
+                             (json_int_t)plugin_instances_inputs(summary->info), "channels_out",
+                             (json_int_t)plugin_instances_outputs(summary->info), "latency", summary->latency,
+                             "failure", summary->failure ? json_text(summary->failure) : json_null(),
                              "command", command ? json_text(command) : json_null());
     bool is_whole = command && object && more && json_object_update(object, more) == 0;
     json_decref(more);

@@ -4,14 +4,14 @@
  * from the lowest row up; they follow the line of the plot. Gnuplot's settings are left as they
  * were. Threads: one. Not real-time.
  */
-#ifndef HALO_SPECTROGRAM_PANEL_H
-#define HALO_SPECTROGRAM_PANEL_H
+#ifndef HALO_SPECTROGRAM_SUBPLOT_H
+#define HALO_SPECTROGRAM_SUBPLOT_H
 
 #include "spectrogram/spectrogram.h"
 
 #include <stdio.h>
 
-struct spectrogram_panel {
+struct spectrogram_subplot {
     const struct spectrogram *picture;
     const char *title;
     double top, bottom; /* dB: the lightest and the darkest colour */
@@ -21,6 +21,6 @@ struct spectrogram_panel {
     const char *unit;   /* of the scale: dB, dBFS */
 };
 
-void spectrogram_panel_send(FILE *gnuplot, const struct spectrogram_panel *panel);
+void spectrogram_subplot_send(FILE *gnuplot, const struct spectrogram_subplot *subplot);
 
 #endif

@@ -1,4 +1,4 @@
-#include "mask/mask2d_card.h"
+#include "mask/mask2d_summary.h"
 
 #include "base/json_text.h"
 #include "mask/mask2d_design.h"
@@ -43,7 +43,7 @@ static void print_gain(const char *what, double sum)
         puts(" (nothing)");
 }
 
-void mask2d_card_print(const char *text, const struct mask2d *mask)
+void mask2d_summary_print(const char *text, const struct mask2d *mask)
 {
     struct sums sums = sums_of(mask);
     size_t down = mask->rows / 2, across = mask->columns / 2;
@@ -72,7 +72,7 @@ static json_t *db_or_null(double sum)
     return fabs(sum) > 0 ? json_real(audio_to_db(fabs(sum))) : json_null();
 }
 
-json_t *mask2d_card_object(const char *text, const struct mask2d *mask)
+json_t *mask2d_summary_object(const char *text, const struct mask2d *mask)
 {
     struct sums sums = sums_of(mask);
     return json_pack("{s:o, s:s, s:I, s:I, s:[I, I], s:b, s:f, s:f, s:o, s:f, s:f}", "mask",

@@ -1,28 +1,28 @@
 /* Spectrograms that are looked at together: the same axes, the same scale of colours.
  * Threads: one. Not real-time. */
-#ifndef HALO_SPECTROGRAM_SHEET_H
-#define HALO_SPECTROGRAM_SHEET_H
+#ifndef HALO_SPECTROGRAM_FIGURE_H
+#define HALO_SPECTROGRAM_FIGURE_H
 
 #include "spectrogram/spectrogram.h"
 
 #include <stdio.h>
 
-enum { SPECTROGRAM_SHEET_MOST = 9 };
+enum { SPECTROGRAM_FIGURE_MOST = 9 };
 
-struct spectrogram_sheet {
+struct spectrogram_figure {
     size_t count;
-    struct spectrogram pictures[SPECTROGRAM_SHEET_MOST]; /* of one frequency axis */
-    const char *names[SPECTROGRAM_SHEET_MOST];
-    double ends[SPECTROGRAM_SHEET_MOST]; /* seconds: of each picture's sound */
+    struct spectrogram pictures[SPECTROGRAM_FIGURE_MOST]; /* of one frequency axis */
+    const char *names[SPECTROGRAM_FIGURE_MOST];
+    double ends[SPECTROGRAM_FIGURE_MOST]; /* seconds: of each picture's sound */
     double from, to;                     /* seconds: of the time axis */
     double bottom, top;                  /* dB: of the scale */
 };
 
-void spectrogram_sheet_free(struct spectrogram_sheet *sheet);
+void spectrogram_figure_free(struct spectrogram_figure *figure);
 
 /* When all pictures are there: the time axis up to the last end, and a scale of `range` dB up to
  * the loudest, in whole dB; up to 0 dB where all is silence. */
-void spectrogram_sheet_scale(struct spectrogram_sheet *sheet, double range);
+void spectrogram_figure_scale(struct spectrogram_figure *figure, double range);
 
 /* ---- in a file, through gnuplot: side by side, three in a row at most ---- */
 
@@ -34,7 +34,7 @@ struct spectrogram_size {
 struct spectrogram_size spectrogram_plot_usual(size_t count);
 struct spectrogram_size spectrogram_plot_inner(size_t count, struct spectrogram_size whole);
 
-void spectrogram_plot_send(FILE *gnuplot, const struct spectrogram_sheet *sheet,
+void spectrogram_plot_send(FILE *gnuplot, const struct spectrogram_figure *figure,
                            struct spectrogram_size whole);
 
 /* ---- in a terminal: side by side where they fit, else below each other ---- */
@@ -56,7 +56,7 @@ struct spectrogram_text_settings {
 /* The rows that a picture of `count` has in there: what its axis is to have. */
 size_t spectrogram_text_rows(size_t count, const struct spectrogram_text_settings *settings);
 
-void spectrogram_text_print(FILE *stream, const struct spectrogram_sheet *sheet,
+void spectrogram_text_print(FILE *stream, const struct spectrogram_figure *figure,
                             const struct spectrogram_text_settings *settings);
 
 #endif

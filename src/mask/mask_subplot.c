@@ -1,7 +1,7 @@
-#include "mask/mask_panel.h"
+#include "mask/mask_subplot.h"
 
 #include "base/gnuplot.h"
-#include "spectrogram/spectrogram_panel.h"
+#include "spectrogram/spectrogram_subplot.h"
 
 #include <math.h>
 
@@ -79,7 +79,7 @@ static void send_frequency_axis(FILE *gnuplot, const struct mask_plot *plot)
             fmin(20, high / 10), high);
 }
 
-static enum status send_time_curves(const struct mask_drawing *drawing, enum mask_panel panel,
+static enum status send_time_curves(const struct mask_drawing *drawing, enum mask_subplot subplot,
                                     const char *block, double scale, struct range *times,
                                     struct range *levels)
 {
@@ -87,7 +87,7 @@ static enum status send_time_curves(const struct mask_drawing *drawing, enum mas
     for (size_t i = 0; i < drawing->plot->count && status == STATUS_OK; i++) {
         const struct mask_plot_curve *own = &drawing->plot->curves[i];
         struct curve curve = {0};
-        status = panel == MASK_PANEL_IMPULSE
+        status = subplot == MASK_SUBPLOT_IMPULSE
                      ? curve_impulse(own->mask, own->column, own->rate, &curve)
                      : curve_step(own->mask, own->column, own->rate, &curve);
         if (status == STATUS_OK) {
@@ -101,15 +101,15 @@ static enum status send_time_curves(const struct mask_drawing *drawing, enum mas
 }
 
 /* Few taps are stems and stairs, many a line. */
-static enum status send_times(const struct mask_drawing *drawing, enum mask_panel panel)
+static enum status send_times(const struct mask_drawing *drawing, enum mask_subplot subplot)
 {
     const struct mask_plot *plot = drawing->plot;
     FILE *gnuplot = drawing->gnuplot;
-    bool impulse = panel == MASK_PANEL_IMPULSE, seconds = longest(plot) >= 2;
+    bool impulse = subplot == MASK_SUBPLOT_IMPULSE, seconds = longest(plot) >= 2;
     const char *block = impulse ? "impulse" : "step";
     double scale = seconds ? 1 : 1e3;
     struct range times = {0, 0}, levels = {0, 0};
-    enum status status = send_time_curves(drawing, panel, block, scale, &times, &levels);
+    enum status status = send_time_curves(drawing, subplot, block, scale, &times, &levels);
     double room = levels.high > levels.low ? 0.05 * (levels.high - levels.low) : 1;
     double aside = times.high > times.low ? 0.01 * (times.high - times.low) : 1e-3;
     fprintf(gnuplot,
@@ -170,10 +170,10 @@ static enum status send_magnitudes(const struct mask_drawing *drawing)
     return status;
 }
 
-static enum status send_phases(const struct mask_drawing *drawing, enum mask_panel panel)
+static enum status send_phases(const struct mask_drawing *drawing, enum mask_subplot subplot)
 {
     FILE *gnuplot = drawing->gnuplot;
-    bool phase = panel == MASK_PANEL_PHASE;
+    bool phase = subplot == MASK_SUBPLOT_PHASE;
     const char *block = phase ? "phase" : "delay";
     struct range range = {INFINITY, -INFINITY};
     enum status status = STATUS_OK;
@@ -204,11 +204,11 @@ static enum status send_phases(const struct mask_drawing *drawing, enum mask_pan
     return status;
 }
 
-static enum status send_frequencies(const struct mask_drawing *drawing, enum mask_panel panel)
+static enum status send_frequencies(const struct mask_drawing *drawing, enum mask_subplot subplot)
 {
     send_frequency_axis(drawing->gnuplot, drawing->plot);
     enum status status =
-        panel == MASK_PANEL_MAGNITUDE ? send_magnitudes(drawing) : send_phases(drawing, panel);
+        subplot == MASK_SUBPLOT_MAGNITUDE ? send_magnitudes(drawing) : send_phases(drawing, subplot);
     fputs("unset logscale x\nset xrange [*:*]\nset xtics autofreq\n", drawing->gnuplot);
     return status;
 }
@@ -220,7 +220,7 @@ static enum status send_spectrogram(FILE *gnuplot, const struct mask_plot *plot,
     enum status status = mask_spectrogram_init(own->mask, own->column, own->rate, &picture);
     if (status != STATUS_OK)
         return status;
-    struct spectrogram_panel panel = {
+    struct spectrogram_subplot subplot = {
         .picture = &picture,
         .milliseconds = (double)own->mask->taps / own->rate < 2,
         .unit = "dB",
@@ -232,24 +232,24 @@ static enum status send_spectrogram(FILE *gnuplot, const struct mask_plot *plot,
     char title[sizeof own->name + 32];
     snprintf(title, sizeof title, "spectrogram%s%s", plot->count > 1 ? " of " : "",
              plot->count > 1 ? own->name : "");
-    panel.title = title;
-    spectrogram_panel_send(gnuplot, &panel);
+    subplot.title = title;
+    spectrogram_subplot_send(gnuplot, &subplot);
     spectrogram_free(&picture);
     return STATUS_OK;
 }
 
-enum status mask_panel_send(const struct mask_drawing *drawing, enum mask_panel panel)
+enum status mask_subplot_send(const struct mask_drawing *drawing, enum mask_subplot subplot)
 {
     enum status status = STATUS_OK;
-    switch (panel) {
-    case MASK_PANEL_IMPULSE:
-    case MASK_PANEL_STEP:
-        return send_times(drawing, panel);
-    case MASK_PANEL_SPECTROGRAM:
+    switch (subplot) {
+    case MASK_SUBPLOT_IMPULSE:
+    case MASK_SUBPLOT_STEP:
+        return send_times(drawing, subplot);
+    case MASK_SUBPLOT_SPECTROGRAM:
         for (size_t i = 0; i < drawing->plot->count && status == STATUS_OK; i++)
             status = send_spectrogram(drawing->gnuplot, drawing->plot, i);
         return status;
     default:
-        return send_frequencies(drawing, panel);
+        return send_frequencies(drawing, subplot);
     }
 }

@@ -1,4 +1,4 @@
-#include "spectrogram/spectrogram_panel.h"
+#include "spectrogram/spectrogram_subplot.h"
 
 #include "base/gnuplot.h"
 #include "spectrogram/spectrogram_ticks.h"
@@ -28,9 +28,9 @@ static void send_frequencies(FILE *gnuplot, const struct spectrogram_axis *axis,
 }
 
 /* Gnuplot draws no image of a single column: it is sent twice, half as wide. */
-static void send_image(FILE *gnuplot, const struct spectrogram_panel *panel, double unit)
+static void send_image(FILE *gnuplot, const struct spectrogram_subplot *subplot, double unit)
 {
-    const struct spectrogram *picture = panel->picture;
+    const struct spectrogram *picture = subplot->picture;
     const struct spectrogram_axis *axis = &picture->axis;
     size_t times = picture->columns == 1 ? 2 : 1;
     double wide = picture->step / (double)times * unit, low = place_of(axis, axis->low);
@@ -43,22 +43,22 @@ static void send_image(FILE *gnuplot, const struct spectrogram_panel *panel, dou
     for (size_t r = 0; r < axis->rows; r++)
         for (size_t c = 0; c < picture->columns * times; c++) {
             double power = (double)picture->power[c / times * axis->rows + r];
-            float db = (float)fmin(spectrogram_db(power, panel->bottom), panel->top);
+            float db = (float)fmin(spectrogram_db(power, subplot->bottom), subplot->top);
             fwrite(&db, sizeof db, 1, gnuplot);
         }
 }
 
-void spectrogram_panel_send(FILE *gnuplot, const struct spectrogram_panel *panel)
+void spectrogram_subplot_send(FILE *gnuplot, const struct spectrogram_subplot *subplot)
 {
-    double unit = panel->milliseconds ? 1e3 : 1;
+    double unit = subplot->milliseconds ? 1e3 : 1;
     fputs("set title ", gnuplot);
-    gnuplot_send_quoted(gnuplot, panel->title);
+    gnuplot_send_quoted(gnuplot, subplot->title);
     fprintf(gnuplot,
             "\nset xlabel 'time in %s'\nset xrange [%.10g:%.10g]\nset cbrange [%g:%g]\n"
             "set cblabel '%s'\nunset grid\n",
-            panel->milliseconds ? "ms" : "s", panel->from * unit, panel->to * unit, panel->bottom,
-            panel->top, panel->unit);
-    send_frequencies(gnuplot, &panel->picture->axis, !panel->unlabelled);
-    send_image(gnuplot, panel, unit);
+            subplot->milliseconds ? "ms" : "s", subplot->from * unit, subplot->to * unit, subplot->bottom,
+            subplot->top, subplot->unit);
+    send_frequencies(gnuplot, &subplot->picture->axis, !subplot->unlabelled);
+    send_image(gnuplot, subplot, unit);
     fputs("set xrange [*:*]\nset yrange [*:*]\nset ytics autofreq\nset grid\n", gnuplot);
 }

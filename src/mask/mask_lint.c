@@ -1,4 +1,4 @@
-#include "mask/mask_doctor.h"
+#include "mask/mask_lint.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@ static const double clear_share = 0.1, rise_seconds = 1e-4, order_ratio = 2;
 
 struct examination {
     const struct mask *mask;
-    const struct mask_facts *facts;
+    const struct mask_stats *stats;
     const struct stream_format *sound;
     struct mask_trouble *troubles;
     size_t count;
@@ -32,7 +32,7 @@ enum { REMEDY = sizeof((struct mask_trouble *)0)->remedy };
 
 /* ---- the sound ---- */
 
-bool mask_doctor_fits(size_t columns, size_t channels)
+bool mask_lint_fits(size_t columns, size_t channels)
 {
     return columns == 1 || channels == 1 || columns == channels || (columns == 4 && channels == 2);
 }
@@ -50,8 +50,8 @@ static void see_rate(struct examination *at)
 
 static void see_channels(struct examination *at)
 {
-    size_t columns = at->facts->columns, channels = at->sound->channels;
-    if (channels == 0 || mask_doctor_fits(columns, channels))
+    size_t columns = at->stats->columns, channels = at->sound->channels;
+    if (channels == 0 || mask_lint_fits(columns, channels))
         return;
     snprintf(report(at, "%zu channels but sound %zu", columns, channels), REMEDY, "%s",
              columns % channels == 0 ? "channel=1 or map=matrix" : "channel=1");
@@ -59,10 +59,10 @@ static void see_channels(struct examination *at)
 
 /* ---- channels ---- */
 
-static bool is_silent(const struct mask_facts *facts)
+static bool is_silent(const struct mask_stats *stats)
 {
-    for (size_t c = 0; c < facts->columns; c++)
-        if (!facts->column[c].silent)
+    for (size_t c = 0; c < stats->columns; c++)
+        if (!stats->column[c].silent)
             return false;
     return true;
 }
@@ -70,21 +70,21 @@ static bool is_silent(const struct mask_facts *facts)
 /* The first that sounds is the one to keep. */
 static void see_silent_channels(struct examination *at)
 {
-    const struct mask_facts *facts = at->facts;
-    size_t silent = facts->columns, sounding = 0;
-    for (size_t c = facts->columns; c-- > 0;) {
-        silent = facts->column[c].silent ? c : silent;
-        sounding = facts->column[c].silent ? sounding : c;
+    const struct mask_stats *stats = at->stats;
+    size_t silent = stats->columns, sounding = 0;
+    for (size_t c = stats->columns; c-- > 0;) {
+        silent = stats->column[c].silent ? c : silent;
+        sounding = stats->column[c].silent ? sounding : c;
     }
-    if (silent < facts->columns && facts->columns != 4)
+    if (silent < stats->columns && stats->columns != 4)
         snprintf(report(at, "channel %zu is silent", silent + 1), REMEDY, "channel=%zu",
                  sounding + 1);
 }
 
 static void see_order(struct examination *at)
 {
-    const struct mask_column_facts *column = at->facts->column;
-    if (at->facts->columns != 4)
+    const struct mask_column_stats *column = at->stats->column;
+    if (at->stats->columns != 4)
         return;
     double first = fmin(column[0].energy, column[1].energy);
     double others = fmax(column[2].energy, column[3].energy);
@@ -95,11 +95,11 @@ static void see_order(struct examination *at)
 
 static void see_polarity(struct examination *at)
 {
-    for (size_t c = 0; c < at->facts->columns; c++) {
-        const struct mask_column_facts *column = &at->facts->column[c];
+    for (size_t c = 0; c < at->stats->columns; c++) {
+        const struct mask_column_stats *column = &at->stats->column[c];
         double rise = (double)(column->peak_at - column->onset - column->attack);
         bool clear = column->peak * column->peak > clear_share * column->energy &&
-                     rise <= rise_seconds * at->facts->rate;
+                     rise <= rise_seconds * at->stats->rate;
         if (!column->silent &&
             (column->peak > 0 || !clear || column->symmetry == MASK_ANTISYMMETRIC))
             return;
@@ -109,85 +109,85 @@ static void see_polarity(struct examination *at)
 
 /* ---- time ---- */
 
-static bool is_linear(const struct mask_column_facts *column)
+static bool is_linear(const struct mask_column_stats *column)
 {
     return column->symmetry != MASK_ASYMMETRIC;
 }
 
 static void see_silence_first(struct examination *at)
 {
-    const struct mask_facts *facts = at->facts;
-    size_t onset = facts->taps;
+    const struct mask_stats *stats = at->stats;
+    size_t onset = stats->taps;
     bool sudden = false;
-    for (size_t c = 0; c < facts->columns; c++) {
-        const struct mask_column_facts *column = &facts->column[c];
+    for (size_t c = 0; c < stats->columns; c++) {
+        const struct mask_column_stats *column = &stats->column[c];
         if (column->silent)
             continue;
         if (is_linear(column))
             return;
         if (column->onset < onset) {
             onset = column->onset;
-            sudden = (double)column->attack < attack_seconds * facts->rate;
+            sudden = (double)column->attack < attack_seconds * stats->rate;
         }
     }
-    if (sudden && (double)onset >= silence_seconds * facts->rate)
+    if (sudden && (double)onset >= silence_seconds * stats->rate)
         snprintf(report(at, "%zu samples of silence first", onset), REMEDY, "trim=%zu", onset);
 }
 
 static void see_silence_last(struct examination *at)
 {
-    const struct mask_facts *facts = at->facts;
-    size_t least = facts->taps;
-    for (size_t c = 0; c < facts->columns; c++)
-        if (!facts->column[c].silent && facts->column[c].silence_after < least)
-            least = facts->column[c].silence_after;
-    if (least > facts->taps / 2 && (double)least > waste_seconds * facts->rate)
-        snprintf(report(at, "%zu of %zu samples are silence at the end", least, facts->taps), REMEDY,
-                 "length=%zu", facts->taps - least);
+    const struct mask_stats *stats = at->stats;
+    size_t least = stats->taps;
+    for (size_t c = 0; c < stats->columns; c++)
+        if (!stats->column[c].silent && stats->column[c].silence_after < least)
+            least = stats->column[c].silence_after;
+    if (least > stats->taps / 2 && (double)least > waste_seconds * stats->rate)
+        snprintf(report(at, "%zu of %zu samples are silence at the end", least, stats->taps), REMEDY,
+                 "length=%zu", stats->taps - least);
 }
 
 static void see_end(struct examination *at)
 {
-    const struct mask_facts *facts = at->facts;
+    const struct mask_stats *stats = at->stats;
     double worst = 0;
-    if ((double)facts->taps < cut_seconds * facts->rate)
+    if ((double)stats->taps < cut_seconds * stats->rate)
         return;
-    for (size_t c = 0; c < facts->columns; c++) {
-        const struct mask_column_facts *column = &facts->column[c];
+    for (size_t c = 0; c < stats->columns; c++) {
+        const struct mask_column_stats *column = &stats->column[c];
         if (!column->silent && !is_linear(column) && column->before_end > echo_ratio * column->end)
             worst = fmax(worst, column->end);
     }
     if (worst > cut_level)
         snprintf(report(at, "ends at %.0f dB of its peak", audio_to_db(worst)), REMEDY, "fade=%.0f",
-                 fmin(fade_seconds * facts->rate, ceil(fade_share * (double)facts->taps)));
+                 fmin(fade_seconds * stats->rate, ceil(fade_share * (double)stats->taps)));
 }
 
 /* ---- level ---- */
 
 static void see_level(struct examination *at)
 {
-    const struct mask_facts *facts = at->facts;
+    const struct mask_stats *stats = at->stats;
     double headroom = 0;
-    for (size_t o = 0; o < facts->outputs; o++)
-        headroom = fmax(headroom, facts->output[o].headroom);
-    bool resonant = facts->loudest > loud_db, loud = headroom > headroom_db;
-    double over = fmax(resonant ? facts->loudest : 0, loud ? headroom : 0);
+    for (size_t o = 0; o < stats->outputs; o++)
+        headroom = fmax(headroom, stats->output[o].headroom);
+    bool resonant = stats->loudest > loud_db, loud = headroom > headroom_db;
+    double over = fmax(resonant ? stats->loudest : 0, loud ? headroom : 0);
     if (resonant)
-        snprintf(report(at, "%+.1f dB at %.0f Hz", facts->loudest, facts->loudest_hz), REMEDY,
+        snprintf(report(at, "%+.1f dB at %.0f Hz", stats->loudest, stats->loudest_hz), REMEDY,
                  "gain=-%.0f", ceil(over));
     else if (loud)
         snprintf(report(at, "music would need %.1f dB of headroom", headroom), REMEDY, "gain=-%.0f",
                  ceil(over));
-    else if (facts->loudest < quiet_db)
-        snprintf(report(at, "quiet: %.1f dB at most", facts->loudest), REMEDY, "gain=%.0f",
-                 floor(-facts->loudest));
+    else if (stats->loudest < quiet_db)
+        snprintf(report(at, "quiet: %.1f dB at most", stats->loudest), REMEDY, "gain=%.0f",
+                 floor(-stats->loudest));
 }
 
-size_t mask_doctor(const struct mask *mask, const struct mask_facts *facts,
+size_t mask_lint(const struct mask *mask, const struct mask_stats *stats,
                    const struct stream_format *sound, struct mask_trouble *troubles)
 {
-    struct examination at = {mask, facts, sound, troubles, 0};
-    if (is_silent(facts)) {
+    struct examination at = {mask, stats, sound, troubles, 0};
+    if (is_silent(stats)) {
         snprintf(report(&at, "silent: all taps are zero"), REMEDY, "another file");
         return at.count;
     }

@@ -1,4 +1,4 @@
-#include "mask/mask_facts.h"
+#include "mask/mask_stats.h"
 
 #include "mask/response.h"
 #include "signal/audio.h"
@@ -16,7 +16,7 @@ static const double edge_seconds = 1e-3;
 static const double excess_most = 0.01;              /* nepers */
 static const double pink_low = 20, pink_high = 20e3; /* Hz */
 static const double crest_in = 9, crest_out = 12;    /* dB */
-const int mask_facts_levels[MASK_FACTS_LEVELS] = {-60, -90, -120};
+const int mask_stats_levels[MASK_STATS_LEVELS] = {-60, -90, -120};
 
 /* ---- from the taps ---- */
 
@@ -35,26 +35,26 @@ static size_t first_above(const float *taps, size_t count, double level)
     return k;
 }
 
-static void find_sums(const float *taps, size_t count, struct mask_column_facts *facts)
+static void find_sums(const float *taps, size_t count, struct mask_column_stats *stats)
 {
     double moment = 0;
     for (size_t k = 0; k < count; k++) {
         double tap = taps[k];
-        if (fabs(tap) > fabs(facts->peak)) {
-            facts->peak = tap;
-            facts->peak_at = k;
+        if (fabs(tap) > fabs(stats->peak)) {
+            stats->peak = tap;
+            stats->peak_at = k;
         }
-        facts->dc += tap;
-        facts->magnitude += fabs(tap);
-        facts->energy += tap * tap;
+        stats->dc += tap;
+        stats->magnitude += fabs(tap);
+        stats->energy += tap * tap;
         moment += tap * tap * (double)k;
     }
-    facts->silent = facts->energy <= 0;
-    facts->rms = sqrt(facts->energy / (double)count);
-    facts->group_delay = facts->silent ? 0 : moment / facts->energy;
+    stats->silent = stats->energy <= 0;
+    stats->rms = sqrt(stats->energy / (double)count);
+    stats->group_delay = stats->silent ? 0 : moment / stats->energy;
 }
 
-static void find_symmetry(const float *taps, size_t count, struct mask_column_facts *facts)
+static void find_symmetry(const float *taps, size_t count, struct mask_column_stats *stats)
 {
     size_t first = 0, last = count - 1;
     bool even = true, odd = true;
@@ -62,33 +62,33 @@ static void find_symmetry(const float *taps, size_t count, struct mask_column_fa
         first++;
     while (taps[last] == 0)
         last--;
-    facts->middle = ((double)first + (double)last) / 2;
+    stats->middle = ((double)first + (double)last) / 2;
     for (size_t i = first, j = last; i <= j && (even || odd); i++, j--) {
-        even = even && fabs((double)taps[i] - taps[j]) <= likeness * fabs(facts->peak);
-        odd = odd && fabs((double)taps[i] + taps[j]) <= likeness * fabs(facts->peak);
+        even = even && fabs((double)taps[i] - taps[j]) <= likeness * fabs(stats->peak);
+        odd = odd && fabs((double)taps[i] + taps[j]) <= likeness * fabs(stats->peak);
         if (j == 0)
             break;
     }
-    facts->symmetry = even ? MASK_SYMMETRIC : odd ? MASK_ANTISYMMETRIC : MASK_ASYMMETRIC;
+    stats->symmetry = even ? MASK_SYMMETRIC : odd ? MASK_ANTISYMMETRIC : MASK_ASYMMETRIC;
 }
 
 static void find_ends(const float *taps, size_t count, uint32_t rate,
-                      struct mask_column_facts *facts)
+                      struct mask_column_stats *stats)
 {
-    double peak = fabs(facts->peak);
+    double peak = fabs(stats->peak);
     size_t edge = (size_t)ceil(edge_seconds * rate);
     if (edge > count)
         edge = count;
-    for (size_t i = 0; i < MASK_FACTS_LEVELS; i++)
-        facts->taps[i] = last_above(taps, count, audio_from_db(mask_facts_levels[i]) * peak);
-    facts->silence_before = first_above(taps, count, silence * peak);
-    facts->silence_after = count - last_above(taps, count, silence * peak);
-    facts->onset = first_above(taps, count, quiet * peak);
-    facts->attack = first_above(taps, count, loud * peak) - facts->onset;
-    facts->start = (double)audio_peak(taps, edge) / peak;
-    facts->end = (double)audio_peak(taps + count - edge, edge) / peak;
+    for (size_t i = 0; i < MASK_STATS_LEVELS; i++)
+        stats->taps[i] = last_above(taps, count, audio_from_db(mask_stats_levels[i]) * peak);
+    stats->silence_before = first_above(taps, count, silence * peak);
+    stats->silence_after = count - last_above(taps, count, silence * peak);
+    stats->onset = first_above(taps, count, quiet * peak);
+    stats->attack = first_above(taps, count, loud * peak) - stats->onset;
+    stats->start = (double)audio_peak(taps, edge) / peak;
+    stats->end = (double)audio_peak(taps + count - edge, edge) / peak;
     if (count >= EDGES * edge)
-        facts->before_end =
+        stats->before_end =
             (double)audio_peak(taps + count - EDGES * edge, (EDGES - 1) * edge) / peak;
 }
 
@@ -145,13 +145,13 @@ static bool is_minimum_phase(const double complex *bins, size_t length, double f
 }
 
 static void find_gains(const struct fft_double *fft, uint32_t rate, double first,
-                       struct mask_column_facts *facts)
+                       struct mask_column_stats *stats)
 {
     const double complex *bins = fft_double_bins(fft);
     size_t length = fft_double_length(fft);
-    find_largest(bins, length, rate, &facts->gain, &facts->gain_hz);
-    facts->pink = pink_gain(bins, length, rate);
-    facts->minimum_phase = is_minimum_phase(bins, length, first, facts->gain);
+    find_largest(bins, length, rate, &stats->gain, &stats->gain_hz);
+    stats->pink = pink_gain(bins, length, rate);
+    stats->minimum_phase = is_minimum_phase(bins, length, first, stats->gain);
 }
 
 static void add_column(const struct fft_double *fft, const float *taps, size_t count)
@@ -167,26 +167,26 @@ static void clear(const struct fft_double *fft)
 }
 
 static void find_column(const struct fft_double *fft, const struct mask *mask, size_t column,
-                        struct mask_facts *facts)
+                        struct mask_stats *stats)
 {
     const float *taps = mask_column(mask, column);
-    struct mask_column_facts *own = &facts->column[column];
+    struct mask_column_stats *own = &stats->column[column];
     find_sums(taps, mask->taps, own);
     if (own->silent)
         return;
     find_symmetry(taps, mask->taps, own);
-    find_ends(taps, mask->taps, facts->rate, own);
+    find_ends(taps, mask->taps, stats->rate, own);
     clear(fft);
     add_column(fft, taps, mask->taps);
     fft_double_forward(fft);
-    find_gains(fft, facts->rate, (double)taps[first_above(taps, mask->taps, 1e-45)], own);
+    find_gains(fft, stats->rate, (double)taps[first_above(taps, mask->taps, 1e-45)], own);
 }
 
 /* Of inputs that are alike by the sum of their columns, of others by the sum of their powers. */
 static void find_output(const struct fft_double *fft, const struct mask *mask, size_t output,
-                        struct mask_facts *facts)
+                        struct mask_stats *stats)
 {
-    struct mask_output_facts *own = &facts->output[output];
+    struct mask_output_stats *own = &stats->output[output];
     double power = 0;
     clear(fft);
     for (size_t p = 0; p < mask->path_count; p++) {
@@ -194,30 +194,30 @@ static void find_output(const struct fft_double *fft, const struct mask *mask, s
         if (mask->paths[p].output != output)
             continue;
         add_column(fft, mask_column(mask, column), mask->taps);
-        own->magnitude += facts->column[column].magnitude;
-        power += pow(facts->column[column].pink, 2);
+        own->magnitude += stats->column[column].magnitude;
+        power += pow(stats->column[column].pink, 2);
     }
     fft_double_forward(fft);
     const double complex *bins = fft_double_bins(fft);
     size_t length = fft_double_length(fft);
-    find_largest(bins, length, facts->rate, &own->gain, &own->gain_hz);
-    own->pink = fmax(pink_gain(bins, length, facts->rate), sqrt(power));
+    find_largest(bins, length, stats->rate, &own->gain, &own->gain_hz);
+    own->pink = fmax(pink_gain(bins, length, stats->rate), sqrt(power));
     own->headroom =
         fmax(0, fmin(audio_to_db(own->magnitude), audio_to_db(own->pink) + crest_out - crest_in));
 }
 
-static enum status find_loudest(const struct mask *mask, struct mask_facts *facts)
+static enum status find_loudest(const struct mask *mask, struct mask_stats *stats)
 {
-    struct response_axis axis = {pink_low, fmin(pink_high, facts->rate / 2.0), TWELFTHS};
+    struct response_axis axis = {pink_low, fmin(pink_high, stats->rate / 2.0), TWELFTHS};
     double db[TWELFTHS];
     if (axis.low * 2 > axis.high) /* a rate for no sound */
         axis.low = axis.high / 2;
-    enum status status = response_measure(mask, facts->rate, &axis, db);
-    facts->loudest = -INFINITY;
+    enum status status = response_measure(mask, stats->rate, &axis, db);
+    stats->loudest = -INFINITY;
     for (size_t p = 0; p < TWELFTHS && status == STATUS_OK; p++)
-        if (db[p] > facts->loudest) {
-            facts->loudest = db[p];
-            facts->loudest_hz = response_frequency(&axis, (double)p);
+        if (db[p] > stats->loudest) {
+            stats->loudest = db[p];
+            stats->loudest_hz = response_frequency(&axis, (double)p);
         }
     return status;
 }
@@ -230,35 +230,35 @@ static size_t length_for(size_t taps)
     return length;
 }
 
-enum status mask_facts_init(struct mask_facts *facts, const struct mask *mask, uint32_t rate)
+enum status mask_stats_init(struct mask_stats *stats, const struct mask *mask, uint32_t rate)
 {
     struct fft_double *fft = NULL;
-    *facts = (struct mask_facts){
+    *stats = (struct mask_stats){
         .columns = mask->columns,
         .outputs = mask->outputs,
         .taps = mask->taps,
         .rate = rate,
-        .column = calloc(mask->columns, sizeof *facts->column),
-        .output = calloc(mask->outputs, sizeof *facts->output),
+        .column = calloc(mask->columns, sizeof *stats->column),
+        .output = calloc(mask->outputs, sizeof *stats->output),
     };
-    enum status status = facts->column && facts->output
+    enum status status = stats->column && stats->output
                              ? fft_double_create(length_for(mask->taps), &fft)
                              : fail_memory("facts about a mask");
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++)
-        find_column(fft, mask, c, facts);
+        find_column(fft, mask, c, stats);
     for (size_t o = 0; o < mask->outputs && status == STATUS_OK; o++)
-        find_output(fft, mask, o, facts);
+        find_output(fft, mask, o, stats);
     if (status == STATUS_OK)
-        status = find_loudest(mask, facts);
+        status = find_loudest(mask, stats);
     fft_double_destroy(fft);
     if (status != STATUS_OK)
-        mask_facts_free(facts);
+        mask_stats_free(stats);
     return status;
 }
 
-void mask_facts_free(struct mask_facts *facts)
+void mask_stats_free(struct mask_stats *stats)
 {
-    free(facts->column);
-    free(facts->output);
-    *facts = (struct mask_facts){0};
+    free(stats->column);
+    free(stats->output);
+    *stats = (struct mask_stats){0};
 }

@@ -13,20 +13,20 @@
  *
  * Threads: any. Not real-time.
  */
-#ifndef HALO_MASK_FACTS_H
-#define HALO_MASK_FACTS_H
+#ifndef HALO_MASK_STATS_H
+#define HALO_MASK_STATS_H
 
 #include "base/status.h"
 #include "mask/mask.h"
 
-enum { MASK_FACTS_LEVELS = 3 };
-extern const int mask_facts_levels[MASK_FACTS_LEVELS]; /* -60, -90, -120 dB of the peak */
+enum { MASK_STATS_LEVELS = 3 };
+extern const int mask_stats_levels[MASK_STATS_LEVELS]; /* -60, -90, -120 dB of the peak */
 
 enum mask_symmetry { MASK_ASYMMETRIC, MASK_SYMMETRIC, MASK_ANTISYMMETRIC };
 
-struct mask_column_facts {
+struct mask_column_stats {
     bool silent;                    /* all zero: the following are zero too */
-    size_t taps[MASK_FACTS_LEVELS]; /* up to the last that comes up to that level */
+    size_t taps[MASK_STATS_LEVELS]; /* up to the last that comes up to that level */
     double peak;                    /* the largest tap, with its sign */
     size_t peak_at;
     double group_delay; /* averaged over frequencies by power: the centroid of the energy */
@@ -48,25 +48,25 @@ struct mask_column_facts {
     double before_end; /* likewise within the 9 ms before the last one */
 };
 
-struct mask_output_facts {
+struct mask_output_stats {
     double gain, gain_hz; /* the largest, of inputs that are alike */
     double pink;
     double magnitude;
     double headroom; /* dB, not negative */
 };
 
-struct mask_facts {
+struct mask_stats {
     size_t columns, outputs;
     size_t taps; /* of every column */
     uint32_t rate;
     double loudest, loudest_hz; /* the largest gain (dB) of a twelfth of an octave (response.h) */
-    struct mask_column_facts *column;
-    struct mask_output_facts *output;
+    struct mask_column_stats *column;
+    struct mask_output_stats *output;
 };
 
 /* The mask is routed and holds its coefficients; `rate` is its own. Errors: memory. */
-MUST_CHECK enum status mask_facts_init(struct mask_facts *facts, const struct mask *mask,
+MUST_CHECK enum status mask_stats_init(struct mask_stats *stats, const struct mask *mask,
                                        uint32_t rate);
-void mask_facts_free(struct mask_facts *facts);
+void mask_stats_free(struct mask_stats *stats);
 
 #endif

@@ -1,6 +1,6 @@
 /* What is likely to be wrong with a mask, each trouble in one line with the option that mends it.
  *
- * Troubles are judged from facts (mask_facts.h), at thresholds that let good filters and rooms
+ * Troubles are judged from facts (mask_stats.h), at thresholds that let good filters and rooms
  * pass:
  *
  *   silent                 a channel of nothing (true stereo, of 4 channels, may have some)
@@ -18,11 +18,11 @@
  *
  * Threads: any. Not real-time.
  */
-#ifndef HALO_MASK_DOCTOR_H
-#define HALO_MASK_DOCTOR_H
+#ifndef HALO_MASK_LINT_H
+#define HALO_MASK_LINT_H
 
 #include "mask/mask.h"
-#include "mask/mask_facts.h"
+#include "mask/mask_stats.h"
 #include "signal/audio.h"
 
 enum { MASK_TROUBLES = 12 };
@@ -34,10 +34,10 @@ struct mask_trouble {
 
 /* The most that there may be is MASK_TROUBLES. `sound` that is zero in a part is not known in it.
  * Returns how many there are. */
-size_t mask_doctor(const struct mask *mask, const struct mask_facts *facts,
+size_t mask_lint(const struct mask *mask, const struct mask_stats *stats,
                    const struct stream_format *sound, struct mask_trouble *troubles);
 
 /* Whether a mask of so many columns goes with so many channels without being told how. */
-bool mask_doctor_fits(size_t columns, size_t channels);
+bool mask_lint_fits(size_t columns, size_t channels);
 
 #endif

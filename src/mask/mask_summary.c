@@ -1,4 +1,4 @@
-#include "mask/mask_card.h"
+#include "mask/mask_summary.h"
 
 #include "base/json_text.h"
 #include "signal/audio.h"
@@ -27,7 +27,7 @@ static void describe_format(const struct mask *mask, char text[SPEC])
         sf_close(file);
 }
 
-static const char *phase_name(const struct mask_column_facts *column)
+static const char *phase_name(const struct mask_column_stats *column)
 {
     bool linear = column->symmetry != MASK_ASYMMETRIC;
     return linear && column->minimum_phase ? "linear, minimum"
@@ -105,7 +105,7 @@ static const char *const row_names[ROWS] = {
     "silence after",  "starts at",      "ends at",
 };
 
-static struct cell cell_of(enum row row, const struct mask_column_facts *column, uint32_t rate)
+static struct cell cell_of(enum row row, const struct mask_column_stats *column, uint32_t rate)
 {
     if (column->silent)
         return word_cell(row == ROW_PEAK ? "silent" : "-");
@@ -147,10 +147,10 @@ static struct cell cell_of(enum row row, const struct mask_column_facts *column,
     }
 }
 
-static void print_columns(const struct mask_facts *facts, size_t from)
+static void print_columns(const struct mask_stats *stats, size_t from)
 {
-    size_t end = from + CELLS_IN_A_ROW < facts->columns ? from + CELLS_IN_A_ROW : facts->columns;
-    if (facts->columns > 1) {
+    size_t end = from + CELLS_IN_A_ROW < stats->columns ? from + CELLS_IN_A_ROW : stats->columns;
+    if (stats->columns > 1) {
         printf("  %-*s", HEAD, "");
         for (size_t c = from; c < end; c++) {
             char head[32];
@@ -163,7 +163,7 @@ static void print_columns(const struct mask_facts *facts, size_t from)
         printf("  %-*s", HEAD, row_names[row]);
         for (size_t c = from; c < end; c++)
             printf("%-*s", c + 1 < end ? CELL : 0,
-                   cell_of(row, &facts->column[c], facts->rate).text);
+                   cell_of(row, &stats->column[c], stats->rate).text);
         puts("");
     }
 }
@@ -182,29 +182,29 @@ static void print_paths(const struct mask *mask)
     puts("");
 }
 
-void mask_card_print(const struct mask_card *card)
+void mask_summary_print(const struct mask_summary *summary)
 {
-    const struct mask *mask = card->mask;
-    const struct mask_facts *facts = card->facts;
+    const struct mask *mask = summary->mask;
+    const struct mask_stats *stats = summary->stats;
     char format[SPEC];
     describe_format(mask, format);
-    printf("%s\n  %-*s%s, ", card->text, HEAD, "format", format);
+    printf("%s\n  %-*s%s, ", summary->text, HEAD, "format", format);
     if (mask->rate)
         printf("%u Hz, ", mask->rate);
     else
-        printf("no rate (times are for %u Hz), ", facts->rate);
+        printf("no rate (times are for %u Hz), ", stats->rate);
     printf("%zu channel%s, %zu tap%s, %.2f ms\n", mask->columns, mask->columns == 1 ? "" : "s",
-           mask->taps, mask->taps == 1 ? "" : "s", 1e3 * (double)mask->taps / facts->rate);
+           mask->taps, mask->taps == 1 ? "" : "s", 1e3 * (double)mask->taps / stats->rate);
     print_paths(mask);
-    for (size_t c = 0; c < facts->columns; c += CELLS_IN_A_ROW)
-        print_columns(facts, c);
-    for (size_t o = 0; o < facts->outputs; o++)
+    for (size_t c = 0; c < stats->columns; c += CELLS_IN_A_ROW)
+        print_columns(stats, c);
+    for (size_t o = 0; o < stats->outputs; o++)
         printf("  output %-*zu%.1f dB of headroom for music, %s at the worst\n", HEAD - 7, o + 1,
-               facts->output[o].headroom, db_cell(facts->output[o].magnitude).text);
-    for (size_t t = 0; t < card->trouble_count; t++)
-        printf("  %-*s%s: %s\n", HEAD, t == 0 ? "DOCTOR" : "", card->troubles[t].text,
-               card->troubles[t].remedy);
-    if (card->trouble_count == 0)
+               stats->output[o].headroom, db_cell(stats->output[o].magnitude).text);
+    for (size_t t = 0; t < summary->trouble_count; t++)
+        printf("  %-*s%s: %s\n", HEAD, t == 0 ? "DOCTOR" : "", summary->troubles[t].text,
+               summary->troubles[t].remedy);
+    if (summary->trouble_count == 0)
         printf("  %-*snothing wrong\n", HEAD, "doctor");
 }
 
@@ -215,7 +215,7 @@ static json_t *db(double amplitude)
     return fabs(amplitude) > 0 ? json_real(audio_to_db(fabs(amplitude))) : json_null();
 }
 
-static json_t *column_object(const struct mask_column_facts *column)
+static json_t *column_object(const struct mask_column_stats *column)
 {
     return json_pack(
         "{s:b, s:I, s:I, s:I, s:f, s:I, s:f, s:s, s:s, s:b, s:o, s:o, s:f, s:o, s:o, s:o, s:o, "
@@ -242,29 +242,29 @@ static json_t *paths_array(const struct mask *mask)
     return paths;
 }
 
-json_t *mask_card_object(const struct mask_card *card)
+json_t *mask_summary_object(const struct mask_summary *summary)
 {
-    const struct mask *mask = card->mask;
-    const struct mask_facts *facts = card->facts;
+    const struct mask *mask = summary->mask;
+    const struct mask_stats *stats = summary->stats;
     char format[SPEC];
     describe_format(mask, format);
     json_t *columns = json_array(), *outputs = json_array(), *troubles = json_array();
-    for (size_t c = 0; c < facts->columns; c++)
-        json_array_append_new(columns, column_object(&facts->column[c]));
-    for (size_t o = 0; o < facts->outputs; o++) {
-        const struct mask_output_facts *output = &facts->output[o];
+    for (size_t c = 0; c < stats->columns; c++)
+        json_array_append_new(columns, column_object(&stats->column[c]));
+    for (size_t o = 0; o < stats->outputs; o++) {
+        const struct mask_output_stats *output = &stats->output[o];
         json_array_append_new(outputs, json_pack("{s:f, s:o, s:o, s:o, s:f}", "headroom_db",
                                                  output->headroom, "l1_db", db(output->magnitude),
                                                  "pink_db", db(output->pink), "gain_db",
                                                  db(output->gain), "gain_hz", output->gain_hz));
     }
-    for (size_t t = 0; t < card->trouble_count; t++)
-        json_array_append_new(troubles, json_pack("{s:s, s:s}", "text", card->troubles[t].text,
-                                                  "remedy", card->troubles[t].remedy));
+    for (size_t t = 0; t < summary->trouble_count; t++)
+        json_array_append_new(troubles, json_pack("{s:s, s:s}", "text", summary->troubles[t].text,
+                                                  "remedy", summary->troubles[t].remedy));
     return json_pack("{s:o, s:s, s:o, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "mask",
-                     json_text(card->text), "format", format, "rate",
+                     json_text(summary->text), "format", format, "rate",
                      mask->rate ? json_integer(mask->rate) : json_null(), "channels",
                      (json_int_t)mask->columns, "taps", (json_int_t)mask->taps, "seconds",
-                     (double)mask->taps / facts->rate, "paths", paths_array(mask), "columns",
+                     (double)mask->taps / stats->rate, "paths", paths_array(mask), "columns",
                      columns, "outputs", outputs, "troubles", troubles);
 }
