@@ -1,7 +1,7 @@
 #include "listen/listen_file.h"
 
 #include "base/stop.h"
-#include "listen/listen_fair.h"
+#include "listen/listen_match.h"
 #include "listen/listen_script.h"
 #include "live/live.h"
 #include "live/player.h"
@@ -17,7 +17,7 @@ struct file_job {
     struct listen_script script;
     size_t next; /* of its switches */
     struct region *region;
-    struct listen_fair fair;
+    struct listen_match matching;
     struct live_chain chain;
     struct player *player;
     struct live *live;
@@ -62,10 +62,10 @@ static enum status make_chain(struct file_job *job)
         .other_count = play->other_count,
         .format = job->region->format,
         .block = BLOCK,
-        .adapt = listen_fair_adapt,
-        .adapt_context = &job->fair,
+        .adapt = listen_match_adapt,
+        .adapt_context = &job->matching,
     };
-    job->fair = (struct listen_fair){
+    job->matching = (struct listen_match){
         .options = job->options, .region = job->region, .rate = job->rate, .chain = &job->chain};
     return live_chain_init(&job->chain, &request);
 }
@@ -182,7 +182,7 @@ static enum status report(const struct file_job *job)
     }
     json_t *object = json_pack("{s:s, s:I, s:f, s:I, s:o}", "event", "report", "frames",
                                (json_int_t)job->frames, "seconds", seconds, "rate",
-                               (json_int_t)job->rate, "choices", listen_fair_json(&job->fair));
+                               (json_int_t)job->rate, "choices", listen_match_json(&job->matching));
     bool written = object && json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
     json_decref(object);
     return written ? STATUS_OK : fail(STATUS_FAILED, "cannot write the report");
@@ -211,6 +211,6 @@ enum status listen_to_file(const struct listen_options *options)
     block_free(&job.in);
     block_free(&job.out);
     live_chain_free(&job.chain);
-    listen_fair_free(&job.fair);
+    listen_match_free(&job.matching);
     return status;
 }

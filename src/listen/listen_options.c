@@ -30,10 +30,10 @@ static enum status parse_to(void *context, const struct option_row *row, const c
 static enum status parse_match(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {
-        [MATCH_NONE] = "none", [MATCH_RMS] = "rms", [MATCH_R128] = "r128", NULL};
-    size_t choice = MATCH_R128;
+        [LEVEL_MATCH_NONE] = "none", [LEVEL_MATCH_RMS] = "rms", [LEVEL_MATCH_R128] = "r128", NULL};
+    size_t choice = LEVEL_MATCH_R128;
     enum status status = options_choose(row->name, value, names, &choice);
-    OPTIONS(context)->by = (enum match_by)choice;
+    OPTIONS(context)->by = (enum level_match_by)choice;
     return status;
 }
 
@@ -230,7 +230,7 @@ static enum status check_masks(const struct listen_options *options)
     if (choices > LISTEN_CHOICES_MOST)
         return fail(STATUS_USAGE, "an ear compares %d masks at most, not %zu", LISTEN_CHOICES_MOST,
                     choices);
-    if (options->by != MATCH_NONE && count_masks(&options->play.chain.stages) > 1)
+    if (options->by != LEVEL_MATCH_NONE && count_masks(&options->play.chain.stages) > 1)
         return fail(STATUS_USAGE, "loudness can be matched where one stage alone has masks; with "
                                   "several say --match none");
     return STATUS_OK;
@@ -267,7 +267,7 @@ enum status listen_options_parse(struct listen_options *options, int argc, char 
     struct option_row rows[ROWS_MOST];
     size_t counts[PARTS];
     collect(rows, counts);
-    *options = (struct listen_options){.by = MATCH_R128, .align = true};
+    *options = (struct listen_options){.by = LEVEL_MATCH_R128, .align = true};
     play_options_init(&options->play);
     enum status status = options_parse(argc, argv, "halo listen", rows, options);
     if (status != STATUS_OK || options->play.help || options->verify)

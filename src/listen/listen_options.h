@@ -2,7 +2,7 @@
 #ifndef HALO_LISTEN_OPTIONS_H
 #define HALO_LISTEN_OPTIONS_H
 
-#include "listen/match.h"
+#include "listen/level_match.h"
 #include "live/play_options.h"
 
 enum { LISTEN_CHOICES_MOST = 9 }; /* A to I, keys 1 to 9 */
@@ -12,7 +12,7 @@ struct listen_options {
     const char *sound;        /* NULL: the device's input */
     bool live_input;
     double from, to; /* seconds; `to` 0: the end */
-    enum match_by by;
+    enum level_match_by by;
     bool align;
     const char *to_file; /* or NULL, likewise the others */
     const char *script;

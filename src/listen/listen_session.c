@@ -107,11 +107,11 @@ static enum status make_chain(struct listen_session *session)
         .block = block_of(session),
         .priority = session->info.priority,
         .live = true,
-        .adapt = listen_fair_adapt,
-        .adapt_context = &session->fair,
+        .adapt = listen_match_adapt,
+        .adapt_context = &session->matching,
         .twice = listen_options_test(session->options),
     };
-    session->fair = (struct listen_fair){.options = session->options,
+    session->matching = (struct listen_match){.options = session->options,
                                          .region = session->region,
                                          .rate = session->info.rate,
                                          .chain = &session->chain};
@@ -119,7 +119,7 @@ static enum status make_chain(struct listen_session *session)
 }
 
 /* A device that has too few channels for the chain is asked for more. */
-static enum status match_outputs(struct listen_session *session)
+static enum status level_match_outputs(struct listen_session *session)
 {
     size_t outputs = session->chain.filter->outputs;
     if (session->info.channels_out >= outputs)
@@ -214,7 +214,7 @@ enum status listen_session_open(struct listen_session *session,
     if (status == STATUS_OK)
         status = make_chain(session);
     if (status == STATUS_OK)
-        status = match_outputs(session);
+        status = level_match_outputs(session);
     if (status == STATUS_OK)
         status = make_player(session);
     if (status == STATUS_OK)
@@ -246,7 +246,7 @@ bool listen_session_close(struct listen_session *session)
     live_destroy(session->live);
     live_load_free(&session->load);
     live_chain_free(&session->chain);
-    listen_fair_free(&session->fair);
+    listen_match_free(&session->matching);
     return true;
 }
 

@@ -8,7 +8,7 @@
 #ifndef HALO_LISTEN_SESSION_H
 #define HALO_LISTEN_SESSION_H
 
-#include "listen/listen_fair.h"
+#include "listen/listen_match.h"
 #include "listen/listen_options.h"
 #include "listen/listen_source.h"
 #include "listen/trial_abx.h"
@@ -42,7 +42,7 @@ struct listen_session {
     struct region *region; /* until the player has it */
     struct player *player;   /* NULL: a live input */
     struct live_chain chain;
-    struct listen_fair fair;
+    struct listen_match matching;
     struct live *live;
     struct live_controls controls;
     struct live_device feed;

@@ -36,7 +36,7 @@ static enum status draw(struct listen_session *session)
     size_t count = session->chain.choice_count;
     enum status status = STATUS_OK;
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        status = listen_fair_mask(&session->fair, i, &masks[i]);
+        status = listen_match_mask(&session->matching, i, &masks[i]);
     if (status == STATUS_OK)
         status = response_plot(&settings, (const struct mask *const *)masks, "ABCDEFGHI", count,
                                &session->picture);
@@ -195,7 +195,7 @@ static enum status report_json(const struct listen_session *session,
         (json_int_t)status->outputs, "backend", status->backend, "blocks", (json_int_t)load->count,
         "late", (json_int_t)load->late, "lost", (json_int_t)load->lost, "missed",
         (json_int_t)missed, "load_worst", load->worst, "limiter_most_db", -session->reduction_most,
-        "choices", listen_fair_json(&session->fair), "ledger", live_load_ledger(load), "stages",
+        "choices", listen_match_json(&session->matching), "ledger", live_load_ledger(load), "stages",
         report_stages(&session->chain.stages));
     bool written = object && json_dumpf(object, stdout, JSON_COMPACT) == 0 &&
                    putchar('\n') != EOF && fflush(stdout) == 0;

@@ -100,7 +100,7 @@ static enum status replace_masks(struct listen_session *session)
     for (size_t i = 1; i <= count && status == STATUS_OK; i++) {
         size_t slot = (sounding + i) % count;
         struct mask *mask;
-        status = listen_fair_mask(&session->fair, slot % session->chain.choice_count, &mask);
+        status = listen_match_mask(&session->matching, slot % session->chain.choice_count, &mask);
         if (status != STATUS_OK)
             break;
         status = choices_replace(choices, slot, mask, test ? NULL : &session->way);
@@ -112,7 +112,7 @@ static enum status replace_masks(struct listen_session *session)
 static bool is_matched_live(const struct listen_session *session)
 {
     return !session->player && session->chain.choice_count > 1 &&
-           session->options->by != MATCH_NONE;
+           session->options->by != LEVEL_MATCH_NONE;
 }
 
 static void measure(struct listen_session *session)
@@ -124,12 +124,12 @@ static void measure(struct listen_session *session)
     };
     bool changed;
     session->measured_at = listen_seconds(session);
-    if (listen_fair_measure(&session->fair, &sound, &changed) != STATUS_OK || !changed ||
+    if (listen_match_measure(&session->matching, &sound, &changed) != STATUS_OK || !changed ||
         replace_masks(session) != STATUS_OK)
         return;
     for (size_t i = 0; i < session->chain.choice_count; i++) {
         char text[400];
-        listen_fair_describe(&session->fair, i, text, sizeof text);
+        listen_match_describe(&session->matching, i, text, sizeof text);
         listen_notify(session, "%s", text);
     }
 }

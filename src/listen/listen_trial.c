@@ -47,7 +47,7 @@ static enum status check_log(const struct listen_options *options)
 static void log_settings(struct listen_session *session)
 {
     static const char *const bys[] = {
-        [MATCH_NONE] = "none", [MATCH_RMS] = "rms", [MATCH_R128] = "r128"};
+        [LEVEL_MATCH_NONE] = "none", [LEVEL_MATCH_RMS] = "rms", [LEVEL_MATCH_R128] = "r128"};
     const struct listen_options *options = session->options;
     struct trial_log *log = session->trial.log;
     char text[64];
@@ -65,9 +65,9 @@ static void log_settings(struct listen_session *session)
     trial_log_setting(log, "match", bys[options->by]);
     trial_log_setting(log, "align", options->align ? "yes" : "no");
     trial_log_setting(log, "device", session->device_name);
-    for (size_t i = 0; i < session->fair.count; i++) {
-        const struct match *match = &session->fair.matches[i];
-        trial_log_choice(log, session->fair.originals[i]->name, match->gain_db,
+    for (size_t i = 0; i < session->matching.count; i++) {
+        const struct level_match *match = &session->matching.matches[i];
+        trial_log_choice(log, session->matching.originals[i]->name, match->gain_db,
                          (size_t)match->shift);
     }
 }
@@ -118,7 +118,7 @@ void listen_trial_go_on(struct listen_session *session)
 {
     if (!listen_trial_runs(session))
         listen_control_leave(session);
-    else if (session->player || session->options->by == MATCH_NONE)
+    else if (session->player || session->options->by == LEVEL_MATCH_NONE)
         listen_trial_begin(session);
     else
         session->trial.begins = true;

@@ -79,7 +79,7 @@ static enum status open_recordings(struct live_session *session)
 }
 
 /* A device that has too few channels for the chain is asked for more. */
-static enum status match_outputs(struct live_session *session)
+static enum status level_match_outputs(struct live_session *session)
 {
     size_t outputs = session->chain.filter->outputs;
     if (session->info.channels_out >= outputs)
@@ -141,7 +141,7 @@ enum status live_session_open(struct live_session *session, const struct live_op
     if (status == STATUS_OK)
         status = make_chain(session);
     if (status == STATUS_OK)
-        status = match_outputs(session);
+        status = level_match_outputs(session);
     if (status == STATUS_OK && options->osc)
         status = osc_open((unsigned)options->osc_port, &session->osc);
     if (status == STATUS_OK && options->watch)

@@ -4,43 +4,43 @@
  * kept, since a live input is measured again and again, and for pictures.
  * Threads: the control thread.
  */
-#ifndef HALO_LISTEN_FAIR_H
-#define HALO_LISTEN_FAIR_H
+#ifndef HALO_LISTEN_MATCH_H
+#define HALO_LISTEN_MATCH_H
 
 #include "listen/listen_options.h"
-#include "listen/match.h"
+#include "listen/level_match.h"
 #include "live/live_chain.h"
 #include "sound/region.h"
 
 #include <jansson.h>
 
-struct listen_fair {
+struct listen_match {
     const struct listen_options *options;
     struct region *region; /* to measure; NULL: a live input, which is measured later */
     uint32_t rate;
     const struct live_chain *chain; /* whose gains count */
     size_t count;
     struct mask *originals[LISTEN_CHOICES_MOST];
-    struct match matches[LISTEN_CHOICES_MOST];
+    struct level_match matches[LISTEN_CHOICES_MOST];
 };
 
-void listen_fair_free(struct listen_fair *fair);
+void listen_match_free(struct listen_match *matching);
 
-/* For struct live_chain_wish; `context` is the struct listen_fair. Tells what was matched. Errors:
- * those of match_measure, memory. */
-MUST_CHECK enum status listen_fair_adapt(void *context, struct mask **masks, size_t count);
+/* For struct live_chain_wish; `context` is the struct listen_match. Tells what was matched. Errors:
+ * those of level_match_measure, memory. */
+MUST_CHECK enum status listen_match_adapt(void *context, struct mask **masks, size_t count);
 
 /* Measure a live input; true: the gains are no longer the same. What is too soft to be measured
  * changes nothing. Errors: memory. */
-MUST_CHECK enum status listen_fair_measure(struct listen_fair *fair,
+MUST_CHECK enum status listen_match_measure(struct listen_match *matching,
                                            const struct mask_levels_sound *sound, bool *changed);
 
 /* A choice as it is to sound. Errors: memory. */
-MUST_CHECK enum status listen_fair_mask(const struct listen_fair *fair, size_t choice,
+MUST_CHECK enum status listen_match_mask(const struct listen_match *matching, size_t choice,
                                         struct mask **mask);
 
 /* "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)"; in a blind ranking without names. */
-void listen_fair_describe(const struct listen_fair *fair, size_t choice, char *text, size_t size);
-json_t *listen_fair_json(const struct listen_fair *fair);
+void listen_match_describe(const struct listen_match *matching, size_t choice, char *text, size_t size);
+json_t *listen_match_json(const struct listen_match *matching);
 
 #endif

@@ -14,8 +14,8 @@
  * Masks are routed, have the sound's rate, and the same inputs and outputs.
  * Threads: one. Not real-time: it takes as long as filtering the region once for each mask.
  */
-#ifndef HALO_MATCH_H
-#define HALO_MATCH_H
+#ifndef HALO_LEVEL_MATCH_H
+#define HALO_LEVEL_MATCH_H
 
 #include "base/status.h"
 #include "listen/mask_levels.h"
@@ -23,17 +23,17 @@
 
 #include <stdint.h>
 
-enum match_by { MATCH_NONE, MATCH_RMS, MATCH_R128 };
+enum level_match_by { LEVEL_MATCH_NONE, LEVEL_MATCH_RMS, LEVEL_MATCH_R128 };
 
-struct match_settings {
-    enum match_by by;
+struct level_match_settings {
+    enum level_match_by by;
     bool align;
     double ceiling; /* linear; 0: none */
     struct mask_levels_progress progress;
 };
 
 /* What one choice is and what it gets. */
-struct match {
+struct level_match {
     double loudness; /* LUFS, or with MATCH_RMS dBFS; -infinity: silent; NaN: not measured */
     double peak;     /* linear, of the region through the mask; NaN: not measured */
     double gain_db;
@@ -45,19 +45,19 @@ struct match {
 
 /* The figures of `count` masks, matches[i] of masks[i]. Where a choice is silent its level is
  * left alone. Errors: those of mask_levels_measure. */
-MUST_CHECK enum status match_measure(const struct match_settings *settings,
+MUST_CHECK enum status level_match_measure(const struct level_match_settings *settings,
                                      const struct mask_levels_sound *sound,
                                      const struct mask *const *masks, size_t count,
-                                     struct match *matches);
+                                     struct level_match *matches);
 
 /* A copy of the mask with the gain in its taps and its delay before them. All masks of
  * one measurement come out with one origin; taps differ. Errors: memory. */
-MUST_CHECK enum status match_apply(const struct mask *mask, const struct match *match,
+MUST_CHECK enum status level_match_apply(const struct mask *mask, const struct level_match *match,
                                    struct mask **result);
 
 /* "B: -3.2 dB, 12.4 ms later, aligned": its gain, how late it was against the first choice, and
  * whether that was made good. */
-void match_describe(const struct match *match, const char *label, uint32_t rate, bool aligned,
+void level_match_describe(const struct level_match *match, const char *label, uint32_t rate, bool aligned,
                     char *text, size_t size);
 
 #endif

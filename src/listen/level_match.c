@@ -1,4 +1,4 @@
-#include "listen/match.h"
+#include "listen/level_match.h"
 
 #include "mask/mask_delay.h"
 
@@ -9,7 +9,7 @@
 
 static const double akin = 0.5; /* correlation from which on two masks are of a kind */
 
-static void set_gains(const struct match_settings *settings, struct match *matches, size_t count)
+static void set_gains(const struct level_match_settings *settings, struct level_match *matches, size_t count)
 {
     double quietest = INFINITY, peak = 0;
     for (size_t i = 0; i < count; i++)
@@ -71,7 +71,7 @@ static enum status find_delay(const struct mask *first, const struct mask *mask,
 }
 
 /* A mask of silence is left where it is: nobody hears when it comes. */
-static enum status find_delays(const struct mask *const *masks, size_t count, struct match *matches)
+static enum status find_delays(const struct mask *const *masks, size_t count, struct level_match *matches)
 {
     enum status status = STATUS_OK;
     const struct mask *first = NULL;
@@ -88,7 +88,7 @@ static enum status find_delays(const struct mask *const *masks, size_t count, st
 
 /* Time zero lies at the same tap of all, no later than it must. */
 static void set_shifts(bool align, const struct mask *const *masks, size_t count,
-                       struct match *matches)
+                       struct level_match *matches)
 {
     int64_t latest = 0;
     size_t origin = 0;
@@ -109,9 +109,9 @@ static void set_shifts(bool align, const struct mask *const *masks, size_t count
     }
 }
 
-static enum status take_levels(const struct match_settings *settings,
+static enum status take_levels(const struct level_match_settings *settings,
                                const struct mask_levels_sound *sound,
-                               const struct mask *const *masks, size_t count, struct match *matches)
+                               const struct mask *const *masks, size_t count, struct level_match *matches)
 {
     struct mask_level *levels = calloc(count, sizeof *levels);
     if (!levels)
@@ -119,21 +119,21 @@ static enum status take_levels(const struct match_settings *settings,
     enum status status = mask_levels_measure(sound, masks, count, settings->progress, levels);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         matches[i].peak = levels[i].peak;
-        if (settings->by != MATCH_NONE)
-            matches[i].loudness = settings->by == MATCH_RMS ? levels[i].rms : levels[i].integrated;
+        if (settings->by != LEVEL_MATCH_NONE)
+            matches[i].loudness = settings->by == LEVEL_MATCH_RMS ? levels[i].rms : levels[i].integrated;
     }
     free(levels);
     return status;
 }
 
-enum status match_measure(const struct match_settings *settings,
+enum status level_match_measure(const struct level_match_settings *settings,
                           const struct mask_levels_sound *sound, const struct mask *const *masks,
-                          size_t count, struct match *matches)
+                          size_t count, struct level_match *matches)
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < count; i++)
-        matches[i] = (struct match){.loudness = NAN, .peak = NAN};
-    if (settings->by != MATCH_NONE || settings->ceiling > 0)
+        matches[i] = (struct level_match){.loudness = NAN, .peak = NAN};
+    if (settings->by != LEVEL_MATCH_NONE || settings->ceiling > 0)
         status = take_levels(settings, sound, masks, count, matches);
     if (status == STATUS_OK)
         status = find_delays(masks, count, matches);
@@ -144,7 +144,7 @@ enum status match_measure(const struct match_settings *settings,
     return STATUS_OK;
 }
 
-enum status match_apply(const struct mask *mask, const struct match *match, struct mask **result)
+enum status level_match_apply(const struct mask *mask, const struct level_match *match, struct mask **result)
 {
     struct mask *copy;
     enum status status = mask_create(mask->name, mask->columns, match->zeros + mask->taps, &copy);
@@ -169,7 +169,7 @@ enum status match_apply(const struct mask *mask, const struct match *match, stru
     return STATUS_OK;
 }
 
-void match_describe(const struct match *match, const char *label, uint32_t rate, bool aligned,
+void level_match_describe(const struct level_match *match, const char *label, uint32_t rate, bool aligned,
                     char *text, size_t size)
 {
     char level[48] = "silent here, its level left alone", delay[48] = "";

@@ -1,7 +1,7 @@
 /* Fair choices: levels by sums and by ffmpeg's meter, delays to the sample. */
 #include "base/noise.h"
 #include "command.h"
-#include "listen/match.h"
+#include "listen/level_match.h"
 #include "mask/mask_delay.h"
 #include "sound.h"
 #include "suite.h"
@@ -48,15 +48,15 @@ static struct mask *filter_for(const char *name, const struct region *region)
 static struct mask *variant(const struct mask *mask, double gain, size_t frames)
 {
     struct mask *copy;
-    const struct match change = {.gain_db = gain, .zeros = frames, .origin = mask->origin};
-    ck_assert_int_eq(match_apply(mask, &change, &copy), STATUS_OK);
+    const struct level_match change = {.gain_db = gain, .zeros = frames, .origin = mask->origin};
+    ck_assert_int_eq(level_match_apply(mask, &change, &copy), STATUS_OK);
     return copy;
 }
 
-static void measure(const struct match_settings *settings, struct region *region,
-                    struct mask *const *masks, size_t count, struct match *matches)
+static void measure(const struct level_match_settings *settings, struct region *region,
+                    struct mask *const *masks, size_t count, struct level_match *matches)
 {
-    ck_assert_int_eq(match_measure(settings, &(struct mask_levels_sound){.region = region},
+    ck_assert_int_eq(level_match_measure(settings, &(struct mask_levels_sound){.region = region},
                                    (const struct mask *const *)masks, count, matches),
                      STATUS_OK);
 }
@@ -104,15 +104,15 @@ static double peak_of(const struct sound *sound)
     return peak;
 }
 
-static void expect_line(const struct match *match, const char *label, bool aligned,
+static void expect_line(const struct level_match *match, const char *label, bool aligned,
                         const char *right)
 {
     char text[128];
-    match_describe(match, label, RATE, aligned, text, sizeof text);
+    level_match_describe(match, label, RATE, aligned, text, sizeof text);
     ck_assert_str_eq(text, right);
 }
 
-static const enum match_by ways[] = {MATCH_RMS, MATCH_R128};
+static const enum level_match_by ways[] = {LEVEL_MATCH_RMS, LEVEL_MATCH_R128};
 
 START_TEST(a_softer_later_copy_is_the_same)
 {
@@ -120,8 +120,8 @@ START_TEST(a_softer_later_copy_is_the_same)
     struct region *region = recording("drums.wav", 1, 4.5);
     for (size_t n = 0; n < 3; n++)
         for (size_t w = 0; w < 2; w++) {
-            const struct match_settings settings = {.by = ways[w], .align = true};
-            struct match matches[2];
+            const struct level_match_settings settings = {.by = ways[w], .align = true};
+            struct level_match matches[2];
             struct mask *masks[2], *fair[2];
             masks[0] = filter_for(names[n], region);
             masks[1] = variant(masks[0], -6, 100);
@@ -135,7 +135,7 @@ START_TEST(a_softer_later_copy_is_the_same)
             expect_line(&matches[1], "B", true, "B: 0.0 dB, 2.1 ms later, aligned");
             expect_line(&matches[1], "B", false, "B: 0.0 dB, 2.1 ms later, not aligned");
             for (size_t i = 0; i < 2; i++)
-                ck_assert_int_eq(match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
+                ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
             ck_assert_uint_eq(fair[0]->taps, fair[1]->taps);
             ck_assert_uint_eq(fair[0]->origin, fair[1]->origin);
             float most = audio_peak(fair[0]->coefficients, fair[0]->taps * fair[0]->columns);
@@ -160,11 +160,11 @@ START_TEST(levels_are_those_of_the_loop)
                                         "reverse.wav"};
     enum { COUNT = sizeof names / sizeof *names };
     static const double ends[] = {0.31, 2.5};
-    const struct match_settings settings = {.by = MATCH_RMS};
+    const struct level_match_settings settings = {.by = LEVEL_MATCH_RMS};
     for (size_t e = 0; e < 2; e++) {
         struct region *region = recording("drums.wav", 0.3, ends[e]);
         struct mask *masks[COUNT];
-        struct match matches[COUNT];
+        struct level_match matches[COUNT];
         double quietest = INFINITY;
         for (size_t i = 0; i < COUNT; i++)
             masks[i] = filter_for(names[i], region);
@@ -194,11 +194,11 @@ START_TEST(all_line_up)
                                         "moving-average.txt", "highpass-100.wav", "reverse.wav"};
     static const int later[] = {0, 600, 0, 23, 2000, 35519}; /* by filters/README.md */
     enum { COUNT = sizeof names / sizeof *names };
-    const struct match_settings settings = {.by = MATCH_NONE, .align = true};
+    const struct level_match_settings settings = {.by = LEVEL_MATCH_NONE, .align = true};
     struct region *region = recording("drums.wav", 0, 1);
     for (size_t centred = 0; centred <= COUNT; centred++) {
         struct mask *masks[COUNT], *fair;
-        struct match matches[COUNT];
+        struct level_match matches[COUNT];
         int64_t delay, first = 0;
         for (size_t i = 0; i < COUNT; i++) {
             masks[i] = filter_for(names[i], region);
@@ -212,7 +212,7 @@ START_TEST(all_line_up)
             ck_assert_int_eq(matches[i].later, later[i] - origin);
             ck_assert(isnan(matches[i].loudness));
             ck_assert_double_eq(matches[i].gain_db, 0);
-            ck_assert_int_eq(match_apply(masks[i], &matches[i], &fair), STATUS_OK);
+            ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &fair), STATUS_OK);
             ck_assert_uint_eq(fair->origin, matches[0].origin);
             ck_assert_int_eq(mask_delay(fair, MASK_DELAY_AUTO, &delay), STATUS_OK);
             first = i == 0 ? delay : first;
@@ -231,10 +231,10 @@ END_TEST
 /* Not aligned: but masks of other origins still mean the same time by theirs. */
 START_TEST(origins_are_evened_out)
 {
-    const struct match_settings settings = {.by = MATCH_NONE};
+    const struct level_match_settings settings = {.by = LEVEL_MATCH_NONE};
     struct region *region = recording("drums.wav", 0, 1);
     struct mask *masks[] = {filter_for("hall.wav", region), filter_for("gaussian.txt", region)};
-    struct match matches[2];
+    struct level_match matches[2];
     mask_align(masks[1], MASK_ALIGN_CENTRE);
     measure(&settings, region, masks, 2, matches);
     ck_assert_uint_eq(matches[0].zeros, 16);
@@ -252,17 +252,17 @@ START_TEST(none_passes_the_ceiling)
 {
     struct region *region = recording("drums.wav", 0, 3);
     struct mask *masks[3];
-    struct match matches[3];
+    struct level_match matches[3];
     masks[0] = filter_for("identity.txt", region);
     masks[1] = variant(masks[0], 20, 0);
     masks[2] = variant(masks[0], 14, 7);
     struct sound dry = looped(region, masks[0]);
     double peak = audio_to_db(peak_of(&dry));
-    measure(&(struct match_settings){.by = MATCH_NONE, .ceiling = 0.5}, region, masks, 3, matches);
+    measure(&(struct level_match_settings){.by = LEVEL_MATCH_NONE, .ceiling = 0.5}, region, masks, 3, matches);
     double common = audio_to_db(0.5) - (peak + 20);
     for (size_t i = 0; i < 3; i++)
         ck_assert_double_eq_tol(matches[i].gain_db, common, 0.001);
-    measure(&(struct match_settings){.by = MATCH_RMS, .ceiling = 0.125}, region, masks, 3,
+    measure(&(struct level_match_settings){.by = LEVEL_MATCH_RMS, .ceiling = 0.125}, region, masks, 3,
             matches);
     common = fmin(0, audio_to_db(0.125) - peak);
     ck_assert_double_eq_tol(matches[0].gain_db, common, 0.001);
@@ -279,11 +279,11 @@ START_TEST(silence_is_left_out)
 {
     struct region *region = recording("drums.wav", 0, 2);
     struct mask *masks[3];
-    struct match matches[3];
+    struct level_match matches[3];
     masks[1] = filter_for("identity.txt", region);
     masks[0] = variant(masks[1], -INFINITY, 50);
     masks[2] = variant(masks[1], 3, 10);
-    measure(&(struct match_settings){.by = MATCH_R128, .align = true}, region, masks, 3, matches);
+    measure(&(struct level_match_settings){.by = LEVEL_MATCH_R128, .align = true}, region, masks, 3, matches);
     ck_assert(isinf(matches[0].loudness));
     ck_assert_double_eq(matches[0].gain_db, 0);
     ck_assert_double_eq_tol(matches[1].gain_db, 0, 1e-9);
@@ -300,7 +300,7 @@ END_TEST
 START_TEST(sound_in_memory_does_not_loop)
 {
     struct mask *mask = truth_noise_mask(5, 2, 3000);
-    struct match match;
+    struct level_match match;
     struct block block;
     uint64_t state = 9;
     ck_assert_int_eq(block_init(&block, 2, 50000, "sound"), STATUS_OK);
@@ -313,7 +313,7 @@ START_TEST(sound_in_memory_does_not_loop)
     const struct mask *masks[] = {mask};
     const struct mask_levels_sound sound = {.block = &block, .rate = RATE, .before = 20000};
     ck_assert_int_eq(
-        match_measure(&(struct match_settings){.by = MATCH_RMS}, &sound, masks, 1, &match),
+        level_match_measure(&(struct level_match_settings){.by = LEVEL_MATCH_RMS}, &sound, masks, 1, &match),
         STATUS_OK);
     ck_assert_double_eq_tol(match.loudness, 10 * log10(sum / 60000), 0.001);
     truth_free(out, 2);
@@ -342,8 +342,8 @@ START_TEST(progress_comes_to_its_end)
     struct region *region = recording("drums.wav", 0, 0);
     struct mask *masks[] = {filter_for("identity.txt", region),
                             filter_for("telephone.wav", region)};
-    struct match matches[2];
-    const struct match_settings settings = {.by = MATCH_R128, .progress = {look, &seen}};
+    struct level_match matches[2];
+    const struct level_match_settings settings = {.by = LEVEL_MATCH_R128, .progress = {look, &seen}};
     measure(&settings, region, masks, 2, matches);
     ck_assert_int_eq((int64_t)seen.frames, seen.total);
     ck_assert_int_ge(seen.total, 2 * (int64_t)region->frames);
@@ -370,13 +370,13 @@ START_TEST(fair_choices_are_equally_loud_to_ffmpeg)
     static const char *const names[] = {"telephone.wav", "hall.wav"};
     struct region *region = recording("drums.wav", 0, 0);
     struct mask *masks[2], *fair[2];
-    struct match matches[2];
+    struct level_match matches[2];
     double levels[2];
     for (size_t i = 0; i < 2; i++)
         masks[i] = filter_for(names[i], region);
-    measure(&(struct match_settings){.by = MATCH_R128, .align = true}, region, masks, 2, matches);
+    measure(&(struct level_match_settings){.by = LEVEL_MATCH_R128, .align = true}, region, masks, 2, matches);
     for (size_t i = 0; i < 2; i++) {
-        ck_assert_int_eq(match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
+        ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
         struct sound sound = looped(region, fair[i]);
         levels[i] = ffmpeg_loudness(&sound);
         sound_free(&sound);
