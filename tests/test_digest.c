@@ -1,6 +1,6 @@
 /* SHA-256 against the examples of FIPS 180-2, and draws from the system's source. */
 #include "base/digest.h"
-#include "base/draw.h"
+#include "base/secure_random.h"
 #include "suite.h"
 
 #include <string.h>
@@ -34,9 +34,9 @@ START_TEST(draws_are_even)
     enum { SIDES = 6, DRAWS = 60000 };
     size_t counts[SIDES] = {0};
     double chi_square = 0;
-    ck_assert_int_eq(draw_start(), STATUS_OK);
+    ck_assert_int_eq(secure_random_start(), STATUS_OK);
     for (int i = 0; i < DRAWS; i++) {
-        uint32_t side = draw_below(SIDES);
+        uint32_t side = secure_random_below(SIDES);
         ck_assert_uint_lt(side, SIDES);
         counts[side]++;
     }
@@ -51,9 +51,9 @@ END_TEST
 START_TEST(salts_differ)
 {
     char one[33], other[33];
-    ck_assert_int_eq(draw_start(), STATUS_OK);
-    draw_hex(16, one);
-    draw_hex(16, other);
+    ck_assert_int_eq(secure_random_start(), STATUS_OK);
+    secure_random_hex(16, one);
+    secure_random_hex(16, other);
     ck_assert_uint_eq(strspn(one, "0123456789abcdef"), 32);
     ck_assert_uint_eq(strlen(one), 32);
     ck_assert_str_ne(one, other);

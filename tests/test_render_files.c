@@ -668,7 +668,7 @@ static unsigned mode_of(const char *name)
     return about.st_mode & 07777;
 }
 
-START_TEST(permissions_are_those_of_any_new_file)
+START_TEST(permissions_are_those_of_any_atomic_file)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 10);
@@ -1297,7 +1297,7 @@ SUITE_MAIN("render files",
            chunks_around_the_sound_are_no_sound, report_of_a_stream_goes_to_standard_error,
            stream_is_passed_on_while_it_comes, fifo_is_written_through, devices_are_written_through,
            devices_named_for_streams_work, reader_that_goes_away_is_an_error,
-           symbolic_links_are_followed, permissions_are_those_of_any_new_file,
+           symbolic_links_are_followed, permissions_are_those_of_any_atomic_file,
            existing_file_is_kept_without_force, failure_leaves_what_stood_there,
            input_is_never_the_output, same_command_same_bytes, same_command_same_samples_of_ogg,
            cut_files_are_refused, cut_streams_are_refused, whole_sound_before_a_cut_chunk_is_read,

@@ -90,7 +90,7 @@ enum status gnuplot_open(const struct gnuplot_settings *settings, struct gnuplot
         return status;
     fflush(stdout);
     if (settings->file) {
-        status = new_file_open(&gnuplot->file, settings->file, settings->force, NULL);
+        status = atomic_file_open(&gnuplot->file, settings->file, settings->force, NULL);
         if (status != STATUS_OK)
             return status;
         close(gnuplot->file.fd); /* gnuplot opens it again */
@@ -121,9 +121,9 @@ enum status gnuplot_close(struct gnuplot *gnuplot, enum status status)
         status = end(gnuplot, status);
         signal(SIGPIPE, gnuplot->before);
     }
-    int error = status == STATUS_OK && gnuplot->name ? new_file_keep(&gnuplot->file) : 0;
+    int error = status == STATUS_OK && gnuplot->name ? atomic_file_keep(&gnuplot->file) : 0;
     if (error)
         status = fail(STATUS_FAILED, "cannot write %s: %s", gnuplot->name, strerror(error));
-    new_file_discard(&gnuplot->file);
+    atomic_file_discard(&gnuplot->file);
     return status;
 }

@@ -5,7 +5,7 @@
 #ifndef HALO_GNUPLOT_H
 #define HALO_GNUPLOT_H
 
-#include "base/new_file.h"
+#include "base/atomic_file.h"
 #include "base/status.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct gnuplot_settings {
 struct gnuplot {
     FILE *commands;   /* what is written there, gnuplot reads */
     const char *name; /* of the file; NULL: text */
-    struct new_file file;
+    struct atomic_file file;
     void (*before)(int); /* what became of SIGPIPE: where gnuplot ends early, we tell */
 };
 

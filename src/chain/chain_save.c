@@ -1,6 +1,6 @@
 #include "chain/chain_save.h"
 
-#include "base/new_file.h"
+#include "base/atomic_file.h"
 #include "chain/chain_print.h"
 #include "chain/chain_paths.h"
 
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 struct chain_save {
-    struct new_file file;
+    struct atomic_file file;
     bool force;
     mode_t mask;               /* of permissions, the user's */
     const char *path;          /* the user's */
@@ -133,7 +133,7 @@ enum status chain_save_create(const char *path, bool force, const struct stage_l
     if (status == STATUS_OK)
         status = check_place(save, any_state(list));
     if (status == STATUS_OK)
-        status = new_file_open(&save->file, path, force, NULL);
+        status = atomic_file_open(&save->file, path, force, NULL);
     if (status == STATUS_OK)
         status = print_file(save, list);
     if (status == STATUS_OK)
@@ -155,7 +155,7 @@ enum status chain_save_keep(struct chain_save *save)
     if (*save->new_states && rename(save->new_states, save->states) != 0)
         return fail(STATUS_FAILED, "cannot write %s: %s", save->states, strerror(errno));
     *save->new_states = '\0';
-    int error = new_file_keep(&save->file);
+    int error = atomic_file_keep(&save->file);
     return error ? fail(STATUS_FAILED, "cannot write %s: %s", save->path, strerror(error))
                  : STATUS_OK;
 }
@@ -166,6 +166,6 @@ void chain_save_destroy(struct chain_save *save)
         return;
     if (*save->new_states)
         (void)remove_folder(save->new_states);
-    new_file_discard(&save->file);
+    atomic_file_discard(&save->file);
     free(save);
 }

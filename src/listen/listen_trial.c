@@ -1,6 +1,6 @@
 #include "listen/listen_session.h"
 
-#include "base/new_file.h"
+#include "base/atomic_file.h"
 #include "live/live_log.h"
 
 #include <stdio.h>
@@ -34,13 +34,13 @@ size_t listen_trial_choice(const struct listen_session *session)
 /* Better now than when the work is done. */
 static enum status check_log(const struct listen_options *options)
 {
-    struct new_file file;
+    struct atomic_file file;
     if (!options->log)
         return STATUS_OK;
-    enum status status = new_file_open(&file, options->log, options->play.force, options->sound);
+    enum status status = atomic_file_open(&file, options->log, options->play.force, options->sound);
     if (status == STATUS_OK)
         close(file.fd);
-    new_file_discard(&file);
+    atomic_file_discard(&file);
     return status;
 }
 

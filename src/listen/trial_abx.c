@@ -1,6 +1,6 @@
 #include "listen/trial_abx.h"
 
-#include "base/draw.h"
+#include "base/secure_random.h"
 #include "signal/median.h"
 
 #include <math.h>
@@ -35,13 +35,13 @@ static char *draw_letters(size_t trials)
 {
     char *draws = calloc(trials + 1, 1);
     for (size_t i = 0; draws && i < trials; i++)
-        draws[i] = (char)('A' + draw_below(2));
+        draws[i] = (char)('A' + secure_random_below(2));
     return draws;
 }
 
 static enum status prepare(struct trial_abx *abx, size_t trials)
 {
-    enum status status = draw_start();
+    enum status status = secure_random_start();
     if (status == STATUS_OK)
         status = trial_key_init(&abx->key, draw_letters(trials));
     abx->seconds = calloc(trials, sizeof *abx->seconds);

@@ -1,6 +1,6 @@
 #include "listen/trial_key.h"
 
-#include "base/draw.h"
+#include "base/secure_random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum status trial_key_init(struct trial_key *key, char *draws)
     *key = (struct trial_key){.draws = draws};
     if (!draws)
         return fail_memory("a test's key");
-    draw_hex(TRIAL_SALT_BYTES, key->salt);
+    secure_random_hex(TRIAL_SALT_BYTES, key->salt);
     return trial_key_commit(draws, key->salt, key->commitment);
 }
 

@@ -1,7 +1,7 @@
 #include "listen/trial_log.h"
 
 #include "base/json_text.h"
-#include "base/new_file.h"
+#include "base/atomic_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -129,7 +129,7 @@ static json_t *assemble(const struct trial_log *log)
 }
 
 /* 0, or the errno of what failed. */
-static int write_file(const json_t *root, struct new_file *file)
+static int write_file(const json_t *root, struct atomic_file *file)
 {
     FILE *stream = fdopen(file->fd, "w");
     if (!stream) {
@@ -143,18 +143,18 @@ static int write_file(const json_t *root, struct new_file *file)
     failed |= fclose(stream) != 0;
     if (failed)
         return errno ? errno : EIO;
-    return new_file_keep(file);
+    return atomic_file_keep(file);
 }
 
 enum status trial_log_save(const struct trial_log *log, const char *path, bool force)
 {
-    struct new_file file;
+    struct atomic_file file;
     if (!log->end && !log->broken)
         return fail(STATUS_FAILED, "cannot write %s: the test is not over", path);
     json_t *root = assemble(log);
     if (!root)
         return fail_memory("a log");
-    enum status status = new_file_open(&file, path, force, NULL);
+    enum status status = atomic_file_open(&file, path, force, NULL);
     if (status == STATUS_OK) {
         int error = write_file(root, &file);
         if (error)
@@ -162,7 +162,7 @@ enum status trial_log_save(const struct trial_log *log, const char *path, bool f
     } else if (file.fd >= 0) {
         close(file.fd);
     }
-    new_file_discard(&file);
+    atomic_file_discard(&file);
     json_decref(root);
     return status;
 }

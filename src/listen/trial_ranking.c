@@ -1,6 +1,6 @@
 #include "listen/trial_ranking.h"
 
-#include "base/draw.h"
+#include "base/secure_random.h"
 #include "signal/median.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ void trial_ranking_destroy(struct trial_ranking *ranking)
 static void draw_order(char *word, size_t masks)
 {
     for (size_t i = 0; i < masks; i++) {
-        size_t at = draw_below((uint32_t)i + 1);
+        size_t at = secure_random_below((uint32_t)i + 1);
         word[i] = word[at];
         word[at] = (char)('1' + i);
     }
@@ -57,7 +57,7 @@ static char *draw_orders(size_t masks, size_t trials)
 static enum status prepare(struct trial_ranking *ranking)
 {
     size_t masks = ranking->result.masks, trials = ranking->result.planned;
-    enum status status = draw_start();
+    enum status status = secure_random_start();
     if (status == STATUS_OK)
         status = trial_key_init(&ranking->key, draw_orders(masks, trials));
     ranking->seconds = calloc(trials, sizeof *ranking->seconds);

@@ -1,6 +1,6 @@
 #include "mask/mask_write.h"
 
-#include "base/new_file.h"
+#include "base/atomic_file.h"
 #include "sound/port.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 /* ---- text files ---- */
 
 struct text_file {
-    struct new_file file;
+    struct atomic_file file;
     const char *path;
     FILE *stream;
 };
@@ -24,7 +24,7 @@ enum status text_file_open(const char *path, const struct mask_write_settings *s
     if (!file)
         return fail_memory("writing a mask");
     file->path = path;
-    enum status status = new_file_open(&file->file, path, settings->force, settings->input);
+    enum status status = atomic_file_open(&file->file, path, settings->force, settings->input);
     if (status == STATUS_OK && !(file->stream = fdopen(file->file.fd, "wb"))) {
         close(file->file.fd);
         status = fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
@@ -46,7 +46,7 @@ enum status text_file_keep(struct text_file *file)
 {
     errno = 0;
     bool failed = fflush(file->stream) != 0 || ferror(file->stream);
-    int reason = failed ? (errno ? errno : EIO) : new_file_keep(&file->file);
+    int reason = failed ? (errno ? errno : EIO) : atomic_file_keep(&file->file);
     return reason ? fail(STATUS_FAILED, "cannot write %s: %s", file->path, strerror(reason))
                   : STATUS_OK;
 }
@@ -57,7 +57,7 @@ void text_file_close(struct text_file *file)
         return;
     if (file->stream)
         fclose(file->stream);
-    new_file_discard(&file->file);
+    atomic_file_discard(&file->file);
     free(file);
 }
 

@@ -191,7 +191,7 @@ static void *child_main(void *argument)
     if (child->output >= 0)
         close(child->output);
     atomic_store(&child->ended, true);
-    shared_count_wake(&child->settings.head->done);
+    futex_wake(&child->settings.head->done);
     return NULL;
 }
 

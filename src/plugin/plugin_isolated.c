@@ -75,7 +75,7 @@ static void close_instances(struct plugin_instances *instances)
         note_detail("%s was late %llu times in %lu blocks", instances->info->id,
                     (unsigned long long)instances->late, (unsigned long)isolated->posted - 1);
     bool idle = isolated->child && !instances->failure && !isolated->given_up &&
-                shared_count_reached(&isolated->memory.head->done, isolated->posted);
+                futex_reached(&isolated->memory.head->done, isolated->posted);
     if (idle) {
         plugin_child_doing(isolated->child, "while it was closed", isolated->patience);
         isolated_begin(isolated, APART_LEAVE);

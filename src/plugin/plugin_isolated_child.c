@@ -74,14 +74,14 @@ static void serve(struct server *server)
 {
     struct isolated_head *head = server->memory.head;
     for (uint32_t number = 1;; number++) {
-        while (!shared_count_wait(&head->posted, number + 1, server->spin, SLEEP_MS))
+        while (!futex_wait(&head->posted, number + 1, server->spin, SLEEP_MS))
             continue;
         const struct isolated_piece piece = isolated_memory_piece(&server->memory, number);
         if (piece.order->what == APART_LEAVE)
             return;
         head->status = (int)do_order(server, &piece);
         report_values(server, &piece);
-        shared_count_raise(&head->done);
+        futex_raise(&head->done);
     }
 }
 
@@ -117,7 +117,7 @@ static enum status answer_opening(struct server *server, const struct isolated_r
         piece.latencies[0] = server->instances->latency;
         report_values(server, &piece);
     }
-    shared_count_raise(&head->done);
+    futex_raise(&head->done);
     return status;
 }
 

@@ -11,7 +11,7 @@
 #ifndef HALO_PLUGIN_ISOLATED_MEMORY_H
 #define HALO_PLUGIN_ISOLATED_MEMORY_H
 
-#include "base/shared_count.h"
+#include "base/futex.h"
 #include "plugin/plugin_instances.h"
 
 #include <limits.h>
@@ -24,8 +24,8 @@ enum {
 enum isolated_what { APART_OPEN, APART_PIECE, APART_RESET, APART_SAVE, APART_LEAVE };
 
 struct isolated_head {
-    struct shared_count posted;
-    _Alignas(64) struct shared_count done;
+    struct futex posted;
+    _Alignas(64) struct futex done;
     atomic_ullong frames;  /* that went through since the opening or the last reset */
     int status;            /* of the last order that was no piece */
     char text[APART_TEXT]; /* why it failed */

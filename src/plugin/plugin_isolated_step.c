@@ -42,15 +42,15 @@ struct isolated_piece isolated_begin(const struct isolated_instances *isolated, 
 void isolated_post(struct isolated_instances *isolated)
 {
     isolated->posted++;
-    shared_count_raise(&isolated->memory.head->posted);
+    futex_raise(&isolated->memory.head->posted);
 }
 
 bool isolated_wait(struct isolated_instances *isolated)
 {
-    struct shared_count *done = &isolated->memory.head->done;
-    while (!shared_count_wait(done, isolated->posted, SPIN_NS, LOOK_MS)) {
+    struct futex *done = &isolated->memory.head->done;
+    while (!futex_wait(done, isolated->posted, SPIN_NS, LOOK_MS)) {
         if (plugin_child_end(isolated->child))
-            return shared_count_reached(done, isolated->posted); /* its last answer, perhaps */
+            return futex_reached(done, isolated->posted); /* its last answer, perhaps */
         if (stop_requested()) {
             isolated->given_up = true;
             return false;
@@ -110,7 +110,7 @@ void isolated_process_file(struct plugin_instances *instances, const float *cons
 static void hand_out_last(struct isolated_instances *isolated, float *const *out, size_t frames)
 {
     bool is_there =
-        isolated->has_last && shared_count_reached(&isolated->memory.head->done, isolated->posted);
+        isolated->has_last && futex_reached(&isolated->memory.head->done, isolated->posted);
     if (is_there) {
         hand_out(isolated, isolated->posted - 1, out, frames);
         return;
@@ -145,7 +145,7 @@ void isolated_process_live(struct plugin_instances *instances, const float *cons
     hand_out_last(isolated, out, frames);
     isolated->has_begun = true;
     uint32_t slots = (uint32_t)isolated->memory.slots;
-    isolated->has_last = shared_count_reached(&isolated->memory.head->done, isolated->posted - slots + 1);
+    isolated->has_last = futex_reached(&isolated->memory.head->done, isolated->posted - slots + 1);
     if (!isolated->has_last) {
         keep_changes(isolated, changes, count);
         return;

@@ -1,6 +1,6 @@
 #include "plugin/plugin_ladspa_library.h"
 
-#include "base/near_names.h"
+#include "base/suggest.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -122,19 +122,19 @@ static void offer(void *context, const char *path)
 {
     char *name = bare_name(path);
     if (name)
-        near_names_offer(context, name);
+        suggest_offer(context, name);
     free(name);
 }
 
 static enum status refuse(const char *name)
 {
-    struct near_names near;
-    near_names_init(&near, name);
+    struct suggest near;
+    suggest_init(&near, name);
     enum status status = plugin_ladspa_libraries(offer, &near);
     if (status == STATUS_OK)
         status = fail(STATUS_FAILED, "there is no LADSPA library %s in %s%s", name, places(),
-                      near_names_text(&near));
-    near_names_free(&near);
+                      suggest_text(&near));
+    suggest_free(&near);
     return status;
 }
 
@@ -211,20 +211,20 @@ const LADSPA_Descriptor *plugin_ladspa_library_at(const struct plugin_ladspa_lib
 
 static enum status refuse_label(const struct plugin_ladspa_library *library, const char *label)
 {
-    struct near_names near;
-    near_names_init(&near, label);
+    struct suggest near;
+    suggest_init(&near, label);
     char all[LABELS_TEXT] = "";
     size_t length = 0;
     const LADSPA_Descriptor *descriptor;
     for (unsigned long i = 0; (descriptor = plugin_ladspa_library_at(library, i)) != NULL; i++) {
         if (!descriptor->Label)
             continue;
-        near_names_offer(&near, descriptor->Label);
+        suggest_offer(&near, descriptor->Label);
         if (length < sizeof all)
             length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", i ? ", " : "",
                                        descriptor->Label);
     }
-    const char *why = near_names_text(&near), *dots = length < sizeof all ? "" : "...";
+    const char *why = suggest_text(&near), *dots = length < sizeof all ? "" : "...";
     enum status status;
     if (why[0])
         status = fail(STATUS_FAILED, "there is no plugin '%s' in %s%s", label, library->path, why);
@@ -234,7 +234,7 @@ static enum status refuse_label(const struct plugin_ladspa_library *library, con
     else
         status = fail(STATUS_FAILED, "which plugin of %s, as LIBRARY:LABEL? it has %s%s",
                       library->path, all[0] ? all : "none", dots);
-    near_names_free(&near);
+    suggest_free(&near);
     return status;
 }
 

@@ -1,6 +1,6 @@
 #include "plugin/plugin_lv2_world.h"
 
-#include "base/near_names.h"
+#include "base/suggest.h"
 
 #include <limits.h>
 #include <search.h>
@@ -135,15 +135,15 @@ static bool is_like(const LilvPlugin *plugin, const char *wanted)
 /* Of those that are misspelt. */
 static void report_near(const LilvPlugins *plugins, const char *uri, char *text, size_t size)
 {
-    struct near_names near;
-    near_names_init(&near, uri);
+    struct suggest near;
+    suggest_init(&near, uri);
     LILV_FOREACH(plugins, i, plugins)
     {
         const LilvNode *right = lilv_plugin_get_uri(lilv_plugins_get(plugins, i));
-        near_names_offer(&near, lilv_node_as_uri(right));
+        suggest_offer(&near, lilv_node_as_uri(right));
     }
-    snprintf(text, size, "%s", near_names_text(&near));
-    near_names_free(&near);
+    snprintf(text, size, "%s", suggest_text(&near));
+    suggest_free(&near);
 }
 
 /* "; is it A, B or another?", or "". */

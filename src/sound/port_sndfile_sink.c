@@ -2,7 +2,7 @@
  *
  * A regular file is written beside itself under a hidden name and renamed when
  * it is whole. Anything else (a pipe, a device) is written through. */
-#include "base/new_file.h"
+#include "base/atomic_file.h"
 #include "base/stop.h"
 #include "signal/quantise.h"
 #include "sound/port.h"
@@ -27,7 +27,7 @@ struct sound_sink {
     SNDFILE *file;
     int fd;                      /* -1 once libsndfile owns it */
     const char *name;            /* for messages */
-    struct new_file regular;     /* empty where the sink is written through */
+    struct atomic_file regular;     /* empty where the sink is written through */
     struct stream_output stream; /* instead, where the header is ours */
     struct stream_format format;
     unsigned bits; /* of an integer format, else 0 */
@@ -46,7 +46,7 @@ static void sound_sink_close(struct sink *sink)
         sf_close(sound->file);
     if (sound->fd >= 0)
         close(sound->fd);
-    new_file_discard(&sound->regular);
+    atomic_file_discard(&sound->regular);
     free(sound->interleaved);
     free(sound);
 }
@@ -133,7 +133,7 @@ static enum status sound_sink_commit(struct sink *sink)
         return STATUS_OK;
     error = sound->rf64 ? clear_peak_time(sound->regular.temporary) : 0;
     if (!error)
-        error = new_file_keep(&sound->regular);
+        error = atomic_file_keep(&sound->regular);
     return error ? refuse_write(sound, error) : STATUS_OK;
 }
 
@@ -151,7 +151,7 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
     *stream = true;
     if (strcmp(settings->path, "-") == 0) {
         sound->name = "standard output";
-        if (settings->input && new_file_same(STDOUT_FILENO, settings->input))
+        if (settings->input && atomic_file_same(STDOUT_FILENO, settings->input))
             return fail(STATUS_FAILED, "cannot write standard output: it is the input");
         sound->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         return sound->fd < 0 ? refuse_write(sound, errno) : STATUS_OK;
@@ -163,7 +163,7 @@ static enum status open_output(struct sound_sink *sound, const struct sink_setti
     }
     *stream = false;
     enum status status =
-        new_file_open(&sound->regular, settings->path, settings->force, settings->input);
+        atomic_file_open(&sound->regular, settings->path, settings->force, settings->input);
     sound->fd = sound->regular.fd;
     sound->sink.beside = sound->regular.path;
     return status;

@@ -1,20 +1,20 @@
-#include "base/draw.h"
+#include "base/secure_random.h"
 
 #include <sodium.h>
 
-enum status draw_start(void)
+enum status secure_random_start(void)
 {
     if (sodium_init() < 0)
         return fail(STATUS_FAILED, "cannot draw trials: the system has no random source");
     return STATUS_OK;
 }
 
-uint32_t draw_below(uint32_t bound)
+uint32_t secure_random_below(uint32_t bound)
 {
     return randombytes_uniform(bound);
 }
 
-void draw_hex(size_t bytes, char *hex)
+void secure_random_hex(size_t bytes, char *hex)
 {
     static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < 2 * bytes; i++)

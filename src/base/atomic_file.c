@@ -1,4 +1,4 @@
-#include "base/new_file.h"
+#include "base/atomic_file.h"
 
 #include "base/stop.h"
 
@@ -51,7 +51,7 @@ static bool same_file(const struct stat *one, const char *other)
     return found == 0 && about.st_dev == one->st_dev && about.st_ino == one->st_ino;
 }
 
-bool new_file_same(int fd, const char *path)
+bool atomic_file_same(int fd, const char *path)
 {
     struct stat about;
     return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && same_file(&about, path);
@@ -62,7 +62,7 @@ static enum status refuse(const char *path)
     return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
 }
 
-static enum status open_temporary(struct new_file *file, const char *name, mode_t mode)
+static enum status open_temporary(struct atomic_file *file, const char *name, mode_t mode)
 {
     const char *slash = strrchr(file->path, '/');
     int folder = slash ? (int)(slash - file->path) + 1 : 0;
@@ -81,10 +81,10 @@ static enum status open_temporary(struct new_file *file, const char *name, mode_
     return fchmod(file->fd, mode) == 0 ? STATUS_OK : refuse(name);
 }
 
-enum status new_file_open(struct new_file *file, const char *path, bool force, const char *never)
+enum status atomic_file_open(struct atomic_file *file, const char *path, bool force, const char *never)
 {
     struct stat about;
-    *file = (struct new_file){.path = follow_links(path), .force = force, .fd = -1};
+    *file = (struct atomic_file){.path = follow_links(path), .force = force, .fd = -1};
     if (!file->path)
         return refuse(path);
     bool exists = stat(file->path, &about) == 0;
@@ -99,7 +99,7 @@ enum status new_file_open(struct new_file *file, const char *path, bool force, c
     return open_temporary(file, path, exists ? about.st_mode & 07777 : usual_mode());
 }
 
-int new_file_keep(struct new_file *file)
+int atomic_file_keep(struct atomic_file *file)
 {
     /* Without force, a file that came up meanwhile is not replaced either. */
     unsigned flags = file->force ? 0 : RENAME_NOREPLACE;
@@ -117,7 +117,7 @@ int new_file_keep(struct new_file *file)
     return 0;
 }
 
-void new_file_discard(struct new_file *file)
+void atomic_file_discard(struct atomic_file *file)
 {
     if (file->temporary) {
         unlink(file->temporary);
@@ -125,5 +125,5 @@ void new_file_discard(struct new_file *file)
     }
     free(file->temporary);
     free(file->path);
-    *file = (struct new_file){.fd = -1};
+    *file = (struct atomic_file){.fd = -1};
 }

@@ -1,4 +1,4 @@
-#include "base/shared_count.h"
+#include "base/futex.h"
 
 #include "base/monotonic.h"
 
@@ -11,18 +11,18 @@
 
 _Static_assert(sizeof(atomic_uint) == sizeof(uint32_t), "a futex is 32 bits wide");
 
-void shared_count_wake(struct shared_count *count)
+void futex_wake(struct futex *count)
 {
     syscall(SYS_futex, &count->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* Who sleeps says so before it looks at the value, who raises it looks for sleepers after:
  * one of the two sees the other. */
-void shared_count_raise(struct shared_count *count)
+void futex_raise(struct futex *count)
 {
     atomic_fetch_add(&count->value, 1);
     if (atomic_load(&count->sleepers) > 0)
-        shared_count_wake(count);
+        futex_wake(count);
 }
 
 static bool is_reached(uint32_t now, uint32_t value)
@@ -30,23 +30,23 @@ static bool is_reached(uint32_t now, uint32_t value)
     return now - value <= UINT32_MAX / 2;
 }
 
-bool shared_count_reached(struct shared_count *count, uint32_t value)
+bool futex_reached(struct futex *count, uint32_t value)
 {
     return is_reached(atomic_load(&count->value), value);
 }
 
-bool shared_count_wait(struct shared_count *count, uint32_t value, int64_t spin, long sleep)
+bool futex_wait(struct futex *count, uint32_t value, int64_t spin, long sleep)
 {
     const struct timespec most = {.tv_sec = sleep / 1000, .tv_nsec = sleep % 1000 * 1000000L};
     int64_t end = spin ? monotonic_ns() + spin : 0;
-    while (!shared_count_reached(count, value) && spin && monotonic_ns() < end)
+    while (!futex_reached(count, value) && spin && monotonic_ns() < end)
         sched_yield(); /* the other process may need this very processor */
-    if (shared_count_reached(count, value))
+    if (futex_reached(count, value))
         return true;
     atomic_fetch_add(&count->sleepers, 1);
     uint32_t now = atomic_load(&count->value);
     if (!is_reached(now, value))
         syscall(SYS_futex, &count->value, FUTEX_WAIT, now, &most, NULL, 0);
     atomic_fetch_sub(&count->sleepers, 1);
-    return shared_count_reached(count, value);
+    return futex_reached(count, value);
 }

@@ -1,4 +1,4 @@
-#include "base/near_names.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -37,35 +37,35 @@ static size_t edits(const char *a, const char *b)
     return row[width];
 }
 
-static void insert(struct near_names *near, size_t place, const char *name, size_t distance)
+static void insert(struct suggest *near, size_t place, const char *name, size_t distance)
 {
     char *copy = strdup(name);
     if (!copy)
         return;
-    free(near->best[NEAR_NAMES - 1].name);
+    free(near->best[SUGGEST - 1].name);
     memmove(&near->best[place + 1], &near->best[place],
-            (NEAR_NAMES - 1 - place) * sizeof *near->best);
+            (SUGGEST - 1 - place) * sizeof *near->best);
     near->best[place] = (struct near_name){copy, distance};
 }
 
-void near_names_init(struct near_names *near, const char *word)
+void suggest_init(struct suggest *near, const char *word)
 {
-    *near = (struct near_names){.word = word};
+    *near = (struct suggest){.word = word};
 }
 
-void near_names_free(struct near_names *near)
+void suggest_free(struct suggest *near)
 {
-    for (size_t i = 0; i < NEAR_NAMES; i++)
+    for (size_t i = 0; i < SUGGEST; i++)
         free(near->best[i].name);
 }
 
-void near_names_offer(struct near_names *near, const char *name)
+void suggest_offer(struct suggest *near, const char *name)
 {
     bool within = strlen(near->word) >= WITHIN_LEAST && strcasestr(name, near->word);
     size_t distance = edits(near->word, name);
     if (!within && distance > (strlen(name) + 2) / 3)
         return;
-    for (size_t i = 0; i < NEAR_NAMES; i++) {
+    for (size_t i = 0; i < SUGGEST; i++) {
         const struct near_name *other = &near->best[i];
         if (other->name && strcmp(other->name, name) == 0)
             return;
@@ -76,10 +76,10 @@ void near_names_offer(struct near_names *near, const char *name)
     }
 }
 
-const char *near_names_text(struct near_names *near)
+const char *suggest_text(struct suggest *near)
 {
     size_t count = 0, length = 0;
-    while (count < NEAR_NAMES && near->best[count].name)
+    while (count < SUGGEST && near->best[count].name)
         count++;
     near->text[0] = '\0';
     for (size_t i = 0; i < count && length < sizeof near->text; i++)
