@@ -136,9 +136,9 @@ static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, con
     instance->fade = 1 + (size_t)(FADE * rate);
     take_features(instance, features);
     char cause[256] = "";
-    failures_keep(cause, sizeof cause);
+    log_capture(cause, sizeof cause);
     enum status status = make_room(instance);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     if (status != STATUS_OK) {
         instance_log(instance, instance->urids.log_error, cause);
         cleanup(instance);

@@ -107,14 +107,14 @@ static bool create_on_gpu(struct convolver_settings settings, const struct mask 
 {
     char cause[sizeof processor->remark - 64] = "", *kept;
     size_t size;
-    failures_kept(&kept, &size);
-    failures_keep(cause, sizeof cause);
+    log_captured(&kept, &size);
+    log_capture(cause, sizeof cause);
     settings.backend = "cuda";
     settings.gpu.mode = GPU_MODE_GRAPH;
     pthread_mutex_lock(&gpu_lock);
     enum status status = convolver_create(&settings, mask, &processor->tail);
     pthread_mutex_unlock(&gpu_lock);
-    failures_keep(kept, size);
+    log_capture(kept, size);
     if (status != STATUS_OK)
         snprintf(processor->remark, sizeof processor->remark, "the CPU convolves: %s", cause);
     return status == STATUS_OK;

@@ -54,9 +54,9 @@ struct processor *instance_make_processor(struct instance *instance, const char 
     };
     struct processor *processor = NULL;
     char cause[1024] = "";
-    failures_keep(cause, sizeof cause);
+    log_capture(cause, sizeof cause);
     enum status status = processor_create(&settings, &processor);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     if (status != STATUS_OK) {
         instance_log(instance, instance->urids.log_error, cause);
         return NULL;

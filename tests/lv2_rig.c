@@ -12,9 +12,9 @@ bool lv2_rig_has(const char *uri)
 {
     char why[1024];
     struct plugin_info *info;
-    failures_keep(why, sizeof why);
+    log_capture(why, sizeof why);
     bool has = plugin_lv2.describe(uri, &info) == STATUS_OK;
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     if (has)
         plugin_info_destroy(info);
     return has;
@@ -113,9 +113,9 @@ void lv2_rig_refused(const char *uri, struct plugin_settings settings, const cha
     struct plugin *plugin;
     settings = completed(settings);
     ck_assert_int_eq(plugin_lv2.describe(uri, &info), STATUS_OK);
-    failures_keep(why, sizeof why);
+    log_capture(why, sizeof why);
     enum status status = plugin_create(info, &settings, &plugin);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_msg(strstr(why, spec) != NULL, "'%s' is not in: %s", spec, why);
     plugin_info_destroy(info);

@@ -43,9 +43,9 @@ void mask_refused(const char *name, const char *text, const char *spec)
     char said[1024] = "";
     struct mask *mask;
     mask_save_text(name, text);
-    failures_keep(said, sizeof said);
+    log_capture(said, sizeof said);
     enum status status = mask_load_with(path_of(name), &none, &mask);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     ck_assert_msg(status != STATUS_OK, "%s was read:\n%s", name, text);
     ck_assert_msg(strstr(said, spec), "'%s' does not say '%s'", said, spec);
 }

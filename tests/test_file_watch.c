@@ -230,13 +230,13 @@ START_TEST(what_cannot_be_watched_is_refused)
 {
     char said[256] = "", path[PATH_MAX + 8];
     begin();
-    failures_keep(said, sizeof said);
+    log_capture(said, sizeof said);
     ck_assert_int_eq(file_watch_add(watch, "nowhere/a", 1), STATUS_FAILED);
     ck_assert_msg(strstr(said, "nowhere") && strstr(said, "No such file"), "%s", said);
     memset(path, 'a', sizeof path);
     path[sizeof path - 1] = '\0';
     ck_assert_int_eq(file_watch_add(watch, path, 1), STATUS_FAILED);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     size_t number;
     ck_assert(!file_watch_next(watch, &number));
     end();

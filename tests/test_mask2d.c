@@ -54,9 +54,9 @@ static void expect_refused(const char *text, size_t size, const char *spec)
 {
     char said[1024] = "";
     struct mask2d *mask = NULL;
-    failures_keep(said, sizeof said);
+    log_capture(said, sizeof said);
     enum status status = read_bytes(text, size, &mask);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_ptr_null(mask);
     ck_assert_msg(strstr(said, "some.mask2d") && strstr(said, spec), "%s", said);
@@ -105,10 +105,10 @@ START_TEST(size_is_bounded)
     expect_refused(text, strlen(text), "line 129: more than 16384 coefficients (64 KB)");
     free(text);
     char said[512] = "";
-    failures_keep(said, sizeof said);
+    log_capture(said, sizeof said);
     ck_assert_int_eq(mask2d_check_size("a", 4, SIZE_MAX / 2), STATUS_FAILED);
     ck_assert_int_eq(mask2d_check_size("a", 0, 1), STATUS_FAILED);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
 }
 END_TEST
 
@@ -271,9 +271,9 @@ START_TEST(made_masks_that_cannot_be_are_refused)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char said[1024] = "";
         struct mask2d *mask = NULL;
-        failures_keep(said, sizeof said);
+        log_capture(said, sizeof said);
         enum status status = make(rows[r].text, &mask);
-        failures_keep(NULL, 0);
+        log_capture(NULL, 0);
         ck_assert_int_ne(status, STATUS_OK);
         ck_assert_msg(strstr(said, rows[r].spec) != NULL, "%s: %s", rows[r].text, said);
     }

@@ -329,11 +329,11 @@ START_TEST(a_taken_port_is_refused)
     char said[256] = "";
     struct osc *second;
     begin();
-    failures_keep(said, sizeof said);
+    log_capture(said, sizeof said);
     ck_assert_int_eq(osc_open(osc_port(osc), &second), STATUS_FAILED);
     ck_assert_msg(strstr(said, "in use") != NULL, "%s", said);
     ck_assert_int_eq(osc_open(70000, &second), STATUS_USAGE);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     end();
 }
 END_TEST

@@ -361,12 +361,12 @@ START_TEST(stages_list_their_controls)
     expect_same(&out, &in, 0, 0, 64);
     block_free(&out);
 
-    failures_keep((char[400]){0}, 400);
+    log_capture((char[400]){0}, 400);
     ck_assert_int_eq(stage_controls_find(&list, 0, "gain", &control), STATUS_USAGE);
     ck_assert_int_eq(stage_controls_find(&list, 0, "@mix", &control), STATUS_USAGE);
     ck_assert_int_eq(stage_controls_find(&list, 1, "foo", &control), STATUS_USAGE);
     ck_assert_int_eq(stage_controls_find(&list, 3, "foo", &control), STATUS_USAGE);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     block_free(&in);
     filter_destroy(chain);
     stage_list_free(&list);
@@ -389,9 +389,9 @@ START_TEST(streams_take_no_times)
             return;
         ck_assert_int_eq(stage_list_add(&list, stage_kind_named(texts[i][0]), texts[i][1], NULL),
                          STATUS_OK);
-        failures_keep(problem, sizeof problem);
+        log_capture(problem, sizeof problem);
         ck_assert_int_eq(stage_list_load(&list, &settings, &format), STATUS_USAGE);
-        failures_keep(NULL, 0);
+        log_capture(NULL, 0);
         ck_assert_ptr_nonnull(strstr(problem, "at= is for files"));
         stage_list_free(&list);
     }

@@ -279,9 +279,9 @@ static void check_refused(const char *kind, const char *id, double patience, con
     struct plugin_instances *instances = NULL;
     struct plugin_instances_settings settings = file_settings(1);
     settings.patience = patience;
-    failures_keep(reported, sizeof reported);
+    log_capture(reported, sizeof reported);
     enum status status = plugin_instances_open_isolated(info, NULL, 0, &settings, &instances);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_ptr_null(instances);
     ck_assert_msg(strstr(reported, id) && strstr(reported, spec), "\"%s\", not \"%s\"", reported, spec);
@@ -312,9 +312,9 @@ START_TEST(no_program_is_reported)
     struct plugin_instances_settings settings = file_settings(1);
     snprintf(before, sizeof before, "%s", getenv("HALO_PROGRAM"));
     setenv("HALO_PROGRAM", "/nowhere/halo", 1);
-    failures_keep(reported, sizeof reported);
+    log_capture(reported, sizeof reported);
     ck_assert_int_eq(plugin_instances_open_isolated(info, NULL, 0, &settings, &instances), STATUS_FAILED);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     setenv("HALO_PROGRAM", before, 1);
     ck_assert_ptr_nonnull(strstr(reported, "it could not be started: No such file"));
     plugin_info_destroy(info);

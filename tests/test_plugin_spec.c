@@ -54,9 +54,9 @@ static enum status take(struct plugin_spec *spec, const char *word)
 {
     *spec = (struct plugin_spec){0};
     problem[0] = '\0';
-    failures_keep(problem, sizeof problem);
+    log_capture(problem, sizeof problem);
     enum status status = plugin_spec_take(spec, &info, RATE, word);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     return status;
 }
 
@@ -160,9 +160,9 @@ END_TEST
 static enum status take_two(struct plugin_spec *spec, const char *first, const char *second)
 {
     ck_assert_int_eq(take(spec, first), STATUS_OK);
-    failures_keep(problem, sizeof problem);
+    log_capture(problem, sizeof problem);
     enum status status = plugin_spec_take(spec, &info, RATE, second);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     return status;
 }
 
@@ -196,9 +196,9 @@ START_TEST(hundreds_of_ports_make_no_endless_line)
     size_t port;
     for (size_t i = 0; i < MANY; i++)
         many[i] = (struct plugin_port){CONTROL, .symbol = "control", .name = "Control"};
-    failures_keep(problem, sizeof problem);
+    log_capture(problem, sizeof problem);
     ck_assert_int_eq(plugin_spec_port(&crowd, "foo", &port), STATUS_USAGE);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     ck_assert_ptr_nonnull(strstr(problem, "and 280 more"));
     ck_assert_uint_lt(strlen(problem), 400);
 }
@@ -296,9 +296,9 @@ START_TEST(channels_are_laid)
         struct plugin_info wide = of_width(audio, rows[i].inputs, rows[i].outputs);
         struct plugin_map map;
         char heard[16] = "";
-        failures_keep(problem, sizeof problem);
+        log_capture(problem, sizeof problem);
         enum status status = plugin_map_init(&map, &wide, rows[i].channels, rows[i].text);
-        failures_keep(NULL, 0);
+        log_capture(NULL, 0);
         ck_assert_msg((status == STATUS_OK) == (rows[i].instances > 0), "row %zu: %s", i, problem);
         if (status == STATUS_OK) {
             bool beside = rows[i].instances == BESIDE;

@@ -247,9 +247,9 @@ START_TEST(a_full_disk_ends_the_recording_alone)
             ck_assert_ptr_null(recorder_failure(recorder));
         }
         char printed[512] = "";
-        failures_keep(printed, sizeof printed);
+        log_capture(printed, sizeof printed);
         ck_assert_int_eq(recorder_close(recorder, &recording), STATUS_FAILED);
-        failures_keep(NULL, 0);
+        log_capture(NULL, 0);
         ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
         ck_assert_ptr_nonnull(strstr(asked ? reported : printed, "full.wav: File too large"));
         ck_assert_ptr_nonnull(strstr(asked ? reported : printed, "ends after 0.3 s"));
@@ -269,9 +269,9 @@ static void expect_refusal(const char *name, bool force, const char *spec, enum 
     char reported[512] = "";
     struct recorder *recorder;
     const struct stream_format format = {.rate = RATE, .channels = 2};
-    failures_keep(reported, sizeof reported);
+    log_capture(reported, sizeof reported);
     ck_assert_int_eq(recorder_open(path_of(name), force, &format, 1, &recorder), wanted);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     ck_assert_msg(strstr(reported, spec) != NULL, "%s: %s", name, reported);
 }
 

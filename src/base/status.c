@@ -8,7 +8,7 @@ enum { LINE_MOST = 1024 }; /* bytes of a line that is handed on */
 
 static _Atomic enum verbosity level = VERBOSITY_NORMAL;
 static bool transient_shown = false;
-static _Thread_local bool failures_are_notes = false;
+static _Thread_local bool log_is_notes = false;
 static _Thread_local char *kept; /* where this thread's failures go; NULL: to the terminal */
 static _Thread_local size_t kept_size;
 static _Thread_local const char *source; /* that this thread's failures come from, or NULL */
@@ -48,39 +48,39 @@ enum status fail(enum status status, const char *format, ...)
         va_start(arguments, format);
         vsnprintf(line, sizeof line, format, arguments);
         va_end(arguments);
-        const char *where = failures_come_from(NULL);
+        const char *where = log_prefix(NULL);
         status = fail(status, "%s: %s", where, line);
-        failures_come_from(where);
+        log_prefix(where);
         return status;
     }
     va_start(arguments, format);
     if (kept)
         vsnprintf(kept, kept_size, format, arguments);
-    else if (!failures_are_notes || level >= VERBOSITY_NORMAL)
+    else if (!log_is_notes || level >= VERBOSITY_NORMAL)
         print_line(format, arguments);
     va_end(arguments);
     return status;
 }
 
-const char *failures_come_from(const char *where)
+const char *log_prefix(const char *where)
 {
     const char *before = source;
     source = where;
     return before;
 }
 
-void failures_as_notes(bool are_notes)
+void log_as_notes(bool are_notes)
 {
-    failures_are_notes = are_notes;
+    log_is_notes = are_notes;
 }
 
-void failures_keep(char *text, size_t size)
+void log_capture(char *text, size_t size)
 {
     kept = text;
     kept_size = size;
 }
 
-void failures_kept(char **text, size_t *size)
+void log_captured(char **text, size_t *size)
 {
     *text = kept;
     *size = kept_size;

@@ -28,18 +28,18 @@ enum verbosity { VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_VERBOSE };
 MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* What fails on this thread from now on is no more than a note: another way will be tried. */
-void failures_as_notes(bool are_notes);
+void log_as_notes(bool are_notes);
 
 /* What fails on this thread from now on is written there instead, for another thread to
  * tell: one that works beside others must not talk over them. NULL: printed again. */
-void failures_keep(char *text, size_t size);
+void log_capture(char *text, size_t size);
 
 /* What fails on this thread from now on begins with "where: ". NULL: no longer. Returns what
  * it began with before. */
-const char *failures_come_from(const char *where);
+const char *log_prefix(const char *where);
 
 /* Where they go now, to put that back after keeping some for a while. */
-void failures_kept(char **text, size_t *size);
+void log_captured(char **text, size_t *size);
 
 /* Memory ran out while making `what`; prints, returns STATUS_FAILED. */
 MUST_CHECK enum status fail_memory(const char *what);

@@ -217,9 +217,9 @@ enum status stage_list_load(struct stage_list *list, const struct stage_settings
         char **spec = specs_split(stage->text);
         if (!spec)
             return fail_memory("a stage");
-        const char *before = failures_come_from(stage->origin);
+        const char *before = log_prefix(stage->origin);
         enum status status = load_stage(stage, spec, format, settings);
-        failures_come_from(before);
+        log_prefix(before);
         free(spec);
         if (status != STATUS_OK)
             return status;

@@ -61,9 +61,9 @@ enum status convolve2d_create(const struct convolve2d_settings *settings, const 
                     settings->backend);
     struct convolve2d *convolve;
     bool free_to_choose = strcmp(settings->backend, "auto") == 0 && kind != &convolve2d_cpu;
-    failures_as_notes(free_to_choose);
+    log_as_notes(free_to_choose);
     enum status status = kind->create(settings, mask, &convolve);
-    failures_as_notes(false);
+    log_as_notes(false);
     if (status != STATUS_OK && free_to_choose) {
         kind = &convolve2d_cpu;
         status = kind->create(settings, mask, &convolve);

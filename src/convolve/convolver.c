@@ -262,9 +262,9 @@ enum status convolver_create(const struct convolver_settings *settings, const st
     if (!backend)
         return fail(STATUS_USAGE, "unknown backend '%s'", settings->backend);
     bool free_to_choose = backend != &convolver_cpu && *reason;
-    failures_as_notes(free_to_choose);
+    log_as_notes(free_to_choose);
     enum status status = convolver_create_on(backend, settings, mask, result);
-    failures_as_notes(false);
+    log_as_notes(false);
     if (status != STATUS_OK && free_to_choose) {
         snprintf(reason, sizeof reason, "the GPU could not be made ready");
         status = convolver_create_on(&convolver_cpu, settings, mask, result);

@@ -55,9 +55,9 @@ static bool is_pipe(const char *path)
 static enum status try_rate(struct listen_session *session, uint32_t rate)
 {
     char reason[300];
-    failures_keep(reason, sizeof reason);
+    log_capture(reason, sizeof reason);
     enum status status = open_device(session, rate, 0);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     return status;
 }
 

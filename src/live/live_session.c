@@ -248,9 +248,9 @@ bool live_session_return(struct live_session *session)
         request.channels_in = session->chain.filter->inputs;
     if (!request.host_api)
         request.host_api = session->info.host_api; /* another one may be the default meanwhile */
-    failures_keep(reason, sizeof reason);
+    log_capture(reason, sizeof reason);
     enum status status = device_open(&request, &session->device);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     if (status != STATUS_OK) {
         report_reason(session, reason);
         return false;

@@ -97,7 +97,7 @@ static void work(struct player *player, uint64_t seek, uint64_t target)
 void *player_main(void *argument)
 {
     struct player *player = argument;
-    failures_keep(player->failure, sizeof player->failure);
+    log_capture(player->failure, sizeof player->failure);
     pthread_mutex_lock(&player->lock);
     while (!player->leave) {
         uint64_t seek = atomic_load(&player->asked), target = player->target;

@@ -91,7 +91,7 @@ static void work(struct recorder *recorder, bool flush)
 void *recorder_main(void *argument)
 {
     struct recorder *recorder = argument;
-    failures_keep(recorder->failure, sizeof recorder->failure);
+    log_capture(recorder->failure, sizeof recorder->failure);
     pthread_mutex_lock(&recorder->lock);
     while (!recorder->leave) {
         uint64_t asked = recorder->flushes_asked;

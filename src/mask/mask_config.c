@@ -197,12 +197,12 @@ static enum status load_file(struct mask_config *config, struct mask_config_file
     size_t kept_size;
     options.raw = file->raw;
     options.is_named = true;
-    failures_kept(&kept, &kept_size);
-    failures_keep(fields, sizeof fields);
-    const char *where = failures_come_from(NULL); /* said once, before the configuration's name */
+    log_captured(&kept, &kept_size);
+    log_capture(fields, sizeof fields);
+    const char *where = log_prefix(NULL); /* said once, before the configuration's name */
     enum status status = mask_load_with(file->path, &options, &file->mask);
-    failures_come_from(where);
-    failures_keep(kept, kept_size);
+    log_prefix(where);
+    log_capture(kept, kept_size);
     return status == STATUS_OK ? STATUS_OK : mask_config_refuse(config, "%s", fields);
 }
 

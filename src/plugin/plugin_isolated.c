@@ -50,11 +50,11 @@ static void reset(struct plugin_instances *instances)
     struct isolated_instances *isolated = (struct isolated_instances *)instances;
     char none[1], *before;
     size_t before_size;
-    failures_kept(&before, &before_size);
-    failures_keep(none, sizeof none); /* what comes of it is in instances->failure */
+    log_captured(&before, &before_size);
+    log_capture(none, sizeof none); /* what comes of it is in instances->failure */
     enum status status = do_order(isolated, APART_RESET, "reset", "while it was reset");
     (void)status;
-    failures_keep(before, before_size);
+    log_capture(before, before_size);
     isolated->has_begun = isolated->has_last = false;
     instances->late = 0;
 }

@@ -107,7 +107,7 @@ static enum status open_instances(struct server *server, const struct isolated_r
 static enum status answer_opening(struct server *server, const struct isolated_request *request)
 {
     struct isolated_head *head = server->memory.head;
-    failures_keep(head->text, sizeof head->text);
+    log_capture(head->text, sizeof head->text);
     enum status status = open_instances(server, request);
     head->status = (int)status;
     if (status == STATUS_OK) {

@@ -164,7 +164,7 @@ enum status cmd_plugin_scanner(int argc, char **argv)
     if (!questions || !answers)
         return fail(STATUS_FAILED, "halo runs this command by itself to look at plugins");
     char reason[PLUGIN_TROUBLE];
-    failures_keep(reason, sizeof reason);
+    log_capture(reason, sizeof reason);
     json_t *question;
     while ((question = json_loadf(questions, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
         reason[0] = '\0';

@@ -116,9 +116,9 @@ static void read_input(void *context, size_t slot)
     struct input *input = &run->inputs[slot];
     if (run->broken) /* nobody looks at what comes after */
         return;
-    failures_keep(input->problem, sizeof input->problem);
+    log_capture(input->problem, sizeof input->problem);
     input->status = read_block(run, &input->block);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     input->read = run->read;
     input->ended = run->ended;
     run->broken = input->status != STATUS_OK;
@@ -215,9 +215,9 @@ static void write_output(void *context, size_t slot)
     struct run *run = context;
     if (atomic_load(&run->write_status) != STATUS_OK)
         return;
-    failures_keep(run->write_problem, sizeof run->write_problem);
+    log_capture(run->write_problem, sizeof run->write_problem);
     enum status status = write_block(run, &run->outputs[slot]);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     atomic_store(&run->write_status, (int)status);
 }
 

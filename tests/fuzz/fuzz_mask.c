@@ -86,9 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     rewind(stream);
     said[0] = '\0';
-    failures_keep(said, sizeof said);
+    log_capture(said, sizeof said);
     enum mask_reading reading = FUZZ_READER.read(path, stream, &options, &mask);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     if (reading == MASK_READ)
         check(mask);
     else if ((reading == MASK_BROKEN) != (said[0] != '\0')) /* a reason, and only where due */

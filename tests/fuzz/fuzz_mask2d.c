@@ -34,9 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!stream || (size > 0 && fwrite(data, size, 1, stream) != 1))
         abort();
     rewind(stream);
-    failures_keep(said, sizeof said);
+    log_capture(said, sizeof said);
     enum status status = mask2d_read("input.mask2d", stream, &mask);
-    failures_keep(NULL, 0);
+    log_capture(NULL, 0);
     if ((status == STATUS_OK) != (said[0] == '\0')) /* a reason, and only where due */
         abort();
     if (status == STATUS_OK)
