@@ -154,12 +154,12 @@ static enum status parse_cells(void *context, const struct option_row *row, cons
     return status;
 }
 
-static enum status parse_edge(void *context, const struct option_row *row, const char *value)
+static enum status parse_boundary(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"zero", "replicate", "reflect", NULL};
     size_t choice = 0;
     enum status status = options_choose(row->name, value, names, &choice);
-    ((struct bench_options *)context)->lab.edge = (enum kernel2d_edge)choice;
+    ((struct bench_options *)context)->lab.boundary = (enum kernel2d_boundary)choice;
     return status;
 }
 
@@ -201,7 +201,7 @@ static const struct option_row rows[] = {
      parse_rows},
     {"cells", 0, "KIND", "float (default), or byte: rounded and clamped to 0..255", parse_cells},
     {"channels", 0, "N", "planes of a picture; 1 by default", parse_channels},
-    {"edge", 0, "POLICY", "zero (default), replicate or reflect", parse_edge},
+    {"edge", 0, "POLICY", "zero (default), replicate or reflect", parse_boundary},
     {"repeats", 0, "N", "runs the median is taken of; 11 by default", parse_repeats},
     {"csv", 0, NULL, "print comma-separated values", bench_parse_csv},
     {"json", 0, NULL, "print one JSON object", bench_parse_json},

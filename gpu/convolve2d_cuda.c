@@ -143,10 +143,10 @@ static void gpu_destroy(struct convolve2d *convolve)
     free(gpu);
 }
 
-static enum kernel2d_edge edge_of(enum convolve2d_edge edge)
+static enum kernel2d_boundary boundary_of(enum convolve2d_boundary boundary)
 {
-    return edge == CONVOLVE2D_ZERO        ? KERNEL2D_ZERO
-           : edge == CONVOLVE2D_REPLICATE ? KERNEL2D_REPLICATE
+    return boundary == CONVOLVE2D_ZERO        ? KERNEL2D_ZERO
+           : boundary == CONVOLVE2D_REPLICATE ? KERNEL2D_REPLICATE
                                           : KERNEL2D_REFLECT;
 }
 
@@ -156,7 +156,7 @@ static void plan_job(struct convolve2d_on_gpu *gpu, const struct convolve2d_sett
     size_t pitch = (settings->columns * sizeof(float) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     gpu->job = (struct kernel2d_job){
         .cells = KERNEL2D_FLOAT,
-        .edge = edge_of(settings->edge),
+        .boundary = boundary_of(settings->boundary),
         .channels = settings->channels,
         .rows = settings->rows_most,
         .first = convolve2d_before(mask),

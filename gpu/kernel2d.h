@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-enum kernel2d_edge { KERNEL2D_ZERO, KERNEL2D_REPLICATE, KERNEL2D_REFLECT };
+enum kernel2d_boundary { KERNEL2D_ZERO, KERNEL2D_REPLICATE, KERNEL2D_REFLECT };
 
 enum kernel2d_cells { KERNEL2D_FLOAT, KERNEL2D_BYTE };
 
@@ -49,7 +49,7 @@ struct kernel2d_job {
     void *out;         /* device, apart from in */
     const float *mask; /* device, row after row */
     enum kernel2d_cells cells;
-    enum kernel2d_edge edge;
+    enum kernel2d_boundary boundary;
     size_t channels;
     size_t rows_in;
     size_t rows; /* of out */

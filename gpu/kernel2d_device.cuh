@@ -19,7 +19,7 @@ template <typename T> struct picture {
     int mask_columns;
     size_t pitch_in;
     size_t pitch_out;
-    kernel2d_edge edge;
+    kernel2d_boundary boundary;
 };
 
 /* That of channel blockIdx.y. */
@@ -38,18 +38,18 @@ template <typename T> __device__ __forceinline__ picture<T> picture_of(const ker
         (int)job.mask_columns,
         job.pitch_in,
         job.pitch_out,
-        job.edge,
+        job.boundary,
     };
 }
 
 /* Where `at` has its value, 0..count-1, or -1 for zero. */
-__device__ __forceinline__ int place(int at, int count, kernel2d_edge edge)
+__device__ __forceinline__ int place(int at, int count, kernel2d_boundary boundary)
 {
     if (at >= 0 && at < count)
         return at;
-    if (edge == KERNEL2D_ZERO)
+    if (boundary == KERNEL2D_ZERO)
         return -1;
-    if (edge == KERNEL2D_REPLICATE || count == 1)
+    if (boundary == KERNEL2D_REPLICATE || count == 1)
         return at < 0 ? 0 : count - 1;
     int period = 2 * (count - 1);
     at = (at < 0 ? -at : at) % period;
@@ -66,8 +66,8 @@ __device__ __forceinline__ const T *row_at(const T *in, int row, size_t pitch)
 template <typename T>
 __device__ __forceinline__ float cell(const picture<T> &p, int row, int column)
 {
-    row = place(row, p.rows_in, p.edge);
-    column = place(column, p.columns, p.edge);
+    row = place(row, p.rows_in, p.boundary);
+    column = place(column, p.columns, p.boundary);
     return row < 0 || column < 0 ? 0.0f : (float)row_at(p.in, row, p.pitch_in)[column];
 }
 

@@ -112,7 +112,7 @@ __device__ __forceinline__ void find_places(window_places<WINDOW> &places, const
     places.is_there = 0;
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
-        int at = place(column + j, p.columns, p.edge);
+        int at = place(column + j, p.columns, p.boundary);
         places.is_there |= (at >= 0 ? 1u : 0u) << j;
         places.at[j] = max(at, 0);
     }
@@ -123,7 +123,7 @@ template <int WINDOW, typename T>
 __device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const picture<T> &p, int row,
                                             const window_places<WINDOW> &places)
 {
-    row = place(row, p.rows_in, p.edge);
+    row = place(row, p.rows_in, p.boundary);
     const T *from = row_at(p.in, max(row, 0), p.pitch_in);
     unsigned is_there = row < 0 ? 0 : places.is_there;
 #pragma unroll

@@ -162,7 +162,7 @@ static enum status error_at(struct bench *bench, const struct kernel2d_job *job,
     struct truth2d truth = {
         .cells = bench->picture,
         .picture = {job->channels, job->rows, job->columns},
-        .edge = job->edge,
+        .boundary = job->boundary,
         .mask = bench->mask,
         .mask_rows = job->mask_rows,
         .mask_columns = job->mask_columns,
@@ -242,7 +242,7 @@ static struct kernel2d_job job_of(const struct bench *bench, struct size2d mask,
     const struct size2d *size = &bench->size;
     return (struct kernel2d_job){
         .cells = bench->settings->cells,
-        .edge = bench->settings->edge,
+        .boundary = bench->settings->boundary,
         .channels = bench->settings->channels,
         .rows_in = size->rows,
         .rows = size->rows,

@@ -25,7 +25,7 @@ struct lab2d_settings {
     struct size2d_list blocks;  /* 0x0: each kernel's own choice */
     struct number_list pitched; /* 1: rows at cudaMallocPitch's pitch; 0: packed */
     enum kernel2d_cells cells;
-    enum kernel2d_edge edge;
+    enum kernel2d_boundary boundary;
     size_t channels;
     size_t repeats;
 };

@@ -20,7 +20,7 @@ struct lab2d_report {
 };
 
 static const char *const cells_names[] = {[KERNEL2D_FLOAT] = "float", [KERNEL2D_BYTE] = "byte"};
-static const char *const edge_names[] = {
+static const char *const boundary_names[] = {
     [KERNEL2D_ZERO] = "zero", [KERNEL2D_REPLICATE] = "replicate", [KERNEL2D_REFLECT] = "reflect"};
 
 void lab2d_report_destroy(struct lab2d_report *report)
@@ -48,7 +48,7 @@ static void print_head(const struct lab2d_report *report)
     lab_device_print(device);
     printf("random %ss, %zu channel%s, edge %s, median of %zu runs\n\n",
            cells_names[settings->cells], settings->channels, settings->channels == 1 ? "" : "s",
-           edge_names[settings->edge], settings->repeats);
+           boundary_names[settings->boundary], settings->repeats);
     puts("| kernel | picture | rows | mask | block | ms | GB/s | of copy | TFLOP/s | of peak | "
          "error dB |\n|---|---|---|---|---|---|---|---|---|---|---|");
 }
@@ -263,7 +263,7 @@ static enum status print_json(const struct lab2d_report *report)
     return lab_device_print_json(
         report->device,
         json_pack("{s:s, s:s, s:I, s:I, s:o}", "cells", cells_names[settings->cells], "edge",
-                  edge_names[settings->edge], "channels", (json_int_t)settings->channels, "repeats",
+                  boundary_names[settings->boundary], "channels", (json_int_t)settings->channels, "repeats",
                   (json_int_t)settings->repeats, "rows", rows));
 }
 

@@ -3,13 +3,13 @@
 #include <math.h>
 
 /* Where `at` has its value, or -1 for zero. */
-static ptrdiff_t place(ptrdiff_t at, ptrdiff_t count, enum kernel2d_edge edge)
+static ptrdiff_t place(ptrdiff_t at, ptrdiff_t count, enum kernel2d_boundary boundary)
 {
     if (at >= 0 && at < count)
         return at;
-    if (edge == KERNEL2D_ZERO)
+    if (boundary == KERNEL2D_ZERO)
         return -1;
-    if (edge == KERNEL2D_REPLICATE || count == 1)
+    if (boundary == KERNEL2D_REPLICATE || count == 1)
         return at < 0 ? 0 : count - 1;
     ptrdiff_t period = 2 * (count - 1);
     at = (at % period + period) % period;
@@ -24,10 +24,10 @@ double truth2d_at(const struct truth2d *truth, size_t channel, size_t row, size_
     double sum = 0;
     for (size_t i = 0; i < truth->mask_rows; i++) {
         ptrdiff_t r = (ptrdiff_t)row - (ptrdiff_t)i + (ptrdiff_t)(truth->mask_rows / 2);
-        r = place(r, rows, truth->edge);
+        r = place(r, rows, truth->boundary);
         for (size_t j = 0; r >= 0 && j < truth->mask_columns; j++) {
             ptrdiff_t c = (ptrdiff_t)column - (ptrdiff_t)j + (ptrdiff_t)(truth->mask_columns / 2);
-            c = place(c, columns, truth->edge);
+            c = place(c, columns, truth->boundary);
             if (c >= 0)
                 sum += (double)cells[r * columns + c] *
                        (double)truth->mask[i * truth->mask_columns + j];

@@ -123,12 +123,12 @@ static void analyse(const struct spectral_truth *truth, const float *x, size_t n
 
 /* ---- convolved ---- */
 
-static bool fold(enum convolve2d_edge edge, ptrdiff_t *at, ptrdiff_t count)
+static bool fold(enum convolve2d_boundary boundary, ptrdiff_t *at, ptrdiff_t count)
 {
-    if (edge == CONVOLVE2D_ZERO)
+    if (boundary == CONVOLVE2D_ZERO)
         return *at >= 0 && *at < count;
     while (*at < 0 || *at >= count) {
-        if (edge == CONVOLVE2D_REPLICATE || count == 1)
+        if (boundary == CONVOLVE2D_REPLICATE || count == 1)
             *at = *at < 0 ? 0 : count - 1;
         else
             *at = *at < 0 ? -*at : 2 * (count - 1) - *at;
@@ -141,7 +141,7 @@ static double cell_at(const struct picture *picture, ptrdiff_t row, ptrdiff_t co
     const struct spectral_settings *settings = picture->truth->settings;
     if (settings->end == 0 && row >= picture->rows) /* nobody knew that it would end */
         return 0;
-    if (!fold(settings->edge, &row, picture->rows) || !fold(settings->edge, &column, picture->bins))
+    if (!fold(settings->boundary, &row, picture->rows) || !fold(settings->boundary, &column, picture->bins))
         return 0;
     return picture->cells[row * picture->bins + column];
 }

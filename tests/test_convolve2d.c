@@ -30,12 +30,12 @@ struct picture {
 };
 
 /* Columns by the words of convolve2d.h, one step at a time; false: nothing is there. */
-static bool column_of(enum convolve2d_edge edge, ptrdiff_t *at, ptrdiff_t count)
+static bool column_of(enum convolve2d_boundary boundary, ptrdiff_t *at, ptrdiff_t count)
 {
-    if (edge == CONVOLVE2D_ZERO)
+    if (boundary == CONVOLVE2D_ZERO)
         return *at >= 0 && *at < count;
     while (*at < 0 || *at >= count) {
-        if (edge == CONVOLVE2D_REPLICATE || count == 1)
+        if (boundary == CONVOLVE2D_REPLICATE || count == 1)
             *at = *at < 0 ? 0 : count - 1;
         else
             *at = *at < 0 ? -*at : 2 * (count - 1) - *at;
@@ -44,14 +44,14 @@ static bool column_of(enum convolve2d_edge edge, ptrdiff_t *at, ptrdiff_t count)
 }
 
 static double truth_at(const struct picture *picture, const float *taps, const struct shape *shape,
-                       enum convolve2d_edge edge, ptrdiff_t r, ptrdiff_t c)
+                       enum convolve2d_boundary boundary, ptrdiff_t r, ptrdiff_t c)
 {
     double sum = 0;
     for (size_t i = 0; i < shape->rows; i++)
         for (size_t j = 0; j < shape->columns; j++) {
             ptrdiff_t row = r - (ptrdiff_t)i + (ptrdiff_t)(shape->rows / 2);
             ptrdiff_t column = c - (ptrdiff_t)j + (ptrdiff_t)(shape->columns / 2);
-            if (column_of(edge, &column, (ptrdiff_t)shape->picture_columns))
+            if (column_of(boundary, &column, (ptrdiff_t)shape->picture_columns))
                 sum += (double)picture->first[row * (ptrdiff_t)picture->pitch + column] *
                        (double)taps[i * shape->columns + j];
         }
@@ -90,7 +90,7 @@ static void convolve(struct convolve2d *convolution, const struct shape *shape,
 }
 
 static void compare(const struct shape *shape, const struct picture *picture, const float *taps,
-                    enum convolve2d_edge edge, const float *out, size_t pitch)
+                    enum convolve2d_boundary boundary, const float *out, size_t pitch)
 {
     double norm = 0, worst = 0;
     for (size_t i = 0; i < shape->rows * shape->columns; i++)
@@ -99,11 +99,11 @@ static void compare(const struct shape *shape, const struct picture *picture, co
         for (size_t c = 0; c < shape->picture_columns; c++)
             worst =
                 fmax(worst, fabs((double)out[r * pitch + c] -
-                                 truth_at(picture, taps, shape, edge, (ptrdiff_t)r, (ptrdiff_t)c)));
+                                 truth_at(picture, taps, shape, boundary, (ptrdiff_t)r, (ptrdiff_t)c)));
         ck_assert_float_eq(out[r * pitch + shape->picture_columns], 77); /* nothing beside it */
     }
     ck_assert_msg(worst <= BOUND * norm, "%zux%zu on %zux%zu, edge %d: %g dB", shape->rows,
-                  shape->columns, shape->picture_rows, shape->picture_columns, (int)edge,
+                  shape->columns, shape->picture_rows, shape->picture_columns, (int)boundary,
                   20 * log10(worst / norm));
 }
 
@@ -114,7 +114,7 @@ static void fill(float *const *out, size_t count)
             out[c][i] = 77;
 }
 
-static void check_one(const struct shape *shape, enum convolve2d_edge edge,
+static void check_one(const struct shape *shape, enum convolve2d_boundary boundary,
                       const struct mask2d *mask, struct workers *workers)
 {
     struct convolve2d_settings settings = {
@@ -122,7 +122,7 @@ static void check_one(const struct shape *shape, enum convolve2d_edge edge,
         .channels = CHANNELS,
         .columns = shape->picture_columns,
         .rows_most = shape->picture_rows,
-        .edge = edge,
+        .boundary = boundary,
         .workers = workers,
     };
     struct convolve2d *convolution;
@@ -141,7 +141,7 @@ static void check_one(const struct shape *shape, enum convolve2d_edge edge,
     convolve(convolution, shape, pictures, shape->picture_rows, out, pitch);
     convolve(convolution, shape, pictures, 3, again, pitch);
     for (size_t c = 0; c < CHANNELS; c++) {
-        compare(shape, &pictures[c], mask->taps, edge, out[c], pitch);
+        compare(shape, &pictures[c], mask->taps, boundary, out[c], pitch);
         ck_assert_mem_eq(out[c], again[c], count * sizeof **out);
         free(pictures[c].all);
         free(again[c]);
@@ -170,8 +170,8 @@ static void check_all(struct workers *workers)
     for (size_t s = 0; s < SHAPES; s++)
         for (int separable = 0; separable < 2; separable++) {
             struct mask2d *mask = make_mask(&shapes[s], separable);
-            for (int edge = CONVOLVE2D_ZERO; edge <= CONVOLVE2D_REFLECT; edge++)
-                check_one(&shapes[s], (enum convolve2d_edge)edge, mask, workers);
+            for (int boundary = CONVOLVE2D_ZERO; boundary <= CONVOLVE2D_REFLECT; boundary++)
+                check_one(&shapes[s], (enum convolve2d_boundary)boundary, mask, workers);
             mask2d_destroy(mask);
         }
 }

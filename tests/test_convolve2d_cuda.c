@@ -59,7 +59,7 @@ static void convolve(struct convolve2d *convolution, const struct pictures *pict
 }
 
 static double worst_error(const struct pictures *pictures, const struct mask2d *mask,
-                          enum kernel2d_edge edge, size_t channel)
+                          enum kernel2d_boundary boundary, size_t channel)
 {
     float *packed = calloc(pictures->all_rows * COLUMNS, sizeof *packed);
     for (size_t r = 0; r < pictures->all_rows; r++)
@@ -67,7 +67,7 @@ static double worst_error(const struct pictures *pictures, const struct mask2d *
     struct truth2d truth = {
         .cells = packed,
         .picture = {1, pictures->all_rows, COLUMNS},
-        .edge = edge,
+        .boundary = boundary,
         .mask = mask->taps,
         .mask_rows = mask->rows,
         .mask_columns = mask->columns,
@@ -92,14 +92,14 @@ static struct mask2d *mask_of(size_t rows, size_t columns)
     return mask;
 }
 
-static struct convolve2d *on_gpu(const struct mask2d *mask, enum convolve2d_edge edge, bool live)
+static struct convolve2d *on_gpu(const struct mask2d *mask, enum convolve2d_boundary boundary, bool live)
 {
     struct convolve2d *convolution;
     struct convolve2d_settings settings = {.backend = "cuda",
                                            .channels = CHANNELS,
                                            .columns = COLUMNS,
                                            .rows_most = ROWS,
-                                           .edge = edge,
+                                           .boundary = boundary,
                                            .live = live};
     ck_assert_int_eq(convolve2d_create(&settings, mask, &convolution), STATUS_OK);
     return convolution;
@@ -108,21 +108,21 @@ static struct convolve2d *on_gpu(const struct mask2d *mask, enum convolve2d_edge
 START_TEST(rows_at_a_time_equal_the_truth)
 {
     static const size_t masks[][2] = {{3, 3}, {4, 2}, {1, 9}, {15, 15}, {31, 3}, {40, 33}};
-    static const enum kernel2d_edge edges[] = {[CONVOLVE2D_ZERO] = KERNEL2D_ZERO,
+    static const enum kernel2d_boundary boundaries[] = {[CONVOLVE2D_ZERO] = KERNEL2D_ZERO,
                                                [CONVOLVE2D_REPLICATE] = KERNEL2D_REPLICATE,
                                                [CONVOLVE2D_REFLECT] = KERNEL2D_REFLECT};
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
-        for (size_t edge = 0; edge < 3; edge++) {
+        for (size_t boundary = 0; boundary < 3; boundary++) {
             struct mask2d *mask = mask_of(masks[m][0], masks[m][1]);
             struct pictures whole = pictures_create(mask), parts = pictures_create(mask);
-            struct convolve2d *convolution = on_gpu(mask, (enum convolve2d_edge)edge, m % 2);
+            struct convolve2d *convolution = on_gpu(mask, (enum convolve2d_boundary)boundary, m % 2);
             convolve(convolution, &whole, 0, ROWS, ROWS);
             convolve(convolution, &parts, 0, ROWS, 7);
             ck_assert_ptr_null(convolution->notice);
             for (size_t c = 0; c < CHANNELS; c++) {
-                double worst = worst_error(&whole, mask, edges[edge], c);
+                double worst = worst_error(&whole, mask, boundaries[boundary], c);
                 ck_assert_msg(worst <= BOUND, "%zux%zu, edge %zu: %g", mask->rows, mask->columns,
-                              edge, worst);
+                              boundary, worst);
                 for (size_t r = 0; r < ROWS; r++)
                     ck_assert_mem_eq(whole.out[c] + r * PITCH, parts.out[c] + r * PITCH,
                                      COLUMNS * sizeof(float));

@@ -42,7 +42,7 @@ static void find_truth(struct data *data, const struct kernel2d_job *job)
     struct truth2d truth = {
         .cells = job->cells == KERNEL2D_BYTE ? data->byte_cells : data->picture,
         .picture = {CHANNELS, job->rows_in, job->columns},
-        .edge = job->edge,
+        .boundary = job->boundary,
         .mask = data->mask,
         .mask_rows = job->mask_rows,
         .mask_columns = job->mask_columns,
@@ -102,7 +102,7 @@ static void compare(const struct kernel2d *kernel, struct kernel2d_job *job, str
                   "%s, mask %zux%zu, %zu rows from %zu of %zux%zu, cells %d, edge %d, pitch %zu, "
                   "block %ux%u: error %g, at most %g%s",
                   kernel->name, job->mask_rows, job->mask_columns, job->rows, job->first,
-                  job->rows_in, job->columns, (int)job->cells, (int)job->edge, job->pitch_in,
+                  job->rows_in, job->columns, (int)job->cells, (int)job->boundary, job->pitch_in,
                   job->block.columns, job->block.rows, largest, most,
                   is_clean(data, job) ? "" : ", and it wrote beside the rows");
 }
@@ -194,16 +194,16 @@ static void check_masks(struct data *data, const size_t (*masks)[2], size_t coun
 {
     for (size_t m = 0; m < count; m++)
         for (size_t s = 0; s < pictures; s++)
-            for (int edge = 0; edge < 3; edge++)
+            for (int boundary = 0; boundary < 3; boundary++)
                 for (int cells = 0; cells < 2; cells++) {
                     struct kernel2d_job job = {.rows_in = sizes[s][0],
                                                .columns = sizes[s][1],
                                                .mask_rows = masks[m][0],
                                                .mask_columns = masks[m][1],
                                                .cells = (enum kernel2d_cells)cells,
-                                               .edge = (enum kernel2d_edge)edge};
+                                               .boundary = (enum kernel2d_boundary)boundary};
                     /* On the larger pictures each edge for one kind of cells. */
-                    if (s + 2 >= sizeof sizes / sizeof *sizes && (edge + (int)m + cells) % 2)
+                    if (s + 2 >= sizeof sizes / sizeof *sizes && (boundary + (int)m + cells) % 2)
                         continue;
                     check_job(&job, data);
                 }

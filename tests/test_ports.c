@@ -8,25 +8,25 @@
 #include <string.h>
 
 /* The textbook's index of extended frame `i` of a sound of `n`; n: silence. */
-static size_t edge_index(enum edge edge, int64_t i, int64_t n)
+static size_t boundary_index(enum boundary boundary, int64_t i, int64_t n)
 {
-    if (n == 0 || (edge == EDGE_ZERO && (i < 0 || i >= n)))
+    if (n == 0 || (boundary == BOUNDARY_ZERO && (i < 0 || i >= n)))
         return (size_t)n;
-    if (edge == EDGE_REPLICATE)
+    if (boundary == BOUNDARY_REPLICATE)
         return (size_t)(i < 0 ? 0 : i >= n ? n - 1 : i);
-    if (edge == EDGE_WRAP)
+    if (boundary == BOUNDARY_WRAP)
         return (size_t)((i % n + n) % n);
     while (n > 1 && (i < 0 || i >= n))
         i = i < 0 ? -i : 2 * (n - 1) - i;
     return (size_t)(n > 1 ? i : 0);
 }
 
-static void check_edge(enum edge edge, size_t n, size_t before, size_t after, size_t block)
+static void check_boundary(enum boundary boundary, size_t n, size_t before, size_t after, size_t block)
 {
     struct block sound = stream_noise(n, 2, n), in;
     struct source *inner, *source;
     ck_assert_int_eq(source_open_memory(&sound, 48000, &inner), STATUS_OK);
-    ck_assert_int_eq(source_open_edge(inner, edge, before, after, &source), STATUS_OK);
+    ck_assert_int_eq(source_open_boundary(inner, boundary, before, after, &source), STATUS_OK);
     ck_assert_int_eq(source->frames, (int64_t)(before + n + after));
     ck_assert_int_eq(block_init(&in, 2, block, "block"), STATUS_OK);
     size_t at = 0, got;
@@ -34,10 +34,10 @@ static void check_edge(enum edge edge, size_t n, size_t before, size_t after, si
         ck_assert_int_eq(source_read(source, in.data, block, &got), STATUS_OK);
         for (size_t i = 0; i < got; i++)
             for (size_t c = 0; c < 2; c++) {
-                size_t index = edge_index(edge, (int64_t)(at + i) - (int64_t)before, (int64_t)n);
+                size_t index = boundary_index(boundary, (int64_t)(at + i) - (int64_t)before, (int64_t)n);
                 float expected = index < n ? sound.data[c][index] : 0;
                 ck_assert_msg(in.data[c][i] == expected,
-                              "edge %d, %zu frames, %zu before, blocks of %zu: frame %zu", edge, n,
+                              "edge %d, %zu frames, %zu before, blocks of %zu: frame %zu", boundary, n,
                               before, block, at + i);
             }
         at += got;
@@ -48,15 +48,15 @@ static void check_edge(enum edge edge, size_t n, size_t before, size_t after, si
     block_free(&sound);
 }
 
-START_TEST(edges_as_the_textbook)
+START_TEST(boundaries_as_the_textbook)
 {
     const size_t lengths[] = {0, 1, 2, 7, 100}, around[] = {0, 1, 5, 99, 333},
                  blocks[] = {1, 8, 1000};
-    for (enum edge edge = EDGE_ZERO; edge <= EDGE_WRAP; edge++)
+    for (enum boundary boundary = BOUNDARY_ZERO; boundary <= BOUNDARY_WRAP; boundary++)
         for (size_t n = 0; n < 5; n++)
             for (size_t a = 0; a < 5; a++)
                 for (size_t b = 0; b < 3; b++)
-                    check_edge(edge, lengths[n], around[a], around[4 - a], blocks[b]);
+                    check_boundary(boundary, lengths[n], around[a], around[4 - a], blocks[b]);
 }
 END_TEST
 
@@ -151,5 +151,5 @@ START_TEST(exact_samples_stay)
 }
 END_TEST
 
-SUITE_MAIN("ports", edges_as_the_textbook, spool_gives_back_what_it_took, quantising_saturates,
+SUITE_MAIN("ports", boundaries_as_the_textbook, spool_gives_back_what_it_took, quantising_saturates,
            dither_is_triangular, dither_does_not_depend_on_blocks, exact_samples_stay)

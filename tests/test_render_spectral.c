@@ -116,13 +116,13 @@ START_TEST(what_is_made_is_the_truth)
     check_truth("box2d:6x3,edge=reflect,size=512,scale=db",
                 (struct spectral_settings){.window = {SPECTRAL_HANN, 512, 128},
                                            .scale = SPECTRAL_DB,
-                                           .edge = CONVOLVE2D_REFLECT,
+                                           .boundary = CONVOLVE2D_REFLECT,
                                            .end = N},
                 spectral_truth_mean(6, 3));
     check_truth("box2d:1x9,edge=replicate,size=256,hop=64,window=hamming,mode=gain",
                 (struct spectral_settings){.window = {SPECTRAL_HAMMING, 256, 64},
                                            .mode = SPECTRAL_GAIN,
-                                           .edge = CONVOLVE2D_REPLICATE,
+                                           .boundary = CONVOLVE2D_REPLICATE,
                                            .end = N},
                 spectral_truth_mean(1, 9));
 }

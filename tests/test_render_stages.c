@@ -403,11 +403,11 @@ END_TEST
 /* ---- what lies beyond the ends ---- */
 
 /* Frame `i` of a sound of `n` that goes on before 0 and behind n - 1. */
-static float ghost(const char *edge, const float *x, int64_t n, int64_t i)
+static float ghost(const char *boundary, const float *x, int64_t n, int64_t i)
 {
     if (i >= 0 && i < n)
         return x[i];
-    switch (edge[2]) {
+    switch (boundary[2]) {
     case 'p': /* replicate: a a | a b c | c c */
         return x[i < 0 ? 0 : n - 1];
     case 'f': /* reflect: c b | a b c | b a */
@@ -422,7 +422,7 @@ static float ghost(const char *edge, const float *x, int64_t n, int64_t i)
 }
 
 /* `before` and `after` ghost cells on either side, built by hand. */
-static struct block padded(const struct block *x, const char *edge, size_t before, size_t after)
+static struct block padded(const struct block *x, const char *boundary, size_t before, size_t after)
 {
     struct block out;
     ck_assert_int_eq(block_init(&out, x->channels, before + x->frames + after, "padded"),
@@ -430,22 +430,22 @@ static struct block padded(const struct block *x, const char *edge, size_t befor
     for (size_t c = 0; c < x->channels; c++)
         for (size_t i = 0; i < out.frames; i++)
             out.data[c][i] =
-                ghost(edge, x->data[c], (int64_t)x->frames, (int64_t)i - (int64_t)before);
+                ghost(boundary, x->data[c], (int64_t)x->frames, (int64_t)i - (int64_t)before);
     return out;
 }
 
-static void check_edge(const char *edge, size_t n, size_t taps, const char *align)
+static void check_boundary(const char *boundary, size_t n, size_t taps, const char *align)
 {
     size_t origin = strcmp(align, "centre") == 0 ? (taps - 1) / 2 : 0;
     command_clean();
     struct sound in = sound_noise("in.wav", n, WAVF, 48000, 2, n);
     struct sound columns = sound_noise_mask("m.wav", taps, 2, taps);
     command_done("\"$HALO\" render in.wav out.wav --mask m.wav --edge %s --tail none --align %s",
-                 edge, align);
+                 boundary, align);
     struct sound out = sound_load("out.wav");
-    struct block around = padded(&in.block, edge, taps - 1, taps - 1);
+    struct block around = padded(&in.block, boundary, taps - 1, taps - 1);
     struct mask *mask = sound_mask(&columns, NULL, 0, 2);
-    ck_assert_msg(out.block.frames == n, "%s, %zu frames, %zu taps, %s: %zu frames", edge, n, taps,
+    ck_assert_msg(out.block.frames == n, "%s, %zu frames, %zu taps, %s: %zu frames", boundary, n, taps,
                   align, out.block.frames);
     sound_expect_truth(&out, mask, &around, taps - 1 + origin);
     mask_destroy(mask);
@@ -455,24 +455,24 @@ static void check_edge(const char *edge, size_t n, size_t taps, const char *alig
     sound_free(&out);
 }
 
-START_TEST(edges_are_ghost_cells)
+START_TEST(boundaries_are_ghost_cells)
 {
-    const char *const edges[] = {"zero", "replicate", "reflect", "wrap"};
+    const char *const boundaries[] = {"zero", "replicate", "reflect", "wrap"};
     const size_t lengths[] = {1, 2, 3, 100, 5000}, taps[] = {1, 2, 65, 1000};
     for (size_t e = 0; e < 4; e++)
         for (size_t n = 0; n < 5; n++)
             for (size_t t = 0; t < 4; t++) {
-                check_edge(edges[e], lengths[n], taps[t], "causal");
+                check_boundary(boundaries[e], lengths[n], taps[t], "causal");
                 if (lengths[n] != 2)
-                    check_edge(edges[e], lengths[n], taps[t], "centre");
+                    check_boundary(boundaries[e], lengths[n], taps[t], "centre");
             }
 }
 END_TEST
 
 /* The sound goes on, not each stage's input: ghost cells reach through all masks. */
-START_TEST(edges_hold_for_masks_in_a_row)
+START_TEST(boundaries_hold_for_masks_in_a_row)
 {
-    const char *const edges[] = {"replicate", "reflect", "wrap"};
+    const char *const boundaries[] = {"replicate", "reflect", "wrap"};
     for (size_t e = 0; e < 3; e++) {
         command_clean();
         struct sound in = sound_noise("in.wav", 1, WAVF, 48000, 1, 700);
@@ -480,8 +480,8 @@ START_TEST(edges_hold_for_masks_in_a_row)
         sound_noise_file("b.wav", 3, WAVF, 48000, 1, 64);
         command_done("\"$HALO\" render in.wav out.wav --mask a.wav --mask b.wav --gain -20 "
                      "--edge %s --tail none",
-                     edges[e]);
-        struct block around = padded(&in.block, edges[e], 363, 0);
+                     boundaries[e]);
+        struct block around = padded(&in.block, boundaries[e], 363, 0);
         struct block once = filtered(&around, "a.wav", NULL, 0, 0.1);
         struct block twice = filtered(&once, "b.wav", NULL, 0, 1);
         memmove(twice.data[0], twice.data[0] + 363, 700 * sizeof(float));
@@ -495,19 +495,19 @@ START_TEST(edges_hold_for_masks_in_a_row)
 }
 END_TEST
 
-START_TEST(edges_need_no_tail)
+START_TEST(boundaries_need_no_tail)
 {
-    const char *const edges[] = {"replicate", "reflect", "wrap"};
+    const char *const boundaries[] = {"replicate", "reflect", "wrap"};
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 100);
     sound_noise_file("m.wav", 2, WAVF, 48000, 1, 10);
     for (size_t e = 0; e < 3; e++) {
         command_refused(2, "--tail none",
                         "\"$HALO\" render in.wav out.wav --mask m.wav --tail full --edge %s",
-                        edges[e]);
+                        boundaries[e]);
         command_refused(2, "--tail none",
                         "\"$HALO\" render in.wav out.wav --mask m.wav --edge %s --tail until:-60",
-                        edges[e]);
+                        boundaries[e]);
     }
     command_done("\"$HALO\" render in.wav out.wav --mask m.wav --edge zero --tail full");
 }
@@ -515,10 +515,10 @@ END_TEST
 
 /* A stream knows its beginning once it has come, and never its end beforehand:
  * what can be had is right, the rest is refused in a word that says why. */
-START_TEST(edges_of_streams_are_right_or_refused)
+START_TEST(boundaries_of_streams_are_right_or_refused)
 {
     const struct {
-        const char *edge, *align;
+        const char *boundary, *align;
         bool must_work, must_fail;
     } rows[] = {
         {"zero", "causal", true, false},       {"zero", "centre", true, false},
@@ -532,7 +532,7 @@ START_TEST(edges_of_streams_are_right_or_refused)
         sound_noise_file("m.wav", 2, WAVF, 48000, 1, 301);
         char options[128];
         snprintf(options, sizeof options, "--mask m.wav --tail none --edge %s --align %s",
-                 rows[i].edge, rows[i].align);
+                 rows[i].boundary, rows[i].align);
         command_done("\"$HALO\" render in.wav file.wav %s", options);
         struct command_result result =
             command_run("cat in.wav | \"$HALO\" render - pipe.wav %s", options);
@@ -996,8 +996,8 @@ SUITE_MAIN("render stages", masks_are_routed, counts_that_do_not_fit_are_refused
            matrices_that_do_not_divide_are_refused, gains_are_exact, stages_work_in_the_order_given,
            text_masks_are_read, resampled_masks_keep_their_response,
            resampled_identity_changes_no_tone, masks_of_the_same_or_no_rate_stay,
-           resampled_masks_are_routed, edges_are_ghost_cells, edges_hold_for_masks_in_a_row,
-           edges_need_no_tail, edges_of_streams_are_right_or_refused, centre_is_as_textbooks_index,
+           resampled_masks_are_routed, boundaries_are_ghost_cells, boundaries_hold_for_masks_in_a_row,
+           boundaries_need_no_tail, boundaries_of_streams_are_right_or_refused, centre_is_as_textbooks_index,
            odd_symmetric_masks_shift_no_phase, tails_have_the_length_promised,
            tail_goes_on_until_it_stays_below, shortest_sounds, report_reports_all,
            report_reports_the_latency_of_centred_masks, report_survives_strange_names,

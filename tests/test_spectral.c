@@ -88,7 +88,7 @@ struct way {
     struct spectral_window_settings window;
     enum spectral_scale scale;
     enum spectral_mode mode;
-    enum convolve2d_edge edge;
+    enum convolve2d_boundary boundary;
     bool end_known;
 };
 
@@ -133,7 +133,7 @@ static void check_way(const struct way *way)
                                          .window = way->window,
                                          .scale = way->scale,
                                          .mode = way->mode,
-                                         .edge = way->edge,
+                                         .boundary = way->boundary,
                                          .mask = mask,
                                          .end = way->end_known ? N : 0,
                                          .backend = "cpu"};
@@ -340,7 +340,7 @@ START_TEST(steps_allocate_nothing)
                                                        .window = {SPECTRAL_HANN, 2048, 512},
                                                        .scale = (enum spectral_scale)scale,
                                                        .mask = mask,
-                                                       .edge = CONVOLVE2D_REFLECT,
+                                                       .boundary = CONVOLVE2D_REFLECT,
                                                        .backend = "cpu",
                                                        .live = true};
             struct filter *filter = create(&settings);
@@ -410,7 +410,7 @@ START_TEST(drums_and_strings_come_isolated)
                                              .block = 1000,
                                              .window = {SPECTRAL_HANN, 2048, 512},
                                              .mode = (enum spectral_mode)mode,
-                                             .edge = CONVOLVE2D_REFLECT,
+                                             .boundary = CONVOLVE2D_REFLECT,
                                              .end = MIX,
                                              .rate = RATE,
                                              .backend = "cpu"};

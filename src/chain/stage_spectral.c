@@ -17,7 +17,7 @@ static const char *const scale_names[] = {[SPECTRAL_LINEAR] = "linear", [SPECTRA
 static const char *const mode_names[] = {
     [SPECTRAL_MAGNITUDE] = "magnitude", [SPECTRAL_GAIN] = "gain", NULL};
 static const char *const preset_names[] = {"harmonic", "percussive", NULL};
-static const char *const edge_names[] = {[CONVOLVE2D_ZERO] = "zero",
+static const char *const boundary_names[] = {[CONVOLVE2D_ZERO] = "zero",
                                          [CONVOLVE2D_REPLICATE] = "replicate",
                                          [CONVOLVE2D_REFLECT] = "reflect",
                                          NULL};
@@ -28,7 +28,7 @@ struct spec {
     struct stage *stage;
     struct spectral_settings *settings;
     bool has_hop;
-    bool has_edge;
+    bool has_boundary;
     bool has_preset;
     bool has_way; /* scale= or mode= */
 };
@@ -72,12 +72,12 @@ static enum status parse_mode(struct spec *spec, const char *value)
     return status;
 }
 
-static enum status parse_edge(struct spec *spec, const char *value)
+static enum status parse_boundary(struct spec *spec, const char *value)
 {
     size_t choice = 0;
-    enum status status = options_choose("spectral edge=", value, edge_names, &choice);
-    spec->settings->edge = (enum convolve2d_edge)choice;
-    spec->has_edge = true;
+    enum status status = options_choose("spectral edge=", value, boundary_names, &choice);
+    spec->settings->boundary = (enum convolve2d_boundary)choice;
+    spec->has_boundary = true;
     return status;
 }
 
@@ -103,7 +103,7 @@ static const struct {
     enum status (*take)(struct spec *spec, const char *value);
 } options[] = {
     {"size", parse_size}, {"hop", parse_hop},   {"window", parse_window}, {"scale", parse_scale},
-    {"mode", parse_mode}, {"edge", parse_edge}, {"preset", parse_preset}, {"mix", parse_mix},
+    {"mode", parse_mode}, {"edge", parse_boundary}, {"preset", parse_preset}, {"mix", parse_mix},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
@@ -144,8 +144,8 @@ static enum status parse_spec(struct stage *stage, char **all)
         status = mask2d_from_spec(all, &stage->spectral->mask);
     for (char **word = all + !is_preset(all[0]); *word && status == STATUS_OK; word++)
         status = parse_word(&spec, *word);
-    if (spec.has_preset && !spec.has_edge) /* a mean of what is there */
-        settings->edge = CONVOLVE2D_REFLECT;
+    if (spec.has_preset && !spec.has_boundary) /* a mean of what is there */
+        settings->boundary = CONVOLVE2D_REFLECT;
     if (!spec.has_hop)
         settings->window.hop = settings->window.size / OVERLAP_USUAL;
     return status == STATUS_OK ? check(&spec, all) : status;

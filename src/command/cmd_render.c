@@ -102,10 +102,10 @@ static enum status save_chain(const struct job *job)
 }
 
 /* The edges lie around the source, as far as the chain looks. */
-static enum status lay_edges(struct job *job)
+static enum status lay_boundaries(struct job *job)
 {
     const struct render_options *options = job->options;
-    if (options->edge == EDGE_ZERO)
+    if (options->boundary == BOUNDARY_ZERO)
         return STATUS_OK;
     if (job->chain->tail_unknown)
         return fail(STATUS_USAGE,
@@ -122,7 +122,7 @@ static enum status lay_edges(struct job *job)
     job->run.trail = job->chain->latency;
     struct source *inner = job->source;
     job->source = NULL; /* the edge's from here, also when it fails */
-    return source_open_edge(inner, options->edge, job->run.lead, job->run.trail, &job->source);
+    return source_open_boundary(inner, options->boundary, job->run.lead, job->run.trail, &job->source);
 }
 
 /* The sound would come late: a plugin told of its latency only while it ran. */
@@ -196,7 +196,7 @@ static enum status work(struct job *job)
     job->run.progress_context = &job->progress;
     enum status status = open_sink(job);
     if (status == STATUS_OK)
-        status = lay_edges(job);
+        status = lay_boundaries(job);
     if (status == STATUS_OK)
         status = save_chain(job);
     job->run.stop_late = job->may_run_again && status == STATUS_OK && can_run_again(job);

@@ -8,13 +8,13 @@
 
 enum { BLOCK_MOST = 1 << 24 }; /* frames */
 
-static const char *const edge_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
+static const char *const boundary_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
 
-static enum status parse_edge(void *context, const struct option_row *row, const char *value)
+static enum status parse_boundary(void *context, const struct option_row *row, const char *value)
 {
-    size_t choice = EDGE_ZERO;
-    enum status status = options_choose(row->name, value, edge_names, &choice);
-    ((struct render_options *)context)->edge = (enum edge)choice;
+    size_t choice = BOUNDARY_ZERO;
+    enum status status = options_choose(row->name, value, boundary_names, &choice);
+    ((struct render_options *)context)->boundary = (enum boundary)choice;
     return status;
 }
 
@@ -150,7 +150,7 @@ static const struct option_row own_options[] = {
     {"edge", 0, "EDGE",
      "what lies beyond the sound's ends: zero (default),\n"
      "replicate, reflect or wrap; goes with --tail none",
-     parse_edge},
+     parse_boundary},
     {"tail", 0, "TAIL",
      "full (default): frames + taps - 1; none: the input's\n"
      "frames; until:-80dB: until it stays below that level.\n"
@@ -213,16 +213,16 @@ static enum status check_args(struct render_options *options)
         return fail(STATUS_USAGE, "IN and OUT are needed; halo render --help tells more");
     if (options->replay &&
         (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
-         options->tail_given || options->edge != EDGE_ZERO || options->block || options->json))
+         options->tail_given || options->boundary != BOUNDARY_ZERO || options->block || options->json))
         return fail(STATUS_USAGE,
                     "--replay goes by its log alone: no stages, --save-chain, --normalize, --tail, "
                     "--edge, --block or --json");
-    if (options->edge != EDGE_ZERO) {
+    if (options->boundary != BOUNDARY_ZERO) {
         if (options->tail_given && options->tail != TAIL_NONE)
             return fail(STATUS_USAGE,
                         "--edge %s goes with --tail none: a sound that goes on has "
                         "no tail",
-                        edge_names[options->edge]);
+                        boundary_names[options->boundary]);
         options->tail = TAIL_NONE;
     }
     enum status status = chain_options_check(&options->chain, options->block);

@@ -14,7 +14,7 @@ struct render_options {
     const char *save_chain; /* NULL: nowhere */
     const char *replay;     /* a log; NULL: none */
     struct sound_format_request request;
-    enum edge edge;
+    enum boundary boundary;
     enum tail tail;
     double until; /* linear */
     bool tail_given;

@@ -25,12 +25,12 @@ static ptrdiff_t reflect(ptrdiff_t at, ptrdiff_t count)
     return at < count ? at : period - at;
 }
 
-ptrdiff_t convolve2d_column(enum convolve2d_edge edge, ptrdiff_t at, size_t columns)
+ptrdiff_t convolve2d_column(enum convolve2d_boundary boundary, ptrdiff_t at, size_t columns)
 {
     ptrdiff_t count = (ptrdiff_t)columns;
     if (at >= 0 && at < count)
         return at;
-    switch (edge) {
+    switch (boundary) {
     case CONVOLVE2D_REPLICATE:
         return at < 0 ? 0 : count - 1;
     case CONVOLVE2D_REFLECT:

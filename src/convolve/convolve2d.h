@@ -27,7 +27,7 @@
  *   replicate  a a a | a b c d | d d d
  *   reflect    d c b | a b c d | c b a    (the end is not repeated; wider masks go on to and fro)
  */
-enum convolve2d_edge { CONVOLVE2D_ZERO, CONVOLVE2D_REPLICATE, CONVOLVE2D_REFLECT };
+enum convolve2d_boundary { CONVOLVE2D_ZERO, CONVOLVE2D_REPLICATE, CONVOLVE2D_REFLECT };
 
 struct convolve2d_settings {
     const char *backend; /* a kind's name, or "auto" */
@@ -35,7 +35,7 @@ struct convolve2d_settings {
     size_t columns;   /* of the picture */
     size_t rows_most; /* in one call */
     double rows;      /* of the whole picture, for auto; 0: not known */
-    enum convolve2d_edge edge;
+    enum convolve2d_boundary boundary;
     bool live;               /* each call is waited for */
     struct workers *workers; /* not owned; outlives the convolution */
 };
@@ -87,6 +87,6 @@ static inline void convolve2d_process(struct convolve2d *convolve, const float *
 
 /* Where column `at`, which may lie beside a picture of `columns`, has its value: a column of the
  * picture, or -1 for zero. */
-ptrdiff_t convolve2d_column(enum convolve2d_edge edge, ptrdiff_t at, size_t columns);
+ptrdiff_t convolve2d_column(enum convolve2d_boundary boundary, ptrdiff_t at, size_t columns);
 
 #endif

@@ -94,7 +94,7 @@ static void lay_out(const struct convolve2d_on_cpu *cpu, const float *row, float
     for (size_t k = 0; k < cpu->columns - 1; k++) {
         size_t to = k < left ? k : k + columns;
         ptrdiff_t from =
-            convolve2d_column(settings->edge, (ptrdiff_t)to - (ptrdiff_t)left, columns);
+            convolve2d_column(settings->boundary, (ptrdiff_t)to - (ptrdiff_t)left, columns);
         laid[to] = from < 0 ? 0 : row[from];
     }
 }

@@ -27,7 +27,7 @@ static enum status add_convolution(struct spectral *spectral, const struct mask2
         .columns = spectral->bins,
         .rows_most = spectral->batch,
         .rows = (double)settings->frames / (double)settings->window.hop,
-        .edge = settings->edge,
+        .boundary = settings->boundary,
         .live = settings->live,
         .workers = settings->workers,
     };

@@ -49,7 +49,7 @@ struct spectral_settings {
     struct spectral_window_settings window;
     enum spectral_scale scale;
     enum spectral_mode mode; /* the presets bring their own masks, and are linear */
-    enum convolve2d_edge edge;
+    enum convolve2d_boundary boundary;
     const struct mask2d *mask; /* NULL with a preset; only for spectral_create */
     uint64_t frames;           /* of the sound, for auto; 0: not known */
     uint64_t begin;            /* frames that come in before the sound */

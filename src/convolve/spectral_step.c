@@ -78,12 +78,12 @@ static void silence_row(const struct spectral *spectral, size_t row)
 
 /* Rows beyond the last are copies of rows that have come; so are those before the first, as soon
  * as what they mirror is there. */
-static void lay_edge(const struct spectral *spectral, size_t row)
+static void lay_boundary(const struct spectral *spectral, size_t row)
 {
     int64_t now = spectral->row + (int64_t)row;
     size_t here = 2 * spectral->after + row;
     bool reflects =
-        spectral->settings.edge == CONVOLVE2D_REFLECT && spectral->last > spectral->first;
+        spectral->settings.boundary == CONVOLVE2D_REFLECT && spectral->last > spectral->first;
     int64_t beyond = now - spectral->last, in = now - spectral->first;
     if (in < 0)
         silence_row(spectral, row);
@@ -162,8 +162,8 @@ static void process_rows(struct spectral *spectral, size_t rows)
     size_t channels = spectral->filter.inputs, after = spectral->after;
     size_t used = rows * spectral->settings.window.hop;
     run(spectral, channels * rows, analyse, &job);
-    for (size_t r = 0; spectral->settings.edge != CONVOLVE2D_ZERO && r < rows; r++)
-        lay_edge(spectral, r);
+    for (size_t r = 0; spectral->settings.boundary != CONVOLVE2D_ZERO && r < rows; r++)
+        lay_boundary(spectral, r);
     convolve(spectral, rows);
     run(spectral, channels * rows, synthesise, &job);
     overlap(spectral, rows);

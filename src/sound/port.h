@@ -111,8 +111,8 @@ const struct block *sink_memory(const struct sink *sink); /* owned by the sink *
 
 /* The sound goes on beyond its ends: `before` and `after` more frames, made by
  * `edge`. Closes `inner` with itself, also when opening fails. */
-enum edge { EDGE_ZERO, EDGE_REPLICATE, EDGE_REFLECT, EDGE_WRAP };
-MUST_CHECK enum status source_open_edge(struct source *inner, enum edge edge, uint64_t before,
+enum boundary { BOUNDARY_ZERO, BOUNDARY_REPLICATE, BOUNDARY_REFLECT, BOUNDARY_WRAP };
+MUST_CHECK enum status source_open_boundary(struct source *inner, enum boundary boundary, uint64_t before,
                                         uint64_t after, struct source **source);
 
 /* The sound at another rate, with the same frames wherever a seek begins. Closes `inner` with

@@ -1,0 +1,268 @@
+/* The ghost cells: a source that goes on before the first and after the last
+ * frame of another, as an edge policy has it.
+ *
+ *   zero       0 0 0 | a b c d | 0 0 0
+ *   replicate  a a a | a b c d | d d d
+ *   reflect    d c b | a b c d | c b a    (the end frame is not repeated)
+ *   wrap       b c d | a b c d | a b c
+ */
+#include "sound/port.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct boundary_source {
+    struct source source;
+    struct source *inner;
+    enum boundary boundary;
+    uint64_t before;
+    uint64_t after;
+    uint64_t position; /* in the extended sound */
+    uint64_t length;   /* of the inner sound, once it is known */
+    bool length_known;
+    uint64_t inner_position;
+    bool first_held;
+    bool first_pending; /* read ahead for the extension, still to be given out in its place */
+    float *first;       /* a frame: the sound's first */
+    float *last;        /* a frame: the latest that was read */
+};
+
+static void boundary_close(struct source *source)
+{
+    struct boundary_source *boundary = (struct boundary_source *)source;
+    source_close(boundary->inner);
+    free(boundary->first);
+    free(boundary->last);
+    free(boundary);
+}
+
+static void fill_with(const struct boundary_source *boundary, const float *frame, float *const *planar,
+                      size_t at, size_t frames)
+{
+    for (size_t c = 0; c < boundary->source.format.channels; c++)
+        for (size_t i = 0; i < frames; i++)
+            planar[c][at + i] = frame ? frame[c] : 0;
+}
+
+/* Read from the inner sound where it stands, into planar[c] + at. */
+static enum status read_inner(struct boundary_source *boundary, float *const *planar, size_t at,
+                              size_t frames, size_t *got)
+{
+    size_t channels = boundary->source.format.channels;
+    float *into[channels];
+    for (size_t c = 0; c < channels; c++)
+        into[c] = planar[c] + at;
+    enum status status = source_read(boundary->inner, into, frames, got);
+    boundary->inner_position += *got;
+    if (status == STATUS_OK && *got > 0)
+        for (size_t c = 0; c < channels; c++)
+            boundary->last[c] = into[c][*got - 1];
+    return status;
+}
+
+static enum status hold_first(struct boundary_source *boundary)
+{
+    size_t channels = boundary->source.format.channels, got;
+    float *into[channels];
+    for (size_t c = 0; c < channels; c++)
+        into[c] = &boundary->first[c];
+    boundary->first_held = true;
+    enum status status = source_read(boundary->inner, into, 1, &got);
+    if (status != STATUS_OK)
+        return status;
+    boundary->first_pending = got == 1;
+    boundary->inner_position = got;
+    memcpy(boundary->last, boundary->first, channels * sizeof(float));
+    return STATUS_OK;
+}
+
+static enum status read_middle(struct boundary_source *boundary, float *const *planar, size_t at,
+                               size_t frames, size_t *got)
+{
+    *got = 0;
+    if (boundary->first_pending && frames > 0) {
+        fill_with(boundary, boundary->first, planar, at, 1);
+        boundary->first_pending = false;
+        *got = 1;
+    }
+    size_t more = 0;
+    enum status status = STATUS_OK;
+    if (boundary->boundary != BOUNDARY_REPLICATE && boundary->inner->seekable &&
+        boundary->inner_position != boundary->position - boundary->before) {
+        boundary->inner_position = boundary->position - boundary->before;
+        status = source_seek(boundary->inner, boundary->inner_position);
+    }
+    if (status == STATUS_OK && *got < frames)
+        status = read_inner(boundary, planar, at + *got, frames - *got, &more);
+    *got += more;
+    if (status == STATUS_OK && *got < frames) {
+        boundary->length = boundary->position + *got - boundary->before;
+        boundary->length_known = true;
+    }
+    return status;
+}
+
+/* Where extended frame `index` (counted from the sound's first) comes from, and
+ * how many frames on from there run in one direction. */
+struct run {
+    uint64_t from;
+    int direction;
+    uint64_t frames;
+};
+
+static struct run run_at(enum boundary policy, int64_t index, int64_t length)
+{
+    if (policy == BOUNDARY_WRAP) {
+        int64_t from = (index % length + length) % length;
+        return (struct run){(uint64_t)from, 1, (uint64_t)(length - from)};
+    }
+    if (length == 1)
+        return (struct run){0, 1, 1};
+    int64_t period = 2 * (length - 1);
+    int64_t phase = (index % period + period) % period;
+    if (phase < length)
+        return (struct run){(uint64_t)phase, 1, (uint64_t)(length - phase)};
+    return (struct run){(uint64_t)(period - phase), -1, (uint64_t)(period - phase)};
+}
+
+static void reverse(const struct boundary_source *boundary, float *const *planar, size_t at, size_t frames)
+{
+    for (size_t c = 0; c < boundary->source.format.channels; c++)
+        for (size_t i = 0; i < frames / 2; i++) {
+            float swap = planar[c][at + i];
+            planar[c][at + i] = planar[c][at + frames - 1 - i];
+            planar[c][at + frames - 1 - i] = swap;
+        }
+}
+
+static enum status read_moved(struct boundary_source *boundary, float *const *planar, size_t at,
+                              size_t frames)
+{
+    int64_t index = (int64_t)boundary->position - (int64_t)boundary->before;
+    while (frames > 0) {
+        struct run run = run_at(boundary->boundary, index, (int64_t)boundary->length);
+        size_t part = frames < run.frames ? frames : (size_t)run.frames, got;
+        uint64_t from = run.direction > 0 ? run.from : run.from - part + 1;
+        enum status status = source_seek(boundary->inner, from);
+        boundary->inner_position = from;
+        if (status == STATUS_OK)
+            status = read_inner(boundary, planar, at, part, &got);
+        if (status != STATUS_OK)
+            return status;
+        if (got < part)
+            fill_with(boundary, NULL, planar, at + got, part - got);
+        if (run.direction < 0)
+            reverse(boundary, planar, at, part);
+        at += part;
+        index += (int64_t)part;
+        frames -= part;
+    }
+    return STATUS_OK;
+}
+
+static enum status repeat_end(struct boundary_source *boundary, float *const *planar, size_t at,
+                              size_t frames)
+{
+    bool before = boundary->position < boundary->before;
+    if (before && !boundary->first_held) {
+        enum status status = hold_first(boundary);
+        if (status != STATUS_OK)
+            return status;
+    }
+    bool silent = boundary->inner_position == 0; /* a sound of no frames */
+    fill_with(boundary, silent ? NULL : before ? boundary->first : boundary->last, planar, at, frames);
+    return STATUS_OK;
+}
+
+static enum status read_beyond(struct boundary_source *boundary, float *const *planar, size_t at,
+                               size_t frames)
+{
+    if (boundary->boundary == BOUNDARY_REPLICATE)
+        return repeat_end(boundary, planar, at, frames);
+    if (boundary->boundary != BOUNDARY_ZERO && boundary->length > 0)
+        return read_moved(boundary, planar, at, frames);
+    fill_with(boundary, NULL, planar, at, frames);
+    return STATUS_OK;
+}
+
+static enum status boundary_read(struct source *source, float *const *planar, size_t frames,
+                             size_t *got)
+{
+    struct boundary_source *boundary = (struct boundary_source *)source;
+    *got = 0;
+    while (*got < frames) {
+        size_t part = frames - *got, done;
+        enum status status = STATUS_OK;
+        if (boundary->position < boundary->before) {
+            if (boundary->before - boundary->position < part)
+                part = (size_t)(boundary->before - boundary->position);
+            status = read_beyond(boundary, planar, *got, part);
+            done = part;
+        } else if (!boundary->length_known || boundary->position < boundary->before + boundary->length) {
+            if (boundary->length_known && boundary->before + boundary->length - boundary->position < part)
+                part = (size_t)(boundary->before + boundary->length - boundary->position);
+            status = read_middle(boundary, planar, *got, part, &done);
+        } else {
+            uint64_t left = boundary->before + boundary->length + boundary->after - boundary->position;
+            if (left == 0)
+                return STATUS_OK;
+            if (left < part)
+                part = (size_t)left;
+            status = read_beyond(boundary, planar, *got, part);
+            done = part;
+        }
+        if (status != STATUS_OK)
+            return status;
+        boundary->position += done;
+        *got += done;
+    }
+    return STATUS_OK;
+}
+
+static const struct source_kind boundary_source_kind = {
+    .read = boundary_read,
+    .close = boundary_close,
+};
+
+static enum status refuse_stream(const struct source *inner)
+{
+    return fail(STATUS_USAGE,
+                "--edge reflect and wrap need a sound that can seek, and %s cannot; "
+                "save it to a WAV file first",
+                inner->name);
+}
+
+enum status source_open_boundary(struct source *inner, enum boundary policy, uint64_t before,
+                             uint64_t after, struct source **result)
+{
+    enum status status = STATUS_OK;
+    struct boundary_source *boundary = calloc(1, sizeof *boundary);
+    if (!boundary) {
+        source_close(inner);
+        return fail_memory("the sound's edges");
+    }
+    boundary->inner = inner;
+    boundary->source = *inner;
+    boundary->source.traits = (struct sound_traits){0}; /* they stay the inner one's */
+    boundary->source.kind = &boundary_source_kind;
+    boundary->source.seekable = false;
+    boundary->boundary = policy;
+    boundary->before = before;
+    boundary->after = after;
+    boundary->length = inner->frames == FRAMES_UNKNOWN ? 0 : (uint64_t)inner->frames;
+    boundary->length_known = inner->frames != FRAMES_UNKNOWN;
+    if (boundary->length_known)
+        boundary->source.frames += (int64_t)(before + after);
+    boundary->first = calloc(inner->format.channels, sizeof(float));
+    boundary->last = calloc(inner->format.channels, sizeof(float));
+    if (!boundary->first || !boundary->last)
+        status = fail_memory("the sound's edges");
+    else if (policy >= BOUNDARY_REFLECT && !(inner->seekable && boundary->length_known))
+        status = refuse_stream(inner);
+    if (status != STATUS_OK) {
+        boundary_close(&boundary->source);
+        return status;
+    }
+    *result = &boundary->source;
+    return STATUS_OK;
+}
