@@ -159,7 +159,7 @@ static cudaError_t upload_factors(struct convolution *convolution)
     return error;
 }
 
-static cudaError_t make_room(struct convolution *convolution)
+static cudaError_t make_capacity(struct convolution *convolution)
 {
     struct live_state *state = &convolution->state;
     size_t spectra = (size_t)state->inputs * (state->depth ? state->depth : 1) * state->bins;
@@ -223,7 +223,7 @@ static cudaError_t choose_mode(struct convolution *convolution)
     enum gpu_mode mode = convolution->shape.gpu.mode;
     convolution->resident = mode == GPU_MODE_RESIDENT || (mode == GPU_MODE_AUTO && !limited);
     if (error == cudaSuccess)
-        error = live_room(&convolution->state, &most);
+        error = live_capacity(&convolution->state, &most);
     for (const struct convolution *one = alive; one; one = one->next)
         used += one != convolution && one->resident && one->device == convolution->device
                     ? one->blocks
@@ -270,7 +270,7 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     if (error == cudaSuccess && !make_owed(convolution))
         error = cudaErrorMemoryAllocation;
     if (error == cudaSuccess)
-        error = make_room(convolution);
+        error = make_capacity(convolution);
     if (error == cudaSuccess)
         error = choose_mode(convolution);
     status = error == cudaSuccess ? fft_create(convolution->state.fft, &convolution->fft)

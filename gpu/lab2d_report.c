@@ -15,7 +15,7 @@ struct lab2d_report {
     enum bench_form form;
     const char *plot;
     size_t count;
-    size_t room;
+    size_t capacity;
     struct lab2d_row *rows;
 };
 
@@ -182,13 +182,13 @@ static void print_csv_row(const struct lab2d_row *row)
 enum status lab2d_report_take(void *context, const struct lab2d_row *row)
 {
     struct lab2d_report *report = context;
-    if (report->count == report->room) {
-        size_t room = report->room ? 2 * report->room : 64;
-        struct lab2d_row *rows = realloc(report->rows, room * sizeof *rows);
+    if (report->count == report->capacity) {
+        size_t capacity = report->capacity ? 2 * report->capacity : 64;
+        struct lab2d_row *rows = realloc(report->rows, capacity * sizeof *rows);
         if (!rows)
             return fail_memory("a report");
         report->rows = rows;
-        report->room = room;
+        report->capacity = capacity;
     }
     report->rows[report->count++] = *row;
     if (report->form == BENCH_TABLE)

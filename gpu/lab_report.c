@@ -15,7 +15,7 @@ struct lab_report {
     enum bench_form form;
     const char *plot;
     size_t count;
-    size_t room;
+    size_t capacity;
     struct lab_row *rows;
 };
 
@@ -162,13 +162,13 @@ static void print_csv_row(const struct lab_row *row)
 enum status lab_report_take(void *context, const struct lab_row *row)
 {
     struct lab_report *report = context;
-    if (report->count == report->room) {
-        size_t room = report->room ? 2 * report->room : 64;
-        struct lab_row *rows = realloc(report->rows, room * sizeof *rows);
+    if (report->count == report->capacity) {
+        size_t capacity = report->capacity ? 2 * report->capacity : 64;
+        struct lab_row *rows = realloc(report->rows, capacity * sizeof *rows);
         if (!rows)
             return fail_memory("a report");
         report->rows = rows;
-        report->room = room;
+        report->capacity = capacity;
     }
     report->rows[report->count++] = *row;
     if (report->form == BENCH_TABLE)

@@ -73,7 +73,7 @@ __device__ __forceinline__ live_path path_of(const live_mask &mask, unsigned p)
 }
 
 /* Shared memory, laid out for the state's block and transform. */
-struct room {
+struct capacity {
     float2 *fft;  /* fft; and rows of products before that */
     float *mine;  /* 2 block: of the one input that is this thread block's, the block
                    * before and the one at hand */
@@ -88,9 +88,9 @@ __host__ __device__ __forceinline__ size_t fft_bytes(const live_state &s)
     return rows > fft ? rows : fft;
 }
 
-__device__ __forceinline__ room room_of(const live_state &s, char *shared)
+__device__ __forceinline__ capacity capacity_of(const live_state &s, char *shared)
 {
-    room r;
+    capacity r;
     r.fft = reinterpret_cast<float2 *>(shared);
     r.mine = reinterpret_cast<float *>(shared + fft_bytes(s));
     r.other = r.mine + 2 * s.block;
@@ -99,7 +99,7 @@ __device__ __forceinline__ room room_of(const live_state &s, char *shared)
     return r;
 }
 
-static size_t room_bytes(const live_state &s)
+static size_t capacity_bytes(const live_state &s)
 {
     return fft_bytes(s) + 6 * s.block * sizeof(float);
 }
@@ -119,7 +119,7 @@ __device__ __forceinline__ bool is_mine(const live_state &s, unsigned input)
 
 /* Input `role`'s samples of block `number`, to device memory and, if it is this thread
  * block's only one, to its room. Returns the header, the same for all threads. */
-__device__ uint4 take(const live_state &s, const room &r, unsigned role, unsigned number)
+__device__ uint4 take(const live_state &s, const capacity &r, unsigned role, unsigned number)
 {
     __shared__ uint4 header;
     const uint4 *from = s.in + ((size_t)(number & 1) * s.roles + role) * (1 + s.packets);
@@ -212,7 +212,7 @@ __device__ __forceinline__ void load_input(const live_state &s, unsigned input, 
 }
 
 /* The spectrum of input `role`'s last two blocks. */
-__device__ void add_spectrum(const live_state &s, const room &r, unsigned role, unsigned number)
+__device__ void add_spectrum(const live_state &s, const capacity &r, unsigned role, unsigned number)
 {
     const float *window = is_mine(s, role) ? r.mine : r.other;
     unsigned silent = s.fft - 2 * s.block;
@@ -267,7 +267,7 @@ __device__ __forceinline__ void add_partitions(const live_state &s, const live_m
 
 /* The sum of all products for one output, bins 0..bins-1 of it in shared memory. Every
  * thread has two bins of one row of parts; rows are added up at the end. */
-__device__ void add_products(const live_state &s, const room &r, const live_mask &mask,
+__device__ void add_products(const live_state &s, const capacity &r, const live_mask &mask,
                              unsigned first, unsigned last, unsigned number)
 {
     unsigned pairs = s.bins / 2;
@@ -290,7 +290,7 @@ __device__ void add_products(const live_state &s, const room &r, const live_mask
     __syncthreads();
 }
 
-__device__ void make_tail(const live_state &s, const room &r, const live_mask &mask,
+__device__ void make_tail(const live_state &s, const capacity &r, const live_mask &mask,
                           unsigned slot, unsigned output, unsigned number)
 {
     float *tail = s.tails + ((size_t)slot * s.outputs + output) * s.block;
@@ -331,7 +331,7 @@ struct readied {
     live_path path; /* the first one; its head is in the room, and the tail in the sum */
 };
 
-__device__ __forceinline__ void load_head(const live_state &s, const room &r,
+__device__ __forceinline__ void load_head(const live_state &s, const capacity &r,
                                           const live_mask &mask, live_path path)
 {
     const float *head = mask.heads + (size_t)path.column * s.block;
@@ -339,7 +339,7 @@ __device__ __forceinline__ void load_head(const live_state &s, const room &r,
         r.head[i] = i < mask.head ? __ldcg(head + i) : 0;
 }
 
-__device__ __forceinline__ void load_tail(const live_state &s, const room &r,
+__device__ __forceinline__ void load_tail(const live_state &s, const capacity &r,
                                           const live_mask &mask, unsigned which, unsigned output)
 {
     const float *tail = s.tails + ((size_t)which * s.outputs + output) * s.block;
@@ -348,7 +348,7 @@ __device__ __forceinline__ void load_tail(const live_state &s, const room &r,
 }
 
 /* For the next block, if one slot sounds and there is one output to answer for. */
-__device__ readied make_ready(const live_state &s, const room &r,
+__device__ readied make_ready(const live_state &s, const capacity &r,
                               const slot (&slots)[LIVE_SLOTS])
 {
     readied ready = {0, 0, 0, {0, 0}};
@@ -371,7 +371,7 @@ __device__ readied make_ready(const live_state &s, const room &r,
 }
 
 /* sum[i] += the head of one path; lanes of a group share out an output's taps. */
-__device__ void add_head(const live_state &s, const room &r, const live_mask &mask, live_path path,
+__device__ void add_head(const live_state &s, const capacity &r, const live_mask &mask, live_path path,
                          unsigned number, bool is_ready)
 {
     const float *window = is_mine(s, path.input) ? r.mine : r.other;
@@ -403,7 +403,7 @@ __device__ void add_head(const live_state &s, const room &r, const live_mask &ma
     __syncthreads();
 }
 
-__device__ void answer(const live_state &s, const room &r, const slot &v, unsigned which,
+__device__ void answer(const live_state &s, const capacity &r, const slot &v, unsigned which,
                        unsigned output, unsigned number, const readied &ready)
 {
     bool is_ready = ready.code == v.code && !v.fresh;
@@ -434,7 +434,7 @@ __device__ void answer(const live_state &s, const room &r, const slot &v, unsign
 /* ---- the kernel ---- */
 
 /* One block of the stream; false if it was the word to stop. */
-__device__ bool run_block(const live_state &s, const room &r, slot (&slots)[LIVE_SLOTS],
+__device__ bool run_block(const live_state &s, const capacity &r, slot (&slots)[LIVE_SLOTS],
                           unsigned number, readied &ready)
 {
     uint4 header;
@@ -475,7 +475,7 @@ __device__ bool run_block(const live_state &s, const room &r, slot (&slots)[LIVE
 __global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s, bool forever)
 {
     extern __shared__ __align__(16) char shared[];
-    room r = room_of(s, shared);
+    capacity r = capacity_of(s, shared);
     slot slots[LIVE_SLOTS];
     for (unsigned v = 0; v < LIVE_SLOTS; v++)
         slots[v].code = 0;
@@ -510,7 +510,7 @@ static cudaError_t allow_shared(int device)
     return error;
 }
 
-cudaError_t live_room(const struct live_state *state, unsigned *blocks)
+cudaError_t live_capacity(const struct live_state *state, unsigned *blocks)
 {
     int device, processors, each;
     cudaError_t error = cudaGetDevice(&device);
@@ -520,7 +520,7 @@ cudaError_t live_room(const struct live_state *state, unsigned *blocks)
         error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (error == cudaSuccess)
         error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, live_kernel, LIVE_THREADS,
-                                                              room_bytes(*state));
+                                                              capacity_bytes(*state));
     if (error == cudaSuccess)
         *blocks = (unsigned)(processors * each);
     return error;
@@ -529,6 +529,6 @@ cudaError_t live_room(const struct live_state *state, unsigned *blocks)
 cudaError_t live_launch(const struct live_state *state, unsigned blocks, bool forever,
                         cudaStream_t stream)
 {
-    live_kernel<<<blocks, LIVE_THREADS, room_bytes(*state), stream>>>(*state, forever);
+    live_kernel<<<blocks, LIVE_THREADS, capacity_bytes(*state), stream>>>(*state, forever);
     return cudaGetLastError();
 }

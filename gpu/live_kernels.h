@@ -73,7 +73,7 @@ struct live_state {
 };
 
 /* How many thread blocks of the state's size the device can run at once. */
-cudaError_t live_room(const struct live_state *state, unsigned *blocks);
+cudaError_t live_capacity(const struct live_state *state, unsigned *blocks);
 
 /* Run for one block, or until a header says stop. Thread blocks wait for each other, so
  * that all must fit on the device beside those of other residents. (Not as a cooperative

@@ -34,11 +34,11 @@ static size_t divide_up(size_t a, size_t b)
 static size_t strip_rows(const struct picture2d *picture, size_t side, size_t multiprocessors)
 {
     size_t wide = divide_up(picture->columns, STRIP_COLUMNS) * picture->channels;
-    size_t room = multiprocessors * (size_t)strip_blocks((int)side), most = STRIP_ROWS_MOST[side];
+    size_t capacity = multiprocessors * (size_t)strip_blocks((int)side), most = STRIP_ROWS_MOST[side];
     size_t rounds = 1;
     if (side >= STRIP_SIDE_ROUNDS)
-        rounds = divide_up(divide_up(picture->rows, most) * wide, room);
-    size_t rows = divide_up(picture->rows, rounds * room < wide ? 1 : rounds * room / wide);
+        rounds = divide_up(divide_up(picture->rows, most) * wide, capacity);
+    size_t rows = divide_up(picture->rows, rounds * capacity < wide ? 1 : rounds * capacity / wide);
     rows = rows < STRIP_ROWS_LEAST ? STRIP_ROWS_LEAST : rows;
     return rows < most ? rows : most;
 }

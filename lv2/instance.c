@@ -93,7 +93,7 @@ static void take_features(struct instance *instance, const LV2_Feature *const *f
     lv2_atom_forge_init(&instance->forge, (LV2_URID_Map *)instance->map);
 }
 
-static enum status make_room(struct instance *instance)
+static enum status make_capacity(struct instance *instance)
 {
     size_t channels = instance->variant->channels;
     enum status status = input_history_init(&instance->history, channels, instance->rate);
@@ -137,7 +137,7 @@ static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, con
     take_features(instance, features);
     char cause[256] = "";
     log_capture(cause, sizeof cause);
-    enum status status = make_room(instance);
+    enum status status = make_capacity(instance);
     log_capture(NULL, 0);
     if (status != STATUS_OK) {
         instance_log(instance, instance->urids.log_error, cause);

@@ -78,11 +78,11 @@ void messages_write(struct instance *instance)
     if (!instance->map || !instance->notify)
         return;
     LV2_Atom_Forge_Frame sequence;
-    size_t room = instance->notify->atom.size;
-    lv2_atom_forge_set_buffer(&instance->forge, (uint8_t *)instance->notify, room);
+    size_t capacity = instance->notify->atom.size;
+    lv2_atom_forge_set_buffer(&instance->forge, (uint8_t *)instance->notify, capacity);
     if (!lv2_atom_forge_sequence_head(&instance->forge, &sequence, 0))
         return;
-    if (instance->reporting && room >= ENVELOPE + strlen(instance->request.file)) {
+    if (instance->reporting && capacity >= ENVELOPE + strlen(instance->request.file)) {
         forge_path(instance);
         instance->reporting = false;
     }

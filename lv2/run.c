@@ -141,8 +141,8 @@ static void run_frames(struct instance *instance, size_t frames)
     take_pre_delay(instance);
     instance->fresh = false;
     for (size_t at = 0, count; at < frames; at += count) {
-        size_t room = PROCESSOR_BLOCK - instance->held;
-        count = frames - at < room ? frames - at : room;
+        size_t capacity = PROCESSOR_BLOCK - instance->held;
+        count = frames - at < capacity ? frames - at : capacity;
         run_piece(instance, at, count);
     }
 }

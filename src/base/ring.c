@@ -47,7 +47,7 @@ void ring_destroy(struct ring *ring)
     free(ring);
 }
 
-static size_t room(struct ring *ring, size_t written, size_t wanted)
+static size_t capacity(struct ring *ring, size_t written, size_t wanted)
 {
     if (ring->capacity - (written - ring->read_seen) < wanted)
         ring->read_seen = atomic_load_explicit(&ring->read, memory_order_acquire);
@@ -71,7 +71,7 @@ static size_t first_piece(const struct ring *ring, size_t at, size_t count)
 size_t ring_write(struct ring *ring, const void *items, size_t count)
 {
     size_t written = atomic_load_explicit(&ring->written, memory_order_relaxed);
-    size_t free_items = room(ring, written, count);
+    size_t free_items = capacity(ring, written, count);
     count = count < free_items ? count : free_items;
     size_t at = written & (ring->capacity - 1), bytes = ring->item_bytes;
     size_t first = first_piece(ring, at, count);
@@ -96,7 +96,7 @@ size_t ring_read(struct ring *ring, void *items, size_t count)
 
 size_t ring_writable(struct ring *ring)
 {
-    return room(ring, atomic_load_explicit(&ring->written, memory_order_relaxed), ring->capacity);
+    return capacity(ring, atomic_load_explicit(&ring->written, memory_order_relaxed), ring->capacity);
 }
 
 size_t ring_readable(struct ring *ring)

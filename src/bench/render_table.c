@@ -31,14 +31,14 @@ void render_table_destroy(struct render_table *table)
     free(table);
 }
 
-enum { NUMBER_ROOM = 32 };
+enum { NUMBER_CAPACITY = 32 };
 
 /* Empty where it is not known. */
 static const char *fixed_text(char *text, int decimals, double value)
 {
     text[0] = '\0';
     if (isfinite(value))
-        snprintf(text, NUMBER_ROOM, "%.*f", decimals, value);
+        snprintf(text, NUMBER_CAPACITY, "%.*f", decimals, value);
     return text;
 }
 
@@ -46,14 +46,14 @@ static const char *exact_text(char *text, double value)
 {
     text[0] = '\0';
     if (isfinite(value))
-        snprintf(text, NUMBER_ROOM, "%.9g", value);
+        snprintf(text, NUMBER_CAPACITY, "%.9g", value);
     return text;
 }
 
 static void print_table_row(const struct render_row *row, bool first)
 {
     const struct render_cell *cell = &row->cell;
-    char peak[NUMBER_ROOM], transforms[NUMBER_ROOM], distance[NUMBER_ROOM];
+    char peak[NUMBER_CAPACITY], transforms[NUMBER_CAPACITY], distance[NUMBER_CAPACITY];
     if (first)
         printf("%g s of %u Hz float WAV, %zu thread%s, %zu round%s; seconds are medians\n\n"
                "| channels | taps | backend | algorithm | block | wall s | spread | user s | "
@@ -75,7 +75,7 @@ static void print_table_row(const struct render_row *row, bool first)
 static void print_csv_row(const struct render_row *row, bool first)
 {
     const struct render_cell *cell = &row->cell;
-    char peak[NUMBER_ROOM], transforms[NUMBER_ROOM], distance[NUMBER_ROOM];
+    char peak[NUMBER_CAPACITY], transforms[NUMBER_CAPACITY], distance[NUMBER_CAPACITY];
     if (first)
         puts("channels,taps,rate,seconds,rounds,threads,backend,algorithm,block,wall_s,"
              "wall_least_s,wall_most_s,user_s,system_s,times_real_time,peak_bytes,copy_s,"

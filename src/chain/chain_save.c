@@ -126,9 +126,9 @@ enum status chain_save_create(const char *path, bool force, const struct stage_l
     mode_t mask = umask(0);
     umask(mask);
     save->mask = mask;
-    size_t room = sizeof save->states - sizeof "..XXXXXX";
+    size_t capacity = sizeof save->states - sizeof "..XXXXXX";
     enum status status = STATUS_OK;
-    if ((size_t)snprintf(save->states, sizeof save->states, "%s.state", path) >= room)
+    if ((size_t)snprintf(save->states, sizeof save->states, "%s.state", path) >= capacity)
         status = fail(STATUS_FAILED, "cannot write %.40s...: its name is too long", path);
     if (status == STATUS_OK)
         status = check_place(save, any_state(list));

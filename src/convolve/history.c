@@ -5,13 +5,13 @@
 enum status history_init(struct history *history, size_t inputs, size_t keep, size_t block)
 {
     *history = (struct history){.keep = keep, .block = block, .end = keep + block};
-    size_t room = keep + block;
+    size_t capacity = keep + block;
     if (keep > block) {
         history->ring = (keep + 2 * block - 1) / block * block;
         history->end = history->ring + block;
-        room = 2 * history->ring;
+        capacity = 2 * history->ring;
     }
-    return block_init(&history->frames, inputs, room, "a convolver");
+    return block_init(&history->frames, inputs, capacity, "a convolver");
 }
 
 void history_free(struct history *history)

@@ -49,12 +49,12 @@ void listen_source_step(void *context, const float *const *in, float *const *out
 void listen_source_update(struct listen_source *source)
 {
     float chunk[CHUNK * REBLOCK_CHANNELS_MOST];
-    size_t got, room = source->recent.frames;
+    size_t got, capacity = source->recent.frames;
     if (source->player)
         return;
     do {
-        size_t at = (size_t)(source->taken % room);
-        got = ring_read(source->tap, chunk, room - at < CHUNK ? room - at : CHUNK);
+        size_t at = (size_t)(source->taken % capacity);
+        got = ring_read(source->tap, chunk, capacity - at < CHUNK ? capacity - at : CHUNK);
         audio_deinterleave(chunk, source->channels, got, source->recent.data, at);
         source->taken += got;
     } while (got > 0);
@@ -62,13 +62,13 @@ void listen_source_update(struct listen_source *source)
 
 bool listen_source_recent(const struct listen_source *source, struct block *block)
 {
-    size_t room = source->recent.frames, oldest = (size_t)(source->taken % room);
-    if (source->taken < room)
+    size_t capacity = source->recent.frames, oldest = (size_t)(source->taken % capacity);
+    if (source->taken < capacity)
         return false;
     for (size_t c = 0; c < source->channels; c++) {
         const float *from = source->recent.data[c];
-        memcpy(block->data[c], from + oldest, (room - oldest) * sizeof *from);
-        memcpy(block->data[c] + room - oldest, from, oldest * sizeof *from);
+        memcpy(block->data[c], from + oldest, (capacity - oldest) * sizeof *from);
+        memcpy(block->data[c] + capacity - oldest, from, oldest * sizeof *from);
     }
     return true;
 }

@@ -73,7 +73,7 @@ static enum status unite(struct live_chain *chain)
     for (size_t i = 0; i < chain->choice_count; i++)
         if (masks[i]->origin > chain->origin)
             chain->origin = masks[i]->origin;
-    chain->taps = chain->request.room;
+    chain->taps = chain->request.capacity;
     for (size_t i = 0; i < chain->choice_count && status == STATUS_OK; i++) {
         status = mask_pad(masks[i], chain->origin - masks[i]->origin);
         if (masks[i]->taps > chain->taps)

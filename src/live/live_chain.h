@@ -17,7 +17,7 @@ struct live_chain_request {
     size_t stage;                        /* the one with the choices */
     const char *const *others;           /* words of its second choice and so on */
     size_t other_count;
-    size_t room; /* taps for masks to come; 0: no more than these */
+    size_t capacity; /* taps for masks to come; 0: no more than these */
     struct stream_format format;
     size_t block;
     int priority; /* real-time, of the step; 0: none */

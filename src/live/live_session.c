@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static const double RING_SECONDS = 10;          /* of a recording: disks may stall */
-enum { ROOM = 1 << 16, PERIOD_MOST = 1 << 13 }; /* taps for masks to come; frames of a block */
+enum { CAPACITY = 1 << 16, PERIOD_MOST = 1 << 13 }; /* taps for masks to come; frames of a block */
 
 /* ---- up ---- */
 
@@ -33,10 +33,10 @@ static size_t block_of(const struct live_session *session)
     return info->period;
 }
 
-static size_t room_for_masks(const struct live_session *session)
+static size_t capacity_for_masks(const struct live_session *session)
 {
     const struct live_options *options = session->options;
-    return options->watch || options->osc ? ROOM : 0;
+    return options->watch || options->osc ? CAPACITY : 0;
 }
 
 static enum status make_chain(struct live_session *session)
@@ -47,7 +47,7 @@ static enum status make_chain(struct live_session *session)
         .stage = play->choosing,
         .others = play->others,
         .other_count = play->other_count,
-        .room = room_for_masks(session),
+        .capacity = capacity_for_masks(session),
         .format = {.rate = session->info.rate, .channels = session->info.channels_in},
         .block = block_of(session),
         .priority = session->info.priority,

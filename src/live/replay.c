@@ -83,7 +83,7 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
     if (!whole(line, "rate", RATE_MOST, &rate) || rate == 0 ||
         !whole(line, "channels", CHANNELS_MOST, &replay->format.channels) ||
         replay->format.channels == 0 || !whole(line, "block", BLOCK_MOST, &request->block) ||
-        request->block == 0 || !whole(line, "room", TAPS_MOST, &request->room))
+        request->block == 0 || !whole(line, "room", TAPS_MOST, &request->capacity))
         return fail_log(replay, "its first line does not say how the stream was set up");
     replay->format.rate = (uint32_t)rate;
     request->format = replay->format;
@@ -186,9 +186,9 @@ static enum status read_lines(struct replay *replay, FILE *file)
 {
     enum status status = STATUS_OK;
     char *text = NULL;
-    size_t room = 0, number = 0;
+    size_t capacity = 0, number = 0;
     ssize_t length;
-    while (status == STATUS_OK && (length = getline(&text, &room, file)) > 0)
+    while (status == STATUS_OK && (length = getline(&text, &capacity, file)) > 0)
         if (number == 0 || text[length - 1] == '\n')
             status = read_line(replay, text, (size_t)length, ++number);
     free(text);

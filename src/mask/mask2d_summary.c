@@ -96,9 +96,9 @@ static float cell_at(const struct mask2d *mask, size_t row, size_t column, size_
     return cell;
 }
 
-static size_t step_for(size_t count, size_t room)
+static size_t step_for(size_t count, size_t capacity)
 {
-    return room ? (count + room - 1) / room : count;
+    return capacity ? (count + capacity - 1) / capacity : count;
 }
 
 void mask2d_print_picture(const struct mask2d *mask, size_t width, size_t height)

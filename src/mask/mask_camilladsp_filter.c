@@ -58,18 +58,18 @@ static enum status parse_name(struct camilladsp *camilladsp, const yaml_node_t *
 struct taps {
     float *values;
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
 static enum status append(struct taps *taps, double value)
 {
-    if (taps->count == taps->room) {
-        size_t room = taps->room ? 2 * taps->room : 1024;
-        float *values = realloc(taps->values, room * sizeof *values);
+    if (taps->count == taps->capacity) {
+        size_t capacity = taps->capacity ? 2 * taps->capacity : 1024;
+        float *values = realloc(taps->values, capacity * sizeof *values);
         if (!values)
             return fail_memory("a mask");
         taps->values = values;
-        taps->room = room;
+        taps->capacity = capacity;
     }
     taps->values[taps->count++] = (float)value;
     return STATUS_OK;

@@ -122,13 +122,13 @@ static enum status add(struct reading *reading, uint64_t input, uint64_t output,
     if (status != STATUS_OK)
         return status;
     *response_at(reading, input, output) = true;
-    uint64_t room = delay < reading->longest ? reading->longest - delay : 0;
-    if (reading->has_size && count > room) {
+    uint64_t capacity = delay < reading->longest ? reading->longest - delay : 0;
+    if (reading->has_size && count > capacity) {
         note("mask %s: line %zu: %llu taps lie beyond the %llu that /convolver/new allows, and are "
              "left out as jconvolver leaves them out",
-             reading->config.file, reading->config.line, (unsigned long long)(count - room),
+             reading->config.file, reading->config.line, (unsigned long long)(count - capacity),
              (unsigned long long)reading->longest);
-        count = room;
+        count = capacity;
     }
     return count == 0 ? STATUS_OK
                       : mask_matrix_add(reading->matrix, (size_t)input - 1, (size_t)output - 1,

@@ -23,7 +23,7 @@ struct rew {
     double length;        /* samples; 0: not said */
     float *samples;
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
 static bool is_rew(FILE *stream)
@@ -97,13 +97,13 @@ static enum status read_header(struct rew *rew)
 
 static enum status append(struct rew *rew, double value)
 {
-    if (rew->count == rew->room) {
-        size_t room = rew->room ? 2 * rew->room : 1 << 16;
-        float *samples = realloc(rew->samples, room * sizeof *samples);
+    if (rew->count == rew->capacity) {
+        size_t capacity = rew->capacity ? 2 * rew->capacity : 1 << 16;
+        float *samples = realloc(rew->samples, capacity * sizeof *samples);
         if (!samples)
             return fail_memory("a mask");
         rew->samples = samples;
-        rew->room = room;
+        rew->capacity = capacity;
     }
     rew->samples[rew->count++] = (float)value;
     return STATUS_OK;

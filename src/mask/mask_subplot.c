@@ -110,13 +110,13 @@ static enum status send_times(const struct mask_drawing *drawing, enum mask_subp
     double scale = seconds ? 1 : 1e3;
     struct range times = {0, 0}, levels = {0, 0};
     enum status status = send_time_curves(drawing, subplot, block, scale, &times, &levels);
-    double room = levels.high > levels.low ? 0.05 * (levels.high - levels.low) : 1;
+    double capacity = levels.high > levels.low ? 0.05 * (levels.high - levels.low) : 1;
     double aside = times.high > times.low ? 0.01 * (times.high - times.low) : 1e-3;
     fprintf(gnuplot,
             "set title '%s response'\nset xlabel 'time in %s'\nset ylabel 'amplitude'\n"
             "set yrange [%g:%g]\nset xrange [%g:%g]\n",
-            impulse ? "impulse" : "step", seconds ? "s" : "ms", levels.low - room,
-            levels.high + room, scale * (times.low - aside), scale * (times.high + aside));
+            impulse ? "impulse" : "step", seconds ? "s" : "ms", levels.low - capacity,
+            levels.high + capacity, scale * (times.low - aside), scale * (times.high + aside));
     for (size_t i = 0; i < plot->count; i++) {
         bool few = plot->curves[i].mask->taps <= FEW;
         const char *colour = colours[i % COLOURS];
@@ -189,11 +189,11 @@ static enum status send_phases(const struct mask_drawing *drawing, enum mask_sub
     }
     if (phase || range.low > range.high)
         range = (struct range){-180, 180};
-    double room = fmax(0.5, 0.05 * (range.high - range.low));
+    double capacity = fmax(0.5, 0.05 * (range.high - range.low));
     fprintf(gnuplot, "set title '%s'\nset ylabel '%s'\nset ytics %s\nset yrange [%g:%g]\n",
             phase ? "phase, without the delay of the peak" : "group delay",
-            phase ? "degrees" : "ms", phase ? "90" : "autofreq", range.low - room,
-            range.high + room);
+            phase ? "degrees" : "ms", phase ? "90" : "autofreq", range.low - capacity,
+            range.high + capacity);
     for (size_t i = 0; i < drawing->plot->count; i++) {
         bool dots = phase && drawing->rough[i];
         fprintf(gnuplot, "%s$%s%zu using 1:2 with %s lc rgb '%s'", i ? ", " : "plot ", block, i,

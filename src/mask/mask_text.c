@@ -33,18 +33,18 @@ struct table {
     size_t columns; /* 0 until the first line of numbers */
     float *values;  /* row after row */
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
 static enum status append(struct table *table, float value)
 {
-    if (table->count == table->room) {
-        size_t room = table->room ? 2 * table->room : 1024;
-        float *values = realloc(table->values, room * sizeof *values);
+    if (table->count == table->capacity) {
+        size_t capacity = table->capacity ? 2 * table->capacity : 1024;
+        float *values = realloc(table->values, capacity * sizeof *values);
         if (!values)
             return fail_memory("a mask");
         table->values = values;
-        table->room = room;
+        table->capacity = capacity;
     }
     table->values[table->count++] = value;
     return STATUS_OK;

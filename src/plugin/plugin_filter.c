@@ -120,7 +120,7 @@ static const struct filter_kind plugin_filter_kind = {
 };
 
 /* What the step writes into. A step of automation is one change, a ramp one for each block. */
-static enum status make_room(struct plugin_filter *plugin, size_t block)
+static enum status make_capacity(struct plugin_filter *plugin, size_t block)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
     const struct automation *automation = &settings->spec->automation;
@@ -175,7 +175,7 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
                                      .tail_unknown = !settings->map->is_beside};
     plugin->settings = *settings;
     plugin->piece = piece_of(settings, block);
-    enum status status = make_room(plugin, block);
+    enum status status = make_capacity(plugin, block);
     if (status == STATUS_OK)
         status = set_latency(plugin, block);
     if (status == STATUS_OK)

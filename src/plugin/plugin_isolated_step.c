@@ -9,7 +9,7 @@ enum { SPIN_NS = 50000, LOOK_MS = 50 };
 
 /* ---- orders ---- */
 
-static void add_change(struct isolated_piece *piece, size_t room, size_t block,
+static void add_change(struct isolated_piece *piece, size_t capacity, size_t block,
                        const struct plugin_change *change)
 {
     size_t count = piece->order->change_count;
@@ -18,7 +18,7 @@ static void add_change(struct isolated_piece *piece, size_t room, size_t block,
             piece->changes[i].value = change->value;
             return;
         }
-    if (count == room)
+    if (count == capacity)
         return; /* only where they are not in order */
     piece->changes[count] = *change;
     piece->order->change_count = count + 1;
@@ -27,9 +27,9 @@ static void add_change(struct isolated_piece *piece, size_t room, size_t block,
 void isolated_add_changes(const struct isolated_instances *isolated, struct isolated_piece *piece,
                             const struct plugin_change *changes, size_t count)
 {
-    size_t room = isolated->memory.blocks * isolated->memory.ports;
+    size_t capacity = isolated->memory.blocks * isolated->memory.ports;
     for (size_t i = 0; i < count; i++)
-        add_change(piece, room, isolated->instances.block, &changes[i]);
+        add_change(piece, capacity, isolated->instances.block, &changes[i]);
 }
 
 struct isolated_piece isolated_begin(const struct isolated_instances *isolated, enum isolated_what what)

@@ -14,7 +14,7 @@ struct urid {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *by_name;         /* tsearch's tree of struct urid */
 static struct urid **numbers; /* the same, by number - 1 */
-static size_t count, room;
+static size_t count, capacity;
 
 static int compare(const void *a, const void *b)
 {
@@ -22,22 +22,22 @@ static int compare(const void *a, const void *b)
     return strcmp(left->uri, right->uri);
 }
 
-static bool make_room(void)
+static bool make_capacity(void)
 {
-    if (count < room)
+    if (count < capacity)
         return true;
-    size_t more = room ? 2 * room : 256;
+    size_t more = capacity ? 2 * capacity : 256;
     struct urid **larger = realloc(numbers, more * sizeof *larger);
     if (!larger)
         return false;
     numbers = larger;
-    room = more;
+    capacity = more;
     return true;
 }
 
 static LV2_URID add(const char *uri)
 {
-    struct urid *made = make_room() ? malloc(sizeof *made) : NULL;
+    struct urid *made = make_capacity() ? malloc(sizeof *made) : NULL;
     char *copy = made ? strdup(uri) : NULL;
     if (!copy) {
         free(made);

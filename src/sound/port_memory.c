@@ -60,28 +60,28 @@ enum status source_open_memory(const struct block *block, uint32_t rate, struct 
 struct memory_sink {
     struct sink sink;
     struct block block; /* frames counts what was written */
-    size_t room;
+    size_t capacity;
 };
 
-static enum status make_room(struct memory_sink *memory, size_t frames)
+static enum status make_capacity(struct memory_sink *memory, size_t frames)
 {
-    if (frames <= memory->room)
+    if (frames <= memory->capacity)
         return STATUS_OK;
-    size_t room = 2 * frames;
+    size_t capacity = 2 * frames;
     for (size_t c = 0; c < memory->block.channels; c++) {
-        float *data = realloc(memory->block.data[c], room * sizeof *data);
+        float *data = realloc(memory->block.data[c], capacity * sizeof *data);
         if (!data)
             return fail_memory("writing");
         memory->block.data[c] = data;
     }
-    memory->room = room;
+    memory->capacity = capacity;
     return STATUS_OK;
 }
 
 static enum status memory_write(struct sink *sink, const float *const *planar, size_t frames)
 {
     struct memory_sink *memory = (struct memory_sink *)sink;
-    enum status status = make_room(memory, memory->block.frames + frames);
+    enum status status = make_capacity(memory, memory->block.frames + frames);
     if (status != STATUS_OK)
         return status;
     for (size_t c = 0; c < memory->block.channels; c++)

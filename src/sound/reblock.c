@@ -53,8 +53,8 @@ void reblock_process(struct reblock *reblock, const float *const *in, float *con
     }
     reblock->adapts = true;
     for (size_t at = 0, count; at < frames; at += count) {
-        size_t room = reblock->block - reblock->held;
-        count = frames - at < room ? frames - at : room;
+        size_t capacity = reblock->block - reblock->held;
+        count = frames - at < capacity ? frames - at : capacity;
         exchange(reblock, in, out, at, count);
         if (reblock->held < reblock->block)
             continue;

@@ -29,7 +29,7 @@ static enum status refuse_long(const struct region *region)
 /* Up to `most` frames of the source, from where it stands. */
 static enum status fill_memory(struct region *region, struct sink *memory, uint64_t most)
 {
-    uint64_t room = ((uint64_t)REGION_MEMORY_MIB << 20) / sizeof(float) / region->format.channels;
+    uint64_t capacity = ((uint64_t)REGION_MEMORY_MIB << 20) / sizeof(float) / region->format.channels;
     struct block chunk;
     enum status status = block_init(&chunk, region->format.channels, CHUNK, "a passage");
     size_t got = 1;
@@ -38,7 +38,7 @@ static enum status fill_memory(struct region *region, struct sink *memory, uint6
         status = source_read(region->source, chunk.data, part, &got);
         if (status == STATUS_OK && stop_requested())
             status = STATUS_INTERRUPTED;
-        if (status == STATUS_OK && done + got > room)
+        if (status == STATUS_OK && done + got > capacity)
             status = refuse_long(region);
         if (status == STATUS_OK)
             status = sink_write(memory, (const float *const *)chunk.data, got);

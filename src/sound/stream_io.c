@@ -36,8 +36,8 @@ static sf_count_t stream_read(void *buffer, sf_count_t count, void *user)
         return done;
     sf_count_t more = (sf_count_t)fread(bytes + done, 1, (size_t)(count - done), io->stream);
     if (io->consumed < STREAM_HEAD) {
-        int64_t room = STREAM_HEAD - io->consumed;
-        memcpy(io->head + io->consumed, bytes + done, (size_t)(more < room ? more : room));
+        int64_t capacity = STREAM_HEAD - io->consumed;
+        memcpy(io->head + io->consumed, bytes + done, (size_t)(more < capacity ? more : capacity));
     }
     io->consumed += more;
     io->position += more;

@@ -53,10 +53,10 @@ int view_keys_fd(const struct view_keys *keys)
 static void fill(struct view_keys *keys)
 {
     struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
-    size_t room = sizeof keys->bytes - keys->count;
-    if (keys->ended || room == 0 || poll(&ready, 1, 0) <= 0)
+    size_t capacity = sizeof keys->bytes - keys->count;
+    if (keys->ended || capacity == 0 || poll(&ready, 1, 0) <= 0)
         return;
-    ssize_t got = read(STDIN_FILENO, keys->bytes + keys->count, room);
+    ssize_t got = read(STDIN_FILENO, keys->bytes + keys->count, capacity);
     if (got > 0)
         keys->count += (size_t)got;
     else if (got == 0 || (errno != EINTR && errno != EAGAIN))

@@ -112,17 +112,17 @@ static int put_choices(const struct layout *layout, int row, const struct live_s
         return row;
     int columns_most = layout->width / CELL_LEAST;
     int columns = least((listed + rows - 1) / rows, columns_most > 0 ? columns_most : 1);
-    int room = rows * columns;
+    int capacity = rows * columns;
     int first = 0;
     int chosen = (int)status->chosen - (status->without_dry ? 1 : 0);
-    if (listed > room && chosen >= room)
-        first = least(chosen - room + 1, listed - room);
+    if (listed > capacity && chosen >= capacity)
+        first = least(chosen - capacity + 1, listed - capacity);
     int cell = layout->width / columns;
-    for (int i = 0; i < least(listed - first, room); i++) {
+    for (int i = 0; i < least(listed - first, capacity); i++) {
         struct pen pen = {.row = row + i % rows, .column = i / rows * cell};
         pen.right = pen.column + cell - (columns > 1 ? 1 : 0);
         put_choice(&pen, status, (size_t)(first + i) + (status->without_dry ? 1 : 0));
-        if (listed > room && i == room - 1) {
+        if (listed > capacity && i == capacity - 1) {
             pen.right = layout->width;
             pen.column = layout->width - 5;
             pen_print(&pen, STYLE_DIM, " (%d)", listed);

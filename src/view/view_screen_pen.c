@@ -122,11 +122,11 @@ size_t screen_fitting(const char *text, int columns)
 }
 
 /* How many of the characters fit. */
-static int fitting(const wchar_t *wide, int room, int *columns)
+static int fitting(const wchar_t *wide, int capacity, int *columns)
 {
     int count = 0;
     *columns = 0;
-    while (wide[count] && *columns + wcwidth(wide[count]) <= room)
+    while (wide[count] && *columns + wcwidth(wide[count]) <= capacity)
         *columns += wcwidth(wide[count++]);
     return count;
 }
