@@ -4,7 +4,7 @@
 #ifndef HALO_GPU_CONSTANT_MASK_CUH
 #define HALO_GPU_CONSTANT_MASK_CUH
 
-#include "kernel.h"
+#include "gpu/kernel.h"
 
 #include <cuda_runtime.h>
 

@@ -4,10 +4,10 @@
  * picture (constant memory has one mask). */
 #include "convolve/backend_cost.h"
 #include "convolve/convolve2d.h"
-#include "convolver_cuda.h"
-#include "fault.h"
-#include "gpu.h"
-#include "kernel2d.h"
+#include "gpu/convolver_cuda.h"
+#include "gpu/fault.h"
+#include "gpu/gpu.h"
+#include "gpu/kernel2d.h"
 
 #include <pthread.h>
 #include <stdint.h>

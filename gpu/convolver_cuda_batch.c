@@ -8,7 +8,7 @@
  * other, in stream order.
  *
  * Several devices share out the outputs; each has all inputs. */
-#include "convolver_cuda_batch.h"
+#include "gpu/convolver_cuda_batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,12 +3,12 @@
 #ifndef HALO_GPU_CONVOLVER_CUDA_BATCH_H
 #define HALO_GPU_CONVOLVER_CUDA_BATCH_H
 
-#include "block_plan.h"
-#include "convolver_cuda.h"
-#include "fault.h"
-#include "gpu.h"
-#include "kernel.h"
-#include "pcm.h"
+#include "gpu/block_plan.h"
+#include "gpu/convolver_cuda.h"
+#include "gpu/fault.h"
+#include "gpu/gpu.h"
+#include "gpu/kernel.h"
+#include "gpu/pcm.h"
 
 /* One device's part: some of the outputs. */
 struct share {

@@ -1,6 +1,6 @@
 /* The GPU's convolver of files at work: a step packs, sends, convolves and takes back a
  * block, slice by slice. */
-#include "convolver_cuda_batch.h"
+#include "gpu/convolver_cuda_batch.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * While a kernel is resident nothing may free device memory, which would wait for its
  * end: what masks held is kept for masks to come, and all residents are sent home before
  * a convolver goes. They come back with their next block. */
-#include "convolver_cuda_live.h"
+#include "gpu/convolver_cuda_live.h"
 
 #include "base/monotonic.h"
 #include "signal/audio.h"

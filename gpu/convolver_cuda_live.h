@@ -4,11 +4,11 @@
 #ifndef HALO_GPU_CONVOLVER_CUDA_LIVE_H
 #define HALO_GPU_CONVOLVER_CUDA_LIVE_H
 
-#include "block_plan.h"
-#include "convolver_cuda.h"
-#include "fault.h"
-#include "gpu.h"
-#include "live_kernels.h"
+#include "gpu/block_plan.h"
+#include "gpu/convolver_cuda.h"
+#include "gpu/fault.h"
+#include "gpu/gpu.h"
+#include "gpu/live_kernels.h"
 #include "signal/fft.h"
 
 #include <stdatomic.h>

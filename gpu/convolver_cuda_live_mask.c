@@ -1,7 +1,7 @@
 /* Masks of the live convolver on the GPU: laid out on the host, copied in one piece. A
  * piece whose mask has gone serves another, since nothing is freed while a kernel is
  * resident. */
-#include "convolver_cuda_live.h"
+#include "gpu/convolver_cuda_live.h"
 
 #include "signal/audio.h"
 

@@ -1,5 +1,5 @@
 /* The live convolver on the GPU at work: everything here runs in the real-time step. */
-#include "convolver_cuda_live.h"
+#include "gpu/convolver_cuda_live.h"
 
 #include "base/monotonic.h"
 

@@ -1,4 +1,4 @@
-#include "cufft_library.h"
+#include "gpu/cufft_library.h"
 
 #include <dlfcn.h>
 #include <string.h>

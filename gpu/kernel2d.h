@@ -28,8 +28,8 @@
 #ifndef HALO_GPU_KERNEL2D_H
 #define HALO_GPU_KERNEL2D_H
 
-#include "kernel.h"
-#include "tile2d.h"
+#include "gpu/kernel.h"
+#include "gpu/tile2d.h"
 
 #ifdef __cplusplus
 extern "C" {

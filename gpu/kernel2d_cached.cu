@@ -1,7 +1,7 @@
 /* A block loads only its own cells into shared memory; halo cells are read where they are,
  * since the neighbours have just brought them into the caches. Mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel2d_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 template <typename T> __global__ void convolve2d_cached(kernel2d_job job)
 {

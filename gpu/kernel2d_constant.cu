@@ -1,6 +1,6 @@
 /* One thread an output; the mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel2d_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 template <typename T> __global__ void convolve2d_constant(kernel2d_job job)
 {

@@ -2,7 +2,7 @@
 #ifndef HALO_GPU_KERNEL2D_DEVICE_CUH
 #define HALO_GPU_KERNEL2D_DEVICE_CUH
 
-#include "kernel2d.h"
+#include "gpu/kernel2d.h"
 
 #include <cuda_runtime.h>
 

@@ -1,7 +1,7 @@
 /* Ours: the picture goes through registers, so that a loaded cell serves many products. Small
  * masks run down strips, larger ones over patches; tile2d.c tells which. */
-#include "kernel2d_patch.cuh"
-#include "kernel2d_strip.cuh"
+#include "gpu/kernel2d_patch.cuh"
+#include "gpu/kernel2d_strip.cuh"
 
 /* For strips, the mask in the middle of a square, as its origin has it. */
 static cudaError_t load_square(const struct kernel2d_job *job, size_t side, cudaStream_t stream)

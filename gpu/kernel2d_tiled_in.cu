@@ -1,8 +1,8 @@
 /* A block is as large as the tile that it loads, halo cells and all: each thread loads one cell,
  * and then those at the rim, which have not the whole window of an output, put nothing out.
  * Mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel2d_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 template <typename T> __global__ void convolve2d_tiled_in(kernel2d_job job)
 {

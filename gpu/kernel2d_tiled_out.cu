@@ -1,7 +1,7 @@
 /* A block is as large as the tile that it puts out: its threads load that and the halo cells
  * round it into shared memory, in several goes. Mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel2d_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 template <typename T> __global__ void convolve2d_tiled_out(kernel2d_job job)
 {

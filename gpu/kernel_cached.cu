@@ -1,8 +1,8 @@
 /* A block loads only its tile into shared memory; halo cells are read where they
  * are, since the neighbours have just brought them into the caches. Mask in
  * constant memory. */
-#include "constant_mask.cuh"
-#include "kernel_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel_device.cuh"
 
 static constexpr unsigned THREADS = 256;
 

@@ -1,7 +1,7 @@
 /* Overlap-save by transforms: one fused kernel where a transform fits a multiprocessor,
  * cuFFT between passes of our own where it does not. The plan says which. */
-#include "cufft_library.h"
-#include "fft_kernels.h"
+#include "gpu/cufft_library.h"
+#include "gpu/fft_kernels.h"
 
 #include <stdlib.h>
 

@@ -12,8 +12,8 @@
  * frames 4 unused ones are left (skew), so that eight threads' 16-byte loads meet
  * all 32 banks. Products are summed in runs of 64 taps, the
  * runs by sixteen, and those sums then: rounding grows with the root of each. */
-#include "constant_mask.cuh"
-#include "kernel_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel_device.cuh"
 
 static constexpr int WINDOW_TAPS_MOST = 196;
 static constexpr int WINDOW_TAPS_FINE = 132;  /* a kernel for every 4 taps, above for every 16 */

@@ -1,7 +1,7 @@
 /* A block loads its tile of the sound and the halo cells on both sides into shared
  * memory, once, and every thread reads its window there; mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel_device.cuh"
 
 static constexpr unsigned THREADS = 256;
 

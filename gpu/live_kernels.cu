@@ -2,7 +2,7 @@
  * that come. Thread block b has the roles b, b + grid, ...: role r takes in input r and
  * answers for output r. All thread blocks run at once and wait for each other by flags in
  * device memory; whatever another may have written meanwhile is read past the L1 cache. */
-#include "live_kernels.h"
+#include "gpu/live_kernels.h"
 
 #include <cuda_runtime.h>
 

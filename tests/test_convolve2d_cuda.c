@@ -1,9 +1,9 @@
 /* Pictures on a GPU, some rows at a time, against double precision; and a GPU that fails, whose
  * place the CPU takes. Exit 77 (skipped) where there is no GPU. */
+#include "bench/truth2d.h"
 #include "convolve/convolve2d.h"
 #include "suite.h"
 #include "truth.h"
-#include "truth2d.h"
 
 #include <cuda_runtime_api.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* Every kernel of two dimensions against the truth, on a GPU; exit 77 (skipped) where there is
  * none. */
-#include "kernel2d.h"
+#include "bench/truth2d.h"
+#include "gpu/kernel2d.h"
 #include "suite.h"
 #include "truth.h"
-#include "truth2d.h"
 
 #include <cuda_runtime_api.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The arithmetic of the kernels of two dimensions, and their truth by hand: no GPU. */
-#include "kernel2d.h"
+#include "bench/truth2d.h"
+#include "gpu/kernel2d.h"
 #include "suite.h"
-#include "truth2d.h"
 
 #include <string.h>
 

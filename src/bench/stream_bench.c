@@ -1,4 +1,4 @@
-#include "bench/stream_lab.h"
+#include "bench/stream_bench.h"
 
 #include "base/monotonic.h"
 #include "base/noise.h"
@@ -369,7 +369,7 @@ static void sum_up(struct stream *stream)
              row->cell.make ? stream->filter->kind->name : convolver_algorithm(stream->filter));
 }
 
-enum status stream_lab_measure(const struct stream_cell *cell, struct stream_row *row)
+enum status stream_bench_measure(const struct stream_cell *cell, struct stream_row *row)
 {
     double period = (double)cell->block / cell->rate;
     *row = (struct stream_row){.cell = *cell, .period = period, .error_db = -INFINITY};
