@@ -18,4 +18,19 @@ static inline cudaError_t constant_mask_load(const float *taps, size_t at, size_
                                    at * sizeof(float), cudaMemcpyDefault, stream);
 }
 
+/* All of a mask, with up to 16 zeros before and behind it. */
+static inline cudaError_t constant_mask_load_between(const float *taps, size_t before, size_t count,
+                                                     size_t after, cudaStream_t stream)
+{
+    static const float zeros[16] = {0};
+    cudaError_t error = cudaSuccess;
+    if (before > 0)
+        error = constant_mask_load(zeros, 0, before, stream);
+    if (error == cudaSuccess)
+        error = constant_mask_load(taps, before, count, stream);
+    if (error == cudaSuccess && after > 0)
+        error = constant_mask_load(zeros, before + count, after, stream);
+    return error;
+}
+
 #endif
