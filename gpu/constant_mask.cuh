@@ -4,6 +4,7 @@
 #ifndef HALO_GPU_CONSTANT_MASK_CUH
 #define HALO_GPU_CONSTANT_MASK_CUH
 
+#include "gpu/gpu.h"
 #include "gpu/kernel.h"
 
 #include <cuda_runtime.h>
@@ -14,8 +15,8 @@ static __constant__ float constant_mask[KERNEL_TAPS_CONSTANT];
 static inline cudaError_t constant_mask_load(const float *taps, size_t at, size_t count,
                                              cudaStream_t stream)
 {
-    return cudaMemcpyToSymbolAsync(constant_mask, taps, count * sizeof(float),
-                                   at * sizeof(float), cudaMemcpyDefault, stream);
+    return cudaMemcpyToSymbolAsync(constant_mask, taps, count * sizeof(float), at * sizeof(float),
+                                   cudaMemcpyDefault, stream);
 }
 
 /* All of a mask, with up to 16 zeros before and behind it. */
@@ -23,14 +24,10 @@ static inline cudaError_t constant_mask_load_between(const float *taps, size_t b
                                                      size_t after, cudaStream_t stream)
 {
     static const float zeros[16] = {0};
-    cudaError_t error = cudaSuccess;
     if (before > 0)
-        error = constant_mask_load(zeros, 0, before, stream);
-    if (error == cudaSuccess)
-        error = constant_mask_load(taps, before, count, stream);
-    if (error == cudaSuccess && after > 0)
-        error = constant_mask_load(zeros, before + count, after, stream);
-    return error;
+        CUDA_TRY(constant_mask_load(zeros, 0, before, stream));
+    CUDA_TRY(constant_mask_load(taps, before, count, stream));
+    return after > 0 ? constant_mask_load(zeros, before + count, after, stream) : cudaSuccess;
 }
 
 #endif

@@ -16,16 +16,12 @@ static inline cudaError_t load_square(const struct kernel2d_job *job, size_t sid
                                       cudaStream_t stream)
 {
     void *bank;
-    cudaError_t error = cudaGetSymbolAddress(&bank, constant_mask);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(bank, 0, side * side * sizeof(float), stream);
+    CUDA_TRY(cudaGetSymbolAddress(&bank, constant_mask));
+    CUDA_TRY(cudaMemsetAsync(bank, 0, side * side * sizeof(float), stream));
     size_t row = side / 2 - job->mask_rows / 2, column = side / 2 - job->mask_columns / 2;
     size_t width = job->mask_columns * sizeof(float);
-    if (error == cudaSuccess)
-        error = cudaMemcpy2DAsync((float *)bank + row * side + column, side * sizeof(float),
-                                  job->mask, width, width, job->mask_rows,
-                                  cudaMemcpyDeviceToDevice, stream);
-    return error;
+    return cudaMemcpy2DAsync((float *)bank + row * side + column, side * sizeof(float), job->mask,
+                             width, width, job->mask_rows, cudaMemcpyDeviceToDevice, stream);
 }
 
 static inline cudaError_t load_register_mask(const struct kernel2d_job *job, cudaStream_t stream)

@@ -172,11 +172,8 @@ static cudaError_t register_load(const struct kernel_job *job, cudaStream_t stre
     const struct window_kernels *window = window_kernels_for(job);
     if (window)
         return window->load(job, stream);
-    cudaError_t error = cudaFuncSetAttribute(convolve_slide,
-                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             (int)slide_bytes(slide_threads(job), job->taps));
-    if (error != cudaSuccess)
-        return error;
+    CUDA_TRY(cudaFuncSetAttribute(convolve_slide, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  (int)slide_bytes(slide_threads(job), job->taps)));
     size_t after = (job->taps + 3) / 4 * 4 - job->taps; /* taps are taken by fours */
     return constant_mask_load_between(job->mask, 0, job->taps, after, stream);
 }

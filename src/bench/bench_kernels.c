@@ -367,8 +367,7 @@ static enum status measure(const struct kernel_bench_options *options)
     enum status status = options->read ? STATUS_OK : kernel_bench_device_open(&device);
     if (status == STATUS_OK)
         status = kernel_bench_report_create(&options->settings, &device,
-                                            options->read ? BENCH_NOTHING
-                                                          : options->common.form,
+                                            options->read ? BENCH_NOTHING : options->common.form,
                                             options->plot, &report);
     if (status == STATUS_OK)
         status = options->read ? kernel_bench_report_read(report, options->read, &device)

@@ -156,9 +156,9 @@ static enum status error_at(const struct kernel_bench *bench, const struct truth
     size_t cell_bytes = kernel2d_cell_bytes(bench->settings->cells);
     const char *at =
         bench->out[0] + (channel * bench->size.rows + row) * bench->pitch + column * cell_bytes;
-    TRY_GPU(cudaMemcpy(bench->bytes ? (void *)&byte : &value, at, cell_bytes,
-                       cudaMemcpyDeviceToHost),
-            "copy");
+    TRY_GPU(
+        cudaMemcpy(bench->bytes ? (void *)&byte : &value, at, cell_bytes, cudaMemcpyDeviceToHost),
+        "copy");
     if (bench->bytes) {
         double excess = truth2d_byte_error(expected, byte);
         *error = excess > BYTE_ERROR_MOST ? excess / 255 : 0;

@@ -14,8 +14,8 @@ static int cores_of(int major, int minor)
 enum status kernel_bench_device_open(struct kernel_bench_device *device)
 {
     static const enum cudaDeviceAttr attributes[] = {
-        cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor,
-        cudaDevAttrClockRate, cudaDevAttrL2CacheSize, cudaDevAttrMaxSharedMemoryPerBlockOptin};
+        cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor, cudaDevAttrClockRate,
+        cudaDevAttrL2CacheSize, cudaDevAttrMaxSharedMemoryPerBlockOptin};
     int count, value[sizeof attributes / sizeof *attributes];
     struct cudaDeviceProp properties;
     enum status status = gpu_count(&count);
@@ -62,9 +62,9 @@ bool kernel_bench_device_parse_csv(struct kernel_bench_device *device, const cha
 enum status kernel_bench_device_print_json(const struct kernel_bench_device *device, json_t *report)
 {
     json_t *object = json_pack("{s:s, s:i, s:f, s:f, s:i, s:i}", "device", device->name,
-                              "multiprocessors", device->multiprocessors, "clock_hz", device->clock,
-                              "flops_peak", device->flops_peak, "cuda_runtime", device->runtime,
-                              "cuda_driver", device->driver);
+                               "multiprocessors", device->multiprocessors, "clock_hz",
+                               device->clock, "flops_peak", device->flops_peak, "cuda_runtime",
+                               device->runtime, "cuda_driver", device->driver);
     bool failed = !object || json_object_update(object, report) != 0 ||
                   json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) != 0;
     putchar('\n');

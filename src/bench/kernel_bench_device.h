@@ -30,6 +30,7 @@ void kernel_bench_device_print_csv(const struct kernel_bench_device *device);
 bool kernel_bench_device_parse_csv(struct kernel_bench_device *device, const char *line);
 
 /* Print `report`, which it releases, with the device's fields before its own. Errors: writing. */
-MUST_CHECK enum status kernel_bench_device_print_json(const struct kernel_bench_device *device, json_t *report);
+MUST_CHECK enum status kernel_bench_device_print_json(const struct kernel_bench_device *device,
+                                                      json_t *report);
 
 #endif

@@ -265,8 +265,8 @@ static enum status measure_transforms(const struct render_bench *bench)
     struct render_row *row = bench->row;
     double seconds;
     enum status status =
-        render_floor_transforms(bench->cell->taps, row->block, frames_out(bench), bench->cell->channels,
-                                &row->transform_pairs, &seconds);
+        render_floor_transforms(bench->cell->taps, row->block, frames_out(bench),
+                                bench->cell->channels, &row->transform_pairs, &seconds);
     if (status == STATUS_OK)
         row->transforms = seconds / (double)row->threads;
     return status;
@@ -304,7 +304,8 @@ static enum status measure(struct render_bench *bench)
     for (size_t r = 0; r < bench->cell->rounds && status == STATUS_OK; r++) {
         status = time_render(bench, &bench->renders[r]);
         if (status == STATUS_OK)
-            status = render_floor_copy(bench->sound, bench->output, output_bytes(bench), &bench->copies[r]);
+            status = render_floor_copy(bench->sound, bench->output, output_bytes(bench),
+                                       &bench->copies[r]);
     }
     if (status == STATUS_OK && strcmp(bench->row->backend, "cpu") == 0)
         status = measure_transforms(bench);
