@@ -163,7 +163,7 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
         goto fail;
     }
     convolver_cuda_send_home();
-    if ((status = share_out(batch)) != STATUS_OK || (status = stage(batch)) != STATUS_OK)
+    if ((status = share_out(batch)) || (status = stage(batch)))
         goto fail;
     return STATUS_OK;
 fail:

@@ -364,14 +364,15 @@ static enum status measure(const struct kernel_bench_options *options)
 {
     struct kernel_bench_device device = {0};
     struct kernel_bench_report *report = NULL;
+    enum bench_form form = options->read ? BENCH_NOTHING : options->common.form;
     enum status status = options->read ? STATUS_OK : kernel_bench_device_open(&device);
-    if (status == STATUS_OK)
-        status = kernel_bench_report_create(&options->settings, &device,
-                                            options->read ? BENCH_NOTHING : options->common.form,
-                                            options->plot, &report);
-    if (status == STATUS_OK)
-        status = options->read ? kernel_bench_report_read(report, options->read, &device)
-                               : kernel_bench_run(&options->settings, &device, report);
+    if (status != STATUS_OK)
+        return status;
+    if ((status =
+             kernel_bench_report_create(&options->settings, &device, form, options->plot, &report)))
+        return status;
+    status = options->read ? kernel_bench_report_read(report, options->read, &device)
+                           : kernel_bench_run(&options->settings, &device, report);
     if (status == STATUS_OK)
         status = kernel_bench_report_finish(report);
     kernel_bench_report_destroy(report);

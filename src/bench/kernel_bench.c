@@ -102,15 +102,13 @@ static enum status bench_init(struct kernel_bench *bench)
     size_t sets = CACHE_FACTOR * bench->device->cache / (2 * bench->row_bytes * bench->lines) + 2;
     bench->sets = sets < KERNEL_BENCH_SETS_MOST ? sets : KERNEL_BENCH_SETS_MOST;
     enum status status = alloc_host(bench);
-    for (size_t s = 0; s < bench->sets && status == STATUS_OK; s++) {
-        status = alloc_buffer(bench, &bench->in[s]);
-        if (status == STATUS_OK)
-            status = alloc_buffer(bench, &bench->out[s]);
-        if (status == STATUS_OK)
-            status = fill_buffer(bench, bench->in[s]);
-    }
     if (status != STATUS_OK)
         return status;
+    for (size_t s = 0; s < bench->sets; s++)
+        if ((status = alloc_buffer(bench, &bench->in[s])) ||
+            (status = alloc_buffer(bench, &bench->out[s])) ||
+            (status = fill_buffer(bench, bench->in[s])))
+            return status;
     TRY_GPU(cudaMalloc((void **)&bench->device_mask, mask_cells_most(settings) * sizeof(float)),
             "find memory");
     TRY_GPU(cudaEventCreate(&bench->begin), "make an event");
@@ -246,12 +244,9 @@ static enum status measure_kernel(struct kernel_bench *bench, struct size2d mask
                                      .mask = mask,
                                      .block = block,
                                      .pitched = bench->pitched};
-    enum status status = make_mask(bench, mask.rows * mask.columns);
-    if (status == STATUS_OK)
-        status = kind->prepare(bench, row);
-    if (status == STATUS_OK)
-        status = check_result(bench, row);
-    if (status == STATUS_OK)
+    enum status status;
+    if (!(status = make_mask(bench, mask.rows * mask.columns)) &&
+        !(status = kind->prepare(bench, row)) && !(status = check_result(bench, row)))
         status = time_runs(bench, kind->launch, &row->seconds);
     if (kind->release)
         kind->release(bench);
@@ -304,10 +299,7 @@ enum status kernel_bench_run(const struct kernel_bench_settings *settings,
                 .pitched = settings->pitched.values[p] != 0,
                 .random = 1,
             };
-            status = bench_init(&bench);
-            if (status == STATUS_OK)
-                status = measure_copy(&bench, report);
-            if (status == STATUS_OK)
+            if (!(status = bench_init(&bench)) && !(status = measure_copy(&bench, report)))
                 status = run_kernels(&bench, report);
             bench_free(&bench);
         }

@@ -205,19 +205,17 @@ static enum status render_to_end(const struct render_bench *bench, struct render
 {
     struct engine_run_settings run = {.tail = TAIL_FULL};
     struct engine_totals totals;
-    enum status status = source_open_sound(bench->alias, false, &render->source);
-    if (status == STATUS_OK)
-        status = workers_create(bench->cell->threads, &render->workers);
-    if (status == STATUS_OK)
-        status = create_chain(bench, render);
-    if (status != STATUS_OK)
+    enum status status;
+    if ((status = source_open_sound(bench->alias, false, &render->source)) ||
+        (status = workers_create(bench->cell->threads, &render->workers)) ||
+        (status = create_chain(bench, render)))
         return status;
     struct sink_settings settings =
         sink_settings_of(bench, engine_frames_out(render->chain, (int64_t)bench->frames, run.tail));
-    status = sink_open_sound(&settings, &render->sink);
-    if (status == STATUS_OK)
-        status = engine_run(render->chain, render->source, render->sink, &run, &totals);
-    return status == STATUS_OK ? sink_commit(render->sink) : status;
+    if ((status = sink_open_sound(&settings, &render->sink)) ||
+        (status = engine_run(render->chain, render->source, render->sink, &run, &totals)))
+        return status;
+    return sink_commit(render->sink);
 }
 
 static void describe(const struct render *render, struct render_row *row)
@@ -294,24 +292,19 @@ static void sum_up(struct render_bench *bench)
 static enum status measure(struct render_bench *bench)
 {
     struct times ignored;
-    enum status status = name_output(bench);
-    if (status == STATUS_OK)
-        status = make_mask(bench);
-    if (status == STATUS_OK)
-        status = make_sound(bench);
-    if (status == STATUS_OK)
-        status = time_render(bench, &ignored); /* warms the caches */
-    for (size_t r = 0; r < bench->cell->rounds && status == STATUS_OK; r++) {
-        status = time_render(bench, &bench->renders[r]);
-        if (status == STATUS_OK)
-            status = render_floor_copy(bench->sound, bench->output, output_bytes(bench),
-                                       &bench->copies[r]);
-    }
-    if (status == STATUS_OK && strcmp(bench->row->backend, "cpu") == 0)
-        status = measure_transforms(bench);
-    if (status == STATUS_OK)
-        sum_up(bench);
-    return status;
+    enum status status;
+    if ((status = name_output(bench)) || (status = make_mask(bench)) ||
+        (status = make_sound(bench)) || (status = time_render(bench, &ignored)))
+        return status; /* the first render warmed the caches */
+    for (size_t r = 0; r < bench->cell->rounds; r++)
+        if ((status = time_render(bench, &bench->renders[r])) ||
+            (status = render_floor_copy(bench->sound, bench->output, output_bytes(bench),
+                                        &bench->copies[r])))
+            return status;
+    if (strcmp(bench->row->backend, "cpu") == 0 && (status = measure_transforms(bench)))
+        return status;
+    sum_up(bench);
+    return STATUS_OK;
 }
 
 enum status render_bench_measure(const struct render_cell *cell, struct render_row *row)
