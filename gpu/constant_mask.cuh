@@ -5,7 +5,7 @@
 #define HALO_GPU_CONSTANT_MASK_CUH
 
 #include "gpu/gpu.h"
-#include "gpu/kernel.h"
+#include "gpu/kernel2d.h"
 
 #include <cuda_runtime.h>
 
@@ -17,6 +17,17 @@ static inline cudaError_t constant_mask_load(const float *taps, size_t at, size_
 {
     return cudaMemcpyToSymbolAsync(constant_mask, taps, count * sizeof(float), at * sizeof(float),
                                    cudaMemcpyDefault, stream);
+}
+
+/* All of a job's mask: the `load` of many kernels. */
+static inline cudaError_t load_constant_mask(const struct kernel_job *job, cudaStream_t stream)
+{
+    return constant_mask_load(job->mask, 0, job->taps, stream);
+}
+
+static inline cudaError_t load_constant_mask(const struct kernel2d_job *job, cudaStream_t stream)
+{
+    return constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
 }
 
 /* All of a mask, with up to 16 zeros before and behind it. */

@@ -136,11 +136,11 @@ static void gpu_destroy(struct convolve2d *convolve)
     free(gpu);
 }
 
-static enum kernel2d_boundary boundary_of(enum convolve2d_boundary boundary)
+static enum kernel_boundary boundary_of(enum convolve2d_boundary boundary)
 {
-    return boundary == CONVOLVE2D_ZERO        ? KERNEL2D_ZERO
-           : boundary == CONVOLVE2D_REPLICATE ? KERNEL2D_REPLICATE
-                                          : KERNEL2D_REFLECT;
+    return boundary == CONVOLVE2D_ZERO        ? KERNEL_ZERO
+           : boundary == CONVOLVE2D_REPLICATE ? KERNEL_REPLICATE
+                                          : KERNEL_REFLECT;
 }
 
 static void plan_job(struct convolve2d_on_gpu *gpu, const struct convolve2d_settings *settings,

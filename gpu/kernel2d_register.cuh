@@ -29,7 +29,7 @@ static inline cudaError_t load_register_mask(const struct kernel2d_job *job, cud
     size_t side = strip_side(job->mask_rows, job->mask_columns);
     if (side > 0)
         return load_square(job, side, stream);
-    return constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
+    return load_constant_mask(job, stream);
 }
 
 template <typename T>

@@ -38,7 +38,7 @@ static cudaError_t tiled_out_load(const struct kernel2d_job *job, cudaStream_t s
         convolve2d_tiled_out<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     CUDA_TRY(cudaFuncSetAttribute(convolve2d_tiled_out<unsigned char>,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    return constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
+    return load_constant_mask(job, stream);
 }
 
 static cudaError_t tiled_out_launch(const struct kernel2d_job *job, cudaStream_t stream)

@@ -1,10 +1,59 @@
 /* Overlap-save by transforms: one fused kernel where a transform fits a multiprocessor,
  * cuFFT between passes of our own where it does not. The plan says which. */
-#include "gpu/cufft_library.h"
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
 
+#include <cufft.h>
+#include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- NVIDIA's cuFFT, opened when it is first needed: the program starts without it ---- */
+
+struct cufft_library {
+    cufftResult (*plan)(cufftHandle *plan, int length, cufftType type, int batch);
+    cufftResult (*destroy)(cufftHandle plan);
+    cufftResult (*set_stream)(cufftHandle plan, cudaStream_t stream);
+    cufftResult (*transform)(cufftHandle plan, cufftComplex *in, cufftComplex *out, int direction);
+};
+
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
+static const char NAME[] = "libcufft.so." TEXT(CUFFT_VER_MAJOR);
+
+static bool find(void *handle, const char *name, void *function, size_t size)
+{
+    void *symbol = dlsym(handle, name);
+    memcpy(function, &symbol, size); /* a data pointer does not convert to a function's */
+    return symbol;
+}
+
+/* The one library, which stays open. One thread at a time. */
+static enum status open_library(const struct cufft_library **result)
+{
+    static struct cufft_library library;
+    static bool is_open;
+    *result = &library;
+    if (is_open)
+        return STATUS_OK;
+    void *handle = dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return fail(STATUS_FAILED,
+                    "cannot open %s, which the GPU needs for masks this long (%s); install CUDA's "
+                    "libraries or use --backend cpu",
+                    NAME, dlerror());
+    is_open = find(handle, "cufftPlan1d", &library.plan, sizeof library.plan) &&
+              find(handle, "cufftDestroy", &library.destroy, sizeof library.destroy) &&
+              find(handle, "cufftSetStream", &library.set_stream, sizeof library.set_stream) &&
+              find(handle, "cufftExecC2C", &library.transform, sizeof library.transform);
+    if (is_open)
+        return STATUS_OK;
+    dlclose(handle);
+    return fail(STATUS_FAILED, "%s lacks a function that the GPU needs for masks this long", NAME);
+}
+
+/* ---- plans ---- */
 
 struct kernel_plan {
     struct fft_plan fft;
@@ -45,7 +94,7 @@ static enum status open_fused(struct kernel_plan *plan)
 static enum status open_passes(struct kernel_plan *plan)
 {
     const struct fft_plan *fft = &plan->fft;
-    enum status status = cufft_library_open(&plan->library);
+    enum status status = open_library(&plan->library);
     if (status != STATUS_OK)
         return status;
     cudaError_t error = cudaMalloc((void **)&plan->work, fft->batch * fft->fft * sizeof(float2));

@@ -201,7 +201,7 @@ static void check_masks(struct data *data, const size_t (*masks)[2], size_t coun
                                                .mask_rows = masks[m][0],
                                                .mask_columns = masks[m][1],
                                                .cells = (enum kernel2d_cells)cells,
-                                               .boundary = (enum kernel2d_boundary)boundary};
+                                               .boundary = (enum kernel_boundary)boundary};
                     /* On the larger pictures each edge for one kind of cells. */
                     if (s + 2 >= sizeof sizes / sizeof *sizes && (boundary + (int)m + cells) % 2)
                         continue;

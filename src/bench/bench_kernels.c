@@ -156,7 +156,7 @@ static enum status parse_boundary(void *context, const struct option_row *row, c
     static const char *const names[] = {"zero", "replicate", NULL};
     size_t choice = 0;
     enum status status = options_choose(row->name, value, names, &choice);
-    settings_of(context)->boundary = (enum kernel2d_boundary)choice;
+    settings_of(context)->boundary = (enum kernel_boundary)choice;
     return status;
 }
 
@@ -282,7 +282,7 @@ static enum status parse_boundary(void *context, const struct option_row *row, c
     static const char *const names[] = {"zero", "replicate", "reflect", NULL};
     size_t choice = 0;
     enum status status = options_choose(row->name, value, names, &choice);
-    settings_of(context)->boundary = (enum kernel2d_boundary)choice;
+    settings_of(context)->boundary = (enum kernel_boundary)choice;
     return status;
 }
 

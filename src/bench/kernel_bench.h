@@ -32,7 +32,7 @@ struct kernel_bench_settings {
     struct size2d_list transforms; /* instead of threads, for kernels that transform; same 0 */
     struct number_list pitched;    /* 1: rows at cudaMallocPitch's pitch; 0: packed */
     enum kernel2d_cells cells;
-    enum kernel2d_boundary boundary;
+    enum kernel_boundary boundary;
     size_t channels;
     size_t repeats;
 };

@@ -3,12 +3,7 @@
 #include "bench/kernel_bench_report.h"
 #include "gpu/gpu.h"
 
-#include <assert.h>
 #include <stdio.h>
-
-static_assert((int)KERNEL_ZERO == (int)KERNEL2D_ZERO &&
-                  (int)KERNEL_REPLICATE == (int)KERNEL2D_REPLICATE,
-              "the truth is that of two dimensions");
 
 static const char *kernel_name(size_t kernel)
 {
@@ -44,7 +39,7 @@ static enum status prepare(struct kernel_bench *bench, struct kernel_bench_row *
         .frames = frames,
         .taps = taps,
         .origin = taps / 2,
-        .boundary = (enum kernel_boundary)bench->settings->boundary,
+        .boundary = bench->settings->boundary,
         .threads = kernel->transforms ? 0 : (unsigned)setting,
     };
     enum status status = kernel_open(kernel, &shape, &job->plan);
@@ -88,7 +83,7 @@ static const struct kernel_bench_column columns[] = {
 
 static const char *boundary_name(const struct kernel_bench_settings *settings)
 {
-    return settings->boundary == KERNEL2D_ZERO ? "zero" : "replicate";
+    return settings->boundary == KERNEL_ZERO ? "zero" : "replicate";
 }
 
 static void print_head(const struct kernel_bench_settings *settings, bool csv)

@@ -7,7 +7,7 @@
 
 static const char *const cells_names[] = {[KERNEL2D_FLOAT] = "float", [KERNEL2D_BYTE] = "byte"};
 static const char *const boundary_names[] = {
-    [KERNEL2D_ZERO] = "zero", [KERNEL2D_REPLICATE] = "replicate", [KERNEL2D_REFLECT] = "reflect"};
+    [KERNEL_ZERO] = "zero", [KERNEL_REPLICATE] = "replicate", [KERNEL_REFLECT] = "reflect"};
 
 static const char *kernel_name(size_t kernel)
 {
@@ -94,8 +94,8 @@ static void print_head(const struct kernel_bench_settings *settings, bool csv)
         printf("# cells,%s\n# channels,%zu\n", cells, settings->channels);
     else
         printf("random %ss, %zu channel%s, edge %s, median of %zu runs\n\n", cells,
-               settings->channels, settings->channels == 1 ? "" : "s", boundary_names[settings->boundary],
-               settings->repeats);
+               settings->channels, settings->channels == 1 ? "" : "s",
+               boundary_names[settings->boundary], settings->repeats);
 }
 
 static void print_cells(const struct kernel_bench_row *row)

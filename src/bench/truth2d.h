@@ -8,7 +8,7 @@
 struct truth2d {
     const float *cells; /* channel after channel, row after row, packed */
     struct picture2d picture;
-    enum kernel2d_boundary boundary;
+    enum kernel_boundary boundary;
     const float *mask;
     size_t mask_rows;
     size_t mask_columns;
