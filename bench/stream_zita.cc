@@ -1,10 +1,10 @@
-/* Measures libzita-convolver (jconvolver's) in our stream laboratory: the same masks, the
+/* Measures libzita-convolver (jconvolver's) in our bench of streams: the same masks, the
  * same blocks, the same pace, the result compared with the same sum. For bench/stream_peers.
  *
  *     stream_zita PACE BLOCK CHANNELS TAPS BLOCKS SECONDS     PACE: paced, back-to-back
  *
  * Zita has its default options, no latency, and real-time priority as we do where that is
- * granted. Prints the laboratory's JSON, and on standard error how many blocks went without a
+ * granted. Prints the bench's JSON, and on standard error how many blocks went without a
  * partition that came late: paced, zita does not wait for one.
  */
 #include <zita-convolver.h>
@@ -51,7 +51,7 @@ void process(struct filter *filter, const float *const *in, float *const *out)
 
 void reset(struct filter *filter)
 {
-    filter->failure = "the laboratory resets no filter";
+    filter->failure = "the bench resets no filter";
 }
 
 void destroy(struct filter *filter)
@@ -102,7 +102,7 @@ enum status make(const struct stream_cell *cell, const struct mask *mask, struct
     zita->filter.inputs = zita->filter.outputs = cell->channels;
     zita->filter.block = cell->block;
     zita->filter.tail = cell->taps - 1;
-    *filter = &zita->filter; /* destroyed by the laboratory if what follows fails */
+    *filter = &zita->filter; /* destroyed by the bench if what follows fails */
     int error = configure(&zita->convproc, cell->block, mask, zita->paced);
     if (error != 0)
         return fail(STATUS_FAILED, "zita refuses %zu channels, %zu taps, blocks of %zu (error %d)",
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     cell.warm_up = 0.5;
     struct stream_row row;
     stop_watch();
-    enum status status = stream_lab_measure(&cell, &row);
+    enum status status = stream_bench_measure(&cell, &row);
     note("%zu blocks went without a partition that came late", late_blocks);
     return status == STATUS_OK ? print(&row) : status;
 }

@@ -1,4 +1,4 @@
-#include "block_plan.h"
+#include "gpu/block_plan.h"
 
 enum {
     SLICE_LEAST = 1 << 15, /* frames: below, launches cost more than the overlap gains */

@@ -4,7 +4,8 @@
 #ifndef HALO_GPU_CONSTANT_MASK_CUH
 #define HALO_GPU_CONSTANT_MASK_CUH
 
-#include "kernel.h"
+#include "gpu/gpu.h"
+#include "gpu/kernel2d.h"
 
 #include <cuda_runtime.h>
 
@@ -14,8 +15,30 @@ static __constant__ float constant_mask[KERNEL_TAPS_CONSTANT];
 static inline cudaError_t constant_mask_load(const float *taps, size_t at, size_t count,
                                              cudaStream_t stream)
 {
-    return cudaMemcpyToSymbolAsync(constant_mask, taps, count * sizeof(float),
-                                   at * sizeof(float), cudaMemcpyDefault, stream);
+    return cudaMemcpyToSymbolAsync(constant_mask, taps, count * sizeof(float), at * sizeof(float),
+                                   cudaMemcpyDefault, stream);
+}
+
+/* All of a job's mask: the `load` of many kernels. */
+static inline cudaError_t load_constant_mask(const struct kernel_job *job, cudaStream_t stream)
+{
+    return constant_mask_load(job->mask, 0, job->taps, stream);
+}
+
+static inline cudaError_t load_constant_mask(const struct kernel2d_job *job, cudaStream_t stream)
+{
+    return constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
+}
+
+/* All of a mask, with up to 16 zeros before and behind it. */
+static inline cudaError_t constant_mask_load_between(const float *taps, size_t before, size_t count,
+                                                     size_t after, cudaStream_t stream)
+{
+    static const float zeros[16] = {0};
+    if (before > 0)
+        CUDA_TRY(constant_mask_load(zeros, 0, before, stream));
+    CUDA_TRY(constant_mask_load(taps, before, count, stream));
+    return after > 0 ? constant_mask_load(zeros, before + count, after, stream) : cudaSuccess;
 }
 
 #endif

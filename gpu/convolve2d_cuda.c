@@ -4,10 +4,10 @@
  * picture (constant memory has one mask). */
 #include "convolve/backend_cost.h"
 #include "convolve/convolve2d.h"
-#include "convolver_cuda.h"
-#include "fault.h"
-#include "gpu.h"
-#include "kernel2d.h"
+#include "gpu/convolver_cuda.h"
+#include "gpu/fault.h"
+#include "gpu/gpu.h"
+#include "gpu/kernel2d.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -68,22 +68,15 @@ static void stage_out(const struct convolve2d_on_gpu *gpu, float *const *out, si
 static cudaError_t convolve_on_gpu(struct convolve2d_on_gpu *gpu)
 {
     struct kernel2d_job *job = &gpu->job;
-    cudaError_t error = cudaSetDevice(gpu->device);
-    if (error == cudaSuccess)
-        error = fault_at(&gpu->fault, gpu->calls++, gpu->stream);
-    if (error == cudaSuccess)
-        error = cudaMemcpyAsync(gpu->in, gpu->staged_in, job->plane_in * job->channels,
-                                cudaMemcpyHostToDevice, gpu->stream);
-    if (error == cudaSuccess)
-        error = kernel2d_load(&kernel2d_register, job, gpu->stream);
-    if (error == cudaSuccess)
-        error = kernel2d_register.launch(job, gpu->stream);
-    if (error == cudaSuccess)
-        error = cudaMemcpyAsync(gpu->staged_out, gpu->out, job->plane_out * job->channels,
-                                cudaMemcpyDeviceToHost, gpu->stream);
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(gpu->stream);
-    return error;
+    CUDA_TRY(cudaSetDevice(gpu->device));
+    CUDA_TRY(fault_at(&gpu->fault, gpu->calls++, gpu->stream));
+    CUDA_TRY(cudaMemcpyAsync(gpu->in, gpu->staged_in, job->plane_in * job->channels,
+                             cudaMemcpyHostToDevice, gpu->stream));
+    CUDA_TRY(kernel2d_load(&kernel2d_register, job, gpu->stream));
+    CUDA_TRY(kernel2d_register.launch(job, gpu->stream));
+    CUDA_TRY(cudaMemcpyAsync(gpu->staged_out, gpu->out, job->plane_out * job->channels,
+                             cudaMemcpyDeviceToHost, gpu->stream));
+    return cudaStreamSynchronize(gpu->stream);
 }
 
 /* Whether the GPU did it. */
@@ -143,11 +136,11 @@ static void gpu_destroy(struct convolve2d *convolve)
     free(gpu);
 }
 
-static enum kernel2d_boundary boundary_of(enum convolve2d_boundary boundary)
+static enum kernel_boundary boundary_of(enum convolve2d_boundary boundary)
 {
-    return boundary == CONVOLVE2D_ZERO        ? KERNEL2D_ZERO
-           : boundary == CONVOLVE2D_REPLICATE ? KERNEL2D_REPLICATE
-                                          : KERNEL2D_REFLECT;
+    return boundary == CONVOLVE2D_ZERO        ? KERNEL_ZERO
+           : boundary == CONVOLVE2D_REPLICATE ? KERNEL_REPLICATE
+                                          : KERNEL_REFLECT;
 }
 
 static void plan_job(struct convolve2d_on_gpu *gpu, const struct convolve2d_settings *settings,
@@ -175,25 +168,18 @@ static cudaError_t find_memory(struct convolve2d_on_gpu *gpu, const struct mask2
     size_t in = job->rows_in * job->pitch_in * job->channels;
     size_t out = job->rows * job->pitch_out * job->channels;
     size_t taps = mask->rows * mask->columns * sizeof(float);
-    cudaError_t error = cudaSetDevice(gpu->device);
-    if (error == cudaSuccess)
-        error = cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking);
-    if (error == cudaSuccess)
-        error = cudaMallocHost((void **)&gpu->staged_in, in);
-    if (error == cudaSuccess)
-        error = cudaMallocHost((void **)&gpu->staged_out, out);
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&gpu->in, in);
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&gpu->out, out);
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&gpu->mask, taps);
-    if (error == cudaSuccess)
-        error = cudaMemcpy(gpu->mask, mask->taps, taps, cudaMemcpyHostToDevice);
+    CUDA_TRY(cudaSetDevice(gpu->device));
+    CUDA_TRY(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
+    CUDA_TRY(cudaMallocHost((void **)&gpu->staged_in, in));
+    CUDA_TRY(cudaMallocHost((void **)&gpu->staged_out, out));
+    CUDA_TRY(cudaMalloc((void **)&gpu->in, in));
+    CUDA_TRY(cudaMalloc((void **)&gpu->out, out));
+    CUDA_TRY(cudaMalloc((void **)&gpu->mask, taps));
+    CUDA_TRY(cudaMemcpy(gpu->mask, mask->taps, taps, cudaMemcpyHostToDevice));
     job->in = gpu->in;
     job->out = gpu->out;
     job->mask = gpu->mask;
-    return error;
+    return cudaSuccess;
 }
 
 static enum status make_ready(struct convolve2d_on_gpu *gpu,

@@ -1,7 +1,7 @@
 /* The backend "cuda": which of its ways a convolver takes. */
-#include "convolver_cuda.h"
-#include "gpu.h"
-#include "live_kernels.h"
+#include "gpu/convolver_cuda.h"
+#include "gpu/gpu.h"
+#include "gpu/live_kernels.h"
 
 enum {
     PREFERRED_FRAMES = 1 << 19, /* short masks: slices enough to overlap copies and kernels */

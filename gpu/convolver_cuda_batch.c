@@ -8,7 +8,7 @@
  * other, in stream order.
  *
  * Several devices share out the outputs; each has all inputs. */
-#include "convolver_cuda_batch.h"
+#include "gpu/convolver_cuda_batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 
 /* ---- set up ---- */
 
-static void share_free(const struct convolution *convolution, struct share *share)
+static void share_free(const struct gpu_batch *batch, struct gpu_share *share)
 {
     cudaSetDevice(share->device);
-    kernel_close(convolution->kernel, share->plan);
+    kernel_close(batch->kernel, share->plan);
     cudaFree(share->history[0]);
     cudaFree(share->history[1]);
     cudaFree(share->out);
@@ -37,10 +37,10 @@ static void share_free(const struct convolution *convolution, struct share *shar
             cudaStreamDestroy(streams[s]);
 }
 
-static void prepared_free(const struct convolution *convolution, struct prepared *prepared)
+static void prepared_free(const struct gpu_batch *batch, struct gpu_batch_mask *prepared)
 {
     for (size_t s = 0; s < prepared->share_count && !gpu_abandoned(); s++) {
-        cudaSetDevice(convolution->shares[s].device);
+        cudaSetDevice(batch->shares[s].device);
         cudaFree(prepared->forms[s]);
     }
     free(prepared);
@@ -48,72 +48,70 @@ static void prepared_free(const struct convolution *convolution, struct prepared
 
 static void batch_destroy(struct convolution *convolution)
 {
+    struct gpu_batch *batch = batch_of(convolution);
     convolver_cuda_send_home();
-    while (convolution->spare) {
-        struct prepared *prepared = convolution->spare;
-        convolution->spare = prepared->next;
-        prepared_free(convolution, prepared);
+    while (batch->spare) {
+        struct gpu_batch_mask *prepared = batch->spare;
+        batch->spare = prepared->next;
+        prepared_free(batch, prepared);
     }
-    for (size_t s = 0; s < convolution->share_count && !gpu_abandoned(); s++)
-        share_free(convolution, &convolution->shares[s]);
+    for (size_t s = 0; s < batch->share_count && !gpu_abandoned(); s++)
+        share_free(batch, &batch->shares[s]);
     if (!gpu_abandoned()) {
-        cudaFreeHost(convolution->staged_in);
-        cudaFreeHost(convolution->staged_out);
+        cudaFreeHost(batch->staged_in);
+        cudaFreeHost(batch->staged_out);
     }
-    free(convolution);
+    free(batch);
 }
 
-static cudaError_t share_make_order(struct share *share, size_t slices)
+static cudaError_t share_make_order(struct gpu_share *share, size_t slices)
 {
     cudaStream_t *streams[] = {&share->up, &share->work, &share->down};
-    cudaError_t error = cudaSuccess;
-    for (size_t s = 0; s < 3 && error == cudaSuccess; s++)
-        error = cudaStreamCreateWithFlags(streams[s], cudaStreamNonBlocking);
+    for (size_t s = 0; s < 3; s++)
+        CUDA_TRY(cudaStreamCreateWithFlags(streams[s], cudaStreamNonBlocking));
     for (size_t s = 0; s < slices; s++) {
         cudaEvent_t *events[] = {&share->arrived[s], &share->computed[s], &share->returned[s]};
-        for (size_t e = 0; e < 3 && error == cudaSuccess; e++)
-            error = cudaEventCreateWithFlags(events[e], cudaEventDisableTiming);
+        for (size_t e = 0; e < 3; e++)
+            CUDA_TRY(cudaEventCreateWithFlags(events[e], cudaEventDisableTiming));
     }
-    return error;
+    return cudaSuccess;
 }
 
-static cudaError_t clear_history(const struct convolution *convolution, const struct share *share)
+static cudaError_t clear_history(const struct gpu_batch *batch, const struct gpu_share *share)
 {
-    size_t bytes = convolution->shape.inputs * convolution->stride * sizeof(float);
-    cudaError_t error = cudaSetDevice(share->device);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(share->history[convolution->now], 0, bytes, share->work);
-    return error == cudaSuccess ? cudaStreamSynchronize(share->work) : error;
+    size_t bytes = batch->shape.inputs * batch->stride * sizeof(float);
+    CUDA_TRY(cudaSetDevice(share->device));
+    CUDA_TRY(cudaMemsetAsync(share->history[batch->now], 0, bytes, share->work));
+    return cudaStreamSynchronize(share->work);
 }
 
-static enum status share_init(const struct convolution *convolution, struct share *share)
+static cudaError_t share_alloc(const struct gpu_batch *batch, struct gpu_share *share)
 {
-    const struct convolver_shape *shape = &convolution->shape;
-    size_t in_bytes = shape->inputs * convolution->stride * sizeof(float);
-    struct kernel_shape kernel_shape = {.taps = shape->taps, .frames = convolution->slice};
-    cudaError_t error = cudaSetDevice(share->device);
-    if (error == cudaSuccess)
-        error = share_make_order(share, convolution->slices);
-    for (size_t h = 0; h < 2 && error == cudaSuccess; h++)
-        error = cudaMalloc((void **)&share->history[h], in_bytes);
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&share->out,
-                           share->outputs * convolution->out_stride * sizeof(float));
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&share->packed,
-                           shape->inputs * convolution->out_stride * pcm_bytes(PCM_24));
-    if (error == cudaSuccess)
-        error = cudaMalloc((void **)&share->column, shape->taps * sizeof(float));
-    if (error == cudaSuccess)
-        error = clear_history(convolution, share);
+    const struct convolver_shape *shape = &batch->shape;
+    size_t in_bytes = shape->inputs * batch->stride * sizeof(float);
+    CUDA_TRY(cudaSetDevice(share->device));
+    CUDA_TRY(share_make_order(share, batch->slices));
+    for (size_t h = 0; h < 2; h++)
+        CUDA_TRY(cudaMalloc((void **)&share->history[h], in_bytes));
+    CUDA_TRY(cudaMalloc((void **)&share->out, share->outputs * batch->out_stride * sizeof(float)));
+    CUDA_TRY(
+        cudaMalloc((void **)&share->packed, shape->inputs * batch->out_stride * pcm_bytes(PCM_24)));
+    CUDA_TRY(cudaMalloc((void **)&share->column, shape->taps * sizeof(float)));
+    return clear_history(batch, share);
+}
+
+static enum status share_init(const struct gpu_batch *batch, struct gpu_share *share)
+{
+    struct kernel_shape shape = {.taps = batch->shape.taps, .frames = batch->slice};
+    cudaError_t error = share_alloc(batch, share);
     if (error != cudaSuccess)
         return gpu_failed(error, "make room for the sound");
-    return kernel_open(convolution->kernel, &kernel_shape, &share->plan);
+    return kernel_open(batch->kernel, &shape, &share->plan);
 }
 
-static enum status share_out(struct convolution *convolution)
+static enum status share_out(struct gpu_batch *batch)
 {
-    const struct convolver_shape *shape = &convolution->shape;
+    const struct convolver_shape *shape = &batch->shape;
     int devices[GPU_MOST];
     size_t count, first = 0;
     enum status status = gpu_choose(shape->gpu.devices, devices, &count);
@@ -123,164 +121,176 @@ static enum status share_out(struct convolution *convolution)
         count = shape->outputs; /* the others would have nothing to do */
     for (size_t s = 0; s < count && status == STATUS_OK; s++) {
         size_t end = shape->outputs * (s + 1) / count;
-        convolution->shares[s] =
-            (struct share){.device = devices[s], .first_output = first, .outputs = end - first};
-        convolution->share_count++;
-        status = share_init(convolution, &convolution->shares[s]);
+        batch->shares[s] =
+            (struct gpu_share){.device = devices[s], .first_output = first, .outputs = end - first};
+        batch->share_count++;
+        status = share_init(batch, &batch->shares[s]);
         first = end;
     }
     return status;
 }
 
-static enum status stage(struct convolution *convolution)
+static enum status stage(struct gpu_batch *batch)
 {
-    const struct convolver_shape *shape = &convolution->shape;
-    size_t channel = convolution->out_stride * sizeof(float);
-    cudaError_t error = cudaHostAlloc((void **)&convolution->staged_in, shape->inputs * channel,
-                                      cudaHostAllocPortable);
+    const struct convolver_shape *shape = &batch->shape;
+    size_t channel = batch->out_stride * sizeof(float);
+    cudaError_t error =
+        cudaHostAlloc((void **)&batch->staged_in, shape->inputs * channel, cudaHostAllocPortable);
     if (error == cudaSuccess)
-        error = cudaHostAlloc((void **)&convolution->staged_out, shape->outputs * channel,
+        error = cudaHostAlloc((void **)&batch->staged_out, shape->outputs * channel,
                               cudaHostAllocPortable);
     return error == cudaSuccess ? STATUS_OK : gpu_failed(error, "pin memory");
 }
 
 static enum status batch_create(const struct convolver_shape *shape, struct convolution **result)
 {
-    struct convolution *convolution = calloc(1, sizeof *convolution);
-    if (!convolution)
+    enum status status;
+    struct gpu_batch *batch = calloc(1, sizeof *batch);
+    if (!batch)
         return fail_memory("a convolver");
-    convolution->shape = *shape;
-    convolution->kernel =
-        shape->gpu.kernel ? kernel_named(shape->gpu.kernel) : kernel_for(shape->taps);
-    if (!convolution->kernel) {
-        free(convolution);
-        return fail(STATUS_USAGE, "there is no kernel '%s'", shape->gpu.kernel);
-    }
-    convolution->history_frames = (shape->taps - 1 + 3) / 4 * 4;
-    convolution->stride = (convolution->history_frames + shape->block + 3) / 4 * 4;
-    convolution->out_stride = (shape->block + 3) / 4 * 4;
-    convolution->fault = fault_wanted();
+    batch->shape = *shape;
+    batch->kernel = shape->gpu.kernel ? kernel_named(shape->gpu.kernel) : kernel_for(shape->taps);
+    batch->history_frames = (shape->taps - 1 + 3) / 4 * 4;
+    batch->stride = (batch->history_frames + shape->block + 3) / 4 * 4;
+    batch->out_stride = (shape->block + 3) / 4 * 4;
+    batch->fault = fault_wanted();
     struct slice_plan plan = slice_plan_for(shape->block, shape->taps);
-    convolution->slice = plan.slice;
-    convolution->slices = plan.slices;
-    convolver_cuda_send_home();
-    enum status status = share_out(convolution);
-    if (status == STATUS_OK)
-        status = stage(convolution);
-    if (status != STATUS_OK) {
-        batch_destroy(convolution);
-        return status;
+    batch->slice = plan.slice;
+    batch->slices = plan.slices;
+    *result = (struct convolution *)batch;
+    if (!batch->kernel) {
+        status = fail(STATUS_USAGE, "there is no kernel '%s'", shape->gpu.kernel);
+        goto fail;
     }
-    *result = convolution;
+    convolver_cuda_send_home();
+    if ((status = share_out(batch)) || (status = stage(batch)))
+        goto fail;
     return STATUS_OK;
+fail:
+    batch_destroy(*result);
+    *result = NULL;
+    return status;
 }
 
 static void batch_reset(struct convolution *convolution)
 {
-    for (size_t s = 0; s < convolution->share_count; s++)
-        batch_note_error(convolution, clear_history(convolution, &convolution->shares[s]));
+    struct gpu_batch *batch = batch_of(convolution);
+    for (size_t s = 0; s < batch->share_count; s++)
+        batch_note_error(batch, clear_history(batch, &batch->shares[s]));
 }
 
 static void batch_describe(const struct convolution *convolution, char *text, size_t size)
 {
-    int length = snprintf(text, size, "%s, kernel %s", convolution->kernel->technique,
-                          convolution->kernel->name);
-    if (convolution->share_count > 1 && length > 0 && (size_t)length < size)
-        snprintf(text + length, size - (size_t)length, ", on %zu GPUs", convolution->share_count);
+    const struct gpu_batch *batch = batch_of(convolution);
+    int length =
+        snprintf(text, size, "%s, kernel %s", batch->kernel->technique, batch->kernel->name);
+    if (batch->share_count > 1 && length > 0 && (size_t)length < size)
+        snprintf(text + length, size - (size_t)length, ", on %zu GPUs", batch->share_count);
 }
 
 static const char *batch_failure(const struct convolution *convolution)
 {
-    return convolution->error == cudaSuccess ? NULL : cudaGetErrorString(convolution->error);
+    const struct gpu_batch *batch = batch_of(convolution);
+    return batch->error == cudaSuccess ? NULL : cudaGetErrorString(batch->error);
 }
 
 /* ---- masks ---- */
 
-static void batch_release(const struct convolution *constant, struct prepared *prepared)
+/* Its memory is for masks to come. */
+static void mask_retire(struct gpu_batch *batch, struct gpu_batch_mask *mask)
 {
-    struct convolution *convolution = (struct convolution *)constant; /* the control part of it */
-    path_table_free(&prepared->paths);
-    prepared->next = convolution->spare;
-    convolution->spare = prepared;
+    path_table_free(&mask->paths);
+    mask->next = batch->spare;
+    batch->spare = mask;
+}
+
+static void batch_release(const struct convolution *convolution, struct prepared *prepared)
+{
+    mask_retire(batch_of(convolution), (struct gpu_batch_mask *)prepared);
+}
+
+static cudaError_t mask_alloc(const struct gpu_batch *batch, struct gpu_batch_mask *mask)
+{
+    while (mask->share_count < batch->share_count) {
+        size_t s = mask->share_count++;
+        CUDA_TRY(cudaSetDevice(batch->shares[s].device));
+        CUDA_TRY(cudaMalloc((void **)&mask->forms[s], mask->bytes));
+    }
+    return cudaSuccess;
 }
 
 /* With memory for `bytes` on each device: a spare one, or new. */
-static enum status take_prepared(struct convolution *convolution, size_t bytes,
-                                 struct prepared **result)
+static enum status batch_mask_create(struct gpu_batch *batch, size_t bytes,
+                                     struct gpu_batch_mask **result)
 {
-    cudaError_t error = cudaSuccess;
-    for (struct prepared **at = &convolution->spare; *at; at = &(*at)->next)
+    for (struct gpu_batch_mask **at = &batch->spare; *at; at = &(*at)->next)
         if ((*at)->bytes >= bytes) {
             *result = *at;
             *at = (*at)->next;
             return STATUS_OK;
         }
-    struct prepared *prepared = calloc(1, sizeof *prepared);
-    if (!prepared)
+    struct gpu_batch_mask *mask = calloc(1, sizeof *mask);
+    if (!mask)
         return fail_memory("a mask");
-    prepared->bytes = bytes;
-    while (prepared->share_count < convolution->share_count && error == cudaSuccess) {
-        size_t s = prepared->share_count++;
-        error = cudaSetDevice(convolution->shares[s].device);
-        if (error == cudaSuccess)
-            error = cudaMalloc((void **)&prepared->forms[s], bytes);
-    }
+    mask->bytes = bytes;
+    cudaError_t error = mask_alloc(batch, mask);
     if (error != cudaSuccess) {
-        batch_release(convolution, prepared);
-        prepared->bytes = 0; /* not all of it is there */
+        mask->bytes = 0; /* not all of it is there */
+        mask_retire(batch, mask);
         return gpu_failed(error, "take the mask");
     }
-    *result = prepared;
+    *result = mask;
     return STATUS_OK;
 }
 
 /* All columns, in the kernel's form, on one device. */
-static cudaError_t form_columns(const struct convolution *convolution, size_t s,
-                                const struct mask *mask, const struct prepared *prepared)
+static cudaError_t form_columns(const struct gpu_batch *batch, size_t s, const struct mask *mask,
+                                const struct gpu_batch_mask *prepared)
 {
-    const struct share *share = &convolution->shares[s];
+    const struct gpu_share *share = &batch->shares[s];
     size_t taps = prepared->taps;
-    cudaError_t error = cudaSetDevice(share->device);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(share->column, 0, taps * sizeof(float), share->work);
-    for (size_t c = 0; c < mask->columns && error == cudaSuccess; c++) {
-        error = cudaMemcpyAsync(share->column, mask_column(mask, c), mask->taps * sizeof(float),
-                                cudaMemcpyHostToDevice, share->work);
-        if (error == cudaSuccess)
-            error = kernel_form(convolution->kernel, share->plan, share->column, taps,
-                                prepared->forms[s] + c * prepared->form_floats, share->work);
+    CUDA_TRY(cudaSetDevice(share->device));
+    CUDA_TRY(cudaMemsetAsync(share->column, 0, taps * sizeof(float), share->work));
+    for (size_t c = 0; c < mask->columns; c++) {
+        CUDA_TRY(cudaMemcpyAsync(share->column, mask_column(mask, c), mask->taps * sizeof(float),
+                                 cudaMemcpyHostToDevice, share->work));
+        CUDA_TRY(kernel_form(batch->kernel, share->plan, share->column, taps,
+                             prepared->forms[s] + c * prepared->form_floats, share->work));
     }
-    return error == cudaSuccess ? cudaStreamSynchronize(share->work) : error;
+    return cudaStreamSynchronize(share->work);
 }
 
-static enum status batch_prepare(const struct convolution *constant, const struct mask *mask,
+static enum status batch_prepare(const struct convolution *convolution, const struct mask *mask,
                                  struct prepared **result)
 {
-    struct convolution *convolution = (struct convolution *)constant; /* the control part of it */
-    const struct kernel *kernel = convolution->kernel;
-    struct prepared *prepared = NULL;
+    struct gpu_batch *batch = batch_of(convolution);
+    const struct kernel *kernel = batch->kernel;
+    struct gpu_batch_mask *prepared = NULL;
     /* Transforms were planned for the longest mask; the direct form takes what there is. */
-    size_t taps = kernel->transforms ? convolution->shape.taps : mask->taps;
-    size_t floats = kernel_form_floats(kernel, convolution->shares[0].plan, taps);
+    size_t taps = kernel->transforms ? batch->shape.taps : mask->taps;
+    size_t floats = kernel_form_floats(kernel, batch->shares[0].plan, taps);
     floats = (floats + 3) / 4 * 4;
     enum status status =
-        take_prepared(convolution, mask->columns * floats * sizeof(float), &prepared);
+        batch_mask_create(batch, mask->columns * floats * sizeof(float), &prepared);
     if (status != STATUS_OK)
         return status;
     prepared->taps = taps;
     prepared->form_floats = floats;
     status = path_table_init(&prepared->paths, mask);
-    for (size_t s = 0; s < convolution->share_count && status == STATUS_OK; s++) {
-        cudaError_t error = form_columns(convolution, s, mask, prepared);
-        if (error != cudaSuccess)
+    if (status != STATUS_OK)
+        goto fail;
+    for (size_t s = 0; s < batch->share_count; s++) {
+        cudaError_t error = form_columns(batch, s, mask, prepared);
+        if (error != cudaSuccess) {
             status = gpu_failed(error, "take the mask");
+            goto fail;
+        }
     }
-    if (status != STATUS_OK) {
-        batch_release(convolution, prepared);
-        return status;
-    }
-    *result = prepared;
+    *result = (struct prepared *)prepared;
     return STATUS_OK;
+fail:
+    mask_retire(batch, prepared);
+    return status;
 }
 
 const struct convolver_backend convolver_cuda_batch = {

@@ -3,15 +3,15 @@
 #ifndef HALO_GPU_CONVOLVER_CUDA_BATCH_H
 #define HALO_GPU_CONVOLVER_CUDA_BATCH_H
 
-#include "block_plan.h"
-#include "convolver_cuda.h"
-#include "fault.h"
-#include "gpu.h"
-#include "kernel.h"
-#include "pcm.h"
+#include "gpu/block_plan.h"
+#include "gpu/convolver_cuda.h"
+#include "gpu/fault.h"
+#include "gpu/gpu.h"
+#include "gpu/kernel.h"
+#include "gpu/pcm.h"
 
 /* One device's part: some of the outputs. */
-struct share {
+struct gpu_share {
     int device;
     size_t first_output;
     size_t outputs;
@@ -25,7 +25,7 @@ struct share {
     cudaEvent_t arrived[SLICES_MOST], computed[SLICES_MOST], returned[SLICES_MOST];
 };
 
-struct convolution {
+struct gpu_batch {
     struct convolver_shape shape;
     const struct kernel *kernel;
     size_t slice; /* frames, a multiple of 4; the last one is perhaps shorter */
@@ -38,15 +38,15 @@ struct convolution {
     unsigned char *staged_in; /* pinned: inputs x out_stride x 4 bytes */
     float *staged_out;        /* pinned: outputs x out_stride */
     size_t share_count;
-    struct share shares[GPU_MOST];
-    struct prepared *spare; /* freed at the end: freeing waits for what runs on the device */
+    struct gpu_share shares[GPU_MOST];
+    struct gpu_batch_mask *spare; /* freed at the end: freeing waits for what runs on the device */
     uint64_t steps;
     struct fault fault;
     cudaError_t error; /* the first that a step met */
 };
 
-struct prepared {
-    struct prepared *next; /* of those whose memory another may have */
+struct gpu_batch_mask {
+    struct gpu_batch_mask *next; /* of those whose memory another may have */
     size_t taps;
     struct path_table paths;
     size_t form_floats;
@@ -55,11 +55,16 @@ struct prepared {
     float *forms[GPU_MOST]; /* device, column after column */
 };
 
+static inline struct gpu_batch *batch_of(const struct convolution *convolution)
+{
+    return (struct gpu_batch *)convolution; /* whose control part changes beside the step too */
+}
+
 /* Real-time, but for waiting on the GPU. See struct convolver_backend. */
 void batch_step(struct convolution *convolution, const float *const *in,
                 const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
 /* Keep the first error, and have CUDA forget it. */
-void batch_note_error(struct convolution *convolution, cudaError_t error);
+void batch_note_error(struct gpu_batch *batch, cudaError_t error);
 
 #endif

@@ -7,7 +7,7 @@
  * While a kernel is resident nothing may free device memory, which would wait for its
  * end: what masks held is kept for masks to come, and all residents are sent home before
  * a convolver goes. They come back with their next block. */
-#include "convolver_cuda_live.h"
+#include "gpu/convolver_cuda_live.h"
 
 #include "base/monotonic.h"
 #include "signal/audio.h"
@@ -17,52 +17,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct convolution *alive; /* the control thread's */
+static struct gpu_live *alive; /* the control thread's */
 
 /* ---- the resident kernel's coming and going ---- */
 
-static void clear_packets(const struct convolution *convolution)
+static void clear_packets(const struct gpu_live *live)
 {
-    const struct live_state *state = &convolution->state;
-    memset(convolution->in, 0, 2 * state->roles * (1 + state->packets) * sizeof(packet));
+    const struct live_state *state = &live->state;
+    memset(live->in, 0, 2 * state->roles * (1 + state->packets) * sizeof(packet));
 }
 
 /* A block of nothing that says stop; it does not count. */
-static void send_home(struct convolution *convolution)
+static void send_home(struct gpu_live *live)
 {
-    const struct live_state *state = &convolution->state;
-    uint32_t number = convolution->number + 1;
-    if (!convolution->running || gpu_abandoned())
+    const struct live_state *state = &live->state;
+    uint32_t number = live->number + 1;
+    if (!live->running || gpu_abandoned())
         return;
     for (size_t role = 0; role < state->roles; role++)
         for (size_t q = 0; q <= state->packets; q++)
-            region(convolution, number, role)[q] = (packet){0, 0, q == 0 ? LIVE_STOP : 0, number};
-    convolution->running = false;
+            region(live, number, role)[q] = (packet){0, 0, q == 0 ? LIVE_STOP : 0, number};
+    live->running = false;
     double since = monotonic_seconds();
-    while (cudaStreamQuery(convolution->stream) == cudaErrorNotReady) {
+    while (cudaStreamQuery(live->stream) == cudaErrorNotReady) {
         if (monotonic_seconds() - since < LIVE_ANSWER_SECONDS)
             continue;
         gpu_abandon();
         return;
     }
     (void)cudaGetLastError(); /* that it was not ready is no error to remember */
-    clear_packets(convolution);
+    clear_packets(live);
 }
 
-cudaError_t live_bring_back(struct convolution *convolution)
+cudaError_t live_bring_back(struct gpu_live *live)
 {
-    if (convolution->running)
+    if (live->running)
         return cudaSuccess;
-    convolution->running = true;
-    cudaError_t error = cudaSetDevice(convolution->device);
-    return error != cudaSuccess
-               ? error
-               : live_launch(&convolution->state, convolution->blocks, true, convolution->stream);
+    live->running = true;
+    CUDA_TRY(cudaSetDevice(live->device));
+    return live_launch(&live->state, live->blocks, true, live->stream);
 }
 
 void convolver_cuda_send_home(void)
 {
-    for (struct convolution *one = alive; one; one = one->next)
+    for (struct gpu_live *one = alive; one; one = one->next)
         send_home(one);
 }
 
@@ -70,48 +68,49 @@ void convolver_cuda_send_home(void)
 
 static void live_destroy(struct convolution *convolution)
 {
+    struct gpu_live *live = live_of(convolution);
     convolver_cuda_send_home();
-    for (struct convolution **at = &alive; *at; at = &(*at)->next)
-        if (*at == convolution) {
-            *at = convolution->next;
+    for (struct gpu_live **at = &alive; *at; at = &(*at)->next)
+        if (*at == live) {
+            *at = live->next;
             break;
         }
     if (!gpu_abandoned()) {
-        const struct live_state *state = &convolution->state;
+        const struct live_state *state = &live->state;
         void *memory[] = {
             (void *)state->masks,   state->time,     state->spectra,   state->tails,
             (void *)state->factors, state->counters, state->time_done, state->spectra_done};
-        cudaSetDevice(convolution->device);
+        cudaSetDevice(live->device);
         for (size_t m = 0; m < sizeof memory / sizeof *memory; m++)
             cudaFree(memory[m]);
-        cudaFreeHost(convolution->in);
-        cudaFreeHost(convolution->out);
-        if (convolution->graph)
-            cudaGraphExecDestroy(convolution->graph);
-        if (convolution->stream)
-            cudaStreamDestroy(convolution->stream);
-        if (convolution->copies)
-            cudaStreamDestroy(convolution->copies);
+        cudaFreeHost(live->in);
+        cudaFreeHost(live->out);
+        if (live->graph)
+            cudaGraphExecDestroy(live->graph);
+        if (live->stream)
+            cudaStreamDestroy(live->stream);
+        if (live->copies)
+            cudaStreamDestroy(live->copies);
     }
-    while (convolution->spare) {
-        struct piece *piece = convolution->spare;
-        convolution->spare = piece->next;
+    while (live->spare) {
+        struct piece *piece = live->spare;
+        live->spare = piece->next;
         if (!gpu_abandoned())
             cudaFree(piece->memory);
         free(piece);
     }
     for (size_t i = 0; i < LIVE_OWED_MOST; i++)
-        free(convolution->owed[i].in);
-    fft_destroy(convolution->fft);
-    free(convolution);
+        free(live->owed[i].in);
+    fft_destroy(live->fft);
+    free(live);
 }
 
-static void lay_out(struct convolution *convolution)
+static void lay_out(struct gpu_live *live)
 {
-    const struct convolver_shape *shape = &convolution->shape;
+    const struct convolver_shape *shape = &live->shape;
     struct live_plan plan = live_plan_for(shape->block, shape->taps);
-    convolution->partitions = plan.partitions;
-    convolution->state = (struct live_state){
+    live->partitions = plan.partitions;
+    live->state = (struct live_state){
         .inputs = (unsigned)shape->inputs,
         .outputs = (unsigned)shape->outputs,
         .roles = (unsigned)(shape->inputs > shape->outputs ? shape->inputs : shape->outputs),
@@ -125,25 +124,23 @@ static void lay_out(struct convolution *convolution)
 }
 
 /* Zeroed device memory. */
-static cudaError_t take_memory(void **memory, size_t bytes, cudaStream_t stream)
+static cudaError_t alloc_zeroed(void **memory, size_t bytes, cudaStream_t stream)
 {
-    cudaError_t error = cudaMalloc(memory, bytes);
-    return error == cudaSuccess ? cudaMemsetAsync(*memory, 0, bytes, stream) : error;
+    CUDA_TRY(cudaMalloc(memory, bytes));
+    return cudaMemsetAsync(*memory, 0, bytes, stream);
 }
 
 /* Zeroed pinned memory, seen from both sides. */
 static cudaError_t map_packets(packet **host, void *device, size_t packets)
 {
-    cudaError_t error = cudaHostAlloc((void **)host, packets * sizeof(packet), cudaHostAllocMapped);
-    if (error != cudaSuccess)
-        return error;
+    CUDA_TRY(cudaHostAlloc((void **)host, packets * sizeof(packet), cudaHostAllocMapped));
     memset(*host, 0, packets * sizeof(packet));
     return cudaHostGetDevicePointer((void **)device, *host, 0);
 }
 
-static cudaError_t upload_factors(struct convolution *convolution)
+static cudaError_t upload_factors(struct gpu_live *live)
 {
-    struct live_state *state = &convolution->state;
+    struct live_state *state = &live->state;
     size_t bytes = state->bins * sizeof(float2);
     float2 *factors = malloc(bytes);
     if (!factors)
@@ -159,9 +156,9 @@ static cudaError_t upload_factors(struct convolution *convolution)
     return error;
 }
 
-static cudaError_t make_capacity(struct convolution *convolution)
+static cudaError_t live_alloc(struct gpu_live *live)
 {
-    struct live_state *state = &convolution->state;
+    struct live_state *state = &live->state;
     size_t spectra = (size_t)state->inputs * (state->depth ? state->depth : 1) * state->bins;
     const struct {
         void **memory;
@@ -176,77 +173,71 @@ static cudaError_t make_capacity(struct convolution *convolution)
         {(void **)&state->time_done, state->inputs * sizeof(unsigned)},
         {(void **)&state->spectra_done, state->inputs * sizeof(unsigned)},
     };
-    cudaError_t error = cudaStreamCreateWithFlags(&convolution->stream, cudaStreamNonBlocking);
-    if (error == cudaSuccess)
-        error = cudaStreamCreateWithFlags(&convolution->copies, cudaStreamNonBlocking);
-    for (size_t m = 0; m < sizeof wanted / sizeof *wanted && error == cudaSuccess; m++)
-        error = take_memory(wanted[m].memory, wanted[m].bytes, convolution->stream);
-    if (error == cudaSuccess)
-        error = map_packets(&convolution->in, &state->in,
-                            2 * (size_t)state->roles * (1 + state->packets));
-    if (error == cudaSuccess)
-        error = map_packets(&convolution->out, &state->out,
-                            live_answers(state) + state->roles - state->outputs);
-    if (error == cudaSuccess)
-        error = upload_factors(convolution);
-    return error == cudaSuccess ? cudaStreamSynchronize(convolution->stream) : error;
+    CUDA_TRY(cudaStreamCreateWithFlags(&live->stream, cudaStreamNonBlocking));
+    CUDA_TRY(cudaStreamCreateWithFlags(&live->copies, cudaStreamNonBlocking));
+    for (size_t m = 0; m < sizeof wanted / sizeof *wanted; m++)
+        CUDA_TRY(alloc_zeroed(wanted[m].memory, wanted[m].bytes, live->stream));
+    CUDA_TRY(map_packets(&live->in, &state->in, 2 * (size_t)state->roles * (1 + state->packets)));
+    CUDA_TRY(
+        map_packets(&live->out, &state->out, live_answers(state) + state->roles - state->outputs));
+    CUDA_TRY(upload_factors(live));
+    return cudaStreamSynchronize(live->stream);
 }
 
 /* The launch of one block, as a graph. */
-static cudaError_t make_graph(struct convolution *convolution)
+static cudaError_t make_graph(struct gpu_live *live)
 {
     cudaGraph_t graph = NULL;
-    cudaError_t error =
-        cudaStreamBeginCapture(convolution->stream, cudaStreamCaptureModeThreadLocal);
+    cudaError_t error = cudaStreamBeginCapture(live->stream, cudaStreamCaptureModeThreadLocal);
     if (error != cudaSuccess)
         return error;
-    cudaError_t launched =
-        live_launch(&convolution->state, convolution->blocks, false, convolution->stream);
-    error = cudaStreamEndCapture(convolution->stream, &graph);
+    cudaError_t launched = live_launch(&live->state, live->blocks, false, live->stream);
+    error = cudaStreamEndCapture(live->stream, &graph);
     if (launched != cudaSuccess)
         error = launched;
     if (error == cudaSuccess)
-        error = cudaGraphInstantiate(&convolution->graph, graph, 0);
+        error = cudaGraphInstantiate(&live->graph, graph, 0);
     if (error == cudaSuccess)
-        error = cudaGraphUpload(convolution->graph, convolution->stream);
+        error = cudaGraphUpload(live->graph, live->stream);
     if (graph)
         cudaGraphDestroy(graph);
     return error;
 }
 
-static cudaError_t choose_mode(struct convolution *convolution)
+static cudaError_t choose_mode(struct gpu_live *live)
 {
     int limited = 0;
     unsigned most = 0, used = 0; /* thread blocks that fit, and others' */
-    cudaError_t error =
-        cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, convolution->device);
-    enum gpu_mode mode = convolution->shape.gpu.mode;
-    convolution->resident = mode == GPU_MODE_RESIDENT || (mode == GPU_MODE_AUTO && !limited);
-    if (error == cudaSuccess)
-        error = live_capacity(&convolution->state, &most);
-    for (const struct convolution *one = alive; one; one = one->next)
-        used += one != convolution && one->resident && one->device == convolution->device
-                    ? one->blocks
-                    : 0;
-    if (error == cudaSuccess && used >= most) /* others are resident everywhere */
-        error = cudaErrorLaunchOutOfResources;
-    if (error == cudaSuccess)
-        convolution->blocks =
-            convolution->state.roles < most - used ? convolution->state.roles : most - used;
-    if (error == cudaSuccess && !convolution->resident)
-        error = make_graph(convolution);
-    return error;
+    CUDA_TRY(cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, live->device));
+    enum gpu_mode mode = live->shape.gpu.mode;
+    live->resident = mode == GPU_MODE_RESIDENT || (mode == GPU_MODE_AUTO && !limited);
+    CUDA_TRY(live_capacity(&live->state, &most));
+    for (const struct gpu_live *one = alive; one; one = one->next)
+        used += one != live && one->resident && one->device == live->device ? one->blocks : 0;
+    if (used >= most) /* others are resident everywhere */
+        return cudaErrorLaunchOutOfResources;
+    live->blocks = live->state.roles < most - used ? live->state.roles : most - used;
+    return live->resident ? cudaSuccess : make_graph(live);
 }
 
-static bool make_owed(struct convolution *convolution)
+static bool make_owed(struct gpu_live *live)
 {
     for (size_t i = 0; i < LIVE_OWED_MOST; i++) {
-        convolution->owed[i].in =
-            audio_alloc((size_t)convolution->state.inputs * convolution->state.block);
-        if (!convolution->owed[i].in)
+        live->owed[i].in = audio_alloc((size_t)live->state.inputs * live->state.block);
+        if (!live->owed[i].in)
             return false;
     }
     return true;
+}
+
+/* All on the device. */
+static cudaError_t live_init(struct gpu_live *live)
+{
+    CUDA_TRY(cudaSetDevice(live->device));
+    if (!make_owed(live))
+        return cudaErrorMemoryAllocation;
+    CUDA_TRY(live_alloc(live));
+    return choose_mode(live);
 }
 
 static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
@@ -256,83 +247,75 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     enum status status = gpu_choose(shape->gpu.devices, devices, &count);
     if (status != STATUS_OK)
         return status;
-    struct convolution *convolution = calloc(1, sizeof *convolution);
-    if (!convolution)
+    struct gpu_live *live = calloc(1, sizeof *live);
+    if (!live)
         return fail_memory("a convolver");
     convolver_cuda_send_home(); /* making a graph or room may wait for them */
-    convolution->shape = *shape;
-    convolution->device = devices[0];
-    convolution->fault = fault_wanted();
-    convolution->next = alive;
-    alive = convolution;
-    lay_out(convolution);
-    cudaError_t error = cudaSetDevice(convolution->device);
-    if (error == cudaSuccess && !make_owed(convolution))
-        error = cudaErrorMemoryAllocation;
-    if (error == cudaSuccess)
-        error = make_capacity(convolution);
-    if (error == cudaSuccess)
-        error = choose_mode(convolution);
-    status = error == cudaSuccess ? fft_create(convolution->state.fft, &convolution->fft)
+    live->shape = *shape;
+    live->device = devices[0];
+    live->fault = fault_wanted();
+    live->next = alive;
+    alive = live;
+    lay_out(live);
+    *result = (struct convolution *)live;
+    cudaError_t error = live_init(live);
+    status = error == cudaSuccess ? fft_create(live->state.fft, &live->fft)
                                   : gpu_failed(error, "make ready for a live stream");
-    if (status != STATUS_OK) {
-        live_destroy(convolution);
-        return status;
-    }
-    *result = convolution;
-    return STATUS_OK;
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    live_destroy(*result);
+    *result = NULL;
+    return status;
 }
 
-static cudaError_t silence(struct convolution *convolution)
+static cudaError_t silence(struct gpu_live *live)
 {
-    const struct live_state *state = &convolution->state;
+    const struct live_state *state = &live->state;
     size_t spectra = (size_t)state->inputs * state->depth * state->bins * sizeof(float2);
     if (gpu_abandoned())
         return cudaErrorLaunchTimeout;
-    send_home(convolution);
-    cudaError_t error = cudaSetDevice(convolution->device);
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(convolution->stream);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(state->time, 0,
-                                (size_t)state->inputs * 2 * state->block * sizeof(float),
-                                convolution->stream);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(state->spectra, 0, spectra, convolution->stream);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(state->tails, 0,
-                                (size_t)LIVE_SLOTS * state->outputs * state->block * sizeof(float),
-                                convolution->stream);
-    return error == cudaSuccess ? cudaStreamSynchronize(convolution->stream) : error;
+    send_home(live);
+    CUDA_TRY(cudaSetDevice(live->device));
+    CUDA_TRY(cudaStreamSynchronize(live->stream));
+    CUDA_TRY(cudaMemsetAsync(
+        state->time, 0, (size_t)state->inputs * 2 * state->block * sizeof(float), live->stream));
+    CUDA_TRY(cudaMemsetAsync(state->spectra, 0, spectra, live->stream));
+    CUDA_TRY(cudaMemsetAsync(state->tails, 0,
+                             (size_t)LIVE_SLOTS * state->outputs * state->block * sizeof(float),
+                             live->stream));
+    return cudaStreamSynchronize(live->stream);
 }
 
 /* A resident kernel starts here, rather than in the first step to come. */
 static void live_reset(struct convolution *convolution)
 {
-    cudaError_t error = silence(convolution);
-    convolution->sent = convolution->taken;
-    convolution->awaiting = false;
-    convolution->behind_since = 0;
-    if (error == cudaSuccess && convolution->resident)
-        error = live_bring_back(convolution);
-    live_note_error(convolution, error);
+    struct gpu_live *live = live_of(convolution);
+    cudaError_t error = silence(live);
+    live->sent = live->taken;
+    live->awaiting = false;
+    live->behind_since = 0;
+    if (error == cudaSuccess && live->resident)
+        error = live_bring_back(live);
+    live_note_error(live, error);
 }
 
 static void live_describe(const struct convolution *convolution, char *text, size_t size)
 {
-    const struct live_state *state = &convolution->state;
+    const struct gpu_live *live = live_of(convolution);
+    const struct live_state *state = &live->state;
     if (state->depth > 0)
-        snprintf(text, size, "direct head and %zu partitions, %s", convolution->partitions,
-                 convolution->resident ? "resident kernel" : "graph");
+        snprintf(text, size, "direct head and %zu partitions, %s", live->partitions,
+                 live->resident ? "resident kernel" : "graph");
     else
-        snprintf(text, size, "direct, %s", convolution->resident ? "resident kernel" : "graph");
+        snprintf(text, size, "direct, %s", live->resident ? "resident kernel" : "graph");
 }
 
 static const char *live_failure(const struct convolution *convolution)
 {
-    if (convolution->lost)
+    const struct gpu_live *live = live_of(convolution);
+    if (live->lost)
         return "it does not answer";
-    return convolution->error == cudaSuccess ? NULL : cudaGetErrorString(convolution->error);
+    return live->error == cudaSuccess ? NULL : cudaGetErrorString(live->error);
 }
 
 const struct convolver_backend convolver_cuda_live = {

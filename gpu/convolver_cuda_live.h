@@ -4,11 +4,11 @@
 #ifndef HALO_GPU_CONVOLVER_CUDA_LIVE_H
 #define HALO_GPU_CONVOLVER_CUDA_LIVE_H
 
-#include "block_plan.h"
-#include "convolver_cuda.h"
-#include "fault.h"
-#include "gpu.h"
-#include "live_kernels.h"
+#include "gpu/block_plan.h"
+#include "gpu/convolver_cuda.h"
+#include "gpu/fault.h"
+#include "gpu/gpu.h"
+#include "gpu/live_kernels.h"
 #include "signal/fft.h"
 
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ struct piece {
     void *memory;
 };
 
-struct prepared {
+struct gpu_live_mask {
     unsigned code;
     struct piece *piece;
 };
@@ -38,7 +38,7 @@ struct owed {
 
 enum { LIVE_OWED_MOST = 16 }; /* blocks that a GPU may be behind */
 
-struct convolution {
+struct gpu_live {
     struct convolver_shape shape;
     int device;
     bool resident;
@@ -63,21 +63,30 @@ struct convolution {
     struct piece *spare;
     struct fault fault;
     cudaError_t error;
-    struct convolution *next; /* of all that are alive */
+    struct gpu_live *next; /* of all that are alive */
 };
 
 /* Where role `role` of block `number` is written. */
-static inline volatile packet *region(const struct convolution *convolution, uint32_t number,
-                                      size_t role)
+static inline volatile packet *region(const struct gpu_live *live, uint32_t number, size_t role)
 {
-    const struct live_state *state = &convolution->state;
-    return convolution->in + ((number & 1) * state->roles + role) * (1 + state->packets);
+    const struct live_state *state = &live->state;
+    return live->in + ((number & 1) * state->roles + role) * (1 + state->packets);
 }
 
 /* Packets that answer, in all slots. */
 static inline size_t live_answers(const struct live_state *state)
 {
     return (size_t)LIVE_SLOTS * state->outputs * state->packets;
+}
+
+static inline struct gpu_live *live_of(const struct convolution *convolution)
+{
+    return (struct gpu_live *)convolution; /* whose control part changes beside the step too */
+}
+
+static inline const struct gpu_live_mask *live_mask_of(const struct convolver_slot *slot)
+{
+    return (const struct gpu_live_mask *)slot->prepared;
 }
 
 /* Control thread. See struct convolver_backend. */
@@ -94,9 +103,9 @@ void live_step(struct convolution *convolution, const float *const *in,
                const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
 /* Start the resident kernel, unless it is there. */
-cudaError_t live_bring_back(struct convolution *convolution);
+cudaError_t live_bring_back(struct gpu_live *live);
 
 /* Keep the first error, and have CUDA forget it. */
-void live_note_error(struct convolution *convolution, cudaError_t error);
+void live_note_error(struct gpu_live *live, cudaError_t error);
 
 #endif

@@ -1,7 +1,7 @@
 /* Masks of the live convolver on the GPU: laid out on the host, copied in one piece. A
  * piece whose mask has gone serves another, since nothing is freed while a kernel is
  * resident. */
-#include "convolver_cuda_live.h"
+#include "gpu/convolver_cuda_live.h"
 
 #include "signal/audio.h"
 
@@ -47,26 +47,26 @@ static enum status fill_paths(const struct mask *mask, unsigned *first, struct l
 }
 
 /* A column's partitions; bin 0 holds the first and the middle one, both real. */
-static void fill_spectra(const struct convolution *convolution, const float *column, size_t taps,
+static void fill_spectra(const struct gpu_live *live, const float *column, size_t taps,
                          size_t partitions, float *samples, float *spectrum, float2 *to)
 {
-    const struct live_state *state = &convolution->state;
+    const struct live_state *state = &live->state;
     for (size_t p = 0; p < partitions; p++, to += state->bins) {
         size_t from = (p + 1) * state->block, left = taps - from;
         size_t count = left < state->block ? left : state->block;
         memset(samples, 0, state->fft * sizeof *samples);
         for (size_t k = 0; k < count; k++)
             samples[k] = column[from + k] / (float)state->fft;
-        fft_forward(convolution->fft, samples, spectrum);
+        fft_forward(live->fft, samples, spectrum);
         memcpy(to, spectrum, state->bins * sizeof *to);
         to[0].y = spectrum[2 * state->bins];
     }
 }
 
-static enum status fill_mask(const struct convolution *convolution, const struct mask *mask,
+static enum status fill_mask(const struct gpu_live *live, const struct mask *mask,
                              const struct mask_layout *at, char *memory)
 {
-    const struct live_state *state = &convolution->state;
+    const struct live_state *state = &live->state;
     float *samples = audio_alloc(state->fft);
     float *spectrum = audio_alloc(fft_spectrum_floats(state->fft));
     enum status status = samples && spectrum ? STATUS_OK : fail_memory("a mask");
@@ -77,7 +77,7 @@ static enum status fill_mask(const struct convolution *convolution, const struct
         const float *column = mask_column(mask, c);
         size_t head = mask->taps < state->block ? mask->taps : state->block;
         memcpy(memory + at->heads + c * state->block * sizeof(float), column, head * sizeof(float));
-        fill_spectra(convolution, column, mask->taps, at->partitions, samples, spectrum,
+        fill_spectra(live, column, mask->taps, at->partitions, samples, spectrum,
                      (float2 *)(void *)(memory + at->spectra) + c * at->partitions * state->bins);
     }
     free(samples);
@@ -86,10 +86,10 @@ static enum status fill_mask(const struct convolution *convolution, const struct
 }
 
 /* A piece that was a mask's, or a new one. */
-static enum status take_piece(struct convolution *convolution, size_t bytes, struct piece **result)
+static enum status alloc_piece(struct gpu_live *live, size_t bytes, struct piece **result)
 {
-    for (struct piece **at = &convolution->spare; *at; at = &(*at)->next)
-        if ((*at)->bytes >= bytes && convolution->number - (*at)->retired >= RETIRED_BLOCKS) {
+    for (struct piece **at = &live->spare; *at; at = &(*at)->next)
+        if ((*at)->bytes >= bytes && live->number - (*at)->retired >= RETIRED_BLOCKS) {
             *result = *at;
             *at = (*at)->next;
             return STATUS_OK;
@@ -107,17 +107,23 @@ static enum status take_piece(struct convolution *convolution, size_t bytes, str
     return STATUS_OK;
 }
 
-void live_release(const struct convolution *constant, struct prepared *prepared)
+static void release(struct gpu_live *live, struct gpu_live_mask *prepared)
 {
-    struct convolution *convolution = (struct convolution *)constant; /* the control part of it */
+    if (!prepared)
+        return;
     if (prepared->code)
-        convolution->used[(prepared->code - 1) % LIVE_MASKS] = false;
+        live->used[(prepared->code - 1) % LIVE_MASKS] = false;
     if (prepared->piece) {
-        prepared->piece->retired = convolution->number;
-        prepared->piece->next = convolution->spare;
-        convolution->spare = prepared->piece;
+        prepared->piece->retired = live->number;
+        prepared->piece->next = live->spare;
+        live->spare = prepared->piece;
     }
     free(prepared);
+}
+
+void live_release(const struct convolution *convolution, struct prepared *prepared)
+{
+    release(live_of(convolution), (struct gpu_live_mask *)prepared);
 }
 
 static bool is_crossed(const struct mask *mask)
@@ -129,14 +135,14 @@ static bool is_crossed(const struct mask *mask)
 }
 
 /* Into the piece, and into a slot of the table. */
-static cudaError_t upload(struct convolution *convolution, const struct mask *mask,
+static cudaError_t upload(struct gpu_live *live, const struct mask *mask,
                           const struct mask_layout *at, const char *memory,
-                          struct prepared *prepared)
+                          struct gpu_live_mask *prepared)
 {
-    const struct live_state *state = &convolution->state;
+    const struct live_state *state = &live->state;
     char *device = prepared->piece->memory;
     size_t position = 0;
-    while (position < LIVE_MASKS && convolution->used[position])
+    while (position < LIVE_MASKS && live->used[position])
         position++;
     if (position == LIVE_MASKS)
         return cudaErrorInvalidValue; /* a convolver has three masks at most */
@@ -149,44 +155,38 @@ static cudaError_t upload(struct convolution *convolution, const struct mask *ma
         .partitions = (unsigned)at->partitions,
         .crossed = is_crossed(mask),
     };
-    cudaError_t error = cudaSetDevice(convolution->device);
-    if (error == cudaSuccess)
-        error =
-            cudaMemcpyAsync(device, memory, at->bytes, cudaMemcpyHostToDevice, convolution->copies);
-    if (error == cudaSuccess)
-        error = cudaMemcpyAsync((void *)(state->masks + position), &entry, sizeof entry,
-                                cudaMemcpyHostToDevice, convolution->copies);
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(convolution->copies);
-    convolution->used[position] = true;
-    prepared->code = (unsigned)(LIVE_MASKS * convolution->generation++ + position + 1);
-    return error;
+    CUDA_TRY(cudaSetDevice(live->device));
+    CUDA_TRY(cudaMemcpyAsync(device, memory, at->bytes, cudaMemcpyHostToDevice, live->copies));
+    CUDA_TRY(cudaMemcpyAsync((void *)(state->masks + position), &entry, sizeof entry,
+                             cudaMemcpyHostToDevice, live->copies));
+    CUDA_TRY(cudaStreamSynchronize(live->copies));
+    live->used[position] = true;
+    prepared->code = (unsigned)(LIVE_MASKS * live->generation++ + position + 1);
+    return cudaSuccess;
 }
 
-enum status live_prepare(const struct convolution *constant, const struct mask *mask,
+enum status live_prepare(const struct convolution *convolution, const struct mask *mask,
                          struct prepared **result)
 {
-    struct convolution *convolution = (struct convolution *)constant; /* the control part of it */
-    cudaSetDevice(convolution->device);
-    struct mask_layout at = layout_of(&convolution->state, mask);
-    struct prepared *prepared = calloc(1, sizeof *prepared);
+    struct gpu_live *live = live_of(convolution);
+    cudaSetDevice(live->device);
+    struct mask_layout at = layout_of(&live->state, mask);
+    struct gpu_live_mask *prepared = calloc(1, sizeof *prepared);
     char *memory = calloc(1, at.bytes);
     enum status status = prepared && memory ? STATUS_OK : fail_memory("a mask");
-    if (status == STATUS_OK)
-        status = take_piece(convolution, at.bytes, &prepared->piece);
-    if (status == STATUS_OK)
-        status = fill_mask(convolution, mask, &at, memory);
-    if (status == STATUS_OK) {
-        cudaError_t error = upload(convolution, mask, &at, memory, prepared);
-        if (error != cudaSuccess)
-            status = gpu_failed(error, "take the mask");
+    if (status != STATUS_OK || (status = alloc_piece(live, at.bytes, &prepared->piece)) ||
+        (status = fill_mask(live, mask, &at, memory)))
+        goto fail;
+    cudaError_t error = upload(live, mask, &at, memory, prepared);
+    if (error != cudaSuccess) {
+        status = gpu_failed(error, "take the mask");
+        goto fail;
     }
     free(memory);
-    if (status != STATUS_OK) {
-        if (prepared)
-            live_release(convolution, prepared);
-        return status;
-    }
-    *result = prepared;
+    *result = (struct prepared *)prepared;
     return STATUS_OK;
+fail:
+    free(memory);
+    release(live, prepared);
+    return status;
 }

@@ -1,4 +1,4 @@
-#include "fault.h"
+#include "gpu/fault.h"
 
 #include <stdlib.h>
 #include <string.h>

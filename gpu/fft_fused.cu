@@ -9,8 +9,9 @@
  * runs the stages in reverse. Between the last stage there and the first one back lies
  * only the product, in registers. Every 16 points one unused lies in shared memory, so
  * that strides of 16 meet all banks. */
-#include "fft_kernels.h"
-#include "kernel_device.cuh"
+#include "gpu/fft_kernels.h"
+#include "gpu/gpu.h"
+#include "gpu/kernel_device.cuh"
 
 #include <cmath>
 
@@ -346,13 +347,9 @@ template <int N> static constexpr int shared_bytes()
 template <int N> static cudaError_t launch_form(const float *table, const float *taps, size_t count,
                                                 float *form, cudaStream_t stream)
 {
-    cudaError_t error = cudaFuncSetAttribute(
-        fused_form<N>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<N>());
-    if (error == cudaSuccess)
-        error = cudaFuncSetAttribute(
-            fused_convolve<N>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<N>());
-    if (error != cudaSuccess)
-        return error;
+    constexpr cudaFuncAttribute SHARED = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    CUDA_TRY(cudaFuncSetAttribute(fused_form<N>, SHARED, shared_bytes<N>()));
+    CUDA_TRY(cudaFuncSetAttribute(fused_convolve<N>, SHARED, shared_bytes<N>()));
     fused_form<N><<<1, N / POINTS, shared_bytes<N>(), stream>>>(
         taps, (int)count, reinterpret_cast<const float2 *>(table),
         reinterpret_cast<float2 *>(form));

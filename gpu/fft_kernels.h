@@ -3,8 +3,8 @@
 #ifndef HALO_GPU_FFT_KERNELS_H
 #define HALO_GPU_FFT_KERNELS_H
 
-#include "fft_plan.h"
-#include "kernel.h"
+#include "gpu/fft_plan.h"
+#include "gpu/kernel.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /* What goes on around cuFFT's transforms: each pass reads and writes all chunks. */
-#include "fft_kernels.h"
-#include "kernel_device.cuh"
+#include "gpu/fft_kernels.h"
+#include "gpu/kernel_device.cuh"
 
 static constexpr unsigned THREADS = 256;
 

@@ -1,4 +1,4 @@
-#include "fft_plan.h"
+#include "gpu/fft_plan.h"
 
 #include <math.h>
 

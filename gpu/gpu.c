@@ -1,4 +1,4 @@
-#include "gpu.h"
+#include "gpu/gpu.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -37,7 +37,7 @@ extern "C" {
 
 enum { KERNEL_TAPS_CONSTANT = 16384 }; /* constant memory: 64 KB */
 
-enum kernel_boundary { KERNEL_ZERO, KERNEL_REPLICATE };
+enum kernel_boundary { KERNEL_ZERO, KERNEL_REPLICATE, KERNEL_REFLECT }; /* the last: pictures */
 
 struct kernel_plan; /* what a kernel keeps for one number of taps and frames */
 

@@ -1,6 +1,6 @@
-#include "kernel2d.h"
+#include "gpu/kernel2d.h"
 
-#include "gpu.h"
+#include "gpu/gpu.h"
 
 #include <string.h>
 

@@ -2,7 +2,8 @@
  *
  *   out[r][c] = sum over i, j of x[first + r - i + floor(R/2)][c - j + floor(C/2)] m[i][j]
  *
- * i = 0..R-1, j = 0..C-1, where x is a channel of `in` and, beyond its ends, what the edge says
+ * i = 0..R-1, j = 0..C-1, where x is a channel of `in` and, beyond its ends, what the
+ * boundary says
  * (mask2d.h has the convention). For a whole picture in and out have as many rows and first is 0;
  * for some rows of a longer one `in` begins with those before. They are the steps of the
  * textbook's ladder (Kirk and Hwu, "Programming Massively Parallel Processors", chapter on
@@ -28,14 +29,12 @@
 #ifndef HALO_GPU_KERNEL2D_H
 #define HALO_GPU_KERNEL2D_H
 
-#include "kernel.h"
-#include "tile2d.h"
+#include "gpu/kernel.h"
+#include "gpu/tile2d.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum kernel2d_boundary { KERNEL2D_ZERO, KERNEL2D_REPLICATE, KERNEL2D_REFLECT };
 
 enum kernel2d_cells { KERNEL2D_FLOAT, KERNEL2D_BYTE };
 
@@ -49,7 +48,7 @@ struct kernel2d_job {
     void *out;         /* device, apart from in */
     const float *mask; /* device, row after row */
     enum kernel2d_cells cells;
-    enum kernel2d_boundary boundary;
+    enum kernel_boundary boundary;
     size_t channels;
     size_t rows_in;
     size_t rows; /* of out */

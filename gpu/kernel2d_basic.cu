@@ -1,5 +1,5 @@
 /* One thread an output; mask and picture both in global memory. */
-#include "kernel2d_device.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 template <typename T> __global__ void convolve2d_basic(kernel2d_job job)
 {

@@ -1,7 +1,7 @@
 /* A block loads only its own cells into shared memory; halo cells are read where they are,
  * since the neighbours have just brought them into the caches. Mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel2d_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 template <typename T> __global__ void convolve2d_cached(kernel2d_job job)
 {
@@ -31,11 +31,6 @@ template <typename T> __global__ void convolve2d_cached(kernel2d_job job)
     put(p, row + y, column + x, sum);
 }
 
-static cudaError_t cached_load(const struct kernel2d_job *job, cudaStream_t stream)
-{
-    return constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
-}
-
 static cudaError_t cached_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
     struct tile2d tile = kernel2d_tile(&kernel2d_cached, job);
@@ -52,6 +47,6 @@ const struct kernel2d kernel2d_cached = {
     .name = "cached",
     .technique = "direct, tile in shared memory, halo cells cached",
     .way = TILE2D_CACHED,
-    .load = cached_load,
+    .load = load_constant_mask,
     .launch = cached_launch,
 };

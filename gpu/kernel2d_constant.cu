@@ -1,6 +1,6 @@
 /* One thread an output; the mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel2d_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 template <typename T> __global__ void convolve2d_constant(kernel2d_job job)
 {
@@ -22,11 +22,6 @@ template <typename T> __global__ void convolve2d_constant(kernel2d_job job)
     put(p, row, column, sum);
 }
 
-static cudaError_t constant_load(const struct kernel2d_job *job, cudaStream_t stream)
-{
-    return constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
-}
-
 static cudaError_t constant_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
     struct tile2d tile = kernel2d_tile(&kernel2d_constant, job);
@@ -42,6 +37,6 @@ const struct kernel2d kernel2d_constant = {
     .name = "constant",
     .technique = "direct, mask in constant memory",
     .way = TILE2D_NONE,
-    .load = constant_load,
+    .load = load_constant_mask,
     .launch = constant_launch,
 };

@@ -2,7 +2,7 @@
 #ifndef HALO_GPU_KERNEL2D_DEVICE_CUH
 #define HALO_GPU_KERNEL2D_DEVICE_CUH
 
-#include "kernel2d.h"
+#include "gpu/kernel2d.h"
 
 #include <cuda_runtime.h>
 
@@ -19,7 +19,7 @@ template <typename T> struct picture {
     int mask_columns;
     size_t pitch_in;
     size_t pitch_out;
-    kernel2d_boundary boundary;
+    kernel_boundary boundary;
 };
 
 /* That of channel blockIdx.y. */
@@ -43,13 +43,13 @@ template <typename T> __device__ __forceinline__ picture<T> picture_of(const ker
 }
 
 /* Where `at` has its value, 0..count-1, or -1 for zero. */
-__device__ __forceinline__ int place(int at, int count, kernel2d_boundary boundary)
+__device__ __forceinline__ int place(int at, int count, kernel_boundary boundary)
 {
     if (at >= 0 && at < count)
         return at;
-    if (boundary == KERNEL2D_ZERO)
+    if (boundary == KERNEL_ZERO)
         return -1;
-    if (boundary == KERNEL2D_REPLICATE || count == 1)
+    if (boundary == KERNEL_REPLICATE || count == 1)
         return at < 0 ? 0 : count - 1;
     int period = 2 * (count - 1);
     at = (at < 0 ? -at : at) % period;
@@ -62,7 +62,7 @@ __device__ __forceinline__ const T *row_at(const T *in, int row, size_t pitch)
     return reinterpret_cast<const T *>(reinterpret_cast<const char *>(in) + (size_t)row * pitch);
 }
 
-/* The cell, or a ghost cell beyond the edges. */
+/* The cell, or a ghost cell beyond the boundary. */
 template <typename T>
 __device__ __forceinline__ float cell(const picture<T> &p, int row, int column)
 {

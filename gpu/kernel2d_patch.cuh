@@ -8,8 +8,8 @@
 #ifndef HALO_GPU_KERNEL2D_PATCH_CUH
 #define HALO_GPU_KERNEL2D_PATCH_CUH
 
-#include "constant_mask.cuh"
-#include "kernel2d_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 static constexpr int PATCH_THREADS = PATCH_ACROSS * PATCH_DOWN;
 static constexpr int PATCH_BLOCKS = 3;        /* on a multiprocessor, at least */

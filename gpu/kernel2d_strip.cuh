@@ -18,8 +18,8 @@
 #ifndef HALO_GPU_KERNEL2D_STRIP_CUH
 #define HALO_GPU_KERNEL2D_STRIP_CUH
 
-#include "constant_mask.cuh"
-#include "kernel2d_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 /* What may be asked of the compiler: some GPUs have room for fewer blocks, however small. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 700 && __CUDA_ARCH__ != 800 &&                      \

@@ -1,8 +1,8 @@
 /* A block is as large as the tile that it loads, halo cells and all: each thread loads one cell,
  * and then those at the rim, which have not the whole window of an output, put nothing out.
  * Mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel2d_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 template <typename T> __global__ void convolve2d_tiled_in(kernel2d_job job)
 {
@@ -29,11 +29,6 @@ template <typename T> __global__ void convolve2d_tiled_in(kernel2d_job job)
     put(p, row + y, column + x, sum);
 }
 
-static cudaError_t tiled_in_load(const struct kernel2d_job *job, cudaStream_t stream)
-{
-    return constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
-}
-
 static cudaError_t tiled_in_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
     struct tile2d tile = kernel2d_tile(&kernel2d_tiled_in, job);
@@ -51,6 +46,6 @@ const struct kernel2d kernel2d_tiled_in = {
     .name = "tiled-in",
     .technique = "direct, a block as large as the tile it loads",
     .way = TILE2D_IN,
-    .load = tiled_in_load,
+    .load = load_constant_mask,
     .launch = tiled_in_launch,
 };

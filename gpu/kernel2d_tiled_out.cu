@@ -1,7 +1,7 @@
 /* A block is as large as the tile that it puts out: its threads load that and the halo cells
  * round it into shared memory, in several goes. Mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel2d_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel2d_device.cuh"
 
 template <typename T> __global__ void convolve2d_tiled_out(kernel2d_job job)
 {
@@ -34,14 +34,11 @@ static cudaError_t tiled_out_load(const struct kernel2d_job *job, cudaStream_t s
     /* Beyond 48 KB a kernel has to ask. */
     struct tile2d tile = kernel2d_tile(&kernel2d_tiled_out, job);
     int bytes = (int)(tile.shared_cells * sizeof(float));
-    cudaError_t error = cudaFuncSetAttribute(
-        convolve2d_tiled_out<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (error == cudaSuccess)
-        error = cudaFuncSetAttribute(convolve2d_tiled_out<unsigned char>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (error == cudaSuccess)
-        error = constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
-    return error;
+    CUDA_TRY(cudaFuncSetAttribute(
+        convolve2d_tiled_out<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CUDA_TRY(cudaFuncSetAttribute(convolve2d_tiled_out<unsigned char>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    return load_constant_mask(job, stream);
 }
 
 static cudaError_t tiled_out_launch(const struct kernel2d_job *job, cudaStream_t stream)

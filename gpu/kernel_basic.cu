@@ -1,5 +1,5 @@
 /* One thread an output; mask and sound both in global memory. */
-#include "kernel_device.cuh"
+#include "gpu/kernel_device.cuh"
 
 static constexpr unsigned THREADS = 256;
 

@@ -1,8 +1,8 @@
 /* A block loads only its tile into shared memory; halo cells are read where they
  * are, since the neighbours have just brought them into the caches. Mask in
  * constant memory. */
-#include "constant_mask.cuh"
-#include "kernel_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel_device.cuh"
 
 static constexpr unsigned THREADS = 256;
 
@@ -29,11 +29,6 @@ __global__ void convolve_cached(kernel_job job)
     put(job, i, sum);
 }
 
-static cudaError_t cached_load(const struct kernel_job *job, cudaStream_t stream)
-{
-    return constant_mask_load(job->mask, 0, job->taps, stream);
-}
-
 static cudaError_t cached_launch(const struct kernel_job *job, cudaStream_t stream)
 {
     unsigned threads = job->threads ? job->threads : THREADS;
@@ -46,6 +41,6 @@ const struct kernel kernel_cached = {
     .name = "cached",
     .technique = "direct, tile in shared memory, halo cells cached",
     .taps_most = KERNEL_TAPS_CONSTANT,
-    .load = cached_load,
+    .load = load_constant_mask,
     .launch = cached_launch,
 };

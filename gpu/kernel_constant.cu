@@ -1,6 +1,6 @@
 /* One thread an output; the mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel_device.cuh"
 
 static constexpr unsigned THREADS = 256;
 
@@ -20,11 +20,6 @@ __global__ void convolve_constant(kernel_job job)
     put(job, i, sum);
 }
 
-static cudaError_t constant_load(const struct kernel_job *job, cudaStream_t stream)
-{
-    return constant_mask_load(job->mask, 0, job->taps, stream);
-}
-
 static cudaError_t constant_launch(const struct kernel_job *job, cudaStream_t stream)
 {
     unsigned threads = job->threads ? job->threads : THREADS;
@@ -36,6 +31,6 @@ const struct kernel kernel_constant = {
     .name = "constant",
     .technique = "direct, mask in constant memory",
     .taps_most = KERNEL_TAPS_CONSTANT,
-    .load = constant_load,
+    .load = load_constant_mask,
     .launch = constant_launch,
 };

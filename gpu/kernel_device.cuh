@@ -2,7 +2,7 @@
 #ifndef HALO_GPU_KERNEL_DEVICE_CUH
 #define HALO_GPU_KERNEL_DEVICE_CUH
 
-#include "kernel.h"
+#include "gpu/kernel.h"
 
 #include <cuda_runtime.h>
 

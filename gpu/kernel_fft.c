@@ -1,9 +1,59 @@
 /* Overlap-save by transforms: one fused kernel where a transform fits a multiprocessor,
  * cuFFT between passes of our own where it does not. The plan says which. */
-#include "cufft_library.h"
-#include "fft_kernels.h"
+#include "gpu/fft_kernels.h"
+#include "gpu/gpu.h"
 
+#include <cufft.h>
+#include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- NVIDIA's cuFFT, opened when it is first needed: the program starts without it ---- */
+
+struct cufft_library {
+    cufftResult (*plan)(cufftHandle *plan, int length, cufftType type, int batch);
+    cufftResult (*destroy)(cufftHandle plan);
+    cufftResult (*set_stream)(cufftHandle plan, cudaStream_t stream);
+    cufftResult (*transform)(cufftHandle plan, cufftComplex *in, cufftComplex *out, int direction);
+};
+
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
+static const char NAME[] = "libcufft.so." TEXT(CUFFT_VER_MAJOR);
+
+static bool find(void *handle, const char *name, void *function, size_t size)
+{
+    void *symbol = dlsym(handle, name);
+    memcpy(function, &symbol, size); /* a data pointer does not convert to a function's */
+    return symbol;
+}
+
+/* The one library, which stays open. One thread at a time. */
+static enum status open_library(const struct cufft_library **result)
+{
+    static struct cufft_library library;
+    static bool is_open;
+    *result = &library;
+    if (is_open)
+        return STATUS_OK;
+    void *handle = dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return fail(STATUS_FAILED,
+                    "cannot open %s, which the GPU needs for masks this long (%s); install CUDA's "
+                    "libraries or use --backend cpu",
+                    NAME, dlerror());
+    is_open = find(handle, "cufftPlan1d", &library.plan, sizeof library.plan) &&
+              find(handle, "cufftDestroy", &library.destroy, sizeof library.destroy) &&
+              find(handle, "cufftSetStream", &library.set_stream, sizeof library.set_stream) &&
+              find(handle, "cufftExecC2C", &library.transform, sizeof library.transform);
+    if (is_open)
+        return STATUS_OK;
+    dlclose(handle);
+    return fail(STATUS_FAILED, "%s lacks a function that the GPU needs for masks this long", NAME);
+}
+
+/* ---- plans ---- */
 
 struct kernel_plan {
     struct fft_plan fft;
@@ -27,12 +77,6 @@ static void fft_close(struct kernel_plan *plan)
     free(plan);
 }
 
-static enum status refuse(cudaError_t error)
-{
-    return fail(STATUS_FAILED, "the GPU failed to make room for transforms: %s; use --backend cpu",
-                cudaGetErrorString(error));
-}
-
 static enum status open_fused(struct kernel_plan *plan)
 {
     size_t floats = fft_fused_table_floats(plan->fft.fft);
@@ -44,18 +88,18 @@ static enum status open_fused(struct kernel_plan *plan)
     if (error == cudaSuccess)
         error = cudaMemcpy(plan->table, table, floats * sizeof *table, cudaMemcpyHostToDevice);
     free(table);
-    return error == cudaSuccess ? STATUS_OK : refuse(error);
+    return error == cudaSuccess ? STATUS_OK : gpu_failed(error, "make room for transforms");
 }
 
 static enum status open_passes(struct kernel_plan *plan)
 {
     const struct fft_plan *fft = &plan->fft;
-    enum status status = cufft_library_open(&plan->library);
+    enum status status = open_library(&plan->library);
     if (status != STATUS_OK)
         return status;
     cudaError_t error = cudaMalloc((void **)&plan->work, fft->batch * fft->fft * sizeof(float2));
     if (error != cudaSuccess)
-        return refuse(error);
+        return gpu_failed(error, "make room for transforms");
     cufftResult result =
         plan->library->plan(&plan->batch, (int)fft->fft, CUFFT_C2C, (int)fft->batch);
     if (result == CUFFT_SUCCESS)
@@ -126,26 +170,19 @@ static cudaError_t fft_form(struct kernel_plan *plan, const float *taps, float *
     if (plan->fft.fused)
         return fft_fused_form(plan->fft.fft, plan->table, taps, plan->taps, form, stream);
     float2 *work = (float2 *)(void *)form;
-    cudaError_t error = fft_pass_pad(taps, plan->taps, plan->fft.fft, work, stream);
-    if (error == cudaSuccess)
-        error = transform(plan, plan->one, work, CUFFT_FORWARD, stream);
-    return error;
+    CUDA_TRY(fft_pass_pad(taps, plan->taps, plan->fft.fft, work, stream));
+    return transform(plan, plan->one, work, CUFFT_FORWARD, stream);
 }
 
 static cudaError_t run_batch(const struct kernel_job *job, size_t first, size_t pairs,
                              cudaStream_t stream)
 {
     const struct kernel_plan *plan = job->plan;
-    cudaError_t error = fft_pass_gather(job, &plan->fft, first, pairs, plan->work, stream);
-    if (error == cudaSuccess)
-        error = transform(plan, plan->batch, plan->work, CUFFT_FORWARD, stream);
-    if (error == cudaSuccess)
-        error = fft_pass_multiply(&plan->fft, pairs, job->mask, plan->work, stream);
-    if (error == cudaSuccess)
-        error = transform(plan, plan->batch, plan->work, CUFFT_INVERSE, stream);
-    if (error == cudaSuccess)
-        error = fft_pass_scatter(job, &plan->fft, first, pairs, plan->work, stream);
-    return error;
+    CUDA_TRY(fft_pass_gather(job, &plan->fft, first, pairs, plan->work, stream));
+    CUDA_TRY(transform(plan, plan->batch, plan->work, CUFFT_FORWARD, stream));
+    CUDA_TRY(fft_pass_multiply(&plan->fft, pairs, job->mask, plan->work, stream));
+    CUDA_TRY(transform(plan, plan->batch, plan->work, CUFFT_INVERSE, stream));
+    return fft_pass_scatter(job, &plan->fft, first, pairs, plan->work, stream);
 }
 
 static cudaError_t fft_launch(const struct kernel_job *job, cudaStream_t stream)
@@ -154,12 +191,11 @@ static cudaError_t fft_launch(const struct kernel_job *job, cudaStream_t stream)
     if (plan->fft.fused)
         return fft_fused_launch(job, &plan->fft, plan->table, stream);
     size_t pairs = (job->frames + 2 * plan->fft.hop - 1) / (2 * plan->fft.hop);
-    cudaError_t error = cudaSuccess;
-    for (size_t first = 0; first < pairs && error == cudaSuccess; first += plan->fft.batch) {
+    for (size_t first = 0; first < pairs; first += plan->fft.batch) {
         size_t left = pairs - first;
-        error = run_batch(job, first, left < plan->fft.batch ? left : plan->fft.batch, stream);
+        CUDA_TRY(run_batch(job, first, left < plan->fft.batch ? left : plan->fft.batch, stream));
     }
-    return error;
+    return cudaSuccess;
 }
 
 const struct kernel kernel_fft = {

@@ -2,9 +2,7 @@
  * registers, so that a loaded frame serves many products; the mask comes from
  * constant memory as an operand of the multiplication itself.
  *
- * Short masks (window): the whole window of a thread fits its registers and comes
- * straight from the L1 cache by 16-byte loads; the loop over taps is unrolled for
- * each length. Neither shared memory nor a barrier is in the way of the copy.
+ * Short masks (window): kernel_window.cuh.
  *
  * Long masks (slide): the block's tile and halo lie in shared memory. A thread
  * takes 16 outputs and 16 taps at a time: 256 multiply-adds for four 16-byte
@@ -12,14 +10,7 @@
  * frames 4 unused ones are left (skew), so that eight threads' 16-byte loads meet
  * all 32 banks. Products are summed in runs of 64 taps, the
  * runs by sixteen, and those sums then: rounding grows with the root of each. */
-#include "constant_mask.cuh"
-#include "kernel_device.cuh"
-
-static constexpr int WINDOW_TAPS_MOST = 196;
-static constexpr int WINDOW_TAPS_FINE = 132;  /* a kernel for every 4 taps, above for every 16 */
-static constexpr int WINDOW_TAPS_NARROW = 36; /* up to here 4 outputs a thread, above 8 */
-static constexpr int WINDOW_RUN = 64; /* taps summed in a row */
-static constexpr unsigned WINDOW_THREADS = 256;
+#include "gpu/kernel_window.cuh"
 
 static constexpr int SLIDE_OUTPUTS = 16;
 static constexpr int SLIDE_SKEWED = 20; /* floats that 16 frames take in shared memory */
@@ -29,91 +20,6 @@ static constexpr unsigned SLIDE_THREADS = 256; /* more would leave too few regis
 static constexpr unsigned SLIDE_BLOCKS = 2;    /* on a multiprocessor, at least */
 static constexpr unsigned SLIDE_THREADS_SHORT = 128;
 static constexpr size_t SLIDE_TAPS_SHORT = 512;
-
-/* ---- short masks ---- */
-
-/* A mask whose origin is no multiple of 4 is loaded behind as many zero taps as
- * are missing: the window then begins on 16 bytes. */
-static size_t window_shift(const struct kernel_job *job)
-{
-    return (4 - job->origin % 4) % 4;
-}
-
-/* The taps of the kernel made for this many: 4, 8 ... 132, 148, 164 ... 196. */
-static size_t window_taps(const struct kernel_job *job)
-{
-    size_t taps = job->taps + window_shift(job);
-    if (taps <= WINDOW_TAPS_FINE)
-        return (taps + 3) / 4 * 4;
-    return WINDOW_TAPS_FINE + (taps - WINDOW_TAPS_FINE + 15) / 16 * 16;
-}
-
-template <int TAPS, int OUTPUTS>
-__global__ void __launch_bounds__(WINDOW_THREADS) convolve_window(kernel_job job, int origin)
-{
-    constexpr int PAST = TAPS; /* a multiple of 4 that holds TAPS - 1 frames */
-    long long frames = (long long)job.frames, frames_in = (long long)job.frames_in;
-    long long tile = (long long)blockDim.x * OUTPUTS, base = blockIdx.x * tile;
-    if (base + origin - PAST < 0 || base + origin + tile > frames_in || base + tile > frames) {
-        for (long long i = base + threadIdx.x; i < base + tile && i < frames; i += blockDim.x) {
-            float sum = 0;
-            for (int start = 0; start < TAPS; start += WINDOW_RUN) {
-                float run = 0;
-                for (int k = start; k < TAPS && k < start + WINDOW_RUN; k++)
-                    run += constant_mask[k] *
-                           ghost(job.in, i + origin - k, frames_in, job.boundary);
-                sum += run;
-            }
-            put(job, i, sum);
-        }
-        return;
-    }
-    long long i = base + (long long)threadIdx.x * OUTPUTS;
-    const float *__restrict__ from = job.in + i + origin - PAST;
-    float window[PAST + OUTPUTS], sum[OUTPUTS], total[OUTPUTS];
-#pragma unroll
-    for (int j = 0; j < PAST + OUTPUTS; j += 4) {
-        float4 four = __ldg(reinterpret_cast<const float4 *>(from + j));
-        window[j] = four.x, window[j + 1] = four.y, window[j + 2] = four.z, window[j + 3] = four.w;
-    }
-#pragma unroll
-    for (int r = 0; r < OUTPUTS; r++)
-        total[r] = 0;
-#pragma unroll
-    for (int start = 0; start < TAPS; start += WINDOW_RUN) {
-#pragma unroll
-        for (int r = 0; r < OUTPUTS; r++)
-            sum[r] = 0;
-#pragma unroll
-        for (int k = start; k < TAPS && k < start + WINDOW_RUN; k++)
-#pragma unroll
-            for (int r = 0; r < OUTPUTS; r++)
-                sum[r] += constant_mask[k] * window[PAST + r - k];
-#pragma unroll
-        for (int r = 0; r < OUTPUTS; r++)
-            total[r] += sum[r];
-    }
-#pragma unroll
-    for (int r = 0; r < OUTPUTS; r += 4)
-        put_four(job, i + r, make_float4(total[r], total[r + 1], total[r + 2], total[r + 3]));
-}
-
-/* Finds the kernel made for this many taps. */
-template <int TAPS> static void launch_window(const struct kernel_job *job, cudaStream_t stream)
-{
-    constexpr int SHORTER = TAPS > WINDOW_TAPS_FINE ? TAPS - 16 : TAPS > 4 ? TAPS - 4 : TAPS;
-    if (window_taps(job) <= (size_t)SHORTER && SHORTER < TAPS) {
-        launch_window<SHORTER>(job, stream);
-        return;
-    }
-    constexpr int OUTPUTS = TAPS <= WINDOW_TAPS_NARROW ? 4 : 8;
-    unsigned threads = job->threads ? job->threads : WINDOW_THREADS;
-    if (threads > WINDOW_THREADS)
-        threads = WINDOW_THREADS;
-    convolve_window<TAPS, OUTPUTS>
-        <<<blocks_for(job->frames, (size_t)threads * OUTPUTS), threads, 0, stream>>>(
-            *job, (int)(job->origin + window_shift(job)));
-}
 
 /* ---- long masks ---- */
 
@@ -250,36 +156,34 @@ static unsigned slide_threads(const struct kernel_job *job)
 
 /* ---- both ---- */
 
-static bool is_short(const struct kernel_job *job)
+/* NULL: the mask is long. */
+static const struct window_kernels *window_kernels_for(const struct kernel_job *job)
 {
-    return window_taps(job) <= (size_t)WINDOW_TAPS_MOST;
+    static const struct window_kernels *const files[] = {&window_kernels_84, &window_kernels_120,
+                                                         &window_kernels_196};
+    for (const struct window_kernels *file : files)
+        if (window_taps(job) <= file->taps_most)
+            return file;
+    return NULL;
 }
 
 static cudaError_t register_load(const struct kernel_job *job, cudaStream_t stream)
 {
-    static const float zeros[SLIDE_OUTPUTS] = {0};
-    size_t shift = is_short(job) ? window_shift(job) : 0;
-    size_t end = shift + job->taps;
-    /* Taps are taken by fours, or as many as the kernel was made for. */
-    size_t after = (is_short(job) ? window_taps(job) : (end + 3) / 4 * 4) - end;
-    cudaError_t error = cudaSuccess;
-    if (!is_short(job))
-        error = cudaFuncSetAttribute(convolve_slide, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)slide_bytes(slide_threads(job), job->taps));
-    if (error == cudaSuccess && shift > 0)
-        error = constant_mask_load(zeros, 0, shift, stream);
-    if (error == cudaSuccess)
-        error = constant_mask_load(job->mask, shift, job->taps, stream);
-    if (error == cudaSuccess && after > 0)
-        error = constant_mask_load(zeros, end, after, stream);
-    return error;
+    const struct window_kernels *window = window_kernels_for(job);
+    if (window)
+        return window->load(job, stream);
+    CUDA_TRY(cudaFuncSetAttribute(convolve_slide, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  (int)slide_bytes(slide_threads(job), job->taps)));
+    size_t after = (job->taps + 3) / 4 * 4 - job->taps; /* taps are taken by fours */
+    return constant_mask_load_between(job->mask, 0, job->taps, after, stream);
 }
 
 static cudaError_t register_launch(const struct kernel_job *job, cudaStream_t stream)
 {
+    const struct window_kernels *window = window_kernels_for(job);
     unsigned threads = slide_threads(job);
-    if (is_short(job))
-        launch_window<WINDOW_TAPS_MOST>(job, stream);
+    if (window)
+        window->launch(job, stream);
     else
         convolve_slide<<<blocks_for(job->frames, (size_t)threads * SLIDE_OUTPUTS), threads,
                          slide_bytes(threads, job->taps), stream>>>(*job);

@@ -1,7 +1,7 @@
 /* A block loads its tile of the sound and the halo cells on both sides into shared
  * memory, once, and every thread reads its window there; mask in constant memory. */
-#include "constant_mask.cuh"
-#include "kernel_device.cuh"
+#include "gpu/constant_mask.cuh"
+#include "gpu/kernel_device.cuh"
 
 static constexpr unsigned THREADS = 256;
 
@@ -40,7 +40,7 @@ static cudaError_t tiled_load(const struct kernel_job *job, cudaStream_t stream)
     cudaError_t error = cudaFuncSetAttribute(convolve_tiled,
                                              cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              (int)tile_bytes(job->threads ? job->threads : THREADS, job->taps));
-    return error != cudaSuccess ? error : constant_mask_load(job->mask, 0, job->taps, stream);
+    return error != cudaSuccess ? error : load_constant_mask(job, stream);
 }
 
 static cudaError_t tiled_launch(const struct kernel_job *job, cudaStream_t stream)

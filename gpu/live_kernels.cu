@@ -2,7 +2,8 @@
  * that come. Thread block b has the roles b, b + grid, ...: role r takes in input r and
  * answers for output r. All thread blocks run at once and wait for each other by flags in
  * device memory; whatever another may have written meanwhile is read past the L1 cache. */
-#include "live_kernels.h"
+#include "gpu/gpu.h"
+#include "gpu/live_kernels.h"
 
 #include <cuda_runtime.h>
 
@@ -59,7 +60,7 @@ __device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number
 
 /* ---- what a thread block knows ---- */
 
-struct slot {
+struct live_slot {
     unsigned code; /* of the mask at hand; 0: silent */
     bool fresh;
     live_mask mask;
@@ -73,7 +74,7 @@ __device__ __forceinline__ live_path path_of(const live_mask &mask, unsigned p)
 }
 
 /* Shared memory, laid out for the state's block and transform. */
-struct capacity {
+struct live_scratch {
     float2 *fft;  /* fft; and rows of products before that */
     float *mine;  /* 2 block: of the one input that is this thread block's, the block
                    * before and the one at hand */
@@ -88,9 +89,9 @@ __host__ __device__ __forceinline__ size_t fft_bytes(const live_state &s)
     return rows > fft ? rows : fft;
 }
 
-__device__ __forceinline__ capacity capacity_of(const live_state &s, char *shared)
+__device__ __forceinline__ live_scratch scratch_of(const live_state &s, char *shared)
 {
-    capacity r;
+    live_scratch r;
     r.fft = reinterpret_cast<float2 *>(shared);
     r.mine = reinterpret_cast<float *>(shared + fft_bytes(s));
     r.other = r.mine + 2 * s.block;
@@ -99,7 +100,7 @@ __device__ __forceinline__ capacity capacity_of(const live_state &s, char *share
     return r;
 }
 
-static size_t capacity_bytes(const live_state &s)
+static size_t scratch_bytes(const live_state &s)
 {
     return fft_bytes(s) + 6 * s.block * sizeof(float);
 }
@@ -118,15 +119,15 @@ __device__ __forceinline__ bool is_mine(const live_state &s, unsigned input)
 /* ---- taking in ---- */
 
 /* Input `role`'s samples of block `number`, to device memory and, if it is this thread
- * block's only one, to its room. Returns the header, the same for all threads. */
-__device__ uint4 take(const live_state &s, const capacity &r, unsigned role, unsigned number)
+ * block's only one, to its scratch memory. Returns the header, the same for all threads. */
+__device__ uint4 take(const live_state &s, const live_scratch &r, unsigned role, unsigned number)
 {
     __shared__ uint4 header;
     const uint4 *from = s.in + ((size_t)(number & 1) * s.roles + role) * (1 + s.packets);
     float *to = s.time + ((size_t)role * 2 + (number & 1)) * s.block;
     unsigned count = role < s.inputs ? s.packets + 1 : 1;
     bool single = is_single(s);
-    __syncthreads(); /* the room and the header are free */
+    __syncthreads(); /* the scratch memory and the header are free */
     for (unsigned q = threadIdx.x; q < count; q += LIVE_THREADS) {
         uint4 packet = await_packet(from + q, number);
         if (q == 0) {
@@ -155,7 +156,7 @@ __device__ void publish_inputs(const live_state &s, unsigned number)
             publish(s.time_done + role, number);
 }
 
-__device__ void take_slot(const live_state &s, slot &v, unsigned code, bool fresh)
+__device__ void take_slot(const live_state &s, live_slot &v, unsigned code, bool fresh)
 {
     v.fresh = fresh;
     if (code == v.code)
@@ -212,7 +213,7 @@ __device__ __forceinline__ void load_input(const live_state &s, unsigned input, 
 }
 
 /* The spectrum of input `role`'s last two blocks. */
-__device__ void add_spectrum(const live_state &s, const capacity &r, unsigned role, unsigned number)
+__device__ void add_spectrum(const live_state &s, const live_scratch &r, unsigned role, unsigned number)
 {
     const float *window = is_mine(s, role) ? r.mine : r.other;
     unsigned silent = s.fft - 2 * s.block;
@@ -267,7 +268,7 @@ __device__ __forceinline__ void add_partitions(const live_state &s, const live_m
 
 /* The sum of all products for one output, bins 0..bins-1 of it in shared memory. Every
  * thread has two bins of one row of parts; rows are added up at the end. */
-__device__ void add_products(const live_state &s, const capacity &r, const live_mask &mask,
+__device__ void add_products(const live_state &s, const live_scratch &r, const live_mask &mask,
                              unsigned first, unsigned last, unsigned number)
 {
     unsigned pairs = s.bins / 2;
@@ -290,7 +291,7 @@ __device__ void add_products(const live_state &s, const capacity &r, const live_
     __syncthreads();
 }
 
-__device__ void make_tail(const live_state &s, const capacity &r, const live_mask &mask,
+__device__ void make_tail(const live_state &s, const live_scratch &r, const live_mask &mask,
                           unsigned slot, unsigned output, unsigned number)
 {
     float *tail = s.tails + ((size_t)slot * s.outputs + output) * s.block;
@@ -328,10 +329,10 @@ __device__ void make_tail(const live_state &s, const capacity &r, const live_mas
 struct readied {
     unsigned code; /* of the slot; 0: nothing is ready */
     unsigned first, last;
-    live_path path; /* the first one; its head is in the room, and the tail in the sum */
+    live_path path; /* the first one; its head and its tail are in the scratch memory */
 };
 
-__device__ __forceinline__ void load_head(const live_state &s, const capacity &r,
+__device__ __forceinline__ void load_head(const live_state &s, const live_scratch &r,
                                           const live_mask &mask, live_path path)
 {
     const float *head = mask.heads + (size_t)path.column * s.block;
@@ -339,7 +340,7 @@ __device__ __forceinline__ void load_head(const live_state &s, const capacity &r
         r.head[i] = i < mask.head ? __ldcg(head + i) : 0;
 }
 
-__device__ __forceinline__ void load_tail(const live_state &s, const capacity &r,
+__device__ __forceinline__ void load_tail(const live_state &s, const live_scratch &r,
                                           const live_mask &mask, unsigned which, unsigned output)
 {
     const float *tail = s.tails + ((size_t)which * s.outputs + output) * s.block;
@@ -348,8 +349,8 @@ __device__ __forceinline__ void load_tail(const live_state &s, const capacity &r
 }
 
 /* For the next block, if one slot sounds and there is one output to answer for. */
-__device__ readied make_ready(const live_state &s, const capacity &r,
-                              const slot (&slots)[LIVE_SLOTS])
+__device__ readied make_ready(const live_state &s, const live_scratch &r,
+                              const live_slot (&slots)[LIVE_SLOTS])
 {
     readied ready = {0, 0, 0, {0, 0}};
     unsigned which = slots[0].code ? 0 : 1, output = blockIdx.x;
@@ -371,7 +372,7 @@ __device__ readied make_ready(const live_state &s, const capacity &r,
 }
 
 /* sum[i] += the head of one path; lanes of a group share out an output's taps. */
-__device__ void add_head(const live_state &s, const capacity &r, const live_mask &mask, live_path path,
+__device__ void add_head(const live_state &s, const live_scratch &r, const live_mask &mask, live_path path,
                          unsigned number, bool is_ready)
 {
     const float *window = is_mine(s, path.input) ? r.mine : r.other;
@@ -403,7 +404,7 @@ __device__ void add_head(const live_state &s, const capacity &r, const live_mask
     __syncthreads();
 }
 
-__device__ void answer(const live_state &s, const capacity &r, const slot &v, unsigned which,
+__device__ void answer(const live_state &s, const live_scratch &r, const live_slot &v, unsigned which,
                        unsigned output, unsigned number, const readied &ready)
 {
     bool is_ready = ready.code == v.code && !v.fresh;
@@ -434,7 +435,7 @@ __device__ void answer(const live_state &s, const capacity &r, const slot &v, un
 /* ---- the kernel ---- */
 
 /* One block of the stream; false if it was the word to stop. */
-__device__ bool run_block(const live_state &s, const capacity &r, slot (&slots)[LIVE_SLOTS],
+__device__ bool run_block(const live_state &s, const live_scratch &r, live_slot (&slots)[LIVE_SLOTS],
                           unsigned number, readied &ready)
 {
     uint4 header;
@@ -475,8 +476,8 @@ __device__ bool run_block(const live_state &s, const capacity &r, slot (&slots)[
 __global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s, bool forever)
 {
     extern __shared__ __align__(16) char shared[];
-    capacity r = capacity_of(s, shared);
-    slot slots[LIVE_SLOTS];
+    live_scratch r = scratch_of(s, shared);
+    live_slot slots[LIVE_SLOTS];
     for (unsigned v = 0; v < LIVE_SLOTS; v++)
         slots[v].code = 0;
     readied ready = {0, 0, 0, {0, 0}};
@@ -500,35 +501,27 @@ static cudaError_t allow_shared(int device)
 {
     int most;
     cudaFuncAttributes attributes;
-    cudaError_t error =
-        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (error == cudaSuccess)
-        error = cudaFuncGetAttributes(&attributes, live_kernel);
-    if (error == cudaSuccess)
-        error = cudaFuncSetAttribute(live_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     most - (int)attributes.sharedSizeBytes);
-    return error;
+    CUDA_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    CUDA_TRY(cudaFuncGetAttributes(&attributes, live_kernel));
+    return cudaFuncSetAttribute(live_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                most - (int)attributes.sharedSizeBytes);
 }
 
 cudaError_t live_capacity(const struct live_state *state, unsigned *blocks)
 {
     int device, processors, each;
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess)
-        error = allow_shared(device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-    if (error == cudaSuccess)
-        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, live_kernel, LIVE_THREADS,
-                                                              capacity_bytes(*state));
-    if (error == cudaSuccess)
-        *blocks = (unsigned)(processors * each);
-    return error;
+    CUDA_TRY(cudaGetDevice(&device));
+    CUDA_TRY(allow_shared(device));
+    CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+    CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, live_kernel, LIVE_THREADS,
+                                                           scratch_bytes(*state)));
+    *blocks = (unsigned)(processors * each);
+    return cudaSuccess;
 }
 
 cudaError_t live_launch(const struct live_state *state, unsigned blocks, bool forever,
                         cudaStream_t stream)
 {
-    live_kernel<<<blocks, LIVE_THREADS, capacity_bytes(*state), stream>>>(*state, forever);
+    live_kernel<<<blocks, LIVE_THREADS, scratch_bytes(*state), stream>>>(*state, forever);
     return cudaGetLastError();
 }

@@ -1,4 +1,4 @@
-#include "pcm.h"
+#include "gpu/pcm.h"
 
 #include <stdint.h>
 #include <string.h>

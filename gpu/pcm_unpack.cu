@@ -1,5 +1,5 @@
 /* Integers off the bus become float32. */
-#include "pcm.h"
+#include "gpu/pcm.h"
 
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-#include "tile2d.h"
+#include "gpu/tile2d.h"
 
 /* The longest strips, by the mask's side. Each begins with as many rows for nothing as the mask's
  * halo has, but memory likes pictures read in order, which short strips do (3 and 5: two

@@ -1,7 +1,7 @@
 /* halo bench kernels from the outside, as far as it goes without a GPU: the kernels
  * themselves are test_kernels' affair. */
 #include "command.h"
-#include "kernel.h"
+#include "gpu/kernel.h"
 #include "suite.h"
 
 #include <string.h>
@@ -78,7 +78,7 @@ START_TEST(missing_gpu_is_said_for_pictures)
 }
 END_TEST
 
-START_TEST(help_reports_both_laboratories)
+START_TEST(help_lists_both_kinds)
 {
     struct command_result result = command_run("\"$HALO\" bench kernels --help");
     ck_assert_int_eq(result.code, 0);
@@ -151,4 +151,4 @@ END_TEST
 
 SUITE_MAIN("bench", kernels_can_be_named, wrong_spec_are_refused, missing_gpu_is_said,
            plots_what_was_measured_elsewhere, missing_gpu_is_said_for_pictures,
-           help_reports_both_laboratories, plots_pictures_measured_elsewhere)
+           help_lists_both_kinds, plots_pictures_measured_elsewhere)

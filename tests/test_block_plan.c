@@ -1,5 +1,5 @@
 /* How blocks and masks are cut up for the GPU: arithmetic, tested without one. */
-#include "block_plan.h"
+#include "gpu/block_plan.h"
 #include "suite.h"
 
 static const size_t BLOCKS[] = {1,    3,    32,    64,     100,     480,

@@ -1,9 +1,9 @@
 /* Pictures on a GPU, some rows at a time, against double precision; and a GPU that fails, whose
  * place the CPU takes. Exit 77 (skipped) where there is no GPU. */
+#include "bench/truth2d.h"
 #include "convolve/convolve2d.h"
 #include "suite.h"
 #include "truth.h"
-#include "truth2d.h"
 
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -59,7 +59,7 @@ static void convolve(struct convolve2d *convolution, const struct pictures *pict
 }
 
 static double worst_error(const struct pictures *pictures, const struct mask2d *mask,
-                          enum kernel2d_boundary boundary, size_t channel)
+                          enum kernel_boundary boundary, size_t channel)
 {
     float *packed = calloc(pictures->all_rows * COLUMNS, sizeof *packed);
     for (size_t r = 0; r < pictures->all_rows; r++)
@@ -108,9 +108,9 @@ static struct convolve2d *on_gpu(const struct mask2d *mask, enum convolve2d_boun
 START_TEST(rows_at_a_time_equal_the_truth)
 {
     static const size_t masks[][2] = {{3, 3}, {4, 2}, {1, 9}, {15, 15}, {31, 3}, {40, 33}};
-    static const enum kernel2d_boundary boundaries[] = {[CONVOLVE2D_ZERO] = KERNEL2D_ZERO,
-                                               [CONVOLVE2D_REPLICATE] = KERNEL2D_REPLICATE,
-                                               [CONVOLVE2D_REFLECT] = KERNEL2D_REFLECT};
+    static const enum kernel_boundary boundaries[] = {[CONVOLVE2D_ZERO] = KERNEL_ZERO,
+                                                 [CONVOLVE2D_REPLICATE] = KERNEL_REPLICATE,
+                                                 [CONVOLVE2D_REFLECT] = KERNEL_REFLECT};
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
         for (size_t boundary = 0; boundary < 3; boundary++) {
             struct mask2d *mask = mask_of(masks[m][0], masks[m][1]);
@@ -146,8 +146,8 @@ START_TEST(masks_take_turns)
         convolve(one, &a, r, r + 50, 25);
         convolve(two, &b, r, r + 50, 50);
     }
-    ck_assert_double_le(worst_error(&a, first, KERNEL2D_ZERO, 0), BOUND);
-    ck_assert_double_le(worst_error(&b, second, KERNEL2D_ZERO, 1), BOUND);
+    ck_assert_double_le(worst_error(&a, first, KERNEL_ZERO, 0), BOUND);
+    ck_assert_double_le(worst_error(&b, second, KERNEL_ZERO, 1), BOUND);
     convolve2d_destroy(one);
     convolve2d_destroy(two);
     pictures_destroy(&a);
@@ -169,7 +169,7 @@ START_TEST(the_cpu_goes_on_where_the_gpu_fails)
         convolve(convolution, &pictures, 0, ROWS, 10);
         ck_assert_ptr_nonnull(strstr(convolution->notice, "CPU"));
         for (size_t c = 0; c < CHANNELS; c++)
-            ck_assert_double_le(worst_error(&pictures, mask, KERNEL2D_REFLECT, c), BOUND);
+            ck_assert_double_le(worst_error(&pictures, mask, KERNEL_REFLECT, c), BOUND);
         convolve2d_destroy(convolution);
         pictures_destroy(&pictures);
         mask2d_destroy(mask);

@@ -1,5 +1,5 @@
 /* How the GPU's transforms are planned: arithmetic, tested without a GPU. */
-#include "fft_plan.h"
+#include "gpu/fft_plan.h"
 #include "suite.h"
 
 static void check_plan(size_t taps, size_t frames, size_t fused_most, size_t fft)

@@ -1,5 +1,5 @@
 /* Every kernel against the truth, on a GPU; exit 77 (skipped) where there is none. */
-#include "kernel.h"
+#include "gpu/kernel.h"
 #include "suite.h"
 #include "truth.h"
 

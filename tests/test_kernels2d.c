@@ -1,9 +1,9 @@
 /* Every kernel of two dimensions against the truth, on a GPU; exit 77 (skipped) where there is
  * none. */
-#include "kernel2d.h"
+#include "bench/truth2d.h"
+#include "gpu/kernel2d.h"
 #include "suite.h"
 #include "truth.h"
-#include "truth2d.h"
 
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -201,7 +201,7 @@ static void check_masks(struct data *data, const size_t (*masks)[2], size_t coun
                                                .mask_rows = masks[m][0],
                                                .mask_columns = masks[m][1],
                                                .cells = (enum kernel2d_cells)cells,
-                                               .boundary = (enum kernel2d_boundary)boundary};
+                                               .boundary = (enum kernel_boundary)boundary};
                     /* On the larger pictures each edge for one kind of cells. */
                     if (s + 2 >= sizeof sizes / sizeof *sizes && (boundary + (int)m + cells) % 2)
                         continue;

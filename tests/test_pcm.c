@@ -1,5 +1,5 @@
 /* Packing sound as integers: what does not fit exactly is not packed. */
-#include "pcm.h"
+#include "gpu/pcm.h"
 #include "suite.h"
 #include "truth.h"
 

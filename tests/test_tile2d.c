@@ -1,7 +1,7 @@
 /* The arithmetic of the kernels of two dimensions, and their truth by hand: no GPU. */
-#include "kernel2d.h"
+#include "bench/truth2d.h"
+#include "gpu/kernel2d.h"
 #include "suite.h"
-#include "truth2d.h"
 
 #include <string.h>
 
@@ -139,10 +139,10 @@ START_TEST(truth_by_hand)
     ck_assert_double_eq(truth2d_at(&truth, 0, 1, 1), 1000 * 6 + 10000 * 5 + 100000 * 4);
     ck_assert_double_eq(truth2d_at(&truth, 0, 0, 1),
                         1 * 6 + 10 * 5 + 100 * 4 + 1000 * 3 + 10000 * 2 + 100000 * 1);
-    truth.boundary = KERNEL2D_REPLICATE;
+    truth.boundary = KERNEL_REPLICATE;
     ck_assert_double_eq(truth2d_at(&truth, 0, 1, 2),
                         1 * 6 + 10 * 6 + 100 * 5 + 1000 * 6 + 10000 * 6 + 100000 * 5);
-    truth.boundary = KERNEL2D_REFLECT;
+    truth.boundary = KERNEL_REFLECT;
     ck_assert_double_eq(truth2d_at(&truth, 0, 1, 2),
                         1 * 2 + 10 * 3 + 100 * 2 + 1000 * 5 + 10000 * 6 + 100000 * 5);
     ck_assert_double_eq(truth2d_norm(&truth), 111111);

@@ -1,4 +1,4 @@
-/* The random samples that the laboratories measure with. */
+/* The random samples that the benches measure with. */
 #ifndef HALO_NOISE_H
 #define HALO_NOISE_H
 

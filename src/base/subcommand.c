@@ -19,7 +19,11 @@ enum status subcommand_run(const char *command, const struct subcommand *table, 
     const char *what = argc > 1 ? argv[1] : "";
     for (const struct subcommand *row = table; row->name; row++)
         if (strcmp(what, row->name) == 0)
-            return row->run(argc - 1, argv + 1);
+            return row->run ? row->run(argc - 1, argv + 1)
+                            : fail(STATUS_FAILED,
+                                   "this build has no %s %s; halo --version says "
+                                   "what is missing",
+                                   command, what);
     if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0) {
         print_help(command, table);
         return STATUS_OK;

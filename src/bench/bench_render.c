@@ -1,4 +1,4 @@
-/* halo bench render: the render laboratory's words and its grid. */
+/* halo bench render: the render bench's words and its grid. */
 #include "base/stop.h"
 #include "bench/bench_common.h"
 #include "bench/cmd_bench.h"
@@ -123,7 +123,7 @@ static enum status measure(const struct bench_options *options)
             struct render_row row;
             cell.channels = options->channels.values[c];
             cell.taps = options->taps.values[t];
-            status = render_lab_measure(&cell, &row);
+            status = render_bench_measure(&cell, &row);
             if (status == STATUS_OK)
                 status = render_table_take(table, &row);
         }

@@ -1,4 +1,4 @@
-/* halo bench stream: the stream laboratory's words and its grid. */
+/* halo bench stream: the stream bench's words and its grid. */
 #include "base/stop.h"
 #include "bench/bench_common.h"
 #include "bench/cmd_bench.h"
@@ -222,7 +222,7 @@ static enum status measure(const struct stream_options *options)
         struct stream_row row;
         if (!cell_at(options, n, &cell))
             continue;
-        status = stream_lab_measure(&cell, &row);
+        status = stream_bench_measure(&cell, &row);
         if (status == STATUS_OK)
             status = stream_report_take(report, &row);
     }

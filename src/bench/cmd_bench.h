@@ -7,8 +7,8 @@
 /* argv[0] is "bench". */
 MUST_CHECK enum status cmd_bench(int argc, char **argv);
 
-/* halo bench kernels: the kernel laboratory (gpu/bench_kernels.c, or a refusal
- * where CUDA is not built in). argv[0] is "kernels". */
+/* halo bench kernels: the GPU's kernels (bench_kernels.c; an empty row where CUDA is not built
+ * in). argv[0] is "kernels". */
 MUST_CHECK enum status bench_kernels(int argc, char **argv);
 
 /* halo bench render: files, end to end (bench_render.c). argv[0] is "render". */

@@ -103,16 +103,15 @@ static enum status time_transforms(size_t n, uint64_t count, double *seconds)
     struct bench_transform transform = {.samples = audio_alloc(n),
                                         .spectrum = audio_alloc(fft_spectrum_floats(n)),
                                         .back = audio_alloc(n)};
-    enum status status = STATUS_OK;
-    if (!transform.samples || !transform.spectrum || !transform.back)
-        status = fail_memory("a transform");
-    if (status == STATUS_OK)
-        status = fft_create(n, &transform.fft);
+    bool there = transform.samples && transform.spectrum && transform.back;
+    enum status status = there ? fft_create(n, &transform.fft) : fail_memory("a transform");
     uint64_t state = 3;
-    for (size_t i = 0; i < n && status == STATUS_OK; i++)
+    if (status != STATUS_OK)
+        goto end;
+    for (size_t i = 0; i < n; i++)
         transform.samples[i] = noise_next(&state);
-    if (status == STATUS_OK)
-        status = time_some(&transform, count, seconds);
+    status = time_some(&transform, count, seconds);
+end:
     fft_destroy(transform.fft);
     free(transform.back);
     free(transform.spectrum);

@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#ifdef HALO_NO_CUDA
+const struct convolve2d_kind convolve2d_cuda = {.name = "cuda"}; /* empty: create refuses */
+#endif
+
 /* In the order in which auto asks them. */
 static const struct convolve2d_kind *const kinds[] = {&convolve2d_cuda, &convolve2d_cpu};
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -46,7 +50,7 @@ static const struct convolve2d_kind *choose(const struct convolve2d_settings *se
 {
     bool is_auto = strcmp(settings->backend, "auto") == 0;
     for (size_t k = 0; k < KINDS; k++)
-        if (is_auto ? !kinds[k]->suits || kinds[k]->suits(settings, mask)
+        if (is_auto ? kinds[k]->create && (!kinds[k]->suits || kinds[k]->suits(settings, mask))
                     : strcmp(kinds[k]->name, settings->backend) == 0)
             return kinds[k];
     return NULL;
@@ -59,6 +63,9 @@ enum status convolve2d_create(const struct convolve2d_settings *settings, const 
     if (!kind)
         return fail(STATUS_USAGE, "there is no backend '%s' for masks of two dimensions",
                     settings->backend);
+    if (!kind->create)
+        return fail(STATUS_FAILED, "this build has no CUDA (halo --version says why); install the "
+                                   "CUDA Toolkit and build again, or use --backend cpu");
     struct convolve2d *convolve;
     bool free_to_choose = strcmp(settings->backend, "auto") == 0 && kind != &convolve2d_cpu;
     log_as_notes(free_to_choose);

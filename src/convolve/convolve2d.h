@@ -54,7 +54,8 @@ struct convolve2d_kind {
     const char *name;
     /* Whether auto should take it for this; it takes the first. NULL: always. */
     bool (*suits)(const struct convolve2d_settings *settings, const struct mask2d *mask);
-    /* The mask is not kept. Fills in kind; the rest of struct convolve2d is convolve2d_create's.
+    /* NULL: the kind is not in this build; nothing else is there but its name.
+     * The mask is not kept. Fills in kind; the rest of struct convolve2d is convolve2d_create's.
      * Errors: memory, or it cannot work here. */
     enum status (*create)(const struct convolve2d_settings *settings, const struct mask2d *mask,
                           struct convolve2d **convolve);

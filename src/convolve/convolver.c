@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef HALO_NO_CUDA
+const struct convolver_backend convolver_cuda = {.name = "cuda"}; /* empty: create_side refuses */
+#endif
+
 /* A new backend is one file and one row; the first is the one that always works. */
 static const struct convolver_backend *const backends[] = {
     &convolver_cpu,
@@ -115,6 +119,9 @@ static enum status create_side(struct convolver *convolver, enum side side,
     const struct convolver_shape *shape = &convolver->shape;
     if (backend->variant)
         backend = backend->variant(shape);
+    if (!backend->create)
+        return fail(STATUS_FAILED, "this build has no CUDA (halo --version says why); install the "
+                                   "CUDA Toolkit and build again, or use --backend cpu");
     enum status status = backend->create(shape, &convolver->convolution[side]);
     if (status != STATUS_OK)
         return status;

@@ -139,6 +139,7 @@ struct convolver_backend {
     const struct convolver_backend *(*variant)(const struct convolver_shape *shape);
     /* Frames a file should be filtered in at a time. NULL: as partition_wish has it. */
     size_t (*preferred_block)(size_t taps, size_t most);
+    /* NULL: the backend is not in this build; nothing else is there but its name. */
     enum status (*create)(const struct convolver_shape *shape, struct convolution **convolution);
     void (*destroy)(struct convolution *convolution);
     void (*reset)(struct convolution *convolution);

@@ -1,33 +1,28 @@
-#include "truth2d.h"
+#include "bench/truth2d.h"
 
+#include "convolve/convolve2d.h"
+
+#include <assert.h>
 #include <math.h>
 
-/* Where `at` has its value, or -1 for zero. */
-static ptrdiff_t place(ptrdiff_t at, ptrdiff_t count, enum kernel2d_boundary boundary)
-{
-    if (at >= 0 && at < count)
-        return at;
-    if (boundary == KERNEL2D_ZERO)
-        return -1;
-    if (boundary == KERNEL2D_REPLICATE || count == 1)
-        return at < 0 ? 0 : count - 1;
-    ptrdiff_t period = 2 * (count - 1);
-    at = (at % period + period) % period;
-    return at < count ? at : period - at;
-}
+static_assert((int)CONVOLVE2D_ZERO == (int)KERNEL_ZERO &&
+                  (int)CONVOLVE2D_REPLICATE == (int)KERNEL_REPLICATE &&
+                  (int)CONVOLVE2D_REFLECT == (int)KERNEL_REFLECT,
+              "edges have the same numbers");
 
 double truth2d_at(const struct truth2d *truth, size_t channel, size_t row, size_t column)
 {
     const struct picture2d *picture = &truth->picture;
-    ptrdiff_t rows = (ptrdiff_t)picture->rows, columns = (ptrdiff_t)picture->columns;
+    ptrdiff_t columns = (ptrdiff_t)picture->columns;
+    enum convolve2d_boundary boundary = (enum convolve2d_boundary)truth->boundary;
     const float *cells = truth->cells + channel * picture->rows * picture->columns;
     double sum = 0;
     for (size_t i = 0; i < truth->mask_rows; i++) {
         ptrdiff_t r = (ptrdiff_t)row - (ptrdiff_t)i + (ptrdiff_t)(truth->mask_rows / 2);
-        r = place(r, rows, truth->boundary);
+        r = convolve2d_column(boundary, r, picture->rows);
         for (size_t j = 0; r >= 0 && j < truth->mask_columns; j++) {
             ptrdiff_t c = (ptrdiff_t)column - (ptrdiff_t)j + (ptrdiff_t)(truth->mask_columns / 2);
-            c = place(c, columns, truth->boundary);
+            c = convolve2d_column(boundary, c, picture->columns);
             if (c >= 0)
                 sum += (double)cells[r * columns + c] *
                        (double)truth->mask[i * truth->mask_columns + j];

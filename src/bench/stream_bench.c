@@ -1,4 +1,4 @@
-#include "bench/stream_lab.h"
+#include "bench/stream_bench.h"
 
 #include "base/monotonic.h"
 #include "base/noise.h"
@@ -78,11 +78,9 @@ static enum status make_mask(struct stream *stream)
 static enum status make_sound(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
-    enum status status =
-        block_init(&stream->input, cell->channels, ROTATION * cell->block, "a stream");
-    if (status == STATUS_OK)
-        status = block_init(&stream->output, cell->channels, cell->block, "a stream");
-    if (status != STATUS_OK)
+    enum status status;
+    if ((status = block_init(&stream->input, cell->channels, ROTATION * cell->block, "a stream")) ||
+        (status = block_init(&stream->output, cell->channels, cell->block, "a stream")))
         return status;
     for (size_t c = 0; c < cell->channels; c++)
         for (size_t i = 0; i < stream->input.frames; i++)
@@ -153,10 +151,10 @@ static enum status make_filter(struct stream *stream)
 
 static enum status stream_open(struct stream *stream)
 {
-    enum status status = make_mask(stream);
-    if (status == STATUS_OK)
-        status = make_sound(stream);
-    return status == STATUS_OK ? make_filter(stream) : status;
+    enum status status;
+    if ((status = make_mask(stream)) || (status = make_sound(stream)))
+        return status;
+    return make_filter(stream);
 }
 
 /* ---- blocks: nothing here allocates ---- */
@@ -369,15 +367,13 @@ static void sum_up(struct stream *stream)
              row->cell.make ? stream->filter->kind->name : convolver_algorithm(stream->filter));
 }
 
-enum status stream_lab_measure(const struct stream_cell *cell, struct stream_row *row)
+enum status stream_bench_measure(const struct stream_cell *cell, struct stream_row *row)
 {
     double period = (double)cell->block / cell->rate;
     *row = (struct stream_row){.cell = *cell, .period = period, .error_db = -INFINITY};
     struct stream stream = {.cell = cell, .period = 1e9 * period, .random = 1, .row = row};
-    enum status status = stream_open(&stream);
-    if (status == STATUS_OK)
-        status = run_with_grants(&stream);
-    if (status == STATUS_OK)
+    enum status status;
+    if (!(status = stream_open(&stream)) && !(status = run_with_grants(&stream)))
         sum_up(&stream);
     stream_close(&stream);
     return status;

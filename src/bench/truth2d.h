@@ -1,14 +1,14 @@
 /* What a convolution of two dimensions comes to, in double precision, one output at a time: what
  * the kernels are compared with. Threads: any. */
-#ifndef HALO_GPU_TRUTH2D_H
-#define HALO_GPU_TRUTH2D_H
+#ifndef HALO_TRUTH2D_H
+#define HALO_TRUTH2D_H
 
-#include "kernel2d.h"
+#include "gpu/kernel2d.h"
 
 struct truth2d {
     const float *cells; /* channel after channel, row after row, packed */
     struct picture2d picture;
-    enum kernel2d_boundary boundary;
+    enum kernel_boundary boundary;
     const float *mask;
     size_t mask_rows;
     size_t mask_columns;

@@ -1,4 +1,4 @@
-#include "bench/render_lab.h"
+#include "bench/render_bench.h"
 
 #include "base/monotonic.h"
 #include "base/noise.h"
@@ -31,7 +31,7 @@ struct times {
     double system;
 };
 
-struct lab {
+struct render_bench {
     const struct render_cell *cell;
     struct render_row *row;
     struct mask *mask;
@@ -102,24 +102,24 @@ static double peak_bytes(void)
 
 /* ---- what is rendered ---- */
 
-static struct sink_settings sink_settings_of(const struct lab *lab, int64_t frames)
+static struct sink_settings sink_settings_of(const struct render_bench *bench, int64_t frames)
 {
     return (struct sink_settings){
-        .path = lab->output,
-        .format = {.rate = lab->cell->rate, .channels = lab->cell->channels},
+        .path = bench->output,
+        .format = {.rate = bench->cell->rate, .channels = bench->cell->channels},
         .sound_format = FLOAT_WAV,
         .frames = frames,
     };
 }
 
-static enum status write_noise(const struct lab *lab, struct sink *sink)
+static enum status write_noise(const struct render_bench *bench, struct sink *sink)
 {
     struct block block;
     uint64_t state = 1;
-    size_t channels = lab->cell->channels, most = NOISE_SAMPLES / channels;
+    size_t channels = bench->cell->channels, most = NOISE_SAMPLES / channels;
     enum status status = block_init(&block, channels, most, "noise");
-    for (uint64_t done = 0; done < lab->frames && status == STATUS_OK;) {
-        size_t part = lab->frames - done < most ? (size_t)(lab->frames - done) : most;
+    for (uint64_t done = 0; done < bench->frames && status == STATUS_OK;) {
+        size_t part = bench->frames - done < most ? (size_t)(bench->frames - done) : most;
         for (size_t c = 0; c < channels; c++)
             for (size_t i = 0; i < part; i++)
                 block.data[c][i] = noise_next(&state);
@@ -131,45 +131,45 @@ static enum status write_noise(const struct lab *lab, struct sink *sink)
     return status == STATUS_OK ? sink_commit(sink) : status;
 }
 
-static enum status make_sound(struct lab *lab)
+static enum status make_sound(struct render_bench *bench)
 {
-    struct sink_settings settings = sink_settings_of(lab, (int64_t)lab->frames);
+    struct sink_settings settings = sink_settings_of(bench, (int64_t)bench->frames);
     struct sink *sink;
     enum status status = sink_open_sound(&settings, &sink);
     if (status != STATUS_OK)
         return status;
-    status = write_noise(lab, sink);
+    status = write_noise(bench, sink);
     sink_close(sink);
     if (status != STATUS_OK)
         return status;
-    lab->sound = open(lab->output, O_RDONLY | O_CLOEXEC);
+    bench->sound = open(bench->output, O_RDONLY | O_CLOEXEC);
     int error = errno;
-    unlink(lab->output);
-    if (lab->sound < 0)
-        return fail(STATUS_FAILED, "cannot open %s: %s", lab->output, strerror(error));
-    snprintf(lab->alias, sizeof lab->alias, "/proc/self/fd/%d", lab->sound);
+    unlink(bench->output);
+    if (bench->sound < 0)
+        return fail(STATUS_FAILED, "cannot open %s: %s", bench->output, strerror(error));
+    snprintf(bench->alias, sizeof bench->alias, "/proc/self/fd/%d", bench->sound);
     return STATUS_OK;
 }
 
-static enum status make_mask(struct lab *lab)
+static enum status make_mask(struct render_bench *bench)
 {
-    size_t taps = lab->cell->taps, channels = lab->cell->channels;
-    enum status status = mask_create("noise", channels, taps, &lab->mask);
+    size_t taps = bench->cell->taps, channels = bench->cell->channels;
+    enum status status = mask_create("noise", channels, taps, &bench->mask);
     if (status != STATUS_OK)
         return status;
     uint64_t state = 2;
     for (size_t k = 0; k < channels * taps; k++)
-        lab->mask->coefficients[k] = noise_next(&state) / sqrtf((float)taps);
-    return mask_route(lab->mask, channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO);
+        bench->mask->coefficients[k] = noise_next(&state) / sqrtf((float)taps);
+    return mask_route(bench->mask, channels, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO);
 }
 
-static enum status name_output(struct lab *lab)
+static enum status name_output(struct render_bench *bench)
 {
-    const char *folder = lab->cell->folder ? lab->cell->folder : getenv("TMPDIR");
+    const char *folder = bench->cell->folder ? bench->cell->folder : getenv("TMPDIR");
     if (!folder || !*folder)
         folder = "/var/tmp";
-    if (asprintf(&lab->output, "%s/halo-bench-%ld.wav", folder, (long)getpid()) < 0) {
-        lab->output = NULL;
+    if (asprintf(&bench->output, "%s/halo-bench-%ld.wav", folder, (long)getpid()) < 0) {
+        bench->output = NULL;
         return fail_memory("a name");
     }
     return STATUS_OK;
@@ -185,39 +185,37 @@ struct render {
     struct stage stage;
 };
 
-static enum status create_chain(const struct lab *lab, struct render *render)
+static enum status create_chain(const struct render_bench *bench, struct render *render)
 {
     struct stage *stage = &render->stage;
     *stage = (struct stage){
         .kind = stage_kind_named("mask"),
-        .convolver = {.backend = lab->cell->backend, .frames = (int64_t)lab->frames},
-        .inputs = lab->mask->inputs,
-        .outputs = lab->mask->outputs,
-        .mask = lab->mask,
+        .convolver = {.backend = bench->cell->backend, .frames = (int64_t)bench->frames},
+        .inputs = bench->mask->inputs,
+        .outputs = bench->mask->outputs,
+        .mask = bench->mask,
     };
     struct stage_list list = {.count = 1, .stages = stage};
     size_t block =
-        stage_list_block(&list, stage->inputs, render->workers, lab->frames + lab->mask->taps);
+        stage_list_block(&list, stage->inputs, render->workers, bench->frames + bench->mask->taps);
     return stage_list_create(&list, stage->inputs, block, render->workers, &render->chain);
 }
 
-static enum status render_to_end(const struct lab *lab, struct render *render)
+static enum status render_to_end(const struct render_bench *bench, struct render *render)
 {
     struct engine_run_settings run = {.tail = TAIL_FULL};
     struct engine_totals totals;
-    enum status status = source_open_sound(lab->alias, false, &render->source);
-    if (status == STATUS_OK)
-        status = workers_create(lab->cell->threads, &render->workers);
-    if (status == STATUS_OK)
-        status = create_chain(lab, render);
-    if (status != STATUS_OK)
+    enum status status;
+    if ((status = source_open_sound(bench->alias, false, &render->source)) ||
+        (status = workers_create(bench->cell->threads, &render->workers)) ||
+        (status = create_chain(bench, render)))
         return status;
     struct sink_settings settings =
-        sink_settings_of(lab, engine_frames_out(render->chain, (int64_t)lab->frames, run.tail));
-    status = sink_open_sound(&settings, &render->sink);
-    if (status == STATUS_OK)
-        status = engine_run(render->chain, render->source, render->sink, &run, &totals);
-    return status == STATUS_OK ? sink_commit(render->sink) : status;
+        sink_settings_of(bench, engine_frames_out(render->chain, (int64_t)bench->frames, run.tail));
+    if ((status = sink_open_sound(&settings, &render->sink)) ||
+        (status = engine_run(render->chain, render->source, render->sink, &run, &totals)))
+        return status;
+    return sink_commit(render->sink);
 }
 
 static void describe(const struct render *render, struct render_row *row)
@@ -229,17 +227,17 @@ static void describe(const struct render *render, struct render_row *row)
     row->threads = workers_count(render->workers);
 }
 
-static enum status time_render(struct lab *lab, struct times *times)
+static enum status time_render(struct render_bench *bench, struct times *times)
 {
     struct render render = {0};
     reset_peak();
     struct times start = now();
-    enum status status = render_to_end(lab, &render);
+    enum status status = render_to_end(bench, &render);
     *times = since(start);
     if (status == STATUS_OK) {
-        lab->row->peak_bytes = fmax(lab->row->peak_bytes, peak_bytes());
-        describe(&render, lab->row);
-        unlink(lab->output);
+        bench->row->peak_bytes = fmax(bench->row->peak_bytes, peak_bytes());
+        describe(&render, bench->row);
+        unlink(bench->output);
     }
     sink_close(render.sink);
     filter_destroy(render.chain);
@@ -250,85 +248,81 @@ static enum status time_render(struct lab *lab, struct times *times)
 
 /* ---- a cell ---- */
 
-static uint64_t frames_out(const struct lab *lab)
+static uint64_t frames_out(const struct render_bench *bench)
 {
-    return lab->frames + lab->mask->taps - 1;
+    return bench->frames + bench->mask->taps - 1;
 }
 
-static uint64_t output_bytes(const struct lab *lab)
+static uint64_t output_bytes(const struct render_bench *bench)
 {
-    return frames_out(lab) * lab->cell->channels * sizeof(float);
+    return frames_out(bench) * bench->cell->channels * sizeof(float);
 }
 
-static enum status measure_transforms(const struct lab *lab)
+static enum status measure_transforms(const struct render_bench *bench)
 {
-    struct render_row *row = lab->row;
+    struct render_row *row = bench->row;
     double seconds;
     enum status status =
-        render_floor_transforms(lab->cell->taps, row->block, frames_out(lab), lab->cell->channels,
-                                &row->transform_pairs, &seconds);
+        render_floor_transforms(bench->cell->taps, row->block, frames_out(bench),
+                                bench->cell->channels, &row->transform_pairs, &seconds);
     if (status == STATUS_OK)
         row->transforms = seconds / (double)row->threads;
     return status;
 }
 
-static void sum_up(struct lab *lab)
+static void sum_up(struct render_bench *bench)
 {
-    struct render_row *row = lab->row;
-    size_t rounds = lab->cell->rounds;
+    struct render_row *row = bench->row;
+    size_t rounds = bench->cell->rounds;
     double values[RENDER_ROUNDS_MOST];
     for (size_t r = 0; r < rounds; r++)
-        values[r] = lab->renders[r].user;
+        values[r] = bench->renders[r].user;
     row->user = median_of(values, rounds);
     for (size_t r = 0; r < rounds; r++)
-        values[r] = lab->renders[r].system;
+        values[r] = bench->renders[r].system;
     row->system = median_of(values, rounds);
     for (size_t r = 0; r < rounds; r++)
-        values[r] = lab->renders[r].wall;
+        values[r] = bench->renders[r].wall;
     row->wall = median_of(values, rounds);
     row->wall_least = values[0]; /* sorted by now */
     row->wall_most = values[rounds - 1];
-    row->copy = median_of(lab->copies, rounds);
+    row->copy = median_of(bench->copies, rounds);
 }
 
-static enum status measure(struct lab *lab)
+static enum status measure(struct render_bench *bench)
 {
     struct times ignored;
-    enum status status = name_output(lab);
-    if (status == STATUS_OK)
-        status = make_mask(lab);
-    if (status == STATUS_OK)
-        status = make_sound(lab);
-    if (status == STATUS_OK)
-        status = time_render(lab, &ignored); /* warms the caches */
-    for (size_t r = 0; r < lab->cell->rounds && status == STATUS_OK; r++) {
-        status = time_render(lab, &lab->renders[r]);
-        if (status == STATUS_OK)
-            status = render_floor_copy(lab->sound, lab->output, output_bytes(lab), &lab->copies[r]);
-    }
-    if (status == STATUS_OK && strcmp(lab->row->backend, "cpu") == 0)
-        status = measure_transforms(lab);
-    if (status == STATUS_OK)
-        sum_up(lab);
-    return status;
+    enum status status;
+    if ((status = name_output(bench)) || (status = make_mask(bench)) ||
+        (status = make_sound(bench)) || (status = time_render(bench, &ignored)))
+        return status; /* the first render warmed the caches */
+    for (size_t r = 0; r < bench->cell->rounds; r++)
+        if ((status = time_render(bench, &bench->renders[r])) ||
+            (status = render_floor_copy(bench->sound, bench->output, output_bytes(bench),
+                                        &bench->copies[r])))
+            return status;
+    if (strcmp(bench->row->backend, "cpu") == 0 && (status = measure_transforms(bench)))
+        return status;
+    sum_up(bench);
+    return STATUS_OK;
 }
 
-enum status render_lab_measure(const struct render_cell *cell, struct render_row *row)
+enum status render_bench_measure(const struct render_cell *cell, struct render_row *row)
 {
-    struct lab *lab = calloc(1, sizeof *lab);
-    if (!lab)
+    struct render_bench *bench = calloc(1, sizeof *bench);
+    if (!bench)
         return fail_memory("a measurement");
-    lab->cell = cell;
-    lab->row = row;
-    lab->sound = -1;
-    lab->frames = (uint64_t)fmax(1, round(cell->seconds * cell->rate));
+    bench->cell = cell;
+    bench->row = row;
+    bench->sound = -1;
+    bench->frames = (uint64_t)fmax(1, round(cell->seconds * cell->rate));
     *row = (struct render_row){
-        .cell = *cell, .frames = lab->frames, .peak_bytes = NAN, .transforms = NAN};
-    enum status status = measure(lab);
-    if (lab->sound >= 0)
-        close(lab->sound);
-    mask_destroy(lab->mask);
-    free(lab->output);
-    free(lab);
+        .cell = *cell, .frames = bench->frames, .peak_bytes = NAN, .transforms = NAN};
+    enum status status = measure(bench);
+    if (bench->sound >= 0)
+        close(bench->sound);
+    mask_destroy(bench->mask);
+    free(bench->output);
+    free(bench);
     return status;
 }

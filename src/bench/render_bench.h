@@ -1,4 +1,4 @@
-/* The render laboratory: noise in a WAV file through masks of noise into another file,
+/* The render bench: noise in a WAV file through masks of noise into another file,
  * with the ports, the block and the engine that halo render takes, timed beside the
  * floor, which is what no renderer of this kind gets below: merely reading and writing
  * those bytes, and merely the transforms that the block's plan asks for.
@@ -7,8 +7,8 @@
  * to the output being whole; the program's own start and the reading of the mask are not
  * in it.
  */
-#ifndef HALO_RENDER_LAB_H
-#define HALO_RENDER_LAB_H
+#ifndef HALO_RENDER_BENCH_H
+#define HALO_RENDER_BENCH_H
 
 #include "base/status.h"
 
@@ -49,6 +49,6 @@ double render_row_speed(const struct render_row *row); /* times real time */
 
 /* Measure one cell. Nothing is left in the folder. Errors: files, memory, threads, a backend
  * that cannot work here. STATUS_INTERRUPTED where a signal asked to stop. */
-MUST_CHECK enum status render_lab_measure(const struct render_cell *cell, struct render_row *row);
+MUST_CHECK enum status render_bench_measure(const struct render_cell *cell, struct render_row *row);
 
 #endif

@@ -1,4 +1,4 @@
-/* The stream laboratory: what a block costs a convolver that is fed as live sound is.
+/* The stream bench: what a block costs a convolver that is fed as live sound is.
  *
  * A cell is one convolver (ours, or another program's as a filter), one mask of noise for
  * each channel, and blocks of noise handed in one by one. Each is timed from handing it in
@@ -15,8 +15,8 @@
  *
  * The first STREAM_FIRST_BLOCKS come back to back at every pace, and are not timed.
  */
-#ifndef HALO_STREAM_LAB_H
-#define HALO_STREAM_LAB_H
+#ifndef HALO_STREAM_BENCH_H
+#define HALO_STREAM_BENCH_H
 
 #include "base/status.h"
 #include "convolve/convolver.h"
@@ -28,7 +28,7 @@ enum stream_pace { STREAM_PACED, STREAM_SPUN, STREAM_BACK_TO_BACK };
 struct stream_cell;
 
 /* Make a filter of the cell's block that convolves with `mask`, each channel by a column of
- * its own. The mask and the workers outlive it; the laboratory destroys it. */
+ * its own. The mask and the workers outlive it; the bench destroys it. */
 typedef enum status stream_make(const struct stream_cell *cell, const struct mask *mask,
                                 struct workers *workers, struct filter **filter);
 
@@ -69,6 +69,6 @@ struct stream_row {
 
 /* Measure one cell. Errors: memory, threads, a backend that cannot work here or fails
  * on the way, a result that is wrong. STATUS_INTERRUPTED where a signal asked to stop. */
-MUST_CHECK enum status stream_lab_measure(const struct stream_cell *cell, struct stream_row *row);
+MUST_CHECK enum status stream_bench_measure(const struct stream_cell *cell, struct stream_row *row);
 
 #endif

@@ -1,0 +1,47 @@
+/* Ours: the picture goes through registers, so that a loaded cell serves many products. Small
+ * masks run down strips, larger ones over patches; tile2d.c tells which. Kernels for floats and
+ * for bytes are files of their own, which are compiled beside each other; each has its own bank of
+ * constant memory. */
+#ifndef HALO_GPU_KERNEL2D_REGISTER_CUH
+#define HALO_GPU_KERNEL2D_REGISTER_CUH
+
+#include "gpu/kernel2d_patch.cuh"
+#include "gpu/kernel2d_strip.cuh"
+
+cudaError_t kernel2d_register_load_bytes(const struct kernel2d_job *job, cudaStream_t stream);
+cudaError_t kernel2d_register_launch_bytes(const struct kernel2d_job *job, cudaStream_t stream);
+
+/* For strips, the mask in the middle of a square, as its origin has it. */
+static inline cudaError_t load_square(const struct kernel2d_job *job, size_t side,
+                                      cudaStream_t stream)
+{
+    void *bank;
+    CUDA_TRY(cudaGetSymbolAddress(&bank, constant_mask));
+    CUDA_TRY(cudaMemsetAsync(bank, 0, side * side * sizeof(float), stream));
+    size_t row = side / 2 - job->mask_rows / 2, column = side / 2 - job->mask_columns / 2;
+    size_t width = job->mask_columns * sizeof(float);
+    return cudaMemcpy2DAsync((float *)bank + row * side + column, side * sizeof(float), job->mask,
+                             width, width, job->mask_rows, cudaMemcpyDeviceToDevice, stream);
+}
+
+static inline cudaError_t load_register_mask(const struct kernel2d_job *job, cudaStream_t stream)
+{
+    size_t side = strip_side(job->mask_rows, job->mask_columns);
+    if (side > 0)
+        return load_square(job, side, stream);
+    return load_constant_mask(job, stream);
+}
+
+template <typename T>
+static cudaError_t launch_register(const struct kernel2d_job *job, cudaStream_t stream)
+{
+    struct tile2d tile = kernel2d_tile(&kernel2d_register, job);
+    size_t side = strip_side(job->mask_rows, job->mask_columns);
+    if (side > 0)
+        launch_strip<STRIP_SIDE_MOST, T>(job, &tile, side, stream);
+    else
+        convolve2d_patch<T><<<grid_of(job, &tile), threads_of(&tile), 0, stream>>>(*job);
+    return cudaGetLastError();
+}
+
+#endif

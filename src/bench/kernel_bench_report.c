@@ -1,0 +1,350 @@
+#include "bench/kernel_bench_report.h"
+
+#include "base/gnuplot.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 1200, HEIGHT = 500 }; /* of a plot, in pixels */
+
+void kernel_bench_report_destroy(struct kernel_bench_report *report)
+{
+    if (!report)
+        return;
+    free(report->rows);
+    free(report);
+}
+
+static void print_head(const struct kernel_bench_report *report)
+{
+    const struct kernel_bench_kind *kind = report->settings->kind;
+    if (report->form == BENCH_CSV) {
+        kernel_bench_device_print_csv(report->device);
+        kind->print_head(report->settings, true);
+        printf("kernel,");
+        for (const struct kernel_bench_column *c = kind->columns; c->name; c++)
+            if (c->output & IN_CSV)
+                printf("%s,", c->name);
+        puts("error_db");
+    } else if (report->form == BENCH_TABLE) {
+        kernel_bench_device_print(report->device);
+        kind->print_head(report->settings, false);
+        printf("| kernel | %s | GB/s | of copy | TFLOP/s | of peak | error dB |\n"
+               "|---|---|---|---|---|---|---|---|---|---|---|\n",
+               kind->table_head);
+    }
+}
+
+enum status kernel_bench_report_create(const struct kernel_bench_settings *settings,
+                                       const struct kernel_bench_device *device,
+                                       enum bench_form form, const char *plot,
+                                       struct kernel_bench_report **result)
+{
+    *result = NULL;
+    enum status status = plot ? gnuplot_check_file(plot) : STATUS_OK;
+    if (status == STATUS_OK && plot)
+        status = gnuplot_check_here();
+    if (status != STATUS_OK)
+        return status;
+    struct kernel_bench_report *report = calloc(1, sizeof *report);
+    if (!report)
+        return fail_memory("a report");
+    *report = (struct kernel_bench_report){
+        .settings = settings, .device = device, .form = form, .plot = plot};
+    print_head(report);
+    *result = report;
+    return STATUS_OK;
+}
+
+/* ---- reading what was measured elsewhere ---- */
+
+static const char *kernel_of(const struct kernel_bench_kind *kind, const char *line, size_t length)
+{
+    for (size_t k = 0; kind->kernel_name(k); k++) {
+        const char *name = kind->kernel_name(k);
+        if (strlen(name) == length && strncmp(name, line, length) == 0)
+            return name;
+    }
+    return length == strlen("copy") && strncmp("copy", line, length) == 0 ? "copy" : NULL;
+}
+
+/* One line of --csv; false if it is not one. */
+static bool parse_row(const struct kernel_bench_kind *kind, const char *line,
+                      struct kernel_bench_row *row)
+{
+    char *end;
+    const char *at = line + strcspn(line, ",");
+    *row = (struct kernel_bench_row){.kernel = kernel_of(kind, line, (size_t)(at - line)),
+                                     .size.rows = 1,
+                                     .mask.rows = 1,
+                                     .error_db = -INFINITY};
+    for (const struct kernel_bench_column *c = kind->columns; c->name; c++) {
+        void *field = (char *)row + c->offset;
+        if (!(c->output & IN_CSV))
+            continue;
+        if (*at++ != ',')
+            return false;
+        if (c->digits > 0)
+            *(double *)field = strtod(at, &end);
+        else
+            *(size_t *)field = strtoull(at, &end, 10);
+        if (end == at)
+            return false;
+        at = end;
+    }
+    if (sscanf(at, ",%lf", &row->error_db) != 1)
+        row->error_db = -INFINITY;
+    return row->kernel;
+}
+
+enum status kernel_bench_report_read(struct kernel_bench_report *report, const char *file,
+                                     struct kernel_bench_device *device)
+{
+    char line[512];
+    struct kernel_bench_row row;
+    const struct kernel_bench_kind *kind = report->settings->kind;
+    bool holds_kernel = false;
+    enum status status = STATUS_OK;
+    FILE *stream = fopen(file, "r");
+    if (!stream)
+        return fail(STATUS_FAILED, "cannot open %s: %s", file, strerror(errno));
+    while (status == STATUS_OK && fgets(line, sizeof line, stream)) {
+        if (kernel_bench_device_parse_csv(device, line) || line[0] == '#' ||
+            strncmp(line, "kernel,", 7) == 0)
+            continue;
+        if (!parse_row(kind, line, &row))
+            status = fail(STATUS_FAILED, "this is not a line that %s --csv prints: %.*s",
+                          kind->command, (int)strcspn(line, "\n"), line);
+        else
+            status = kernel_bench_report_add(report, &row);
+        holds_kernel = holds_kernel || row.mask.rows * row.mask.columns > 0;
+    }
+    fclose(stream);
+    if (status == STATUS_OK && !holds_kernel)
+        status = fail(STATUS_FAILED, "%s holds no measurement", file);
+    return status;
+}
+
+/* ---- printing ---- */
+
+static void print_table_row(const struct kernel_bench_kind *kind,
+                            const struct kernel_bench_row *row)
+{
+    char error[24] = "exact";
+    if (isfinite(row->error_db))
+        snprintf(error, sizeof error, "%.0f", row->error_db);
+    printf("| %s | ", row->kernel);
+    kind->print_cells(row);
+    printf(" | %.0f | %.1f %% | %.2f | %.1f %% | %s |\n", 1e-9 * row->bytes_rate,
+           100 * row->copy_share, 1e-12 * row->flops, 100 * row->peak_share, error);
+}
+
+static void print_csv_row(const struct kernel_bench_kind *kind, const struct kernel_bench_row *row)
+{
+    printf("%s,", row->kernel);
+    for (const struct kernel_bench_column *c = kind->columns; c->name; c++) {
+        const void *field = (const char *)row + c->offset;
+        if (!(c->output & IN_CSV))
+            continue;
+        if (c->digits > 0)
+            printf("%.*g,", c->digits, *(const double *)field);
+        else
+            printf("%zu,", *(const size_t *)field);
+    }
+    if (isfinite(row->error_db))
+        printf("%.1f", row->error_db);
+    putchar('\n');
+}
+
+enum status kernel_bench_report_add(struct kernel_bench_report *report,
+                                    const struct kernel_bench_row *row)
+{
+    if (report->count == report->capacity) {
+        size_t capacity = report->capacity ? 2 * report->capacity : 64;
+        struct kernel_bench_row *rows = realloc(report->rows, capacity * sizeof *rows);
+        if (!rows)
+            return fail_memory("a report");
+        report->rows = rows;
+        report->capacity = capacity;
+    }
+    report->rows[report->count++] = *row;
+    if (report->form == BENCH_TABLE)
+        print_table_row(report->settings->kind, row);
+    if (report->form == BENCH_CSV)
+        print_csv_row(report->settings->kind, row);
+    fflush(stdout);
+    return STATUS_OK;
+}
+
+static json_t *json_row(const struct kernel_bench_kind *kind, const struct kernel_bench_row *row)
+{
+    json_t *object = json_pack("{s:s}", "kernel", row->kernel);
+    for (const struct kernel_bench_column *c = kind->columns; c->name; c++) {
+        const void *field = (const char *)row + c->offset;
+        if (!(c->output & IN_JSON))
+            continue;
+        json_object_set_new(object, c->name,
+                            c->digits > 0 ? json_real(*(const double *)field)
+                            : c->digits == COLUMN_FLAG
+                                ? json_boolean(*(const size_t *)field)
+                                : json_integer((json_int_t) * (const size_t *)field));
+    }
+    json_object_set_new(object, "error_db",
+                        isfinite(row->error_db) ? json_real(row->error_db) : json_null());
+    return object;
+}
+
+static enum status print_json(const struct kernel_bench_report *report)
+{
+    const struct kernel_bench_settings *settings = report->settings;
+    json_t *rows = json_array(), *object = settings->kind->describe(settings);
+    for (size_t i = 0; i < report->count; i++)
+        json_array_append_new(rows, json_row(settings->kind, &report->rows[i]));
+    json_object_set_new(object, "repeats", json_integer((json_int_t)settings->repeats));
+    json_object_set_new(object, "rows", rows);
+    return kernel_bench_device_print_json(report->device, object);
+}
+
+/* ---- plots ---- */
+
+static bool is_same(struct size2d a, struct size2d b)
+{
+    return a.rows == b.rows && a.columns == b.columns;
+}
+
+static size_t cells_of(struct size2d size)
+{
+    return size.rows * size.columns;
+}
+
+const struct kernel_bench_row *kernel_bench_copy_of(const struct kernel_bench_report *report,
+                                                    const struct kernel_bench_row *row)
+{
+    for (size_t i = 0; i < report->count; i++)
+        if (cells_of(report->rows[i].mask) == 0 && report->rows[i].pitched == row->pitched &&
+            is_same(report->rows[i].size, row->size))
+            return &report->rows[i];
+    return &report->rows[0];
+}
+
+/* The lines of a plot, each of a kernel with the first of its blocks: their first rows. */
+struct kernel_bench_lines {
+    size_t count;
+    const struct kernel_bench_row *first[OPTIONS_LIST_MOST];
+    bool along_masks; /* else along the sizes of what they filter */
+};
+
+static struct kernel_bench_lines find_lines(const struct kernel_bench_report *report)
+{
+    struct kernel_bench_lines lines = {.along_masks = true};
+    bool one_mask = true, one_size = true;
+    for (size_t i = 0; i < report->count; i++) {
+        const struct kernel_bench_row *row = &report->rows[i];
+        size_t k = 0;
+        one_size = one_size && is_same(row->size, report->rows[0].size);
+        if (cells_of(row->mask) == 0)
+            continue;
+        while (k < lines.count && strcmp(lines.first[k]->kernel, row->kernel) != 0)
+            k++;
+        if (k == lines.count && k < OPTIONS_LIST_MOST)
+            lines.first[lines.count++] = row;
+        one_mask = one_mask && is_same(row->mask, lines.first[0]->mask);
+    }
+    lines.along_masks = !one_mask || one_size;
+    return lines;
+}
+
+/* Blocks $kN for each line, of x, GB/s and TFLOP/s, and $copy, of x and GB/s. */
+static void send_data(const struct kernel_bench_report *report,
+                      const struct kernel_bench_lines *lines, FILE *commands)
+{
+    const struct kernel_bench_row *end = report->rows + report->count;
+    struct size2d last = end[-1].size;
+    bool along = lines->along_masks;
+    for (size_t k = 0; k < lines->count; k++) {
+        const struct kernel_bench_row *first = lines->first[k];
+        fprintf(commands, "$k%zu << EOD\n", k);
+        for (const struct kernel_bench_row *row = first; row < end; row++)
+            if (row->kernel == first->kernel && is_same(row->block, first->block) &&
+                row->pitched == report->rows[0].pitched &&
+                (along ? is_same(row->size, last) : is_same(row->mask, first->mask)))
+                fprintf(commands, "%zu %g %g\n", cells_of(along ? row->mask : row->size),
+                        1e-9 * row->bytes_rate, 1e-12 * row->flops);
+        fprintf(commands, "EOD\n");
+    }
+    fprintf(commands, "$copy << EOD\n");
+    for (const struct kernel_bench_row *row = report->rows; row < end; row++)
+        if (row->pitched == report->rows[0].pitched &&
+            (along ? cells_of(row->mask) > 0 && is_same(row->size, last)
+                   : cells_of(row->mask) == 0))
+            fprintf(commands, "%zu %g\n", cells_of(along ? row->mask : row->size),
+                    1e-9 * kernel_bench_copy_of(report, row)->bytes_rate);
+    fprintf(commands, "EOD\n");
+}
+
+static void send_plot(const struct kernel_bench_report *report,
+                      const struct kernel_bench_lines *lines, FILE *commands, int column,
+                      const char *title)
+{
+    fprintf(commands, "set title '%s'\nplot ", title);
+    for (size_t k = 0; k < lines->count; k++)
+        fprintf(commands,
+                "$k%zu using 1:%d smooth unique with linespoints lw 2 pt 7 ps 0.6 title '%s', ", k,
+                column, lines->first[k]->kernel);
+    if (column == 2)
+        fprintf(commands, "$copy using 1:2 smooth unique with lines lw 2 dt 2 lc 'black' "
+                          "title 'copy'\n");
+    else
+        fprintf(commands, "%g with lines lw 2 dt 2 lc 'black' title 'FMA limit'\n",
+                1e-12 * report->device->flops_peak);
+}
+
+static void send_plots(const struct kernel_bench_report *report, FILE *commands)
+{
+    const struct kernel_bench_kind *kind = report->settings->kind;
+    struct kernel_bench_lines lines = find_lines(report);
+    send_data(report, &lines, commands);
+    fputs("set multiplot layout 1,2 title ", commands);
+    gnuplot_send_quoted(commands, report->device->name);
+    /* gnuplot's fifth is a pale yellow. The key lies where the lines do not: bandwidths fall
+     * along masks. */
+    fprintf(commands,
+            "\nset linetype 5 lc rgb '#c0392b'\nset linetype 6 lc rgb '#1f4e79'\n"
+            "set logscale xy\nset grid\nset key bottom %s\nset xlabel '%s'\n"
+            "set ylabel 'GB/s'\n",
+            lines.along_masks ? "left" : "right",
+            lines.along_masks ? kind->masks_axis : kind->sizes_axis);
+    send_plot(report, &lines, commands, 2, "bytes read and written once, a second");
+    fprintf(commands, "set key bottom right\nset ylabel 'TFLOP/s'\n");
+    if (lines.along_masks && kind->flops_least > 0)
+        fprintf(commands, "set yrange [%g:*]\n", kind->flops_least);
+    send_plot(report, &lines, commands, 3, kind->arithmetic);
+    fprintf(commands, "unset multiplot\n");
+}
+
+static enum status draw(const struct kernel_bench_report *report)
+{
+    const struct gnuplot_settings settings = {
+        .file = report->plot, .force = true, .width = WIDTH, .height = HEIGHT};
+    struct gnuplot gnuplot;
+    enum status status = gnuplot_open(&settings, &gnuplot);
+    if (status == STATUS_OK)
+        send_plots(report, gnuplot.commands);
+    return gnuplot_close(&gnuplot, status);
+}
+
+enum status kernel_bench_report_finish(struct kernel_bench_report *report)
+{
+    enum status status = STATUS_OK;
+    if (report->form == BENCH_TABLE)
+        report->settings->kind->print_tiles(report);
+    if (report->form == BENCH_JSON)
+        status = print_json(report);
+    if (status == STATUS_OK && report->plot)
+        status = draw(report);
+    return status;
+}

@@ -1,0 +1,48 @@
+/* What the kernel bench measured, as a table, CSV, JSON or a plot. */
+#ifndef HALO_KERNEL_BENCH_REPORT_H
+#define HALO_KERNEL_BENCH_REPORT_H
+
+#include "bench/bench_common.h"
+#include "bench/kernel_bench.h"
+
+struct kernel_bench_report {
+    const struct kernel_bench_settings *settings;
+    const struct kernel_bench_device *device;
+    enum bench_form form;
+    const char *plot;
+    size_t count;
+    size_t capacity;
+    struct kernel_bench_row *rows;
+};
+
+/* `plot`: a file to draw, or NULL. Settings and device are not copied. Errors: memory, an unknown
+ * kind of plot. On failure *report is NULL. */
+MUST_CHECK enum status kernel_bench_report_create(const struct kernel_bench_settings *settings,
+                                                  const struct kernel_bench_device *device,
+                                                  enum bench_form form, const char *plot,
+                                                  struct kernel_bench_report **report);
+void kernel_bench_report_destroy(struct kernel_bench_report *report);
+
+/* Add what --csv printed elsewhere, on a machine without gnuplot perhaps, and fill in `device`,
+ * which is the report's. Errors: reading, a line that is not the bench's. */
+MUST_CHECK enum status kernel_bench_report_read(struct kernel_bench_report *report,
+                                                const char *file,
+                                                struct kernel_bench_device *device);
+
+/* Tables grow while it runs. */
+MUST_CHECK enum status kernel_bench_report_add(struct kernel_bench_report *report,
+                                               const struct kernel_bench_row *row);
+MUST_CHECK enum status kernel_bench_report_finish(struct kernel_bench_report *report);
+
+/* The copy of the same size as `row`. */
+const struct kernel_bench_row *kernel_bench_copy_of(const struct kernel_bench_report *report,
+                                                    const struct kernel_bench_row *row);
+
+/* The last columns of every kind. */
+#define KERNEL_BENCH_RATES                                                                         \
+    {"bytes_per_second", offsetof(struct kernel_bench_row, bytes_rate), 9, IN_BOTH},               \
+        {"copy_share", offsetof(struct kernel_bench_row, copy_share), 6, IN_BOTH},                 \
+        {"flops", offsetof(struct kernel_bench_row, flops), 9, IN_BOTH},                           \
+        {"peak_share", offsetof(struct kernel_bench_row, peak_share), 6, IN_BOTH}, {0}
+
+#endif
