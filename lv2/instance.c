@@ -96,19 +96,12 @@ static void take_features(struct instance *instance, const LV2_Feature *const *f
 static enum status make_capacity(struct instance *instance)
 {
     size_t channels = instance->variant->channels;
-    enum status status = input_history_init(&instance->history, channels, instance->rate);
-    if (status == STATUS_OK)
-        status =
-            pre_delay_init(&instance->pre_delay, channels, instance->rate, instance->smoothing);
-    if (status == STATUS_OK)
-        status = block_init(&instance->now, channels, 2 * PROCESSOR_BLOCK, "a plugin");
-    if (status == STATUS_OK)
-        status = block_init(&instance->dry, channels, PROCESSOR_BLOCK, "a plugin");
-    if (status == STATUS_OK)
-        status = block_init(&instance->wet, channels, PROCESSOR_BLOCK, "a plugin");
-    if (status == STATUS_OK)
-        status = block_init(&instance->other, channels, PROCESSOR_BLOCK, "a plugin");
-    return status;
+    TRY(input_history_init(&instance->history, channels, instance->rate));
+    TRY(pre_delay_init(&instance->pre_delay, channels, instance->rate, instance->smoothing));
+    TRY(block_init(&instance->now, channels, 2 * PROCESSOR_BLOCK, "a plugin"));
+    TRY(block_init(&instance->dry, channels, PROCESSOR_BLOCK, "a plugin"));
+    TRY(block_init(&instance->wet, channels, PROCESSOR_BLOCK, "a plugin"));
+    return block_init(&instance->other, channels, PROCESSOR_BLOCK, "a plugin");
 }
 
 /* A bundle may bring a mask of its own: so hosts without messages and state have one too. */
@@ -161,9 +154,7 @@ static const void *extension_data(const char *uri)
 /* ---- the plugins ---- */
 
 #define DESCRIPTOR(uri)                                                                            \
-    {                                                                                              \
-        uri, instantiate, connect_port, activate, instance_run, NULL, cleanup, extension_data      \
-    }
+    {uri, instantiate, connect_port, activate, instance_run, NULL, cleanup, extension_data}
 
 static const struct variant variants[] = {
     {DESCRIPTOR(HALO_LV2_MONO), .channels = 1},

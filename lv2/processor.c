@@ -46,12 +46,10 @@ static enum status load_mask(const struct processor_settings *settings, struct p
         .load.sound = format,
         .trim = {.value = settings->trim, .seconds = true},
     };
-    enum status status = mask_load_with(settings->file, &options.load, mask);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_load_with(settings->file, &options.load, mask));
     choose_channel(settings, *mask, &options, processor);
-    status = mask_options_apply(&options, &format, MASK_ALIGN_CAUSAL, *mask);
-    return status == STATUS_OK ? check_paths(settings, *mask) : status;
+    TRY(mask_options_apply(&options, &format, MASK_ALIGN_CAUSAL, *mask));
+    return check_paths(settings, *mask);
 }
 
 /* A mask of another rate rings a little before its time zero once it is resampled. Nothing can

@@ -157,11 +157,8 @@ static enum status write_plain(const struct settings *settings, const struct mas
 static enum status write_config(const struct settings *settings, struct mask *mask)
 {
     bool is_for_any = mask->columns == 1 && !mask->has_own_paths && !settings->inputs;
-    if (is_for_any) {
-        enum status status = mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO);
-        if (status != STATUS_OK)
-            return status;
-    }
+    if (is_for_any)
+        TRY(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO));
     if (mask->origin)
         note("%s does not hold that time zero is at tap %zu", settings->out, mask->origin);
     return settings->to->write(mask, settings->out, &settings->write);

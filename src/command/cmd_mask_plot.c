@@ -131,13 +131,11 @@ static enum status add_curves(struct settings *settings, const char *text, const
 
 static enum status load_all(struct settings *settings)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < settings->count && status == STATUS_OK; i++) {
-        status = stage_mask_study(settings->texts[i], 0, &settings->masks[i]);
-        if (status == STATUS_OK)
-            status = add_curves(settings, settings->texts[i], settings->masks[i]);
+    for (size_t i = 0; i < settings->count; i++) {
+        TRY(stage_mask_study(settings->texts[i], 0, &settings->masks[i]));
+        TRY(add_curves(settings, settings->texts[i], settings->masks[i]));
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* The text picture of magnitudes, which needs no gnuplot. */
@@ -179,9 +177,7 @@ static bool are_alike(const struct settings *settings)
 static enum status draw(struct settings *settings)
 {
     struct mask_plot *plot = &settings->plot;
-    enum status status = load_all(settings);
-    if (status != STATUS_OK)
-        return status;
+    TRY(load_all(settings));
     if (plot->file)
         return mask_plot_draw(plot);
     if (!settings->chosen)
@@ -191,13 +187,13 @@ static enum status draw(struct settings *settings)
     if (plot->subplots[MASK_SUBPLOT_SPECTROGRAM])
         return fail(STATUS_USAGE, "a spectrogram is drawn into a file; name one: -o FILE.svg");
     if (plot->subplots[MASK_SUBPLOT_MAGNITUDE] && are_alike(settings)) {
-        status = print_magnitudes(settings);
+        TRY(print_magnitudes(settings));
         plot->subplots[MASK_SUBPLOT_MAGNITUDE] = false;
     }
     for (size_t p = 0; p < MASK_SUBPLOTS; p++)
-        if (plot->subplots[p] && status == STATUS_OK)
+        if (plot->subplots[p])
             return mask_plot_draw(plot);
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- of two dimensions ---- */

@@ -58,11 +58,10 @@ static void parse_names(struct job *job)
 
 static enum status open_all(struct job *job)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < job->options->count && status == STATUS_OK; i++)
-        status = source_open_sound(job->options->sounds[i], job->options->allow_truncated,
-                                   &job->sources[i]);
-    return status;
+    for (size_t i = 0; i < job->options->count; i++)
+        TRY(source_open_sound(job->options->sounds[i], job->options->allow_truncated,
+                              &job->sources[i]));
+    return STATUS_OK;
 }
 
 static struct spectrogram_axis axis_of(const struct job *job)
@@ -104,9 +103,7 @@ static enum status measure_one(struct job *job, size_t index, const struct spect
                     settings.hop, settings.size);
     struct spectrogram *picture = &job->figure.pictures[index];
     uint64_t frames;
-    enum status status = sound_spectrogram_init(source, &settings, picture, &frames);
-    if (status != STATUS_OK)
-        return status;
+    TRY(sound_spectrogram_init(source, &settings, picture, &frames));
     job->figure.ends[index] = picture->from + (double)frames / source->format.rate;
     job->report.sounds[index] = (struct spectrogram_report_sound){
         .format = source->format, .frames = frames, .size = settings.size, .hop = settings.hop};
@@ -118,14 +115,12 @@ static enum status measure_one(struct job *job, size_t index, const struct spect
 static enum status measure_all(struct job *job)
 {
     struct spectrogram_axis axis = axis_of(job);
-    enum status status = STATUS_OK;
     job->figure.from = job->options->from;
     job->figure.count = job->options->count;
-    for (size_t i = 0; i < job->figure.count && status == STATUS_OK; i++)
-        status = measure_one(job, i, &axis);
-    if (status == STATUS_OK)
-        spectrogram_figure_scale(&job->figure, (double)job->options->range);
-    return status;
+    for (size_t i = 0; i < job->figure.count; i++)
+        TRY(measure_one(job, i, &axis));
+    spectrogram_figure_scale(&job->figure, (double)job->options->range);
+    return STATUS_OK;
 }
 
 /* ---- where the picture goes ---- */
@@ -208,18 +203,16 @@ static enum status draw_file(struct job *job)
 static enum status draw(struct job *job)
 {
     const struct spectrogram_options *options = job->options;
-    enum status status = options->file ? check_output(options) : STATUS_OK;
-    if (status == STATUS_OK) /* numbers alone are as fine as a file's */
-        status = options->file || options->json ? lay_out_file(job) : lay_out_text(job);
-    if (status == STATUS_OK)
-        status = open_all(job);
-    if (status == STATUS_OK)
-        status = options->file ? draw_file(job) : measure_all(job);
-    if (status == STATUS_OK && options->json)
+    TRY(options->file ? check_output(options) : STATUS_OK);
+    /* JSON alone has the resolution of a file. */
+    TRY(options->file || options->json ? lay_out_file(job) : lay_out_text(job));
+    TRY(open_all(job));
+    TRY(options->file ? draw_file(job) : measure_all(job));
+    if (options->json)
         return spectrogram_report_print(options, &job->figure, &job->report);
-    if (status == STATUS_OK && !options->file)
+    if (!options->file)
         spectrogram_text_print(stdout, &job->figure, &job->text);
-    return status;
+    return STATUS_OK;
 }
 
 enum status cmd_spectrogram(int argc, char **argv)

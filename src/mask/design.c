@@ -131,22 +131,18 @@ void design_load_column(const struct mask *mask, size_t column, const struct fft
 enum status design_finish(const struct design_spec *spec, struct design *design)
 {
     enum phase phase = PHASE_LINEAR;
-    enum status status = design_phase(spec, &phase);
+    TRY(design_phase(spec, &phase));
     design->origin = phase == PHASE_LINEAR ? (design->taps - 1) / 2 : 0;
-    if (status == STATUS_OK && phase == PHASE_MINIMUM)
-        status = minimum_phase(design->coefficients, design->taps, design->coefficients, NULL);
-    return status;
+    if (phase == PHASE_MINIMUM)
+        TRY(minimum_phase(design->coefficients, design->taps, design->coefficients, NULL));
+    return STATUS_OK;
 }
 
 enum status design_respond(const struct design_spec *spec, struct phase_magnitude magnitude,
                            size_t taps, enum phase phase, struct design *design)
 {
-    enum status status =
-        design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps));
+    TRY(design_alloc(design, 1, taps));
     design->origin = phase == PHASE_LINEAR ? (taps - 1) / 2 : 0;
     return phase_design(&magnitude, design->rate, phase, design->coefficients, taps);
 }
@@ -187,12 +183,9 @@ static enum status make(const struct design_kind *kind, char **spec, bool allow_
     if (kind->make_parts)
         return kind->make_parts(spec, allow_truncated, design);
     struct design_spec own = {.kind = kind, .allow_truncated = allow_truncated};
-    enum status status = design_parse_options(&own, spec);
-    if (status == STATUS_OK)
-        status = choose_rate(&own, design);
-    if (status == STATUS_OK)
-        status = kind->make(&own, design);
-    return status;
+    TRY(design_parse_options(&own, spec));
+    TRY(choose_rate(&own, design));
+    return kind->make(&own, design);
 }
 
 /* ---- masks ---- */

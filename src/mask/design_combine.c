@@ -73,37 +73,36 @@ static enum status load_part(struct parts *parts, size_t part, uint32_t rate, bo
     if (!*spec[0])
         return fail(STATUS_USAGE, "combine: nothing stands beside a *");
     const struct mask_load_options options = {.allow_truncated = allow_truncated};
-    enum status status = design_load(spec, rate, &options, &parts->masks[part]);
-    if (status == STATUS_OK && parts->masks[part]->has_own_paths)
-        status = fail(STATUS_FAILED,
-                      "combine: %s says itself where its channels go; say --mask for "
-                      "each instead",
-                      spec[0]);
-    if (status == STATUS_OK && part + 1 < parts->count && spec[1])
-        status = fail(STATUS_USAGE, "combine: %s has no option '%s'; options of a stage stand last",
-                      spec[0], spec[1]);
-    return status;
+    TRY(design_load(spec, rate, &options, &parts->masks[part]));
+    if (parts->masks[part]->has_own_paths)
+        return fail(STATUS_FAILED,
+                    "combine: %s says itself where its channels go; say --mask for "
+                    "each instead",
+                    spec[0]);
+    if (part + 1 < parts->count && spec[1])
+        return fail(STATUS_USAGE, "combine: %s has no option '%s'; options of a stage stand last",
+                    spec[0], spec[1]);
+    return STATUS_OK;
 }
 
 /* Files first: one of them may decide the rate. */
 static enum status load_parts(struct parts *parts, uint32_t *rate, bool allow_truncated)
 {
-    enum status status = STATUS_OK;
     for (int specs = 0; specs < 2; specs++) {
-        for (size_t p = 0; p < parts->count && status == STATUS_OK; p++) {
+        for (size_t p = 0; p < parts->count; p++) {
             if (design_is_spec(parts->spec[p][0]) != (specs == 1))
                 continue;
-            status = load_part(parts, p, *rate, allow_truncated);
-            if (status == STATUS_OK && !*rate)
+            TRY(load_part(parts, p, *rate, allow_truncated));
+            if (!*rate)
                 *rate = parts->masks[p]->rate;
         }
     }
     if (!*rate)
         *rate = DESIGN_RATE_DEFAULT;
-    for (size_t p = 0; p < parts->count && status == STATUS_OK; p++)
+    for (size_t p = 0; p < parts->count; p++)
         if (parts->masks[p]->rate && parts->masks[p]->rate != *rate)
-            status = mask_resample(parts->masks[p], *rate);
-    return status;
+            TRY(mask_resample(parts->masks[p], *rate));
+    return STATUS_OK;
 }
 
 /* Channels go each with its own, or all with the only one. */

@@ -25,9 +25,7 @@ static enum status make_equaliser(const struct design_spec *spec,
                                   const void *context, struct design *design)
 {
     enum phase phase = PHASE_MINIMUM;
-    enum status status = design_phase(spec, &phase);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_phase(spec, &phase));
     return design_respond(spec, (struct phase_magnitude){at, context}, usual_taps(design), phase,
                           design);
 }
@@ -48,8 +46,8 @@ static double riaa_at(const void *context, double hertz)
 
 static enum status make_riaa(const struct design_spec *spec, struct design *design)
 {
-    enum status status = design_no_value(spec);
-    return status == STATUS_OK ? make_equaliser(spec, riaa_at, NULL, design) : status;
+    TRY(design_no_value(spec));
+    return make_equaliser(spec, riaa_at, NULL, design);
 }
 
 static double aweight_network(double hertz)
@@ -68,8 +66,8 @@ static double aweight_at(const void *context, double hertz)
 
 static enum status make_aweight(const struct design_spec *spec, struct design *design)
 {
-    enum status status = design_no_value(spec);
-    return status == STATUS_OK ? make_equaliser(spec, aweight_at, NULL, design) : status;
+    TRY(design_no_value(spec));
+    return make_equaliser(spec, aweight_at, NULL, design);
 }
 
 /* ---- tilt ---- */
@@ -84,14 +82,13 @@ static enum status make_tilt(const struct design_spec *spec, struct design *desi
 {
     double slope = 0;
     char *end = NULL;
-    enum status status = design_need_value(spec);
-    if (status == STATUS_OK)
-        status = design_parse(spec, "the slope", spec->value,
-                              (struct design_range){DESIGN_DB, -24, 24}, &end, &slope);
-    if (status == STATUS_OK && *end && strcasecmp(end, "/oct") != 0)
-        status = fail(STATUS_USAGE, "tilt takes dB an octave, such as %s, not '%s'",
-                      spec->kind->example, spec->value);
-    return status == STATUS_OK ? make_equaliser(spec, tilt_at, &slope, design) : status;
+    TRY(design_need_value(spec));
+    TRY(design_parse(spec, "the slope", spec->value, (struct design_range){DESIGN_DB, -24, 24},
+                     &end, &slope));
+    if (*end && strcasecmp(end, "/oct") != 0)
+        return fail(STATUS_USAGE, "tilt takes dB an octave, such as %s, not '%s'",
+                    spec->kind->example, spec->value);
+    return make_equaliser(spec, tilt_at, &slope, design);
 }
 
 /* ---- graphic ---- */
@@ -119,33 +116,32 @@ static enum status read_curve(const struct design_spec *spec, struct curve *curv
 {
     struct design_range hertz = {DESIGN_HZ, 1e-3, 1e6}, gain = {DESIGN_DB, -DB_MOST, DB_MOST};
     const char *text = spec->value;
-    enum status status = design_need_value(spec);
-    while (status == STATUS_OK && design_next_part(&text)) {
+    TRY(design_need_value(spec));
+    while (design_next_part(&text)) {
         size_t at = curve->count;
         double frequency = 0;
         if (at == POINTS_MOST)
             return fail(STATUS_USAGE, "%s: more than %d points", spec->kind->name, POINTS_MOST);
-        status = design_next_number(spec, "a point's frequency", hertz, &text, &frequency);
+        TRY(design_next_number(spec, "a point's frequency", hertz, &text, &frequency));
         curve->octave[at] = log2(frequency);
-        if (status == STATUS_OK)
-            status = design_next_number(spec, "a point's gain", gain, &text, &curve->db[at]);
-        if (status == STATUS_OK && *text && *text != ';')
-            status = design_refuse_rest(spec, text);
-        if (status == STATUS_OK && at > 0 && curve->octave[at] <= curve->octave[at - 1])
-            status = fail(STATUS_USAGE, "%s: frequencies must go up, and %g Hz does not",
-                          spec->kind->name, frequency);
+        TRY(design_next_number(spec, "a point's gain", gain, &text, &curve->db[at]));
+        if (*text && *text != ';')
+            return design_refuse_rest(spec, text);
+        if (at > 0 && curve->octave[at] <= curve->octave[at - 1])
+            return fail(STATUS_USAGE, "%s: frequencies must go up, and %g Hz does not",
+                        spec->kind->name, frequency);
         curve->count++;
     }
-    if (status == STATUS_OK && curve->count == 0)
-        status = design_refuse_rest(spec, spec->value);
-    return status;
+    if (curve->count == 0)
+        return design_refuse_rest(spec, spec->value);
+    return STATUS_OK;
 }
 
 static enum status make_graphic(const struct design_spec *spec, struct design *design)
 {
     struct curve curve = {0};
-    enum status status = read_curve(spec, &curve);
-    return status == STATUS_OK ? make_equaliser(spec, curve_at, &curve, design) : status;
+    TRY(read_curve(spec, &curve));
+    return make_equaliser(spec, curve_at, &curve, design);
 }
 
 const struct design_kind design_equalisers[] = {

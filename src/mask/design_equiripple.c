@@ -51,24 +51,24 @@ static enum status read_band(const struct design_spec *spec, const struct design
 static enum status read_bands(const struct design_spec *spec, const struct design *design,
                               struct remez_band bands[REMEZ_BANDS_MOST], size_t *count)
 {
-    enum status status = design_need_value(spec);
+    TRY(design_need_value(spec));
     char *end = (char *)spec->value;
-    for (*count = 0; status == STATUS_OK; (*count)++) {
+    for (*count = 0;; (*count)++) {
         if (*count == REMEZ_BANDS_MOST)
             return refuse_bands(spec);
         struct remez_band *band = &bands[*count];
-        status = read_band(spec, design, end, band, &end);
-        if (status == STATUS_OK && (band->from >= band->to || (*end && *end != ';') ||
-                                    (*count > 0 && band[-1].to >= band->from)))
+        TRY(read_band(spec, design, end, band, &end));
+        if (band->from >= band->to || (*end && *end != ';') ||
+            (*count > 0 && band[-1].to >= band->from))
             return refuse_bands(spec);
-        if (status == STATUS_OK && !*end++) {
+        if (!*end++) {
             (*count)++;
             break;
         }
     }
-    if (status == STATUS_OK && *count < 2)
+    if (*count < 2)
         return refuse_bands(spec);
-    return status;
+    return STATUS_OK;
 }
 
 /* Kaiser's estimate, for ripples that the weights share out. */
@@ -139,17 +139,11 @@ static enum status make_equiripple(const struct design_spec *spec, struct design
     struct remez_band bands[REMEZ_BANDS_MOST];
     size_t count = 0, taps = 0;
     double ripple = 0;
-    enum status status = read_bands(spec, design, bands, &count);
-    if (status == STATUS_OK)
-        status = equiripple_count(spec, bands, count, &taps);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status == STATUS_OK)
-        status = remez_design(bands, count, design_column(design, 0), taps, &ripple);
-    if (status == STATUS_OK)
-        status = check_gaps(spec, bands, count, design);
-    if (status != STATUS_OK)
-        return status;
+    TRY(read_bands(spec, design, bands, &count));
+    TRY(equiripple_count(spec, bands, count, &taps));
+    TRY(design_alloc(design, 1, taps));
+    TRY(remez_design(bands, count, design_column(design, 0), taps, &ripple));
+    TRY(check_gaps(spec, bands, count, design));
     note_detail("%s: %zu taps, the largest weighted error is %.1f dB", spec->kind->name, taps,
                 20 * log10(ripple));
     return design_finish(spec, design);

@@ -49,17 +49,14 @@ static enum status read_window(const struct design_spec *spec, enum window *wind
                                         [WINDOW_BLACKMAN] = "blackman",
                                         NULL};
     size_t choice = *window;
-    enum status status = design_choose(spec, "window", names, &choice);
+    TRY(design_choose(spec, "window", names, &choice));
     *window = (enum window)choice;
-    if (status == STATUS_OK && *window != WINDOW_KAISER && design_option(spec, "atten"))
-        status = fail(STATUS_USAGE,
-                      "%s: atten= shapes the kaiser window; %s has an attenuation of "
-                      "its own",
-                      spec->kind->name, names[*window]);
-    if (status == STATUS_OK)
-        status =
-            design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, attenuation);
-    return status;
+    if (*window != WINDOW_KAISER && design_option(spec, "atten"))
+        return fail(STATUS_USAGE,
+                    "%s: atten= shapes the kaiser window; %s has an attenuation of "
+                    "its own",
+                    spec->kind->name, names[*window]);
+    return design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, attenuation);
 }
 
 /* Of taps=, width= and atten= two give the third. */
@@ -122,16 +119,13 @@ static enum status make_windowed(const struct design_spec *spec, const struct sh
 {
     struct taper taper = {.window = WINDOW_KAISER};
     size_t taps = 0;
-    enum status status = choose_window(spec, design->rate, shape->width, &taper, &taps);
+    TRY(choose_window(spec, design->rate, shape->width, &taper, &taps));
     bool passes_top = shape->passes_low != (shape->edges % 2 == 1);
-    if (status == STATUS_OK && taps % 2 == 0 && passes_top)
-        status = fail(STATUS_USAGE,
-                      "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
-                      spec->kind->name, taps);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status != STATUS_OK)
-        return status;
+    if (taps % 2 == 0 && passes_top)
+        return fail(STATUS_USAGE,
+                    "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
+                    spec->kind->name, taps);
+    TRY(design_alloc(design, 1, taps));
     fill_windowed(shape, taper, design_column(design, 0), taps);
     return design_finish(spec, design);
 }
@@ -144,20 +138,19 @@ static enum status read_edge(const struct design_spec *spec, const struct design
     double hertz = 0;
     struct design_range range = design_frequencies(design);
     range.most = nextafter(range.most, 0);
-    enum status status = design_need_value(spec);
-    if (status == STATUS_OK)
-        status = design_number(spec, NULL, range, &hertz);
+    TRY(design_need_value(spec));
+    TRY(design_number(spec, NULL, range, &hertz));
     *edge = hertz / design->rate;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status make_one_edge(const struct design_spec *spec, bool passes_low,
                                  struct design *design)
 {
     struct shape shape = {.edges = 1, .passes_low = passes_low, .level_at = passes_low ? 0 : 0.5};
-    enum status status = read_edge(spec, design, &shape.edge[0]);
+    TRY(read_edge(spec, design, &shape.edge[0]));
     shape.width = fmin(shape.edge[0], 0.5 - shape.edge[0]) / 2;
-    return status == STATUS_OK ? make_windowed(spec, &shape, design) : status;
+    return make_windowed(spec, &shape, design);
 }
 
 static enum status make_lowpass(const struct design_spec *spec, struct design *design)
@@ -177,30 +170,28 @@ static enum status read_edges(const struct design_spec *spec, const struct desig
     char *end = NULL;
     struct design_range range = design_frequencies(design);
     range.most = nextafter(range.most, 0);
-    enum status status = design_need_value(spec);
-    if (status == STATUS_OK)
-        status = design_parse(spec, "the lower edge", spec->value, range, &end, &edge[0]);
-    if (status == STATUS_OK && *end != '-')
+    TRY(design_need_value(spec));
+    TRY(design_parse(spec, "the lower edge", spec->value, range, &end, &edge[0]));
+    if (*end != '-')
         return fail(STATUS_USAGE, "%s takes two edges, such as %s, not '%s'", spec->kind->name,
                     spec->kind->example, spec->value);
-    if (status == STATUS_OK)
-        status = design_parse(spec, "the upper edge", end + 1, range, &end, &edge[1]);
-    if (status == STATUS_OK && (*end || edge[0] >= edge[1]))
+    TRY(design_parse(spec, "the upper edge", end + 1, range, &end, &edge[1]));
+    if (*end || edge[0] >= edge[1])
         return fail(STATUS_USAGE, "%s takes two edges that go up, such as %s, not '%s'",
                     spec->kind->name, spec->kind->example, spec->value);
     edge[0] /= design->rate;
     edge[1] /= design->rate;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status make_two_edges(const struct design_spec *spec, bool passes_low,
                                   struct design *design)
 {
     struct shape shape = {.edges = 2, .passes_low = passes_low};
-    enum status status = read_edges(spec, design, shape.edge);
+    TRY(read_edges(spec, design, shape.edge));
     shape.level_at = passes_low ? 0 : (shape.edge[0] + shape.edge[1]) / 2;
     shape.width = fmin(fmin(shape.edge[0], 0.5 - shape.edge[1]), shape.edge[1] - shape.edge[0]) / 2;
-    return status == STATUS_OK ? make_windowed(spec, &shape, design) : status;
+    return make_windowed(spec, &shape, design);
 }
 
 static enum status make_bandpass(const struct design_spec *spec, struct design *design)
@@ -217,19 +208,17 @@ static enum status make_bandstop(const struct design_spec *spec, struct design *
 static enum status make_notch(const struct design_spec *spec, struct design *design)
 {
     double middle = 0, width = 0;
-    enum status status = read_edge(spec, design, &middle);
-    if (status != STATUS_OK)
-        return status;
+    TRY(read_edge(spec, design, &middle));
     double most = fmin(middle, 0.5 - middle);
     width = fmin(middle / 5, most) * design->rate;
-    status = design_number(spec, "width",
-                           (struct design_range){DESIGN_HZ, 1e-3, most * design->rate}, &width);
+    TRY(design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, most * design->rate},
+                      &width));
     width /= design->rate;
     struct shape shape = {.edges = 2,
                           .edge = {middle - width / 2, middle + width / 2},
                           .passes_low = true,
                           .width = width};
-    return status == STATUS_OK ? make_windowed(spec, &shape, design) : status;
+    return make_windowed(spec, &shape, design);
 }
 
 /* ---- the Hilbert transformer ---- */
@@ -239,15 +228,11 @@ static enum status make_hilbert(const struct design_spec *spec, struct design *d
     size_t taps = 255;
     double attenuation = ATTENUATION;
     struct taper taper = {.window = WINDOW_HAMMING};
-    enum status status = design_count(spec, NULL, 3, DESIGN_TAPS_MOST - 1, &taps);
-    if (status == STATUS_OK && taps % 2 == 0)
-        status = fail(STATUS_USAGE, "hilbert: the number of taps must be odd, not %zu", taps);
-    if (status == STATUS_OK)
-        status = read_window(spec, &taper.window, &attenuation);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_count(spec, NULL, 3, DESIGN_TAPS_MOST - 1, &taps));
+    if (taps % 2 == 0)
+        return fail(STATUS_USAGE, "hilbert: the number of taps must be odd, not %zu", taps);
+    TRY(read_window(spec, &taper.window, &attenuation));
+    TRY(design_alloc(design, 1, taps));
     taper.beta = window_kaiser_beta(attenuation);
     design->origin = (taps - 1) / 2;
     for (size_t i = (design->origin + 1) % 2; i < taps; i += 2)

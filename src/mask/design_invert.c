@@ -59,14 +59,11 @@ static enum status read_inverse(const struct design_spec *spec, const struct mas
         inverse->taps = INVERSE_LEAST;
     if (inverse->taps > DESIGN_TAPS_MOST)
         inverse->taps = DESIGN_TAPS_MOST;
-    enum status status =
-        design_number(spec, "limit", (struct design_range){DESIGN_DB, 0, 120}, &inverse->limit);
-    if (status == STATUS_OK)
-        status = design_choose(spec, "phase", names, &choice);
-    if (status == STATUS_OK)
-        status = design_count(spec, "taps", 16, DESIGN_TAPS_MOST, &inverse->taps);
+    TRY(design_number(spec, "limit", (struct design_range){DESIGN_DB, 0, 120}, &inverse->limit));
+    TRY(design_choose(spec, "phase", names, &choice));
+    TRY(design_count(spec, "taps", 16, DESIGN_TAPS_MOST, &inverse->taps));
     inverse->phase = (enum inverse_phase)choice;
-    return status;
+    return STATUS_OK;
 }
 
 /* The mean power over the logarithm of frequency. */

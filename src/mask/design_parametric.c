@@ -57,37 +57,34 @@ static enum status read_section(const struct design_spec *spec, const char **tex
                     spec->kind->name, *text);
     *text += 2;
     double most = nextafter(sections->rate / 2, 0), frequency = 0, gain = 0, q = kind->q;
-    enum status status =
-        design_next_number(spec, "a section's frequency",
-                           (struct design_range){DESIGN_HZ, 1, most}, text, &frequency);
-    if (status == STATUS_OK && kind->has_gain)
-        status =
-            design_next_number(spec, "a section's gain",
-                               (struct design_range){DESIGN_DB, -DB_MOST, DB_MOST}, text, &gain);
-    if (status == STATUS_OK && **text && **text != ';')
-        status = design_next_number(spec, "a section's Q",
-                                    (struct design_range){DESIGN_PLAIN, 0.01, 1000}, text, &q);
-    if (status == STATUS_OK && **text && **text != ';')
-        status = design_refuse_rest(spec, *text);
-    if (status == STATUS_OK)
-        sections->biquads[sections->count++] =
-            biquad_make(kind->kind, frequency, gain, q, sections->rate);
-    return status;
+    TRY(design_next_number(spec, "a section's frequency",
+                           (struct design_range){DESIGN_HZ, 1, most}, text, &frequency));
+    if (kind->has_gain)
+        TRY(design_next_number(spec, "a section's gain",
+                               (struct design_range){DESIGN_DB, -DB_MOST, DB_MOST}, text, &gain));
+    if (**text && **text != ';')
+        TRY(design_next_number(spec, "a section's Q",
+                               (struct design_range){DESIGN_PLAIN, 0.01, 1000}, text, &q));
+    if (**text && **text != ';')
+        return design_refuse_rest(spec, *text);
+    sections->biquads[sections->count++] =
+        biquad_make(kind->kind, frequency, gain, q, sections->rate);
+    return STATUS_OK;
 }
 
 static enum status read_sections(const struct design_spec *spec, struct sections *sections)
 {
     const char *text = spec->value;
-    enum status status = design_need_value(spec);
-    while (status == STATUS_OK && design_next_part(&text)) {
+    TRY(design_need_value(spec));
+    while (design_next_part(&text)) {
         if (sections->count == SECTIONS_MOST)
             return fail(STATUS_USAGE, "%s: more than %d sections", spec->kind->name,
                         SECTIONS_MOST);
-        status = read_section(spec, &text, sections);
+        TRY(read_section(spec, &text, sections));
     }
-    if (status == STATUS_OK && sections->count == 0)
-        status = design_refuse_rest(spec, spec->value);
-    return status;
+    if (sections->count == 0)
+        return design_refuse_rest(spec, spec->value);
+    return STATUS_OK;
 }
 
 /* Until the slowest section has died away, the others and the fade at the end allowed for. */
@@ -104,12 +101,8 @@ static double sections_taps(const struct sections *sections)
 static enum status run_sections(const struct design_spec *spec, const struct sections *sections,
                                 size_t taps, struct design *design)
 {
-    enum status status =
-        design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps));
+    TRY(design_alloc(design, 1, taps));
     design->coefficients[0] = 1;
     for (size_t i = 0; i < sections->count; i++)
         biquad_filter(&sections->biquads[i], design->coefficients, taps);
@@ -121,11 +114,8 @@ static enum status make_sections(const struct design_spec *spec, struct design *
 {
     struct sections sections = {.rate = design->rate};
     enum phase phase = PHASE_MINIMUM;
-    enum status status = read_sections(spec, &sections);
-    if (status == STATUS_OK)
-        status = design_phase(spec, &phase);
-    if (status != STATUS_OK)
-        return status;
+    TRY(read_sections(spec, &sections));
+    TRY(design_phase(spec, &phase));
     double wanted = sections_taps(&sections) * (phase == PHASE_LINEAR ? 2 : 1);
     if (!design_option(spec, "taps") && wanted > DESIGN_TAPS_MOST)
         return fail(STATUS_USAGE,

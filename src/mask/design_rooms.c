@@ -17,17 +17,16 @@ static enum status read_size(const struct design_spec *spec, double size[3])
     const char *text = design_option(spec, "size");
     struct design_range metres = {DESIGN_PLAIN, 1, 200};
     char *end = (char *)text;
-    enum status status = STATUS_OK;
-    for (int axis = 0; text && axis < 3 && status == STATUS_OK; axis++) {
-        status = design_parse(spec, "size=, in metres,", end, metres, &end, &size[axis]);
-        if (status == STATUS_OK && *end != (axis < 2 ? 'x' : '\0'))
+    for (int axis = 0; text && axis < 3; axis++) {
+        TRY(design_parse(spec, "size=, in metres,", end, metres, &end, &size[axis]));
+        if (*end != (axis < 2 ? 'x' : '\0'))
             return fail(STATUS_USAGE,
                         "%s: size= is length, width and height in metres, such as "
                         "6x5x3, not '%s'",
                         spec->kind->name, text);
         end++;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* The source stands before the middle between the ears, away from the room's own middle, where
@@ -48,41 +47,34 @@ static enum status read_room(const struct design_spec *spec, struct room *room)
 {
     size_t seed = 1;
     *room = (struct room){.size = {6, 5, 3}, .rt60 = 0.5};
-    enum status status = design_no_value(spec);
-    if (status == STATUS_OK)
-        status = design_number(spec, "rt60", (struct design_range){DESIGN_SECONDS, 0.05, 10},
-                               &room->rt60);
-    if (status == STATUS_OK)
-        status = read_size(spec, room->size);
-    if (status == STATUS_OK)
-        status = design_count(spec, "seed", 0, 1000000000, &seed);
+    TRY(design_no_value(spec));
+    TRY(design_number(spec, "rt60", (struct design_range){DESIGN_SECONDS, 0.05, 10}, &room->rt60));
+    TRY(read_size(spec, room->size));
+    TRY(design_count(spec, "seed", 0, 1000000000, &seed));
     room->seed = seed;
     place(room);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status fill_room(const struct room *room, struct design *design)
 {
     double reflection = 0;
-    enum status status = room_solve(room, &reflection);
+    TRY(room_solve(room, &reflection));
     struct biquad bass = biquad_make(BIQUAD_HIGHPASS, BASS, 0, M_SQRT1_2, design->rate);
-    for (size_t r = 0; r < ROOM_RECEIVERS && status == STATUS_OK; r++) {
+    for (size_t r = 0; r < ROOM_RECEIVERS; r++) {
         double *taps = design_column(design, r);
-        status = room_render(room, reflection, r, design->rate, taps, design->taps);
+        TRY(room_render(room, reflection, r, design->rate, taps, design->taps));
         biquad_filter(&bass, taps, design->taps);
         phase_fade_out(taps + design->taps - design->taps / 8, design->taps / 8);
     }
-    if (status == STATUS_OK)
-        note_detail("room: the walls reflect %.3f of the pressure", reflection);
-    return status;
+    note_detail("room: the walls reflect %.3f of the pressure", reflection);
+    return STATUS_OK;
 }
 
 static enum status make_room(const struct design_spec *spec, struct design *design)
 {
     struct room room;
-    enum status status = read_room(spec, &room);
-    if (status != STATUS_OK)
-        return status;
+    TRY(read_room(spec, &room));
     double seconds = LENGTH * room.rt60, taps = ceil(seconds * design->rate) + ROOM_ZERO;
     if (room_images(&room, seconds) > IMAGES_MOST)
         return fail(STATUS_USAGE,
@@ -93,9 +85,9 @@ static enum status make_room(const struct design_spec *spec, struct design *desi
     if (taps > DESIGN_TAPS_MOST)
         return fail(STATUS_USAGE, "room: rt60=%g takes %.0f taps at %u Hz, and %d are the most",
                     room.rt60, taps, design->rate, DESIGN_TAPS_MOST);
-    status = design_alloc(design, ROOM_RECEIVERS, (size_t)taps);
+    TRY(design_alloc(design, ROOM_RECEIVERS, (size_t)taps));
     design->origin = ROOM_ZERO;
-    return status == STATUS_OK ? fill_room(&room, design) : status;
+    return fill_room(&room, design);
 }
 
 const struct design_kind design_rooms[] = {

@@ -102,11 +102,11 @@ enum status design_number(const struct design_spec *spec, const char *key,
     const char *text = key ? design_option(spec, key) : spec->value;
     if (!text)
         return STATUS_OK;
-    enum status status = design_parse(spec, label(key, name), text, range, &end, value);
-    if (status == STATUS_OK && *end)
-        status = fail(STATUS_USAGE, "%s: %s has '%s' behind its number; an example is %s",
-                      spec->kind->name, label(key, name), end, spec->kind->example);
-    return status;
+    TRY(design_parse(spec, label(key, name), text, range, &end, value));
+    if (*end)
+        return fail(STATUS_USAGE, "%s: %s has '%s' behind its number; an example is %s",
+                    spec->kind->name, label(key, name), end, spec->kind->example);
+    return STATUS_OK;
 }
 
 enum status design_count(const struct design_spec *spec, const char *key, size_t least,
@@ -167,12 +167,12 @@ enum status design_next_number(const struct design_spec *spec, const char *what,
 {
     char *end;
     *text += strspn(*text, " \t");
-    enum status status = design_parse(spec, what, *text, range, &end, value);
-    if (status == STATUS_OK && !strchr(" \t;", *end))
-        status = fail(STATUS_USAGE, "%s: '%s' is not how %s goes on; an example is %s",
-                      spec->kind->name, end, what, spec->kind->example);
+    TRY(design_parse(spec, what, *text, range, &end, value));
+    if (!strchr(" \t;", *end))
+        return fail(STATUS_USAGE, "%s: '%s' is not how %s goes on; an example is %s",
+                    spec->kind->name, end, what, spec->kind->example);
     *text = end + strspn(end, " \t");
-    return status;
+    return STATUS_OK;
 }
 
 bool design_next_part(const char **text)

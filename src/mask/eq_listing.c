@@ -164,18 +164,14 @@ enum status eq_listing_filter(const struct mask_config *config, char *text, doub
         filter->is_on = false;
         return STATUS_OK;
     }
-    enum status status = find_kind(config, name, &kind);
-    if (status != STATUS_OK)
-        return status;
+    TRY(find_kind(config, name, &kind));
     char *rest = text + strspn(text, " \t");
     if (strncasecmp(rest, "Fc", 2) != 0) { /* LS 6dB, LSC 12 dB */
         values.width_is = WIDTH_SLOPE;
         if (!is_shelf(kind->kind) || !eq_listing_number(&text, "dB", &values.width))
             return mask_config_refuse(config, "Fc is missing behind '%.40s'", name);
     }
-    status = parse_values(config, text, &values);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_values(config, text, &values));
     filter->kind = kind->kind;
     filter->frequency = values.frequency;
     filter->gain = values.gain;

@@ -91,14 +91,12 @@ static enum status make_gaussian(const struct design_spec *spec, struct size siz
 static enum status make_sharpen(const struct design_spec *spec, struct size size, double *taps)
 {
     double amount = 1;
-    enum status status =
-        design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount);
-    if (status == STATUS_OK)
-        status = need_odd(spec, size);
+    TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount));
+    TRY(need_odd(spec, size));
     for (size_t i = 0; i < size.rows * size.columns; i++)
         taps[i] = -amount / (double)(size.rows * size.columns);
     taps[size.rows * size.columns / 2] += 1 + amount;
-    return status;
+    return STATUS_OK;
 }
 
 /* The mean of what comes less that of what was: rows of the mask that weigh the future are its
@@ -183,8 +181,8 @@ static enum status choose_size(const struct kind *kind, const struct design_spec
     *size = (struct size){1, 1};
     if (kind->make == make_identity)
         return design_no_value(spec);
-    enum status status = design_need_value(spec);
-    return status == STATUS_OK ? read_size(spec, name, size) : status;
+    TRY(design_need_value(spec));
+    return read_size(spec, name, size);
 }
 
 static enum status round_to_mask(const char *name, struct size size, const double *taps,

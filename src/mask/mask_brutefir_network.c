@@ -71,12 +71,11 @@ static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_c
                                   coeff->format);
     if (is_text && coeff->skip)
         return mask_config_refuse(&brutefir->config, "skip: in a text cannot be read");
-    enum status status =
-        mask_config_mask(&brutefir->config, coeff->file, is_text ? NULL : &raw, mask);
-    if (status == STATUS_OK && (*mask)->columns != 1)
-        status = mask_config_refuse(&brutefir->config, "%s has %zu channels instead of one",
-                                    coeff->file, (*mask)->columns);
-    return status;
+    TRY(mask_config_mask(&brutefir->config, coeff->file, is_text ? NULL : &raw, mask));
+    if ((*mask)->columns != 1)
+        return mask_config_refuse(&brutefir->config, "%s has %zu channels instead of one",
+                                  coeff->file, (*mask)->columns);
+    return STATUS_OK;
 }
 
 /* BruteFIR reads as far as its filters are long. */
@@ -105,28 +104,25 @@ static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter
         return mask_config_refuse(&brutefir->config, "there is no coeff %s", filter->coeff);
     if (coeff->file && strcmp(coeff->file, "dirac pulse") == 0)
         return mask_matrix_gain(filter->response, 0, coeff->gain, delay);
-    enum status status = load_coeff(brutefir, coeff, &mask);
-    return status == STATUS_OK
-               ? mask_matrix_filter(filter->response, 0, coeff->gain, delay, mask_column(mask, 0),
-                                    taps_of(brutefir, coeff, mask->taps))
-               : status;
+    TRY(load_coeff(brutefir, coeff, &mask));
+    return mask_matrix_filter(filter->response, 0, coeff->gain, delay, mask_column(mask, 0),
+                              taps_of(brutefir, coeff, mask->taps));
 }
 
 static enum status add_inputs(struct brutefir *brutefir, struct brutefir_filter *filter)
 {
     static const float one = 1;
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < filter->from_inputs.count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < filter->from_inputs.count; i++) {
         const struct brutefir_link *link = &filter->from_inputs.at[i];
         const struct brutefir_channel *input = find_channel(&brutefir->inputs, link->name);
         brutefir->config.line = link->line;
         if (!input)
             return mask_config_refuse(&brutefir->config, "there is no input %s", link->name);
         if (!input->is_muted)
-            status = mask_matrix_add(filter->response, input->device, 0, link->gain, input->delay,
-                                     &one, 1);
+            TRY(mask_matrix_add(filter->response, input->device, 0, link->gain, input->delay, &one,
+                                1));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter, size_t depth);
@@ -134,10 +130,8 @@ static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter
 static enum status add_filter(struct brutefir *brutefir, struct brutefir_filter *filter,
                               struct brutefir_filter *from, double gain, size_t depth)
 {
-    enum status status = ask(brutefir, from, depth + 1);
-    return status == STATUS_OK
-               ? mask_matrix_add_output(filter->response, 0, from->response, 0, gain)
-               : status;
+    TRY(ask(brutefir, from, depth + 1));
+    return mask_matrix_add_output(filter->response, 0, from->response, 0, gain);
 }
 
 static bool names(const struct brutefir_links *links, const struct brutefir_filter *filter)
@@ -152,17 +146,16 @@ static bool names(const struct brutefir_links *links, const struct brutefir_filt
 static enum status add_filters(struct brutefir *brutefir, struct brutefir_filter *filter,
                                size_t depth)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < filter->from_filters.count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < filter->from_filters.count; i++) {
         const struct brutefir_link *link = &filter->from_filters.at[i];
-        status = add_filter(brutefir, filter, link->filter, link->gain, depth);
+        TRY(add_filter(brutefir, filter, link->filter, link->gain, depth));
     }
-    for (size_t i = 0; i < brutefir->filter_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < brutefir->filter_count; i++) {
         struct brutefir_filter *from = &brutefir->filters[i];
         if (names(&from->to_filters, filter) && !names(&filter->from_filters, from))
-            status = add_filter(brutefir, filter, from, 1, depth);
+            TRY(add_filter(brutefir, filter, from, 1, depth));
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* What comes out of a filter, from what comes into it. */
@@ -175,17 +168,13 @@ static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter
         return mask_config_refuse(&brutefir->config, "filter %s feeds itself, in a circle",
                                   filter->name);
     filter->state = FILTER_ASKED;
-    enum status status =
-        mask_matrix_create(&brutefir->config, brutefir->inputs.devices, 1, &filter->response);
-    if (status == STATUS_OK)
-        status = add_inputs(brutefir, filter);
-    if (status == STATUS_OK)
-        status = add_filters(brutefir, filter, depth);
+    TRY(mask_matrix_create(&brutefir->config, brutefir->inputs.devices, 1, &filter->response));
+    TRY(add_inputs(brutefir, filter));
+    TRY(add_filters(brutefir, filter, depth));
     brutefir->config.line = filter->line;
-    if (status == STATUS_OK)
-        status = apply_coeff(brutefir, filter);
+    TRY(apply_coeff(brutefir, filter));
     filter->state = FILTER_DONE;
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- all of them ---- */
@@ -229,13 +218,11 @@ static enum status resolve(struct brutefir *brutefir, struct brutefir_links *lin
 
 static enum status resolve_all(struct brutefir *brutefir)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < brutefir->filter_count && status == STATUS_OK; i++) {
-        status = resolve(brutefir, &brutefir->filters[i].from_filters);
-        if (status == STATUS_OK)
-            status = resolve(brutefir, &brutefir->filters[i].to_filters);
+    for (size_t i = 0; i < brutefir->filter_count; i++) {
+        TRY(resolve(brutefir, &brutefir->filters[i].from_filters));
+        TRY(resolve(brutefir, &brutefir->filters[i].to_filters));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status brutefir_to_mask(struct brutefir *brutefir, struct mask **mask)

@@ -103,20 +103,18 @@ enum status camilladsp_gain(struct camilladsp *camilladsp, const yaml_node_t *ma
     bool inverted = false, mute = false;
     const yaml_node_t *node = camilladsp_get(camilladsp, mapping, "scale");
     const char *scale = node ? camilladsp_text(node) : "dB";
-    enum status status = camilladsp_bool(camilladsp, mapping, "inverted", &inverted);
-    if (status == STATUS_OK)
-        status = camilladsp_bool(camilladsp, mapping, "mute", &mute);
+    TRY(camilladsp_bool(camilladsp, mapping, "inverted", &inverted));
+    TRY(camilladsp_bool(camilladsp, mapping, "mute", &mute));
     if (!scale || (strcasecmp(scale, "dB") != 0 && strcasecmp(scale, "linear") != 0))
         return refuse_value(camilladsp, node, "scale", "dB or linear");
     bool is_linear = strcasecmp(scale, "linear") == 0;
     if (is_linear)
         gain = 1;
-    if (status == STATUS_OK)
-        status = camilladsp_number(camilladsp, mapping, "gain", &gain);
-    if (status == STATUS_OK && fabs(gain) > 1000)
-        status = mask_config_refuse(&camilladsp->config, "a gain of %g", gain);
+    TRY(camilladsp_number(camilladsp, mapping, "gain", &gain));
+    if (fabs(gain) > 1000)
+        return mask_config_refuse(&camilladsp->config, "a gain of %g", gain);
     *factor = mute ? 0 : (inverted ? -1 : 1) * (is_linear ? gain : audio_from_db(gain));
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- mixers ---- */
@@ -127,15 +125,13 @@ static enum status take_source(struct camilladsp *camilladsp, const yaml_node_t 
     uint64_t channel = UINT64_MAX;
     double factor = 0;
     camilladsp_at(camilladsp, source);
-    enum status status = camilladsp_count(camilladsp, source, "channel", &channel);
-    if (status == STATUS_OK)
-        status = camilladsp_gain(camilladsp, source, &factor);
-    if (status == STATUS_OK && channel >= in)
-        status = mask_config_refuse(&camilladsp->config, "a source must be a channel from 0 to %zu",
-                                    in - 1);
-    if (status == STATUS_OK)
-        row[channel] += factor;
-    return status;
+    TRY(camilladsp_count(camilladsp, source, "channel", &channel));
+    TRY(camilladsp_gain(camilladsp, source, &factor));
+    if (channel >= in)
+        return mask_config_refuse(&camilladsp->config, "a source must be a channel from 0 to %zu",
+                                  in - 1);
+    row[channel] += factor;
+    return STATUS_OK;
 }
 
 static enum status parse_mapping(struct camilladsp *camilladsp, const yaml_node_t *mapping,
@@ -144,22 +140,20 @@ static enum status parse_mapping(struct camilladsp *camilladsp, const yaml_node_
     uint64_t dest = UINT64_MAX;
     bool mute = false;
     camilladsp_at(camilladsp, mapping);
-    enum status status = camilladsp_count(camilladsp, mapping, "dest", &dest);
-    if (status == STATUS_OK)
-        status = camilladsp_bool(camilladsp, mapping, "mute", &mute);
+    TRY(camilladsp_count(camilladsp, mapping, "dest", &dest));
+    TRY(camilladsp_bool(camilladsp, mapping, "mute", &mute));
     const yaml_node_t *sources = camilladsp_get(camilladsp, mapping, "sources");
-    if (status == STATUS_OK && dest >= out)
-        status = mask_config_refuse(&camilladsp->config, "dest: must be a channel from 0 to %zu",
-                                    out - 1);
-    if (status == STATUS_OK && (!sources || sources->type != YAML_SEQUENCE_NODE))
-        status = mask_config_refuse(&camilladsp->config, "a mapping without sources:");
-    if (status != STATUS_OK || mute)
-        return status;
+    if (dest >= out)
+        return mask_config_refuse(&camilladsp->config, "dest: must be a channel from 0 to %zu",
+                                  out - 1);
+    if (!sources || sources->type != YAML_SEQUENCE_NODE)
+        return mask_config_refuse(&camilladsp->config, "a mapping without sources:");
+    if (mute)
+        return STATUS_OK;
     const yaml_node_item_t *end = sources->data.sequence.items.top;
-    for (const yaml_node_item_t *item = sources->data.sequence.items.start;
-         item < end && status == STATUS_OK; item++)
-        status = take_source(camilladsp, node_at(camilladsp, *item), in, gains + dest * in);
-    return status;
+    for (const yaml_node_item_t *item = sources->data.sequence.items.start; item < end; item++)
+        TRY(take_source(camilladsp, node_at(camilladsp, *item), in, gains + dest * in));
+    return STATUS_OK;
 }
 
 static enum status mix(struct camilladsp *camilladsp, const yaml_node_t *mixer, const char *name)
@@ -241,11 +235,10 @@ static enum status filter_one(struct camilladsp *camilladsp, const yaml_node_t *
     const yaml_node_t *filter = camilladsp_get(camilladsp, filters, text);
     if (!filter)
         return mask_config_refuse(&camilladsp->config, "there is no filter %.100s", text);
-    enum status status = STATUS_OK;
-    for (size_t c = 0; c < mask_matrix_outputs(camilladsp->matrix) && status == STATUS_OK; c++)
+    for (size_t c = 0; c < mask_matrix_outputs(camilladsp->matrix); c++)
         if (is_selected[c])
-            status = camilladsp_filter(camilladsp, filter, text, c);
-    return status;
+            TRY(camilladsp_filter(camilladsp, filter, text, c));
+    return STATUS_OK;
 }
 
 static enum status filter_step(struct camilladsp *camilladsp, const yaml_node_t *root,
@@ -256,12 +249,11 @@ static enum status filter_step(struct camilladsp *camilladsp, const yaml_node_t 
     const yaml_node_t *names = camilladsp_get(camilladsp, step, "names");
     if (!names || names->type != YAML_SEQUENCE_NODE)
         return mask_config_refuse(&camilladsp->config, "a Filter step without names:");
-    enum status status = parse_channels(camilladsp, step, is_selected);
+    TRY(parse_channels(camilladsp, step, is_selected));
     const yaml_node_item_t *end = names->data.sequence.items.top;
-    for (const yaml_node_item_t *item = names->data.sequence.items.start;
-         item < end && status == STATUS_OK; item++)
-        status = filter_one(camilladsp, filters, node_at(camilladsp, *item), is_selected);
-    return status;
+    for (const yaml_node_item_t *item = names->data.sequence.items.start; item < end; item++)
+        TRY(filter_one(camilladsp, filters, node_at(camilladsp, *item), is_selected));
+    return STATUS_OK;
 }
 
 static enum status take_step(struct camilladsp *camilladsp, const yaml_node_t *root,
@@ -271,9 +263,9 @@ static enum status take_step(struct camilladsp *camilladsp, const yaml_node_t *r
     camilladsp_at(camilladsp, step);
     const char *type = camilladsp_text(camilladsp_get(camilladsp, step, "type"));
     const char *name = camilladsp_text(camilladsp_get(camilladsp, step, "name"));
-    enum status status = camilladsp_bool(camilladsp, step, "bypassed", &bypassed);
-    if (status != STATUS_OK || bypassed)
-        return status;
+    TRY(camilladsp_bool(camilladsp, step, "bypassed", &bypassed));
+    if (bypassed)
+        return STATUS_OK;
     if (type && strcmp(type, "Filter") == 0)
         return filter_step(camilladsp, root, step);
     if (type && strcmp(type, "Mixer") == 0 && name)
@@ -289,7 +281,6 @@ static enum status take_step(struct camilladsp *camilladsp, const yaml_node_t *r
 static enum status run_pipeline(struct camilladsp *camilladsp, const yaml_node_t *root)
 {
     const yaml_node_t *pipeline = camilladsp_get(camilladsp, root, "pipeline");
-    enum status status = STATUS_OK;
     if (!pipeline)
         return STATUS_OK;
     if (pipeline->type != YAML_SEQUENCE_NODE)
@@ -297,10 +288,9 @@ static enum status run_pipeline(struct camilladsp *camilladsp, const yaml_node_t
     const yaml_node_item_t *end = pipeline->data.sequence.items.top;
     if (end - pipeline->data.sequence.items.start > STEPS_MOST)
         return mask_config_refuse(&camilladsp->config, "more than %d steps", STEPS_MOST);
-    for (const yaml_node_item_t *item = pipeline->data.sequence.items.start;
-         item < end && status == STATUS_OK; item++)
-        status = take_step(camilladsp, root, node_at(camilladsp, *item));
-    return status;
+    for (const yaml_node_item_t *item = pipeline->data.sequence.items.start; item < end; item++)
+        TRY(take_step(camilladsp, root, node_at(camilladsp, *item)));
+    return STATUS_OK;
 }
 
 /* ---- the whole ---- */
@@ -311,34 +301,29 @@ static enum status parse_devices(struct camilladsp *camilladsp, const yaml_node_
     const yaml_node_t *capture = camilladsp_get(camilladsp, devices, "capture");
     uint64_t rate = 0, channels = camilladsp->config.options->sound.channels;
     camilladsp_at(camilladsp, devices);
-    enum status status = camilladsp_count(camilladsp, devices, "samplerate", &rate);
-    if (status == STATUS_OK)
-        status = camilladsp_count(camilladsp, capture, "channels", &channels);
-    if (status == STATUS_OK && rate > MASK_RATE_MOST)
-        status =
-            mask_config_refuse(&camilladsp->config, "samplerate: is at most %d", MASK_RATE_MOST);
-    if (status == STATUS_OK && (channels < 1 || channels > MATRIX_CHANNELS_MOST))
-        status = mask_config_refuse(&camilladsp->config, "channels: of capture: must be 1 to %d",
-                                    MATRIX_CHANNELS_MOST);
+    TRY(camilladsp_count(camilladsp, devices, "samplerate", &rate));
+    TRY(camilladsp_count(camilladsp, capture, "channels", &channels));
+    if (rate > MASK_RATE_MOST)
+        return mask_config_refuse(&camilladsp->config, "samplerate: is at most %d", MASK_RATE_MOST);
+    if (channels < 1 || channels > MATRIX_CHANNELS_MOST)
+        return mask_config_refuse(&camilladsp->config, "channels: of capture: must be 1 to %d",
+                                  MATRIX_CHANNELS_MOST);
     camilladsp->channels = (size_t)channels;
-    if (status == STATUS_OK && rate)
-        status = mask_config_rate(&camilladsp->config, (uint32_t)rate);
-    return status;
+    if (rate)
+        TRY(mask_config_rate(&camilladsp->config, (uint32_t)rate));
+    return STATUS_OK;
 }
 
 static enum status read_document(struct camilladsp *camilladsp, struct mask **mask)
 {
     const yaml_node_t *root = yaml_document_get_root_node(&camilladsp->document);
-    enum status status = parse_devices(camilladsp, root);
-    if (status == STATUS_OK)
-        status = mask_matrix_create(&camilladsp->config, camilladsp->channels, camilladsp->channels,
-                                    &camilladsp->matrix);
-    if (status == STATUS_OK)
-        status = mask_matrix_connect(camilladsp->matrix);
-    if (status == STATUS_OK)
-        status = run_pipeline(camilladsp, root);
+    TRY(parse_devices(camilladsp, root));
+    TRY(mask_matrix_create(&camilladsp->config, camilladsp->channels, camilladsp->channels,
+                           &camilladsp->matrix));
+    TRY(mask_matrix_connect(camilladsp->matrix));
+    TRY(run_pipeline(camilladsp, root));
     camilladsp->config.line = 0;
-    return status == STATUS_OK ? mask_matrix_to_mask(camilladsp->matrix, mask) : status;
+    return mask_matrix_to_mask(camilladsp->matrix, mask);
 }
 
 static enum status read_all(struct camilladsp *camilladsp, struct mask **mask)

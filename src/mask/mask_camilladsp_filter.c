@@ -160,17 +160,14 @@ static enum status conv_wav(struct camilladsp *camilladsp, const yaml_node_t *pa
     char name[NAME_MOST];
     uint64_t channel = 0;
     const struct mask *mask;
-    enum status status = parse_name(camilladsp, parameters, name);
-    if (status == STATUS_OK)
-        status = camilladsp_count(camilladsp, parameters, "channel", &channel);
-    if (status == STATUS_OK)
-        status = mask_config_mask(&camilladsp->config, name, NULL, &mask);
-    if (status == STATUS_OK && channel >= mask->columns)
-        status = mask_config_refuse(&camilladsp->config, "%s has channels 0 to %zu, but not %llu",
-                                    name, mask->columns - 1, (unsigned long long)channel);
-    return status == STATUS_OK ? mask_matrix_filter(camilladsp->matrix, output, 1, 0,
-                                                    mask_column(mask, (size_t)channel), mask->taps)
-                               : status;
+    TRY(parse_name(camilladsp, parameters, name));
+    TRY(camilladsp_count(camilladsp, parameters, "channel", &channel));
+    TRY(mask_config_mask(&camilladsp->config, name, NULL, &mask));
+    if (channel >= mask->columns)
+        return mask_config_refuse(&camilladsp->config, "%s has channels 0 to %zu, but not %llu",
+                                  name, mask->columns - 1, (unsigned long long)channel);
+    return mask_matrix_filter(camilladsp->matrix, output, 1, 0, mask_column(mask, (size_t)channel),
+                              mask->taps);
 }
 
 static enum status conv_values(struct camilladsp *camilladsp, const yaml_node_t *parameters,
@@ -223,8 +220,8 @@ static enum status parse_gain(struct camilladsp *camilladsp, const yaml_node_t *
                              size_t output)
 {
     double factor = 1;
-    enum status status = camilladsp_gain(camilladsp, parameters, &factor);
-    return status == STATUS_OK ? mask_matrix_gain(camilladsp->matrix, output, factor, 0) : status;
+    TRY(camilladsp_gain(camilladsp, parameters, &factor));
+    return mask_matrix_gain(camilladsp->matrix, output, factor, 0);
 }
 
 static enum status parse_delay(struct camilladsp *camilladsp, const yaml_node_t *parameters,
@@ -233,11 +230,8 @@ static enum status parse_delay(struct camilladsp *camilladsp, const yaml_node_t 
     double delay = 0, rate = camilladsp->config.rate;
     bool subsample = false;
     const char *unit = camilladsp_text(camilladsp_get(camilladsp, parameters, "unit"));
-    enum status status = camilladsp_number(camilladsp, parameters, "delay", &delay);
-    if (status == STATUS_OK)
-        status = camilladsp_bool(camilladsp, parameters, "subsample", &subsample);
-    if (status != STATUS_OK)
-        return status;
+    TRY(camilladsp_number(camilladsp, parameters, "delay", &delay));
+    TRY(camilladsp_bool(camilladsp, parameters, "subsample", &subsample));
     double a_second = !unit || strcmp(unit, "ms") == 0 ? 1e3
                       : strcmp(unit, "us") == 0        ? 1e6
                       : strcmp(unit, "mm") == 0        ? SOUND_MM_PER_SECOND

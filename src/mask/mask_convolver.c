@@ -56,23 +56,20 @@ static enum status read_head(struct reading *reading)
 {
     char *line;
     uint64_t numbers[3];
-    enum status status = need_line(reading, "its first line", &line);
-    for (size_t i = 0; i < 3 && status == STATUS_OK; i++) {
+    TRY(need_line(reading, "its first line", &line));
+    for (size_t i = 0; i < 3; i++) {
         const char *word = mask_config_word(&line);
         if (!word || !mask_config_count(word, &numbers[i]) || numbers[i] == 0)
-            status = mask_config_refuse(&reading->config,
-                                        "the rate, inputs and outputs must be whole numbers");
+            return mask_config_refuse(&reading->config,
+                                      "the rate, inputs and outputs must be whole numbers");
     }
-    if (status != STATUS_OK)
-        return status;
     if (numbers[0] > MASK_RATE_MOST || numbers[1] > MATRIX_CHANNELS_MOST ||
         numbers[2] > MATRIX_CHANNELS_MOST)
         return mask_config_refuse(&reading->config, "at most %d Hz and %d channels", MASK_RATE_MOST,
                                   MATRIX_CHANNELS_MOST);
-    status = mask_config_rate(&reading->config, (uint32_t)numbers[0]);
-    return status == STATUS_OK ? mask_matrix_create(&reading->config, (size_t)numbers[1],
-                                                    (size_t)numbers[2], &reading->matrix)
-                               : status;
+    TRY(mask_config_rate(&reading->config, (uint32_t)numbers[0]));
+    return mask_matrix_create(&reading->config, (size_t)numbers[1], (size_t)numbers[2],
+                              &reading->matrix);
 }
 
 /* On one line or two, wherever the lines break. */
@@ -84,11 +81,8 @@ static enum status read_delays(struct reading *reading)
     for (size_t i = 0; i < inputs + outputs; i++) {
         double milliseconds;
         const char *word;
-        while (!rest || !(word = mask_config_word(&rest))) {
-            enum status status = need_line(reading, "all delays", &rest);
-            if (status != STATUS_OK)
-                return status;
-        }
+        while (!rest || !(word = mask_config_word(&rest)))
+            TRY(need_line(reading, "all delays", &rest));
         if (!mask_config_number(word, &milliseconds) || milliseconds < 0)
             return mask_config_refuse(
                 &reading->config, "a delay must be a number of ms from 0 on, not '%.40s'", word);
@@ -127,9 +121,7 @@ static enum status read_weights(struct reading *reading, const char *what, size_
 {
     char *line;
     *count = 0;
-    enum status status = need_line(reading, what, &line);
-    if (status != STATUS_OK)
-        return status;
+    TRY(need_line(reading, what, &line));
     for (char *word; (word = mask_config_word(&line)); (*count)++) {
         if (*count == MATRIX_CHANNELS_MOST)
             return mask_config_refuse(&reading->config, "too many %s", what);
@@ -158,35 +150,29 @@ static enum status read_path(struct reading *reading, const char *name)
     uint64_t channel;
     char *line;
     const struct mask *mask;
-    enum status status = mask_config_mask(&reading->config, name, NULL, &mask);
-    if (status == STATUS_OK)
-        status = need_line(reading, "the channel of a file", &line);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_config_mask(&reading->config, name, NULL, &mask));
+    TRY(need_line(reading, "the channel of a file", &line));
     if (!mask_config_count(line, &channel) || channel >= mask->columns)
         return mask_config_refuse(&reading->config, "%s has channels 0 to %zu, but not '%.40s'",
                                   name, mask->columns - 1, line);
-    status = read_weights(reading, "inputs", mask_matrix_inputs(reading->matrix), ins, &in_count);
-    if (status == STATUS_OK)
-        status = read_weights(reading, "outputs", mask_matrix_outputs(reading->matrix), outs,
-                              &out_count);
-    for (size_t i = 0; i < in_count && status == STATUS_OK; i++)
-        for (size_t o = 0; o < out_count && status == STATUS_OK; o++)
-            status = add_path(reading, mask_column(mask, (size_t)channel), mask->taps, &ins[i],
-                              &outs[o]);
-    return status;
+    TRY(read_weights(reading, "inputs", mask_matrix_inputs(reading->matrix), ins, &in_count));
+    TRY(read_weights(reading, "outputs", mask_matrix_outputs(reading->matrix), outs, &out_count));
+    for (size_t i = 0; i < in_count; i++)
+        for (size_t o = 0; o < out_count; o++)
+            TRY(add_path(reading, mask_column(mask, (size_t)channel), mask->taps, &ins[i],
+                         &outs[o]));
+    return STATUS_OK;
 }
 
 static enum status read_all(struct reading *reading, struct mask **mask)
 {
     char *name;
-    enum status status = read_head(reading);
-    if (status == STATUS_OK)
-        status = read_delays(reading);
-    while (status == STATUS_OK && (name = next_line(&reading->config)))
-        status = read_path(reading, name);
+    TRY(read_head(reading));
+    TRY(read_delays(reading));
+    while ((name = next_line(&reading->config)))
+        TRY(read_path(reading, name));
     reading->config.line = 0;
-    return status == STATUS_OK ? mask_matrix_to_mask(reading->matrix, mask) : status;
+    return mask_matrix_to_mask(reading->matrix, mask);
 }
 
 /* Four numbers, and the file's name ends with .cfg: numbers alone could be taps. */

@@ -64,11 +64,11 @@ static enum status over_time(const double *values, const struct mask *mask, uint
                              struct curve *curve)
 {
     size_t points = mask->taps < 2 * TIMES ? mask->taps : TIMES;
-    enum status status = curve_init(curve, 2 * points);
-    for (size_t p = 0; p < points && status == STATUS_OK; p++)
+    TRY(curve_init(curve, 2 * points));
+    for (size_t p = 0; p < points; p++)
         add_share(curve, values, mask->taps * p / points, mask->taps * (p + 1) / points, mask,
                   rate);
-    return status;
+    return STATUS_OK;
 }
 
 static double *values_of(const struct mask *mask, size_t column)
@@ -244,22 +244,22 @@ bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum)
 
 enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth, struct curve *curve)
 {
-    enum status status = curve_init(curve, 2 * FREQUENCIES);
-    for (size_t p = 0; p < FREQUENCIES && status == STATUS_OK; p++) {
+    TRY(curve_init(curve, 2 * FREQUENCIES));
+    for (size_t p = 0; p < FREQUENCIES; p++) {
         struct share share = share_of(spectrum, p, smooth);
         if (smooth)
             add_point(curve, share.hz, to_db(spectrum, mean_gain(spectrum, share)));
         else
             add_extremes(spectrum, share, curve);
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curve)
 {
     double before = NAN;
-    enum status status = curve_init(curve, 2 * FREQUENCIES);
-    for (size_t p = 0; p < FREQUENCIES && status == STATUS_OK; p++) {
+    TRY(curve_init(curve, 2 * FREQUENCIES));
+    for (size_t p = 0; p < FREQUENCIES; p++) {
         struct share share = share_of(spectrum, p, false);
         size_t bin = (share.from + share.end) / 2;
         double hz = (double)bin * spectrum->rate / (double)spectrum->length;
@@ -273,14 +273,14 @@ enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curv
         add_point(curve, hz, degrees);
         before = degrees;
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
                               struct curve *curve)
 {
-    enum status status = curve_init(curve, FREQUENCIES);
-    for (size_t p = 0; p < FREQUENCIES && status == STATUS_OK; p++) {
+    TRY(curve_init(curve, FREQUENCIES));
+    for (size_t p = 0; p < FREQUENCIES; p++) {
         struct share share = share_of(spectrum, p, smooth);
         double power = 0, moment = 0;
         for (size_t b = share.from; b < share.end; b++) {
@@ -291,5 +291,5 @@ enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
         add_point(curve, share.hz,
                   gap ? NAN : 1e3 * (moment / power / spectrum->rate - spectrum->origin));
     }
-    return status;
+    return STATUS_OK;
 }

@@ -92,11 +92,10 @@ static enum status parse_channel(struct reading *reading, char *text)
 
 static enum status gain_all(struct reading *reading, double gain, uint64_t delay)
 {
-    enum status status = STATUS_OK;
-    for (size_t c = 0; c < reading->channels && status == STATUS_OK; c++)
+    for (size_t c = 0; c < reading->channels; c++)
         if (reading->is_selected[c])
-            status = mask_matrix_gain(reading->matrix, c, gain, delay);
-    return status;
+            TRY(mask_matrix_gain(reading->matrix, c, gain, delay));
+    return STATUS_OK;
 }
 
 static enum status parse_preamp(struct reading *reading, char *text)
@@ -124,8 +123,8 @@ static enum status parse_delay(struct reading *reading, char *text)
     double frames = strcasecmp(unit, "ms") == 0 ? rint(value * rate_of(reading) / 1000) : value;
     if (frames > MATRIX_TAPS_MOST)
         return mask_config_refuse(reading->config, "that delay is too long");
-    enum status status = mask_config_rate(reading->config, rate_of(reading));
-    return status == STATUS_OK ? gain_all(reading, 1, (uint64_t)frames) : status;
+    TRY(mask_config_rate(reading->config, rate_of(reading)));
+    return gain_all(reading, 1, (uint64_t)frames);
 }
 
 /* How many taps stay above the floor. */
@@ -168,13 +167,13 @@ static enum status parse_filter(struct reading *reading, char *text)
 {
     struct eq_filter filter;
     uint32_t rate = rate_of(reading);
-    enum status status = eq_listing_filter(reading->config, text, (double)rate, &filter);
-    if (status != STATUS_OK || !filter.is_on)
-        return status;
+    TRY(eq_listing_filter(reading->config, text, (double)rate, &filter));
+    if (!filter.is_on)
+        return STATUS_OK;
     if (++reading->filters > FILTERS_MOST)
         return mask_config_refuse(reading->config, "more than %d filters", FILTERS_MOST);
-    status = mask_config_rate(reading->config, rate);
-    return status == STATUS_OK ? apply_eq(reading, &filter, rate) : status;
+    TRY(mask_config_rate(reading->config, rate));
+    return apply_eq(reading, &filter, rate);
 }
 
 /* The file's channels in turn for the channels that are selected. */
@@ -187,13 +186,13 @@ static enum status parse_convolution(struct reading *reading, char *text)
     char *quoted = *text == '"' ? strchr(text + 1, '"') : NULL;
     if (quoted)
         *quoted = '\0';
-    enum status status = mask_config_mask(reading->config, quoted ? text + 1 : text, NULL, &mask);
+    TRY(mask_config_mask(reading->config, quoted ? text + 1 : text, NULL, &mask));
     size_t column = 0;
-    for (size_t c = 0; c < reading->channels && status == STATUS_OK; c++)
+    for (size_t c = 0; c < reading->channels; c++)
         if (reading->is_selected[c])
-            status = mask_matrix_filter(reading->matrix, c, 1, 0,
-                                        mask_column(mask, column++ % mask->columns), mask->taps);
-    return status;
+            TRY(mask_matrix_filter(reading->matrix, c, 1, 0,
+                                   mask_column(mask, column++ % mask->columns), mask->taps));
+    return STATUS_OK;
 }
 
 /* ---- lines ---- */
@@ -286,11 +285,10 @@ static enum status parse_line(struct reading *reading, char *line)
 
 static enum status read_lines(struct reading *reading)
 {
-    enum status status = STATUS_OK;
     char *line;
-    while (status == STATUS_OK && (line = mask_config_line(reading->config)))
-        status = parse_line(reading, line);
-    return status;
+    while ((line = mask_config_line(reading->config)))
+        TRY(parse_line(reading, line));
+    return STATUS_OK;
 }
 
 /* ---- the whole ---- */
@@ -353,19 +351,16 @@ static enum status read_all(struct reading *reading, struct mask **mask)
     is_for_each = reading->channels == 1 && channels_named(reading->config->text) == 0;
     for (size_t c = 0; c < reading->channels; c++)
         reading->is_selected[c] = true;
-    enum status status =
-        mask_matrix_create(reading->config, reading->channels, reading->channels, &reading->matrix);
-    if (status == STATUS_OK)
-        status = mask_matrix_connect(reading->matrix);
-    if (status == STATUS_OK)
-        status = read_lines(reading);
-    if (status == STATUS_OK)
-        status = mask_matrix_to_mask(reading->matrix, mask);
-    if (status == STATUS_OK && is_for_each) {
+    TRY(mask_matrix_create(reading->config, reading->channels, reading->channels,
+                           &reading->matrix));
+    TRY(mask_matrix_connect(reading->matrix));
+    TRY(read_lines(reading));
+    TRY(mask_matrix_to_mask(reading->matrix, mask));
+    if (is_for_each) {
         (*mask)->has_own_paths = false;
         (*mask)->inputs = (*mask)->outputs = (*mask)->path_count = 0;
     }
-    return status;
+    return STATUS_OK;
 }
 
 static bool is_eqapo(const char *text)

@@ -60,11 +60,11 @@ static enum status parse_gain(struct reading *reading, char **rest, double *gain
 static enum status parse_channel(struct reading *reading, char **rest, const char *what, size_t most,
                                 uint64_t *value)
 {
-    enum status status = parse_count(reading, rest, what, value);
-    if (status == STATUS_OK && (*value < 1 || *value > most))
-        status = mask_config_refuse(&reading->config, "there is no %s %llu, but 1 to %zu", what,
-                                    (unsigned long long)*value, most);
-    return status;
+    TRY(parse_count(reading, rest, what, value));
+    if (*value < 1 || *value > most)
+        return mask_config_refuse(&reading->config, "there is no %s %llu, but 1 to %zu", what,
+                                  (unsigned long long)*value, most);
+    return STATUS_OK;
 }
 
 /* Input and output; they begin every command about a response. */
@@ -73,14 +73,13 @@ static enum status parse_pair(struct reading *reading, char **rest, uint64_t *in
 {
     size_t inputs = mask_matrix_inputs(reading->matrix);
     size_t outputs = mask_matrix_outputs(reading->matrix);
-    enum status status = parse_channel(reading, rest, "input", inputs, input);
-    if (status == STATUS_OK)
-        status = parse_channel(reading, rest, "output", outputs, output);
-    if (status == STATUS_OK && *input > reading->inputs)
+    TRY(parse_channel(reading, rest, "input", inputs, input));
+    TRY(parse_channel(reading, rest, "output", outputs, output));
+    if (*input > reading->inputs)
         reading->inputs = (size_t)*input;
-    if (status == STATUS_OK && *output > reading->outputs)
+    if (*output > reading->outputs)
         reading->outputs = (size_t)*output;
-    return status;
+    return STATUS_OK;
 }
 
 /* The rest of the line is the name of a file, with or without quotes. */
@@ -118,9 +117,7 @@ static enum status check_no_copy(struct reading *reading, uint64_t input, uint64
 static enum status add(struct reading *reading, uint64_t input, uint64_t output, double gain,
                        uint64_t delay, const float *taps, uint64_t count)
 {
-    enum status status = check_no_copy(reading, input, output);
-    if (status != STATUS_OK)
-        return status;
+    TRY(check_no_copy(reading, input, output));
     *response_at(reading, input, output) = true;
     uint64_t capacity = delay < reading->longest ? reading->longest - delay : 0;
     if (reading->has_size && count > capacity) {
@@ -142,21 +139,17 @@ static enum status parse_size(struct reading *reading, char *rest)
     uint64_t inputs = 0, outputs = 0, partition = 0;
     if (reading->has_size || reading->inputs)
         return mask_config_refuse(&reading->config, "/convolver/new comes once, and first");
-    enum status status = parse_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs);
-    if (status == STATUS_OK)
-        status = parse_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "partition size", &partition);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "maximum impulse length", &reading->longest);
-    if (status == STATUS_OK && reading->longest == 0)
-        status = mask_config_refuse(&reading->config, "a maximum impulse length of 0");
-    if (status == STATUS_OK)
-        status = mask_matrix_crop(reading->matrix, (size_t)inputs, (size_t)outputs);
+    TRY(parse_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs));
+    TRY(parse_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs));
+    TRY(parse_count(reading, &rest, "partition size", &partition));
+    TRY(parse_count(reading, &rest, "maximum impulse length", &reading->longest));
+    if (reading->longest == 0)
+        return mask_config_refuse(&reading->config, "a maximum impulse length of 0");
+    TRY(mask_matrix_crop(reading->matrix, (size_t)inputs, (size_t)outputs));
     reading->has_size = true;
     reading->inputs = (size_t)inputs;
     reading->outputs = (size_t)outputs;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status parse_folder(struct reading *reading, char *rest)
@@ -165,8 +158,8 @@ static enum status parse_folder(struct reading *reading, char *rest)
     rest += strspn(rest, " \t");
     if (!*rest) /* mcfx_convolver writes it so, and means its own folder */
         return mask_config_enter(&reading->config, ".");
-    enum status status = parse_name(reading, rest, &name);
-    return status == STATUS_OK ? mask_config_enter(&reading->config, name) : status;
+    TRY(parse_name(reading, rest, &name));
+    return mask_config_enter(&reading->config, name);
 }
 
 /* Taps [offset, offset + length) of `have`; a length of 0 means all. */
@@ -183,14 +176,10 @@ static enum status cut(struct reading *reading, uint64_t have, uint64_t offset, 
 /* What of a file, and where it goes. */
 static enum status take_piece(struct reading *reading, char **rest, struct numbers *n)
 {
-    enum status status = parse_gain(reading, rest, &n->gain);
-    if (status == STATUS_OK)
-        status = parse_count(reading, rest, "delay", &n->delay);
-    if (status == STATUS_OK)
-        status = parse_count(reading, rest, "offset", &n->offset);
-    if (status == STATUS_OK)
-        status = parse_count(reading, rest, "length", &n->length);
-    return status;
+    TRY(parse_gain(reading, rest, &n->gain));
+    TRY(parse_count(reading, rest, "delay", &n->delay));
+    TRY(parse_count(reading, rest, "offset", &n->offset));
+    return parse_count(reading, rest, "length", &n->length);
 }
 
 static enum status parse_read(struct reading *reading, char *rest)
@@ -198,22 +187,15 @@ static enum status parse_read(struct reading *reading, char *rest)
     struct numbers n;
     const char *name;
     const struct mask *mask;
-    enum status status = parse_pair(reading, &rest, &n.input, &n.output);
-    if (status == STATUS_OK)
-        status = take_piece(reading, &rest, &n);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "channel", &n.channel);
-    if (status == STATUS_OK)
-        status = parse_name(reading, rest, &name);
-    if (status == STATUS_OK)
-        status = mask_config_mask(&reading->config, name, NULL, &mask);
-    if (status == STATUS_OK && (n.channel < 1 || n.channel > mask->columns))
-        status = mask_config_refuse(&reading->config, "%s has no channel %llu, but 1 to %zu", name,
-                                    (unsigned long long)n.channel, mask->columns);
-    if (status == STATUS_OK)
-        status = cut(reading, mask->taps, n.offset, &n.length);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_pair(reading, &rest, &n.input, &n.output));
+    TRY(take_piece(reading, &rest, &n));
+    TRY(parse_count(reading, &rest, "channel", &n.channel));
+    TRY(parse_name(reading, rest, &name));
+    TRY(mask_config_mask(&reading->config, name, NULL, &mask));
+    if (n.channel < 1 || n.channel > mask->columns)
+        return mask_config_refuse(&reading->config, "%s has no channel %llu, but 1 to %zu", name,
+                                  (unsigned long long)n.channel, mask->columns);
+    TRY(cut(reading, mask->taps, n.offset, &n.length));
     return add(reading, n.input, n.output, n.gain, n.delay,
                mask_column(mask, (size_t)n.channel - 1) + n.offset, n.length);
 }
@@ -222,12 +204,10 @@ static enum status parse_dirac(struct reading *reading, char *rest)
 {
     static const float one = 1;
     struct numbers n;
-    enum status status = parse_pair(reading, &rest, &n.input, &n.output);
-    if (status == STATUS_OK)
-        status = parse_gain(reading, &rest, &n.gain);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "delay", &n.delay);
-    return status == STATUS_OK ? add(reading, n.input, n.output, n.gain, n.delay, &one, 1) : status;
+    TRY(parse_pair(reading, &rest, &n.input, &n.output));
+    TRY(parse_gain(reading, &rest, &n.gain));
+    TRY(parse_count(reading, &rest, "delay", &n.delay));
+    return add(reading, n.input, n.output, n.gain, n.delay, &one, 1);
 }
 
 /* Every other tap of 2/(pi k), under a window of 0.43 + 0.57 cos that reaches -0.14. */
@@ -252,15 +232,10 @@ static enum status add_hilbert(struct reading *reading, const struct numbers *n)
 static enum status parse_hilbert(struct reading *reading, char *rest)
 {
     struct numbers n;
-    enum status status = parse_pair(reading, &rest, &n.input, &n.output);
-    if (status == STATUS_OK)
-        status = parse_gain(reading, &rest, &n.gain);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "delay", &n.delay);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "length", &n.length);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_pair(reading, &rest, &n.input, &n.output));
+    TRY(parse_gain(reading, &rest, &n.gain));
+    TRY(parse_count(reading, &rest, "delay", &n.delay));
+    TRY(parse_count(reading, &rest, "length", &n.length));
     if (n.length < HILBERT_LEAST || n.length > HILBERT_MOST)
         return mask_config_refuse(&reading->config, "the length of /impulse/hilbert is %d to %d",
                                   HILBERT_LEAST, HILBERT_MOST);
@@ -273,15 +248,10 @@ static enum status parse_hilbert(struct reading *reading, char *rest)
 static enum status parse_copy(struct reading *reading, char *rest)
 {
     uint64_t input, output, from_input, from_output;
-    enum status status = parse_pair(reading, &rest, &input, &output);
-    if (status == STATUS_OK)
-        status = parse_pair(reading, &rest, &from_input, &from_output);
-    if (status == STATUS_OK)
-        status = check_no_copy(reading, input, output);
-    if (status == STATUS_OK)
-        status = check_no_copy(reading, from_input, from_output);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_pair(reading, &rest, &input, &output));
+    TRY(parse_pair(reading, &rest, &from_input, &from_output));
+    TRY(check_no_copy(reading, input, output));
+    TRY(check_no_copy(reading, from_input, from_output));
     if (*response_at(reading, input, output))
         return mask_config_refuse(&reading->config,
                                   "the path from input %llu to output %llu has a response already",
@@ -307,12 +277,12 @@ static enum status add_packed(struct reading *reading, const struct numbers *n,
                               const struct mask *mask)
 {
     uint64_t each = mask->taps / n->input, length = n->length;
-    enum status status = cut(reading, each, n->offset, &length);
-    for (uint64_t i = 0; i < n->input && status == STATUS_OK; i++)
-        for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++)
-            status = add(reading, i + 1, c + 1, n->gain, n->delay,
-                         mask_column(mask, c) + i * each + n->offset, length);
-    return status;
+    TRY(cut(reading, each, n->offset, &length));
+    for (uint64_t i = 0; i < n->input; i++)
+        for (size_t c = 0; c < mask->columns; c++)
+            TRY(add(reading, i + 1, c + 1, n->gain, n->delay,
+                    mask_column(mask, c) + i * each + n->offset, length));
+    return STATUS_OK;
 }
 
 /* A channel for each output, in it the responses from all inputs one behind the other. */
@@ -321,16 +291,10 @@ static enum status take_packed(struct reading *reading, char *rest)
     struct numbers n;
     const char *name;
     const struct mask *mask;
-    enum status status =
-        parse_channel(reading, &rest, "inputs", mask_matrix_inputs(reading->matrix), &n.input);
-    if (status == STATUS_OK)
-        status = take_piece(reading, &rest, &n);
-    if (status == STATUS_OK)
-        status = parse_name(reading, rest, &name);
-    if (status == STATUS_OK)
-        status = mask_config_mask(&reading->config, name, NULL, &mask);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_channel(reading, &rest, "inputs", mask_matrix_inputs(reading->matrix), &n.input));
+    TRY(take_piece(reading, &rest, &n));
+    TRY(parse_name(reading, rest, &name));
+    TRY(mask_config_mask(&reading->config, name, NULL, &mask));
     if (mask->taps % n.input != 0)
         return mask_config_refuse(&reading->config, "%s: %zu taps do not divide by %llu inputs",
                                   name, mask->taps, (unsigned long long)n.input);
@@ -384,36 +348,31 @@ static enum status parse_line(struct reading *reading, char *line)
 
 static enum status make_copies(struct reading *reading)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < reading->copy_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < reading->copy_count; i++) {
         const struct copy *copy = &reading->copies[i];
         reading->config.line = copy->line;
-        status = mask_matrix_copy(reading->matrix, copy->input, copy->output, copy->from_input,
-                                  copy->from_output);
+        TRY(mask_matrix_copy(reading->matrix, copy->input, copy->output, copy->from_input,
+                             copy->from_output));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status read_all(struct reading *reading, struct mask **mask)
 {
     char *line;
-    enum status status = mask_matrix_create(&reading->config, MATRIX_CHANNELS_MOST,
-                                            MATRIX_CHANNELS_MOST, &reading->matrix);
+    TRY(mask_matrix_create(&reading->config, MATRIX_CHANNELS_MOST, MATRIX_CHANNELS_MOST,
+                           &reading->matrix));
     reading->has_response = calloc((size_t)MATRIX_CHANNELS_MOST * MATRIX_CHANNELS_MOST, 1);
-    if (status == STATUS_OK && !reading->has_response)
-        status = fail_memory("a mask");
-    while (status == STATUS_OK && (line = mask_config_line(&reading->config)))
-        status = parse_line(reading, line);
-    if (status == STATUS_OK)
-        status = make_copies(reading);
+    if (!reading->has_response)
+        return fail_memory("a mask");
+    while ((line = mask_config_line(&reading->config)))
+        TRY(parse_line(reading, line));
+    TRY(make_copies(reading));
     reading->config.line = 0;
-    if (status == STATUS_OK && reading->inputs == 0)
-        status = mask_config_refuse(&reading->config, "it has no /convolver/new and no response");
-    if (status == STATUS_OK)
-        status = mask_matrix_crop(reading->matrix, reading->inputs, reading->outputs);
-    if (status == STATUS_OK)
-        status = mask_matrix_to_mask(reading->matrix, mask);
-    return status;
+    if (reading->inputs == 0)
+        return mask_config_refuse(&reading->config, "it has no /convolver/new and no response");
+    TRY(mask_matrix_crop(reading->matrix, reading->inputs, reading->outputs));
+    return mask_matrix_to_mask(reading->matrix, mask);
 }
 
 /* The first line that is no comment is a command. */

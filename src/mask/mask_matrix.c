@@ -100,10 +100,9 @@ enum status mask_matrix_crop(struct mask_matrix *matrix, size_t inputs, size_t o
 enum status mask_matrix_connect(struct mask_matrix *matrix)
 {
     static const float one = 1;
-    enum status status = STATUS_OK;
-    for (size_t c = 0; c < matrix->inputs && c < matrix->outputs && status == STATUS_OK; c++)
-        status = mask_matrix_add(matrix, c, c, 1, 0, &one, 1);
-    return status;
+    for (size_t c = 0; c < matrix->inputs && c < matrix->outputs; c++)
+        TRY(mask_matrix_add(matrix, c, c, 1, 0, &one, 1));
+    return STATUS_OK;
 }
 
 enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t output, double gain,
@@ -111,8 +110,8 @@ enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t out
 {
     struct response_chain *response = cell(matrix, input, output);
     size_t before = response->count;
-    enum status status = response_chain_add(matrix->config, response, gain, delay, taps, count);
-    return status == STATUS_OK ? account(matrix, response, before) : status;
+    TRY(response_chain_add(matrix->config, response, gain, delay, taps, count));
+    return account(matrix, response, before);
 }
 
 enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t output,
@@ -125,15 +124,13 @@ enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t ou
 enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
                                uint64_t delay, const float *taps, size_t count)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < matrix->inputs && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < matrix->inputs; i++) {
         struct response_chain *response = cell(matrix, i, output);
         size_t before = response->count;
-        status = response_chain_filter(matrix->config, response, gain, delay, taps, count);
-        if (status == STATUS_OK)
-            status = account(matrix, response, before);
+        TRY(response_chain_filter(matrix->config, response, gain, delay, taps, count));
+        TRY(account(matrix, response, before));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double gain, uint64_t delay)
@@ -145,13 +142,12 @@ enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double g
 enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
                                    const struct mask_matrix *from, size_t from_output, double gain)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < matrix->inputs && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < matrix->inputs; i++) {
         const struct response_chain *old = cell(from, i, from_output);
         if (old->count > 0 && gain != 0)
-            status = mask_matrix_add(matrix, i, output, gain, old->first, old->taps, old->count);
+            TRY(mask_matrix_add(matrix, i, output, gain, old->first, old->taps, old->count));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs, const double *gains)

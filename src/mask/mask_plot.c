@@ -81,7 +81,6 @@ static enum status send_all(const struct mask_drawing *drawing, size_t rows, siz
 {
     const struct mask_plot *plot = drawing->plot;
     FILE *gnuplot = drawing->gnuplot;
-    enum status status = STATUS_OK;
     bool several = columns > 1 && plot->file;
     send_style(gnuplot, plot);
     if (several) {
@@ -92,12 +91,12 @@ static enum status send_all(const struct mask_drawing *drawing, size_t rows, siz
         }
         fputs("\n", gnuplot);
     }
-    for (enum mask_subplot subplot = 0; subplot < MASK_SUBPLOTS && status == STATUS_OK; subplot++)
+    for (enum mask_subplot subplot = 0; subplot < MASK_SUBPLOTS; subplot++)
         if (drawing->subplots[subplot])
-            status = mask_subplot_send(drawing, subplot);
+            TRY(mask_subplot_send(drawing, subplot));
     if (several)
         fputs("unset multiplot\n", gnuplot);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status draw(struct mask_drawing *drawing)

@@ -168,13 +168,9 @@ static enum status rew_to_mask(const struct rew *rew, bool allow_truncated, stru
     if (rew->length != 0 && rew->length != (double)rew->count && !allow_truncated)
         return fail(STATUS_FAILED, "cannot read mask %s: it says %.0f samples and holds %zu",
                     rew->lines.file, rew->length, rew->count);
-    enum status status = find_rate(rew, &rate);
-    if (status == STATUS_OK)
-        status = find_gain(rew, &gain);
-    if (status == STATUS_OK)
-        status = mask_create(rew->lines.file, 1, rew->count, mask);
-    if (status != STATUS_OK)
-        return status;
+    TRY(find_rate(rew, &rate));
+    TRY(find_gain(rew, &gain));
+    TRY(mask_create(rew->lines.file, 1, rew->count, mask));
     (*mask)->rate = rate;
     for (size_t k = 0; k < rew->count; k++)
         (*mask)->coefficients[k] = (float)((double)rew->samples[k] * gain);

@@ -240,15 +240,14 @@ static enum status send_spectrogram(FILE *gnuplot, const struct mask_plot *plot,
 
 enum status mask_subplot_send(const struct mask_drawing *drawing, enum mask_subplot subplot)
 {
-    enum status status = STATUS_OK;
     switch (subplot) {
     case MASK_SUBPLOT_IMPULSE:
     case MASK_SUBPLOT_STEP:
         return send_times(drawing, subplot);
     case MASK_SUBPLOT_SPECTROGRAM:
-        for (size_t i = 0; i < drawing->plot->count && status == STATUS_OK; i++)
-            status = send_spectrogram(drawing->gnuplot, drawing->plot, i);
-        return status;
+        for (size_t i = 0; i < drawing->plot->count; i++)
+            TRY(send_spectrogram(drawing->gnuplot, drawing->plot, i));
+        return STATUS_OK;
     default:
         return send_frequencies(drawing, subplot);
     }

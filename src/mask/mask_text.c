@@ -69,17 +69,13 @@ static enum status read_count(struct table *table, const char *what, char **text
 static enum status read_path(struct table *table, char *text)
 {
     size_t input, output, column;
-    enum status status = read_count(table, "an input", &text, 1, MASK_CHANNELS_MOST, &input);
-    if (status == STATUS_OK)
-        status = read_count(table, "an output", &text, 1, MASK_CHANNELS_MOST, &output);
-    if (status == STATUS_OK)
-        status = read_count(table, "a column", &text, 1, COLUMNS_MOST, &column);
-    if (status == STATUS_OK && *text)
-        status = text_lines_refuse(&table->lines, "a path is an input, an output and a column");
-    if (status == STATUS_OK && table->path_count == PATHS_MOST)
-        status = text_lines_refuse(&table->lines, "more than %d paths", PATHS_MOST);
-    if (status != STATUS_OK)
-        return status;
+    TRY(read_count(table, "an input", &text, 1, MASK_CHANNELS_MOST, &input));
+    TRY(read_count(table, "an output", &text, 1, MASK_CHANNELS_MOST, &output));
+    TRY(read_count(table, "a column", &text, 1, COLUMNS_MOST, &column));
+    if (*text)
+        return text_lines_refuse(&table->lines, "a path is an input, an output and a column");
+    if (table->path_count == PATHS_MOST)
+        return text_lines_refuse(&table->lines, "more than %d paths", PATHS_MOST);
     struct mask_path *paths = realloc(table->paths, (table->path_count + 1) * sizeof *table->paths);
     if (!paths)
         return fail_memory("a mask");
@@ -92,14 +88,13 @@ static enum status read_setting(struct table *table, const char *what, char *tex
                                 size_t most, size_t *setting)
 {
     size_t value;
-    enum status status = read_count(table, what, &text, least, most, &value);
-    if (status == STATUS_OK && *text)
-        status = text_lines_refuse(&table->lines, "%s must be one whole number", what);
-    if (status == STATUS_OK && *setting && *setting != value)
-        status = text_lines_refuse(&table->lines, "%s is said a second time", what);
-    if (status == STATUS_OK)
-        *setting = value;
-    return status;
+    TRY(read_count(table, what, &text, least, most, &value));
+    if (*text)
+        return text_lines_refuse(&table->lines, "%s must be one whole number", what);
+    if (*setting && *setting != value)
+        return text_lines_refuse(&table->lines, "%s is said a second time", what);
+    *setting = value;
+    return STATUS_OK;
 }
 
 static const char *after(const char *line, const char *name)
@@ -154,17 +149,14 @@ static enum status read_line(struct table *table, char *line)
     for (size_t end = strlen(line); end > 0 && strchr(" \t\v\f", line[end - 1]);)
         line[--end] = '\0';
     bool named;
-    enum status status = read_named(table, line, &named);
-    if (status != STATUS_OK || named)
-        return status;
+    TRY(read_named(table, line, &named));
+    if (named)
+        return STATUS_OK;
     size_t columns = 0;
     char *rest;
     for (char *word = strtok_r(line, " \t\v\f", &rest); word;
-         word = strtok_r(NULL, " \t\v\f", &rest), columns++) {
-        status = read_number(table, word);
-        if (status != STATUS_OK)
-            return status;
-    }
+         word = strtok_r(NULL, " \t\v\f", &rest), columns++)
+        TRY(read_number(table, word));
     if (columns == 0)
         return STATUS_OK;
     if (columns > COLUMNS_MOST)
@@ -217,9 +209,7 @@ static enum status table_to_mask(struct table *table, struct mask **result)
 {
     size_t taps = table->count / table->columns;
     struct mask *mask;
-    enum status status = mask_create(table->lines.file, table->columns, taps, &mask);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_create(table->lines.file, table->columns, taps, &mask));
     mask->rate = (uint32_t)table->rate;
     mask->origin = table->origin;
     if (table->path_count) {

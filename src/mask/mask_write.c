@@ -170,9 +170,7 @@ enum status mask_without_paths(const struct mask *mask, struct mask **result, bo
     bool own = mask->has_own_paths, diagonal = own && is_diagonal(mask);
     size_t columns = !own ? mask->columns : diagonal ? mask->inputs : mask->inputs * mask->outputs;
     struct mask *plain;
-    enum status status = mask_create(mask->name, columns, mask->taps, &plain);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_create(mask->name, columns, mask->taps, &plain));
     plain->rate = mask->rate;
     plain->origin = mask->origin;
     if (!own)

@@ -46,11 +46,11 @@ static enum status reach(struct response_chain *response, size_t first, size_t e
 enum status response_chain_add(const struct mask_config *config, struct response_chain *response,
                                double gain, uint64_t delay, const float *taps, size_t count)
 {
-    enum status status = check_length(config, delay, count);
-    if (status == STATUS_OK && count > 0)
-        status = reach(response, (size_t)delay, (size_t)delay + count);
-    if (status != STATUS_OK || count == 0)
-        return status;
+    TRY(check_length(config, delay, count));
+    if (count > 0)
+        TRY(reach(response, (size_t)delay, (size_t)delay + count));
+    if (count == 0)
+        return STATUS_OK;
     float *to = response->taps + ((size_t)delay - response->first);
     for (size_t k = 0; k < count; k++)
         to[k] = (float)((double)to[k] + gain * (double)taps[k]);

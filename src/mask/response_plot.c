@@ -57,18 +57,16 @@ static void plot_free(struct plot *plot)
 
 static enum status measure(struct plot *plot, const struct mask *const *masks)
 {
-    enum status status = STATUS_OK;
     plot->cells = calloc(plot->columns * plot->rows, sizeof *plot->cells);
     plot->ticked = calloc(plot->columns, sizeof *plot->ticked);
     if (!plot->cells || !plot->ticked)
         return fail_memory("a picture");
-    for (size_t i = 0; i < plot->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < plot->count; i++) {
         plot->db[i] = calloc(plot->axis.points, sizeof *plot->db[i]);
-        status = plot->db[i]
-                     ? response_measure(masks[i], plot->settings->rate, &plot->axis, plot->db[i])
-                     : fail_memory("a picture");
+        TRY(plot->db[i] ? response_measure(masks[i], plot->settings->rate, &plot->axis, plot->db[i])
+                        : fail_memory("a picture"));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static void choose_levels(struct plot *plot)

@@ -143,14 +143,13 @@ static enum status make_capacity(struct plugin_filter *plugin, size_t block)
 
 static enum status set_latency(struct plugin_filter *plugin, size_t block)
 {
-    enum status status = plugin_filter_find_latency(plugin, block);
-    if (status == STATUS_OK)
-        status = plugin_align_init(&plugin->align, plugin->filter.outputs,
-                                   (size_t)plugin->latency.most + plugin->settings.delay, block);
-    if (status == STATUS_OK && plugin->prelude > 0)
-        status = block_init(&plugin->aside, plugin->filter.outputs, plugin->piece, "a plugin");
+    TRY(plugin_filter_find_latency(plugin, block));
+    TRY(plugin_align_init(&plugin->align, plugin->filter.outputs,
+                          (size_t)plugin->latency.most + plugin->settings.delay, block));
+    if (plugin->prelude > 0)
+        TRY(block_init(&plugin->aside, plugin->filter.outputs, plugin->piece, "a plugin"));
     plugin->filter.latency = plugin->align.latency;
-    return status;
+    return STATUS_OK;
 }
 
 static void take_values(struct plugin_filter *plugin)

@@ -2,7 +2,7 @@
 #include "base/realtime.h"
 #include "plugin/plugin_isolated_memory.h"
 #include "plugin/plugin_isolated_args.h"
-#include "plugin/plugin_isolated.h"
+#include "plugin/plugin_isolated_instances.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -90,11 +90,8 @@ static void serve(struct server *server)
 static enum status open_instances(struct server *server, const struct isolated_request *request)
 {
     const struct plugin_instances_settings *settings = &request->settings;
-    enum status status = request->kind->describe(request->id, &server->info);
-    if (status == STATUS_OK)
-        status = isolated_memory_join(&server->memory, server->info, settings);
-    if (status != STATUS_OK)
-        return status;
+    TRY(request->kind->describe(request->id, &server->info));
+    TRY(isolated_memory_join(&server->memory, server->info, settings));
     server->in = calloc(server->memory.inputs + 1, sizeof *server->in);
     server->out = calloc(server->memory.outputs + 1, sizeof *server->out);
     if (!server->in || !server->out)

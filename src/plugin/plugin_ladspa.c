@@ -81,13 +81,12 @@ static enum status describe_in(const struct plugin_ladspa_library *library, cons
                                struct plugin_info *info)
 {
     const LADSPA_Descriptor *descriptor;
-    enum status status = plugin_ladspa_library_label(library, label, &descriptor);
+    TRY(plugin_ladspa_library_label(library, label, &descriptor));
     info->file = strdup(library->path);
-    if (status == STATUS_OK && !info->file)
-        status = fail_memory("a plugin");
-    if (status == STATUS_OK)
-        status = make_id(library->path, label, &info->id);
-    return status == STATUS_OK ? fill(descriptor, info) : status;
+    if (!info->file)
+        return fail_memory("a plugin");
+    TRY(make_id(library->path, label, &info->id));
+    return fill(descriptor, info);
 }
 
 static enum status describe(const char *id, struct plugin_info **result)

@@ -126,13 +126,12 @@ static enum status make_arrays(struct instance *instance, size_t ports)
 /* The library may have become another one since it was described. */
 static enum status find(struct instance *instance, const struct plugin_info *info)
 {
-    enum status status = plugin_ladspa_library_open(info->file, &instance->library);
-    if (status == STATUS_OK)
-        status = plugin_ladspa_library_label(&instance->library, strrchr(info->id, ':') + 1,
-                                             &instance->descriptor);
-    if (status == STATUS_OK && instance->descriptor->PortCount != info->port_count)
-        status = fail(STATUS_FAILED, "cannot run %s: %s has changed", info->id, info->file);
-    return status;
+    TRY(plugin_ladspa_library_open(info->file, &instance->library));
+    TRY(plugin_ladspa_library_label(&instance->library, strrchr(info->id, ':') + 1,
+                                    &instance->descriptor));
+    if (instance->descriptor->PortCount != info->port_count)
+        return fail(STATUS_FAILED, "cannot run %s: %s has changed", info->id, info->file);
+    return STATUS_OK;
 }
 
 static void take_ports(struct instance *instance, const struct plugin_info *info)

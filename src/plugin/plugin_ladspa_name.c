@@ -111,26 +111,24 @@ static enum status add_point(struct plugin_port *port, float value, struct span 
 
 static enum status take_points(struct plugin_port *port, struct span list)
 {
-    enum status status = STATUS_OK;
-    for (const char *at = list.text, *end = at + list.length; status == STATUS_OK && at < end;) {
+    for (const char *at = list.text, *end = at + list.length; at < end;) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
         struct span item = {at, (size_t)((comma ? comma : end) - at)}, label;
         float value;
         if (read_point(item, &value, &label) && value >= port->minimum && value <= port->maximum)
-            status = add_point(port, value, label);
+            TRY(add_point(port, value, label));
         at += item.length + 1;
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status plugin_ladspa_name_points(struct plugin_port *port)
 {
     struct span inner;
     const char *at = port->name;
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK && next_brackets(&at, &inner))
-        status = take_points(port, inner);
-    return status;
+    while (next_brackets(&at, &inner))
+        TRY(take_points(port, inner));
+    return STATUS_OK;
 }
 
 /* ---- symbols ---- */
@@ -221,12 +219,10 @@ static enum status number_alike(struct plugin_info *info, size_t index)
 
 enum status plugin_ladspa_name_symbols(struct plugin_info *info)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < info->port_count; i++)
-        status = rename_port(&info->ports[i], symbol_of(info->ports[i].name, false));
-    if (status == STATUS_OK)
-        status = lengthen_alike(info);
-    for (size_t i = 0; status == STATUS_OK && i < info->port_count; i++)
-        status = number_alike(info, i);
-    return status;
+    for (size_t i = 0; i < info->port_count; i++)
+        TRY(rename_port(&info->ports[i], symbol_of(info->ports[i].name, false)));
+    TRY(lengthen_alike(info));
+    for (size_t i = 0; i < info->port_count; i++)
+        TRY(number_alike(info, i));
+    return STATUS_OK;
 }

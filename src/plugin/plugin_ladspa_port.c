@@ -143,16 +143,15 @@ static enum status take_port(const LADSPA_Descriptor *descriptor, size_t index,
         return STATUS_OK;
     }
     take_range(descriptor->PortRangeHints ? &descriptor->PortRangeHints[index] : &nothing, port);
-    enum status status = plugin_ladspa_name_unit(port->name, &port->unit);
-    if (status == STATUS_OK && port->is_input)
-        status = plugin_ladspa_name_points(port);
-    return status;
+    TRY(plugin_ladspa_name_unit(port->name, &port->unit));
+    if (port->is_input)
+        TRY(plugin_ladspa_name_points(port));
+    return STATUS_OK;
 }
 
 enum status plugin_ladspa_ports(const LADSPA_Descriptor *descriptor, struct plugin_info *info)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < info->port_count; i++)
-        status = take_port(descriptor, i, &info->ports[i]);
-    return status == STATUS_OK ? plugin_ladspa_name_symbols(info) : status;
+    for (size_t i = 0; i < info->port_count; i++)
+        TRY(take_port(descriptor, i, &info->ports[i]));
+    return plugin_ladspa_name_symbols(info);
 }

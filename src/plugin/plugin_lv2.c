@@ -28,12 +28,10 @@ static enum status open(const char *holder, void (*found)(void *context, const c
                         void *context)
 {
     const LilvPlugin *plugin;
-    enum status status = lv2_world_find(holder, &plugin);
-    if (status == STATUS_OK)
-        status = lv2_library_try(plugin);
-    if (status == STATUS_OK)
-        found(context, holder);
-    return status;
+    TRY(lv2_world_find(holder, &plugin));
+    TRY(lv2_library_try(plugin));
+    found(context, holder);
+    return STATUS_OK;
 }
 
 const struct plugin_kind plugin_lv2 = {

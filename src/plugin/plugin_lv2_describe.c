@@ -131,15 +131,12 @@ static enum status describe(const LilvPlugin *plugin, struct plugin_info *info)
         info->name = strdup(info->id);
     if (!info->id || !info->name || !info->file)
         return fail_memory("a plugin");
-    enum status status =
-        copy_uris(lilv_plugin_get_required_features(plugin), &info->features, &info->feature_count);
-    if (status == STATUS_OK)
-        status = describe_ports(plugin, info);
-    if (status == STATUS_OK)
-        status = lv2_describe_parameters(plugin, info);
-    if (status == STATUS_OK)
-        status = lv2_describe_presets(plugin, info);
-    return status == STATUS_OK ? find_refusal(plugin, info) : status;
+    TRY(copy_uris(lilv_plugin_get_required_features(plugin), &info->features,
+                  &info->feature_count));
+    TRY(describe_ports(plugin, info));
+    TRY(lv2_describe_parameters(plugin, info));
+    TRY(lv2_describe_presets(plugin, info));
+    return find_refusal(plugin, info);
 }
 
 enum status lv2_describe(const char *uri, struct plugin_info **result)

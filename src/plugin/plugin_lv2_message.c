@@ -149,9 +149,8 @@ enum status lv2_message_write(const struct plugin_info *info,
     lv2_atom_forge_init(&forge, lv2_urid_map());
     lv2_atom_forge_set_buffer(&forge, sequence, bytes);
     lv2_atom_forge_sequence_head(&forge, &all, 0);
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < settings->setting_count && status == STATUS_OK; i++)
-        status = forge_set(&forge, info, &settings->settings[i]);
+    for (size_t i = 0; i < settings->setting_count; i++)
+        TRY(forge_set(&forge, info, &settings->settings[i]));
     lv2_atom_forge_pop(&forge, &all);
-    return status;
+    return STATUS_OK;
 }

@@ -104,17 +104,16 @@ static enum status take_answer(struct scanning *scanning, const struct holder *h
         return add_skip(scanning->scan, holder->kind, holder->name, error, false);
     const json_t *plugins = json_object_get(answer, "plugins");
     const json_t *refused = json_object_get(answer, "refused");
-    enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < json_array_size(plugins); i++)
-        status = add_info(scanning->scan, json_array_get(plugins, i));
-    for (size_t i = 0; status == STATUS_OK && i < json_array_size(refused); i++) {
+    for (size_t i = 0; i < json_array_size(plugins); i++)
+        TRY(add_info(scanning->scan, json_array_get(plugins, i)));
+    for (size_t i = 0; i < json_array_size(refused); i++) {
         const json_t *one = json_array_get(refused, i);
         const char *id = json_string_value(json_object_get(one, "id"));
         const char *reason = json_string_value(json_object_get(one, "reason"));
-        status = add_skip(scanning->scan, holder->kind, id ? id : holder->name,
-                          reason ? reason : "", false);
+        TRY(add_skip(scanning->scan, holder->kind, id ? id : holder->name, reason ? reason : "",
+                     false));
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* One that was looked at before may have spoilt the child's memory: who seems to crash it is tried
@@ -122,10 +121,10 @@ static enum status take_answer(struct scanning *scanning, const struct holder *h
 static enum status ask(struct plugin_scanner *scanner, const struct holder *holder, json_t **answer)
 {
     bool is_new = scanner->process == 0;
-    enum status status = plugin_scanner_look(scanner, holder->kind, holder->name, answer);
-    if (status == STATUS_OK && !*answer && !is_new && !scanner->is_late)
-        status = plugin_scanner_look(scanner, holder->kind, holder->name, answer);
-    return status;
+    TRY(plugin_scanner_look(scanner, holder->kind, holder->name, answer));
+    if (!*answer && !is_new && !scanner->is_late)
+        TRY(plugin_scanner_look(scanner, holder->kind, holder->name, answer));
+    return STATUS_OK;
 }
 
 static enum status look(struct scanning *scanning, const struct holder *holder)

@@ -54,18 +54,16 @@ static enum status slide_read(struct slide *slide, size_t frames)
     size_t got = 0;
     for (size_t c = 0; c < slide->samples.channels; c++)
         slide->ends[c] = slide->samples.data[c] + slide->filled;
-    enum status status =
-        slide->ended ? STATUS_OK : source_read(slide->source, slide->ends, frames, &got);
-    if (status == STATUS_OK && stop_requested())
-        status = STATUS_INTERRUPTED;
-    if (status == STATUS_OK)
-        status = check_finite(slide, slide->ends, got);
+    TRY(slide->ended ? STATUS_OK : source_read(slide->source, slide->ends, frames, &got));
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    TRY(check_finite(slide, slide->ends, got));
     slide->place += got;
     slide->ended = slide->ended || got < frames;
     for (size_t c = 0; c < slide->samples.channels; c++)
         memset(slide->ends[c] + got, 0, (frames - got) * sizeof(float));
     slide->filled += frames;
-    return status;
+    return STATUS_OK;
 }
 
 /* Forget what is before `start`. */
@@ -82,24 +80,22 @@ static void slide_drop(struct slide *slide, int64_t start)
 /* Have [start, start + size), which is not before the last start nor behind what was read. */
 static enum status slide_to(struct slide *slide, int64_t start, size_t size)
 {
-    enum status status = STATUS_OK;
     if (start + (int64_t)size <= slide->start + (int64_t)slide->filled)
         return STATUS_OK;
     slide_drop(slide, start);
-    while (status == STATUS_OK && slide->filled < size)
-        status = slide_read(slide, CHUNK);
-    return status;
+    while (slide->filled < size)
+        TRY(slide_read(slide, CHUNK));
+    return STATUS_OK;
 }
 
 static enum status skip(struct slide *slide, uint64_t frames)
 {
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK && slide->place < frames && !slide->ended) {
+    while (slide->place < frames && !slide->ended) {
         uint64_t left = frames - slide->place;
-        status = slide_read(slide, left < CHUNK ? (size_t)left : CHUNK);
+        TRY(slide_read(slide, left < CHUNK ? (size_t)left : CHUNK));
         slide->filled = 0;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* The slide stands at `start`, with the silence there is before the sound. */
@@ -107,23 +103,20 @@ static enum status slide_begin(struct slide *slide, int64_t start, size_t size)
 {
     uint64_t place = start > 0 ? (uint64_t)start : 0;
     const struct source *source = slide->source;
-    enum status status =
-        block_init(&slide->samples, source->format.channels, size + CHUNK, "a spectrogram");
-    if (status != STATUS_OK)
-        return status;
+    TRY(block_init(&slide->samples, source->format.channels, size + CHUNK, "a spectrogram"));
     slide->ends = calloc(source->format.channels, sizeof *slide->ends);
     if (!slide->ends)
         return fail_memory("a spectrogram");
     bool within = source->frames != FRAMES_UNKNOWN && place <= (uint64_t)source->frames;
     if (place > 0 && source->seekable && within) {
-        status = source_seek(slide->source, place);
+        TRY(source_seek(slide->source, place));
         slide->place = place;
     } else {
-        status = skip(slide, place);
+        TRY(skip(slide, place));
     }
     slide->start = start;
     slide->filled = start < 0 ? (size_t)-start : 0;
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- columns ---- */
@@ -188,9 +181,7 @@ static enum status run(struct work *work)
     for (size_t k = 0;; k++) {
         uint64_t middle = work->from + k * hop + hop / 2;
         int64_t start = (int64_t)middle - (int64_t)(size / 2);
-        enum status status = slide_to(slide, start, size);
-        if (status != STATUS_OK)
-            return status;
+        TRY(slide_to(slide, start, size));
         uint64_t end = slide->ended && slide->place < work->to ? slide->place : work->to;
         work->to = end;
         if (middle >= end && k > 0)
@@ -248,10 +239,9 @@ static enum status work_init(struct work *work)
         .power = calloc(settings->columns_most * settings->axis.rows, sizeof(float)),
     };
     work->row_power = calloc(2 * settings->axis.rows, sizeof *work->row_power);
-    enum status status = work->picture->power && work->row_power
-                             ? spectrogram_frame_create(&frame, &work->frame)
-                             : fail_memory("a spectrogram");
-    return status == STATUS_OK ? slide_begin(&work->slide, start, settings->size) : status;
+    TRY(work->picture->power && work->row_power ? spectrogram_frame_create(&frame, &work->frame)
+                                                : fail_memory("a spectrogram"));
+    return slide_begin(&work->slide, start, settings->size);
 }
 
 enum status sound_spectrogram_init(struct source *source,
