@@ -1,7 +1,7 @@
 /* LV2 plugins that others made, by what they are known to do to sound. */
 #include "command.h"
 #include "lv2_rig.h"
-#include "plugin/plugin_lv2.h"
+#include "plugin/plugin.h"
 #include "sound.h"
 #include "suite.h"
 

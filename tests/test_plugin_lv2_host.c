@@ -2,7 +2,7 @@
 #include "allocations.h"
 #include "command.h"
 #include "lv2_rig.h"
-#include "plugin/plugin_lv2.h"
+#include "plugin/plugin.h"
 #include "probe_lv2/probe.h"
 #include "suite.h"
 

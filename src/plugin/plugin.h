@@ -150,6 +150,9 @@ struct plugin_kind {
     void (*destroy)(struct plugin *plugin);
 };
 
+extern const struct plugin_kind plugin_lv2;    /* through lilv */
+extern const struct plugin_kind plugin_ladspa; /* libraries in LADSPA_PATH, each with labels */
+
 /* By name ("lv2"), or NULL; by index, NULL past the last. A kind that this build leaves out is
  * there and fails with how to get it. */
 const struct plugin_kind *plugin_kind_named(const char *name);

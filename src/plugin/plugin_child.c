@@ -2,7 +2,7 @@
 
 #include "base/monotonic.h"
 #include "base/own_program.h"
-#include "plugin/plugin_isolated_args.h"
+#include "plugin/plugin_isolated.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 #ifndef HALO_PLUGIN_CHILD_H
 #define HALO_PLUGIN_CHILD_H
 
-#include "plugin/plugin_isolated_memory.h"
+#include "plugin/plugin_isolated.h"
 
 struct plugin_child;
 

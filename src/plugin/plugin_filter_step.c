@@ -64,6 +64,40 @@ static void take_points(struct plugin_filter *plugin, size_t frame)
         plugin->next++;
 }
 
+/* ---- latency ---- */
+
+static void put_in(float *ring, size_t length, size_t at, const float *from, size_t frames)
+{
+    size_t first = frames < length - at ? frames : length - at;
+    memcpy(ring + at, from, first * sizeof *ring);
+    memcpy(ring, from + first, (frames - first) * sizeof *ring);
+}
+
+static void take_out(float *ring, size_t length, size_t at, float *to, size_t frames)
+{
+    size_t first = frames < length - at ? frames : length - at;
+    memcpy(to, ring + at, first * sizeof *ring);
+    memcpy(to + first, ring, (frames - first) * sizeof *ring);
+    memset(ring + at, 0, first * sizeof *ring);
+    memset(ring, 0, (frames - first) * sizeof *ring);
+}
+
+/* In place, frames [from, from + frames) of what comes out: what the plugin makes `told` frames
+ * late goes out `latency` frames late. Where the latency became shorter, silence fills the gap. */
+static void keep_place(struct plugin_filter *plugin, size_t from, size_t frames, uint64_t reported)
+{
+    size_t length = plugin->align.ring.frames;
+    if (plugin->align.latency == 0)
+        return;
+    size_t more = reported < plugin->align.latency ? plugin->align.latency - (size_t)reported : 0;
+    for (size_t c = 0; c < plugin->align.ring.channels; c++) {
+        float *ring = plugin->align.ring.data[c], *samples = plugin->out[c] + from;
+        put_in(ring, length, (plugin->align.at + more) % length, samples, frames);
+        take_out(ring, length, plugin->align.at, samples, frames);
+    }
+    plugin->align.at = (plugin->align.at + frames) % length;
+}
+
 /* ---- sound ---- */
 
 static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
@@ -92,7 +126,7 @@ static void align(struct plugin_filter *plugin, size_t frames)
     bool was_late = plugin->filter.late > 0;
     for (size_t at = 0; at < frames; at += instances->block) {
         uint64_t reported = believe(plugin, instances->latencies[at / instances->block]);
-        plugin_align_process(&plugin->align, plugin->out, at, instances->block, reported);
+        keep_place(plugin, at, instances->block, reported);
     }
     uint64_t most = plugin->latency.most + plugin->settings.delay;
     plugin->filter.late = most - plugin->align.latency;

@@ -1,7 +1,6 @@
 /* The child process of a isolated instances: it opens a set of instances of its own and does what is ordered. */
 #include "base/realtime.h"
-#include "plugin/plugin_isolated_memory.h"
-#include "plugin/plugin_isolated_args.h"
+#include "plugin/plugin_isolated.h"
 #include "plugin/plugin_isolated_instances.h"
 
 #include <signal.h>

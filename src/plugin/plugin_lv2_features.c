@@ -1,12 +1,182 @@
 #include "plugin/plugin_lv2_features.h"
 
-#include "plugin/plugin_lv2_urid.h"
-
+#include <errno.h>
+#include <ftw.h>
 #include <lv2/atom/atom.h>
 #include <lv2/buf-size/buf-size.h>
 #include <lv2/core/lv2.h>
 #include <lv2/parameters/parameters.h>
+#include <pthread.h>
+#include <search.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* ---- URIDs ---- */
+
+struct urid {
+    char *uri;
+    LV2_URID number;
+};
+
+static pthread_mutex_t urid_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *urids_by_name; /* tsearch's tree of struct urid */
+static struct urid **urids; /* the same, by number - 1 */
+static size_t urid_count, urid_capacity;
+
+static int compare_urids(const void *a, const void *b)
+{
+    const struct urid *left = a, *right = b;
+    return strcmp(left->uri, right->uri);
+}
+
+static bool grow_urids(void)
+{
+    if (urid_count < urid_capacity)
+        return true;
+    size_t larger_capacity = urid_capacity ? 2 * urid_capacity : 256;
+    struct urid **larger = realloc(urids, larger_capacity * sizeof *larger);
+    if (!larger)
+        return false;
+    urids = larger;
+    urid_capacity = larger_capacity;
+    return true;
+}
+
+static LV2_URID add_urid(const char *uri)
+{
+    struct urid *made = grow_urids() ? malloc(sizeof *made) : NULL;
+    char *copy = made ? strdup(uri) : NULL;
+    if (!copy) {
+        free(made);
+        return 0;
+    }
+    *made = (struct urid){.uri = copy, .number = (LV2_URID)urid_count + 1};
+    if (!tsearch(made, &urids_by_name, compare_urids)) {
+        free(copy);
+        free(made);
+        return 0;
+    }
+    urids[urid_count++] = made;
+    return made->number;
+}
+
+LV2_URID lv2_urid(const char *uri)
+{
+    struct urid wanted = {.uri = (char *)uri}; /* only read */
+    pthread_mutex_lock(&urid_lock);
+    struct urid **found = tfind(&wanted, &urids_by_name, compare_urids);
+    LV2_URID number = found ? (*found)->number : add_urid(uri);
+    pthread_mutex_unlock(&urid_lock);
+    return number;
+}
+
+static LV2_URID map(LV2_URID_Map_Handle handle, const char *uri)
+{
+    (void)handle;
+    return uri ? lv2_urid(uri) : 0;
+}
+
+static const char *unmap(LV2_URID_Unmap_Handle handle, LV2_URID number)
+{
+    (void)handle;
+    pthread_mutex_lock(&urid_lock);
+    const char *uri = number >= 1 && number <= urid_count ? urids[number - 1]->uri : NULL;
+    pthread_mutex_unlock(&urid_lock);
+    return uri;
+}
+
+LV2_URID_Map *lv2_urid_map(void)
+{
+    static LV2_URID_Map feature = {.map = map};
+    return &feature;
+}
+
+LV2_URID_Unmap *lv2_urid_unmap(void)
+{
+    static LV2_URID_Unmap feature = {.unmap = unmap};
+    return &feature;
+}
+
+/* ---- paths ---- */
+
+static bool make_folder(struct lv2_paths *paths)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (paths->folder)
+        return true;
+    if (asprintf(&paths->folder, "%s/halo-plugin-XXXXXX",
+                 temporary && *temporary ? temporary : "/tmp") < 0) {
+        paths->folder = NULL;
+        return false;
+    }
+    if (mkdtemp(paths->folder))
+        return true;
+    note("cannot make a folder for a plugin's files, %s: %s", paths->folder, strerror(errno));
+    free(paths->folder);
+    paths->folder = NULL;
+    return false;
+}
+
+/* Each folder above the last part. */
+static void make_leading(char *path, size_t from)
+{
+    for (char *at = path + from; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        mkdir(path, 0777); /* there already, or the plugin's fopen fails */
+        *at = '/';
+    }
+}
+
+static char *make_path(LV2_State_Make_Path_Handle handle, const char *name)
+{
+    struct lv2_paths *paths = handle;
+    char *path;
+    if (!make_folder(paths) || asprintf(&path, "%s/%s", paths->folder, name) < 0)
+        return NULL;
+    make_leading(path, strlen(paths->folder) + 1);
+    return path;
+}
+
+static char *same_path(LV2_State_Map_Path_Handle handle, const char *path)
+{
+    (void)handle;
+    return strdup(path);
+}
+
+static void free_path(LV2_State_Free_Path_Handle handle, char *path)
+{
+    (void)handle;
+    free(path);
+}
+
+void lv2_paths_init(struct lv2_paths *paths)
+{
+    *paths = (struct lv2_paths){
+        .make = {.handle = paths, .path = make_path},
+        .map = {.abstract_path = same_path, .absolute_path = same_path},
+        .release = {.free_path = free_path},
+    };
+}
+
+static int remove_one(const char *path, const struct stat *entry, int type, struct FTW *where)
+{
+    (void)entry, (void)type, (void)where;
+    return remove(path);
+}
+
+void lv2_paths_free(struct lv2_paths *paths)
+{
+    enum { OPEN_MOST = 16 };
+    if (paths->folder)
+        nftw(paths->folder, remove_one, OPEN_MOST, FTW_DEPTH | FTW_PHYS);
+    free(paths->folder);
+    paths->folder = NULL;
+}
+
+/* ---- the features of an instance ---- */
 
 /* instance-access and data-access are for a plugin's own windows: not offered. */
 static const char *const known_features[] = {

@@ -4,10 +4,35 @@
 
 #include "plugin/plugin.h"
 #include "plugin/plugin_lv2_log.h"
-#include "plugin/plugin_lv2_paths.h"
 #include "plugin/plugin_lv2_worker.h"
 
 #include <lv2/options/options.h>
+#include <lv2/state/state.h>
+#include <lv2/urid/urid.h>
+
+/* Numbers for URIs, the same for all LV2 plugins of the process; never removed. Threads: any, under
+ * a lock; plugins that honour hardRTCapable do not call them in run(). */
+
+/* For lilv and for the plugins' features. */
+LV2_URID_Map *lv2_urid_map(void);
+LV2_URID_Unmap *lv2_urid_unmap(void);
+
+/* From 1 on; 0 where there is no memory. */
+LV2_URID lv2_urid(const char *uri);
+
+/* Where a plugin may put files of its own: state:makePath, mapPath and freePath for the life of an
+ * instance. While its state is saved or restored, lilv offers others. */
+struct lv2_paths {
+    LV2_State_Make_Path make;
+    LV2_State_Map_Path map; /* a path to itself */
+    LV2_State_Free_Path release;
+    char *folder; /* made, below TMPDIR or /tmp, when it is first needed; NULL until then */
+};
+
+void lv2_paths_init(struct lv2_paths *paths);
+
+/* Removes the folder and all in it. */
+void lv2_paths_free(struct lv2_paths *paths);
 
 enum { LV2_FEATURES_MOST = 24, LV2_OPTIONS_MOST = 6 };
 

@@ -1,6 +1,6 @@
 #include "plugin/plugin_lv2_state.h"
 
-#include "plugin/plugin_lv2_urid.h"
+#include "plugin/plugin_lv2_features.h"
 #include "plugin/plugin_lv2_world.h"
 
 #include <errno.h>

@@ -119,13 +119,13 @@ static enum waited wait_for(int socket, double deadline)
     return STOPPED;
 }
 
-struct line {
+struct scanner_line {
     char *text;
     size_t length, size;
 };
 
 /* What is there to read; false: the other side is gone, or says too much. */
-static bool take_piece(int socket, struct line *line)
+static bool take_piece(int socket, struct scanner_line *line)
 {
     if (line->size - line->length < PIECE) {
         size_t size = 2 * line->size + PIECE;
@@ -142,7 +142,7 @@ static bool take_piece(int socket, struct line *line)
 }
 
 /* Up to the end of the line. */
-static enum status receive(struct plugin_scanner *scanner, struct line *line)
+static enum status receive(struct plugin_scanner *scanner, struct scanner_line *line)
 {
     double deadline = monotonic_seconds() + scanner->patience;
     while (line->length == 0 || line->text[line->length - 1] != '\n') {
@@ -168,7 +168,7 @@ static enum status receive(struct plugin_scanner *scanner, struct line *line)
 
 static enum status converse(struct plugin_scanner *scanner, const char *question, json_t **answer)
 {
-    struct line line = {0};
+    struct scanner_line line = {0};
     enum status status = STATUS_OK;
     if (send_all(scanner->socket, question, strlen(question)) && send_all(scanner->socket, "\n", 1))
         status = receive(scanner, &line);
