@@ -2,8 +2,6 @@
  * exchange_install. */
 #include "instance.h"
 
-#include "work.h"
-
 #include <string.h>
 
 enum { CATCH_UP = 4 }; /* blocks that a new processor hears for each that comes in */

@@ -30,6 +30,7 @@
 #include <lv2/worker/worker.h>
 
 #include <pthread.h>
+#include <stddef.h>
 
 enum { CHANNELS_MOST = 2, FILE_MOST = 4096 };
 
@@ -43,6 +44,19 @@ struct request {
     char file[FILE_MOST]; /* "": no mask */
     float trim;           /* ms */
     bool gpu;
+};
+
+/* What run asks of the worker: the message that the host carries. */
+enum work_task { WORK_LOAD, WORK_FREE, WORK_TELL };
+
+struct work {
+    /* What run asks of the worker: the message that the host carries. */
+    enum work_task task;
+    struct processor *processor; /* to free, or whose convolver has something to tell */
+    uint32_t number;     /* to load: of the wish, and the wish */
+    float trim;
+    bool gpu;
+    char file[FILE_MOST]; /* sent no further than it goes */
 };
 
 /* What the worker has come to. Its own until `ready`, run's until that is false again. */

@@ -1,8 +1,6 @@
 /* What takes long: not real-time. */
 #include "instance.h"
 
-#include "work.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* Masks of two dimensions: read, written, made, told to be separable; and halo mask for them. */
 #include "chain/specs.h"
 #include "command.h"
-#include "mask/mask2d_design.h"
-#include "mask/mask2d_file.h"
+#include "mask/mask2d.h"
 #include "suite.h"
 #include "truth.h"
 

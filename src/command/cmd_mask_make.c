@@ -4,8 +4,7 @@
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
 #include "mask/design.h"
-#include "mask/mask2d_design.h"
-#include "mask/mask2d_file.h"
+#include "mask/mask2d.h"
 #include "mask/mask_write.h"
 #include "sound/port.h"
 

@@ -5,9 +5,8 @@
 #include "base/terminal_output.h"
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
+#include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"
-#include "mask/mask2d_file.h"
-#include "mask/mask2d_plot.h"
 #include "mask/mask_plot.h"
 #include "mask/response_plot.h"
 

@@ -1,11 +1,11 @@
 #include "command/cmd_spectrogram.h"
 
 #include "base/gnuplot.h"
+#include "base/json_text.h"
 #include "base/stop.h"
 #include "base/terminal_output.h"
 #include "spectrogram/sound_spectrogram.h"
 #include "spectrogram/spectrogram_options.h"
-#include "spectrogram/spectrogram_report.h"
 #include "spectrogram/spectrogram_figure.h"
 
 #include <langinfo.h>
@@ -26,11 +26,18 @@ enum {
 static const double usual_window = 0.0427; /* seconds: 2048 frames at 44.1 and 48 kHz */
 static const double lowest = 20;           /* Hz, of a logarithmic axis */
 
-struct job {
+/* Of one sound, for the JSON object. */
+struct measured {
+    struct stream_format format;
+    uint64_t frames;  /* that the picture shows */
+    size_t size, hop; /* frames */
+};
+
+struct spectrogram_job {
     const struct spectrogram_options *options;
     struct source *sources[SPECTROGRAM_FIGURE_MOST];
     struct spectrogram_figure figure;
-    struct spectrogram_report report;
+    struct measured measured[SPECTROGRAM_FIGURE_MOST];
     size_t rows, columns_most;
     struct spectrogram_size whole;         /* pixels */
     struct spectrogram_text_settings text; /* where it goes to the terminal */
@@ -39,7 +46,7 @@ struct job {
 /* ---- the sounds ---- */
 
 /* The words without their folder; as they are where two would have the same name. */
-static void parse_names(struct job *job)
+static void parse_names(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     bool differ = true;
@@ -56,7 +63,7 @@ static void parse_names(struct job *job)
             job->figure.names[i] = options->sounds[i];
 }
 
-static enum status open_all(struct job *job)
+static enum status open_all(struct spectrogram_job *job)
 {
     for (size_t i = 0; i < job->options->count; i++)
         TRY(source_open_sound(job->options->sounds[i], job->options->allow_truncated,
@@ -64,7 +71,7 @@ static enum status open_all(struct job *job)
     return STATUS_OK;
 }
 
-static struct spectrogram_axis axis_of(const struct job *job)
+static struct spectrogram_axis axis_of(const struct spectrogram_job *job)
 {
     uint32_t rate = 0;
     for (size_t i = 0; i < job->options->count; i++)
@@ -84,7 +91,8 @@ static size_t usual_size(uint32_t rate)
     return size > SIZE_LEAST ? (size_t)size : SIZE_LEAST;
 }
 
-static enum status measure_one(struct job *job, size_t index, const struct spectrogram_axis *axis)
+static enum status measure_one(struct spectrogram_job *job, size_t index,
+                               const struct spectrogram_axis *axis)
 {
     const struct spectrogram_options *options = job->options;
     struct source *source = job->sources[index];
@@ -105,14 +113,14 @@ static enum status measure_one(struct job *job, size_t index, const struct spect
     uint64_t frames;
     TRY(sound_spectrogram_init(source, &settings, picture, &frames));
     job->figure.ends[index] = picture->from + (double)frames / source->format.rate;
-    job->report.sounds[index] = (struct spectrogram_report_sound){
+    job->measured[index] = (struct measured){
         .format = source->format, .frames = frames, .size = settings.size, .hop = settings.hop};
     if (spectrogram_find_peak(picture).power <= 0)
         note("%s is silence", source->name);
     return STATUS_OK;
 }
 
-static enum status measure_all(struct job *job)
+static enum status measure_all(struct spectrogram_job *job)
 {
     struct spectrogram_axis axis = axis_of(job);
     job->figure.from = job->options->from;
@@ -138,7 +146,7 @@ static enum status check_output(const struct spectrogram_options *options)
     return STATUS_OK;
 }
 
-static enum status lay_out_file(struct job *job)
+static enum status lay_out_file(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     job->whole = spectrogram_plot_usual(options->count);
@@ -156,7 +164,7 @@ static enum status lay_out_file(struct job *job)
     return STATUS_OK;
 }
 
-static enum status lay_out_text(struct job *job)
+static enum status lay_out_text(struct spectrogram_job *job)
 {
     static const enum spectrogram_ink inks[] = {
         [TERMINAL_COLOURS_NONE] = SPECTROGRAM_INK_CHARACTERS,
@@ -182,7 +190,7 @@ static enum status lay_out_text(struct job *job)
 }
 
 /* Gnuplot is started first, so that nobody waits for hours of sound to hear that it is missing. */
-static enum status draw_file(struct job *job)
+static enum status draw_file(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     struct gnuplot_settings settings = {
@@ -200,7 +208,52 @@ static enum status draw_file(struct job *job)
     return gnuplot_close(&gnuplot, status);
 }
 
-static enum status draw(struct job *job)
+/* ---- as JSON ---- */
+
+static json_t *loudest_object(const struct spectrogram *picture)
+{
+    struct spectrogram_peak peak = spectrogram_find_peak(picture);
+    if (peak.power <= 0)
+        return json_null();
+    return json_pack("{s:f, s:f, s:f}", "db", 10 * log10(peak.power), "seconds", peak.seconds, "hz",
+                     peak.hz);
+}
+
+static json_t *sound_object(const char *name, const struct spectrogram *picture,
+                            const struct measured *sound)
+{
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "sound", json_text(name),
+                     "rate", (json_int_t)sound->format.rate, "channels",
+                     (json_int_t)sound->format.channels, "frames", (json_int_t)sound->frames,
+                     "size", (json_int_t)sound->size, "hop", (json_int_t)sound->hop, "columns",
+                     (json_int_t)picture->columns, "column_seconds", picture->step, "rows",
+                     (json_int_t)picture->axis.rows, "loudest", loudest_object(picture));
+}
+
+static enum status print_json(const struct spectrogram_options *options,
+                              const struct spectrogram_figure *figure,
+                              const struct measured *measured)
+{
+    const struct spectrogram_axis *axis = &figure->pictures[0].axis;
+    json_t *sounds = json_array();
+    for (size_t i = 0; i < figure->count; i++)
+        json_array_append_new(sounds,
+                              sound_object(options->sounds[i], &figure->pictures[i], &measured[i]));
+    json_t *root = json_pack(
+        "{s:o, s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "file",
+        options->file ? json_text(options->file) : json_null(), "frequency",
+        axis->is_log ? "log" : "linear", "window", spectrogram_window_names[options->window],
+        "channel", options->channel ? json_integer((json_int_t)options->channel) : json_null(),
+        "low_hz", axis->low, "high_hz", axis->high, "from_seconds", figure->from, "to_seconds",
+        figure->to, "bottom_db", figure->bottom, "top_db", figure->top, "sounds", sounds);
+    bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && puts("") >= 0;
+    json_decref(root);
+    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the spectrogram as JSON");
+}
+
+/* ---- the whole ---- */
+
+static enum status draw(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     TRY(options->file ? check_output(options) : STATUS_OK);
@@ -209,7 +262,7 @@ static enum status draw(struct job *job)
     TRY(open_all(job));
     TRY(options->file ? draw_file(job) : measure_all(job));
     if (options->json)
-        return spectrogram_report_print(options, &job->figure, &job->report);
+        return print_json(options, &job->figure, job->measured);
     if (!options->file)
         spectrogram_text_print(stdout, &job->figure, &job->text);
     return STATUS_OK;
@@ -225,7 +278,7 @@ enum status cmd_spectrogram(int argc, char **argv)
         spectrogram_options_help();
         return STATUS_OK;
     }
-    struct job job = {.options = &options};
+    struct spectrogram_job job = {.options = &options};
     stop_watch();
     parse_names(&job);
     status = draw(&job);

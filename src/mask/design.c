@@ -1,7 +1,7 @@
 #include "mask/design.h"
 
 #include "mask/design_kind.h"
-#include "mask/mask2d_file.h"
+#include "mask/mask2d.h"
 #include "mask/mask_minimum_phase.h"
 #include "signal/audio.h"
 
@@ -16,14 +16,9 @@ struct family {
 };
 
 static const struct family families[] = {
-    {"filters", design_filters},
-    {NULL, design_equiripple},
-    {"simple masks", design_simple},
-    {"equalisers", design_equalisers},
-    {NULL, design_parametric},
-    {"rooms", design_rooms},
-    {"made of other masks", design_combine},
-    {NULL, design_invert},
+    {"filters", design_filters},     {NULL, design_equiripple},
+    {"simple masks", design_simple}, {"equalisers", design_equalisers},
+    {"rooms", design_rooms},         {"made of other masks", design_combine},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

@@ -64,10 +64,8 @@ extern const struct design_kind design_filters[];
 extern const struct design_kind design_equiripple[];
 extern const struct design_kind design_simple[];
 extern const struct design_kind design_equalisers[];
-extern const struct design_kind design_parametric[];
 extern const struct design_kind design_rooms[];
 extern const struct design_kind design_combine[];
-extern const struct design_kind design_invert[];
 
 /* ---- reading words; all errors are of usage ---- */
 

@@ -9,13 +9,13 @@ enum { NUMBER_MOST = 40 };
 
 enum width { WIDTH_NONE, WIDTH_Q, WIDTH_OCTAVES, WIDTH_SLOPE /* dB per octave */ };
 
-struct kind {
+struct eq_kind {
     const char *name;
     enum biquad_kind kind;
     bool is_corner; /* of shelves: Fc is where the slope begins, not its middle */
 };
 
-static const struct kind kinds[] = {
+static const struct eq_kind kinds[] = {
     {"PK", BIQUAD_PEAK, false},        {"PEQ", BIQUAD_PEAK, false},
     {"Modal", BIQUAD_PEAK, false},     {"LP", BIQUAD_LOWPASS, false},
     {"LPQ", BIQUAD_LOWPASS, false},    {"HP", BIQUAD_HIGHPASS, false},
@@ -87,7 +87,7 @@ static void settle_width(struct eq_filter *filter, enum width width, double valu
 }
 
 static enum status find_kind(const struct mask_config *config, const char *name,
-                             const struct kind **kind)
+                             const struct eq_kind **kind)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (name && strcasecmp(name, kinds[i].name) == 0) {
@@ -153,7 +153,7 @@ enum status eq_listing_filter(const struct mask_config *config, char *text, doub
                               struct eq_filter *filter)
 {
     struct values values = {0};
-    const struct kind *kind = NULL;
+    const struct eq_kind *kind = NULL;
     const char *word = mask_config_word(&text);
     *filter = (struct eq_filter){0};
     if (!word || (strcasecmp(word, "ON") != 0 && strcasecmp(word, "OFF") != 0))

@@ -1,4 +1,4 @@
-#include "mask/mask2d_design.h"
+#include "mask/mask2d.h"
 
 #include "mask/design_kind.h"
 
@@ -12,7 +12,7 @@ struct size {
     size_t columns;
 };
 
-struct kind {
+struct mask2d_kind {
     struct design_kind spec; /* its name, and how it is spoken of */
     enum status (*make)(const struct design_spec *spec, struct size size, double *taps);
 };
@@ -128,7 +128,7 @@ static enum status make_harmonic(const struct design_spec *spec, struct size siz
     return need_odd(spec, size);
 }
 
-static const struct kind kinds[] = {
+static const struct mask2d_kind kinds[] = {
     {{.name = "identity2d", .example = "identity2d", .options = "", .help = "the picture itself"},
      make_identity},
     {{.name = "box2d",
@@ -161,7 +161,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- the whole ---- */
 
-static const struct kind *kind_of(const char *word)
+static const struct mask2d_kind *kind_of(const char *word)
 {
     size_t length = strcspn(word, ":,");
     for (size_t k = 0; k < KINDS; k++)
@@ -175,7 +175,7 @@ bool mask2d_design_is_spec(const char *word)
     return kind_of(word) != NULL;
 }
 
-static enum status choose_size(const struct kind *kind, const struct design_spec *spec,
+static enum status choose_size(const struct mask2d_kind *kind, const struct design_spec *spec,
                                const char *name, struct size *size)
 {
     *size = (struct size){1, 1};
@@ -200,7 +200,7 @@ static enum status round_to_mask(const char *name, struct size size, const doubl
 }
 
 /* As the user would say it. */
-static void spell(const struct kind *kind, const struct design_spec *spec, char *name,
+static void spell(const struct mask2d_kind *kind, const struct design_spec *spec, char *name,
                   size_t size)
 {
     int length = snprintf(name, size, "%s%s%s", kind->spec.name, spec->value ? ":" : "",
@@ -214,7 +214,7 @@ enum status mask2d_design_make(char **spec, struct mask2d **mask)
 {
     char name[160];
     struct size size;
-    const struct kind *kind = kind_of(spec[0]);
+    const struct mask2d_kind *kind = kind_of(spec[0]);
     struct design_spec own = {.kind = &kind->spec};
     enum status status = design_parse_options(&own, spec);
     spell(kind, &own, name, sizeof name);

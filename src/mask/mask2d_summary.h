@@ -17,4 +17,19 @@ json_t *mask2d_summary_object(const char *text, const struct mask2d *mask);
  * several. */
 void mask2d_print_picture(const struct mask2d *mask, size_t width, size_t height);
 
+/* ---- drawn by gnuplot, side by side ---- */
+
+enum { MASK2D_PLOT_MOST = 12 };
+
+struct mask2d_plot {
+    const char *file; /* see gnuplot.h */
+    bool force;
+    size_t count;
+    const struct mask2d *masks[MASK2D_PLOT_MOST];
+    const char *names[MASK2D_PLOT_MOST];
+};
+
+/* Errors: gnuplot's. */
+MUST_CHECK enum status mask2d_plot_draw(const struct mask2d_plot *plot);
+
 #endif

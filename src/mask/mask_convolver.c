@@ -20,7 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
-struct reading {
+struct convolver_reading {
     struct mask_config config;
     struct mask_matrix *matrix;
     uint64_t input_delays[MATRIX_CHANNELS_MOST]; /* frames */
@@ -46,13 +46,13 @@ static char *next_line(struct mask_config *config)
     return line;
 }
 
-static enum status need_line(struct reading *reading, const char *what, char **line)
+static enum status need_line(struct convolver_reading *reading, const char *what, char **line)
 {
     *line = next_line(&reading->config);
     return *line ? STATUS_OK : mask_config_refuse(&reading->config, "it ends before %s", what);
 }
 
-static enum status read_head(struct reading *reading)
+static enum status read_head(struct convolver_reading *reading)
 {
     char *line;
     uint64_t numbers[3];
@@ -73,7 +73,7 @@ static enum status read_head(struct reading *reading)
 }
 
 /* On one line or two, wherever the lines break. */
-static enum status read_delays(struct reading *reading)
+static enum status read_delays(struct convolver_reading *reading)
 {
     size_t inputs = mask_matrix_inputs(reading->matrix);
     size_t outputs = mask_matrix_outputs(reading->matrix);
@@ -116,8 +116,8 @@ static bool parse_weight(const char *word, struct weight *weight)
     return true;
 }
 
-static enum status read_weights(struct reading *reading, const char *what, size_t channels,
-                                struct weight *weights, size_t *count)
+static enum status read_weights(struct convolver_reading *reading, const char *what,
+                                size_t channels, struct weight *weights, size_t *count)
 {
     char *line;
     *count = 0;
@@ -135,7 +135,7 @@ static enum status read_weights(struct reading *reading, const char *what, size_
     return STATUS_OK;
 }
 
-static enum status add_path(struct reading *reading, const float *taps, size_t count,
+static enum status add_path(struct convolver_reading *reading, const float *taps, size_t count,
                             const struct weight *in, const struct weight *out)
 {
     return mask_matrix_add(
@@ -143,7 +143,7 @@ static enum status add_path(struct reading *reading, const float *taps, size_t c
         reading->input_delays[in->channel] + reading->output_delays[out->channel], taps, count);
 }
 
-static enum status read_path(struct reading *reading, const char *name)
+static enum status read_path(struct convolver_reading *reading, const char *name)
 {
     struct weight ins[MATRIX_CHANNELS_MOST], outs[MATRIX_CHANNELS_MOST];
     size_t in_count, out_count;
@@ -164,7 +164,7 @@ static enum status read_path(struct reading *reading, const char *name)
     return STATUS_OK;
 }
 
-static enum status read_all(struct reading *reading, struct mask **mask)
+static enum status read_all(struct convolver_reading *reading, struct mask **mask)
 {
     char *name;
     TRY(read_head(reading));
@@ -189,7 +189,7 @@ static enum mask_reading mask_convolver_read(const char *file, FILE *stream,
                                              const struct mask_load_options *options,
                                              struct mask **mask)
 {
-    struct reading reading = {0};
+    struct convolver_reading reading = {0};
     if (!mask_config_open(&reading.config, file, stream, options))
         return MASK_NOT_MINE;
     bool mine = is_convolver(file, reading.config.text);

@@ -28,7 +28,7 @@ enum {
 };
 static const double EQ_FLOOR = 1e-8; /* of the peak; what lies below at the end is cut */
 
-struct reading {
+struct eqapo {
     struct mask_config *config; /* the file that is read now */
     struct mask_matrix *matrix;
     size_t channels;
@@ -66,7 +66,7 @@ static bool find_channel(const char *name, size_t channels, size_t *index)
     return false;
 }
 
-static enum status parse_channel(struct reading *reading, char *text)
+static enum status parse_channel(struct eqapo *reading, char *text)
 {
     const char *name;
     bool selected[CHANNELS_MOST] = {0};
@@ -90,7 +90,7 @@ static enum status parse_channel(struct reading *reading, char *text)
 
 /* ---- what is done to the channels that are selected ---- */
 
-static enum status gain_all(struct reading *reading, double gain, uint64_t delay)
+static enum status gain_all(struct eqapo *reading, double gain, uint64_t delay)
 {
     for (size_t c = 0; c < reading->channels; c++)
         if (reading->is_selected[c])
@@ -98,7 +98,7 @@ static enum status gain_all(struct reading *reading, double gain, uint64_t delay
     return STATUS_OK;
 }
 
-static enum status parse_preamp(struct reading *reading, char *text)
+static enum status parse_preamp(struct eqapo *reading, char *text)
 {
     double db;
     if (!eq_listing_number(&text, "dB", &db) || fabs(db) > 300)
@@ -106,13 +106,13 @@ static enum status parse_preamp(struct reading *reading, char *text)
     return gain_all(reading, audio_from_db(db), 0);
 }
 
-static uint32_t rate_of(const struct reading *reading)
+static uint32_t rate_of(const struct eqapo *reading)
 {
     uint32_t sound = reading->config->options->sound.rate;
     return reading->config->rate ? reading->config->rate : sound ? sound : RATE_USUAL;
 }
 
-static enum status parse_delay(struct reading *reading, char *text)
+static enum status parse_delay(struct eqapo *reading, char *text)
 {
     double value;
     if (!eq_listing_number(&text, NULL, &value) || value < 0)
@@ -138,7 +138,7 @@ static size_t audible(const double *taps, size_t count)
     return count;
 }
 
-static enum status apply_eq(struct reading *reading, const struct eq_filter *filter, uint32_t rate)
+static enum status apply_eq(struct eqapo *reading, const struct eq_filter *filter, uint32_t rate)
 {
     struct biquad biquad =
         biquad_make(filter->kind, filter->frequency, filter->gain, filter->q, (double)rate);
@@ -163,7 +163,7 @@ static enum status apply_eq(struct reading *reading, const struct eq_filter *fil
     return status;
 }
 
-static enum status parse_filter(struct reading *reading, char *text)
+static enum status parse_filter(struct eqapo *reading, char *text)
 {
     struct eq_filter filter;
     uint32_t rate = rate_of(reading);
@@ -177,7 +177,7 @@ static enum status parse_filter(struct reading *reading, char *text)
 }
 
 /* The file's channels in turn for the channels that are selected. */
-static enum status parse_convolution(struct reading *reading, char *text)
+static enum status parse_convolution(struct eqapo *reading, char *text)
 {
     const struct mask *mask;
     text += strspn(text, " \t");
@@ -197,9 +197,9 @@ static enum status parse_convolution(struct reading *reading, char *text)
 
 /* ---- lines ---- */
 
-static enum status read_lines(struct reading *reading);
+static enum status read_lines(struct eqapo *reading);
 
-static enum status parse_include(struct reading *reading, char *text)
+static enum status parse_include(struct eqapo *reading, char *text)
 {
     struct mask_config *outer = reading->config, inner;
     bool selected[CHANNELS_MOST];
@@ -233,7 +233,7 @@ static enum status parse_include(struct reading *reading, char *text)
     return status;
 }
 
-static enum status parse_device(struct reading *reading, char *text)
+static enum status parse_device(struct eqapo *reading, char *text)
 {
     const char *word = mask_config_word(&text);
     return word && strcasecmp(word, "all") == 0
@@ -244,7 +244,7 @@ static enum status parse_device(struct reading *reading, char *text)
 
 static const struct {
     const char *name;
-    enum status (*take)(struct reading *reading, char *text);
+    enum status (*take)(struct eqapo *reading, char *text);
 } commands[] = {
     {"Preamp", parse_preamp}, {"Filter", parse_filter},   {"Convolution", parse_convolution},
     {"Delay", parse_delay},   {"Channel", parse_channel}, {"Include", parse_include},
@@ -266,7 +266,7 @@ static size_t command_of(const char *line, const char *colon)
     return i;
 }
 
-static enum status parse_line(struct reading *reading, char *line)
+static enum status parse_line(struct eqapo *reading, char *line)
 {
     line += strspn(line, " \t");
     char *colon = strchr(line, ':');
@@ -283,7 +283,7 @@ static enum status parse_line(struct reading *reading, char *line)
     return mask_config_refuse(reading->config, "'%.40s' is not understood", line);
 }
 
-static enum status read_lines(struct reading *reading)
+static enum status read_lines(struct eqapo *reading)
 {
     char *line;
     while ((line = mask_config_line(reading->config)))
@@ -328,7 +328,7 @@ static size_t channels_named(const char *text)
     return least;
 }
 
-static size_t count_channels(const struct reading *reading)
+static size_t count_channels(const struct eqapo *reading)
 {
     static const size_t layouts[] = {2, 4, 6, 8, CHANNELS_MOST};
     size_t least = channels_named(reading->config->text), i = 0;
@@ -344,7 +344,7 @@ static size_t count_channels(const struct reading *reading)
     return layouts[i];
 }
 
-static enum status read_all(struct reading *reading, struct mask **mask)
+static enum status read_all(struct eqapo *reading, struct mask **mask)
 {
     bool is_for_each;
     reading->channels = count_channels(reading);
@@ -381,7 +381,7 @@ static enum mask_reading mask_eqapo_read(const char *file, FILE *stream,
     if (!mask_config_open(&config, file, stream, options))
         return MASK_NOT_MINE;
     bool mine = is_eqapo(config.text);
-    struct reading reading = {.config = &config};
+    struct eqapo reading = {.config = &config};
     reading.is_rew = strncasecmp(config.text, "Filter Settings file", 20) == 0;
     enum status status = mine ? read_all(&reading, mask) : STATUS_OK;
     mask_config_close(&config);

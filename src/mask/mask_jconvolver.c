@@ -19,7 +19,7 @@ struct copy {
     size_t from_input, from_output;
 };
 
-struct reading {
+struct jconvolver {
     struct mask_config config;
     struct mask_matrix *matrix;
     bool has_size;    /* /convolver/new was there */
@@ -36,7 +36,7 @@ struct numbers {
     double gain;
 };
 
-static enum status parse_count(struct reading *reading, char **rest, const char *what,
+static enum status parse_count(struct jconvolver *reading, char **rest, const char *what,
                               uint64_t *value)
 {
     const char *word = mask_config_word(rest);
@@ -48,7 +48,7 @@ static enum status parse_count(struct reading *reading, char **rest, const char 
     return STATUS_OK;
 }
 
-static enum status parse_gain(struct reading *reading, char **rest, double *gain)
+static enum status parse_gain(struct jconvolver *reading, char **rest, double *gain)
 {
     const char *word = mask_config_word(rest);
     if (!word || !mask_config_number(word, gain))
@@ -57,8 +57,8 @@ static enum status parse_gain(struct reading *reading, char **rest, double *gain
     return STATUS_OK;
 }
 
-static enum status parse_channel(struct reading *reading, char **rest, const char *what, size_t most,
-                                uint64_t *value)
+static enum status parse_channel(struct jconvolver *reading, char **rest, const char *what,
+                                size_t most, uint64_t *value)
 {
     TRY(parse_count(reading, rest, what, value));
     if (*value < 1 || *value > most)
@@ -68,7 +68,7 @@ static enum status parse_channel(struct reading *reading, char **rest, const cha
 }
 
 /* Input and output; they begin every command about a response. */
-static enum status parse_pair(struct reading *reading, char **rest, uint64_t *input,
+static enum status parse_pair(struct jconvolver *reading, char **rest, uint64_t *input,
                              uint64_t *output)
 {
     size_t inputs = mask_matrix_inputs(reading->matrix);
@@ -83,7 +83,7 @@ static enum status parse_pair(struct reading *reading, char **rest, uint64_t *in
 }
 
 /* The rest of the line is the name of a file, with or without quotes. */
-static enum status parse_name(struct reading *reading, char *rest, const char **name)
+static enum status parse_name(struct jconvolver *reading, char *rest, const char **name)
 {
     rest += strspn(rest, " \t");
     char *end = *rest == '"' ? strchr(rest + 1, '"') : NULL;
@@ -98,13 +98,13 @@ static enum status parse_name(struct reading *reading, char *rest, const char **
     return *rest ? STATUS_OK : mask_config_refuse(&reading->config, "a file name is missing");
 }
 
-static bool *response_at(struct reading *reading, uint64_t input, uint64_t output)
+static bool *response_at(struct jconvolver *reading, uint64_t input, uint64_t output)
 {
     return &reading->has_response[(input - 1) * MATRIX_CHANNELS_MOST + output - 1];
 }
 
 /* Copies are links: what is added to one would be lost on jconvolver. */
-static enum status check_no_copy(struct reading *reading, uint64_t input, uint64_t output)
+static enum status check_no_copy(struct jconvolver *reading, uint64_t input, uint64_t output)
 {
     for (size_t i = 0; i < reading->copy_count; i++)
         if (reading->copies[i].input == input - 1 && reading->copies[i].output == output - 1)
@@ -114,7 +114,7 @@ static enum status check_no_copy(struct reading *reading, uint64_t input, uint64
     return STATUS_OK;
 }
 
-static enum status add(struct reading *reading, uint64_t input, uint64_t output, double gain,
+static enum status add(struct jconvolver *reading, uint64_t input, uint64_t output, double gain,
                        uint64_t delay, const float *taps, uint64_t count)
 {
     TRY(check_no_copy(reading, input, output));
@@ -134,7 +134,7 @@ static enum status add(struct reading *reading, uint64_t input, uint64_t output,
 
 /* ---- commands ---- */
 
-static enum status parse_size(struct reading *reading, char *rest)
+static enum status parse_size(struct jconvolver *reading, char *rest)
 {
     uint64_t inputs = 0, outputs = 0, partition = 0;
     if (reading->has_size || reading->inputs)
@@ -152,7 +152,7 @@ static enum status parse_size(struct reading *reading, char *rest)
     return STATUS_OK;
 }
 
-static enum status parse_folder(struct reading *reading, char *rest)
+static enum status parse_folder(struct jconvolver *reading, char *rest)
 {
     const char *name;
     rest += strspn(rest, " \t");
@@ -163,7 +163,7 @@ static enum status parse_folder(struct reading *reading, char *rest)
 }
 
 /* Taps [offset, offset + length) of `have`; a length of 0 means all. */
-static enum status cut(struct reading *reading, uint64_t have, uint64_t offset, uint64_t *length)
+static enum status cut(struct jconvolver *reading, uint64_t have, uint64_t offset, uint64_t *length)
 {
     if (offset >= have)
         return mask_config_refuse(&reading->config, "an offset of %llu in %llu taps",
@@ -174,7 +174,7 @@ static enum status cut(struct reading *reading, uint64_t have, uint64_t offset, 
 }
 
 /* What of a file, and where it goes. */
-static enum status take_piece(struct reading *reading, char **rest, struct numbers *n)
+static enum status take_piece(struct jconvolver *reading, char **rest, struct numbers *n)
 {
     TRY(parse_gain(reading, rest, &n->gain));
     TRY(parse_count(reading, rest, "delay", &n->delay));
@@ -182,7 +182,7 @@ static enum status take_piece(struct reading *reading, char **rest, struct numbe
     return parse_count(reading, rest, "length", &n->length);
 }
 
-static enum status parse_read(struct reading *reading, char *rest)
+static enum status parse_read(struct jconvolver *reading, char *rest)
 {
     struct numbers n;
     const char *name;
@@ -200,7 +200,7 @@ static enum status parse_read(struct reading *reading, char *rest)
                mask_column(mask, (size_t)n.channel - 1) + n.offset, n.length);
 }
 
-static enum status parse_dirac(struct reading *reading, char *rest)
+static enum status parse_dirac(struct jconvolver *reading, char *rest)
 {
     static const float one = 1;
     struct numbers n;
@@ -211,7 +211,7 @@ static enum status parse_dirac(struct reading *reading, char *rest)
 }
 
 /* Every other tap of 2/(pi k), under a window of 0.43 + 0.57 cos that reaches -0.14. */
-static enum status add_hilbert(struct reading *reading, const struct numbers *n)
+static enum status add_hilbert(struct jconvolver *reading, const struct numbers *n)
 {
     float *taps = calloc(n->length, sizeof *taps);
     if (!taps)
@@ -229,7 +229,7 @@ static enum status add_hilbert(struct reading *reading, const struct numbers *n)
     return status;
 }
 
-static enum status parse_hilbert(struct reading *reading, char *rest)
+static enum status parse_hilbert(struct jconvolver *reading, char *rest)
 {
     struct numbers n;
     TRY(parse_pair(reading, &rest, &n.input, &n.output));
@@ -245,7 +245,7 @@ static enum status parse_hilbert(struct reading *reading, char *rest)
     return add_hilbert(reading, &n);
 }
 
-static enum status parse_copy(struct reading *reading, char *rest)
+static enum status parse_copy(struct jconvolver *reading, char *rest)
 {
     uint64_t input, output, from_input, from_output;
     TRY(parse_pair(reading, &rest, &input, &output));
@@ -273,7 +273,7 @@ static enum status parse_copy(struct reading *reading, char *rest)
     return STATUS_OK;
 }
 
-static enum status add_packed(struct reading *reading, const struct numbers *n,
+static enum status add_packed(struct jconvolver *reading, const struct numbers *n,
                               const struct mask *mask)
 {
     uint64_t each = mask->taps / n->input, length = n->length;
@@ -286,7 +286,7 @@ static enum status add_packed(struct reading *reading, const struct numbers *n,
 }
 
 /* A channel for each output, in it the responses from all inputs one behind the other. */
-static enum status take_packed(struct reading *reading, char *rest)
+static enum status take_packed(struct jconvolver *reading, char *rest)
 {
     struct numbers n;
     const char *name;
@@ -308,7 +308,7 @@ static enum status take_packed(struct reading *reading, char *rest)
     return add_packed(reading, &n, mask);
 }
 
-static enum status parse_nothing(struct reading *reading, char *rest)
+static enum status parse_nothing(struct jconvolver *reading, char *rest)
 {
     (void)reading, (void)rest;
     return STATUS_OK;
@@ -316,7 +316,7 @@ static enum status parse_nothing(struct reading *reading, char *rest)
 
 static const struct {
     const char *name;
-    enum status (*take)(struct reading *reading, char *rest);
+    enum status (*take)(struct jconvolver *reading, char *rest);
 } commands[] = {
     {"/convolver/new", parse_size},          {"/cd", parse_folder},
     {"/impulse/read", parse_read},           {"/impulse/dirac", parse_dirac},
@@ -326,7 +326,7 @@ static const struct {
     {"/jack/server", parse_nothing},
 };
 
-static enum status parse_line(struct reading *reading, char *line)
+static enum status parse_line(struct jconvolver *reading, char *line)
 {
     if (*line != '/') {
         line += strspn(line, " \t");
@@ -346,7 +346,7 @@ static enum status parse_line(struct reading *reading, char *line)
 
 /* ---- the whole ---- */
 
-static enum status make_copies(struct reading *reading)
+static enum status make_copies(struct jconvolver *reading)
 {
     for (size_t i = 0; i < reading->copy_count; i++) {
         const struct copy *copy = &reading->copies[i];
@@ -357,7 +357,7 @@ static enum status make_copies(struct reading *reading)
     return STATUS_OK;
 }
 
-static enum status read_all(struct reading *reading, struct mask **mask)
+static enum status read_all(struct jconvolver *reading, struct mask **mask)
 {
     char *line;
     TRY(mask_matrix_create(&reading->config, MATRIX_CHANNELS_MOST, MATRIX_CHANNELS_MOST,
@@ -397,7 +397,7 @@ static enum mask_reading mask_jconvolver_read(const char *file, FILE *stream,
                                               const struct mask_load_options *options,
                                               struct mask **mask)
 {
-    struct reading reading = {0};
+    struct jconvolver reading = {0};
     if (!mask_config_open(&reading.config, file, stream, options))
         return MASK_NOT_MINE;
     bool mine = is_jconvolver(reading.config.text);

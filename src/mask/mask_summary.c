@@ -38,13 +38,13 @@ static const char *phase_name(const struct mask_column_stats *column)
 
 /* ---- for people ---- */
 
-struct cell {
+struct summary_cell {
     char text[40];
 };
 
-static struct cell db_cell(double amplitude)
+static struct summary_cell db_cell(double amplitude)
 {
-    struct cell cell;
+    struct summary_cell cell;
     if (fabs(amplitude) > 0)
         snprintf(cell.text, sizeof cell.text, "%.1f dB",
                  round(10 * audio_to_db(fabs(amplitude))) / 10 + 0.0); /* no -0.0 */
@@ -53,25 +53,25 @@ static struct cell db_cell(double amplitude)
     return cell;
 }
 
-static struct cell time_cell(double frames, uint32_t rate)
+static struct summary_cell time_cell(double frames, uint32_t rate)
 {
-    struct cell cell;
+    struct summary_cell cell;
     snprintf(cell.text, sizeof cell.text, "%.*f (%.2f ms)", frames == floor(frames) ? 0 : 1, frames,
              1e3 * frames / rate);
     return cell;
 }
 
-static struct cell place_cell(double amplitude, double place, const char *unit, int digits)
+static struct summary_cell place_cell(double amplitude, double place, const char *unit, int digits)
 {
-    struct cell cell = db_cell(amplitude);
+    struct summary_cell cell = db_cell(amplitude);
     size_t length = strlen(cell.text);
     snprintf(cell.text + length, sizeof cell.text - length, " at %.*f %s", digits, place, unit);
     return cell;
 }
 
-static struct cell word_cell(const char *word)
+static struct summary_cell word_cell(const char *word)
 {
-    struct cell cell;
+    struct summary_cell cell;
     snprintf(cell.text, sizeof cell.text, "%s", word);
     return cell;
 }
@@ -105,7 +105,7 @@ static const char *const row_names[ROWS] = {
     "silence after",  "starts at",      "ends at",
 };
 
-static struct cell cell_of(enum row row, const struct mask_column_stats *column, uint32_t rate)
+static struct summary_cell cell_of(enum row row, const struct mask_column_stats *column, uint32_t rate)
 {
     if (column->silent)
         return word_cell(row == ROW_PEAK ? "silent" : "-");

@@ -22,7 +22,7 @@ enum {
     PATHS_MOST = 1 << 14,
 };
 
-struct table {
+struct text_table {
     struct text_lines lines;
     size_t rate; /* 0: not said, as are all numbers here */
     size_t origin;
@@ -36,7 +36,7 @@ struct table {
     size_t capacity;
 };
 
-static enum status append(struct table *table, float value)
+static enum status append(struct text_table *table, float value)
 {
     if (table->count == table->capacity) {
         size_t capacity = table->capacity ? 2 * table->capacity : 1024;
@@ -51,7 +51,7 @@ static enum status append(struct table *table, float value)
 }
 
 /* A whole number, at the begin of *text, which moves on. */
-static enum status read_count(struct table *table, const char *what, char **text, size_t least,
+static enum status read_count(struct text_table *table, const char *what, char **text, size_t least,
                               size_t most, size_t *value)
 {
     char *end, *start = *text + strspn(*text, " \t");
@@ -66,7 +66,7 @@ static enum status read_count(struct table *table, const char *what, char **text
     return STATUS_OK;
 }
 
-static enum status read_path(struct table *table, char *text)
+static enum status read_path(struct text_table *table, char *text)
 {
     size_t input, output, column;
     TRY(read_count(table, "an input", &text, 1, MASK_CHANNELS_MOST, &input));
@@ -84,8 +84,8 @@ static enum status read_path(struct table *table, char *text)
     return STATUS_OK;
 }
 
-static enum status read_setting(struct table *table, const char *what, char *text, size_t least,
-                                size_t most, size_t *setting)
+static enum status read_setting(struct text_table *table, const char *what, char *text,
+                                size_t least, size_t most, size_t *setting)
 {
     size_t value;
     TRY(read_count(table, what, &text, least, most, &value));
@@ -104,7 +104,7 @@ static const char *after(const char *line, const char *name)
 }
 
 /* *known: it was a line with a name. */
-static enum status read_named(struct table *table, char *line, bool *known)
+static enum status read_named(struct text_table *table, char *line, bool *known)
 {
     struct {
         const char *name, *what;
@@ -128,7 +128,7 @@ static enum status read_named(struct table *table, char *line, bool *known)
     return STATUS_OK;
 }
 
-static enum status read_number(struct table *table, const char *word)
+static enum status read_number(struct text_table *table, const char *word)
 {
     double value;
     if (!text_number(word, false, &value)) {
@@ -142,7 +142,7 @@ static enum status read_number(struct table *table, const char *word)
     return append(table, (float)value);
 }
 
-static enum status read_line(struct table *table, char *line)
+static enum status read_line(struct text_table *table, char *line)
 {
     line[strcspn(line, "#")] = '\0';
     line += strspn(line, " \t");
@@ -168,7 +168,7 @@ static enum status read_line(struct table *table, char *line)
     return STATUS_OK;
 }
 
-static enum status check_paths(const struct table *table)
+static enum status check_paths(const struct text_table *table)
 {
     const char *file = table->lines.file;
     if (table->path_count && (!table->inputs || !table->outputs))
@@ -189,7 +189,7 @@ static enum status check_paths(const struct table *table)
     return STATUS_OK;
 }
 
-static enum status read_table(struct table *table)
+static enum status read_table(struct text_table *table)
 {
     char *line;
     enum status status;
@@ -205,7 +205,7 @@ static enum status read_table(struct table *table)
     return status == STATUS_OK ? check_paths(table) : status;
 }
 
-static enum status table_to_mask(struct table *table, struct mask **result)
+static enum status table_to_mask(struct text_table *table, struct mask **result)
 {
     size_t taps = table->count / table->columns;
     struct mask *mask;
@@ -233,7 +233,7 @@ static enum mask_reading mask_text_read(const char *file, FILE *stream,
     (void)options; /* text has no header to be shorter than */
     if (!mask_looks_like_text(stream))
         return MASK_NOT_MINE;
-    struct table table = {0};
+    struct text_table table = {0};
     enum status status = text_lines_init(&table.lines, file, stream);
     if (status == STATUS_OK)
         status = read_table(&table);

@@ -22,7 +22,7 @@ struct slide {
     bool ended;     /* the source, at `place` */
 };
 
-struct work {
+struct sound_work {
     const struct sound_spectrogram_settings *settings;
     struct slide slide;
     struct spectrogram_frame *frame;
@@ -128,7 +128,7 @@ static void parse_largest(float *power, const float *other, size_t rows)
 }
 
 /* Two by two, in place. */
-static void halve_columns(struct work *work)
+static void halve_columns(struct sound_work *work)
 {
     struct spectrogram *picture = work->picture;
     size_t rows = picture->axis.rows;
@@ -144,7 +144,7 @@ static void halve_columns(struct work *work)
 }
 
 /* The column of the next hop, silent if it is a new one. */
-static float *next_column(struct work *work)
+static float *next_column(struct sound_work *work)
 {
     struct spectrogram *picture = work->picture;
     if (work->hops == picture->columns * work->hops_a_column) {
@@ -160,7 +160,7 @@ static float *next_column(struct work *work)
 }
 
 /* The mean power over the channels, of one window. */
-static void measure(struct work *work, size_t at, float *column)
+static void measure(struct sound_work *work, size_t at, float *column)
 {
     const struct block *samples = &work->slide.samples;
     size_t rows = work->picture->axis.rows, one = work->settings->channel;
@@ -174,7 +174,7 @@ static void measure(struct work *work, size_t at, float *column)
     parse_largest(column, mean, rows);
 }
 
-static enum status run(struct work *work)
+static enum status run(struct sound_work *work)
 {
     size_t size = work->settings->size, hop = work->settings->hop;
     struct slide *slide = &work->slide;
@@ -193,7 +193,7 @@ static enum status run(struct work *work)
 
 /* ---- the whole ---- */
 
-static enum status check(struct work *work)
+static enum status check(struct sound_work *work)
 {
     const struct sound_spectrogram_settings *settings = work->settings;
     const struct source *source = work->slide.source;
@@ -210,7 +210,7 @@ static enum status check(struct work *work)
     return STATUS_OK;
 }
 
-static enum status check_end(const struct work *work)
+static enum status check_end(const struct sound_work *work)
 {
     const struct slide *slide = &work->slide;
     if (work->from < work->to)
@@ -221,7 +221,7 @@ static enum status check_end(const struct work *work)
                 work->settings->from, (double)slide->place / slide->source->format.rate);
 }
 
-static enum status work_init(struct work *work)
+static enum status work_init(struct sound_work *work)
 {
     const struct sound_spectrogram_settings *settings = work->settings;
     struct source *source = work->slide.source;
@@ -248,7 +248,7 @@ enum status sound_spectrogram_init(struct source *source,
                                    const struct sound_spectrogram_settings *settings,
                                    struct spectrogram *picture, uint64_t *frames)
 {
-    struct work work = {
+    struct sound_work work = {
         .settings = settings, .slide.source = source, .picture = picture, .hops_a_column = 1};
     *picture = (struct spectrogram){0};
     progress_begin(&work.progress, source->format.rate, true);

@@ -24,6 +24,24 @@ void spectrogram_figure_free(struct spectrogram_figure *figure);
  * the loudest, in whole dB; up to 0 dB where all is silence. */
 void spectrogram_figure_scale(struct spectrogram_figure *figure, double range);
 
+/* ---- one, as gnuplot's commands and data ----
+ *
+ * The data are float32 in this machine's order, in dB, as many as the picture has columns and rows,
+ * from the lowest row up; they follow the line of the plot. Gnuplot's settings are left as they
+ * were. */
+
+struct spectrogram_subplot {
+    const struct spectrogram *picture;
+    const char *title;
+    double top, bottom; /* dB: the lightest and the darkest colour */
+    double from, to;    /* seconds: the ends of the axis */
+    bool milliseconds;  /* are its unit */
+    bool unlabelled;    /* frequencies: they stand beside a neighbour */
+    const char *unit;   /* of the scale: dB, dBFS */
+};
+
+void spectrogram_subplot_send(FILE *gnuplot, const struct spectrogram_subplot *subplot);
+
 /* ---- in a file, through gnuplot: side by side, three in a row at most ---- */
 
 /* Pixels of a picture's own, without what stands around it; and of a sheet that has it. `count` is
