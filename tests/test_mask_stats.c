@@ -32,7 +32,7 @@ static struct mask *filter(const char *name)
     char file[512];
     (void)command_folder();
     snprintf(file, sizeof file, "%s/%s", getenv("FILTERS"), name);
-    ck_assert_int_eq(mask_load(file, false, &mask), STATUS_OK);
+    ck_assert_int_eq(mask_load_with(file, &(struct mask_load_options){0}, &mask), STATUS_OK);
     ck_assert_int_eq(mask_route(mask, mask->columns == 4 ? 2 : mask->columns, 0, 0), STATUS_OK);
     return mask;
 }

@@ -105,7 +105,7 @@ enum status brutefir_count(struct brutefir_tokens *tokens, const char *what, uin
     return STATUS_OK;
 }
 
-enum status brutefir_pass_over_but(struct brutefir_tokens *tokens, const char *refused)
+enum status brutefir_pass_over(struct brutefir_tokens *tokens, const char *refused)
 {
     for (int depth = 0; (depth > 0 || !brutefir_at(tokens, ';'));) {
         if (tokens->now.kind == TOKEN_END || (depth == 0 && brutefir_at(tokens, '}')))
@@ -119,9 +119,4 @@ enum status brutefir_pass_over_but(struct brutefir_tokens *tokens, const char *r
         TRY(brutefir_next(tokens));
     }
     return STATUS_OK;
-}
-
-enum status brutefir_pass_over(struct brutefir_tokens *tokens)
-{
-    return brutefir_pass_over_but(tokens, NULL);
 }

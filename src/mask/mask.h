@@ -70,7 +70,6 @@ struct mask_load_options {
 
 /* Read any kind of mask file (mask_readers in mask.c). Errors: no such file,
  * not a mask, empty, NaN or infinity, memory. */
-MUST_CHECK enum status mask_load(const char *file, bool allow_truncated, struct mask **mask);
 MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_options *options,
                                       struct mask **mask);
 
@@ -98,14 +97,18 @@ MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);
 MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
                                   enum mask_map map);
 
-/* One kind of mask file. */
-enum mask_reading { MASK_READ, MASK_NOT_MINE, MASK_BROKEN };
+/* One kind of mask file: of samples or text, or the configuration of another program, which names
+ * masks in other files (mask_config.h). */
+struct mask_config;
 struct mask_reader {
     const char *kind;
-    bool is_configuration; /* names masks in other files */
-    /* MASK_NOT_MINE: another reader may try, nothing was printed. */
-    enum mask_reading (*read)(const char *file, FILE *stream,
-                              const struct mask_load_options *options, struct mask **mask);
+    /* The stream is at its beginning and may be left anywhere. */
+    bool (*is_mine)(const char *file, FILE *stream, const struct mask_load_options *options);
+    enum status (*read)(const char *file, FILE *stream, const struct mask_load_options *options,
+                        struct mask **mask);
+    /* Instead of these two. */
+    bool (*is_my_config)(const struct mask_config *config);
+    enum status (*read_config)(struct mask_config *config, struct mask **mask);
 };
 extern const struct mask_reader mask_reader_raw;
 extern const struct mask_reader mask_reader_sound;
@@ -117,7 +120,22 @@ extern const struct mask_reader mask_reader_eqapo;
 extern const struct mask_reader mask_reader_camilladsp;
 extern const struct mask_reader mask_reader_text;
 
+/* Read a file if it is of this kind. Else *mask stays NULL and nothing is printed. */
+MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const char *file,
+                                        FILE *stream, const struct mask_load_options *options,
+                                        struct mask **mask);
+
+/* Errors: no such file, no regular file, an empty one. */
+MUST_CHECK enum status mask_file_open(const char *file, FILE **stream);
+
 /* Whether a file begins as text does; it is rewound. */
 bool mask_looks_like_text(FILE *stream);
+
+/* Coefficients that are read one by one. All zero: none; free() the values. Errors: memory. */
+struct mask_values {
+    float *values;
+    size_t count, capacity;
+};
+MUST_CHECK enum status mask_values_add(struct mask_values *values, double value);
 
 #endif

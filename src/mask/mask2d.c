@@ -4,11 +4,9 @@
 #include "mask/mask.h"
 #include "signal/audio.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Of the sum of magnitudes: so much may what two passes make differ from the mask. Taps that are
  * the nearest floats to a product differ by an eighth of that. */
@@ -267,22 +265,9 @@ enum status mask2d_read(const char *file, FILE *stream, struct mask2d **mask)
 
 enum status mask2d_load(const char *file, struct mask2d **mask)
 {
-    struct stat about;
-    FILE *stream = fopen(file, "rb");
-    if (!stream)
-        return fail(STATUS_FAILED, "cannot open mask %s: %s", file, strerror(errno));
-    enum status status = STATUS_OK;
-    if (fstat(fileno(stream), &about) != 0)
-        status = fail(STATUS_FAILED, "cannot read mask %s: %s", file, strerror(errno));
-    else if (S_ISDIR(about.st_mode))
-        status = fail(STATUS_FAILED, "cannot read mask %s: it is a directory", file);
-    else if (!S_ISREG(about.st_mode))
-        status = fail(STATUS_FAILED,
-                      "cannot read mask %s: it is not a regular file; save it to one", file);
-    else if (about.st_size == 0)
-        status = fail(STATUS_FAILED, "cannot read mask %s: it is empty", file);
-    if (status == STATUS_OK)
-        status = mask2d_read(file, stream, mask);
+    FILE *stream;
+    TRY(mask_file_open(file, &stream));
+    enum status status = mask2d_read(file, stream, mask);
     fclose(stream);
     return status;
 }

@@ -74,7 +74,7 @@ static enum status parse_coeff_field(struct brutefir_tokens *tokens, void *conte
         coeff->blocks = number >= 1 && number < 1e9 ? (uint64_t)number : 0;
         return status;
     }
-    return strcmp(field, "shared_mem") == 0 ? brutefir_pass_over(tokens)
+    return strcmp(field, "shared_mem") == 0 ? brutefir_pass_over(tokens, NULL)
                                             : refuse_field(tokens, "coeff", field);
 }
 
@@ -100,7 +100,7 @@ static enum status parse_filter_field(struct brutefir_tokens *tokens, void *cont
         return status;
     }
     return strcmp(field, "process") == 0 || strcmp(field, "crossfade") == 0
-               ? brutefir_pass_over(tokens)
+               ? brutefir_pass_over(tokens, NULL)
                : refuse_field(tokens, "filter", field);
 }
 
@@ -206,7 +206,7 @@ static enum status parse_channel_field(struct brutefir_tokens *tokens, void *con
         return parse_subdelay(tokens);
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (strcmp(field, silent[i]) == 0)
-            return brutefir_pass_over(tokens);
+            return brutefir_pass_over(tokens, NULL);
     return refuse_field(tokens, "channel", field);
 }
 
@@ -232,9 +232,9 @@ static enum status parse_coeff(struct brutefir_tokens *tokens)
 {
     struct brutefir *brutefir = tokens->context;
     if (brutefir->coeff_count == BRUTEFIR_FILTERS_MOST)
-        return mask_config_refuse(&brutefir->config, "more than %d coeffs", BRUTEFIR_FILTERS_MOST);
+        return mask_config_refuse(brutefir->config, "more than %d coeffs", BRUTEFIR_FILTERS_MOST);
     struct brutefir_coeff *coeff = &brutefir->coeffs[brutefir->coeff_count++];
-    *coeff = (struct brutefir_coeff){.line = brutefir->config.line, .gain = 1};
+    *coeff = (struct brutefir_coeff){.line = brutefir->config->line, .gain = 1};
     TRY(brutefir_text(tokens, &coeff->name));
     return parse_fields(tokens, coeff, parse_coeff_field);
 }
@@ -243,9 +243,9 @@ static enum status parse_filter(struct brutefir_tokens *tokens)
 {
     struct brutefir *brutefir = tokens->context;
     if (brutefir->filter_count == BRUTEFIR_FILTERS_MOST)
-        return mask_config_refuse(&brutefir->config, "more than %d filters", BRUTEFIR_FILTERS_MOST);
+        return mask_config_refuse(brutefir->config, "more than %d filters", BRUTEFIR_FILTERS_MOST);
     struct brutefir_filter *filter = &brutefir->filters[brutefir->filter_count++];
-    filter->line = brutefir->config.line;
+    filter->line = brutefir->config->line;
     TRY(brutefir_text(tokens, &filter->name));
     return parse_fields(tokens, filter, parse_filter_field);
 }
@@ -288,8 +288,8 @@ static enum status parse_setting(struct brutefir_tokens *tokens, const char *nam
     if (strcmp(name, "sampling_rate") == 0) {
         status = brutefir_count(tokens, "the rate", &value);
         if (status == STATUS_OK && (value < 1 || value > MASK_RATE_MOST))
-            status = mask_config_refuse(&brutefir->config, "a rate from 1 to %d", MASK_RATE_MOST);
-        return status == STATUS_OK ? mask_config_rate(&brutefir->config, (uint32_t)value) : status;
+            status = mask_config_refuse(brutefir->config, "a rate from 1 to %d", MASK_RATE_MOST);
+        return status == STATUS_OK ? mask_config_rate(brutefir->config, (uint32_t)value) : status;
     }
     if (strcmp(name, "filter_length") == 0) {
         status = brutefir_count(tokens, "filter_length", &brutefir->block);
@@ -299,26 +299,26 @@ static enum status parse_setting(struct brutefir_tokens *tokens, const char *nam
             status = brutefir_count(tokens, "filter_length", &brutefir->blocks);
         if (status == STATUS_OK &&
             (brutefir->block > MATRIX_TAPS_MOST || brutefir->blocks > MATRIX_TAPS_MOST))
-            status = mask_config_refuse(&brutefir->config, "a filter_length that cannot be");
+            status = mask_config_refuse(brutefir->config, "a filter_length that cannot be");
         return status;
     }
     if (strcmp(name, "logic") == 0 && tokens->now.kind == TOKEN_STRING &&
         strcmp(tokens->now.text, "cli") != 0)
-        return mask_config_refuse(&brutefir->config, "the module %.40s cannot be read as a mask",
+        return mask_config_refuse(brutefir->config, "the module %.40s cannot be read as a mask",
                                   tokens->now.text);
     if (strcmp(name, "logic") == 0)
-        return brutefir_pass_over_but(tokens, "script");
+        return brutefir_pass_over(tokens, "script");
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (strcmp(name, silent[i]) == 0)
-            return brutefir_pass_over(tokens);
-    return mask_config_refuse(&brutefir->config, "BruteFIR has no setting '%.40s'", name);
+            return brutefir_pass_over(tokens, NULL);
+    return mask_config_refuse(brutefir->config, "BruteFIR has no setting '%.40s'", name);
 }
 
 static enum status read_all(struct brutefir *brutefir)
 {
     struct brutefir_tokens tokens = {
-        .config = &brutefir->config, .context = brutefir, .at = brutefir->config.text};
-    brutefir->config.line = 1;
+        .config = brutefir->config, .context = brutefir, .at = brutefir->config->text};
+    brutefir->config->line = 1;
     brutefir->coeffs = calloc(BRUTEFIR_FILTERS_MOST, sizeof *brutefir->coeffs);
     brutefir->filters = calloc(BRUTEFIR_FILTERS_MOST, sizeof *brutefir->filters);
     if (!brutefir->coeffs || !brutefir->filters)
@@ -344,10 +344,10 @@ static enum status read_all(struct brutefir *brutefir)
 }
 
 /* Somewhere a line begins as a block does: coeff "name" { or filter 3 { */
-static bool is_brutefir(const char *text)
+static bool is_brutefir(const struct mask_config *config)
 {
     static const char *const fields[] = {"coeff", "filter", "input", "output"};
-    for (const char *line = text; *line; line += *line == '\n') {
+    for (const char *line = config->text; *line; line += *line == '\n') {
         const char *at = line + strspn(line, " \t");
         for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
             size_t length = strlen(fields[i]);
@@ -364,27 +364,19 @@ static bool is_brutefir(const char *text)
     return false;
 }
 
-static enum mask_reading mask_brutefir_read(const char *file, FILE *stream,
-                                            const struct mask_load_options *options,
-                                            struct mask **mask)
+static enum status read_brutefir(struct mask_config *config, struct mask **mask)
 {
-    struct brutefir brutefir = {0};
-    if (!mask_config_open(&brutefir.config, file, stream, options))
-        return MASK_NOT_MINE;
-    bool mine = is_brutefir(brutefir.config.text);
-    enum status status = mine ? read_all(&brutefir) : STATUS_OK;
-    if (mine && status == STATUS_OK)
+    struct brutefir brutefir = {.config = config};
+    enum status status = read_all(&brutefir);
+    if (status == STATUS_OK)
         status = brutefir_to_mask(&brutefir, mask);
-    mask_config_close(&brutefir.config);
     free(brutefir.coeffs);
     free(brutefir.filters);
-    if (!mine)
-        return MASK_NOT_MINE;
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return status;
 }
 
 const struct mask_reader mask_reader_brutefir = {
     .kind = "BruteFIR configuration",
-    .is_configuration = true,
-    .read = mask_brutefir_read,
+    .is_my_config = is_brutefir,
+    .read_config = read_brutefir,
 };

@@ -21,7 +21,7 @@
 #include <strings.h>
 
 struct convolver_reading {
-    struct mask_config config;
+    struct mask_config *config;
     struct mask_matrix *matrix;
     uint64_t input_delays[MATRIX_CHANNELS_MOST]; /* frames */
     uint64_t output_delays[MATRIX_CHANNELS_MOST];
@@ -48,8 +48,8 @@ static char *next_line(struct mask_config *config)
 
 static enum status need_line(struct convolver_reading *reading, const char *what, char **line)
 {
-    *line = next_line(&reading->config);
-    return *line ? STATUS_OK : mask_config_refuse(&reading->config, "it ends before %s", what);
+    *line = next_line(reading->config);
+    return *line ? STATUS_OK : mask_config_refuse(reading->config, "it ends before %s", what);
 }
 
 static enum status read_head(struct convolver_reading *reading)
@@ -60,15 +60,15 @@ static enum status read_head(struct convolver_reading *reading)
     for (size_t i = 0; i < 3; i++) {
         const char *word = mask_config_word(&line);
         if (!word || !mask_config_count(word, &numbers[i]) || numbers[i] == 0)
-            return mask_config_refuse(&reading->config,
+            return mask_config_refuse(reading->config,
                                       "the rate, inputs and outputs must be whole numbers");
     }
     if (numbers[0] > MASK_RATE_MOST || numbers[1] > MATRIX_CHANNELS_MOST ||
         numbers[2] > MATRIX_CHANNELS_MOST)
-        return mask_config_refuse(&reading->config, "at most %d Hz and %d channels", MASK_RATE_MOST,
+        return mask_config_refuse(reading->config, "at most %d Hz and %d channels", MASK_RATE_MOST,
                                   MATRIX_CHANNELS_MOST);
-    TRY(mask_config_rate(&reading->config, (uint32_t)numbers[0]));
-    return mask_matrix_create(&reading->config, (size_t)numbers[1], (size_t)numbers[2],
+    TRY(mask_config_rate(reading->config, (uint32_t)numbers[0]));
+    return mask_matrix_create(reading->config, (size_t)numbers[1], (size_t)numbers[2],
                               &reading->matrix);
 }
 
@@ -85,10 +85,10 @@ static enum status read_delays(struct convolver_reading *reading)
             TRY(need_line(reading, "all delays", &rest));
         if (!mask_config_number(word, &milliseconds) || milliseconds < 0)
             return mask_config_refuse(
-                &reading->config, "a delay must be a number of ms from 0 on, not '%.40s'", word);
-        double frames = rint(milliseconds * reading->config.rate / 1000);
+                reading->config, "a delay must be a number of ms from 0 on, not '%.40s'", word);
+        double frames = rint(milliseconds * reading->config->rate / 1000);
         if (frames > MATRIX_TAPS_MOST)
-            return mask_config_refuse(&reading->config, "a delay of %g ms is too long",
+            return mask_config_refuse(reading->config, "a delay of %g ms is too long",
                                       milliseconds);
         *(i < inputs ? &reading->input_delays[i] : &reading->output_delays[i - inputs]) =
             (uint64_t)frames;
@@ -124,10 +124,10 @@ static enum status read_weights(struct convolver_reading *reading, const char *w
     TRY(need_line(reading, what, &line));
     for (char *word; (word = mask_config_word(&line)); (*count)++) {
         if (*count == MATRIX_CHANNELS_MOST)
-            return mask_config_refuse(&reading->config, "too many %s", what);
+            return mask_config_refuse(reading->config, "too many %s", what);
         struct weight *weight = &weights[*count];
         if (!parse_weight(word, weight) || weight->channel >= channels)
-            return mask_config_refuse(&reading->config,
+            return mask_config_refuse(reading->config,
                                       "'%.40s' among the %s is no channel from 0 to %zu with a "
                                       "weight",
                                       word, what, channels - 1);
@@ -150,10 +150,10 @@ static enum status read_path(struct convolver_reading *reading, const char *name
     uint64_t channel;
     char *line;
     const struct mask *mask;
-    TRY(mask_config_mask(&reading->config, name, NULL, &mask));
+    TRY(mask_config_mask(reading->config, name, NULL, &mask));
     TRY(need_line(reading, "the channel of a file", &line));
     if (!mask_config_count(line, &channel) || channel >= mask->columns)
-        return mask_config_refuse(&reading->config, "%s has channels 0 to %zu, but not '%.40s'",
+        return mask_config_refuse(reading->config, "%s has channels 0 to %zu, but not '%.40s'",
                                   name, mask->columns - 1, line);
     TRY(read_weights(reading, "inputs", mask_matrix_inputs(reading->matrix), ins, &in_count));
     TRY(read_weights(reading, "outputs", mask_matrix_outputs(reading->matrix), outs, &out_count));
@@ -169,40 +169,32 @@ static enum status read_all(struct convolver_reading *reading, struct mask **mas
     char *name;
     TRY(read_head(reading));
     TRY(read_delays(reading));
-    while ((name = next_line(&reading->config)))
+    while ((name = next_line(reading->config)))
         TRY(read_path(reading, name));
-    reading->config.line = 0;
+    reading->config->line = 0;
     return mask_matrix_to_mask(reading->matrix, mask);
 }
 
 /* Four numbers, and the file's name ends with .cfg: numbers alone could be taps. */
-static bool is_convolver(const char *file, const char *text)
+static bool is_convolver(const struct mask_config *config)
 {
-    const char *dot = strrchr(file, '.');
-    text += strspn(text, " \t\r\n");
+    const char *dot = strrchr(config->file, '.');
+    const char *text = config->text + strspn(config->text, " \t\r\n");
     size_t length = strspn(text, "0123456789abcdefABCDEFxX \t");
     return dot && strcasecmp(dot, ".cfg") == 0 && length >= 5 && isdigit((unsigned char)*text) &&
            (text[length] == '\r' || text[length] == '\n');
 }
 
-static enum mask_reading mask_convolver_read(const char *file, FILE *stream,
-                                             const struct mask_load_options *options,
-                                             struct mask **mask)
+static enum status read_convolver(struct mask_config *config, struct mask **mask)
 {
-    struct convolver_reading reading = {0};
-    if (!mask_config_open(&reading.config, file, stream, options))
-        return MASK_NOT_MINE;
-    bool mine = is_convolver(file, reading.config.text);
-    enum status status = mine ? read_all(&reading, mask) : STATUS_OK;
-    mask_config_close(&reading.config);
+    struct convolver_reading reading = {.config = config};
+    enum status status = read_all(&reading, mask);
     mask_matrix_destroy(reading.matrix);
-    if (!mine)
-        return MASK_NOT_MINE;
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return status;
 }
 
 const struct mask_reader mask_reader_convolver = {
     .kind = "Convolver configuration",
-    .is_configuration = true,
-    .read = mask_convolver_read,
+    .is_my_config = is_convolver,
+    .read_config = read_convolver,
 };

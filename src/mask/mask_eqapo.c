@@ -363,36 +363,27 @@ static enum status read_all(struct eqapo *reading, struct mask **mask)
     return STATUS_OK;
 }
 
-static bool is_eqapo(const char *text)
+static bool is_eqapo(const struct mask_config *config)
 {
     static const char *const names[] = {"Filter", "Preamp", "Convolution", "GraphicEQ", "Include"};
     const char *rest;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (find_command(text, names[i], &rest))
+        if (find_command(config->text, names[i], &rest))
             return true;
     return false;
 }
 
-static enum mask_reading mask_eqapo_read(const char *file, FILE *stream,
-                                         const struct mask_load_options *options,
-                                         struct mask **mask)
+static enum status read_eqapo(struct mask_config *config, struct mask **mask)
 {
-    struct mask_config config;
-    if (!mask_config_open(&config, file, stream, options))
-        return MASK_NOT_MINE;
-    bool mine = is_eqapo(config.text);
-    struct eqapo reading = {.config = &config};
-    reading.is_rew = strncasecmp(config.text, "Filter Settings file", 20) == 0;
-    enum status status = mine ? read_all(&reading, mask) : STATUS_OK;
-    mask_config_close(&config);
+    struct eqapo reading = {.config = config};
+    reading.is_rew = strncasecmp(config->text, "Filter Settings file", 20) == 0;
+    enum status status = read_all(&reading, mask);
     mask_matrix_destroy(reading.matrix);
-    if (!mine)
-        return MASK_NOT_MINE;
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return status;
 }
 
 const struct mask_reader mask_reader_eqapo = {
     .kind = "Equalizer APO configuration",
-    .is_configuration = true,
-    .read = mask_eqapo_read,
+    .is_my_config = is_eqapo,
+    .read_config = read_eqapo,
 };

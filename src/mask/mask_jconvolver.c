@@ -20,7 +20,7 @@ struct copy {
 };
 
 struct jconvolver {
-    struct mask_config config;
+    struct mask_config *config;
     struct mask_matrix *matrix;
     bool has_size;    /* /convolver/new was there */
     uint64_t longest; /* taps of a response, by /convolver/new */
@@ -41,9 +41,9 @@ static enum status parse_count(struct jconvolver *reading, char **rest, const ch
 {
     const char *word = mask_config_word(rest);
     if (!word)
-        return mask_config_refuse(&reading->config, "the %s is missing", what);
+        return mask_config_refuse(reading->config, "the %s is missing", what);
     if (!mask_config_count(word, value))
-        return mask_config_refuse(&reading->config, "the %s must be a whole number, not '%.40s'",
+        return mask_config_refuse(reading->config, "the %s must be a whole number, not '%.40s'",
                                   what, word);
     return STATUS_OK;
 }
@@ -52,7 +52,7 @@ static enum status parse_gain(struct jconvolver *reading, char **rest, double *g
 {
     const char *word = mask_config_word(rest);
     if (!word || !mask_config_number(word, gain))
-        return mask_config_refuse(&reading->config, "the gain must be a number, not '%.40s'",
+        return mask_config_refuse(reading->config, "the gain must be a number, not '%.40s'",
                                   word ? word : "");
     return STATUS_OK;
 }
@@ -62,7 +62,7 @@ static enum status parse_channel(struct jconvolver *reading, char **rest, const 
 {
     TRY(parse_count(reading, rest, what, value));
     if (*value < 1 || *value > most)
-        return mask_config_refuse(&reading->config, "there is no %s %llu, but 1 to %zu", what,
+        return mask_config_refuse(reading->config, "there is no %s %llu, but 1 to %zu", what,
                                   (unsigned long long)*value, most);
     return STATUS_OK;
 }
@@ -95,7 +95,7 @@ static enum status parse_name(struct jconvolver *reading, char *rest, const char
             rest[--length] = '\0';
     }
     *name = rest;
-    return *rest ? STATUS_OK : mask_config_refuse(&reading->config, "a file name is missing");
+    return *rest ? STATUS_OK : mask_config_refuse(reading->config, "a file name is missing");
 }
 
 static bool *response_at(struct jconvolver *reading, uint64_t input, uint64_t output)
@@ -108,7 +108,7 @@ static enum status check_no_copy(struct jconvolver *reading, uint64_t input, uin
 {
     for (size_t i = 0; i < reading->copy_count; i++)
         if (reading->copies[i].input == input - 1 && reading->copies[i].output == output - 1)
-            return mask_config_refuse(&reading->config,
+            return mask_config_refuse(reading->config,
                                       "the path from input %llu to output %llu is a copy already",
                                       (unsigned long long)input, (unsigned long long)output);
     return STATUS_OK;
@@ -123,7 +123,7 @@ static enum status add(struct jconvolver *reading, uint64_t input, uint64_t outp
     if (reading->has_size && count > capacity) {
         note("mask %s: line %zu: %llu taps lie beyond the %llu that /convolver/new allows, and are "
              "left out as jconvolver leaves them out",
-             reading->config.file, reading->config.line, (unsigned long long)(count - capacity),
+             reading->config->file, reading->config->line, (unsigned long long)(count - capacity),
              (unsigned long long)reading->longest);
         count = capacity;
     }
@@ -138,13 +138,13 @@ static enum status parse_size(struct jconvolver *reading, char *rest)
 {
     uint64_t inputs = 0, outputs = 0, partition = 0;
     if (reading->has_size || reading->inputs)
-        return mask_config_refuse(&reading->config, "/convolver/new comes once, and first");
+        return mask_config_refuse(reading->config, "/convolver/new comes once, and first");
     TRY(parse_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs));
     TRY(parse_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs));
     TRY(parse_count(reading, &rest, "partition size", &partition));
     TRY(parse_count(reading, &rest, "maximum impulse length", &reading->longest));
     if (reading->longest == 0)
-        return mask_config_refuse(&reading->config, "a maximum impulse length of 0");
+        return mask_config_refuse(reading->config, "a maximum impulse length of 0");
     TRY(mask_matrix_crop(reading->matrix, (size_t)inputs, (size_t)outputs));
     reading->has_size = true;
     reading->inputs = (size_t)inputs;
@@ -157,16 +157,16 @@ static enum status parse_folder(struct jconvolver *reading, char *rest)
     const char *name;
     rest += strspn(rest, " \t");
     if (!*rest) /* mcfx_convolver writes it so, and means its own folder */
-        return mask_config_enter(&reading->config, ".");
+        return mask_config_enter(reading->config, ".");
     TRY(parse_name(reading, rest, &name));
-    return mask_config_enter(&reading->config, name);
+    return mask_config_enter(reading->config, name);
 }
 
 /* Taps [offset, offset + length) of `have`; a length of 0 means all. */
 static enum status cut(struct jconvolver *reading, uint64_t have, uint64_t offset, uint64_t *length)
 {
     if (offset >= have)
-        return mask_config_refuse(&reading->config, "an offset of %llu in %llu taps",
+        return mask_config_refuse(reading->config, "an offset of %llu in %llu taps",
                                   (unsigned long long)offset, (unsigned long long)have);
     if (*length == 0 || *length > have - offset)
         *length = have - offset;
@@ -191,9 +191,9 @@ static enum status parse_read(struct jconvolver *reading, char *rest)
     TRY(take_piece(reading, &rest, &n));
     TRY(parse_count(reading, &rest, "channel", &n.channel));
     TRY(parse_name(reading, rest, &name));
-    TRY(mask_config_mask(&reading->config, name, NULL, &mask));
+    TRY(mask_config_mask(reading->config, name, NULL, &mask));
     if (n.channel < 1 || n.channel > mask->columns)
-        return mask_config_refuse(&reading->config, "%s has no channel %llu, but 1 to %zu", name,
+        return mask_config_refuse(reading->config, "%s has no channel %llu, but 1 to %zu", name,
                                   (unsigned long long)n.channel, mask->columns);
     TRY(cut(reading, mask->taps, n.offset, &n.length));
     return add(reading, n.input, n.output, n.gain, n.delay,
@@ -237,10 +237,10 @@ static enum status parse_hilbert(struct jconvolver *reading, char *rest)
     TRY(parse_count(reading, &rest, "delay", &n.delay));
     TRY(parse_count(reading, &rest, "length", &n.length));
     if (n.length < HILBERT_LEAST || n.length > HILBERT_MOST)
-        return mask_config_refuse(&reading->config, "the length of /impulse/hilbert is %d to %d",
+        return mask_config_refuse(reading->config, "the length of /impulse/hilbert is %d to %d",
                                   HILBERT_LEAST, HILBERT_MOST);
     if (n.delay < n.length / 2)
-        return mask_config_refuse(&reading->config,
+        return mask_config_refuse(reading->config,
                                   "the delay of /impulse/hilbert must be half its length or more");
     return add_hilbert(reading, &n);
 }
@@ -253,22 +253,22 @@ static enum status parse_copy(struct jconvolver *reading, char *rest)
     TRY(check_no_copy(reading, input, output));
     TRY(check_no_copy(reading, from_input, from_output));
     if (*response_at(reading, input, output))
-        return mask_config_refuse(&reading->config,
+        return mask_config_refuse(reading->config,
                                   "the path from input %llu to output %llu has a response already",
                                   (unsigned long long)input, (unsigned long long)output);
     if (!*response_at(reading, from_input, from_output))
-        return mask_config_refuse(&reading->config,
+        return mask_config_refuse(reading->config,
                                   "the path from input %llu to output %llu has no response to copy",
                                   (unsigned long long)from_input, (unsigned long long)from_output);
     if (reading->copy_count == COPIES_MOST)
-        return mask_config_refuse(&reading->config, "more than %d copies", COPIES_MOST);
+        return mask_config_refuse(reading->config, "more than %d copies", COPIES_MOST);
     struct copy *copies =
         realloc(reading->copies, (reading->copy_count + 1) * sizeof *reading->copies);
     if (!copies)
         return fail_memory("a mask");
     reading->copies = copies;
     copies[reading->copy_count++] =
-        (struct copy){reading->config.line, (size_t)input - 1, (size_t)output - 1,
+        (struct copy){reading->config->line, (size_t)input - 1, (size_t)output - 1,
                       (size_t)from_input - 1, (size_t)from_output - 1};
     return STATUS_OK;
 }
@@ -294,12 +294,12 @@ static enum status take_packed(struct jconvolver *reading, char *rest)
     TRY(parse_channel(reading, &rest, "inputs", mask_matrix_inputs(reading->matrix), &n.input));
     TRY(take_piece(reading, &rest, &n));
     TRY(parse_name(reading, rest, &name));
-    TRY(mask_config_mask(&reading->config, name, NULL, &mask));
+    TRY(mask_config_mask(reading->config, name, NULL, &mask));
     if (mask->taps % n.input != 0)
-        return mask_config_refuse(&reading->config, "%s: %zu taps do not divide by %llu inputs",
+        return mask_config_refuse(reading->config, "%s: %zu taps do not divide by %llu inputs",
                                   name, mask->taps, (unsigned long long)n.input);
     if (mask->columns > mask_matrix_outputs(reading->matrix))
-        return mask_config_refuse(&reading->config, "%s has %zu channels for %zu outputs", name,
+        return mask_config_refuse(reading->config, "%s has %zu channels for %zu outputs", name,
                                   mask->columns, mask_matrix_outputs(reading->matrix));
     if (n.input > reading->inputs)
         reading->inputs = (size_t)n.input;
@@ -331,7 +331,7 @@ static enum status parse_line(struct jconvolver *reading, char *line)
     if (*line != '/') {
         line += strspn(line, " \t");
         return !*line || *line == '#' ? STATUS_OK
-                                      : mask_config_refuse(&reading->config,
+                                      : mask_config_refuse(reading->config,
                                                            "neither a command nor a # comment: "
                                                            "'%.40s'",
                                                            line);
@@ -341,7 +341,7 @@ static enum status parse_line(struct jconvolver *reading, char *line)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
             return commands[i].take(reading, rest);
-    return mask_config_refuse(&reading->config, "jconvolver has no command '%.40s'", name);
+    return mask_config_refuse(reading->config, "jconvolver has no command '%.40s'", name);
 }
 
 /* ---- the whole ---- */
@@ -350,7 +350,7 @@ static enum status make_copies(struct jconvolver *reading)
 {
     for (size_t i = 0; i < reading->copy_count; i++) {
         const struct copy *copy = &reading->copies[i];
-        reading->config.line = copy->line;
+        reading->config->line = copy->line;
         TRY(mask_matrix_copy(reading->matrix, copy->input, copy->output, copy->from_input,
                              copy->from_output));
     }
@@ -360,24 +360,25 @@ static enum status make_copies(struct jconvolver *reading)
 static enum status read_all(struct jconvolver *reading, struct mask **mask)
 {
     char *line;
-    TRY(mask_matrix_create(&reading->config, MATRIX_CHANNELS_MOST, MATRIX_CHANNELS_MOST,
+    TRY(mask_matrix_create(reading->config, MATRIX_CHANNELS_MOST, MATRIX_CHANNELS_MOST,
                            &reading->matrix));
     reading->has_response = calloc((size_t)MATRIX_CHANNELS_MOST * MATRIX_CHANNELS_MOST, 1);
     if (!reading->has_response)
         return fail_memory("a mask");
-    while ((line = mask_config_line(&reading->config)))
+    while ((line = mask_config_line(reading->config)))
         TRY(parse_line(reading, line));
     TRY(make_copies(reading));
-    reading->config.line = 0;
+    reading->config->line = 0;
     if (reading->inputs == 0)
-        return mask_config_refuse(&reading->config, "it has no /convolver/new and no response");
+        return mask_config_refuse(reading->config, "it has no /convolver/new and no response");
     TRY(mask_matrix_crop(reading->matrix, reading->inputs, reading->outputs));
     return mask_matrix_to_mask(reading->matrix, mask);
 }
 
 /* The first line that is no comment is a command. */
-static bool is_jconvolver(const char *text)
+static bool is_jconvolver(const struct mask_config *config)
 {
+    const char *text = config->text;
     static const char *const begins[] = {"/convolver/", "/impulse/", "/cd",
                                          "/jack/",      "/input/",   "/output/"};
     while (*text) {
@@ -393,26 +394,18 @@ static bool is_jconvolver(const char *text)
     return false;
 }
 
-static enum mask_reading mask_jconvolver_read(const char *file, FILE *stream,
-                                              const struct mask_load_options *options,
-                                              struct mask **mask)
+static enum status read_jconvolver(struct mask_config *config, struct mask **mask)
 {
-    struct jconvolver reading = {0};
-    if (!mask_config_open(&reading.config, file, stream, options))
-        return MASK_NOT_MINE;
-    bool mine = is_jconvolver(reading.config.text);
-    enum status status = mine ? read_all(&reading, mask) : STATUS_OK;
-    mask_config_close(&reading.config);
+    struct jconvolver reading = {.config = config};
+    enum status status = read_all(&reading, mask);
     mask_matrix_destroy(reading.matrix);
     free(reading.copies);
     free(reading.has_response);
-    if (!mine)
-        return MASK_NOT_MINE;
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return status;
 }
 
 const struct mask_reader mask_reader_jconvolver = {
     .kind = "jconvolver configuration",
-    .is_configuration = true,
-    .read = mask_jconvolver_read,
+    .is_my_config = is_jconvolver,
+    .read_config = read_jconvolver,
 };

@@ -69,28 +69,28 @@ static enum status read_samples(const char *file, FILE *stream, const struct raw
     return STATUS_OK;
 }
 
-static enum mask_reading mask_raw_read(const char *file, FILE *stream,
-                                       const struct mask_load_options *options, struct mask **mask)
+static bool is_raw(const char *file, FILE *stream, const struct mask_load_options *options)
+{
+    return options->raw.format || (format_for(file) && !is_other(stream));
+}
+
+static enum status read_raw(const char *file, FILE *stream, const struct mask_load_options *options,
+                            struct mask **mask)
 {
     struct raw_layout raw = options->raw;
     if (!raw.format)
         raw.format = format_for(file);
-    if (!raw.format || (!options->raw.format && is_other(stream)))
-        return MASK_NOT_MINE;
     if (raw.channels == 0)
         raw.channels = 1;
     uint64_t frames = 0;
-    enum status status = count_frames(file, stream, &raw, &frames);
-    if (status == STATUS_OK)
-        status = mask_create(file, raw.channels, frames, mask);
-    if (status != STATUS_OK)
-        return MASK_BROKEN;
+    TRY(count_frames(file, stream, &raw, &frames));
+    TRY(mask_create(file, raw.channels, frames, mask));
     (*mask)->rate = raw.rate;
-    status = read_samples(file, stream, &raw, *mask);
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return read_samples(file, stream, &raw, *mask);
 }
 
 const struct mask_reader mask_reader_raw = {
     .kind = "raw samples",
-    .read = mask_raw_read,
+    .is_mine = is_raw,
+    .read = read_raw,
 };

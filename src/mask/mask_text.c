@@ -30,25 +30,9 @@ struct text_table {
     size_t outputs;
     size_t path_count;
     struct mask_path *paths;
-    size_t columns; /* 0 until the first line of numbers */
-    float *values;  /* row after row */
-    size_t count;
-    size_t capacity;
+    size_t columns;          /* 0 until the first line of numbers */
+    struct mask_values taps; /* row after row */
 };
-
-static enum status append(struct text_table *table, float value)
-{
-    if (table->count == table->capacity) {
-        size_t capacity = table->capacity ? 2 * table->capacity : 1024;
-        float *values = realloc(table->values, capacity * sizeof *values);
-        if (!values)
-            return fail_memory("a mask");
-        table->values = values;
-        table->capacity = capacity;
-    }
-    table->values[table->count++] = value;
-    return STATUS_OK;
-}
 
 /* A whole number, at the begin of *text, which moves on. */
 static enum status read_count(struct text_table *table, const char *what, char **text, size_t least,
@@ -139,7 +123,7 @@ static enum status read_number(struct text_table *table, const char *word)
             is_number ? "finite coefficient" : "number",
             strchr(word, ',') ? " (decimals take a point, columns are separated by blanks)" : "");
     }
-    return append(table, (float)value);
+    return mask_values_add(&table->taps, value);
 }
 
 static enum status read_line(struct text_table *table, char *line)
@@ -192,22 +176,24 @@ static enum status check_paths(const struct text_table *table)
 static enum status read_table(struct text_table *table)
 {
     char *line;
-    enum status status;
-    while ((status = text_lines_next(&table->lines, &line)) == STATUS_OK && line)
-        if ((status = read_line(table, line)) != STATUS_OK)
-            return status;
     const char *file = table->lines.file;
-    if (status == STATUS_OK && table->count == 0)
-        status = fail(STATUS_FAILED, "cannot read mask %s: it holds no coefficient", file);
-    if (status == STATUS_OK && table->origin >= table->count / table->columns)
-        status = fail(STATUS_FAILED, "cannot read mask %s: it has no tap %zu, its origin", file,
-                      table->origin);
-    return status == STATUS_OK ? check_paths(table) : status;
+    for (;;) {
+        TRY(text_lines_next(&table->lines, &line));
+        if (!line)
+            break;
+        TRY(read_line(table, line));
+    }
+    if (table->taps.count == 0)
+        return fail(STATUS_FAILED, "cannot read mask %s: it holds no coefficient", file);
+    if (table->origin >= table->taps.count / table->columns)
+        return fail(STATUS_FAILED, "cannot read mask %s: it has no tap %zu, its origin", file,
+                    table->origin);
+    return check_paths(table);
 }
 
 static enum status table_to_mask(struct text_table *table, struct mask **result)
 {
-    size_t taps = table->count / table->columns;
+    size_t taps = table->taps.count / table->columns;
     struct mask *mask;
     TRY(mask_create(table->lines.file, table->columns, taps, &mask));
     mask->rate = (uint32_t)table->rate;
@@ -222,17 +208,21 @@ static enum status table_to_mask(struct text_table *table, struct mask **result)
     }
     for (size_t c = 0; c < table->columns; c++)
         for (size_t k = 0; k < taps; k++)
-            mask_column(mask, c)[k] = table->values[k * table->columns + c];
+            mask_column(mask, c)[k] = table->taps.values[k * table->columns + c];
     *result = mask;
     return STATUS_OK;
 }
 
-static enum mask_reading mask_text_read(const char *file, FILE *stream,
-                                        const struct mask_load_options *options, struct mask **mask)
+static bool is_text(const char *file, FILE *stream, const struct mask_load_options *options)
 {
-    (void)options; /* text has no header to be shorter than */
-    if (!mask_looks_like_text(stream))
-        return MASK_NOT_MINE;
+    (void)file, (void)options;
+    return mask_looks_like_text(stream);
+}
+
+static enum status read_text(const char *file, FILE *stream,
+                             const struct mask_load_options *options, struct mask **mask)
+{
+    (void)options; /* text has no header that says how long it is */
     struct text_table table = {0};
     enum status status = text_lines_init(&table.lines, file, stream);
     if (status == STATUS_OK)
@@ -241,11 +231,12 @@ static enum mask_reading mask_text_read(const char *file, FILE *stream,
         status = table_to_mask(&table, mask);
     text_lines_free(&table.lines);
     free(table.paths);
-    free(table.values);
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    free(table.taps.values);
+    return status;
 }
 
 const struct mask_reader mask_reader_text = {
     .kind = "text",
-    .read = mask_text_read,
+    .is_mine = is_text,
+    .read = read_text,
 };
