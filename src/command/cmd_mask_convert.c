@@ -161,7 +161,7 @@ static enum status write_config(const struct settings *settings, struct mask *ma
         TRY(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO));
     if (mask->origin)
         note("%s does not hold that time zero is at tap %zu", settings->out, mask->origin);
-    return settings->to->write(mask, settings->out, &settings->write);
+    return mask_config_write(settings->to, mask, settings->out, &settings->write);
 }
 
 /* IN with what the options say about it, in the words of --mask. */

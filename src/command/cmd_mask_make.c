@@ -84,18 +84,6 @@ static void print_help(void)
     mask2d_design_print_kinds(stdout);
 }
 
-static enum status write_columns(const struct mask *mask, struct sink *sink)
-{
-    const float **columns = calloc(mask->columns, sizeof *columns);
-    if (!columns)
-        return fail_memory("a mask");
-    for (size_t c = 0; c < mask->columns; c++)
-        columns[c] = mask_column(mask, c);
-    enum status status = sink_write(sink, columns, mask->taps);
-    free(columns);
-    return status;
-}
-
 static enum status write_mask(const struct settings *settings, const struct mask *mask)
 {
     const struct sound_traits traits = {.format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
@@ -105,17 +93,9 @@ static enum status write_mask(const struct settings *settings, const struct mask
         .frames = (int64_t)mask->taps,
         .force = settings->force,
     };
-    struct sink *sink = NULL;
-    enum status status = sound_format_choose(settings->output, &settings->request, &traits,
-                                             &sink_settings.format, &sink_settings.sound_format);
-    if (status == STATUS_OK)
-        status = sink_open_sound(&sink_settings, &sink);
-    if (status == STATUS_OK)
-        status = write_columns(mask, sink);
-    if (status == STATUS_OK)
-        status = sink_commit(sink);
-    sink_close(sink);
-    return status;
+    TRY(sound_format_choose(settings->output, &settings->request, &traits, &sink_settings.format,
+                            &sink_settings.sound_format));
+    return mask_write_sound(mask, &sink_settings);
 }
 
 static void report(const struct settings *settings, const struct mask *mask)

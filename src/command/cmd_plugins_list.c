@@ -137,19 +137,14 @@ static void report_skips(const struct plugin_scan *scan)
 
 /* ---- for programs ---- */
 
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_text(text) : json_null();
-}
-
 static json_t *row_object(const struct plugin_info *info)
 {
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "kind", info->kind->name,
                      "id", json_text(info->id), "name", json_text(info->name), "maker",
-                     text_or_null(info->maker), "category", text_or_null(info->category), "file",
-                     text_or_null(info->file), "channels_in", (json_int_t)plugin_instances_inputs(info),
+                     json_text(info->maker), "category", json_text(info->category), "file",
+                     json_text(info->file), "channels_in", (json_int_t)plugin_instances_inputs(info),
                      "channels_out", (json_int_t)plugin_instances_outputs(info), "refusal",
-                     text_or_null(info->refusal));
+                     json_text(info->refusal));
 }
 
 static json_t *skip_object(const struct plugin_skip *skip)
@@ -167,10 +162,8 @@ static enum status print_json(const struct settings *settings, const struct plug
             json_array_append_new(plugins, row_object(scan->infos[i]));
     for (size_t i = 0; i < scan->skip_count; i++)
         json_array_append_new(skipped, skip_object(&scan->skips[i]));
-    json_t *root = json_pack("{s:o, s:o}", "plugins", plugins, "skipped", skipped);
-    bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && puts("") >= 0;
-    json_decref(root);
-    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the plugins as JSON");
+    return json_print(json_pack("{s:o, s:o}", "plugins", plugins, "skipped", skipped), 0,
+                      "the plugins");
 }
 
 static enum status list(const struct settings *settings)

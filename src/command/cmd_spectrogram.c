@@ -240,15 +240,13 @@ static enum status print_json(const struct spectrogram_options *options,
         json_array_append_new(sounds,
                               sound_object(options->sounds[i], &figure->pictures[i], &measured[i]));
     json_t *root = json_pack(
-        "{s:o, s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "file",
-        options->file ? json_text(options->file) : json_null(), "frequency",
-        axis->is_log ? "log" : "linear", "window", spectrogram_window_names[options->window],
-        "channel", options->channel ? json_integer((json_int_t)options->channel) : json_null(),
-        "low_hz", axis->low, "high_hz", axis->high, "from_seconds", figure->from, "to_seconds",
-        figure->to, "bottom_db", figure->bottom, "top_db", figure->top, "sounds", sounds);
-    bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && puts("") >= 0;
-    json_decref(root);
-    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the spectrogram as JSON");
+        "{s:o, s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "file", json_text(options->file),
+        "frequency", axis->is_log ? "log" : "linear", "window",
+        spectrogram_window_names[options->window], "channel",
+        options->channel ? json_integer((json_int_t)options->channel) : json_null(), "low_hz",
+        axis->low, "high_hz", axis->high, "from_seconds", figure->from, "to_seconds", figure->to,
+        "bottom_db", figure->bottom, "top_db", figure->top, "sounds", sounds);
+    return json_print(root, 0, "the spectrogram");
 }
 
 /* ---- the whole ---- */

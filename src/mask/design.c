@@ -81,20 +81,18 @@ static enum status parse_option(struct design_spec *spec, char *word)
 enum status design_parse_options(struct design_spec *spec, char **from)
 {
     char **kept = from + 1;
-    enum status status = STATUS_OK;
     char *value = strchr(from[0], ':');
     if (value && is_own(spec->kind, value + 1))
-        status = parse_option(spec, value + 1);
+        TRY(parse_option(spec, value + 1));
     else if (value)
         spec->value = value + 1;
-    for (char **word = from + 1; *word; word++) {
-        if (status == STATUS_OK && is_own(spec->kind, *word))
-            status = parse_option(spec, *word);
+    for (char **word = from + 1; *word; word++)
+        if (is_own(spec->kind, *word))
+            TRY(parse_option(spec, *word));
         else
             *kept++ = *word;
-    }
     *kept = NULL;
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- designs ---- */

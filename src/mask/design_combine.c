@@ -69,18 +69,24 @@ static enum status split_parts(char **spec, struct parts *parts)
     return STATUS_OK;
 }
 
+static enum status load_inner(const struct design_kind *kind, char **spec, uint32_t rate,
+                              bool allow_truncated, struct mask **mask)
+{
+    const struct mask_load_options options = {.allow_truncated = allow_truncated};
+    TRY(design_load(spec, rate, &options, mask));
+    if ((*mask)->has_own_paths)
+        return fail(STATUS_FAILED,
+                    "%s: %s routes its channels itself, and no such mask can be used", kind->name,
+                    spec[0]);
+    return STATUS_OK;
+}
+
 static enum status load_part(struct parts *parts, size_t part, uint32_t rate, bool allow_truncated)
 {
     char **spec = parts->spec[part];
     if (!*spec[0])
         return fail(STATUS_USAGE, "combine: nothing stands beside a *");
-    const struct mask_load_options options = {.allow_truncated = allow_truncated};
-    TRY(design_load(spec, rate, &options, &parts->masks[part]));
-    if (parts->masks[part]->has_own_paths)
-        return fail(STATUS_FAILED,
-                    "combine: %s says itself where its channels go; say --mask for "
-                    "each instead",
-                    spec[0]);
+    TRY(load_inner(&design_combine[0], spec, rate, allow_truncated, &parts->masks[part]));
     if (part + 1 < parts->count && spec[1])
         return fail(STATUS_USAGE, "combine: %s has no option '%s'; options of a stage stand last",
                     spec[0], spec[1]);
@@ -152,22 +158,16 @@ static enum status multiply_parts(const struct parts *parts, struct design *desi
 {
     size_t columns = 0;
     uint64_t taps = 0;
-    struct fft_double *fft = NULL;
-    double complex *product = NULL;
-    enum status status = combined_size(parts, &columns, &taps);
-    if (status == STATUS_OK)
-        status = design_alloc(design, columns, (size_t)taps);
-    if (status == STATUS_OK)
-        status = fft_double_create(fft_double_fitting((size_t)taps), &fft);
-    if (status == STATUS_OK) {
-        product = calloc(fft_double_length(fft) / 2 + 1, sizeof *product);
-        if (!product)
-            status = fail_memory("a mask");
-    }
-    for (size_t c = 0; c < columns && status == STATUS_OK; c++)
+    struct fft_double *fft;
+    TRY(combined_size(parts, &columns, &taps));
+    TRY(design_alloc(design, columns, (size_t)taps));
+    TRY(fft_double_create(fft_double_fitting((size_t)taps), &fft));
+    double complex *product = calloc(fft_double_length(fft) / 2 + 1, sizeof *product);
+    for (size_t c = 0; product && c < columns; c++)
         multiply_column(parts, c, fft, product, design);
     for (size_t p = 0; p < parts->count; p++)
-        design->origin += status == STATUS_OK ? parts->masks[p]->origin : 0;
+        design->origin += parts->masks[p]->origin;
+    enum status status = product ? STATUS_OK : fail_memory("a mask");
     free(product);
     fft_double_destroy(fft);
     return status;
@@ -219,30 +219,23 @@ struct inverse {
     size_t taps;
 };
 
-static enum status load_inner(const struct design_spec *spec, struct design *design,
-                              struct mask **mask)
+static enum status load_inverted(const struct design_spec *spec, struct design *design,
+                                 struct mask **mask)
 {
     char *name = strdup(spec->value), *inner[] = {name, NULL};
-    if (!name)
-        return fail_memory("a mask");
-    const struct mask_load_options options = {.allow_truncated = spec->allow_truncated};
-    enum status status = design_load(inner, design->rate, &options, mask);
-    if (status == STATUS_OK && (*mask)->has_own_paths)
-        status = fail(STATUS_FAILED,
-                      "invert: %s says itself where its channels go, and cannot be "
-                      "inverted channel by channel",
-                      inner[0]);
+    enum status status =
+        name ? load_inner(spec->kind, inner, design->rate, spec->allow_truncated, mask)
+             : fail_memory("a mask");
     free(name);
-    if (status != STATUS_OK)
-        return status;
+    TRY(status);
     if (!design->rate)
         design->rate = (*mask)->rate ? (*mask)->rate : DESIGN_RATE_DEFAULT;
     if ((*mask)->rate && (*mask)->rate != design->rate)
-        status = mask_resample(*mask, design->rate);
-    if (status == STATUS_OK && (*mask)->taps > DESIGN_TAPS_MOST)
-        status = fail(STATUS_USAGE, "invert: %s has %zu taps, and %d are the most", (*mask)->name,
-                      (*mask)->taps, DESIGN_TAPS_MOST);
-    return status;
+        TRY(mask_resample(*mask, design->rate));
+    if ((*mask)->taps > DESIGN_TAPS_MOST)
+        return fail(STATUS_USAGE, "invert: %s has %zu taps, and %d are the most", (*mask)->name,
+                    (*mask)->taps, DESIGN_TAPS_MOST);
+    return STATUS_OK;
 }
 
 static enum status read_inverse(const struct design_spec *spec, const struct mask *mask,
@@ -341,7 +334,7 @@ static enum status make_inverse(const struct design_spec *spec, struct design *d
     struct inverse inverse;
     enum status status = design_need_value(spec);
     if (status == STATUS_OK)
-        status = load_inner(spec, design, &mask);
+        status = load_inverted(spec, design, &mask);
     if (status == STATUS_OK)
         status = read_inverse(spec, mask, &inverse);
     if (status == STATUS_OK)

@@ -28,24 +28,20 @@ static enum status read_band(const struct design_spec *spec, const struct design
     struct design_range hertz = {DESIGN_HZ, 0, half}, gain = {DESIGN_PLAIN, 0, 1e6},
                         weight = {DESIGN_PLAIN, 1e-6, 1e6};
     *band = (struct remez_band){.to = half, .weight = 1};
-    enum status status =
-        design_parse(spec, "a band's edge", skip_blanks(text), hertz, end, &band->from);
-    if (status == STATUS_OK && **end != '-')
+    TRY(design_parse(spec, "a band's edge", skip_blanks(text), hertz, end, &band->from));
+    if (**end != '-')
         return refuse_bands(spec);
-    char *to = status == STATUS_OK ? *end + 1 : text;
-    if (status == STATUS_OK && *to != ' ')
-        status = design_parse(spec, "a band's edge", to, hertz, &to, &band->to);
-    if (status == STATUS_OK)
-        status = design_parse(spec, "a band's gain", skip_blanks(to), gain, end, &band->gain);
-    if (status == STATUS_OK)
-        *end = skip_blanks(*end);
-    if (status == STATUS_OK && **end && **end != ';')
-        status = design_parse(spec, "a band's weight", *end, weight, end, &band->weight);
-    if (status == STATUS_OK)
-        *end = skip_blanks(*end);
+    char *to = *end + 1;
+    if (*to != ' ')
+        TRY(design_parse(spec, "a band's edge", to, hertz, &to, &band->to));
+    TRY(design_parse(spec, "a band's gain", skip_blanks(to), gain, end, &band->gain));
+    *end = skip_blanks(*end);
+    if (**end && **end != ';')
+        TRY(design_parse(spec, "a band's weight", *end, weight, end, &band->weight));
+    *end = skip_blanks(*end);
     band->from /= design->rate;
     band->to /= design->rate;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status read_bands(const struct design_spec *spec, const struct design *design,
@@ -90,27 +86,24 @@ static enum status equiripple_count(const struct design_spec *spec,
                                     const struct remez_band *bands, size_t count, size_t *taps)
 {
     double attenuation = ATTENUATION;
-    enum status status =
-        design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, &attenuation);
+    TRY(design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, &attenuation));
     double wanted = equiripple_taps(bands, count, attenuation);
     bool given = design_option(spec, "taps");
-    if (status == STATUS_OK && given && design_option(spec, "atten"))
+    if (given && design_option(spec, "atten"))
         return fail(STATUS_USAGE, "%s: atten= gives the number of taps: leave out it or taps=",
                     spec->kind->name);
-    if (status == STATUS_OK && !given && wanted > REMEZ_TAPS_MOST - 1)
+    if (!given && wanted > REMEZ_TAPS_MOST - 1)
         return fail(STATUS_USAGE,
                     "%s: so narrow a gap between bands takes %.0f taps, and %d are the most: widen "
                     "it, or say taps=",
                     spec->kind->name, wanted, REMEZ_TAPS_MOST);
-    *taps = given || status != STATUS_OK ? 0 : (size_t)ceil(wanted) | 1;
-    if (status == STATUS_OK)
-        status = design_count(spec, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps);
-    if (status == STATUS_OK && *taps % 2 == 0 && bands[count - 1].to >= 0.5 &&
-        bands[count - 1].gain > 0)
+    *taps = given ? 0 : (size_t)ceil(wanted) | 1;
+    TRY(design_count(spec, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps));
+    if (*taps % 2 == 0 && bands[count - 1].to >= 0.5 && bands[count - 1].gain > 0)
         return fail(STATUS_USAGE,
                     "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
                     spec->kind->name, *taps);
-    return status;
+    return STATUS_OK;
 }
 
 /* Nothing holds the gain between bands: where gaps are not alike it may come to anything. */

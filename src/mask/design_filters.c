@@ -65,25 +65,22 @@ static enum status choose_window(const struct design_spec *spec, double rate, do
 {
     double attenuation = ATTENUATION;
     bool has_taps = design_option(spec, "taps"), has_width = design_option(spec, "width");
-    enum status status = read_window(spec, &taper->window, &attenuation);
+    TRY(read_window(spec, &taper->window, &attenuation));
     width *= rate;
-    if (status == STATUS_OK)
-        status =
-            design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width);
-    if (status == STATUS_OK && has_taps && has_width &&
-        (taper->window != WINDOW_KAISER || design_option(spec, "atten")))
+    TRY(design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width));
+    if (has_taps && has_width && (taper->window != WINDOW_KAISER || design_option(spec, "atten")))
         return fail(STATUS_USAGE,
                     "%s: the window%s and width= give the number of taps: leave out "
                     "one of them or taps=",
                     spec->kind->name, taper->window == WINDOW_KAISER ? ", atten=" : "");
-    if (status == STATUS_OK && has_taps)
-        status = design_count(spec, "taps", 1, DESIGN_TAPS_MOST - 1, taps);
-    else if (status == STATUS_OK)
-        status = odd_taps(spec, window_taps(taper->window, attenuation, width / rate), taps);
-    if (status == STATUS_OK && has_taps && has_width)
+    if (has_taps)
+        TRY(design_count(spec, "taps", 1, DESIGN_TAPS_MOST - 1, taps));
+    else
+        TRY(odd_taps(spec, window_taps(taper->window, attenuation, width / rate), taps));
+    if (has_taps && has_width)
         attenuation = window_kaiser_attenuation(*taps, width / rate);
     taper->beta = window_kaiser_beta(attenuation);
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- windowed filters ---- */

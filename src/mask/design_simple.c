@@ -26,7 +26,7 @@ static enum status make_moving(const struct design_spec *spec, struct design *de
 }
 
 /* Sum 1. Without sigma= the ends are at three of it, 1 % of the middle. */
-static enum status fill_gaussian(const struct design_spec *spec, struct design *design)
+static enum status make_gaussian(const struct design_spec *spec, struct design *design)
 {
     size_t taps = 1;
     TRY(smooth_count(spec, &taps));
@@ -44,16 +44,11 @@ static enum status fill_gaussian(const struct design_spec *spec, struct design *
     return STATUS_OK;
 }
 
-static enum status make_gaussian(const struct design_spec *spec, struct design *design)
-{
-    return fill_gaussian(spec, design);
-}
-
 static enum status make_sharpen(const struct design_spec *spec, struct design *design)
 {
     double amount = 1;
     TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount));
-    TRY(fill_gaussian(spec, design));
+    TRY(make_gaussian(spec, design));
     if (design->taps % 2 == 0)
         return fail(STATUS_USAGE,
                     "sharpen: the number of taps must be odd, not %zu: the sound "

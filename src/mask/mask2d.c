@@ -135,9 +135,7 @@ static enum status separate(struct mask2d *mask)
 enum status mask2d_create(const char *name, size_t rows, size_t columns, const float *taps,
                           struct mask2d **result)
 {
-    enum status status = mask2d_check_size(name, rows, columns);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask2d_check_size(name, rows, columns));
     size_t bytes = rows * columns * sizeof *taps;
     struct mask2d *mask = calloc(1, sizeof *mask);
     if (!mask)
@@ -151,12 +149,9 @@ enum status mask2d_create(const char *name, size_t rows, size_t columns, const f
         return fail_memory("a mask");
     }
     memcpy(mask->taps, taps, bytes);
-    status = check_finite(mask);
-    if (status == STATUS_OK)
-        status = separate(mask);
-    if (status != STATUS_OK) {
+    if (check_finite(mask) != STATUS_OK || separate(mask) != STATUS_OK) {
         mask2d_destroy(mask);
-        return status;
+        return STATUS_FAILED;
     }
     *result = mask;
     return STATUS_OK;
@@ -220,16 +215,14 @@ static enum status skip_separator(struct mask2d_table *table, char **text)
 static enum status read_row(struct mask2d_table *table, char *line)
 {
     size_t columns = 0;
-    enum status status = STATUS_OK;
     line[strcspn(line, "#")] = '\0';
     line += strspn(line, " \t\v\f");
-    for (; *line && status == STATUS_OK; columns++) {
-        status = read_number(table, &line);
-        if (status == STATUS_OK)
-            status = skip_separator(table, &line);
+    for (; *line; columns++) {
+        TRY(read_number(table, &line));
+        TRY(skip_separator(table, &line));
     }
-    if (columns == 0 || status != STATUS_OK)
-        return status;
+    if (columns == 0)
+        return STATUS_OK;
     if (table->columns && table->columns != columns)
         return text_lines_refuse(&table->lines, "%zu columns where the rows before have %zu",
                                  columns, table->columns);

@@ -129,31 +129,19 @@ static enum status make_harmonic(const struct design_spec *spec, struct size siz
 }
 
 static const struct mask2d_kind kinds[] = {
-    {{.name = "identity2d", .example = "identity2d", .options = "", .help = "the picture itself"},
-     make_identity},
-    {{.name = "box2d",
-      .example = "box2d:3x3",
-      .options = "",
-      .help = "the mean of so many rows (time) x columns (frequency)"},
+    {{"identity2d", "identity2d", "", .help = "the picture itself"}, make_identity},
+    {{"box2d", "box2d:3x3", "", .help = "the mean of so many rows (time) x columns (frequency)"},
      make_box},
-    {{.name = "gaussian2d",
-      .example = "gaussian2d:7x7,sigma=1.5",
-      .options = "sigma",
+    {{"gaussian2d", "gaussian2d:7x7,sigma=1.5", "sigma",
       .help = "a bell; sigma= in rows and columns (a sixth of their number)"},
      make_gaussian},
-    {{.name = "sharpen2d",
-      .example = "sharpen2d:3x3,amount=1",
-      .options = "amount",
+    {{"sharpen2d", "sharpen2d:3x3,amount=1", "amount",
       .help = "the picture and so much of what a box2d takes away"},
      make_sharpen},
-    {{.name = "onset2d",
-      .example = "onset2d:5x5",
-      .options = "",
+    {{"onset2d", "onset2d:5x5", "",
       .help = "what begins: the mean of the rows to come less that of the rows before"},
      make_onset},
-    {{.name = "harmonic2d",
-      .example = "harmonic2d:9x9",
-      .options = "",
+    {{"harmonic2d", "harmonic2d:9x9", "",
       .help = "what stands out of the columns beside it, over so many rows"},
      make_harmonic},
 };
@@ -216,16 +204,13 @@ enum status mask2d_design_make(char **spec, struct mask2d **mask)
     struct size size;
     const struct mask2d_kind *kind = kind_of(spec[0]);
     struct design_spec own = {.kind = &kind->spec};
-    enum status status = design_parse_options(&own, spec);
+    TRY(design_parse_options(&own, spec));
     spell(kind, &own, name, sizeof name);
-    if (status == STATUS_OK)
-        status = choose_size(kind, &own, name, &size);
-    if (status != STATUS_OK)
-        return status;
+    TRY(choose_size(kind, &own, name, &size));
     double *taps = calloc(size.rows * size.columns, sizeof *taps);
     if (!taps)
         return fail_memory("a mask");
-    status = kind->make(&own, size, taps);
+    enum status status = kind->make(&own, size, taps);
     if (status == STATUS_OK)
         status = round_to_mask(name, size, taps, mask);
     free(taps);

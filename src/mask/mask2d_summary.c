@@ -3,6 +3,7 @@
 #include "base/gnuplot.h"
 #include "base/json_text.h"
 #include "mask/mask2d.h"
+#include "mask/mask_summary.h"
 #include "signal/audio.h"
 
 #include <math.h>
@@ -68,11 +69,6 @@ void mask2d_summary_print(const char *text, const struct mask2d *mask)
 
 /* ---- for programs ---- */
 
-static json_t *db_or_null(double sum)
-{
-    return fabs(sum) > 0 ? json_real(audio_to_db(fabs(sum))) : json_null();
-}
-
 json_t *mask2d_summary_object(const char *text, const struct mask2d *mask)
 {
     struct sums sums = sums_of(mask);
@@ -80,7 +76,7 @@ json_t *mask2d_summary_object(const char *text, const struct mask2d *mask)
                      json_text(text), "format", "mask2d", "rows", (json_int_t)mask->rows, "columns",
                      (json_int_t)mask->columns, "origin", (json_int_t)(mask->rows / 2),
                      (json_int_t)(mask->columns / 2), "separable", mask->is_separable, "sum",
-                     sums.all, "magnitudes", sums.magnitudes, "gain_db", db_or_null(sums.all),
+                     sums.all, "magnitudes", sums.magnitudes, "gain_db", mask_summary_db(sums.all),
                      "least", sums.least, "most", sums.most);
 }
 

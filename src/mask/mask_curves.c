@@ -77,29 +77,15 @@ static enum status over_time(const double *values, const struct mask *mask, uint
     return STATUS_OK;
 }
 
-static double *values_of(const struct mask *mask, size_t column)
+enum status curve_time(const struct mask *mask, size_t column, uint32_t rate, bool is_step,
+                       struct curve *curve)
 {
     double *values = calloc(mask->taps, sizeof *values);
-    for (size_t k = 0; values && k < mask->taps; k++)
-        values[k] = (double)mask_column(mask, column)[k];
-    return values;
-}
-
-enum status curve_impulse(const struct mask *mask, size_t column, uint32_t rate,
-                          struct curve *curve)
-{
-    double *values = values_of(mask, column);
-    enum status status = values ? over_time(values, mask, rate, curve) : fail_memory("a curve");
-    free(values);
-    return status;
-}
-
-enum status curve_step(const struct mask *mask, size_t column, uint32_t rate, struct curve *curve)
-{
-    double *values = values_of(mask, column);
-    for (size_t k = 1; values && k < mask->taps; k++)
-        values[k] += values[k - 1];
-    enum status status = values ? over_time(values, mask, rate, curve) : fail_memory("a curve");
+    if (!values)
+        return fail_memory("a curve");
+    for (size_t k = 0; k < mask->taps; k++)
+        values[k] = (double)mask_column(mask, column)[k] + (is_step && k ? values[k - 1] : 0);
+    enum status status = over_time(values, mask, rate, curve);
     free(values);
     return status;
 }

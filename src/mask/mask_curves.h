@@ -22,11 +22,10 @@ struct curve {
 
 void curve_free(struct curve *curve);
 
-/* Errors of all: memory. */
-MUST_CHECK enum status curve_impulse(const struct mask *mask, size_t column, uint32_t rate,
-                                     struct curve *curve);
-MUST_CHECK enum status curve_step(const struct mask *mask, size_t column, uint32_t rate,
-                                  struct curve *curve);
+/* Errors of all: memory; then there is nothing to free. The impulse response, or the step response.
+ */
+MUST_CHECK enum status curve_time(const struct mask *mask, size_t column, uint32_t rate,
+                                  bool is_step, struct curve *curve);
 
 /* The spectrum of a column, padded with zeros to eight times its length and to bins of 0.1 Hz
  * at most; of more than 2^18 taps, just as long as they are. */

@@ -103,21 +103,16 @@ static enum status send_time_curves(const struct mask_drawing *drawing, enum mas
                                     const char *block, double scale, struct range *times,
                                     struct range *levels)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < drawing->plot->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < drawing->plot->count; i++) {
         const struct mask_plot_curve *own = &drawing->plot->curves[i];
-        struct curve curve = {0};
-        status = subplot == MASK_SUBPLOT_IMPULSE
-                     ? curve_impulse(own->mask, own->column, own->rate, &curve)
-                     : curve_step(own->mask, own->column, own->rate, &curve);
-        if (status == STATUS_OK) {
-            send_curve(drawing->gnuplot, block, i, &curve, scale);
-            widen(times, curve.x, curve.count);
-            widen(levels, curve.y, curve.count);
-        }
+        struct curve curve;
+        TRY(curve_time(own->mask, own->column, own->rate, subplot == MASK_SUBPLOT_STEP, &curve));
+        send_curve(drawing->gnuplot, block, i, &curve, scale);
+        widen(times, curve.x, curve.count);
+        widen(levels, curve.y, curve.count);
         curve_free(&curve);
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* Few taps are stems and stairs, many a line. */
@@ -129,7 +124,7 @@ static enum status send_times(const struct mask_drawing *drawing, enum mask_subp
     const char *block = impulse ? "impulse" : "step";
     double scale = seconds ? 1 : 1e3;
     struct range times = {0, 0}, levels = {0, 0};
-    enum status status = send_time_curves(drawing, subplot, block, scale, &times, &levels);
+    TRY(send_time_curves(drawing, subplot, block, scale, &times, &levels));
     double capacity = levels.high > levels.low ? 0.05 * (levels.high - levels.low) : 1;
     double aside = times.high > times.low ? 0.01 * (times.high - times.low) : 1e-3;
     fprintf(gnuplot,
@@ -149,30 +144,27 @@ static enum status send_times(const struct mask_drawing *drawing, enum mask_subp
         send_legend(gnuplot, &plot->curves[i]);
     }
     fputs("\nset yrange [*:*]\nset xrange [*:*]\n", gnuplot);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status send_gains(const struct mask_drawing *drawing, struct range *range)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < 2 * drawing->plot->count && status == STATUS_OK; i++) {
-        struct curve curve = {0};
+    for (size_t i = 0; i < 2 * drawing->plot->count; i++) {
+        struct curve curve;
         bool smooth = i % 2;
-        status = curve_magnitude(&drawing->spectra[i / 2], smooth, &curve);
-        if (status == STATUS_OK) {
-            send_curve(drawing->gnuplot, smooth ? "smooth" : "exact", i / 2, &curve, 1);
-            widen(range, curve.y, curve.count);
-        }
+        TRY(curve_magnitude(&drawing->spectra[i / 2], smooth, &curve));
+        send_curve(drawing->gnuplot, smooth ? "smooth" : "exact", i / 2, &curve, 1);
+        widen(range, curve.y, curve.count);
         curve_free(&curve);
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status send_magnitudes(const struct mask_drawing *drawing)
 {
     FILE *gnuplot = drawing->gnuplot;
     struct range range = {INFINITY, -INFINITY};
-    enum status status = send_gains(drawing, &range);
+    TRY(send_gains(drawing, &range));
     double top = isfinite(range.high) ? 10 * ceil((range.high + 1) / 10) : 0;
     double bottom = fmax(10 * floor((fmin(range.low, top - 20)) / 10), top - levels_shown);
     fprintf(gnuplot, "set title 'magnitude'\nset ylabel 'gain in dB'\nset yrange [%g:%g]\nplot ",
@@ -187,7 +179,7 @@ static enum status send_magnitudes(const struct mask_drawing *drawing)
         send_legend(gnuplot, &drawing->plot->curves[i]);
     }
     fputs("\nset yrange [*:*]\n", gnuplot);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status send_phases(const struct mask_drawing *drawing, enum mask_subplot subplot)
@@ -196,15 +188,12 @@ static enum status send_phases(const struct mask_drawing *drawing, enum mask_sub
     bool phase = subplot == MASK_SUBPLOT_PHASE;
     const char *block = phase ? "phase" : "delay";
     struct range range = {INFINITY, -INFINITY};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < drawing->plot->count && status == STATUS_OK; i++) {
-        struct curve curve = {0};
-        status = phase ? curve_phase(&drawing->spectra[i], &curve)
-                       : curve_group_delay(&drawing->spectra[i], drawing->rough[i], &curve);
-        if (status == STATUS_OK) {
-            send_curve(gnuplot, block, i, &curve, 1);
-            widen(&range, curve.y, curve.count);
-        }
+    for (size_t i = 0; i < drawing->plot->count; i++) {
+        struct curve curve;
+        TRY(phase ? curve_phase(&drawing->spectra[i], &curve)
+                  : curve_group_delay(&drawing->spectra[i], drawing->rough[i], &curve));
+        send_curve(gnuplot, block, i, &curve, 1);
+        widen(&range, curve.y, curve.count);
         curve_free(&curve);
     }
     if (phase || range.low > range.high)
@@ -221,25 +210,22 @@ static enum status send_phases(const struct mask_drawing *drawing, enum mask_sub
         send_legend(gnuplot, &drawing->plot->curves[i]);
     }
     fputs("\nset yrange [*:*]\nset ytics autofreq\n", gnuplot);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status send_frequencies(const struct mask_drawing *drawing, enum mask_subplot subplot)
 {
     send_frequency_axis(drawing->gnuplot, drawing->plot);
-    enum status status =
-        subplot == MASK_SUBPLOT_MAGNITUDE ? send_magnitudes(drawing) : send_phases(drawing, subplot);
+    TRY(subplot == MASK_SUBPLOT_MAGNITUDE ? send_magnitudes(drawing) : send_phases(drawing, subplot));
     fputs("unset logscale x\nset xrange [*:*]\nset xtics autofreq\n", drawing->gnuplot);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status send_spectrogram(FILE *gnuplot, const struct mask_plot *plot, size_t index)
 {
     const struct mask_plot_curve *own = &plot->curves[index];
     struct spectrogram picture = {0};
-    enum status status = mask_spectrogram_init(own->mask, own->column, own->rate, &picture);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_spectrogram_init(own->mask, own->column, own->rate, &picture));
     struct spectrogram_subplot subplot = {
         .picture = &picture,
         .milliseconds = (double)own->mask->taps / own->rate < 2,
@@ -297,15 +283,14 @@ static void choose_subplots(struct mask_drawing *drawing)
 
 static enum status drawing_init(struct mask_drawing *drawing, const struct mask_plot *plot)
 {
-    enum status status = STATUS_OK;
     *drawing = (struct mask_drawing){.plot = plot};
-    for (size_t i = 0; i < plot->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < plot->count; i++) {
         const struct mask_plot_curve *own = &plot->curves[i];
-        status = mask_spectrum_init(&drawing->spectra[i], own->mask, own->column, own->rate);
-        drawing->rough[i] = status == STATUS_OK && mask_spectrum_is_rough(&drawing->spectra[i]);
+        TRY(mask_spectrum_init(&drawing->spectra[i], own->mask, own->column, own->rate));
+        drawing->rough[i] = mask_spectrum_is_rough(&drawing->spectra[i]);
     }
     choose_subplots(drawing);
-    return status;
+    return STATUS_OK;
 }
 
 static void drawing_free(struct mask_drawing *drawing)

@@ -23,4 +23,7 @@ void mask_summary_print(const struct mask_summary *summary);
  * frames. NULL: memory. */
 json_t *mask_summary_object(const struct mask_summary *summary);
 
+/* An amplitude in dB; null where it is 0. */
+json_t *mask_summary_db(double amplitude);
+
 #endif

@@ -102,7 +102,7 @@ struct plugin_settings {
     uint32_t rate;
     size_t block;       /* frames of every kind->process */
     bool live;          /* blocks are waited for: long work goes to a thread of the plugin's */
-    const char *preset; /* URI or name; NULL: none */
+    const char *preset; /* URI; NULL: none */
     const char *state;  /* folder of kind->save, loaded after the preset; NULL: none */
     size_t setting_count;
     const struct plugin_setting *settings; /* sent before the first block, in this order */

@@ -13,8 +13,7 @@ static enum status list(void (*found)(void *context, const char *holder, const c
                         void *context)
 {
     LilvWorld *world;
-    if (lv2_world_get(&world) != STATUS_OK)
-        return STATUS_FAILED;
+    TRY(lv2_world_get(&world));
     const LilvPlugins *plugins = lilv_world_get_all_plugins(world);
     LILV_FOREACH(plugins, i, plugins)
     {

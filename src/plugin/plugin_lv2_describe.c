@@ -224,8 +224,7 @@ static enum status describe_ports(const LilvPlugin *plugin, struct plugin_info *
     for (size_t i = 0; i < count; i++) {
         const LilvPort *port = lilv_plugin_get_port_by_index(plugin, (uint32_t)i);
         info->port_count++; /* freed even where only half described */
-        if (lv2_describe_port(plugin, port, &info->ports[i]) != STATUS_OK)
-            return STATUS_FAILED;
+        TRY(lv2_describe_port(plugin, port, &info->ports[i]));
     }
     return lv2_describe_ranges(plugin, info);
 }
@@ -260,8 +259,7 @@ static enum status describe(const LilvPlugin *plugin, struct plugin_info *info)
 enum status lv2_describe(const char *uri, struct plugin_info **result)
 {
     const LilvPlugin *plugin;
-    if (lv2_world_find(uri, &plugin) != STATUS_OK)
-        return STATUS_FAILED;
+    TRY(lv2_world_find(uri, &plugin));
     struct plugin_info *info = calloc(1, sizeof *info);
     if (!info)
         return fail_memory("a plugin");

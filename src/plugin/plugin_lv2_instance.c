@@ -128,10 +128,10 @@ static enum status load_values(struct lv2_instance *instance,
 {
     set_controls(instance, settings);
     lv2_state_load_default(instance);
-    if (settings->preset && lv2_state_load_preset(instance, settings->preset) != STATUS_OK)
-        return STATUS_FAILED;
-    if (settings->state && lv2_state_load(instance, settings->state) != STATUS_OK)
-        return STATUS_FAILED;
+    if (settings->preset)
+        TRY(lv2_state_load_preset(instance, settings->preset));
+    if (settings->state)
+        TRY(lv2_state_load(instance, settings->state));
     set_designated(instance, LV2_CORE__freeWheeling, settings->live ? 0.0F : 1.0F);
     return STATUS_OK;
 }
@@ -262,8 +262,7 @@ static enum status build(struct lv2_instance *instance, const struct plugin_sett
     list_ports(instance);
     take_instance(instance, made);
     lv2_logbook_load(instance->log, settings->setting_count > 0 || settings->state);
-    if (load_values(instance, settings) != STATUS_OK)
-        return STATUS_FAILED;
+    TRY(load_values(instance, settings));
     return settings->live ? lv2_worker_start(instance->worker) : STATUS_OK;
 }
 

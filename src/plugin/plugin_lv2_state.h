@@ -8,8 +8,8 @@
 /* As its bundle says, beside the ports' initial values. */
 void lv2_state_load_default(struct lv2_instance *instance);
 
-/* By URI or label. Errors: there is none such, naming some; more than one. */
-MUST_CHECK enum status lv2_state_load_preset(struct lv2_instance *instance, const char *name);
+/* Errors: there is none. */
+MUST_CHECK enum status lv2_state_load_preset(struct lv2_instance *instance, const char *uri);
 
 /* Errors: none there, another plugin's. */
 MUST_CHECK enum status lv2_state_load(struct lv2_instance *instance, const char *folder);

@@ -217,8 +217,7 @@ json_t *plugin_summary_object(const struct plugin_summary *summary)
     json_t *more = json_pack("{s:I, s:I, s:O?, s:o, s:o}", "channels_in",
                              (json_int_t)plugin_instances_inputs(summary->info), "channels_out",
                              (json_int_t)plugin_instances_outputs(summary->info), "latency", summary->latency,
-                             "failure", summary->failure ? json_text(summary->failure) : json_null(),
-                             "command", command ? json_text(command) : json_null());
+                             "failure", json_text(summary->failure), "command", json_text(command));
     bool is_whole = command && object && more && json_object_update(object, more) == 0;
     json_decref(more);
     free(command);
