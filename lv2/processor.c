@@ -16,12 +16,12 @@ static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
 static enum status check_paths(const struct processor_settings *settings, const struct mask *mask)
 {
     if (mask->inputs != settings->channels || mask->outputs != settings->channels)
-        return fail(STATUS_FAILED, "mask %s does not fit: of %zu channels it makes %zu", mask->name,
+        return fail(STATUS_FAILED, "mask %s does not fit: it maps %zu channels to %zu", mask->name,
                     settings->channels, mask->outputs);
     for (size_t p = 0; p < mask->path_count && !settings->may_cross; p++)
         if (mask->paths[p].input != mask->paths[p].output)
             return fail(STATUS_FAILED,
-                        "mask %s leads from one channel to the other: it is for the true stereo "
+                        "mask %s routes one channel to the other: it needs the true stereo "
                         "plugin",
                         mask->name);
     return STATUS_OK;
@@ -35,7 +35,7 @@ static void choose_channel(const struct processor_settings *settings, const stru
         return;
     options->channel = 1;
     snprintf(processor->remark, sizeof processor->remark,
-             "mask %s has %zu channels, of which the mono plugin takes the first", mask->name,
+             "mask %s has %zu channels, and the mono plugin uses the first", mask->name,
              mask->columns);
 }
 
@@ -115,7 +115,7 @@ static bool create_on_gpu(struct convolver_settings settings, const struct mask 
     pthread_mutex_unlock(&gpu_lock);
     log_capture(kept, size);
     if (status != STATUS_OK)
-        snprintf(processor->remark, sizeof processor->remark, "the CPU convolves: %s", cause);
+        snprintf(processor->remark, sizeof processor->remark, "using the CPU: %s", cause);
     return status == STATUS_OK;
 }
 

@@ -206,7 +206,7 @@ START_TEST(presets_set_values)
     ck_assert_float_eq_tol(lv2_rig_value(&rig, "corr"), 0.33F, 1e-6F);
     lv2_rig_close(&rig);
     lv2_rig_refused(X42 "fat1", (struct plugin_settings){.preset = X42 "fat1/pset#none"},
-                    "its file says nothing of it");
+                    "its file does not describe it");
 }
 END_TEST
 

@@ -81,7 +81,7 @@ START_TEST(what_cannot_be_offered_is_named)
     lv2_rig_refused("urn:halo:probe:feature", plain, "requires the feature urn:halo:probe:needed");
     lv2_rig_refused("urn:halo:probe:option", plain, "requires the option urn:halo:probe:wanted");
     lv2_rig_refused("urn:halo:probe:port", plain, "its port odd is of a type that halo");
-    lv2_rig_refused("urn:halo:probe:none", plain, "it made no instance of itself at 48000 Hz");
+    lv2_rig_refused("urn:halo:probe:none", plain, "instantiation failed at 48000 Hz");
     lv2_rig_refused("urn:halo:probe:power", odd, "powerOf2BlockLength");
     struct lv2_rig rig = lv2_rig_open("urn:halo:probe:power", plain, 64);
     lv2_rig_close(&rig);
@@ -258,7 +258,7 @@ START_TEST(presets_are_listed_and_loaded)
     ck_assert_float_eq(lv2_rig_value(&rig, "vague"), 4);
     lv2_rig_close(&rig);
     lv2_rig_refused(PROBE_URI, (struct plugin_settings){.preset = "urn:halo:probe:preset:lowd"},
-                    "its file says nothing of it");
+                    "its file does not describe it");
 }
 END_TEST
 

@@ -148,7 +148,7 @@ static enum status write_plain(const struct settings *settings, const struct mas
         note("%s: %zu columns for %zu inputs and %zu outputs; use it with map=matrix",
              settings->out, plain->columns, mask->inputs, mask->outputs);
     if (status == STATUS_OK && mask->origin)
-        note("%s does not hold that time zero is at tap %zu; .mask does", settings->out,
+        note("%s cannot store that time zero is at tap %zu; .mask can", settings->out,
              mask->origin);
     mask_destroy(plain);
     return status;
@@ -160,7 +160,7 @@ static enum status write_config(const struct settings *settings, struct mask *ma
     if (is_for_any)
         TRY(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO));
     if (mask->origin)
-        note("%s does not hold that time zero is at tap %zu", settings->out, mask->origin);
+        note("%s cannot store that time zero is at tap %zu", settings->out, mask->origin);
     return mask_config_write(settings->to, mask, settings->out, &settings->write);
 }
 
@@ -233,6 +233,6 @@ enum status cmd_mask_convert(int argc, char **argv)
         return STATUS_OK;
     }
     if (!settings.out)
-        return fail(STATUS_USAGE, "halo mask convert needs IN and OUT; --help tells more");
+        return fail(STATUS_USAGE, "halo mask convert needs IN and OUT; see --help");
     return convert(&settings);
 }

@@ -220,8 +220,8 @@ static enum status draw_2d(const struct settings *settings)
     struct mask2d_plot plot = {.file = settings->plot.file, .force = settings->plot.force};
     struct mask2d *masks[MASK2D_PLOT_MOST] = {0};
     if (count_2d(settings) < settings->count || settings->chosen)
-        return fail(STATUS_USAGE, "masks of two dimensions are drawn by themselves, %s",
-                    settings->chosen ? "without --what" : "without those of one");
+        return fail(STATUS_USAGE, "two-dimensional masks are drawn separately, %s",
+                    settings->chosen ? "without --what" : "without one-dimensional ones");
     if (settings->count > MASK2D_PLOT_MOST)
         return fail(STATUS_USAGE, "that is more than %d masks", MASK2D_PLOT_MOST);
     enum status status = STATUS_OK;
@@ -251,7 +251,7 @@ enum status cmd_mask_plot(int argc, char **argv)
     if (status == STATUS_OK && settings.help)
         print_help();
     else if (status == STATUS_OK && settings.count == 0)
-        status = fail(STATUS_USAGE, "which mask? halo mask plot --help tells more");
+        status = fail(STATUS_USAGE, "which mask? see halo mask plot --help");
     else if (status == STATUS_OK)
         status = count_2d(&settings) > 0 ? draw_2d(&settings) : draw(&settings);
     for (size_t i = 0; settings.masks && i < settings.count; i++)

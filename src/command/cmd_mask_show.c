@@ -176,7 +176,7 @@ enum status cmd_mask_show(int argc, char **argv)
     if (status == STATUS_OK && settings.help)
         print_help();
     else if (status == STATUS_OK && settings.count == 0)
-        status = fail(STATUS_USAGE, "which mask? halo mask show --help tells more");
+        status = fail(STATUS_USAGE, "which mask? see halo mask show --help");
     else if (status == STATUS_OK)
         status = show_all(&settings);
     free(settings.masks);

@@ -51,8 +51,8 @@ static const struct option_row rows[] = {
 static void print_help(void)
 {
     puts("usage: halo plugins info URI|LIBRARY:LABEL [options]\n\n"
-         "Tell what a plugin is, its controls with symbols, ranges, defaults and units, and a\n"
-         "command line that uses it. Its latency is what it tells after running for a while at\n"
+         "Describe a plugin: its controls with symbols, ranges, defaults and units, and a\n"
+         "command line that uses it. Its latency is what it reports after running for a while at\n"
          "48 kHz; it runs in a process of its own.\n\n"
          "options:");
     options_print(stdout, rows, sizeof rows / sizeof *rows);
@@ -127,7 +127,7 @@ enum status cmd_plugins_info(int argc, char **argv)
     if (status == STATUS_OK && settings.help)
         print_help();
     else if (status == STATUS_OK && !settings.id)
-        status = fail(STATUS_USAGE, "which plugin? halo plugins list tells which there are");
+        status = fail(STATUS_USAGE, "which plugin? halo plugins list lists them");
     else if (status == STATUS_OK)
         status = show(&settings);
     return status;

@@ -119,7 +119,7 @@ static void print_table(const struct settings *settings, const struct plugin_sca
         note("there is no plugin on this machine; packages such as x42-plugins and swh-plugins "
              "have some");
     else if (count == 0)
-        note("none of the %zu plugins here has all these words", scan->count);
+        note("none of the %zu plugins matches all these words", scan->count);
 }
 
 static void report_skips(const struct plugin_scan *scan)
@@ -128,11 +128,11 @@ static void report_skips(const struct plugin_scan *scan)
     for (size_t i = 0; i < scan->skip_count; i++) {
         const struct plugin_skip *skip = &scan->skips[i];
         note("skipped %s: %s%s", skip->holder, skip->reason,
-             skip->is_remembered ? " when last looked at" : "");
+             skip->is_remembered ? ", in an earlier scan" : "");
         is_remembered |= skip->is_remembered;
     }
     if (is_remembered)
-        note("to look at those again that did so before, remove %s", plugin_memory_place());
+        note("to scan these again, remove %s", plugin_memory_place());
 }
 
 /* ---- for programs ---- */

@@ -116,7 +116,7 @@ static enum status measure_one(struct spectrogram_job *job, size_t index,
     job->measured[index] = (struct measured){
         .format = source->format, .frames = frames, .size = settings.size, .hop = settings.hop};
     if (spectrogram_find_peak(picture).power <= 0)
-        note("%s is silence", source->name);
+        note("%s is silent", source->name);
     return STATUS_OK;
 }
 
@@ -180,7 +180,7 @@ static enum status lay_out_text(struct spectrogram_job *job)
     if (options->height)
         text->height = options->height;
     if (text->width < SPECTROGRAM_TEXT_WIDTH_LEAST || text->height < SPECTROGRAM_TEXT_HEIGHT_LEAST)
-        return fail(STATUS_USAGE, "a picture takes %d by %d characters at least",
+        return fail(STATUS_USAGE, "a picture needs at least %d by %d characters",
                     SPECTROGRAM_TEXT_WIDTH_LEAST, SPECTROGRAM_TEXT_HEIGHT_LEAST);
     text->ink = inks[terminal_output_colours()];
     text->halves = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;

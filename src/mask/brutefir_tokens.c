@@ -111,8 +111,8 @@ enum status brutefir_pass_over(struct brutefir_tokens *tokens, const char *refus
         if (tokens->now.kind == TOKEN_END || (depth == 0 && brutefir_at(tokens, '}')))
             return mask_config_refuse(tokens->config, "';' is missing");
         if (refused && tokens->now.kind == TOKEN_WORD && strcmp(tokens->now.text, refused) == 0)
-            return mask_config_refuse(
-                tokens->config, "%s: cannot be read as a mask, which does not change", refused);
+            return mask_config_refuse(tokens->config,
+                                      "%s: varies over time and cannot be read as a mask", refused);
         depth += brutefir_at(tokens, '{') ? 1 : brutefir_at(tokens, '}') ? -1 : 0;
         if (depth > BLOCK_DEPTH_MOST)
             return mask_config_refuse(tokens->config, "too many '{'");

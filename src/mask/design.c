@@ -240,8 +240,7 @@ enum status design_load(char **spec, uint32_t rate, const struct mask_load_optio
     if (kind)
         return make_mask(kind, spec, rate, options->allow_truncated, mask);
     if (mask2d_is_named(spec[0]))
-        return fail(STATUS_USAGE, "%s is a mask of two dimensions: it goes with --spectral",
-                    spec[0]);
+        return fail(STATUS_USAGE, "%s is a two-dimensional mask: use --spectral", spec[0]);
     if (may_be_misspelt(spec[0]))
         return refuse_kind(spec[0]);
     return mask_load_with(spec[0], options, mask);

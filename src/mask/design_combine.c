@@ -75,8 +75,7 @@ static enum status load_inner(const struct design_kind *kind, char **spec, uint3
     const struct mask_load_options options = {.allow_truncated = allow_truncated};
     TRY(design_load(spec, rate, &options, mask));
     if ((*mask)->has_own_paths)
-        return fail(STATUS_FAILED,
-                    "%s: %s routes its channels itself, and no such mask can be used", kind->name,
+        return fail(STATUS_FAILED, "%s: %s has its own routing and cannot be used here", kind->name,
                     spec[0]);
     return STATUS_OK;
 }
@@ -85,10 +84,10 @@ static enum status load_part(struct parts *parts, size_t part, uint32_t rate, bo
 {
     char **spec = parts->spec[part];
     if (!*spec[0])
-        return fail(STATUS_USAGE, "combine: nothing stands beside a *");
+        return fail(STATUS_USAGE, "combine: a mask is missing beside a *");
     TRY(load_inner(&design_combine[0], spec, rate, allow_truncated, &parts->masks[part]));
     if (part + 1 < parts->count && spec[1])
-        return fail(STATUS_USAGE, "combine: %s has no option '%s'; options of a stage stand last",
+        return fail(STATUS_USAGE, "combine: %s has no option '%s'; options of the stage go last",
                     spec[0], spec[1]);
     return STATUS_OK;
 }
@@ -125,13 +124,13 @@ static enum status combined_size(const struct parts *parts, size_t *columns, uin
             continue;
         if (*columns > 1 && (*columns != mask->columns || mask->columns > 2))
             return fail(STATUS_USAGE,
-                        "combine: masks of %zu and %zu channels: one has 1, or both 2; say --mask "
+                        "combine: masks of %zu and %zu channels: one has 1, or both 2; use --mask "
                         "for each instead",
                         *columns, mask->columns);
         *columns = mask->columns;
     }
     if (*taps > COMBINED_MOST)
-        return fail(STATUS_USAGE, "combine: %llu taps, and %d are the most",
+        return fail(STATUS_USAGE, "combine: %llu taps, but %d are the most",
                     (unsigned long long)*taps, COMBINED_MOST);
     return STATUS_OK;
 }
@@ -189,7 +188,7 @@ static enum status make_cascade(char **spec, bool allow_truncated, struct design
     if (status == STATUS_OK)
         status = split_parts(spec, &parts);
     if (status == STATUS_OK && parts.count < 2)
-        status = fail(STATUS_USAGE, "combine takes masks with * between, such as %s",
+        status = fail(STATUS_USAGE, "combine takes masks separated by *, such as %s",
                       "combine:lowpass:1000*hall.wav");
     if (status == STATUS_OK)
         status = load_parts(&parts, &design->rate, allow_truncated);
@@ -233,7 +232,7 @@ static enum status load_inverted(const struct design_spec *spec, struct design *
     if ((*mask)->rate && (*mask)->rate != design->rate)
         TRY(mask_resample(*mask, design->rate));
     if ((*mask)->taps > DESIGN_TAPS_MOST)
-        return fail(STATUS_USAGE, "invert: %s has %zu taps, and %d are the most", (*mask)->name,
+        return fail(STATUS_USAGE, "invert: %s has %zu taps, but %d are the most", (*mask)->name,
                     (*mask)->taps, DESIGN_TAPS_MOST);
     return STATUS_OK;
 }

@@ -131,7 +131,7 @@ static enum status read_curve(const struct design_spec *spec, struct graphic_cur
         if (*text && *text != ';')
             return design_refuse_rest(spec, text);
         if (at > 0 && curve->octave[at] <= curve->octave[at - 1])
-            return fail(STATUS_USAGE, "%s: frequencies must go up, and %g Hz does not",
+            return fail(STATUS_USAGE, "%s: frequencies must increase, and %g Hz does not",
                         spec->kind->name, frequency);
         curve->count++;
     }
@@ -257,8 +257,8 @@ static enum status make_sections(const struct design_spec *spec, struct design *
     double wanted = sections_taps(&sections) * (phase == PHASE_LINEAR ? 2 : 1);
     if (!design_option(spec, "taps") && wanted > DESIGN_TAPS_MOST)
         return fail(STATUS_USAGE,
-                    "%s: a section this narrow takes %.0f taps, and %d are the most: a smaller Q, "
-                    "or say taps=",
+                    "%s: a section this narrow takes %.0f taps, but %d are the most: a smaller Q, "
+                    "or set taps=",
                     spec->kind->name, wanted, DESIGN_TAPS_MOST);
     size_t taps = (size_t)fmin(wanted, DESIGN_TAPS_MOST);
     if (phase == PHASE_MINIMUM)

@@ -10,10 +10,11 @@ static const double GAP_GAIN_MOST = 4; /* between bands, over the larger gain be
 
 static enum status refuse_bands(const struct design_spec *spec)
 {
-    return fail(STATUS_USAGE,
-                "%s takes bands of FROM-TO GAIN [WEIGHT] that go up and do not touch, 2 to %d of "
-                "them with ; between, such as '%s'; FROM- goes up to half the rate",
-                spec->kind->name, REMEZ_BANDS_MOST, spec->kind->example);
+    return fail(
+        STATUS_USAGE,
+        "%s takes bands of FROM-TO GAIN [WEIGHT] that increase and do not touch, 2 to %d of "
+        "them with ; between, such as '%s'; FROM- goes up to half the rate",
+        spec->kind->name, REMEZ_BANDS_MOST, spec->kind->example);
 }
 
 static char *skip_blanks(char *text)
@@ -90,12 +91,12 @@ static enum status equiripple_count(const struct design_spec *spec,
     double wanted = equiripple_taps(bands, count, attenuation);
     bool given = design_option(spec, "taps");
     if (given && design_option(spec, "atten"))
-        return fail(STATUS_USAGE, "%s: atten= gives the number of taps: leave out it or taps=",
-                    spec->kind->name);
+        return fail(STATUS_USAGE,
+                    "%s: atten= sets the number of taps: omit it or taps=", spec->kind->name);
     if (!given && wanted > REMEZ_TAPS_MOST - 1)
         return fail(STATUS_USAGE,
-                    "%s: so narrow a gap between bands takes %.0f taps, and %d are the most: widen "
-                    "it, or say taps=",
+                    "%s: so narrow a gap between bands takes %.0f taps, but %d are the most: widen "
+                    "it, or set taps=",
                     spec->kind->name, wanted, REMEZ_TAPS_MOST);
     *taps = given ? 0 : (size_t)ceil(wanted) | 1;
     TRY(design_count(spec, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps));

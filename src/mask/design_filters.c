@@ -33,8 +33,8 @@ static enum status odd_taps(const struct design_spec *spec, double wanted, size_
 {
     if (!(wanted <= DESIGN_TAPS_MOST - 1))
         return fail(STATUS_USAGE,
-                    "%s: so narrow a transition takes %.0f taps, and %d are the most: take a wider "
-                    "width= or say taps=",
+                    "%s: so narrow a transition takes %.0f taps, but %d are the most: set a wider "
+                    "width= or set taps=",
                     spec->kind->name, wanted, DESIGN_TAPS_MOST - 1);
     *taps = (size_t)ceil(wanted) | 1;
     return STATUS_OK;
@@ -70,7 +70,7 @@ static enum status choose_window(const struct design_spec *spec, double rate, do
     TRY(design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width));
     if (has_taps && has_width && (taper->window != WINDOW_KAISER || design_option(spec, "atten")))
         return fail(STATUS_USAGE,
-                    "%s: the window%s and width= give the number of taps: leave out "
+                    "%s: the window%s and width= set the number of taps: omit "
                     "one of them or taps=",
                     spec->kind->name, taper->window == WINDOW_KAISER ? ", atten=" : "");
     if (has_taps)
@@ -174,7 +174,7 @@ static enum status read_edges(const struct design_spec *spec, const struct desig
                     spec->kind->example, spec->value);
     TRY(design_parse(spec, "the upper edge", end + 1, range, &end, &edge[1]));
     if (*end || edge[0] >= edge[1])
-        return fail(STATUS_USAGE, "%s takes two edges that go up, such as %s, not '%s'",
+        return fail(STATUS_USAGE, "%s takes two increasing edges, such as %s, not '%s'",
                     spec->kind->name, spec->kind->example, spec->value);
     edge[0] /= design->rate;
     edge[1] /= design->rate;

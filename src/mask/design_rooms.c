@@ -168,7 +168,7 @@ static enum status solve(const struct shoebox *room, const struct energies *ener
 {
     double wanted = -60 * SOLVED / SLOTS, low = 0.01, high = 0.99999;
     if (decay_slope(energies, low) > wanted || decay_slope(energies, high) < wanted)
-        return fail(STATUS_FAILED, "no walls let a room of %gx%gx%g m decay in %g s", room->size[0],
+        return fail(STATUS_FAILED, "a room of %gx%gx%g m cannot decay in %g s", room->size[0],
                     room->size[1], room->size[2], room->rt60);
     for (int i = 0; i < BISECTIONS; i++) {
         double middle = (low + high) / 2;
@@ -329,12 +329,12 @@ static enum status make_room(const struct design_spec *spec, struct design *desi
     double seconds = LENGTH * room.rt60, taps = ceil(seconds * design->rate) + ROOM_ZERO;
     if (room_images(&room, seconds) > IMAGES_MOST)
         return fail(STATUS_USAGE,
-                    "room: %gx%gx%g m with rt60=%g has %.0f million reflections, and %.0f are the "
+                    "room: %gx%gx%g m with rt60=%g has %.0f million reflections, but %.0f are the "
                     "most: a larger size= or a shorter rt60=",
                     room.size[0], room.size[1], room.size[2], room.rt60,
                     room_images(&room, seconds) / 1e6, IMAGES_MOST / 1e6);
     if (taps > DESIGN_TAPS_MOST)
-        return fail(STATUS_USAGE, "room: rt60=%g takes %.0f taps at %u Hz, and %d are the most",
+        return fail(STATUS_USAGE, "room: rt60=%g takes %.0f taps at %u Hz, but %d are the most",
                     room.rt60, taps, design->rate, DESIGN_TAPS_MOST);
     TRY(design_alloc(design, RECEIVERS, (size_t)taps));
     design->origin = ROOM_ZERO;

@@ -104,7 +104,7 @@ enum status design_number(const struct design_spec *spec, const char *key,
         return STATUS_OK;
     TRY(design_parse(spec, label(key, name), text, range, &end, value));
     if (*end)
-        return fail(STATUS_USAGE, "%s: %s has '%s' behind its number; an example is %s",
+        return fail(STATUS_USAGE, "%s: %s has '%s' after its number; an example is %s",
                     spec->kind->name, label(key, name), end, spec->kind->example);
     return STATUS_OK;
 }
@@ -169,7 +169,7 @@ enum status design_next_number(const struct design_spec *spec, const char *what,
     *text += strspn(*text, " \t");
     TRY(design_parse(spec, what, *text, range, &end, value));
     if (!strchr(" \t;", *end))
-        return fail(STATUS_USAGE, "%s: '%s' is not how %s goes on; an example is %s",
+        return fail(STATUS_USAGE, "%s: unexpected '%s' after %s; an example is %s",
                     spec->kind->name, end, what, spec->kind->example);
     *text = end + strspn(end, " \t");
     return STATUS_OK;
@@ -183,6 +183,6 @@ bool design_next_part(const char **text)
 
 enum status design_refuse_rest(const struct design_spec *spec, const char *text)
 {
-    return fail(STATUS_USAGE, "%s: '%s' is too much; parts go between ; as in %s",
+    return fail(STATUS_USAGE, "%s: unexpected '%s'; parts are separated by ; as in %s",
                 spec->kind->name, text, spec->kind->example);
 }

@@ -145,7 +145,7 @@ static enum status check(const struct mask_config *config, const struct eq_filte
     if (fabs(values->gain) > 200)
         return mask_config_refuse(config, "a gain of %g dB", values->gain);
     if (!(filter->q > 0 && isfinite(filter->q)))
-        return mask_config_refuse(config, "no filter is as wide or as steep as that");
+        return mask_config_refuse(config, "the width or slope is not possible");
     return STATUS_OK;
 }
 

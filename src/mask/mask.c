@@ -150,8 +150,8 @@ static enum status read_by_kind(const char *file, FILE *stream,
 static enum status parse_rate(struct mask *mask, uint32_t rate)
 {
     if (rate && mask->rate && mask->rate != rate)
-        return fail(STATUS_USAGE, "mask %s says that its rate is %u Hz, not %u", mask->name,
-                    mask->rate, rate);
+        return fail(STATUS_USAGE, "mask %s has a rate of %u Hz, not %u", mask->name, mask->rate,
+                    rate);
     if (rate)
         mask->rate = rate;
     return STATUS_OK;
@@ -183,7 +183,7 @@ float *mask_column(const struct mask *mask, size_t column)
 enum status mask_select(struct mask *mask, size_t column)
 {
     if (mask->has_own_paths)
-        return fail(STATUS_USAGE, "mask %s says itself where its channels go; channel=%zu cannot",
+        return fail(STATUS_USAGE, "mask %s has its own routing; channel=%zu cannot change it",
                     mask->name, column);
     if (column < 1 || column > mask->columns)
         return fail(STATUS_USAGE, "mask %s has no channel %zu: it has %zu, counted from 1",
@@ -262,8 +262,7 @@ static enum status refuse_counts(const struct mask *mask, size_t channels, enum 
 static enum status check_own_paths(const struct mask *mask, size_t channels, enum mask_map map)
 {
     if (map != MASK_MAP_AUTO)
-        return fail(STATUS_USAGE, "mask %s says itself where its channels go; map= cannot",
-                    mask->name);
+        return fail(STATUS_USAGE, "mask %s has its own routing; map= cannot change it", mask->name);
     if (mask->inputs != channels)
         return fail(STATUS_USAGE, "mask %s filters sound of %zu channels, but the sound has %zu",
                     mask->name, mask->inputs, channels);

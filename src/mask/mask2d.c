@@ -208,7 +208,7 @@ static enum status skip_separator(struct mask2d_table *table, char **text)
         return STATUS_OK;
     *text += 1 + strspn(*text + 1, " \t\v\f");
     if (!**text || strchr(",;", **text))
-        return text_lines_refuse(&table->lines, "there is no number behind a separator");
+        return text_lines_refuse(&table->lines, "a number is missing after a separator");
     return STATUS_OK;
 }
 

@@ -182,7 +182,7 @@ static enum status parse_subdelay(struct brutefir_tokens *tokens)
         TRY(brutefir_number(tokens, &value));
         if (value != 0 && fabs(value) <= 99)
             return mask_config_refuse(tokens->config,
-                                      "a delay of a part of a sample (subdelay) cannot be read as "
+                                      "a fractional delay (subdelay) cannot be read as "
                                       "a mask");
     } while (brutefir_at(tokens, ','));
     return STATUS_OK;
@@ -299,7 +299,7 @@ static enum status parse_setting(struct brutefir_tokens *tokens, const char *nam
             status = brutefir_count(tokens, "filter_length", &brutefir->blocks);
         if (status == STATUS_OK &&
             (brutefir->block > MATRIX_TAPS_MOST || brutefir->blocks > MATRIX_TAPS_MOST))
-            status = mask_config_refuse(brutefir->config, "a filter_length that cannot be");
+            status = mask_config_refuse(brutefir->config, "an invalid filter_length");
         return status;
     }
     if (strcmp(name, "logic") == 0 && tokens->now.kind == TOKEN_STRING &&

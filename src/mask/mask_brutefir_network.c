@@ -85,8 +85,8 @@ static size_t taps_of(const struct brutefir *brutefir, const struct brutefir_coe
     uint64_t blocks = coeff->blocks ? coeff->blocks : brutefir->blocks;
     if (brutefir->block == 0 || taps <= brutefir->block * blocks)
         return taps;
-    note("mask %s: line %zu: of %zu taps %llu fit into filter_length, and the others are left out "
-         "as BruteFIR leaves them out",
+    note("mask %s: line %zu: of %zu taps %llu fit into filter_length, and the rest is ignored, "
+         "as BruteFIR does",
          brutefir->config->file, coeff->line, taps, (unsigned long long)(brutefir->block * blocks));
     return (size_t)(brutefir->block * blocks);
 }
@@ -165,8 +165,7 @@ static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter
     if (filter->state == FILTER_DONE)
         return STATUS_OK;
     if (filter->state == FILTER_ASKED || depth > BRUTEFIR_FILTERS_MOST)
-        return mask_config_refuse(brutefir->config, "filter %s feeds itself, in a circle",
-                                  filter->name);
+        return mask_config_refuse(brutefir->config, "filter %s feeds itself", filter->name);
     filter->state = FILTER_ASKED;
     TRY(mask_matrix_create(brutefir->config, brutefir->inputs.devices, 1, &filter->response));
     TRY(add_inputs(brutefir, filter));

@@ -223,7 +223,7 @@ static enum status parse_channels(struct camilladsp *camilladsp, const yaml_node
         if (!text || !mask_config_count(text, &channel))
             return refuse_value(camilladsp, node, "channel", "a whole number");
         if (channel >= count)
-            return mask_config_refuse(camilladsp->config, "channel %llu, and there are but %zu",
+            return mask_config_refuse(camilladsp->config, "channel %llu, but there are only %zu",
                                       (unsigned long long)channel, count);
         is_selected[channel] = true;
     }

@@ -142,8 +142,8 @@ static enum status conv_wav(struct camilladsp *camilladsp, const yaml_node_t *pa
     TRY(camilladsp_count(camilladsp, parameters, "channel", &channel));
     TRY(mask_config_mask(camilladsp->config, name, NULL, &mask));
     if (channel >= mask->columns)
-        return mask_config_refuse(camilladsp->config, "%s has channels 0 to %zu, but not %llu",
-                                  name, mask->columns - 1, (unsigned long long)channel);
+        return mask_config_refuse(camilladsp->config, "%s has channels 0 to %zu, not %llu", name,
+                                  mask->columns - 1, (unsigned long long)channel);
     return mask_matrix_filter(camilladsp->matrix, output, 1, 0, mask_column(mask, (size_t)channel),
                               mask->taps);
 }
@@ -223,7 +223,7 @@ static enum status parse_delay(struct camilladsp *camilladsp, const yaml_node_t 
     if (!(frames >= 0 && frames <= MATRIX_TAPS_MOST))
         return mask_config_refuse(camilladsp->config, "a delay of %g samples", frames);
     if (subsample && fabs(frames - rint(frames)) > 1e-6)
-        return mask_config_refuse(camilladsp->config, "a delay of a part of a sample (subsample: "
+        return mask_config_refuse(camilladsp->config, "a fractional delay (subsample: "
                                                       "true) cannot be read as a mask");
     return mask_matrix_gain(camilladsp->matrix, output, 1, (uint64_t)rint(frames));
 }

@@ -128,7 +128,7 @@ static enum status read_weights(struct convolver_reading *reading, const char *w
         struct weight *weight = &weights[*count];
         if (!parse_weight(word, weight) || weight->channel >= channels)
             return mask_config_refuse(reading->config,
-                                      "'%.40s' among the %s is no channel from 0 to %zu with a "
+                                      "'%.40s' among the %s is not a channel from 0 to %zu with a "
                                       "weight",
                                       word, what, channels - 1);
     }
@@ -153,8 +153,8 @@ static enum status read_path(struct convolver_reading *reading, const char *name
     TRY(mask_config_mask(reading->config, name, NULL, &mask));
     TRY(need_line(reading, "the channel of a file", &line));
     if (!mask_config_count(line, &channel) || channel >= mask->columns)
-        return mask_config_refuse(reading->config, "%s has channels 0 to %zu, but not '%.40s'",
-                                  name, mask->columns - 1, line);
+        return mask_config_refuse(reading->config, "%s has channels 0 to %zu, not '%.40s'", name,
+                                  mask->columns - 1, line);
     TRY(read_weights(reading, "inputs", mask_matrix_inputs(reading->matrix), ins, &in_count));
     TRY(read_weights(reading, "outputs", mask_matrix_outputs(reading->matrix), outs, &out_count));
     for (size_t i = 0; i < in_count; i++)

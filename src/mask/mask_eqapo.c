@@ -80,7 +80,7 @@ static enum status parse_channel(struct eqapo *reading, char *text)
         if (!find_channel(name, reading->channels, &index))
             return mask_config_refuse(reading->config, "there is no channel '%.40s'", name);
         if (index >= reading->channels)
-            return mask_config_refuse(reading->config, "channel %s, and there are but %zu", name,
+            return mask_config_refuse(reading->config, "channel %s, but there are only %zu", name,
                                       reading->channels);
         selected[index] = true;
     }
@@ -206,7 +206,8 @@ static enum status parse_include(struct eqapo *reading, char *text)
     char *path;
     text += strspn(text, " \t");
     if (reading->depth == INCLUDES_MOST)
-        return mask_config_refuse(outer, "includes lie in a circle, or %d deep", INCLUDES_MOST);
+        return mask_config_refuse(outer, "includes are circular or nested deeper than %d",
+                                  INCLUDES_MOST);
     enum status status = mask_config_find(outer, text, &path);
     if (status != STATUS_OK)
         return status;

@@ -122,7 +122,7 @@ static enum status add(struct jconvolver *reading, uint64_t input, uint64_t outp
     uint64_t capacity = delay < reading->longest ? reading->longest - delay : 0;
     if (reading->has_size && count > capacity) {
         note("mask %s: line %zu: %llu taps lie beyond the %llu that /convolver/new allows, and are "
-             "left out as jconvolver leaves them out",
+             "ignored, as jconvolver does",
              reading->config->file, reading->config->line, (unsigned long long)(count - capacity),
              (unsigned long long)reading->longest);
         count = capacity;
@@ -332,7 +332,7 @@ static enum status parse_line(struct jconvolver *reading, char *line)
         line += strspn(line, " \t");
         return !*line || *line == '#' ? STATUS_OK
                                       : mask_config_refuse(reading->config,
-                                                           "neither a command nor a # comment: "
+                                                           "not a command or a # comment: "
                                                            "'%.40s'",
                                                            line);
     }

@@ -179,7 +179,7 @@ static enum status account(struct mask_matrix *matrix, const struct response *re
     matrix->held -= before;
     matrix->work += response->count;
     if (matrix->held > MASK_TAPS_MOST || matrix->work > WORK_MOST)
-        return mask_config_refuse(matrix->config, "responses that are too many and too long");
+        return mask_config_refuse(matrix->config, "its responses are too many or too long");
     return STATUS_OK;
 }
 
@@ -357,7 +357,7 @@ static enum status make(const struct mask_matrix *matrix, const size_t *column_o
             taps = end;
     }
     if (columns == 0)
-        return mask_config_refuse(matrix->config, "nothing of it sounds");
+        return mask_config_refuse(matrix->config, "all of it is silent");
     if (taps > MASK_TAPS_MOST / columns)
         return mask_config_refuse(matrix->config, "%zu responses of %zu taps are too many", columns,
                                   taps);

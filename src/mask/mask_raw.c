@@ -47,8 +47,8 @@ static enum status count_frames(const char *file, FILE *stream, const struct raw
         size = raw->most;
     if (size % frame != 0)
         return fail(STATUS_FAILED,
-                    "cannot read mask %s: its %llu bytes are no whole number of frames of %zu "
-                    "channels in %s; raw= and channels= say what it holds",
+                    "cannot read mask %s: its %llu bytes are not a whole number of frames of %zu "
+                    "channels in %s; see raw= and channels=",
                     file, (unsigned long long)size, raw->channels, raw->format->name);
     *frames = size / frame;
     return STATUS_OK;
@@ -63,7 +63,8 @@ static enum status read_samples(const char *file, FILE *stream, const struct raw
         for (size_t c = 0; c < mask->columns; c++) {
             unsigned char sample[8];
             if (fread(sample, raw->format->bytes, 1, stream) != 1)
-                return fail(STATUS_FAILED, "cannot read mask %s: it became shorter", file);
+                return fail(STATUS_FAILED,
+                            "cannot read mask %s: it was truncated while it was read", file);
             mask_column(mask, c)[k] = (float)raw_format_decode(raw->format, sample);
         }
     return STATUS_OK;

@@ -88,7 +88,7 @@ static enum status read_header(struct rew *rew)
         else if (*line)
             TRY(read_label(rew, line));
         if (rew->lines.number > HEADER_LINES_MOST)
-            return text_lines_refuse(&rew->lines, "no '* Data start' by now");
+            return text_lines_refuse(&rew->lines, "no '* Data start' up to here");
     }
 }
 
@@ -114,8 +114,7 @@ static enum status find_rate(const struct rew *rew, uint32_t *rate)
 {
     double hertz = rew->interval > 0 ? 1 / rew->interval : 0;
     if (!(hertz >= 1 && hertz <= MASK_RATE_MOST))
-        return fail(STATUS_FAILED,
-                    "cannot read mask %s: it says no sample interval that could be (got %g s)",
+        return fail(STATUS_FAILED, "cannot read mask %s: it has no valid sample interval (%g s)",
                     rew->lines.file, rew->interval);
     *rate = (uint32_t)lrint(hertz);
     return STATUS_OK;
@@ -134,7 +133,7 @@ static enum status find_gain(const struct rew *rew, double *gain)
         return STATUS_OK;
     if (rew->peak == 0)
         return fail(STATUS_FAILED,
-                    "cannot read mask %s: it is normalised and does not say what its peak was; "
+                    "cannot read mask %s: it is normalised and does not state its original peak; "
                     "export it without normalisation",
                     rew->lines.file);
     *gain = fabs(rew->peak);
@@ -150,7 +149,7 @@ static enum status rew_to_mask(const struct rew *rew, bool allow_truncated, stru
         return fail(STATUS_FAILED, "cannot read mask %s: no sample after '* Data start'",
                     rew->lines.file);
     if (rew->length != 0 && rew->length != (double)rew->samples.count && !allow_truncated)
-        return fail(STATUS_FAILED, "cannot read mask %s: it says %.0f samples and holds %zu",
+        return fail(STATUS_FAILED, "cannot read mask %s: it states %.0f samples and holds %zu",
                     rew->lines.file, rew->length, rew->samples.count);
     TRY(find_rate(rew, &rate));
     TRY(find_gain(rew, &gain));

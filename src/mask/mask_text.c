@@ -76,7 +76,7 @@ static enum status read_setting(struct text_table *table, const char *what, char
     if (*text)
         return text_lines_refuse(&table->lines, "%s must be one whole number", what);
     if (*setting && *setting != value)
-        return text_lines_refuse(&table->lines, "%s is said a second time", what);
+        return text_lines_refuse(&table->lines, "%s is given twice", what);
     *setting = value;
     return STATUS_OK;
 }
@@ -157,7 +157,7 @@ static enum status check_paths(const struct text_table *table)
     const char *file = table->lines.file;
     if (table->path_count && (!table->inputs || !table->outputs))
         return fail(STATUS_FAILED,
-                    "cannot read mask %s: it has paths and says no inputs: N and "
+                    "cannot read mask %s: it has paths but no inputs: N and "
                     "outputs: N",
                     file);
     for (size_t p = 0; p < table->path_count; p++) {

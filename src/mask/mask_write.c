@@ -88,7 +88,7 @@ enum status mask_write_wav(const struct mask *mask, const char *path,
                            const struct mask_write_settings *settings)
 {
     if (!mask->rate)
-        return fail(STATUS_USAGE, "mask %s does not say its rate; --rate does", mask->name);
+        return fail(STATUS_USAGE, "mask %s has no rate; set --rate", mask->name);
     return mask_write_sound(
         mask, &(struct sink_settings){
                   .path = path,

@@ -148,7 +148,7 @@ static enum status print_brutefir(const struct mask *mask, const char *path, FIL
 static enum status check_brutefir(const struct mask *mask)
 {
     if (!mask->rate)
-        return fail(STATUS_USAGE, "mask %s does not say its rate; --rate does", mask->name);
+        return fail(STATUS_USAGE, "mask %s has no rate; set --rate", mask->name);
     return STATUS_OK;
 }
 
@@ -174,7 +174,7 @@ static enum status check_eqapo(const struct mask *mask)
             if (mask->paths[p].input != mask->paths[p].output ||
                 (q < p && mask->paths[q].input == mask->paths[p].input))
                 return fail(STATUS_FAILED,
-                            "mask %s leads from one channel to another, which Equalizer APO's "
+                            "mask %s routes one channel to another, which Equalizer APO's "
                             "Convolution: cannot",
                             mask->name);
     return STATUS_OK;

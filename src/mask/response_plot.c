@@ -239,7 +239,7 @@ enum status response_plot(const struct response_plot_settings *settings,
 {
     if (settings->width < RESPONSE_PLOT_WIDTH_LEAST ||
         settings->height < RESPONSE_PLOT_HEIGHT_LEAST)
-        return fail(STATUS_FAILED, "the picture of the masks needs %d by %d characters at least",
+        return fail(STATUS_FAILED, "the picture of the masks needs at least %d by %d characters",
                     RESPONSE_PLOT_WIDTH_LEAST, RESPONSE_PLOT_HEIGHT_LEAST);
     double high = settings->rate / 2.0;
     struct plot plot = {

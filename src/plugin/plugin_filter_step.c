@@ -133,7 +133,7 @@ static void align(struct plugin_filter *plugin, size_t frames)
     if (plugin->filter.late == 0 || was_late || plugin->filter.notice)
         return;
     snprintf(plugin->notice, sizeof plugin->notice,
-             "%s tells a latency of %llu frames only now: what it makes comes %llu frames late",
+             "%s now reports a latency of %llu frames: its output is %llu frames late",
              plugin->settings.info->id, (unsigned long long)plugin->latency.most,
              (unsigned long long)plugin->filter.late);
     plugin->filter.notice = plugin->notice;
@@ -156,13 +156,13 @@ static void report(struct plugin_filter *plugin, uint64_t bad_before)
     bool is_warm = plugin->position > plugin->settings.rate;
     if (instances->late && is_warm && !plugin->reported_late && !filter->notice) {
         snprintf(plugin->notice, sizeof plugin->notice,
-                 "%s was late: the dry sound is heard in its place", plugin->settings.info->id);
+                 "%s missed a block: the dry sound is played instead", plugin->settings.info->id);
         filter->notice = plugin->notice;
         plugin->reported_late = true;
     }
     if (plugin->settings.live && plugin->bad && !bad_before && !filter->notice) {
         snprintf(plugin->notice, sizeof plugin->notice,
-                 "%s made samples that are no numbers: they are silenced",
+                 "%s produced NaN or infinite samples: they are silenced",
                  plugin->settings.info->id);
         filter->notice = plugin->notice;
     }

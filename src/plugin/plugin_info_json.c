@@ -212,5 +212,5 @@ enum status plugin_info_of_object(const json_t *object, struct plugin_info **res
         return STATUS_OK;
     }
     plugin_info_destroy(info);
-    return fail(STATUS_FAILED, "cannot understand what a plugin says of itself");
+    return fail(STATUS_FAILED, "cannot parse the description of a plugin");
 }

@@ -93,7 +93,7 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
     *request = (struct isolated_request){.settings.plugin.settings = settings,
                                       .settings.plugin.setting_count = count};
     if (argc < FIRST || !plugin_kind_named(argv[KIND]))
-        return fail(STATUS_USAGE, "halo runs plugin-instances itself, for plugins in a process apart");
+        return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
     struct plugin_settings *plugin = &request->settings.plugin;
     request->parent = (pid_t)number(argv[PARENT]);
     request->verbosity = (enum verbosity)number(argv[VERBOSITY]);
@@ -179,7 +179,7 @@ enum status isolated_memory_find(struct isolated_memory *memory)
     struct stat about;
     if (fstat(APART_DESCRIPTOR, &about) != 0 || !S_ISREG(about.st_mode) ||
         about.st_size < (off_t)sizeof(struct isolated_head))
-        return fail(STATUS_USAGE, "this command is halo's own, for plugins in a process apart");
+        return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
     enum status status = map(memory, APART_DESCRIPTOR, (size_t)about.st_size);
     close(APART_DESCRIPTOR);
     return status;
@@ -192,8 +192,7 @@ enum status isolated_memory_join(struct isolated_memory *memory, const struct pl
     isolated_memory_plan(memory, info, settings);
     bool fits = memory->size == size;
     memory->size = size;
-    return fits ? STATUS_OK
-                : fail(STATUS_FAILED, "%s has changed since halo looked at it", info->id);
+    return fits ? STATUS_OK : fail(STATUS_FAILED, "%s has changed since it was scanned", info->id);
 }
 
 void isolated_memory_free(struct isolated_memory *memory)

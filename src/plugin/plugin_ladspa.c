@@ -304,7 +304,7 @@ static enum status instance_create(const struct plugin_info *info,
                                    const struct plugin_settings *settings, struct plugin **plugin)
 {
     if (settings->preset)
-        return fail(STATUS_USAGE, "%s has no preset '%s': LADSPA knows none", info->id,
+        return fail(STATUS_USAGE, "%s has no preset '%s': LADSPA has none", info->id,
                     settings->preset);
     if (settings->setting_count > 0)
         return fail(STATUS_USAGE, "%s has no parameter '%s': LADSPA has ports only", info->id,
@@ -322,7 +322,7 @@ static enum status instance_create(const struct plugin_info *info,
     if (status == STATUS_OK) {
         instance->handle = instance->descriptor->instantiate(instance->descriptor, instance->rate);
         if (!instance->handle)
-            status = fail(STATUS_FAILED, "cannot run %s: it makes no instance for %u Hz", info->id,
+            status = fail(STATUS_FAILED, "cannot run %s: instantiation failed at %u Hz", info->id,
                           settings->rate);
     }
     if (status != STATUS_OK) {

@@ -191,7 +191,7 @@ enum status plugin_ladspa_library_open(const char *path, struct plugin_ladspa_li
     }
     void *symbol = dlsym(library->handle, "ladspa_descriptor");
     if (!symbol)
-        return fail(STATUS_FAILED, "%s is no LADSPA library: it has no ladspa_descriptor", path);
+        return fail(STATUS_FAILED, "%s is not a LADSPA library: it has no ladspa_descriptor", path);
     memcpy(&library->descriptor, &symbol, sizeof symbol);
     return STATUS_OK;
 }

@@ -45,12 +45,12 @@ static enum status look_into(void *handle, const char *path, const char *uri)
         return STATUS_OK;
     void *symbol = dlsym(handle, "lv2_descriptor");
     if (!symbol)
-        return fail(STATUS_FAILED, "%s is no LV2 library: it has no lv2_descriptor", path);
+        return fail(STATUS_FAILED, "%s is not an LV2 library: it has no lv2_descriptor", path);
     LV2_Descriptor_Function descriptor;
     memcpy(&descriptor, &symbol, sizeof symbol);
     return has_plugin(descriptor, uri)
                ? STATUS_OK
-               : fail(STATUS_FAILED, "its library %s does not have it", path);
+               : fail(STATUS_FAILED, "its library %s does not contain it", path);
 }
 
 /* Load the library and look for the plugin, in the child process of a scan: what crashes or hangs

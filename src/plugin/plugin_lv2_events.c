@@ -37,7 +37,7 @@ static enum status refuse_parameter(const struct plugin_info *info, const char *
         length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", i ? ", " : "",
                                    info->parameters[i].uri);
     if (!info->parameter_count)
-        return fail(STATUS_FAILED, "%s has no parameter %s, nor any other", info->id, uri);
+        return fail(STATUS_FAILED, "%s has no parameter %s: it has none", info->id, uri);
     return fail(STATUS_FAILED, "%s has no parameter %s; it has %s", info->id, uri, known);
 }
 

@@ -114,7 +114,7 @@ static bool make_folder(struct lv2_paths *paths)
     }
     if (mkdtemp(paths->folder))
         return true;
-    note("cannot make a folder for a plugin's files, %s: %s", paths->folder, strerror(errno));
+    note("cannot create a folder for a plugin's files, %s: %s", paths->folder, strerror(errno));
     free(paths->folder);
     paths->folder = NULL;
     return false;
@@ -302,8 +302,8 @@ enum status lv2_features_suffice(const struct lv2_features *features,
     for (size_t i = 0; i < info->feature_count; i++)
         if (!offers(features, info->features[i]))
             return fail(STATUS_FAILED,
-                        "cannot run %s: it requires the feature %s, which is not true with blocks "
-                        "of %d frames in this use",
+                        "cannot run %s: it requires the feature %s, which does not hold for blocks "
+                        "of %d frames here",
                         info->id, info->features[i], features->block);
     return STATUS_OK;
 }

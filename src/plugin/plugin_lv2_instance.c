@@ -33,8 +33,8 @@ static enum status make_instance(const struct lv2_instance *instance, LilvInstan
     double rate = (double)instance->features.rate;
     *made = lilv_plugin_instantiate(instance->bundle, rate, instance->features.list);
     if (!*made)
-        return fail(STATUS_FAILED, "cannot run %s: it made no instance of itself at %.0f Hz",
-                    info->id, rate);
+        return fail(STATUS_FAILED, "cannot run %s: instantiation failed at %.0f Hz", info->id,
+                    rate);
     const LV2_Options_Interface *options =
         lilv_instance_get_extension_data(*made, LV2_OPTIONS__interface);
     if (options && options->set) /* what it knows of them: others it says it does not */

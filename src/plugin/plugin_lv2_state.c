@@ -99,7 +99,7 @@ enum status lv2_state_load_preset(struct lv2_instance *instance, const char *uri
     lilv_world_load_resource(world, node);
     LilvState *state = lilv_state_new_from_world(world, lv2_urid_map(), node);
     if (!state)
-        return fail(STATUS_FAILED, "cannot load the preset %s of %s: its file says nothing of it",
+        return fail(STATUS_FAILED, "cannot load the preset %s of %s: its file does not describe it",
                     uri, instance->plugin.info->id);
     restore(instance, state, true);
     return STATUS_OK;
@@ -123,7 +123,7 @@ enum status lv2_state_load(struct lv2_instance *instance, const char *folder)
     if (access(path, R_OK) != 0)
         status = fail(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
     else if (!(state = lilv_state_new_from_file(world, lv2_urid_map(), NULL, path)))
-        status = fail(STATUS_FAILED, "cannot load %s: it is no plugin's state", path);
+        status = fail(STATUS_FAILED, "cannot load %s: it is not the state of a plugin", path);
     else if (!applies(instance, state))
         status = fail(STATUS_FAILED, "cannot load %s: it is the state of another plugin than %s",
                       path, instance->plugin.info->id);
@@ -152,7 +152,7 @@ enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
     LilvWorld *world;
     TRY(lv2_world_get(&world));
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return fail(STATUS_FAILED, "cannot make the folder %s: %s", folder, strerror(errno));
+        return fail(STATUS_FAILED, "cannot create the folder %s: %s", folder, strerror(errno));
     LilvState *state = lilv_state_new_from_instance(
         instance->bundle, instance->instance, lv2_urid_map(), instance->paths.folder, folder,
         folder, folder, get_port, instance, LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE,
@@ -161,7 +161,7 @@ enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
                                             folder, STATE_FILE) != 0;
     lilv_state_free(state);
     if (failure)
-        return fail(STATUS_FAILED, "cannot keep the state of %s in %s: %s",
+        return fail(STATUS_FAILED, "cannot save the state of %s in %s: %s",
                     instance->plugin.info->id, folder, strerror(errno));
     return STATUS_OK;
 }

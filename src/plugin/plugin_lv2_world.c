@@ -181,6 +181,6 @@ enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
         return STATUS_OK;
     char like[512];
     report_like(plugins, uri, like, sizeof like);
-    return fail(STATUS_FAILED, "cannot find the LV2 plugin %s%s (halo plugins list tells them all)",
+    return fail(STATUS_FAILED, "cannot find the LV2 plugin %s%s (halo plugins list lists them all)",
                 uri, like);
 }

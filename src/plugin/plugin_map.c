@@ -41,12 +41,12 @@ static enum status fail_counts(const struct plugin_info *info, size_t channels)
     size_t inputs = plugin_instances_inputs(info), outputs = plugin_instances_outputs(info);
     char list[6 * SUGGESTED_MOST];
     suggest(list, sizeof list, inputs, channels);
-    return fail(STATUS_FAILED,
-                "%s has %zu input%s and %zu output%s, the sound %zu channel%s: say what its inputs "
-                "hear, such as @map=%s (0: silence)%s",
-                info->id, inputs, inputs == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s",
-                channels, channels == 1 ? "" : "s", list,
-                channels % inputs ? "" : ", or @map=each");
+    return fail(
+        STATUS_FAILED,
+        "%s has %zu input%s and %zu output%s, the sound %zu channel%s: choose what its inputs "
+        "hear, such as @map=%s (0: silence)%s",
+        info->id, inputs, inputs == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s", channels,
+        channels == 1 ? "" : "s", list, channels % inputs ? "" : ", or @map=each");
 }
 
 static enum status lay_list(struct plugin_map *map, const struct plugin_info *info, size_t channels,
@@ -57,7 +57,7 @@ static enum status lay_list(struct plugin_map *map, const struct plugin_info *in
         count += *at == ':';
     if (width == 0 || count % width || count > INPUTS_MOST)
         return fail(STATUS_USAGE,
-                    "@map=%s names %zu channels: %s has %zu inputs, and each wants one", text,
+                    "@map=%s names %zu channels: %s has %zu inputs, and each needs one", text,
                     count, info->id, width);
     TRY(make(map, count / width, count, plugin_instances_outputs(info)));
     const char *at = text;

@@ -155,7 +155,7 @@ static void show(struct scanning *scanning, const struct holders *holders, size_
     if (now < scanning->next || !isatty(STDERR_FILENO))
         return;
     scanning->next = now + SHOW_EVERY;
-    note_transient("looking at plugins: %zu of %zu (%.40s)", done, holders->count,
+    note_transient("scanning plugins: %zu of %zu (%.40s)", done, holders->count,
                    holders->holders[done].name);
 }
 

@@ -49,13 +49,13 @@ static enum status start(struct plugin_scanner *scanner)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return fail(STATUS_FAILED, "cannot look at plugins: %s", strerror(errno));
+        return fail(STATUS_FAILED, "cannot scan plugins: %s", strerror(errno));
     int error = spawn(scanner, ends[1]);
     close(ends[1]);
     if (error != 0) {
         scanner->process = 0;
         close(ends[0]);
-        return fail(STATUS_FAILED, "cannot start %s to look at plugins: %s", own_program(),
+        return fail(STATUS_FAILED, "cannot start %s to scan plugins: %s", own_program(),
                     strerror(error));
     }
     scanner->socket = ends[0];
@@ -83,7 +83,7 @@ static void report_end(struct plugin_scanner *scanner, int end)
         snprintf(scanner->trouble, sizeof scanner->trouble, "crashed (%s)", signal);
     } else {
         snprintf(scanner->trouble, sizeof scanner->trouble,
-                 "ended the process that looked at it (exit code %d)", WEXITSTATUS(end));
+                 "ended the process that scanned it (exit code %d)", WEXITSTATUS(end));
     }
 }
 
@@ -177,7 +177,7 @@ static enum status converse(struct plugin_scanner *scanner, const char *question
     if (scanner->process)
         *answer = json_loadb(line.text, line.length, 0, NULL);
     if (scanner->process && !*answer)
-        status = fail(STATUS_FAILED, "cannot understand the process that looks at plugins");
+        status = fail(STATUS_FAILED, "cannot parse the answer of the process that scans plugins");
     free(line.text);
     return stop_requested() ? STATUS_INTERRUPTED : status;
 }

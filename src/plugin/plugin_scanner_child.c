@@ -162,7 +162,7 @@ enum status cmd_plugin_scanner(int argc, char **argv)
     FILE *questions = socket >= 0 ? fdopen(socket, "r") : NULL;
     FILE *answers = socket >= 0 ? fdopen(dup(socket), "w") : NULL;
     if (!questions || !answers)
-        return fail(STATUS_FAILED, "halo runs this command by itself to look at plugins");
+        return fail(STATUS_FAILED, "this command is internal: halo runs it to scan plugins");
     char reason[PLUGIN_TROUBLE];
     log_capture(reason, sizeof reason);
     json_t *question;

@@ -12,7 +12,7 @@
 
 enum { NAME_BYTES = 256 };
 
-static const char MORE[] = "; halo plugins info tells all";
+static const char MORE[] = "; halo plugins info lists all";
 
 /* PORT=VALUE */
 static enum status parse_value(const struct plugin_info *info, uint32_t rate, const char *word,
@@ -184,7 +184,7 @@ static enum status parse_state(struct plugin_spec *spec, const struct plugin_inf
     struct stat entry;
     bool is_there = stat(folder, &entry) == 0;
     if (is_there && !S_ISDIR(entry.st_mode))
-        return fail(STATUS_FAILED, "cannot read the state %s: it is no folder", folder);
+        return fail(STATUS_FAILED, "cannot read the state %s: it is not a folder", folder);
     if (!is_there || access(folder, R_OK | X_OK) != 0)
         return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
     free(spec->state);

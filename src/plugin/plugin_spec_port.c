@@ -11,7 +11,7 @@
 
 enum { NAME_BYTES = 256 };
 
-static const char MORE[] = "; halo plugins info tells all";
+static const char MORE[] = "; halo plugins info lists all";
 
 /* ---- ports ---- */
 
