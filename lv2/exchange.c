@@ -1,4 +1,4 @@
-/* From a mask that is wished for to one that sounds: everything here is real-time but
+/* The exchange of masks, from the request to the fade: everything here is real-time but
  * exchange_install. */
 #include "instance.h"
 

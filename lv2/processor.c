@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The GPU's convolvers are one thread's to make and destroy, and a host has workers. */
+/* Convolvers of the GPU must be created and destroyed by one thread at a time, and a host may have
+ * several workers. */
 static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the mask ---- */

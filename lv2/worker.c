@@ -1,4 +1,4 @@
-/* What takes long: not real-time. */
+/* Loading, preparing and freeing masks: not real-time. */
 #include "instance.h"
 
 #include <stdio.h>

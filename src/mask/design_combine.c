@@ -208,7 +208,7 @@ static enum status make_cascade(char **spec, bool allow_truncated, struct design
  * mask's level, the root of its mean power from 20 Hz to 20 kHz over the logarithm of
  * frequency. */
 
-enum { INVERSE_LEAST = 4096 /* taps, where nobody says */ };
+enum { INVERSE_LEAST = 4096 /* taps, the default */ };
 
 enum inverse_phase { INVERSE_MINIMUM, INVERSE_LINEAR, INVERSE_FULL };
 

@@ -153,7 +153,7 @@ struct section_kind {
     const char *name;
     enum biquad_kind kind;
     bool has_gain;
-    double q; /* where nobody says */
+    double q; /* the default */
 };
 
 static const struct section_kind section_kinds[] = {

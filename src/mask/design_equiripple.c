@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double ATTENUATION = 80;  /* dB, where nobody says */
+static const double ATTENUATION = 80;  /* dB, the default */
 static const double GAP_GAIN_MOST = 4; /* between bands, over the larger gain beside */
 
 static enum status refuse_bands(const struct design_spec *spec)

@@ -11,7 +11,7 @@
 enum { EDGES_MOST = 2 };
 
 static const double PI = 3.14159265358979323846;
-static const double ATTENUATION = 80; /* dB, where nobody says */
+static const double ATTENUATION = 80; /* dB, the default */
 
 /* An ideal filter: its gain changes between 1 and 0 at each edge. */
 struct shape {
@@ -19,7 +19,7 @@ struct shape {
     double edge[EDGES_MOST]; /* cycles a sample, going up */
     bool passes_low;
     double level_at; /* where its gain is to be 1, cycles a sample */
-    double width;    /* the transition's, cycles a sample, where nobody says */
+    double width;    /* of the transition, cycles a sample, the default */
 };
 
 struct taper {

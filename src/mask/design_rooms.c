@@ -37,7 +37,7 @@ static const double KERNEL_BETA = 6;
 static const double IMAGES_MOST = 5e7;
 static const double LENGTH = 1.1; /* in decay times; the last eighth is faded out */
 static const double EARS = 0.2;   /* metres from one receiver to the other */
-/* Where nothing else cuts, all images adding up make a pressure that no air keeps. */
+/* Without a high-pass the images add up to a pressure that does not occur in air. */
 static const double BASS = 20; /* Hz */
 
 struct shoebox {

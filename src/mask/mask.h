@@ -1,17 +1,16 @@
 /* A mask: impulse responses and the paths they filter.
  *
- * A file gives columns (one impulse response each); routing gives paths: which
- * input goes through which column to which output. Several paths may share a
- * column or an output, where they add up. The matrix is sparse.
+ * A file gives columns (one impulse response each); routing gives paths: which input goes through
+ * which column to which output. Paths may share columns and outputs, where they add up. The matrix
+ * is sparse.
  *
- * True convolution: along a path y[i] = sum over k of x[i - k] h[k], k = 0..taps-1,
- * h being the column. Textbook kernels slide the mask unflipped and centred,
- * y[i] = sum over j of x[i - taps/2 + j] m[j]; that is the same thing with
- * h[k] = m[taps-1-k] and time zero at tap `origin` = (taps-1)/2:
+ * True convolution: along a path y[i] = sum over k of x[i - k] h[k], k = 0..taps-1, h being the
+ * column. Textbook kernels slide the mask unflipped and centred, y[i] = sum over j of x[i - taps/2
+ * + j] m[j]; that is the same with h[k] = m[taps-1-k] and time zero at tap `origin` = (taps-1)/2:
  * y[i] = sum over k of x[i + origin - k] h[k]. Causal masks have origin 0.
  *
- * Units: coefficients are linear, rate in Hz. Immutable once routed.
- * Threads: a mask is made on one thread and may then be read by many.
+ * Units: coefficients are linear, rate in Hz. Immutable once routed. Threads: created on one
+ * thread, then read by many.
  */
 #ifndef HALO_MASK_H
 #define HALO_MASK_H
@@ -59,7 +58,7 @@ MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t ta
                                    struct mask **mask);
 void mask_destroy(struct mask *mask);
 
-/* What is known about a mask's file beside its name. All zero: nothing. */
+/* What is known about the file of a mask besides its name. All zero: nothing. */
 struct mask_load_options {
     bool allow_truncated;
     struct raw_layout raw;      /* with a format: the file is samples and nothing else */
@@ -84,8 +83,7 @@ void mask_align(struct mask *mask, enum mask_align align); /* sets origin */
 /* Zeros come before the taps, and time zero is as much later: the same sound. Errors: memory. */
 MUST_CHECK enum status mask_pad(struct mask *mask, size_t frames);
 
-/* Once it is prepared, the numbers of a mask say enough: its coefficients go, and with them
- * a third of the memory that it takes. */
+/* Free the coefficients of a prepared mask, a third of its memory; the other fields stay. */
 void mask_discard_coefficients(struct mask *mask);
 
 /* Replace the columns by ones for another rate, with the same frequency

@@ -1,7 +1,6 @@
-/* Configurations of BruteFIR: its coeff, input, output and filter blocks.
- *
- * What concerns devices, processes and speed changes no sound and is passed over; delays
- * below a sample, the equaliser module and the like are refused. */
+/* Configurations of BruteFIR: its coeff, input, output and filter blocks. Settings of devices,
+ * processes and speed do not change the sound and are ignored; fractional delays, the equaliser
+ * module and the like are refused. */
 #include "mask/mask_brutefir.h"
 #include "mask/brutefir_tokens.h"
 

@@ -9,7 +9,7 @@
 
 enum {
     TIMES = 2000,       /* points of an axis */
-    FREQUENCIES = 1200, /* likewise */
+    FREQUENCIES = 1200, /* points of the other axis */
     PADDING = 8,
     LENGTH_MOST = 1 << 21,
     PICTURE_COLUMNS = 240, /* of a spectrogram, at most */

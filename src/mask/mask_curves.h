@@ -1,10 +1,9 @@
-/* Curves of one impulse response, as they are plotted: a few thousand points, however long it is.
+/* Curves of one impulse response for plots: a few thousand points, whatever its length.
  *
- * Time is in seconds from time zero (the mask's origin), frequency in Hz on a logarithmic axis from
- * 20 Hz to half the rate. Where many values share a point of the axis, their least and largest are
- * kept, one after the other, so that no peak and no dip is lost; a smooth curve has the mean
- * power of a twelfth of an octave instead. y is NaN where a curve has a gap.
- * Threads: any. Not real-time.
+ * Time is in seconds from time zero (the origin of the mask), frequency in Hz on a logarithmic axis
+ * from 20 Hz to half the rate. Where many values share a point of the axis, the least and largest
+ * are kept in order, so that no peak or dip is lost; a smooth curve has the mean power of a twelfth
+ * of an octave instead. y is NaN in a gap. Threads: any. Not real-time.
  */
 #ifndef HALO_MASK_CURVES_H
 #define HALO_MASK_CURVES_H

@@ -1,4 +1,4 @@
-/* Everything that halo mask show tells of a mask, for people and for programs. */
+/* The output of halo mask show, as text and JSON. */
 #ifndef HALO_MASK_SUMMARY_H
 #define HALO_MASK_SUMMARY_H
 
@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 struct mask_summary {
-    const char *text; /* what the user called it, options and all */
+    const char *text; /* as the user wrote it, with options */
     const struct mask *mask;
     const struct mask_stats *stats;
     const struct mask_trouble *troubles;

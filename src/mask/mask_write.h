@@ -1,7 +1,5 @@
-/* Masks as files: sound, text, raw samples, and the configurations of other programs.
- *
- * Every file is there whole or not at all; none that stands there is replaced without `force`.
- */
+/* Masks as files: sound, text, raw samples, and configurations of other programs. Files are written
+ * completely or not at all; existing ones are replaced only with `force`. */
 #ifndef HALO_MASK_WRITE_H
 #define HALO_MASK_WRITE_H
 
@@ -32,9 +30,9 @@ MUST_CHECK enum status mask_write_text(const struct mask *mask, const char *path
 MUST_CHECK enum status mask_write_raw(const struct mask *mask, const char *path,
                                       const struct mask_write_settings *settings);
 
-/* The same sound without paths of its own: a column for every channel where each goes to
- * itself, else one for each input and output, all outputs of the first input first (map=matrix;
- * *is_matrix). Of a mask that has no own paths: a copy. */
+/* The same mask without own paths: a column for every channel where each goes to itself, else one
+ * for each input and output, all outputs of the first input first (map=matrix; *is_matrix). Of a
+ * mask without own paths: a copy. */
 MUST_CHECK enum status mask_without_paths(const struct mask *mask, struct mask **plain,
                                           bool *is_matrix);
 

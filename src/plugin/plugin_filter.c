@@ -48,7 +48,7 @@ static size_t piece_of(const struct plugin_filter_settings *settings, size_t blo
 
 /* ---- instances ---- */
 
-/* The one place where it is chosen where a plugin runs. */
+/* Where the plugin runs is decided here alone. */
 static enum status open_instances(const struct plugin_filter *plugin, size_t block, bool live,
                              struct plugin_instances **instances)
 {
@@ -139,7 +139,7 @@ static void try_values(struct probe *probe, struct plugin_filter *plugin)
         latency->most = probe->most;
 }
 
-/* It runs as in a file, whose plugins are waited for. */
+/* It runs as in a file, where plugins are waited for. */
 static enum status find_latency(struct plugin_filter *plugin, size_t block)
 {
     const struct plugin_map *map = plugin->settings.map;

@@ -109,7 +109,7 @@ static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
         }
 }
 
-/* What the plugin's latency was in a block in truth. */
+/* The actual latency of the plugin in a block. */
 static uint64_t believe(struct plugin_filter *plugin, uint64_t reported)
 {
     if (!plugin->changed && reported > plugin->latency.most)

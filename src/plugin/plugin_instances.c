@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An instance has buffers of its own, at the same place for good: a plugin may write where it
- * should only read, or want memory that is well aligned. */
+/* An instance has fixed buffers of its own: a plugin may write to its inputs, or need aligned
+ * memory. */
 struct slot {
     struct plugin *plugin;
     struct block in;  /* all audio ports, side chains among them: these stay silent */

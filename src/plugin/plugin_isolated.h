@@ -1,12 +1,13 @@
-/* What halo and the child process that runs a set of instances of plugins share: orders, and the sound.
+/* What halo and the child process of an isolated instances share: the command line that starts the
+ * child, and the memory with orders and sound.
  *
- * Halo posts orders and the child does them, one after the other. Order n lies in slot
- * n % slots; it is the child's from the time that `posted` has reached n + 1, and halo's again
- * when `done` has. Order 0 opens the instances.
+ * Halo posts orders and the child executes them in sequence. Order n lies in slot n % slots; it
+ * belongs to the child once `posted` has reached n + 1, and to halo again when `done` has. Order 0
+ * opens the instances.
  *
  *   head | slot 0: order, changes, latencies, values, in, out | slot 1 ...
  *
- * A plugin can write anywhere in here: halo believes nothing of it but numbers and text.
+ * A plugin can write anywhere in here: halo uses nothing of it but numbers and text.
  */
 #ifndef HALO_PLUGIN_ISOLATED_H
 #define HALO_PLUGIN_ISOLATED_H
@@ -34,7 +35,7 @@ struct isolated_request {
     struct plugin_instances_settings settings; /* plugin.settings: free() them */
 };
 
-/* From what main was given after "halo"; texts stay there. Errors: not such words. */
+/* From the arguments of main after "halo"; texts are not copied. Errors: not such arguments. */
 MUST_CHECK enum status isolated_args_read(int argc, char **argv, struct isolated_request *request);
 
 /* ---- the memory ---- */
@@ -79,15 +80,14 @@ struct isolated_piece {
     size_t stride;
 };
 
-/* Where everything lies; both processes reckon alike. */
+/* The layout; the same in both processes. */
 void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
                        const struct plugin_instances_settings *settings);
 
-/* Make it, as it is planned, all zero. */
+/* Create the planned memory, zeroed. */
 MUST_CHECK enum status isolated_memory_create(struct isolated_memory *memory, int *descriptor);
 
-/* In the child: find the head of it, then all. Errors: the memory has not the size that is
- * planned. */
+/* In the child: map the memory, then check its layout. Errors: not the planned size. */
 MUST_CHECK enum status isolated_memory_find(struct isolated_memory *memory);
 MUST_CHECK enum status isolated_memory_join(struct isolated_memory *memory,
                                          const struct plugin_info *info,

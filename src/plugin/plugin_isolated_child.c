@@ -37,7 +37,7 @@ static void run_block(struct server *server, const struct isolated_piece *piece,
     atomic_fetch_add(&server->memory.head->frames, instances->block);
 }
 
-/* Block by block: halo knows where it ends if it does, and that it gets on. */
+/* Block by block, so that halo sees progress and knows where it ended. */
 static void run_piece(struct server *server, const struct isolated_piece *piece)
 {
     size_t block = server->instances->block, next = 0, first = 0;

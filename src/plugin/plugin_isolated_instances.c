@@ -184,7 +184,7 @@ static void process_live(struct plugin_instances *instances, const float *const 
 
 /* ---- orders other than sound ---- */
 
-/* It ended, or a signal came: which, as a status that is told. */
+/* The process ended, or a signal came: report which. */
 static enum status report_end(struct isolated_instances *isolated, const char *verb)
 {
     const char *end = plugin_child_end(isolated->child);

@@ -1,9 +1,9 @@
-/* A instances of plugins in a child process: what its set-up and its step share, and the child.
+/* The instances of isolated plugins.
  *
- * In files a piece is posted and waited for. Live, the step posts a piece and hands out the one
- * before, if that is done: pieces are all of `most` frames, which is the delay. The child may be
- * some behind and catch up, while there is silence; where it is too far behind, a piece does not
- * reach it.
+ * In files a piece is posted and waited for. Live, the step posts a piece and outputs the previous
+ * one if it is done: all pieces have `most` frames, which is the delay. The child may fall some
+ * pieces behind and catch up while silence is played; where it is too far behind, a piece is
+ * skipped.
  */
 #ifndef HALO_PLUGIN_ISOLATED_INSTANCES_H
 #define HALO_PLUGIN_ISOLATED_INSTANCES_H
@@ -16,7 +16,7 @@ struct isolated_instances; /* begins with its struct plugin_rack */
 /* Wait until all orders are done. False: the child ended, or a signal came. */
 bool isolated_wait(struct isolated_instances *isolated);
 
-/* The command "plugin-instances", which halo starts itself: the child. */
+/* The internal command "plugin-instances": the child process. */
 MUST_CHECK enum status plugin_instances_serve(int argc, char **argv);
 
 #endif

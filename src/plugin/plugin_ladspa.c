@@ -11,8 +11,8 @@ enum { PORTS_MOST = 10000 };
 
 /* ---- what a plugin is ---- */
 
-/* "LIBRARY:LABEL" in two; the library's name may have a colon of its own. Where there is none, a
- * label is missing: the library's are told then. */
+/* Split "LIBRARY:LABEL"; the name of the library may contain colons. Without a label the error
+ * lists those of the library. */
 static enum status split(const char *id, char **library, const char **label)
 {
     const char *colon = strrchr(id, ':');

@@ -271,7 +271,7 @@ static float between(const struct plugin_port *port, float share)
     return low * (1 - share) + high * share;
 }
 
-/* Nobody knows: the middle of the range; of half a range, silence and "off" rather than its end. */
+/* Without a hint: the middle of the range; of a half-open range the value nearest 0. */
 static float sensible(const struct plugin_port *port)
 {
     if (isfinite(port->minimum) && isfinite(port->maximum))

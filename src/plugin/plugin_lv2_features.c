@@ -178,7 +178,7 @@ void lv2_paths_free(struct lv2_paths *paths)
 
 /* ---- the features of an instance ---- */
 
-/* instance-access and data-access are for a plugin's own windows: not offered. */
+/* instance-access and data-access are for user interfaces: not offered. */
 static const char *const known_features[] = {
     LV2_URID__map,
     LV2_URID__unmap,
@@ -250,7 +250,7 @@ static void set_options(struct lv2_features *features)
     memcpy(features->options, options, sizeof options);
 }
 
-/* Those that need no data are true of halo, as the URIs say. */
+/* Features without data state properties of halo. */
 static void add_promises(struct lv2_features *features, const struct plugin_settings *settings)
 {
     add(features, LV2_BUF_SIZE__boundedBlockLength, NULL);

@@ -48,17 +48,16 @@ struct lv2_features {
     const LV2_Feature *snapshot[5]; /* and where lilv has no folder to make paths in */
 };
 
-/* Does halo have the feature, if not at all times; has it the option? */
+/* Whether halo knows the feature, if not under all conditions; and the option. */
 bool lv2_features_know(const char *uri);
 bool lv2_features_know_option(const char *uri);
 
-/* `sequence`: bytes of the largest one. What it is handed must outlive it, and it stay where
- * it is. */
+/* `sequence`: bytes of the largest one. All arguments outlive the features, which must not move. */
 void lv2_features_init(struct lv2_features *features, const struct plugin_settings *settings,
                        uint32_t sequence, struct lv2_worker *worker, struct lv2_logbook *log,
                        struct lv2_paths *paths);
 
-/* Errors: the plugin requires what is not offered with these settings; it is named. */
+/* Errors: the plugin requires a feature that is not available with these settings. */
 MUST_CHECK enum status lv2_features_suffice(const struct lv2_features *features,
                                             const struct plugin_info *info);
 

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds of silence that it is run for after its last work: what a plugin has loaded may
- * fade in. And those after which one that never stops working is taken as it is. */
+/* Seconds of silence to run after the last work, since a plugin may fade in what it loaded; and the
+ * limit for one that never stops working. */
 static const double SETTLE = 0.1, SETTLE_MOST = 5;
 
-/* The library stays in memory: some leave threads or handlers behind that need its code. And
- * lilv itself would print why it cannot be loaded. */
+/* The library stays loaded: some plugins leave threads or handlers behind that need its code.
+ * Loading it here also keeps lilv from printing an error. */
 static enum status load_library(const struct lv2_instance *instance)
 {
     const struct plugin_info *info = instance->plugin.info;
@@ -175,8 +175,8 @@ void lv2_instance_process(struct plugin *plugin, const float *const *in, float *
 
 /* ---- reset ---- */
 
-/* What it is told to load, by its messages or its values, is there when sound comes: a plugin
- * that puts work off is run with silence until it has done it. */
+/* A plugin that postpones loading is run on silence until it is done, so that everything is there
+ * when the sound begins. */
 static void settle(struct lv2_instance *instance)
 {
     if (!lv2_worker_serves(instance->worker))

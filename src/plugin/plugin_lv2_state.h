@@ -1,5 +1,5 @@
-/* The values of an LV2 instance, and what else it keeps: its default state, presets, and
- * folders of its state. All but saving is done before it is activated. */
+/* Values and state of an LV2 instance: its default state, presets, and saved folders. All but
+ * saving happens before it is activated. */
 #ifndef HALO_PLUGIN_LV2_STATE_H
 #define HALO_PLUGIN_LV2_STATE_H
 

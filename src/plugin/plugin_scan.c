@@ -116,7 +116,7 @@ static enum status take_answer(struct scanning *scanning, const struct holder *h
     return STATUS_OK;
 }
 
-/* One that was looked at before may have spoilt the child's memory: who seems to crash it is tried
+/* An earlier plugin may have corrupted the memory of the child: a plugin that crashes it is tried
  * again in a new one. */
 static enum status ask(struct plugin_scanner *scanner, const struct holder *holder, json_t **answer)
 {

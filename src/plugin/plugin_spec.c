@@ -163,7 +163,7 @@ static enum status parse_setting(struct plugin_spec *spec, const struct plugin_i
     return keep_setting(spec, parameter, value);
 }
 
-/* A control may be called "at" or "preset": it is meant where the word can mean nothing else. */
+/* A control may be named "at" or "preset": it is used where the word has no other meaning. */
 static bool names_control(const struct plugin_info *info, const char *word)
 {
     bool found = false;

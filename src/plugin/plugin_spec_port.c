@@ -197,7 +197,7 @@ static bool read_switch(const struct plugin_port *port, struct plugin_range rang
     return true;
 }
 
-/* A bound as it is read is not always the bound as it was reckoned. */
+/* Reading a bound back may give a slightly different number. */
 static float snap(float value, struct plugin_range range)
 {
     if (value < range.minimum && value >= range.minimum - fabsf(range.minimum) * 1e-5f)

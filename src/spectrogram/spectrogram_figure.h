@@ -1,5 +1,5 @@
-/* Spectrograms that are looked at together: the same axes, the same scale of colours.
- * Threads: one. Not real-time. */
+/* Spectrograms shown together: the same axes, the same colour scale. Threads: one. Not real-time.
+ */
 #ifndef HALO_SPECTROGRAM_FIGURE_H
 #define HALO_SPECTROGRAM_FIGURE_H
 
