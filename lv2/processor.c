@@ -22,8 +22,7 @@ static enum status check_paths(const struct processor_settings *settings, const 
     for (size_t p = 0; p < mask->path_count && !settings->may_cross; p++)
         if (mask->paths[p].input != mask->paths[p].output)
             return fail(STATUS_FAILED,
-                        "mask %s routes one channel to the other: it needs the true stereo "
-                        "plugin",
+                        "mask %s routes one channel to the other: it needs the true stereo plugin",
                         mask->name);
     return STATUS_OK;
 }

@@ -199,8 +199,7 @@ static enum status convert(struct settings *settings)
     if (!settings->to && !is_mask && !ends_with(settings->out, ".wav") &&
         !ends_with(settings->out, ".txt"))
         return fail(STATUS_USAGE,
-                    "%s must end with .wav, .txt or .mask, or --to say for which "
-                    "program it is",
+                    "%s must end with .wav, .txt or .mask, or --to say for which program it is",
                     settings->out);
     enum status status = load(settings, &mask);
     if (status != STATUS_OK)

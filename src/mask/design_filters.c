@@ -7,6 +7,7 @@
 #include "signal/window.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { EDGES_MOST = 2 };
 
@@ -53,8 +54,7 @@ static enum status read_window(const struct design_spec *spec, enum window *wind
     *window = (enum window)choice;
     if (*window != WINDOW_KAISER && design_option(spec, "atten"))
         return fail(STATUS_USAGE,
-                    "%s: atten= shapes the kaiser window; %s has an attenuation of "
-                    "its own",
+                    "%s: atten= shapes the kaiser window; %s has an attenuation of its own",
                     spec->kind->name, names[*window]);
     return design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, attenuation);
 }
@@ -70,8 +70,7 @@ static enum status choose_window(const struct design_spec *spec, double rate, do
     TRY(design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width));
     if (has_taps && has_width && (taper->window != WINDOW_KAISER || design_option(spec, "atten")))
         return fail(STATUS_USAGE,
-                    "%s: the window%s and width= set the number of taps: omit "
-                    "one of them or taps=",
+                    "%s: the window%s and width= set the number of taps: omit one of them or taps=",
                     spec->kind->name, taper->window == WINDOW_KAISER ? ", atten=" : "");
     if (has_taps)
         TRY(design_count(spec, "taps", 1, DESIGN_TAPS_MOST - 1, taps));
@@ -141,23 +140,13 @@ static enum status read_edge(const struct design_spec *spec, const struct design
     return STATUS_OK;
 }
 
-static enum status make_one_edge(const struct design_spec *spec, bool passes_low,
-                                 struct design *design)
+static enum status make_one_edge(const struct design_spec *spec, struct design *design)
 {
+    bool passes_low = strcmp(spec->kind->name, "lowpass") == 0;
     struct shape shape = {.edges = 1, .passes_low = passes_low, .level_at = passes_low ? 0 : 0.5};
     TRY(read_edge(spec, design, &shape.edge[0]));
     shape.width = fmin(shape.edge[0], 0.5 - shape.edge[0]) / 2;
     return make_windowed(spec, &shape, design);
-}
-
-static enum status make_lowpass(const struct design_spec *spec, struct design *design)
-{
-    return make_one_edge(spec, true, design);
-}
-
-static enum status make_highpass(const struct design_spec *spec, struct design *design)
-{
-    return make_one_edge(spec, false, design);
 }
 
 /* "300-3400" */
@@ -181,24 +170,14 @@ static enum status read_edges(const struct design_spec *spec, const struct desig
     return STATUS_OK;
 }
 
-static enum status make_two_edges(const struct design_spec *spec, bool passes_low,
-                                  struct design *design)
+static enum status make_two_edges(const struct design_spec *spec, struct design *design)
 {
+    bool passes_low = strcmp(spec->kind->name, "bandstop") == 0;
     struct shape shape = {.edges = 2, .passes_low = passes_low};
     TRY(read_edges(spec, design, shape.edge));
     shape.level_at = passes_low ? 0 : (shape.edge[0] + shape.edge[1]) / 2;
     shape.width = fmin(fmin(shape.edge[0], 0.5 - shape.edge[1]), shape.edge[1] - shape.edge[0]) / 2;
     return make_windowed(spec, &shape, design);
-}
-
-static enum status make_bandpass(const struct design_spec *spec, struct design *design)
-{
-    return make_two_edges(spec, false, design);
-}
-
-static enum status make_bandstop(const struct design_spec *spec, struct design *design)
-{
-    return make_two_edges(spec, true, design);
 }
 
 /* Two transitions that meet at the frequency. */
@@ -245,10 +224,10 @@ const struct design_kind design_filters[] = {
      "pass below a frequency (-6 dB there). width= is the transition in Hz, atten= what\n"
      "is stopped in dB (80): they give the taps by Kaiser's formula, unless taps= does.\n"
      "window=kaiser|hann|hamming|blackman, phase=linear|minimum",
-     .make = make_lowpass},
-    {"highpass", "highpass:80", WINDOWED, "pass above a frequency", .make = make_highpass},
-    {"bandpass", "bandpass:300-3400", WINDOWED, "pass between two", .make = make_bandpass},
-    {"bandstop", "bandstop:45-55", WINDOWED, "stop between two", .make = make_bandstop},
+     .make = make_one_edge},
+    {"highpass", "highpass:80", WINDOWED, "pass above a frequency", .make = make_one_edge},
+    {"bandpass", "bandpass:300-3400", WINDOWED, "pass between two", .make = make_two_edges},
+    {"bandstop", "bandstop:45-55", WINDOWED, "stop between two", .make = make_two_edges},
     {"notch", "notch:50", WINDOWED, "stop one; width= on either side of it", .make = make_notch},
     {"hilbert", "hilbert:255", "window, atten", "turn every frequency by 90 degrees; odd taps",
      .make = make_hilbert},

@@ -272,8 +272,7 @@ static enum status read_size(const struct design_spec *spec, double size[3])
         TRY(design_parse(spec, "size=, in metres,", end, metres, &end, &size[axis]));
         if (*end != (axis < 2 ? 'x' : '\0'))
             return fail(STATUS_USAGE,
-                        "%s: size= is length, width and height in metres, such as "
-                        "6x5x3, not '%s'",
+                        "%s: size= is length, width and height in metres, such as 6x5x3, not '%s'",
                         spec->kind->name, text);
         end++;
     }

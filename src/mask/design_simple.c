@@ -151,8 +151,7 @@ const struct design_kind design_simple[] = {
     {"echo", "echo:250ms,feedback=0.4", "feedback", "echoes, each so much of the one before",
      .make = make_echo},
     {"comb", "comb:1ms", "amount",
-     "the sound and a copy later (1 ms), half each; amount= of "
-     "the copy, -1 to 1 (1)",
+     "the sound and a copy later (1 ms), half each; amount= of the copy, -1 to 1 (1)",
      .make = make_comb},
     {0},
 };

@@ -1,4 +1,5 @@
 /* Reading the words of a SPEC: numbers with units, counts, choices. */
+#include "base/short_list.h"
 #include "mask/design_kind.h"
 
 #include <ctype.h>
@@ -128,8 +129,7 @@ enum status design_count(const struct design_spec *spec, const char *key, size_t
 enum status design_choose(const struct design_spec *spec, const char *key,
                           const char *const *names, size_t *choice)
 {
-    char list[128] = "";
-    size_t length = 0;
+    struct short_list list = {0};
     const char *text = design_option(spec, key);
     if (!text)
         return STATUS_OK;
@@ -138,11 +138,10 @@ enum status design_choose(const struct design_spec *spec, const char *key,
             *choice = i;
             return STATUS_OK;
         }
-        if (length < sizeof list)
-            length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
-                                       names[i]);
+        short_list_add(&list, names[i]);
     }
-    return fail(STATUS_USAGE, "%s: %s= is one of %s, not '%s'", spec->kind->name, key, list, text);
+    return fail(STATUS_USAGE, "%s: %s= is one of %s, not '%s'", spec->kind->name, key,
+                short_list_text(&list, ""), text);
 }
 
 enum status design_phase(const struct design_spec *spec, enum phase *phase)

@@ -95,8 +95,7 @@ static enum status find_kind(const struct mask_config *config, const char *name,
             return STATUS_OK;
         }
     return mask_config_refuse(config,
-                              "an equaliser's filter of the kind '%.40s' cannot be read "
-                              "as a mask",
+                              "an equaliser's filter of the kind '%.40s' cannot be read as a mask",
                               name ? name : "");
 }
 
@@ -139,8 +138,7 @@ static enum status check(const struct mask_config *config, const struct eq_filte
     if (!(values->frequency > 0 && values->frequency < rate / 2 && filter->frequency > 0 &&
           filter->frequency < rate / 2))
         return mask_config_refuse(config,
-                                  "a filter at %g Hz is not between 0 and half the rate "
-                                  "of %g Hz",
+                                  "a filter at %g Hz is not between 0 and half the rate of %g Hz",
                                   values->frequency, rate);
     if (fabs(values->gain) > 200)
         return mask_config_refuse(config, "a gain of %g dB", values->gain);

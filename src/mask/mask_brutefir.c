@@ -181,8 +181,7 @@ static enum status parse_subdelay(struct brutefir_tokens *tokens)
         TRY(brutefir_number(tokens, &value));
         if (value != 0 && fabs(value) <= 99)
             return mask_config_refuse(tokens->config,
-                                      "a fractional delay (subdelay) cannot be read as "
-                                      "a mask");
+                                      "a fractional delay (subdelay) cannot be read as a mask");
     } while (brutefir_at(tokens, ','));
     return STATUS_OK;
 }

@@ -65,10 +65,8 @@ static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_c
         return mask_config_refuse(brutefir->config, "coeff %s has no filename", coeff->name);
     bool is_text = !coeff->format || strcmp(coeff->format, "text") == 0;
     if (!is_text && !(raw.format = format_named(coeff->format)))
-        return mask_config_refuse(brutefir->config,
-                                  "coefficients of the format '%.40s' cannot be "
-                                  "read",
-                                  coeff->format);
+        return mask_config_refuse(
+            brutefir->config, "coefficients of the format '%.40s' cannot be read", coeff->format);
     if (is_text && coeff->skip)
         return mask_config_refuse(brutefir->config, "skip: in a text cannot be read");
     TRY(mask_config_mask(brutefir->config, coeff->file, is_text ? NULL : &raw, mask));

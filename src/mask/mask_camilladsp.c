@@ -181,9 +181,8 @@ static enum status mix(struct camilladsp *camilladsp, const yaml_node_t *mixer, 
     TRY(camilladsp_count(camilladsp, channels, "out", &out));
     if (in != outputs)
         return mask_config_refuse(camilladsp->config,
-                                  "mixer %s takes %llu channels, but there are "
-                                  "%zu",
-                                  name, (unsigned long long)in, outputs);
+                                  "mixer %s takes %llu channels, but there are %zu", name,
+                                  (unsigned long long)in, outputs);
     if (out == 0 || out > MATRIX_CHANNELS_MOST)
         return mask_config_refuse(camilladsp->config, "mixer %s gives %llu channels", name,
                                   (unsigned long long)out);
@@ -278,8 +277,7 @@ static enum status take_step(struct camilladsp *camilladsp, const yaml_node_t *r
                    camilladsp_get(camilladsp, camilladsp_get(camilladsp, root, "mixers"), name),
                    name);
     return mask_config_refuse(camilladsp->config,
-                              "a step of the type %.40s cannot be read as a "
-                              "mask",
+                              "a step of the type %.40s cannot be read as a mask",
                               type ? type : "(none)");
 }
 

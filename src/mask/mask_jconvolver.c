@@ -330,11 +330,10 @@ static enum status parse_line(struct jconvolver *reading, char *line)
 {
     if (*line != '/') {
         line += strspn(line, " \t");
-        return !*line || *line == '#' ? STATUS_OK
-                                      : mask_config_refuse(reading->config,
-                                                           "not a command or a # comment: "
-                                                           "'%.40s'",
-                                                           line);
+        return !*line || *line == '#'
+                   ? STATUS_OK
+                   : mask_config_refuse(reading->config, "not a command or a # comment: '%.40s'",
+                                        line);
     }
     char *rest = line;
     const char *name = mask_config_word(&rest);

@@ -6,9 +6,10 @@
  *   silence first          5 ms or more below -60 dB of the peak, then the sound within 10 ms; not
  *                          for linear phase, whose first half is its delay
  *   silence at the end     more than half of the mask and a quarter of a second below -100 dB
- *   cut off                longer than 10 ms, not linear phase, above -60 dB of the peak in the
- * last ms, unless that is a separate echo loud                   a twelfth of an octave gains 9 dB,
- * or music needs 6 dB of headroom quiet                  no twelfth of an octave reaches -20 dB
+ *   cut off                longer than 10 ms, not linear phase, above -60 dB of the peak in its
+ *                          last ms, unless that is a separate echo
+ *   loud                   a twelfth of an octave gains 9 dB, or music needs 6 dB of headroom
+ *   quiet                  no twelfth of an octave reaches -20 dB
  *   inverted               the peak of every channel is negative, has a tenth of its energy, and is
  *                          within 0.1 ms of the first tap of -20 dB
  *   order                  of four channels the first two are the loudest, not first and last

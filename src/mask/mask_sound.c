@@ -27,9 +27,7 @@ static enum status read_columns(const char *file, struct source *source, struct 
         return fail(STATUS_FAILED, "cannot use mask %s: it has no tap", file);
     if (source->frames < 0)
         return fail(STATUS_FAILED,
-                    "cannot use mask %s: it does not say how long it is; convert it "
-                    "to WAV",
-                    file);
+                    "cannot use mask %s: it does not say how long it is; convert it to WAV", file);
     TRY(mask_create(file, source->format.channels, (uint64_t)source->frames, result));
     struct mask *mask = *result; /* destroyed by whoever loads it, also after an error */
     mask->rate = source->format.rate;

@@ -1,5 +1,6 @@
 #include "plugin/plugin_lv2_events.h"
 
+#include "base/short_list.h"
 #include "base/text_lines.h"
 #include "plugin/plugin_lv2_features.h"
 #include "plugin/plugin_lv2_world.h"
@@ -31,14 +32,11 @@ static size_t message_bytes(const struct plugin_settings *settings)
 
 static enum status refuse_parameter(const struct plugin_info *info, const char *uri)
 {
-    char known[512] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < info->parameter_count && length < sizeof known; i++)
-        length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", i ? ", " : "",
-                                   info->parameters[i].uri);
-    if (!info->parameter_count)
-        return fail(STATUS_FAILED, "%s has no parameter %s: it has none", info->id, uri);
-    return fail(STATUS_FAILED, "%s has no parameter %s; it has %s", info->id, uri, known);
+    struct short_list list = {0};
+    for (size_t i = 0; i < info->parameter_count; i++)
+        short_list_add(&list, info->parameters[i].uri);
+    return fail(STATUS_FAILED, "%s has no parameter %s; it has %s", info->id, uri,
+                short_list_text(&list, ""));
 }
 
 static const struct plugin_parameter *find_parameter(const struct plugin_info *info,

@@ -7,7 +7,6 @@
 #include <lv2/core/lv2.h>
 #include <lv2/parameters/parameters.h>
 #include <pthread.h>
-#include <search.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,59 +15,25 @@
 
 /* ---- URIDs ---- */
 
-struct urid {
-    char *uri;
-    LV2_URID number;
-};
-
 static pthread_mutex_t urid_lock = PTHREAD_MUTEX_INITIALIZER;
-static void *urids_by_name; /* tsearch's tree of struct urid */
-static struct urid **urids; /* the same, by number - 1 */
-static size_t urid_count, urid_capacity;
-
-static int compare_urids(const void *a, const void *b)
-{
-    const struct urid *left = a, *right = b;
-    return strcmp(left->uri, right->uri);
-}
-
-static bool grow_urids(void)
-{
-    if (urid_count < urid_capacity)
-        return true;
-    size_t larger_capacity = urid_capacity ? 2 * urid_capacity : 256;
-    struct urid **larger = realloc(urids, larger_capacity * sizeof *larger);
-    if (!larger)
-        return false;
-    urids = larger;
-    urid_capacity = larger_capacity;
-    return true;
-}
-
-static LV2_URID add_urid(const char *uri)
-{
-    struct urid *made = grow_urids() ? malloc(sizeof *made) : NULL;
-    char *copy = made ? strdup(uri) : NULL;
-    if (!copy) {
-        free(made);
-        return 0;
-    }
-    *made = (struct urid){.uri = copy, .number = (LV2_URID)urid_count + 1};
-    if (!tsearch(made, &urids_by_name, compare_urids)) {
-        free(copy);
-        free(made);
-        return 0;
-    }
-    urids[urid_count++] = made;
-    return made->number;
-}
+static char **urids; /* by number - 1 */
+static LV2_URID urid_count;
 
 LV2_URID lv2_urid(const char *uri)
 {
-    struct urid wanted = {.uri = (char *)uri}; /* only read */
     pthread_mutex_lock(&urid_lock);
-    struct urid **found = tfind(&wanted, &urids_by_name, compare_urids);
-    LV2_URID number = found ? (*found)->number : add_urid(uri);
+    LV2_URID number = 1;
+    while (number <= urid_count && strcmp(urids[number - 1], uri) != 0)
+        number++;
+    char *copy = number > urid_count ? strdup(uri) : NULL;
+    char **larger = copy ? realloc(urids, number * sizeof *urids) : NULL;
+    if (larger) {
+        urids = larger;
+        urids[urid_count++] = copy;
+    } else {
+        free(copy);
+    }
+    number = number <= urid_count ? number : 0;
     pthread_mutex_unlock(&urid_lock);
     return number;
 }
@@ -83,7 +48,7 @@ static const char *unmap(LV2_URID_Unmap_Handle handle, LV2_URID number)
 {
     (void)handle;
     pthread_mutex_lock(&urid_lock);
-    const char *uri = number >= 1 && number <= urid_count ? urids[number - 1]->uri : NULL;
+    const char *uri = number >= 1 && number <= urid_count ? urids[number - 1] : NULL;
     pthread_mutex_unlock(&urid_lock);
     return uri;
 }
