@@ -1,8 +1,6 @@
-/* From a mask that is wished for to one that sounds: everything here is real-time but
+/* The exchange of masks, from the request to the fade: everything here is real-time but
  * exchange_install. */
 #include "instance.h"
-
-#include "work.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
-/* The last seconds of what the plugin's masks hear, for a mask that comes later.
+/* The last seconds of the input of the masks, for a mask that is loaded later.
  *
- * The run() of the plugin writes whole blocks of PROCESSOR_BLOCK frames; the worker reads what is
- * well behind the newest and well before what is overwritten next.
- * Threads: input_history_write is run's, and real-time; input_history_feed and the counts are the worker's as well.
+ * run() of the plugin writes whole blocks of PROCESSOR_BLOCK frames; the worker reads well behind the
+ * newest and well ahead of what is overwritten next. Threads: input_history_write is for run, and real-time;
+ * input_history_feed and the counts are for the worker as well.
  */
 #ifndef HALO_LV2_INPUT_HISTORY_H
 #define HALO_LV2_INPUT_HISTORY_H
@@ -32,8 +32,8 @@ void input_history_write(struct input_history *history, const float *const *bloc
  * there are. */
 bool input_history_feed(const struct input_history *history, struct processor *processor, size_t most);
 
-/* Let a new processor hear, from as far back as its mask reaches or the past goes, all but the last
- * few blocks, which are run's own to give. */
+/* Feed a new processor, from as far back as its mask reaches or the history goes, all but the last few
+ * blocks, which are left to run. */
 void input_history_prime(const struct input_history *history, struct processor *processor);
 
 #endif

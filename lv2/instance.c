@@ -2,6 +2,7 @@
 #include "instance.h"
 
 #include <lv2/atom/atom.h>
+#include <lv2/patch/patch.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -74,6 +75,24 @@ static void activate(LV2_Handle handle)
 
 /* ---- its making ---- */
 
+static void map_urids(const LV2_URID_Map *map, struct urids *urids)
+{
+    const struct {
+        LV2_URID *urid;
+        const char *uri;
+    } wanted[] = {
+        {&urids->atom_float, LV2_ATOM__Float}, {&urids->atom_object, LV2_ATOM__Object},
+        {&urids->atom_path, LV2_ATOM__Path},   {&urids->atom_string, LV2_ATOM__String},
+        {&urids->atom_urid, LV2_ATOM__URID},   {&urids->log_error, LV2_LOG__Error},
+        {&urids->log_note, LV2_LOG__Note},     {&urids->mask, HALO_LV2_MASK},
+        {&urids->patch_get, LV2_PATCH__Get},   {&urids->patch_property, LV2_PATCH__property},
+        {&urids->patch_set, LV2_PATCH__Set},   {&urids->patch_value, LV2_PATCH__value},
+        {&urids->trim, HALO_LV2_TRIM},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        *wanted[i].urid = map->map(map->handle, wanted[i].uri);
+}
+
 static void take_features(struct instance *instance, const LV2_Feature *const *features)
 {
     for (; features && *features; features++) {
@@ -89,26 +108,19 @@ static void take_features(struct instance *instance, const LV2_Feature *const *f
         instance->log = NULL; /* it could not say what kind of line it has */
         return;
     }
-    urids_map(instance->map, &instance->urids);
+    map_urids(instance->map, &instance->urids);
     lv2_atom_forge_init(&instance->forge, (LV2_URID_Map *)instance->map);
 }
 
 static enum status make_capacity(struct instance *instance)
 {
     size_t channels = instance->variant->channels;
-    enum status status = input_history_init(&instance->history, channels, instance->rate);
-    if (status == STATUS_OK)
-        status =
-            pre_delay_init(&instance->pre_delay, channels, instance->rate, instance->smoothing);
-    if (status == STATUS_OK)
-        status = block_init(&instance->now, channels, 2 * PROCESSOR_BLOCK, "a plugin");
-    if (status == STATUS_OK)
-        status = block_init(&instance->dry, channels, PROCESSOR_BLOCK, "a plugin");
-    if (status == STATUS_OK)
-        status = block_init(&instance->wet, channels, PROCESSOR_BLOCK, "a plugin");
-    if (status == STATUS_OK)
-        status = block_init(&instance->other, channels, PROCESSOR_BLOCK, "a plugin");
-    return status;
+    TRY(input_history_init(&instance->history, channels, instance->rate));
+    TRY(pre_delay_init(&instance->pre_delay, channels, instance->rate, instance->smoothing));
+    TRY(block_init(&instance->now, channels, 2 * PROCESSOR_BLOCK, "a plugin"));
+    TRY(block_init(&instance->dry, channels, PROCESSOR_BLOCK, "a plugin"));
+    TRY(block_init(&instance->wet, channels, PROCESSOR_BLOCK, "a plugin"));
+    return block_init(&instance->other, channels, PROCESSOR_BLOCK, "a plugin");
 }
 
 /* A bundle may bring a mask of its own: so hosts without messages and state have one too. */
@@ -161,9 +173,7 @@ static const void *extension_data(const char *uri)
 /* ---- the plugins ---- */
 
 #define DESCRIPTOR(uri)                                                                            \
-    {                                                                                              \
-        uri, instantiate, connect_port, activate, instance_run, NULL, cleanup, extension_data      \
-    }
+    {uri, instantiate, connect_port, activate, instance_run, NULL, cleanup, extension_data}
 
 static const struct variant variants[] = {
     {DESCRIPTOR(HALO_LV2_MONO), .channels = 1},

@@ -1,19 +1,18 @@
 /* One instance of a plugin: what its parts share.
  *
- * The way of a frame: in -> pre-delay -> mask -> gain, and beside it the dry sound; mixed to out.
- * Where there is no mask, or the plugin is off, the sound passes unchanged. Nothing is ever late.
+ * Signal path: in -> pre-delay -> mask -> gain, in parallel to the dry sound; mixed to out. Without
+ * a mask, or bypassed, the sound passes unchanged. There is no latency.
  *
- *   instance.c    the plugins, their making and end
+ *   instance.c    the plugins, their creation and end
  *   run.c         sound, in pieces of at most PROCESSOR_BLOCK frames
- *   exchange.c    a mask that is wished for, from the wish to the fade
- *   worker.c      what is long: masks are read, made ready, freed
- *   messages.c    the mask's path in and out of the atom ports
+ *   exchange.c    the exchange of masks, from the request to the fade
+ *   worker.c      loads, prepares and frees masks
+ *   messages.c    the path of the mask in and out of the atom ports
  *   state.c       and in and out of a session
  *
- * A new mask's processor is made by the worker and hears the past; the worker lays it down in
- * `answer`, run takes it there, lets it hear the last blocks and fades over. The processor before is
- * the worker's to free. One such exchange is under way at a time; what is wished for meanwhile
- * comes after.
+ * The worker creates the processor of a new mask, feeds it the history and stores it in `answer`; run
+ * takes it from there, feeds it the last blocks and fades over. The previous processor is freed by the
+ * worker. One exchange runs at a time; later requests wait.
  */
 #ifndef HALO_LV2_INSTANCE_H
 #define HALO_LV2_INSTANCE_H
@@ -30,6 +29,7 @@
 #include <lv2/worker/worker.h>
 
 #include <pthread.h>
+#include <stddef.h>
 
 enum { CHANNELS_MOST = 2, FILE_MOST = 4096 };
 
@@ -45,7 +45,20 @@ struct request {
     bool gpu;
 };
 
-/* What the worker has come to. Its own until `ready`, run's until that is false again. */
+/* What run asks of the worker: the message that the host carries. */
+enum work_task { WORK_LOAD, WORK_FREE, WORK_TELL };
+
+struct work {
+    /* What run asks of the worker: the message that the host carries. */
+    enum work_task task;
+    struct processor *processor; /* to free, or whose convolver has something to tell */
+    uint32_t number;     /* to load: of the wish, and the wish */
+    float trim;
+    bool gpu;
+    char file[FILE_MOST]; /* sent no further than it goes */
+};
+
+/* The result of the worker. Its own until `ready`, then that of run until that is false again. */
 struct answer {
     atomic_bool ready;
     uint32_t number; /* of the wish */
@@ -76,7 +89,7 @@ struct instance {
     bool fresh;         /* no frame has come since it was activated: changes are made at once */
     struct block now;   /* [PROCESSOR_BLOCK frames before, PROCESSOR_BLOCK that come in] of the masks' */
     size_t held;        /* frames that have */
-    struct block dry;   /* of the piece at hand */
+    struct block dry;   /* of the current piece */
     struct block wet;   /* likewise */
     struct block other; /* of the processor that comes */
     struct pre_delay pre_delay;

@@ -48,6 +48,4 @@ struct urids {
     LV2_URID trim;
 };
 
-void urids_map(const LV2_URID_Map *map, struct urids *urids);
-
 #endif

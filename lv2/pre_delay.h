@@ -1,7 +1,5 @@
-/* Sound that comes a little later: up to PRE_DELAY_MOST seconds, in whole frames. A change of the
- * delay is a crossfade.
- * Threads: one. pre_delay_set and pre_delay_process are real-time.
- */
+/* A delay of up to PRE_DELAY_MOST seconds, in whole frames. Changes are crossfaded. Threads: one.
+ * pre_delay_set and pre_delay_process are real-time. */
 #ifndef HALO_LV2_PRE_DELAY_H
 #define HALO_LV2_PRE_DELAY_H
 

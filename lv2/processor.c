@@ -1,13 +1,15 @@
 #include "processor.h"
 
 #include "chain/mask_options.h"
+#include "signal/fir.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The GPU's convolvers are one thread's to make and destroy, and a host has workers. */
+/* Convolvers of the GPU must be created and destroyed by one thread at a time, and a host may have
+ * several workers. */
 static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the mask ---- */
@@ -15,13 +17,12 @@ static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
 static enum status check_paths(const struct processor_settings *settings, const struct mask *mask)
 {
     if (mask->inputs != settings->channels || mask->outputs != settings->channels)
-        return fail(STATUS_FAILED, "mask %s does not fit: of %zu channels it makes %zu", mask->name,
+        return fail(STATUS_FAILED, "mask %s does not fit: it maps %zu channels to %zu", mask->name,
                     settings->channels, mask->outputs);
     for (size_t p = 0; p < mask->path_count && !settings->may_cross; p++)
         if (mask->paths[p].input != mask->paths[p].output)
             return fail(STATUS_FAILED,
-                        "mask %s leads from one channel to the other: it is for the true stereo "
-                        "plugin",
+                        "mask %s routes one channel to the other: it needs the true stereo plugin",
                         mask->name);
     return STATUS_OK;
 }
@@ -34,7 +35,7 @@ static void choose_channel(const struct processor_settings *settings, const stru
         return;
     options->channel = 1;
     snprintf(processor->remark, sizeof processor->remark,
-             "mask %s has %zu channels, of which the mono plugin takes the first", mask->name,
+             "mask %s has %zu channels, and the mono plugin uses the first", mask->name,
              mask->columns);
 }
 
@@ -46,12 +47,10 @@ static enum status load_mask(const struct processor_settings *settings, struct p
         .load.sound = format,
         .trim = {.value = settings->trim, .seconds = true},
     };
-    enum status status = mask_load_with(settings->file, &options.load, mask);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_load_with(settings->file, &options.load, mask));
     choose_channel(settings, *mask, &options, processor);
-    status = mask_options_apply(&options, &format, MASK_ALIGN_CAUSAL, *mask);
-    return status == STATUS_OK ? check_paths(settings, *mask) : status;
+    TRY(mask_options_apply(&options, &format, MASK_ALIGN_CAUSAL, *mask));
+    return check_paths(settings, *mask);
 }
 
 /* A mask of another rate rings a little before its time zero once it is resampled. Nothing can
@@ -116,7 +115,7 @@ static bool create_on_gpu(struct convolver_settings settings, const struct mask 
     pthread_mutex_unlock(&gpu_lock);
     log_capture(kept, size);
     if (status != STATUS_OK)
-        snprintf(processor->remark, sizeof processor->remark, "the CPU convolves: %s", cause);
+        snprintf(processor->remark, sizeof processor->remark, "using the CPU: %s", cause);
     return status == STATUS_OK;
 }
 
@@ -201,4 +200,43 @@ void processor_reset(struct processor *processor)
         filter_reset(processor->tail);
     block_silence(&processor->ready, 0, PROCESSOR_BLOCK);
     processor->silent = processor->taps;
+}
+
+/* ---- the step: real-time ---- */
+
+_Static_assert((int)FIR_TILE >= (int)PROCESSOR_BLOCK, "a block is summed up as one tile");
+
+static bool is_silent(const struct processor *processor, const float *const *block)
+{
+    for (size_t c = 0; c < processor->channels; c++)
+        if (audio_peak(block[c], PROCESSOR_BLOCK) != 0)
+            return false;
+    return true;
+}
+
+void processor_feed(struct processor *processor, const float *const *block)
+{
+    processor->heard++;
+    if (!processor->tail)
+        return;
+    bool silent = is_silent(processor, block);
+    if (silent && processor->silent >= processor->taps) { /* nothing is left of what came before */
+        block_silence(&processor->ready, 0, PROCESSOR_BLOCK);
+        return;
+    }
+    processor->silent = silent ? processor->silent + PROCESSOR_BLOCK : 0;
+    filter_process(processor->tail, block, processor->ready.data);
+}
+
+void processor_write(const struct processor *processor, const float *const *now, size_t at, size_t frames,
+                 float *const *out)
+{
+    for (size_t o = 0; o < processor->channels; o++) {
+        float sum[FIR_TILE] = {0};
+        memcpy(sum, processor->ready.data[o] + at, frames * sizeof *sum);
+        for (size_t p = processor->paths.first[o]; p < processor->paths.first[o + 1]; p++)
+            fir_add_float(sum, now[processor->paths.paths[p].input], frames,
+                          processor->heads + processor->paths.paths[p].column * processor->head, processor->head);
+        memcpy(out[o], sum, frames * sizeof *sum);
+    }
 }

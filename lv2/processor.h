@@ -1,13 +1,10 @@
-/* A mask at work in the plugin, at no latency whatever the length of the host's blocks.
+/* A mask in use by the plugin, without latency at any block length of the host.
  *
- * The first PROCESSOR_BLOCK taps are summed up directly, for as many frames as there are at the
- * moment. The rest is a convolver's, which runs whenever PROCESSOR_BLOCK frames of input are
- * complete: what it makes of them is due PROCESSOR_BLOCK frames later, in the block after, just as
- * its taps are. So the same samples come out whatever the blocks were.
- *
- * After more silence than the mask is long nothing is convolved.
- * Threads: processor_feed and processor_write are real-time, and one thread's at a time; all
- * else is not real-time, and may run on one thread a processor.
+ * The first PROCESSOR_BLOCK taps are computed directly, for as many frames as there are. A convolver
+ * computes the rest whenever PROCESSOR_BLOCK frames of input are complete: its output is due one block
+ * later, as its taps are. So the output does not depend on the block length. After more silence
+ * than the mask is long nothing is convolved. Threads: processor_feed and processor_write are real-time, on
+ * one thread at a time; everything else is not, on one thread for each processor.
  */
 #ifndef HALO_LV2_PROCESSOR_H
 #define HALO_LV2_PROCESSOR_H

@@ -1,7 +1,5 @@
-/* What takes long: not real-time. */
+/* Loading, preparing and freeing masks: not real-time. */
 #include "instance.h"
-
-#include "work.h"
 
 #include <stdio.h>
 #include <stdlib.h>

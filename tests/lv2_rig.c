@@ -1,6 +1,6 @@
 #include "lv2_rig.h"
 
-#include "plugin/plugin_lv2.h"
+#include "plugin/plugin.h"
 #include "stream.h"
 #include "suite.h"
 

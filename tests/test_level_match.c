@@ -35,7 +35,7 @@ static struct mask *filter_for(const char *name, const struct region *region)
     char path[512];
     command_folder();
     snprintf(path, sizeof path, "%s/%s", getenv("FILTERS"), name);
-    ck_assert_int_eq(mask_load(path, false, &mask), STATUS_OK);
+    ck_assert_int_eq(mask_load_with(path, &(struct mask_load_options){0}, &mask), STATUS_OK);
     if (mask->rate && mask->rate != region->format.rate)
         ck_assert_int_eq(mask_resample(mask, region->format.rate), STATUS_OK);
     ck_assert_int_eq(

@@ -335,7 +335,7 @@ START_TEST(samples_that_are_no_numbers_are_reported)
         return;
     begin();
     pid_t process = live_rig_start("--block 256 --json --lv2 urn:halo:test:nan,2=24000");
-    live_rig_wait("made samples that are no numbers");
+    live_rig_wait("produced NaN or infinite samples");
     struct command_result result = end(process);
     ck_assert_msg(strstr(result.out, "\"bad_samples\":200") != NULL, "%s", result.out);
     process = live_rig_start("--block 256 --isolate --seconds 1 --lv2 urn:halo:test:nan,2=24000");

@@ -547,7 +547,7 @@ START_TEST(mono_takes_the_first_channel_and_says_so)
     struct lv2_host *host = open_with("mono", RATE, "mask.wav");
     struct block out = run_all(host, &in, 500);
     expect_truth(&out, mask, &in);
-    ck_assert(strstr(lv2_host_log(host), "takes the first") != NULL);
+    ck_assert(strstr(lv2_host_log(host), "uses the first") != NULL);
     lv2_host_close(host);
     block_free(&in);
     block_free(&out);

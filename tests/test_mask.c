@@ -17,7 +17,7 @@ static enum status load_text(const char *text, struct mask **mask)
     ck_assert_ptr_nonnull(file);
     fputs(text, file);
     fclose(file);
-    enum status status = mask_load(path, false, mask);
+    enum status status = mask_load_with(path, &(struct mask_load_options){0}, mask);
     unlink(path);
     return status;
 }
@@ -74,7 +74,7 @@ START_TEST(zero_bytes_are_refused)
         fputs("1\n", file);
     fwrite(text, 1, sizeof text - 1, file);
     fclose(file);
-    ck_assert_int_eq(mask_load(path, false, &mask), STATUS_FAILED);
+    ck_assert_int_eq(mask_load_with(path, &(struct mask_load_options){0}, &mask), STATUS_FAILED);
     unlink(path);
 }
 END_TEST

@@ -1,8 +1,7 @@
 /* Masks of two dimensions: read, written, made, told to be separable; and halo mask for them. */
 #include "chain/specs.h"
 #include "command.h"
-#include "mask/mask2d_design.h"
-#include "mask/mask2d_file.h"
+#include "mask/mask2d.h"
 #include "suite.h"
 #include "truth.h"
 
@@ -75,8 +74,8 @@ START_TEST(what_is_no_mask_is_refused)
         {"1e39\n", "line 1: '1e39' is not a finite coefficient"},
         {"1 two 3\n", "line 1: 'two' is not a number"},
         {"1 2x 3\n", "line 1: '2x' is not a number"},
-        {"1,,2\n", "line 1: there is no number behind a separator"},
-        {"1,2,\n", "line 1: there is no number behind a separator"},
+        {"1,,2\n", "line 1: a number is missing after a separator"},
+        {"1,2,\n", "line 1: a number is missing after a separator"},
         {",1\n", "line 1: '' is not a number"},
         {"rate: 48000\n1\n", "line 1: 'rate:' is not a number"},
     };
@@ -335,10 +334,10 @@ START_TEST(mask_make_writes_them)
     ck_assert_int_eq(result.code, 1);
     command_done("\"$HALO\" mask make box2d:3x3 -o g.mask2d --force");
     command_clean();
-    command_refused(2, "--format is of samples",
+    command_refused(2, "--format is for samples",
                     "\"$HALO\" mask make box2d:3x3 -o a.mask2d --format pcm16");
     command_refused(2, "'x=1' is no option", "\"$HALO\" mask make box2d:3x3,x=1 -o a.mask2d");
-    command_refused(2, "is no kind of mask", "\"$HALO\" mask make a.mask2d -o b.mask2d");
+    command_refused(2, "is not a kind of mask", "\"$HALO\" mask make a.mask2d -o b.mask2d");
 }
 END_TEST
 
@@ -380,7 +379,7 @@ START_TEST(mask_plot_draws_them)
     expect_said(result.out, "onset2d:3x3\n @  -@\n @  -@\n @  -@\ntime to the right");
     result = command_done("\"$HALO\" mask plot gaussian2d:100x100");
     ck_assert_uint_lt(command_lines(result.out), 25);
-    command_refused(2, "drawn by themselves", "\"$HALO\" mask plot box2d:3x3 lowpass:1000");
+    command_refused(2, "drawn separately", "\"$HALO\" mask plot box2d:3x3 lowpass:1000");
     command_refused(2, "without --what", "\"$HALO\" mask plot box2d:3x3 --what phase");
     if (system("command -v gnuplot >/dev/null 2>&1") != 0)
         return;
@@ -394,9 +393,9 @@ END_TEST
 START_TEST(they_are_no_masks_of_one_dimension)
 {
     command_clean();
-    command_refused(2, "is a mask of two dimensions: it goes with --spectral",
+    command_refused(2, "is a two-dimensional mask: use --spectral",
                     "\"$HALO\" render \"$WAV/click.wav\" x.wav --mask box2d:3x3");
-    command_refused(2, "is a mask of two dimensions: it goes with --spectral",
+    command_refused(2, "is a two-dimensional mask: use --spectral",
                     "\"$HALO\" render \"$WAV/click.wav\" x.wav --mask "
                     "\"$FILTERS/identity.mask2d\"");
 }

@@ -73,7 +73,7 @@ START_TEST(what_the_lint_says_helps)
         {"late.wav", "480 samples of silence first", "trim=480"},
         {"loud.wav", "dB of headroom", "gain=-"},
         {"quiet.wav", "quiet: -", "gain="},
-        {"inverted.wav", "upside down", "invert"},
+        {"inverted.wav", "inverted polarity", "invert"},
         {"cut.wav", "ends at -", "fade="},
     };
     command_clean();

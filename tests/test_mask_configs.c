@@ -86,8 +86,8 @@ START_TEST(jconvolver_refused)
         {"/convolver/new 2 2 256 1000\n/impulse/dirac 1 1 1 0\n/impulse/copy 1 2 1 1\n/impulse/dirac 1 2 1 0\n",
          "line 4: the path from input 1 to output 2 is a copy"},
         {"/convolver/new 2 2 256 1000\n/impulse/gate 1 1\n", "line 2: jconvolver has no command"},
-        {"/convolver/new 2 2 256 1000\nhello\n", "line 2: neither a command"},
-        {"/convolver/new 2 2 256 1000\n", "nothing of it sounds"},
+        {"/convolver/new 2 2 256 1000\nhello\n", "line 2: not a command"},
+        {"/convolver/new 2 2 256 1000\n", "all of it is silent"},
         {"/convolver/new 999 2 256 1000\n", "line 1: there is no inputs 999"},
     };
     make_masks();
@@ -150,7 +150,7 @@ START_TEST(brutefir_refused)
     mask_refused("a",
                  CHANNELS "filter 0 { from_filters: 1; to_outputs: 0; coeff: -1; };\n"
                           "filter 1 { from_filters: 0; coeff: -1; };\n",
-                 "in a circle");
+                 "feeds itself");
     mask_refused("a", CHANNELS "filter 0 { from_inputs: 7; coeff: -1; };\n",
                  "line 3: there is no input 7");
     mask_refused("a", CHANNELS "filter 0 { from_inputs: 0; to_outputs: 0; coeff: \"x\"; };\n",
@@ -160,7 +160,7 @@ START_TEST(brutefir_refused)
                  CHANNELS "coeff 0 { filename: \"t.txt\"; format: \"processed\"; };\n"
                           "filter 0 { from_inputs: 0; to_outputs: 0; coeff: 0; };\n",
                  "'processed' cannot be read");
-    mask_refused("a", "input 0 { subdelay: 50; };\n", "part of a sample");
+    mask_refused("a", "input 0 { subdelay: 50; };\n", "a fractional delay");
     mask_refused("a", CHANNELS "filter 0 { from_inputs: 0\n", "';' is missing");
     mask_refused("a", "coeff \"a { };\n", "a string without its end");
     mask_refused("a", CHANNELS "frobnicate: 1;\n", "line 3: BruteFIR has no setting");
@@ -195,7 +195,7 @@ START_TEST(eqapo_includes)
     mask_expect_path(mask, 0, 0, 1, (double[]){pow(10, -0.3)});
     mask_expect_path(mask, 1, 1, 1, (double[]){pow(10, 0.3)});
     mask_destroy(mask);
-    mask_refused("e.txt", "Include: e.txt\n", "in a circle");
+    mask_refused("e.txt", "Include: e.txt\n", "circular");
     mask_refused("e.txt", "Preamp: 0 dB\nInclude: ../../../etc/passwd\n", "line 2: ");
 }
 END_TEST
@@ -343,7 +343,7 @@ START_TEST(camilladsp_refused)
          "a delay of"},
         {DEVICES
          "filters:\n  d: {type: Delay, parameters: {delay: 0.01, subsample: true}}\npipeline:\n  - {type: Filter, channel: 0, names: [d]}\n",
-         "part of a sample"},
+         "a fractional delay"},
         {DEVICES
          "filters:\n  c: {type: Conv, parameters: {type: Raw, filename: t, format: S24_LE}}\npipeline:\n  - {type: Filter, channel: 0, names: [c]}\n",
          "line 9: there is no format 'S24_LE'"},

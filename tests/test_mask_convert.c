@@ -113,7 +113,7 @@ START_TEST(options_of_convert)
     command_refused(1, "exists", "$HALO mask convert a.txt b.txt");
     command_refused(1, "it is the input", "$HALO mask convert a.txt a.txt --force");
     command_refused(2, "must end with", "$HALO mask convert a.txt c.ogg");
-    command_refused(2, "does not say its rate", "$HALO mask convert a.raw c.wav --raw F32_LE");
+    command_refused(2, "has no rate", "$HALO mask convert a.raw c.wav --raw F32_LE");
     command_refused(2, "--to is", "$HALO mask convert a.txt c.conf --to word");
     command_refused(2, "needs IN and OUT", "$HALO mask convert a.txt");
 }

@@ -29,7 +29,7 @@ static struct mask *load(const char *name)
     char path[512];
     command_folder();
     snprintf(path, sizeof path, "%s/%s", getenv("FILTERS"), name);
-    ck_assert_int_eq(mask_load(path, false, &mask), STATUS_OK);
+    ck_assert_int_eq(mask_load_with(path, &(struct mask_load_options){0}, &mask), STATUS_OK);
     ck_assert_int_eq(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO), STATUS_OK);
     return mask;
 }

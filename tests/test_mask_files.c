@@ -50,12 +50,12 @@ END_TEST
 
 START_TEST(rew_is_refused_with_the_reason)
 {
-    mask_refused("a.txt", REW_HEAD("* IR is normalised\r\n", "0") "0\n1\n0\n0\n", "its peak");
-    mask_refused("a.txt", REW_HEAD("", "1") "0\n1\n0\n", "says 4 samples and holds 3");
+    mask_refused("a.txt", REW_HEAD("* IR is normalised\r\n", "0") "0\n1\n0\n0\n", "original peak");
+    mask_refused("a.txt", REW_HEAD("", "1") "0\n1\n0\n", "states 4 samples and holds 3");
     mask_refused("a.txt", REW_HEAD("", "1") "0\n1\nx\n0\n", "line 15: 'x' is not a number");
     mask_refused("a.txt", "* Impulse Response data saved by REW\n1 // Peak index\n",
                  "no '* Data start'");
-    mask_refused("a.txt", "* saved by REW\n* Data start\n1\n", "no sample interval");
+    mask_refused("a.txt", "* saved by REW\n* Data start\n1\n", "no valid sample interval");
 }
 END_TEST
 
@@ -157,7 +157,7 @@ START_TEST(raw_by_the_name_of_the_file)
     mask_expect_taps(mask, 0, 2, (double[]){0.5, 1e-5});
     mask_destroy(mask);
     mask_save("odd.dbl", doubles, 13);
-    command_refused(1, "no whole number of frames",
+    command_refused(1, "not a whole number of frames",
                     "$HALO render $WAV/voice.wav x.wav --mask odd.dbl");
 }
 END_TEST

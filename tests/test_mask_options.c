@@ -245,8 +245,8 @@ START_TEST(twins_have_the_same_gains)
     char file[512];
     (void)command_folder();
     snprintf(file, sizeof file, "%s/lowpass-1k.wav", getenv("FILTERS"));
-    ck_assert_int_eq(mask_load(file, false, &linear), STATUS_OK);
-    ck_assert_int_eq(mask_load(file, false, &twin), STATUS_OK);
+    ck_assert_int_eq(mask_load_with(file, &(struct mask_load_options){0}, &linear), STATUS_OK);
+    ck_assert_int_eq(mask_load_with(file, &(struct mask_load_options){0}, &twin), STATUS_OK);
     ck_assert_int_eq(apply("phase=minimum", 1, MASK_ALIGN_CAUSAL, twin), STATUS_OK);
     ck_assert_uint_eq(twin->taps, linear->taps);
     for (double hz = 0; hz <= RATE / 2.0; hz += 37)

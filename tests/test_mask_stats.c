@@ -32,7 +32,7 @@ static struct mask *filter(const char *name)
     char file[512];
     (void)command_folder();
     snprintf(file, sizeof file, "%s/%s", getenv("FILTERS"), name);
-    ck_assert_int_eq(mask_load(file, false, &mask), STATUS_OK);
+    ck_assert_int_eq(mask_load_with(file, &(struct mask_load_options){0}, &mask), STATUS_OK);
     ck_assert_int_eq(mask_route(mask, mask->columns == 4 ? 2 : mask->columns, 0, 0), STATUS_OK);
     return mask;
 }
@@ -423,7 +423,7 @@ START_TEST(long_impulses_keep_their_peaks)
     struct mask *mask = room(1, 100000, 40000);
     mask->coefficients[77777] = -0.25F;
     struct curve curve;
-    ck_assert_int_eq(curve_impulse(mask, 0, RATE, &curve), STATUS_OK);
+    ck_assert_int_eq(curve_time(mask, 0, RATE, false, &curve), STATUS_OK);
     ck_assert_uint_le(curve.count, 4000);
     double least = 0, at = 0;
     for (size_t i = 0; i < curve.count; i++)
@@ -434,7 +434,7 @@ START_TEST(long_impulses_keep_their_peaks)
     expect_near(least, -0.25, 1e-7);
     expect_near(at, 77777.0 / RATE, 1e-9);
     curve_free(&curve);
-    ck_assert_int_eq(curve_step(mask, 0, RATE, &curve), STATUS_OK);
+    ck_assert_int_eq(curve_time(mask, 0, RATE, true, &curve), STATUS_OK);
     double sum = 0;
     for (size_t k = 0; k < 100000; k++)
         sum += (double)mask->coefficients[k];

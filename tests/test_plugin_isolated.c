@@ -1,7 +1,7 @@
 /* Instances in a process of their own do as instances here do, and their ends harm nobody. */
 #include "allocations.h"
 #include "command.h"
-#include "plugin/plugin_isolated.h"
+#include "plugin/plugin_isolated_instances.h"
 #include "plugin_rig.h"
 #include "stream.h"
 #include "suite.h"
@@ -186,7 +186,7 @@ START_TEST(lv2_presets_reach_the_child)
     if (!info)
         return;
     struct plugin_instances_settings settings = file_settings(1);
-    settings.plugin.preset = "No-OP Mono";
+    settings.plugin.preset = "http://gareus.org/oss/lv2/zeroconvolv/pset#noopMono";
     check_same(info, &settings, NULL, NULL, 0);
     plugin_info_destroy(info);
 }

@@ -1,6 +1,6 @@
 /* LADSPA plugins: what their hints and names come to, by ladspa.h's own words, and what small ones
  * of the packages swh-plugins, cmt and ladspa-sdk make of sound; exit 77 without these. */
-#include "plugin/plugin_ladspa.h"
+#include "plugin/plugin.h"
 #include "plugin/plugin_ladspa_port.h"
 #include "suite.h"
 

@@ -1,7 +1,7 @@
 /* LV2 plugins that others made, by what they are known to do to sound. */
 #include "command.h"
 #include "lv2_rig.h"
-#include "plugin/plugin_lv2.h"
+#include "plugin/plugin.h"
 #include "sound.h"
 #include "suite.h"
 
@@ -196,7 +196,8 @@ END_TEST
 
 START_TEST(presets_set_values)
 {
-    struct lv2_rig rig = lv2_rig_open(X42 "fat1", (struct plugin_settings){.preset = "live"}, 64);
+    struct lv2_rig rig =
+        lv2_rig_open(X42 "fat1", (struct plugin_settings){.preset = X42 "fat1/pset#live"}, 64);
     ck_assert_float_eq_tol(lv2_rig_value(&rig, "corr"), 0.84F, 1e-6F);
     ck_assert_float_eq(lv2_rig_value(&rig, "fastmode"), 1);
     lv2_rig_close(&rig);
@@ -204,8 +205,8 @@ START_TEST(presets_set_values)
                        (struct plugin_settings){.preset = X42 "fat1/pset#slightly_corrected"}, 64);
     ck_assert_float_eq_tol(lv2_rig_value(&rig, "corr"), 0.33F, 1e-6F);
     lv2_rig_close(&rig);
-    lv2_rig_refused(X42 "fat1", (struct plugin_settings){.preset = "none"},
-                    "it has: Live, Slightly Corrected");
+    lv2_rig_refused(X42 "fat1", (struct plugin_settings){.preset = X42 "fat1/pset#none"},
+                    "its file does not describe it");
 }
 END_TEST
 

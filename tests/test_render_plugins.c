@@ -168,7 +168,7 @@ START_TEST(channels_are_mapped)
     }
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, RATE, 3, 100);
-    command_refused(1, "has 2 inputs and 2 outputs, the sound 3 channels: say what",
+    command_refused(1, "has 2 inputs and 2 outputs, the sound 3 channels: choose what",
                     "\"$HALO\" render in.wav out.wav --lv2 http://gareus.org/oss/lv2/balance");
 }
 END_TEST
@@ -291,7 +291,7 @@ START_TEST(latency_reported_late_renders_again)
     /* What cannot be read again comes late, and that is said. */
     result = command_done("\"$HALO\" render - -f out.wav --tail none --ladspa "
                           "mean:late-latency,at=40000,amount=480 < in.wav");
-    ck_assert_ptr_nonnull(strstr(result.err, "comes 480 frames late"));
+    ck_assert_ptr_nonnull(strstr(result.err, "480 frames late"));
     struct sound in = sound_load("in.wav"), out = sound_load("out.wav");
     ck_assert_uint_eq(out.block.frames, 60000);
     ck_assert_mem_eq(out.block.data[0] + 480, in.block.data[0], (60000 - 480) * sizeof(float));
@@ -395,7 +395,7 @@ START_TEST(wrong_spec_are_refused)
         {2, "@mix=, @bypass, @map= and @state=", "--lv2 " EG_AMP ",@foo=1"},
         {2, "from 0 to 1, not '2'", "--lv2 " EG_AMP ",@mix=2"},
         {2, "keeps no state", "--lv2 " EG_AMP ",@state=."},
-        {1, "it is no folder", "--lv2 http://lv2plug.in/plugins/eg-params,@state=in.wav"},
+        {1, "it is not a folder", "--lv2 http://lv2plug.in/plugins/eg-params,@state=in.wav"},
         {1, "No such file", "--lv2 http://lv2plug.in/plugins/eg-params,@state=none"},
         {2, "on or off", "--gain 0,@bypass=maybe"},
         {2, "at=12.5s:gain=-6", "--lv2 " EG_AMP ",at=x:gain=3"},

@@ -3,8 +3,8 @@
 #include "base/colour_map.h"
 #include "sound/port.h"
 #include "spectrogram/sound_spectrogram.h"
+#include "spectrogram/spectrogram.h"
 #include "spectrogram/spectrogram_figure.h"
-#include "spectrogram/spectrogram_ticks.h"
 #include "stream.h"
 #include "suite.h"
 

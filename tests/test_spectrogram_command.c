@@ -225,11 +225,11 @@ START_TEST(odd_sounds_are_drawn)
     sound_save(&slow, "slow.wav");
     struct command_result result =
         command_done("\"$HALO\" spectrogram \"it's {one}.wav\" silent.wav fast.wav slow.wav "
-                     "-o a.svg 2>err; grep -v 'is silence' err; test -s a.svg");
+                     "-o a.svg 2>err; grep -v 'is silent' err; test -s a.svg");
     ck_assert_str_eq(result.out, "");
     ck_assert_uint_eq(count_in("a.svg", "s {one}.wav"), 1);
     result = command_done("\"$HALO\" spectrogram silent.wav --json");
-    ck_assert_str_eq(result.err, "halo: silent.wav is silence\n");
+    ck_assert_str_eq(result.err, "halo: silent.wav is silent\n");
     json_t *root = report_of(&result);
     ck_assert(json_is_null(json_object_get(sound_of(root, 0), "loudest")));
     ck_assert_double_eq(number_of(root, "top_db"), 0);

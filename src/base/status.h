@@ -24,6 +24,14 @@ enum verbosity { VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_VERBOSE };
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 
+/* Go on if `call` succeeds, else return its status. Only where nothing is left to clean up. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const enum status tried = (call);                                                          \
+        if (tried != STATUS_OK)                                                                    \
+            return tried;                                                                          \
+    } while (0)
+
 /* Print "halo: ..." on standard error and return `status`. */
 MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
 

@@ -1,7 +1,7 @@
 #include "chain/chain_paths.h"
 
 #include "mask/design.h"
-#include "mask/mask2d_design.h"
+#include "mask/mask2d.h"
 
 #include <libgen.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 #include "chain/stage_spectral.h"
 
 #include "base/options.h"
-#include "mask/mask2d_file.h"
+#include "mask/mask2d.h"
 
 #include <stdio.h>
 #include <stdlib.h>

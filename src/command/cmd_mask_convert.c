@@ -148,7 +148,7 @@ static enum status write_plain(const struct settings *settings, const struct mas
         note("%s: %zu columns for %zu inputs and %zu outputs; use it with map=matrix",
              settings->out, plain->columns, mask->inputs, mask->outputs);
     if (status == STATUS_OK && mask->origin)
-        note("%s does not hold that time zero is at tap %zu; .mask does", settings->out,
+        note("%s cannot store that time zero is at tap %zu; .mask can", settings->out,
              mask->origin);
     mask_destroy(plain);
     return status;
@@ -157,14 +157,11 @@ static enum status write_plain(const struct settings *settings, const struct mas
 static enum status write_config(const struct settings *settings, struct mask *mask)
 {
     bool is_for_any = mask->columns == 1 && !mask->has_own_paths && !settings->inputs;
-    if (is_for_any) {
-        enum status status = mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO);
-        if (status != STATUS_OK)
-            return status;
-    }
+    if (is_for_any)
+        TRY(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO));
     if (mask->origin)
-        note("%s does not hold that time zero is at tap %zu", settings->out, mask->origin);
-    return settings->to->write(mask, settings->out, &settings->write);
+        note("%s cannot store that time zero is at tap %zu", settings->out, mask->origin);
+    return mask_config_write(settings->to, mask, settings->out, &settings->write);
 }
 
 /* IN with what the options say about it, in the words of --mask. */
@@ -202,8 +199,7 @@ static enum status convert(struct settings *settings)
     if (!settings->to && !is_mask && !ends_with(settings->out, ".wav") &&
         !ends_with(settings->out, ".txt"))
         return fail(STATUS_USAGE,
-                    "%s must end with .wav, .txt or .mask, or --to say for which "
-                    "program it is",
+                    "%s must end with .wav, .txt or .mask, or --to say for which program it is",
                     settings->out);
     enum status status = load(settings, &mask);
     if (status != STATUS_OK)
@@ -236,6 +232,6 @@ enum status cmd_mask_convert(int argc, char **argv)
         return STATUS_OK;
     }
     if (!settings.out)
-        return fail(STATUS_USAGE, "halo mask convert needs IN and OUT; --help tells more");
+        return fail(STATUS_USAGE, "halo mask convert needs IN and OUT; see --help");
     return convert(&settings);
 }

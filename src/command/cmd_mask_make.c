@@ -4,8 +4,7 @@
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
 #include "mask/design.h"
-#include "mask/mask2d_design.h"
-#include "mask/mask2d_file.h"
+#include "mask/mask2d.h"
 #include "mask/mask_write.h"
 #include "sound/port.h"
 
@@ -85,18 +84,6 @@ static void print_help(void)
     mask2d_design_print_kinds(stdout);
 }
 
-static enum status write_columns(const struct mask *mask, struct sink *sink)
-{
-    const float **columns = calloc(mask->columns, sizeof *columns);
-    if (!columns)
-        return fail_memory("a mask");
-    for (size_t c = 0; c < mask->columns; c++)
-        columns[c] = mask_column(mask, c);
-    enum status status = sink_write(sink, columns, mask->taps);
-    free(columns);
-    return status;
-}
-
 static enum status write_mask(const struct settings *settings, const struct mask *mask)
 {
     const struct sound_traits traits = {.format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
@@ -106,17 +93,9 @@ static enum status write_mask(const struct settings *settings, const struct mask
         .frames = (int64_t)mask->taps,
         .force = settings->force,
     };
-    struct sink *sink = NULL;
-    enum status status = sound_format_choose(settings->output, &settings->request, &traits,
-                                             &sink_settings.format, &sink_settings.sound_format);
-    if (status == STATUS_OK)
-        status = sink_open_sound(&sink_settings, &sink);
-    if (status == STATUS_OK)
-        status = write_columns(mask, sink);
-    if (status == STATUS_OK)
-        status = sink_commit(sink);
-    sink_close(sink);
-    return status;
+    TRY(sound_format_choose(settings->output, &settings->request, &traits, &sink_settings.format,
+                            &sink_settings.sound_format));
+    return mask_write_sound(mask, &sink_settings);
 }
 
 static void report(const struct settings *settings, const struct mask *mask)
@@ -124,9 +103,10 @@ static void report(const struct settings *settings, const struct mask *mask)
     note("%s: %zu channel%s of %zu taps at %u Hz", settings->output, mask->columns,
          mask->columns == 1 ? "" : "s", mask->taps, mask->rate);
     if (mask->origin > 0 && mask->origin == (mask->taps - 1) / 2)
-        note("time zero is at the middle tap: as a file it delays by %zu frames, unless with "
-             "--align centre",
-             mask->origin);
+        note(
+            "time zero is at the middle tap: read from the file it delays by %zu frames, unless with "
+            "--align centre",
+            mask->origin);
 }
 
 static enum status make2d(const struct settings *settings)
@@ -135,7 +115,7 @@ static enum status make2d(const struct settings *settings)
     struct text_file *file = NULL;
     const struct mask_write_settings write = {.force = settings->force};
     if (settings->request.samples)
-        return fail(STATUS_USAGE, "--format is of samples; masks of two dimensions are text");
+        return fail(STATUS_USAGE, "--format is for samples; two-dimensional masks are text");
     enum status status = stage_spectral_study(settings->spec, &mask);
     if (status == STATUS_OK)
         status = text_file_open(settings->output, &write, &file);
@@ -158,8 +138,8 @@ static enum status make(const struct settings *settings)
     enum status status = stage_mask_file(settings->spec, &file);
     /* A name with a colon may be a kind misspelt: loading it says so. */
     if (status == STATUS_OK && file && !strchr(file, ':'))
-        status =
-            fail(STATUS_USAGE, "'%s' is no kind of mask; halo mask make --help lists them", file);
+        status = fail(STATUS_USAGE, "'%s' is not a kind of mask; halo mask make --help lists them",
+                      file);
     if (status == STATUS_OK)
         status = stage_mask_study(settings->spec, 0, &mask);
     if (status == STATUS_OK)
@@ -182,8 +162,8 @@ enum status cmd_mask_make(int argc, char **argv)
         return STATUS_OK;
     }
     if (!settings.spec)
-        return fail(STATUS_USAGE, "which mask? halo mask make --help lists what there is");
+        return fail(STATUS_USAGE, "which mask? see halo mask make --help");
     if (!settings.output)
-        return fail(STATUS_USAGE, "where to? -o FILE names the file to write");
+        return fail(STATUS_USAGE, "no output: -o FILE names the file to write");
     return mask2d_design_is_spec(settings.spec) ? make2d(&settings) : make(&settings);
 }

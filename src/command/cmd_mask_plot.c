@@ -5,9 +5,8 @@
 #include "base/terminal_output.h"
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
+#include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"
-#include "mask/mask2d_file.h"
-#include "mask/mask2d_plot.h"
 #include "mask/mask_plot.h"
 #include "mask/response_plot.h"
 
@@ -131,13 +130,11 @@ static enum status add_curves(struct settings *settings, const char *text, const
 
 static enum status load_all(struct settings *settings)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < settings->count && status == STATUS_OK; i++) {
-        status = stage_mask_study(settings->texts[i], 0, &settings->masks[i]);
-        if (status == STATUS_OK)
-            status = add_curves(settings, settings->texts[i], settings->masks[i]);
+    for (size_t i = 0; i < settings->count; i++) {
+        TRY(stage_mask_study(settings->texts[i], 0, &settings->masks[i]));
+        TRY(add_curves(settings, settings->texts[i], settings->masks[i]));
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* The text picture of magnitudes, which needs no gnuplot. */
@@ -179,9 +176,7 @@ static bool are_alike(const struct settings *settings)
 static enum status draw(struct settings *settings)
 {
     struct mask_plot *plot = &settings->plot;
-    enum status status = load_all(settings);
-    if (status != STATUS_OK)
-        return status;
+    TRY(load_all(settings));
     if (plot->file)
         return mask_plot_draw(plot);
     if (!settings->chosen)
@@ -191,13 +186,13 @@ static enum status draw(struct settings *settings)
     if (plot->subplots[MASK_SUBPLOT_SPECTROGRAM])
         return fail(STATUS_USAGE, "a spectrogram is drawn into a file; name one: -o FILE.svg");
     if (plot->subplots[MASK_SUBPLOT_MAGNITUDE] && are_alike(settings)) {
-        status = print_magnitudes(settings);
+        TRY(print_magnitudes(settings));
         plot->subplots[MASK_SUBPLOT_MAGNITUDE] = false;
     }
     for (size_t p = 0; p < MASK_SUBPLOTS; p++)
-        if (plot->subplots[p] && status == STATUS_OK)
+        if (plot->subplots[p])
             return mask_plot_draw(plot);
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- of two dimensions ---- */
@@ -225,8 +220,8 @@ static enum status draw_2d(const struct settings *settings)
     struct mask2d_plot plot = {.file = settings->plot.file, .force = settings->plot.force};
     struct mask2d *masks[MASK2D_PLOT_MOST] = {0};
     if (count_2d(settings) < settings->count || settings->chosen)
-        return fail(STATUS_USAGE, "masks of two dimensions are drawn by themselves, %s",
-                    settings->chosen ? "without --what" : "without those of one");
+        return fail(STATUS_USAGE, "two-dimensional masks are drawn separately, %s",
+                    settings->chosen ? "without --what" : "without one-dimensional ones");
     if (settings->count > MASK2D_PLOT_MOST)
         return fail(STATUS_USAGE, "that is more than %d masks", MASK2D_PLOT_MOST);
     enum status status = STATUS_OK;
@@ -256,7 +251,7 @@ enum status cmd_mask_plot(int argc, char **argv)
     if (status == STATUS_OK && settings.help)
         print_help();
     else if (status == STATUS_OK && settings.count == 0)
-        status = fail(STATUS_USAGE, "which mask? halo mask plot --help tells more");
+        status = fail(STATUS_USAGE, "which mask? see halo mask plot --help");
     else if (status == STATUS_OK)
         status = count_2d(&settings) > 0 ? draw_2d(&settings) : draw(&settings);
     for (size_t i = 0; settings.masks && i < settings.count; i++)

@@ -1,10 +1,11 @@
 #include "command/cmd_mask.h"
 
+#include "base/json_text.h"
 #include "base/options.h"
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
+#include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"
-#include "mask/mask2d_file.h"
 #include "mask/mask_summary.h"
 #include "mask/mask_lint.h"
 #include "mask/mask_stats.h"
@@ -147,15 +148,6 @@ static enum status show(const struct settings *settings, const char *text, json_
     return status;
 }
 
-static enum status print_json(json_t *masks)
-{
-    json_t *root = json_pack("{s:O}", "masks", masks);
-    bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 &&
-                   puts("") >= 0;
-    json_decref(root);
-    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the masks as JSON");
-}
-
 /* One that cannot be read does not keep the others from being shown. */
 static enum status show_all(const struct settings *settings)
 {
@@ -167,7 +159,10 @@ static enum status show_all(const struct settings *settings)
         enum status own = show(settings, settings->masks[i], masks);
         status = status == STATUS_OK ? own : status;
     }
-    enum status printed = settings->json ? print_json(masks) : STATUS_OK;
+    enum status printed = STATUS_OK;
+    if (settings->json)
+        printed =
+            json_print(json_pack("{s:O}", "masks", masks), JSON_REAL_PRECISION(9), "the masks");
     json_decref(masks);
     return status == STATUS_OK ? printed : status;
 }
@@ -181,7 +176,7 @@ enum status cmd_mask_show(int argc, char **argv)
     if (status == STATUS_OK && settings.help)
         print_help();
     else if (status == STATUS_OK && settings.count == 0)
-        status = fail(STATUS_USAGE, "which mask? halo mask show --help tells more");
+        status = fail(STATUS_USAGE, "which mask? see halo mask show --help");
     else if (status == STATUS_OK)
         status = show_all(&settings);
     free(settings.masks);

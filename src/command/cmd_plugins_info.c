@@ -1,5 +1,6 @@
 #include "command/cmd_plugins.h"
 
+#include "base/json_text.h"
 #include "base/options.h"
 #include "base/stop.h"
 #include "plugin/plugin_summary.h"
@@ -50,8 +51,8 @@ static const struct option_row rows[] = {
 static void print_help(void)
 {
     puts("usage: halo plugins info URI|LIBRARY:LABEL [options]\n\n"
-         "Tell what a plugin is, its controls with symbols, ranges, defaults and units, and a\n"
-         "command line that uses it. Its latency is what it tells after running for a while at\n"
+         "Describe a plugin: its controls with symbols, ranges, defaults and units, and a\n"
+         "command line that uses it. Its latency is what it reports after running for a while at\n"
          "48 kHz; it runs in a process of its own.\n\n"
          "options:");
     options_print(stdout, rows, sizeof rows / sizeof *rows);
@@ -86,19 +87,6 @@ static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBL
     return status;
 }
 
-static enum status print(const struct settings *settings, const struct plugin_summary *summary)
-{
-    if (!settings->json) {
-        plugin_summary_print(summary);
-        return STATUS_OK;
-    }
-    json_t *object = plugin_summary_object(summary);
-    bool printed = object && json_dumpf(object, stdout, JSON_INDENT(2) | PLUGIN_INFO_DIGITS) == 0 &&
-                   puts("") >= 0;
-    json_decref(object);
-    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the plugin as JSON");
-}
-
 static enum status report(const struct settings *settings, const json_t *answer, const char *death)
 {
     const char *error = json_string_value(json_object_get(answer, "error"));
@@ -112,7 +100,10 @@ static enum status report(const struct settings *settings, const json_t *answer,
     const struct plugin_summary summary = {.info = info,
                                      .latency = json_object_get(answer, "latency"),
                                      .failure = death[0] ? death : failure};
-    status = print(settings, &summary);
+    if (settings->json)
+        status = json_print(plugin_summary_object(&summary), PLUGIN_INFO_DIGITS, "the plugin");
+    else
+        plugin_summary_print(&summary);
     plugin_info_destroy(info);
     return status;
 }
@@ -136,7 +127,7 @@ enum status cmd_plugins_info(int argc, char **argv)
     if (status == STATUS_OK && settings.help)
         print_help();
     else if (status == STATUS_OK && !settings.id)
-        status = fail(STATUS_USAGE, "which plugin? halo plugins list tells which there are");
+        status = fail(STATUS_USAGE, "which plugin? halo plugins list lists them");
     else if (status == STATUS_OK)
         status = show(&settings);
     return status;

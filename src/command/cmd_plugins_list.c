@@ -119,7 +119,7 @@ static void print_table(const struct settings *settings, const struct plugin_sca
         note("there is no plugin on this machine; packages such as x42-plugins and swh-plugins "
              "have some");
     else if (count == 0)
-        note("none of the %zu plugins here has all these words", scan->count);
+        note("none of the %zu plugins matches all these words", scan->count);
 }
 
 static void report_skips(const struct plugin_scan *scan)
@@ -128,28 +128,23 @@ static void report_skips(const struct plugin_scan *scan)
     for (size_t i = 0; i < scan->skip_count; i++) {
         const struct plugin_skip *skip = &scan->skips[i];
         note("skipped %s: %s%s", skip->holder, skip->reason,
-             skip->is_remembered ? " when last looked at" : "");
+             skip->is_remembered ? ", in an earlier scan" : "");
         is_remembered |= skip->is_remembered;
     }
     if (is_remembered)
-        note("to look at those again that did so before, remove %s", plugin_memory_place());
+        note("to scan these again, remove %s", plugin_memory_place());
 }
 
 /* ---- for programs ---- */
-
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_text(text) : json_null();
-}
 
 static json_t *row_object(const struct plugin_info *info)
 {
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "kind", info->kind->name,
                      "id", json_text(info->id), "name", json_text(info->name), "maker",
-                     text_or_null(info->maker), "category", text_or_null(info->category), "file",
-                     text_or_null(info->file), "channels_in", (json_int_t)plugin_instances_inputs(info),
+                     json_text(info->maker), "category", json_text(info->category), "file",
+                     json_text(info->file), "channels_in", (json_int_t)plugin_instances_inputs(info),
                      "channels_out", (json_int_t)plugin_instances_outputs(info), "refusal",
-                     text_or_null(info->refusal));
+                     json_text(info->refusal));
 }
 
 static json_t *skip_object(const struct plugin_skip *skip)
@@ -167,10 +162,8 @@ static enum status print_json(const struct settings *settings, const struct plug
             json_array_append_new(plugins, row_object(scan->infos[i]));
     for (size_t i = 0; i < scan->skip_count; i++)
         json_array_append_new(skipped, skip_object(&scan->skips[i]));
-    json_t *root = json_pack("{s:o, s:o}", "plugins", plugins, "skipped", skipped);
-    bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && puts("") >= 0;
-    json_decref(root);
-    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the plugins as JSON");
+    return json_print(json_pack("{s:o, s:o}", "plugins", plugins, "skipped", skipped), 0,
+                      "the plugins");
 }
 
 static enum status list(const struct settings *settings)

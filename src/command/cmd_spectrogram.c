@@ -1,11 +1,11 @@
 #include "command/cmd_spectrogram.h"
 
 #include "base/gnuplot.h"
+#include "base/json_text.h"
 #include "base/stop.h"
 #include "base/terminal_output.h"
 #include "spectrogram/sound_spectrogram.h"
 #include "spectrogram/spectrogram_options.h"
-#include "spectrogram/spectrogram_report.h"
 #include "spectrogram/spectrogram_figure.h"
 
 #include <langinfo.h>
@@ -26,11 +26,18 @@ enum {
 static const double usual_window = 0.0427; /* seconds: 2048 frames at 44.1 and 48 kHz */
 static const double lowest = 20;           /* Hz, of a logarithmic axis */
 
-struct job {
+/* Of one sound, for the JSON object. */
+struct measured {
+    struct stream_format format;
+    uint64_t frames;  /* that the picture shows */
+    size_t size, hop; /* frames */
+};
+
+struct spectrogram_job {
     const struct spectrogram_options *options;
     struct source *sources[SPECTROGRAM_FIGURE_MOST];
     struct spectrogram_figure figure;
-    struct spectrogram_report report;
+    struct measured measured[SPECTROGRAM_FIGURE_MOST];
     size_t rows, columns_most;
     struct spectrogram_size whole;         /* pixels */
     struct spectrogram_text_settings text; /* where it goes to the terminal */
@@ -39,7 +46,7 @@ struct job {
 /* ---- the sounds ---- */
 
 /* The words without their folder; as they are where two would have the same name. */
-static void parse_names(struct job *job)
+static void parse_names(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     bool differ = true;
@@ -56,16 +63,15 @@ static void parse_names(struct job *job)
             job->figure.names[i] = options->sounds[i];
 }
 
-static enum status open_all(struct job *job)
+static enum status open_all(struct spectrogram_job *job)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < job->options->count && status == STATUS_OK; i++)
-        status = source_open_sound(job->options->sounds[i], job->options->allow_truncated,
-                                   &job->sources[i]);
-    return status;
+    for (size_t i = 0; i < job->options->count; i++)
+        TRY(source_open_sound(job->options->sounds[i], job->options->allow_truncated,
+                              &job->sources[i]));
+    return STATUS_OK;
 }
 
-static struct spectrogram_axis axis_of(const struct job *job)
+static struct spectrogram_axis axis_of(const struct spectrogram_job *job)
 {
     uint32_t rate = 0;
     for (size_t i = 0; i < job->options->count; i++)
@@ -85,7 +91,8 @@ static size_t usual_size(uint32_t rate)
     return size > SIZE_LEAST ? (size_t)size : SIZE_LEAST;
 }
 
-static enum status measure_one(struct job *job, size_t index, const struct spectrogram_axis *axis)
+static enum status measure_one(struct spectrogram_job *job, size_t index,
+                               const struct spectrogram_axis *axis)
 {
     const struct spectrogram_options *options = job->options;
     struct source *source = job->sources[index];
@@ -104,28 +111,24 @@ static enum status measure_one(struct job *job, size_t index, const struct spect
                     settings.hop, settings.size);
     struct spectrogram *picture = &job->figure.pictures[index];
     uint64_t frames;
-    enum status status = sound_spectrogram_init(source, &settings, picture, &frames);
-    if (status != STATUS_OK)
-        return status;
+    TRY(sound_spectrogram_init(source, &settings, picture, &frames));
     job->figure.ends[index] = picture->from + (double)frames / source->format.rate;
-    job->report.sounds[index] = (struct spectrogram_report_sound){
+    job->measured[index] = (struct measured){
         .format = source->format, .frames = frames, .size = settings.size, .hop = settings.hop};
     if (spectrogram_find_peak(picture).power <= 0)
-        note("%s is silence", source->name);
+        note("%s is silent", source->name);
     return STATUS_OK;
 }
 
-static enum status measure_all(struct job *job)
+static enum status measure_all(struct spectrogram_job *job)
 {
     struct spectrogram_axis axis = axis_of(job);
-    enum status status = STATUS_OK;
     job->figure.from = job->options->from;
     job->figure.count = job->options->count;
-    for (size_t i = 0; i < job->figure.count && status == STATUS_OK; i++)
-        status = measure_one(job, i, &axis);
-    if (status == STATUS_OK)
-        spectrogram_figure_scale(&job->figure, (double)job->options->range);
-    return status;
+    for (size_t i = 0; i < job->figure.count; i++)
+        TRY(measure_one(job, i, &axis));
+    spectrogram_figure_scale(&job->figure, (double)job->options->range);
+    return STATUS_OK;
 }
 
 /* ---- where the picture goes ---- */
@@ -143,7 +146,7 @@ static enum status check_output(const struct spectrogram_options *options)
     return STATUS_OK;
 }
 
-static enum status lay_out_file(struct job *job)
+static enum status lay_out_file(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     job->whole = spectrogram_plot_usual(options->count);
@@ -161,7 +164,7 @@ static enum status lay_out_file(struct job *job)
     return STATUS_OK;
 }
 
-static enum status lay_out_text(struct job *job)
+static enum status lay_out_text(struct spectrogram_job *job)
 {
     static const enum spectrogram_ink inks[] = {
         [TERMINAL_COLOURS_NONE] = SPECTROGRAM_INK_CHARACTERS,
@@ -177,7 +180,7 @@ static enum status lay_out_text(struct job *job)
     if (options->height)
         text->height = options->height;
     if (text->width < SPECTROGRAM_TEXT_WIDTH_LEAST || text->height < SPECTROGRAM_TEXT_HEIGHT_LEAST)
-        return fail(STATUS_USAGE, "a picture takes %d by %d characters at least",
+        return fail(STATUS_USAGE, "a picture needs at least %d by %d characters",
                     SPECTROGRAM_TEXT_WIDTH_LEAST, SPECTROGRAM_TEXT_HEIGHT_LEAST);
     text->ink = inks[terminal_output_colours()];
     text->halves = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
@@ -187,7 +190,7 @@ static enum status lay_out_text(struct job *job)
 }
 
 /* Gnuplot is started first, so that nobody waits for hours of sound to hear that it is missing. */
-static enum status draw_file(struct job *job)
+static enum status draw_file(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     struct gnuplot_settings settings = {
@@ -205,21 +208,62 @@ static enum status draw_file(struct job *job)
     return gnuplot_close(&gnuplot, status);
 }
 
-static enum status draw(struct job *job)
+/* ---- as JSON ---- */
+
+static json_t *loudest_object(const struct spectrogram *picture)
+{
+    struct spectrogram_peak peak = spectrogram_find_peak(picture);
+    if (peak.power <= 0)
+        return json_null();
+    return json_pack("{s:f, s:f, s:f}", "db", 10 * log10(peak.power), "seconds", peak.seconds, "hz",
+                     peak.hz);
+}
+
+static json_t *sound_object(const char *name, const struct spectrogram *picture,
+                            const struct measured *sound)
+{
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "sound", json_text(name),
+                     "rate", (json_int_t)sound->format.rate, "channels",
+                     (json_int_t)sound->format.channels, "frames", (json_int_t)sound->frames,
+                     "size", (json_int_t)sound->size, "hop", (json_int_t)sound->hop, "columns",
+                     (json_int_t)picture->columns, "column_seconds", picture->step, "rows",
+                     (json_int_t)picture->axis.rows, "loudest", loudest_object(picture));
+}
+
+static enum status print_json(const struct spectrogram_options *options,
+                              const struct spectrogram_figure *figure,
+                              const struct measured *measured)
+{
+    const struct spectrogram_axis *axis = &figure->pictures[0].axis;
+    json_t *sounds = json_array();
+    for (size_t i = 0; i < figure->count; i++)
+        json_array_append_new(sounds,
+                              sound_object(options->sounds[i], &figure->pictures[i], &measured[i]));
+    json_t *root = json_pack(
+        "{s:o, s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "file", json_text(options->file),
+        "frequency", axis->is_log ? "log" : "linear", "window",
+        spectrogram_window_names[options->window], "channel",
+        options->channel ? json_integer((json_int_t)options->channel) : json_null(), "low_hz",
+        axis->low, "high_hz", axis->high, "from_seconds", figure->from, "to_seconds", figure->to,
+        "bottom_db", figure->bottom, "top_db", figure->top, "sounds", sounds);
+    return json_print(root, 0, "the spectrogram");
+}
+
+/* ---- the whole ---- */
+
+static enum status draw(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
-    enum status status = options->file ? check_output(options) : STATUS_OK;
-    if (status == STATUS_OK) /* numbers alone are as fine as a file's */
-        status = options->file || options->json ? lay_out_file(job) : lay_out_text(job);
-    if (status == STATUS_OK)
-        status = open_all(job);
-    if (status == STATUS_OK)
-        status = options->file ? draw_file(job) : measure_all(job);
-    if (status == STATUS_OK && options->json)
-        return spectrogram_report_print(options, &job->figure, &job->report);
-    if (status == STATUS_OK && !options->file)
+    TRY(options->file ? check_output(options) : STATUS_OK);
+    /* JSON alone has the resolution of a file. */
+    TRY(options->file || options->json ? lay_out_file(job) : lay_out_text(job));
+    TRY(open_all(job));
+    TRY(options->file ? draw_file(job) : measure_all(job));
+    if (options->json)
+        return print_json(options, &job->figure, job->measured);
+    if (!options->file)
         spectrogram_text_print(stdout, &job->figure, &job->text);
-    return status;
+    return STATUS_OK;
 }
 
 enum status cmd_spectrogram(int argc, char **argv)
@@ -232,7 +276,7 @@ enum status cmd_spectrogram(int argc, char **argv)
         spectrogram_options_help();
         return STATUS_OK;
     }
-    struct job job = {.options = &options};
+    struct spectrogram_job job = {.options = &options};
     stop_watch();
     parse_names(&job);
     status = draw(&job);

@@ -89,40 +89,34 @@ enum status brutefir_text(struct brutefir_tokens *tokens, char **text)
 enum status brutefir_number(struct brutefir_tokens *tokens, double *value)
 {
     char *text = NULL;
-    enum status status = brutefir_text(tokens, &text);
-    if (status == STATUS_OK && !mask_config_number(text, value))
-        status = mask_config_refuse(tokens->config, "'%.40s' is not a number", text);
-    return status;
+    TRY(brutefir_text(tokens, &text));
+    if (!mask_config_number(text, value))
+        return mask_config_refuse(tokens->config, "'%.40s' is not a number", text);
+    return STATUS_OK;
 }
 
 enum status brutefir_count(struct brutefir_tokens *tokens, const char *what, uint64_t *value)
 {
     char *text = NULL;
-    enum status status = brutefir_text(tokens, &text);
-    if (status == STATUS_OK && !mask_config_count(text, value))
-        status = mask_config_refuse(tokens->config, "%s must be a whole number, not '%.40s'", what,
-                                    text);
-    return status;
+    TRY(brutefir_text(tokens, &text));
+    if (!mask_config_count(text, value))
+        return mask_config_refuse(tokens->config, "%s must be a whole number, not '%.40s'", what,
+                                  text);
+    return STATUS_OK;
 }
 
-enum status brutefir_pass_over_but(struct brutefir_tokens *tokens, const char *refused)
+enum status brutefir_pass_over(struct brutefir_tokens *tokens, const char *refused)
 {
-    enum status status = STATUS_OK;
-    for (int depth = 0; status == STATUS_OK && (depth > 0 || !brutefir_at(tokens, ';'));) {
+    for (int depth = 0; (depth > 0 || !brutefir_at(tokens, ';'));) {
         if (tokens->now.kind == TOKEN_END || (depth == 0 && brutefir_at(tokens, '}')))
             return mask_config_refuse(tokens->config, "';' is missing");
         if (refused && tokens->now.kind == TOKEN_WORD && strcmp(tokens->now.text, refused) == 0)
-            return mask_config_refuse(
-                tokens->config, "%s: cannot be read as a mask, which does not change", refused);
+            return mask_config_refuse(tokens->config,
+                                      "%s: varies over time and cannot be read as a mask", refused);
         depth += brutefir_at(tokens, '{') ? 1 : brutefir_at(tokens, '}') ? -1 : 0;
         if (depth > BLOCK_DEPTH_MOST)
             return mask_config_refuse(tokens->config, "too many '{'");
-        status = brutefir_next(tokens);
+        TRY(brutefir_next(tokens));
     }
-    return status;
-}
-
-enum status brutefir_pass_over(struct brutefir_tokens *tokens)
-{
-    return brutefir_pass_over_but(tokens, NULL);
+    return STATUS_OK;
 }

@@ -36,7 +36,6 @@ MUST_CHECK enum status brutefir_count(struct brutefir_tokens *tokens, const char
                                       uint64_t *value);
 
 /* Whatever stands up to the semicolon; `refused` (or NULL) is a word that must not. */
-MUST_CHECK enum status brutefir_pass_over(struct brutefir_tokens *tokens);
-MUST_CHECK enum status brutefir_pass_over_but(struct brutefir_tokens *tokens, const char *refused);
+MUST_CHECK enum status brutefir_pass_over(struct brutefir_tokens *tokens, const char *refused);
 
 #endif

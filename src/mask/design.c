@@ -1,7 +1,7 @@
 #include "mask/design.h"
 
 #include "mask/design_kind.h"
-#include "mask/mask2d_file.h"
+#include "mask/mask2d.h"
 #include "mask/mask_minimum_phase.h"
 #include "signal/audio.h"
 
@@ -16,14 +16,9 @@ struct family {
 };
 
 static const struct family families[] = {
-    {"filters", design_filters},
-    {NULL, design_equiripple},
-    {"simple masks", design_simple},
-    {"equalisers", design_equalisers},
-    {NULL, design_parametric},
-    {"rooms", design_rooms},
-    {"made of other masks", design_combine},
-    {NULL, design_invert},
+    {"filters", design_filters},     {NULL, design_equiripple},
+    {"simple masks", design_simple}, {"equalisers", design_equalisers},
+    {"rooms", design_rooms},         {"made of other masks", design_combine},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -86,20 +81,18 @@ static enum status parse_option(struct design_spec *spec, char *word)
 enum status design_parse_options(struct design_spec *spec, char **from)
 {
     char **kept = from + 1;
-    enum status status = STATUS_OK;
     char *value = strchr(from[0], ':');
     if (value && is_own(spec->kind, value + 1))
-        status = parse_option(spec, value + 1);
+        TRY(parse_option(spec, value + 1));
     else if (value)
         spec->value = value + 1;
-    for (char **word = from + 1; *word; word++) {
-        if (status == STATUS_OK && is_own(spec->kind, *word))
-            status = parse_option(spec, *word);
+    for (char **word = from + 1; *word; word++)
+        if (is_own(spec->kind, *word))
+            TRY(parse_option(spec, *word));
         else
             *kept++ = *word;
-    }
     *kept = NULL;
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- designs ---- */
@@ -131,22 +124,18 @@ void design_load_column(const struct mask *mask, size_t column, const struct fft
 enum status design_finish(const struct design_spec *spec, struct design *design)
 {
     enum phase phase = PHASE_LINEAR;
-    enum status status = design_phase(spec, &phase);
+    TRY(design_phase(spec, &phase));
     design->origin = phase == PHASE_LINEAR ? (design->taps - 1) / 2 : 0;
-    if (status == STATUS_OK && phase == PHASE_MINIMUM)
-        status = minimum_phase(design->coefficients, design->taps, design->coefficients, NULL);
-    return status;
+    if (phase == PHASE_MINIMUM)
+        TRY(minimum_phase(design->coefficients, design->taps, design->coefficients, NULL));
+    return STATUS_OK;
 }
 
 enum status design_respond(const struct design_spec *spec, struct phase_magnitude magnitude,
                            size_t taps, enum phase phase, struct design *design)
 {
-    enum status status =
-        design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps));
+    TRY(design_alloc(design, 1, taps));
     design->origin = phase == PHASE_LINEAR ? (taps - 1) / 2 : 0;
     return phase_design(&magnitude, design->rate, phase, design->coefficients, taps);
 }
@@ -187,12 +176,9 @@ static enum status make(const struct design_kind *kind, char **spec, bool allow_
     if (kind->make_parts)
         return kind->make_parts(spec, allow_truncated, design);
     struct design_spec own = {.kind = kind, .allow_truncated = allow_truncated};
-    enum status status = design_parse_options(&own, spec);
-    if (status == STATUS_OK)
-        status = choose_rate(&own, design);
-    if (status == STATUS_OK)
-        status = kind->make(&own, design);
-    return status;
+    TRY(design_parse_options(&own, spec));
+    TRY(choose_rate(&own, design));
+    return kind->make(&own, design);
 }
 
 /* ---- masks ---- */
@@ -254,8 +240,7 @@ enum status design_load(char **spec, uint32_t rate, const struct mask_load_optio
     if (kind)
         return make_mask(kind, spec, rate, options->allow_truncated, mask);
     if (mask2d_is_named(spec[0]))
-        return fail(STATUS_USAGE, "%s is a mask of two dimensions: it goes with --spectral",
-                    spec[0]);
+        return fail(STATUS_USAGE, "%s is a two-dimensional mask: use --spectral", spec[0]);
     if (may_be_misspelt(spec[0]))
         return refuse_kind(spec[0]);
     return mask_load_with(spec[0], options, mask);

@@ -1,24 +1,23 @@
-/* Masks made from a line of words rather than read from a file:
+/* Masks made from a specification instead of a file:
  *
  *   KIND[:VALUE][,option=value...]      lowpass:1000,taps=255    room:rt60=0.8,seed=2
  *
- * A SPEC stands wherever a mask is named. What follows after commas is the SPEC's where its kind
- * has such an option, and the stage's (gain=, channel=, ...) where not; so the two never clash. A
- * name that is a kind's is a SPEC, also where a file is called that: say ./riaa for the file.
+ * A SPEC can stand wherever a mask is named. Options that its kind has belong to the SPEC, the
+ * others (gain=, channel=, ...) to the stage, so the two never clash. A name that is a kind is a
+ * SPEC even if such a file exists: use ./riaa for the file.
  *
- * Rate: every kind takes rate=, in Hz. Without it a mask is made at the rate of the sound that it
- * will filter, which is better than resampling one.
+ * Rate: every kind has rate=, in Hz. The default is the rate of the sound to be filtered, which is
+ * better than resampling.
  *
- * Time zero: a symmetric or antisymmetric mask (a linear-phase filter, a moving average, a
- * Hilbert transformer, ...) has it at its middle tap, (taps - 1) / 2 rounded down: where sound
- * comes from a file it filters without delay (of half a frame, if its taps are even), and live it
- * is late by so many frames. A room has it where the direct sound arrives, and all others at tap 0.
- * --align overrules that: causal puts time zero at tap 0, centre in the middle. A file keeps taps
- * only: a symmetric mask that is read back begins at tap 0 like any other file, and --align centre
- * makes it again what it was.
+ * Time zero: a symmetric or antisymmetric mask (a linear-phase filter, a moving average, a Hilbert
+ * transformer, ...) has it at its middle tap, (taps - 1) / 2 rounded down: files are filtered
+ * without delay (of half a frame, if taps are even), live sound is delayed by that many frames. A
+ * room has it where the direct sound arrives, and all others at tap 0. --align overrides that:
+ * causal puts time zero at tap 0, centre in the middle. Files store taps only: a symmetric mask
+ * that is read back starts at tap 0 like any other file, and --align centre restores it.
  *
- * All is computed in double precision and rounded once; a cascade, of parts that were rounded.
- * Errors: one line that says what there is. Threads: any. Not real-time.
+ * All is computed in double precision and rounded once; a cascade is made of rounded parts. Errors:
+ * one line with the alternatives. Threads: any. Not real-time.
  */
 #ifndef HALO_DESIGN_H
 #define HALO_DESIGN_H

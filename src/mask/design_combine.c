@@ -1,7 +1,9 @@
-/* Cascades: several masks in a row as one. Each part is rounded to a mask before. */
+/* Masks made of other masks: several in a row as one, and the inverse of one. Each part of a
+ * cascade is rounded to a mask before. */
 #include "mask/design.h"
 #include "mask/design_kind.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,43 +69,47 @@ static enum status split_parts(char **spec, struct parts *parts)
     return STATUS_OK;
 }
 
+static enum status load_inner(const struct design_kind *kind, char **spec, uint32_t rate,
+                              bool allow_truncated, struct mask **mask)
+{
+    const struct mask_load_options options = {.allow_truncated = allow_truncated};
+    TRY(design_load(spec, rate, &options, mask));
+    if ((*mask)->has_own_paths)
+        return fail(STATUS_FAILED, "%s: %s has its own routing and cannot be used here", kind->name,
+                    spec[0]);
+    return STATUS_OK;
+}
+
 static enum status load_part(struct parts *parts, size_t part, uint32_t rate, bool allow_truncated)
 {
     char **spec = parts->spec[part];
     if (!*spec[0])
-        return fail(STATUS_USAGE, "combine: nothing stands beside a *");
-    const struct mask_load_options options = {.allow_truncated = allow_truncated};
-    enum status status = design_load(spec, rate, &options, &parts->masks[part]);
-    if (status == STATUS_OK && parts->masks[part]->has_own_paths)
-        status = fail(STATUS_FAILED,
-                      "combine: %s says itself where its channels go; say --mask for "
-                      "each instead",
-                      spec[0]);
-    if (status == STATUS_OK && part + 1 < parts->count && spec[1])
-        status = fail(STATUS_USAGE, "combine: %s has no option '%s'; options of a stage stand last",
-                      spec[0], spec[1]);
-    return status;
+        return fail(STATUS_USAGE, "combine: a mask is missing beside a *");
+    TRY(load_inner(&design_combine[0], spec, rate, allow_truncated, &parts->masks[part]));
+    if (part + 1 < parts->count && spec[1])
+        return fail(STATUS_USAGE, "combine: %s has no option '%s'; options of the stage go last",
+                    spec[0], spec[1]);
+    return STATUS_OK;
 }
 
 /* Files first: one of them may decide the rate. */
 static enum status load_parts(struct parts *parts, uint32_t *rate, bool allow_truncated)
 {
-    enum status status = STATUS_OK;
     for (int specs = 0; specs < 2; specs++) {
-        for (size_t p = 0; p < parts->count && status == STATUS_OK; p++) {
+        for (size_t p = 0; p < parts->count; p++) {
             if (design_is_spec(parts->spec[p][0]) != (specs == 1))
                 continue;
-            status = load_part(parts, p, *rate, allow_truncated);
-            if (status == STATUS_OK && !*rate)
+            TRY(load_part(parts, p, *rate, allow_truncated));
+            if (!*rate)
                 *rate = parts->masks[p]->rate;
         }
     }
     if (!*rate)
         *rate = DESIGN_RATE_DEFAULT;
-    for (size_t p = 0; p < parts->count && status == STATUS_OK; p++)
+    for (size_t p = 0; p < parts->count; p++)
         if (parts->masks[p]->rate && parts->masks[p]->rate != *rate)
-            status = mask_resample(parts->masks[p], *rate);
-    return status;
+            TRY(mask_resample(parts->masks[p], *rate));
+    return STATUS_OK;
 }
 
 /* Channels go each with its own, or all with the only one. */
@@ -118,13 +124,13 @@ static enum status combined_size(const struct parts *parts, size_t *columns, uin
             continue;
         if (*columns > 1 && (*columns != mask->columns || mask->columns > 2))
             return fail(STATUS_USAGE,
-                        "combine: masks of %zu and %zu channels: one has 1, or both 2; say --mask "
+                        "combine: masks of %zu and %zu channels: one has 1, or both 2; use --mask "
                         "for each instead",
                         *columns, mask->columns);
         *columns = mask->columns;
     }
     if (*taps > COMBINED_MOST)
-        return fail(STATUS_USAGE, "combine: %llu taps, and %d are the most",
+        return fail(STATUS_USAGE, "combine: %llu taps, but %d are the most",
                     (unsigned long long)*taps, COMBINED_MOST);
     return STATUS_OK;
 }
@@ -151,22 +157,16 @@ static enum status multiply_parts(const struct parts *parts, struct design *desi
 {
     size_t columns = 0;
     uint64_t taps = 0;
-    struct fft_double *fft = NULL;
-    double complex *product = NULL;
-    enum status status = combined_size(parts, &columns, &taps);
-    if (status == STATUS_OK)
-        status = design_alloc(design, columns, (size_t)taps);
-    if (status == STATUS_OK)
-        status = fft_double_create(fft_double_fitting((size_t)taps), &fft);
-    if (status == STATUS_OK) {
-        product = calloc(fft_double_length(fft) / 2 + 1, sizeof *product);
-        if (!product)
-            status = fail_memory("a mask");
-    }
-    for (size_t c = 0; c < columns && status == STATUS_OK; c++)
+    struct fft_double *fft;
+    TRY(combined_size(parts, &columns, &taps));
+    TRY(design_alloc(design, columns, (size_t)taps));
+    TRY(fft_double_create(fft_double_fitting((size_t)taps), &fft));
+    double complex *product = calloc(fft_double_length(fft) / 2 + 1, sizeof *product);
+    for (size_t c = 0; product && c < columns; c++)
         multiply_column(parts, c, fft, product, design);
     for (size_t p = 0; p < parts->count; p++)
-        design->origin += status == STATUS_OK ? parts->masks[p]->origin : 0;
+        design->origin += parts->masks[p]->origin;
+    enum status status = product ? STATUS_OK : fail_memory("a mask");
     free(product);
     fft_double_destroy(fft);
     return status;
@@ -188,8 +188,8 @@ static enum status make_cascade(char **spec, bool allow_truncated, struct design
     if (status == STATUS_OK)
         status = split_parts(spec, &parts);
     if (status == STATUS_OK && parts.count < 2)
-        status = fail(STATUS_USAGE, "combine takes masks with * between, such as %s",
-                      design_combine[0].example);
+        status = fail(STATUS_USAGE, "combine takes masks separated by *, such as %s",
+                      "combine:lowpass:1000*hall.wav");
     if (status == STATUS_OK)
         status = load_parts(&parts, &design->rate, allow_truncated);
     if (status == STATUS_OK)
@@ -200,9 +200,159 @@ static enum status make_cascade(char **spec, bool allow_truncated, struct design
     return status;
 }
 
+/* ---- inverses ----
+ *
+ * Regularised as by O. Kirkeby, P. A. Nelson, H. Hamada, F. Orduna-Bustamante, "Fast deconvolution
+ * of multichannel systems using regularization", 1998: conj(H) / (|H|^2 + e). That is largest,
+ * 1 / (2 sqrt e), where |H| = sqrt e; e is such that this is `limit` above the inverse of the
+ * mask's level, the root of its mean power from 20 Hz to 20 kHz over the logarithm of
+ * frequency. */
+
+enum { INVERSE_LEAST = 4096 /* taps, the default */ };
+
+enum inverse_phase { INVERSE_MINIMUM, INVERSE_LINEAR, INVERSE_FULL };
+
+struct inverse {
+    double limit; /* dB */
+    enum inverse_phase phase;
+    size_t taps;
+};
+
+static enum status load_inverted(const struct design_spec *spec, struct design *design,
+                                 struct mask **mask)
+{
+    char *name = strdup(spec->value), *inner[] = {name, NULL};
+    enum status status =
+        name ? load_inner(spec->kind, inner, design->rate, spec->allow_truncated, mask)
+             : fail_memory("a mask");
+    free(name);
+    TRY(status);
+    if (!design->rate)
+        design->rate = (*mask)->rate ? (*mask)->rate : DESIGN_RATE_DEFAULT;
+    if ((*mask)->rate && (*mask)->rate != design->rate)
+        TRY(mask_resample(*mask, design->rate));
+    if ((*mask)->taps > DESIGN_TAPS_MOST)
+        return fail(STATUS_USAGE, "invert: %s has %zu taps, but %d are the most", (*mask)->name,
+                    (*mask)->taps, DESIGN_TAPS_MOST);
+    return STATUS_OK;
+}
+
+static enum status read_inverse(const struct design_spec *spec, const struct mask *mask,
+                                struct inverse *inverse)
+{
+    static const char *const names[] = {
+        [INVERSE_MINIMUM] = "minimum", [INVERSE_LINEAR] = "linear", [INVERSE_FULL] = "full", NULL};
+    size_t choice = INVERSE_MINIMUM;
+    *inverse = (struct inverse){.limit = 12, .taps = fft_double_fitting(2 * mask->taps)};
+    if (inverse->taps < INVERSE_LEAST)
+        inverse->taps = INVERSE_LEAST;
+    if (inverse->taps > DESIGN_TAPS_MOST)
+        inverse->taps = DESIGN_TAPS_MOST;
+    TRY(design_number(spec, "limit", (struct design_range){DESIGN_DB, 0, 120}, &inverse->limit));
+    TRY(design_choose(spec, "phase", names, &choice));
+    TRY(design_count(spec, "taps", 16, DESIGN_TAPS_MOST, &inverse->taps));
+    inverse->phase = (enum inverse_phase)choice;
+    return STATUS_OK;
+}
+
+/* The mean power over the logarithm of frequency. */
+static double mean_power(const struct fft_double *fft, double rate)
+{
+    size_t n = fft_double_length(fft);
+    const double complex *bins = fft_double_bins(fft);
+    double power = 0, sum = 0, step = rate / (double)n;
+    for (size_t k = 1; k <= n / 2; k++) {
+        if ((double)k * step < 20 || (double)k * step > 20000)
+            continue;
+        double magnitude = cabs(bins[k]);
+        power += magnitude * magnitude / (double)k;
+        sum += 1 / (double)k;
+    }
+    return power / sum;
+}
+
+/* The spectrum in place; the delay up to the mask's time zero does not count. */
+static void invert_bins(const struct fft_double *fft, const struct inverse *inverse, double power,
+                        size_t origin)
+{
+    static const double turn = 2 * 3.14159265358979323846;
+    size_t n = fft_double_length(fft);
+    double complex *bins = fft_double_bins(fft);
+    double excess = power / (4 * pow(10, inverse->limit / 10));
+    for (size_t k = 0; k <= n / 2; k++) {
+        double magnitude = cabs(bins[k]), gain = 1 / (magnitude * magnitude + excess);
+        double cycles = (double)(k * origin % n) / (double)n;
+        bins[k] = inverse->phase == INVERSE_FULL ? conj(bins[k] * cexp(turn * I * cycles)) * gain
+                                                 : magnitude * gain;
+    }
+}
+
+static void parse_inverse(struct fft_double *fft, const struct inverse *inverse, double *taps)
+{
+    size_t n = fft_double_length(fft), count = inverse->taps, fade = count / 8;
+    const double *samples = fft_double_samples(fft);
+    if (inverse->phase == INVERSE_MINIMUM) {
+        phase_minimum_of(fft);
+        memcpy(taps, samples, count * sizeof *taps);
+    } else {
+        fft_double_inverse(fft);
+        for (size_t i = 0; i < count; i++)
+            taps[i] = samples[(n + i - (count - 1) / 2) % n] / (double)n;
+        phase_fade_in(taps, fade);
+    }
+    phase_fade_out(taps + count - fade, fade);
+}
+
+static enum status invert_columns(const struct mask *mask, const struct inverse *inverse,
+                                  struct design *design)
+{
+    struct fft_double *fft;
+    size_t longest = mask->taps > inverse->taps ? mask->taps : inverse->taps;
+    enum status status = fft_double_create(phase_transform_length(longest), &fft);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
+        design_load_column(mask, c, fft);
+        fft_double_forward(fft);
+        double power = mean_power(fft, design->rate);
+        if (power <= 0) {
+            status = fail(STATUS_FAILED, "cannot invert mask %s: channel %zu is silent", mask->name,
+                          c + 1);
+        } else {
+            invert_bins(fft, inverse, power, mask->origin);
+            parse_inverse(fft, inverse, design_column(design, c));
+        }
+    }
+    fft_double_destroy(fft);
+    return status;
+}
+
+static enum status make_inverse(const struct design_spec *spec, struct design *design)
+{
+    struct mask *mask = NULL;
+    struct inverse inverse;
+    enum status status = design_need_value(spec);
+    if (status == STATUS_OK)
+        status = load_inverted(spec, design, &mask);
+    if (status == STATUS_OK)
+        status = read_inverse(spec, mask, &inverse);
+    if (status == STATUS_OK)
+        status = design_alloc(design, mask->columns, inverse.taps);
+    if (status == STATUS_OK)
+        status = invert_columns(mask, &inverse, design);
+    if (status == STATUS_OK)
+        design->origin = inverse.phase == INVERSE_MINIMUM ? 0 : (inverse.taps - 1) / 2;
+    mask_destroy(mask);
+    return status;
+}
+
 const struct design_kind design_combine[] = {
     {"combine", "combine:lowpass:1000*hall.wav", "",
      "one mask for several in a row, files or made ones, each with its options behind it",
      .make_parts = make_cascade},
+    {"invert", "invert:hall.wav,limit=12dB", "limit, phase, taps",
+     "what undoes a mask, at most so far above its mean level;\n"
+     "phase=minimum|linear (of its magnitude) or full (of its phase too)",
+     .names_file = true, .make = make_inverse},
     {0},
 };

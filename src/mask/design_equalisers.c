@@ -3,15 +3,18 @@
  * RIAA: IEC 60098, time constants 3180, 318 and 75 us. A-weighting: IEC 61672-1, annex E. Both are
  * what the analogue network has at every frequency up to half the rate. */
 #include "mask/design_kind.h"
+#include "signal/biquad.h"
 
 #include <math.h>
+#include <string.h>
 #include <strings.h>
 
-enum { POINTS_MOST = 256 };
+enum { POINTS_MOST = 256, SECTIONS_MOST = 64 };
 
 static const double PI = 3.14159265358979323846;
 static const double DB_MOST = 120;
-static const double TILT_LEAST = 20; /* Hz: level below, where a slope would never end */
+static const double SECTION_END = 1e-7; /* -140 dB */
+static const double TILT_LEAST = 20;    /* Hz: level below, where a slope would never end */
 
 /* A third of a second and more: less than 0.1 dB off at 20 Hz. */
 static size_t usual_taps(const struct design *design)
@@ -25,9 +28,7 @@ static enum status make_equaliser(const struct design_spec *spec,
                                   const void *context, struct design *design)
 {
     enum phase phase = PHASE_MINIMUM;
-    enum status status = design_phase(spec, &phase);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_phase(spec, &phase));
     return design_respond(spec, (struct phase_magnitude){at, context}, usual_taps(design), phase,
                           design);
 }
@@ -48,8 +49,8 @@ static double riaa_at(const void *context, double hertz)
 
 static enum status make_riaa(const struct design_spec *spec, struct design *design)
 {
-    enum status status = design_no_value(spec);
-    return status == STATUS_OK ? make_equaliser(spec, riaa_at, NULL, design) : status;
+    TRY(design_no_value(spec));
+    return make_equaliser(spec, riaa_at, NULL, design);
 }
 
 static double aweight_network(double hertz)
@@ -68,8 +69,8 @@ static double aweight_at(const void *context, double hertz)
 
 static enum status make_aweight(const struct design_spec *spec, struct design *design)
 {
-    enum status status = design_no_value(spec);
-    return status == STATUS_OK ? make_equaliser(spec, aweight_at, NULL, design) : status;
+    TRY(design_no_value(spec));
+    return make_equaliser(spec, aweight_at, NULL, design);
 }
 
 /* ---- tilt ---- */
@@ -84,26 +85,25 @@ static enum status make_tilt(const struct design_spec *spec, struct design *desi
 {
     double slope = 0;
     char *end = NULL;
-    enum status status = design_need_value(spec);
-    if (status == STATUS_OK)
-        status = design_parse(spec, "the slope", spec->value,
-                              (struct design_range){DESIGN_DB, -24, 24}, &end, &slope);
-    if (status == STATUS_OK && *end && strcasecmp(end, "/oct") != 0)
-        status = fail(STATUS_USAGE, "tilt takes dB an octave, such as %s, not '%s'",
-                      spec->kind->example, spec->value);
-    return status == STATUS_OK ? make_equaliser(spec, tilt_at, &slope, design) : status;
+    TRY(design_need_value(spec));
+    TRY(design_parse(spec, "the slope", spec->value, (struct design_range){DESIGN_DB, -24, 24},
+                     &end, &slope));
+    if (*end && strcasecmp(end, "/oct") != 0)
+        return fail(STATUS_USAGE, "tilt takes dB an octave, such as %s, not '%s'",
+                    spec->kind->example, spec->value);
+    return make_equaliser(spec, tilt_at, &slope, design);
 }
 
 /* ---- graphic ---- */
 
-struct curve {
+struct graphic_curve {
     size_t count;
     double octave[POINTS_MOST], db[POINTS_MOST];
 };
 
 static double curve_at(const void *context, double hertz)
 {
-    const struct curve *curve = context;
+    const struct graphic_curve *curve = context;
     double octave = log2(fmax(hertz, 1e-6));
     size_t i = 0;
     while (i < curve->count && curve->octave[i] < octave)
@@ -115,37 +115,156 @@ static double curve_at(const void *context, double hertz)
     return pow(10, db / 20);
 }
 
-static enum status read_curve(const struct design_spec *spec, struct curve *curve)
+static enum status read_curve(const struct design_spec *spec, struct graphic_curve *curve)
 {
     struct design_range hertz = {DESIGN_HZ, 1e-3, 1e6}, gain = {DESIGN_DB, -DB_MOST, DB_MOST};
     const char *text = spec->value;
-    enum status status = design_need_value(spec);
-    while (status == STATUS_OK && design_next_part(&text)) {
+    TRY(design_need_value(spec));
+    while (design_next_part(&text)) {
         size_t at = curve->count;
         double frequency = 0;
         if (at == POINTS_MOST)
             return fail(STATUS_USAGE, "%s: more than %d points", spec->kind->name, POINTS_MOST);
-        status = design_next_number(spec, "a point's frequency", hertz, &text, &frequency);
+        TRY(design_next_number(spec, "a point's frequency", hertz, &text, &frequency));
         curve->octave[at] = log2(frequency);
-        if (status == STATUS_OK)
-            status = design_next_number(spec, "a point's gain", gain, &text, &curve->db[at]);
-        if (status == STATUS_OK && *text && *text != ';')
-            status = design_refuse_rest(spec, text);
-        if (status == STATUS_OK && at > 0 && curve->octave[at] <= curve->octave[at - 1])
-            status = fail(STATUS_USAGE, "%s: frequencies must go up, and %g Hz does not",
-                          spec->kind->name, frequency);
+        TRY(design_next_number(spec, "a point's gain", gain, &text, &curve->db[at]));
+        if (*text && *text != ';')
+            return design_refuse_rest(spec, text);
+        if (at > 0 && curve->octave[at] <= curve->octave[at - 1])
+            return fail(STATUS_USAGE, "%s: frequencies must increase, and %g Hz does not",
+                        spec->kind->name, frequency);
         curve->count++;
     }
-    if (status == STATUS_OK && curve->count == 0)
-        status = design_refuse_rest(spec, spec->value);
-    return status;
+    if (curve->count == 0)
+        return design_refuse_rest(spec, spec->value);
+    return STATUS_OK;
 }
 
 static enum status make_graphic(const struct design_spec *spec, struct design *design)
 {
-    struct curve curve = {0};
-    enum status status = read_curve(spec, &curve);
-    return status == STATUS_OK ? make_equaliser(spec, curve_at, &curve, design) : status;
+    struct graphic_curve curve = {0};
+    TRY(read_curve(spec, &curve));
+    return make_equaliser(spec, curve_at, &curve, design);
+}
+
+/* ---- second-order sections: biquad.h ---- */
+
+struct section_kind {
+    const char *name;
+    enum biquad_kind kind;
+    bool has_gain;
+    double q; /* the default */
+};
+
+static const struct section_kind section_kinds[] = {
+    {"PK", BIQUAD_PEAK, true, M_SQRT1_2},
+    {"LS", BIQUAD_LOW_SHELF, true, M_SQRT1_2},
+    {"HS", BIQUAD_HIGH_SHELF, true, M_SQRT1_2},
+    {"LP", BIQUAD_LOWPASS, false, M_SQRT1_2},
+    {"HP", BIQUAD_HIGHPASS, false, M_SQRT1_2},
+    {"BP", BIQUAD_BANDPASS, false, M_SQRT1_2},
+    {"NO", BIQUAD_NOTCH, false, 30},
+};
+
+struct sections {
+    double rate;
+    size_t count;
+    struct biquad biquads[SECTIONS_MOST];
+};
+
+static double sections_at(const void *context, double hertz)
+{
+    const struct sections *sections = context;
+    double gain = 1;
+    for (size_t i = 0; i < sections->count; i++)
+        gain *= biquad_magnitude(&sections->biquads[i], hertz, sections->rate);
+    return gain;
+}
+
+static enum status read_section(const struct design_spec *spec, const char **text,
+                                struct sections *sections)
+{
+    const struct section_kind *kind = NULL;
+    for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++)
+        if (strncasecmp(*text, section_kinds[i].name, 2) == 0 && strchr(" \t", (*text)[2]))
+            kind = &section_kinds[i];
+    if (!kind)
+        return fail(STATUS_USAGE,
+                    "%s: a section is PK, LS, HS, LP, HP, BP or NO and a frequency, the gain of "
+                    "the first three, and a Q, not '%s'",
+                    spec->kind->name, *text);
+    *text += 2;
+    double most = nextafter(sections->rate / 2, 0), frequency = 0, gain = 0, q = kind->q;
+    TRY(design_next_number(spec, "a section's frequency",
+                           (struct design_range){DESIGN_HZ, 1, most}, text, &frequency));
+    if (kind->has_gain)
+        TRY(design_next_number(spec, "a section's gain",
+                               (struct design_range){DESIGN_DB, -DB_MOST, DB_MOST}, text, &gain));
+    if (**text && **text != ';')
+        TRY(design_next_number(spec, "a section's Q",
+                               (struct design_range){DESIGN_PLAIN, 0.01, 1000}, text, &q));
+    if (**text && **text != ';')
+        return design_refuse_rest(spec, *text);
+    sections->biquads[sections->count++] =
+        biquad_make(kind->kind, frequency, gain, q, sections->rate);
+    return STATUS_OK;
+}
+
+static enum status read_sections(const struct design_spec *spec, struct sections *sections)
+{
+    const char *text = spec->value;
+    TRY(design_need_value(spec));
+    while (design_next_part(&text)) {
+        if (sections->count == SECTIONS_MOST)
+            return fail(STATUS_USAGE, "%s: more than %d sections", spec->kind->name,
+                        SECTIONS_MOST);
+        TRY(read_section(spec, &text, sections));
+    }
+    if (sections->count == 0)
+        return design_refuse_rest(spec, spec->value);
+    return STATUS_OK;
+}
+
+/* Until the slowest section has died away, the others and the fade at the end allowed for. */
+static double sections_taps(const struct sections *sections)
+{
+    double slowest = 0;
+    for (size_t i = 0; i < sections->count; i++)
+        slowest = fmax(slowest, biquad_pole(&sections->biquads[i]));
+    double taps = slowest > 0 ? 1.25 * log(SECTION_END) / log(slowest) : 0;
+    return fmax(DESIGN_RESPONSE_LEAST, taps + DESIGN_RESPONSE_LEAST);
+}
+
+/* What the sections themselves answer to an impulse. */
+static enum status run_sections(const struct design_spec *spec, const struct sections *sections,
+                                size_t taps, struct design *design)
+{
+    TRY(design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps));
+    TRY(design_alloc(design, 1, taps));
+    design->coefficients[0] = 1;
+    for (size_t i = 0; i < sections->count; i++)
+        biquad_filter(&sections->biquads[i], design->coefficients, taps);
+    phase_fade_out(design->coefficients + taps - taps / 8, taps / 8);
+    return STATUS_OK;
+}
+
+static enum status make_sections(const struct design_spec *spec, struct design *design)
+{
+    struct sections sections = {.rate = design->rate};
+    enum phase phase = PHASE_MINIMUM;
+    TRY(read_sections(spec, &sections));
+    TRY(design_phase(spec, &phase));
+    double wanted = sections_taps(&sections) * (phase == PHASE_LINEAR ? 2 : 1);
+    if (!design_option(spec, "taps") && wanted > DESIGN_TAPS_MOST)
+        return fail(STATUS_USAGE,
+                    "%s: a section this narrow takes %.0f taps, but %d are the most: a smaller Q, "
+                    "or set taps=",
+                    spec->kind->name, wanted, DESIGN_TAPS_MOST);
+    size_t taps = (size_t)fmin(wanted, DESIGN_TAPS_MOST);
+    if (phase == PHASE_MINIMUM)
+        return run_sections(spec, &sections, taps, design);
+    return design_respond(spec, (struct phase_magnitude){sections_at, &sections}, taps | 1, phase,
+                          design);
 }
 
 const struct design_kind design_equalisers[] = {
@@ -158,5 +277,9 @@ const struct design_kind design_equalisers[] = {
     {"graphiceq", "graphiceq:31 -3; 1000 2", "taps, phase",
      "gains in dB at frequencies in Hz, straight between them on a logarithmic axis",
      .make = make_graphic},
+    {"parametric", "parametric:PK 1000 -6 1.4; HS 8000 2", "taps, phase",
+     "peaks (PK), shelves (LS HS), LP HP BP NO: frequency, gain in dB of the first three,\n"
+     "Q; second-order sections by the RBJ cookbook",
+     .make = make_sections},
     {0},
 };

@@ -5,15 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-static const double ATTENUATION = 80;  /* dB, where nobody says */
+static const double ATTENUATION = 80;  /* dB, the default */
 static const double GAP_GAIN_MOST = 4; /* between bands, over the larger gain beside */
 
 static enum status refuse_bands(const struct design_spec *spec)
 {
-    return fail(STATUS_USAGE,
-                "%s takes bands of FROM-TO GAIN [WEIGHT] that go up and do not touch, 2 to %d of "
-                "them with ; between, such as '%s'; FROM- goes up to half the rate",
-                spec->kind->name, REMEZ_BANDS_MOST, spec->kind->example);
+    return fail(
+        STATUS_USAGE,
+        "%s takes bands of FROM-TO GAIN [WEIGHT] that increase and do not touch, 2 to %d of "
+        "them with ; between, such as '%s'; FROM- goes up to half the rate",
+        spec->kind->name, REMEZ_BANDS_MOST, spec->kind->example);
 }
 
 static char *skip_blanks(char *text)
@@ -28,47 +29,43 @@ static enum status read_band(const struct design_spec *spec, const struct design
     struct design_range hertz = {DESIGN_HZ, 0, half}, gain = {DESIGN_PLAIN, 0, 1e6},
                         weight = {DESIGN_PLAIN, 1e-6, 1e6};
     *band = (struct remez_band){.to = half, .weight = 1};
-    enum status status =
-        design_parse(spec, "a band's edge", skip_blanks(text), hertz, end, &band->from);
-    if (status == STATUS_OK && **end != '-')
+    TRY(design_parse(spec, "a band's edge", skip_blanks(text), hertz, end, &band->from));
+    if (**end != '-')
         return refuse_bands(spec);
-    char *to = status == STATUS_OK ? *end + 1 : text;
-    if (status == STATUS_OK && *to != ' ')
-        status = design_parse(spec, "a band's edge", to, hertz, &to, &band->to);
-    if (status == STATUS_OK)
-        status = design_parse(spec, "a band's gain", skip_blanks(to), gain, end, &band->gain);
-    if (status == STATUS_OK)
-        *end = skip_blanks(*end);
-    if (status == STATUS_OK && **end && **end != ';')
-        status = design_parse(spec, "a band's weight", *end, weight, end, &band->weight);
-    if (status == STATUS_OK)
-        *end = skip_blanks(*end);
+    char *to = *end + 1;
+    if (*to != ' ')
+        TRY(design_parse(spec, "a band's edge", to, hertz, &to, &band->to));
+    TRY(design_parse(spec, "a band's gain", skip_blanks(to), gain, end, &band->gain));
+    *end = skip_blanks(*end);
+    if (**end && **end != ';')
+        TRY(design_parse(spec, "a band's weight", *end, weight, end, &band->weight));
+    *end = skip_blanks(*end);
     band->from /= design->rate;
     band->to /= design->rate;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status read_bands(const struct design_spec *spec, const struct design *design,
                               struct remez_band bands[REMEZ_BANDS_MOST], size_t *count)
 {
-    enum status status = design_need_value(spec);
+    TRY(design_need_value(spec));
     char *end = (char *)spec->value;
-    for (*count = 0; status == STATUS_OK; (*count)++) {
+    for (*count = 0;; (*count)++) {
         if (*count == REMEZ_BANDS_MOST)
             return refuse_bands(spec);
         struct remez_band *band = &bands[*count];
-        status = read_band(spec, design, end, band, &end);
-        if (status == STATUS_OK && (band->from >= band->to || (*end && *end != ';') ||
-                                    (*count > 0 && band[-1].to >= band->from)))
+        TRY(read_band(spec, design, end, band, &end));
+        if (band->from >= band->to || (*end && *end != ';') ||
+            (*count > 0 && band[-1].to >= band->from))
             return refuse_bands(spec);
-        if (status == STATUS_OK && !*end++) {
+        if (!*end++) {
             (*count)++;
             break;
         }
     }
-    if (status == STATUS_OK && *count < 2)
+    if (*count < 2)
         return refuse_bands(spec);
-    return status;
+    return STATUS_OK;
 }
 
 /* Kaiser's estimate, for ripples that the weights share out. */
@@ -90,27 +87,24 @@ static enum status equiripple_count(const struct design_spec *spec,
                                     const struct remez_band *bands, size_t count, size_t *taps)
 {
     double attenuation = ATTENUATION;
-    enum status status =
-        design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, &attenuation);
+    TRY(design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, &attenuation));
     double wanted = equiripple_taps(bands, count, attenuation);
     bool given = design_option(spec, "taps");
-    if (status == STATUS_OK && given && design_option(spec, "atten"))
-        return fail(STATUS_USAGE, "%s: atten= gives the number of taps: leave out it or taps=",
-                    spec->kind->name);
-    if (status == STATUS_OK && !given && wanted > REMEZ_TAPS_MOST - 1)
+    if (given && design_option(spec, "atten"))
         return fail(STATUS_USAGE,
-                    "%s: so narrow a gap between bands takes %.0f taps, and %d are the most: widen "
-                    "it, or say taps=",
+                    "%s: atten= sets the number of taps: omit it or taps=", spec->kind->name);
+    if (!given && wanted > REMEZ_TAPS_MOST - 1)
+        return fail(STATUS_USAGE,
+                    "%s: so narrow a gap between bands takes %.0f taps, but %d are the most: widen "
+                    "it, or set taps=",
                     spec->kind->name, wanted, REMEZ_TAPS_MOST);
-    *taps = given || status != STATUS_OK ? 0 : (size_t)ceil(wanted) | 1;
-    if (status == STATUS_OK)
-        status = design_count(spec, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps);
-    if (status == STATUS_OK && *taps % 2 == 0 && bands[count - 1].to >= 0.5 &&
-        bands[count - 1].gain > 0)
+    *taps = given ? 0 : (size_t)ceil(wanted) | 1;
+    TRY(design_count(spec, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps));
+    if (*taps % 2 == 0 && bands[count - 1].to >= 0.5 && bands[count - 1].gain > 0)
         return fail(STATUS_USAGE,
                     "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
                     spec->kind->name, *taps);
-    return status;
+    return STATUS_OK;
 }
 
 /* Nothing holds the gain between bands: where gaps are not alike it may come to anything. */
@@ -139,17 +133,11 @@ static enum status make_equiripple(const struct design_spec *spec, struct design
     struct remez_band bands[REMEZ_BANDS_MOST];
     size_t count = 0, taps = 0;
     double ripple = 0;
-    enum status status = read_bands(spec, design, bands, &count);
-    if (status == STATUS_OK)
-        status = equiripple_count(spec, bands, count, &taps);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status == STATUS_OK)
-        status = remez_design(bands, count, design_column(design, 0), taps, &ripple);
-    if (status == STATUS_OK)
-        status = check_gaps(spec, bands, count, design);
-    if (status != STATUS_OK)
-        return status;
+    TRY(read_bands(spec, design, bands, &count));
+    TRY(equiripple_count(spec, bands, count, &taps));
+    TRY(design_alloc(design, 1, taps));
+    TRY(remez_design(bands, count, design_column(design, 0), taps, &ripple));
+    TRY(check_gaps(spec, bands, count, design));
     note_detail("%s: %zu taps, the largest weighted error is %.1f dB", spec->kind->name, taps,
                 20 * log10(ripple));
     return design_finish(spec, design);

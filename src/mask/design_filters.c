@@ -7,11 +7,12 @@
 #include "signal/window.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { EDGES_MOST = 2 };
 
 static const double PI = 3.14159265358979323846;
-static const double ATTENUATION = 80; /* dB, where nobody says */
+static const double ATTENUATION = 80; /* dB, the default */
 
 /* An ideal filter: its gain changes between 1 and 0 at each edge. */
 struct shape {
@@ -19,7 +20,7 @@ struct shape {
     double edge[EDGES_MOST]; /* cycles a sample, going up */
     bool passes_low;
     double level_at; /* where its gain is to be 1, cycles a sample */
-    double width;    /* the transition's, cycles a sample, where nobody says */
+    double width;    /* of the transition, cycles a sample, the default */
 };
 
 struct taper {
@@ -33,8 +34,8 @@ static enum status odd_taps(const struct design_spec *spec, double wanted, size_
 {
     if (!(wanted <= DESIGN_TAPS_MOST - 1))
         return fail(STATUS_USAGE,
-                    "%s: so narrow a transition takes %.0f taps, and %d are the most: take a wider "
-                    "width= or say taps=",
+                    "%s: so narrow a transition takes %.0f taps, but %d are the most: set a wider "
+                    "width= or set taps=",
                     spec->kind->name, wanted, DESIGN_TAPS_MOST - 1);
     *taps = (size_t)ceil(wanted) | 1;
     return STATUS_OK;
@@ -49,17 +50,13 @@ static enum status read_window(const struct design_spec *spec, enum window *wind
                                         [WINDOW_BLACKMAN] = "blackman",
                                         NULL};
     size_t choice = *window;
-    enum status status = design_choose(spec, "window", names, &choice);
+    TRY(design_choose(spec, "window", names, &choice));
     *window = (enum window)choice;
-    if (status == STATUS_OK && *window != WINDOW_KAISER && design_option(spec, "atten"))
-        status = fail(STATUS_USAGE,
-                      "%s: atten= shapes the kaiser window; %s has an attenuation of "
-                      "its own",
-                      spec->kind->name, names[*window]);
-    if (status == STATUS_OK)
-        status =
-            design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, attenuation);
-    return status;
+    if (*window != WINDOW_KAISER && design_option(spec, "atten"))
+        return fail(STATUS_USAGE,
+                    "%s: atten= shapes the kaiser window; %s has an attenuation of its own",
+                    spec->kind->name, names[*window]);
+    return design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, attenuation);
 }
 
 /* Of taps=, width= and atten= two give the third. */
@@ -68,25 +65,21 @@ static enum status choose_window(const struct design_spec *spec, double rate, do
 {
     double attenuation = ATTENUATION;
     bool has_taps = design_option(spec, "taps"), has_width = design_option(spec, "width");
-    enum status status = read_window(spec, &taper->window, &attenuation);
+    TRY(read_window(spec, &taper->window, &attenuation));
     width *= rate;
-    if (status == STATUS_OK)
-        status =
-            design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width);
-    if (status == STATUS_OK && has_taps && has_width &&
-        (taper->window != WINDOW_KAISER || design_option(spec, "atten")))
+    TRY(design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width));
+    if (has_taps && has_width && (taper->window != WINDOW_KAISER || design_option(spec, "atten")))
         return fail(STATUS_USAGE,
-                    "%s: the window%s and width= give the number of taps: leave out "
-                    "one of them or taps=",
+                    "%s: the window%s and width= set the number of taps: omit one of them or taps=",
                     spec->kind->name, taper->window == WINDOW_KAISER ? ", atten=" : "");
-    if (status == STATUS_OK && has_taps)
-        status = design_count(spec, "taps", 1, DESIGN_TAPS_MOST - 1, taps);
-    else if (status == STATUS_OK)
-        status = odd_taps(spec, window_taps(taper->window, attenuation, width / rate), taps);
-    if (status == STATUS_OK && has_taps && has_width)
+    if (has_taps)
+        TRY(design_count(spec, "taps", 1, DESIGN_TAPS_MOST - 1, taps));
+    else
+        TRY(odd_taps(spec, window_taps(taper->window, attenuation, width / rate), taps));
+    if (has_taps && has_width)
         attenuation = window_kaiser_attenuation(*taps, width / rate);
     taper->beta = window_kaiser_beta(attenuation);
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- windowed filters ---- */
@@ -122,16 +115,13 @@ static enum status make_windowed(const struct design_spec *spec, const struct sh
 {
     struct taper taper = {.window = WINDOW_KAISER};
     size_t taps = 0;
-    enum status status = choose_window(spec, design->rate, shape->width, &taper, &taps);
+    TRY(choose_window(spec, design->rate, shape->width, &taper, &taps));
     bool passes_top = shape->passes_low != (shape->edges % 2 == 1);
-    if (status == STATUS_OK && taps % 2 == 0 && passes_top)
-        status = fail(STATUS_USAGE,
-                      "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
-                      spec->kind->name, taps);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status != STATUS_OK)
-        return status;
+    if (taps % 2 == 0 && passes_top)
+        return fail(STATUS_USAGE,
+                    "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
+                    spec->kind->name, taps);
+    TRY(design_alloc(design, 1, taps));
     fill_windowed(shape, taper, design_column(design, 0), taps);
     return design_finish(spec, design);
 }
@@ -144,30 +134,19 @@ static enum status read_edge(const struct design_spec *spec, const struct design
     double hertz = 0;
     struct design_range range = design_frequencies(design);
     range.most = nextafter(range.most, 0);
-    enum status status = design_need_value(spec);
-    if (status == STATUS_OK)
-        status = design_number(spec, NULL, range, &hertz);
+    TRY(design_need_value(spec));
+    TRY(design_number(spec, NULL, range, &hertz));
     *edge = hertz / design->rate;
-    return status;
+    return STATUS_OK;
 }
 
-static enum status make_one_edge(const struct design_spec *spec, bool passes_low,
-                                 struct design *design)
+static enum status make_one_edge(const struct design_spec *spec, struct design *design)
 {
+    bool passes_low = strcmp(spec->kind->name, "lowpass") == 0;
     struct shape shape = {.edges = 1, .passes_low = passes_low, .level_at = passes_low ? 0 : 0.5};
-    enum status status = read_edge(spec, design, &shape.edge[0]);
+    TRY(read_edge(spec, design, &shape.edge[0]));
     shape.width = fmin(shape.edge[0], 0.5 - shape.edge[0]) / 2;
-    return status == STATUS_OK ? make_windowed(spec, &shape, design) : status;
-}
-
-static enum status make_lowpass(const struct design_spec *spec, struct design *design)
-{
-    return make_one_edge(spec, true, design);
-}
-
-static enum status make_highpass(const struct design_spec *spec, struct design *design)
-{
-    return make_one_edge(spec, false, design);
+    return make_windowed(spec, &shape, design);
 }
 
 /* "300-3400" */
@@ -177,59 +156,45 @@ static enum status read_edges(const struct design_spec *spec, const struct desig
     char *end = NULL;
     struct design_range range = design_frequencies(design);
     range.most = nextafter(range.most, 0);
-    enum status status = design_need_value(spec);
-    if (status == STATUS_OK)
-        status = design_parse(spec, "the lower edge", spec->value, range, &end, &edge[0]);
-    if (status == STATUS_OK && *end != '-')
+    TRY(design_need_value(spec));
+    TRY(design_parse(spec, "the lower edge", spec->value, range, &end, &edge[0]));
+    if (*end != '-')
         return fail(STATUS_USAGE, "%s takes two edges, such as %s, not '%s'", spec->kind->name,
                     spec->kind->example, spec->value);
-    if (status == STATUS_OK)
-        status = design_parse(spec, "the upper edge", end + 1, range, &end, &edge[1]);
-    if (status == STATUS_OK && (*end || edge[0] >= edge[1]))
-        return fail(STATUS_USAGE, "%s takes two edges that go up, such as %s, not '%s'",
+    TRY(design_parse(spec, "the upper edge", end + 1, range, &end, &edge[1]));
+    if (*end || edge[0] >= edge[1])
+        return fail(STATUS_USAGE, "%s takes two increasing edges, such as %s, not '%s'",
                     spec->kind->name, spec->kind->example, spec->value);
     edge[0] /= design->rate;
     edge[1] /= design->rate;
-    return status;
+    return STATUS_OK;
 }
 
-static enum status make_two_edges(const struct design_spec *spec, bool passes_low,
-                                  struct design *design)
+static enum status make_two_edges(const struct design_spec *spec, struct design *design)
 {
+    bool passes_low = strcmp(spec->kind->name, "bandstop") == 0;
     struct shape shape = {.edges = 2, .passes_low = passes_low};
-    enum status status = read_edges(spec, design, shape.edge);
+    TRY(read_edges(spec, design, shape.edge));
     shape.level_at = passes_low ? 0 : (shape.edge[0] + shape.edge[1]) / 2;
     shape.width = fmin(fmin(shape.edge[0], 0.5 - shape.edge[1]), shape.edge[1] - shape.edge[0]) / 2;
-    return status == STATUS_OK ? make_windowed(spec, &shape, design) : status;
-}
-
-static enum status make_bandpass(const struct design_spec *spec, struct design *design)
-{
-    return make_two_edges(spec, false, design);
-}
-
-static enum status make_bandstop(const struct design_spec *spec, struct design *design)
-{
-    return make_two_edges(spec, true, design);
+    return make_windowed(spec, &shape, design);
 }
 
 /* Two transitions that meet at the frequency. */
 static enum status make_notch(const struct design_spec *spec, struct design *design)
 {
     double middle = 0, width = 0;
-    enum status status = read_edge(spec, design, &middle);
-    if (status != STATUS_OK)
-        return status;
+    TRY(read_edge(spec, design, &middle));
     double most = fmin(middle, 0.5 - middle);
     width = fmin(middle / 5, most) * design->rate;
-    status = design_number(spec, "width",
-                           (struct design_range){DESIGN_HZ, 1e-3, most * design->rate}, &width);
+    TRY(design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, most * design->rate},
+                      &width));
     width /= design->rate;
     struct shape shape = {.edges = 2,
                           .edge = {middle - width / 2, middle + width / 2},
                           .passes_low = true,
                           .width = width};
-    return status == STATUS_OK ? make_windowed(spec, &shape, design) : status;
+    return make_windowed(spec, &shape, design);
 }
 
 /* ---- the Hilbert transformer ---- */
@@ -239,15 +204,11 @@ static enum status make_hilbert(const struct design_spec *spec, struct design *d
     size_t taps = 255;
     double attenuation = ATTENUATION;
     struct taper taper = {.window = WINDOW_HAMMING};
-    enum status status = design_count(spec, NULL, 3, DESIGN_TAPS_MOST - 1, &taps);
-    if (status == STATUS_OK && taps % 2 == 0)
-        status = fail(STATUS_USAGE, "hilbert: the number of taps must be odd, not %zu", taps);
-    if (status == STATUS_OK)
-        status = read_window(spec, &taper.window, &attenuation);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_count(spec, NULL, 3, DESIGN_TAPS_MOST - 1, &taps));
+    if (taps % 2 == 0)
+        return fail(STATUS_USAGE, "hilbert: the number of taps must be odd, not %zu", taps);
+    TRY(read_window(spec, &taper.window, &attenuation));
+    TRY(design_alloc(design, 1, taps));
     taper.beta = window_kaiser_beta(attenuation);
     design->origin = (taps - 1) / 2;
     for (size_t i = (design->origin + 1) % 2; i < taps; i += 2)
@@ -263,10 +224,10 @@ const struct design_kind design_filters[] = {
      "pass below a frequency (-6 dB there). width= is the transition in Hz, atten= what\n"
      "is stopped in dB (80): they give the taps by Kaiser's formula, unless taps= does.\n"
      "window=kaiser|hann|hamming|blackman, phase=linear|minimum",
-     .make = make_lowpass},
-    {"highpass", "highpass:80", WINDOWED, "pass above a frequency", .make = make_highpass},
-    {"bandpass", "bandpass:300-3400", WINDOWED, "pass between two", .make = make_bandpass},
-    {"bandstop", "bandstop:45-55", WINDOWED, "stop between two", .make = make_bandstop},
+     .make = make_one_edge},
+    {"highpass", "highpass:80", WINDOWED, "pass above a frequency", .make = make_one_edge},
+    {"bandpass", "bandpass:300-3400", WINDOWED, "pass between two", .make = make_two_edges},
+    {"bandstop", "bandstop:45-55", WINDOWED, "stop between two", .make = make_two_edges},
     {"notch", "notch:50", WINDOWED, "stop one; width= on either side of it", .make = make_notch},
     {"hilbert", "hilbert:255", "window, atten", "turn every frequency by 90 degrees; odd taps",
      .make = make_hilbert},

@@ -1,8 +1,6 @@
-/* One kind of design, and how its function reads the user's words.
- *
- * A family of kinds is a file with a table; the tables are listed in design.c. A new kind is one
- * function and one row, which is its help text too.
- */
+/* One kind of design, and functions that parse its specification. A family of kinds is a file with
+ * a table; design.c lists the tables. A new kind is one function and one row, which is its help
+ * text as well. */
 #ifndef HALO_DESIGN_KIND_H
 #define HALO_DESIGN_KIND_H
 
@@ -54,8 +52,8 @@ struct design_kind {
     const char *help;
     bool names_file; /* whose rate holds where none is known: then the design's is 0 */
     enum status (*make)(const struct design_spec *spec, struct design *design);
-    /* Instead of make, where the words themselves have parts: takes what it used out of `words`.
-     * A rate of 0 in `design` is not known yet. */
+    /* Instead of make, for kinds that consist of masks: removes what it used from `words`. A rate
+     * of 0 in `design` is not known yet. */
     enum status (*make_parts)(char **spec, bool allow_truncated, struct design *design);
 };
 
@@ -64,15 +62,13 @@ extern const struct design_kind design_filters[];
 extern const struct design_kind design_equiripple[];
 extern const struct design_kind design_simple[];
 extern const struct design_kind design_equalisers[];
-extern const struct design_kind design_parametric[];
 extern const struct design_kind design_rooms[];
 extern const struct design_kind design_combine[];
-extern const struct design_kind design_invert[];
 
 /* ---- reading words; all errors are of usage ---- */
 
-/* The value and options of words->kind move from the user's words to `words`, which has keys cut
- * off from values; what is not its own is left in `from`. */
+/* Move the value and options of words->kind from `from` to `words`, keys separated from values; the
+ * rest stays in `from`. */
 MUST_CHECK enum status design_parse_options(struct design_spec *spec, char **from);
 
 enum design_unit { DESIGN_PLAIN, DESIGN_HZ, DESIGN_DB, DESIGN_SECONDS };
@@ -111,8 +107,8 @@ MUST_CHECK enum status design_respond(const struct design_spec *spec,
                                       struct phase_magnitude magnitude, size_t taps,
                                       enum phase phase, struct design *design);
 
-/* Lists: parts between semicolons, of words between blanks. `*text` goes on behind the number,
- * which is `what`; design_next_part steps to the next part, and is false at the end. */
+/* Lists: parts separated by semicolons, of words separated by blanks. `*text` is advanced past the
+ * number, which is `what`; design_next_part advances to the next part and is false at the end. */
 MUST_CHECK enum status design_next_number(const struct design_spec *spec, const char *what,
                                           struct design_range range, const char **text,
                                           double *value);

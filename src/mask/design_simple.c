@@ -10,18 +10,15 @@ static const double ECHO_END = 1e-5; /* -100 dB */
 
 static enum status smooth_count(const struct design_spec *spec, size_t *taps)
 {
-    enum status status = design_need_value(spec);
-    return status == STATUS_OK ? design_count(spec, NULL, 1, SMOOTH_TAPS_MOST, taps) : status;
+    TRY(design_need_value(spec));
+    return design_count(spec, NULL, 1, SMOOTH_TAPS_MOST, taps);
 }
 
 static enum status make_moving(const struct design_spec *spec, struct design *design)
 {
     size_t taps = 1;
-    enum status status = smooth_count(spec, &taps);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status != STATUS_OK)
-        return status;
+    TRY(smooth_count(spec, &taps));
+    TRY(design_alloc(design, 1, taps));
     design->origin = (taps - 1) / 2;
     for (size_t i = 0; i < taps; i++)
         design->coefficients[i] = 1 / (double)taps;
@@ -29,18 +26,14 @@ static enum status make_moving(const struct design_spec *spec, struct design *de
 }
 
 /* Sum 1. Without sigma= the ends are at three of it, 1 % of the middle. */
-static enum status fill_gaussian(const struct design_spec *spec, struct design *design)
+static enum status make_gaussian(const struct design_spec *spec, struct design *design)
 {
     size_t taps = 1;
-    enum status status = smooth_count(spec, &taps);
+    TRY(smooth_count(spec, &taps));
     double sigma = fmax((double)taps / 6, 0.1), sum = 0;
-    if (status == STATUS_OK)
-        status = design_number(spec, "sigma",
-                               (struct design_range){DESIGN_PLAIN, 0.1, SMOOTH_TAPS_MOST}, &sigma);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, taps);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_number(spec, "sigma", (struct design_range){DESIGN_PLAIN, 0.1, SMOOTH_TAPS_MOST},
+                      &sigma));
+    TRY(design_alloc(design, 1, taps));
     design->origin = (taps - 1) / 2;
     for (size_t i = 0; i < taps; i++) {
         double place = ((double)i - ((double)taps - 1) / 2) / sigma;
@@ -51,25 +44,16 @@ static enum status fill_gaussian(const struct design_spec *spec, struct design *
     return STATUS_OK;
 }
 
-static enum status make_gaussian(const struct design_spec *spec, struct design *design)
-{
-    return fill_gaussian(spec, design);
-}
-
 static enum status make_sharpen(const struct design_spec *spec, struct design *design)
 {
     double amount = 1;
-    enum status status =
-        design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount);
-    if (status == STATUS_OK)
-        status = fill_gaussian(spec, design);
-    if (status == STATUS_OK && design->taps % 2 == 0)
-        status = fail(STATUS_USAGE,
-                      "sharpen: the number of taps must be odd, not %zu: the sound "
-                      "itself stands in the middle",
-                      design->taps);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount));
+    TRY(make_gaussian(spec, design));
+    if (design->taps % 2 == 0)
+        return fail(STATUS_USAGE,
+                    "sharpen: the number of taps must be odd, not %zu: the sound "
+                    "itself stands in the middle",
+                    design->taps);
     for (size_t i = 0; i < design->taps; i++)
         design->coefficients[i] *= -amount;
     design->coefficients[design->origin] += 1 + amount;
@@ -78,11 +62,8 @@ static enum status make_sharpen(const struct design_spec *spec, struct design *d
 
 static enum status make_diff(const struct design_spec *spec, struct design *design)
 {
-    enum status status = design_no_value(spec);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, 2);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_no_value(spec));
+    TRY(design_alloc(design, 1, 2));
     design->coefficients[0] = 1;
     design->coefficients[1] = -1;
     return STATUS_OK;
@@ -91,12 +72,8 @@ static enum status make_diff(const struct design_spec *spec, struct design *desi
 static enum status make_preemphasis(const struct design_spec *spec, struct design *design)
 {
     double amount = 0.97;
-    enum status status =
-        design_number(spec, NULL, (struct design_range){DESIGN_PLAIN, -1, 1}, &amount);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, 2);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_number(spec, NULL, (struct design_range){DESIGN_PLAIN, -1, 1}, &amount));
+    TRY(design_alloc(design, 1, 2));
     design->coefficients[0] = 1;
     design->coefficients[1] = -amount;
     return STATUS_OK;
@@ -109,40 +86,32 @@ static enum status read_delay(const struct design_spec *spec, const struct desig
                               size_t least, double seconds, size_t *frames)
 {
     double most = fmin(DELAY_MOST, (double)(DESIGN_TAPS_MOST - 1) / design->rate);
-    enum status status =
-        design_number(spec, NULL, (struct design_range){DESIGN_SECONDS, 0, most}, &seconds);
+    TRY(design_number(spec, NULL, (struct design_range){DESIGN_SECONDS, 0, most}, &seconds));
     *frames = (size_t)lround(seconds * design->rate);
-    if (status == STATUS_OK && *frames < least)
-        status = fail(STATUS_USAGE, "%s: %g s is less than a frame at %u Hz", spec->kind->name,
-                      seconds, design->rate);
-    return status;
+    if (*frames < least)
+        return fail(STATUS_USAGE, "%s: %g s is less than a frame at %u Hz", spec->kind->name,
+                    seconds, design->rate);
+    return STATUS_OK;
 }
 
 static enum status make_delay(const struct design_spec *spec, struct design *design)
 {
     size_t frames = 0;
-    enum status status = design_need_value(spec);
-    if (status == STATUS_OK)
-        status = read_delay(spec, design, 0, 0, &frames);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, frames + 1);
-    if (status == STATUS_OK)
-        design->coefficients[frames] = 1;
-    return status;
+    TRY(design_need_value(spec));
+    TRY(read_delay(spec, design, 0, 0, &frames));
+    TRY(design_alloc(design, 1, frames + 1));
+    design->coefficients[frames] = 1;
+    return STATUS_OK;
 }
 
 static enum status make_echo(const struct design_spec *spec, struct design *design)
 {
     size_t frames = 0, echoes = 0;
     double feedback = 0.4;
-    enum status status = design_need_value(spec);
-    if (status == STATUS_OK)
-        status = read_delay(spec, design, 1, 0, &frames);
-    if (status == STATUS_OK)
-        status = design_number(spec, "feedback",
-                               (struct design_range){DESIGN_PLAIN, -0.999, 0.999}, &feedback);
-    if (status != STATUS_OK)
-        return status;
+    TRY(design_need_value(spec));
+    TRY(read_delay(spec, design, 1, 0, &frames));
+    TRY(design_number(spec, "feedback", (struct design_range){DESIGN_PLAIN, -0.999, 0.999},
+                      &feedback));
     for (double level = 1; fabs(level) >= ECHO_END; level *= feedback)
         echoes++;
     if (echoes - 1 > (DESIGN_TAPS_MOST - 1) / frames)
@@ -150,25 +119,20 @@ static enum status make_echo(const struct design_spec *spec, struct design *desi
                     "echo: %zu echoes until -100 dB take more than %d taps: a shorter time or less "
                     "feedback=",
                     echoes, DESIGN_TAPS_MOST);
-    status = design_alloc(design, 1, (echoes - 1) * frames + 1);
+    TRY(design_alloc(design, 1, (echoes - 1) * frames + 1));
     double level = 1;
-    for (size_t e = 0; e < echoes && status == STATUS_OK; e++, level *= feedback)
+    for (size_t e = 0; e < echoes; e++, level *= feedback)
         design->coefficients[e * frames] = level;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status make_comb(const struct design_spec *spec, struct design *design)
 {
     size_t frames = 0;
     double amount = 1;
-    enum status status = read_delay(spec, design, 1, 1e-3, &frames);
-    if (status == STATUS_OK)
-        status =
-            design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -1, 1}, &amount);
-    if (status == STATUS_OK)
-        status = design_alloc(design, 1, frames + 1);
-    if (status != STATUS_OK)
-        return status;
+    TRY(read_delay(spec, design, 1, 1e-3, &frames));
+    TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -1, 1}, &amount));
+    TRY(design_alloc(design, 1, frames + 1));
     design->coefficients[0] = 1 / (1 + fabs(amount));
     design->coefficients[frames] = amount / (1 + fabs(amount));
     return STATUS_OK;
@@ -187,8 +151,7 @@ const struct design_kind design_simple[] = {
     {"echo", "echo:250ms,feedback=0.4", "feedback", "echoes, each so much of the one before",
      .make = make_echo},
     {"comb", "comb:1ms", "amount",
-     "the sound and a copy later (1 ms), half each; amount= of "
-     "the copy, -1 to 1 (1)",
+     "the sound and a copy later (1 ms), half each; amount= of the copy, -1 to 1 (1)",
      .make = make_comb},
     {0},
 };

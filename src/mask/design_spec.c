@@ -1,4 +1,5 @@
 /* Reading the words of a SPEC: numbers with units, counts, choices. */
+#include "base/short_list.h"
 #include "mask/design_kind.h"
 
 #include <ctype.h>
@@ -102,11 +103,11 @@ enum status design_number(const struct design_spec *spec, const char *key,
     const char *text = key ? design_option(spec, key) : spec->value;
     if (!text)
         return STATUS_OK;
-    enum status status = design_parse(spec, label(key, name), text, range, &end, value);
-    if (status == STATUS_OK && *end)
-        status = fail(STATUS_USAGE, "%s: %s has '%s' behind its number; an example is %s",
-                      spec->kind->name, label(key, name), end, spec->kind->example);
-    return status;
+    TRY(design_parse(spec, label(key, name), text, range, &end, value));
+    if (*end)
+        return fail(STATUS_USAGE, "%s: %s has '%s' after its number; an example is %s",
+                    spec->kind->name, label(key, name), end, spec->kind->example);
+    return STATUS_OK;
 }
 
 enum status design_count(const struct design_spec *spec, const char *key, size_t least,
@@ -128,8 +129,7 @@ enum status design_count(const struct design_spec *spec, const char *key, size_t
 enum status design_choose(const struct design_spec *spec, const char *key,
                           const char *const *names, size_t *choice)
 {
-    char list[128] = "";
-    size_t length = 0;
+    struct short_list list = {0};
     const char *text = design_option(spec, key);
     if (!text)
         return STATUS_OK;
@@ -138,11 +138,10 @@ enum status design_choose(const struct design_spec *spec, const char *key,
             *choice = i;
             return STATUS_OK;
         }
-        if (length < sizeof list)
-            length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "",
-                                       names[i]);
+        short_list_add(&list, names[i]);
     }
-    return fail(STATUS_USAGE, "%s: %s= is one of %s, not '%s'", spec->kind->name, key, list, text);
+    return fail(STATUS_USAGE, "%s: %s= is one of %s, not '%s'", spec->kind->name, key,
+                short_list_text(&list, ""), text);
 }
 
 enum status design_phase(const struct design_spec *spec, enum phase *phase)
@@ -167,12 +166,12 @@ enum status design_next_number(const struct design_spec *spec, const char *what,
 {
     char *end;
     *text += strspn(*text, " \t");
-    enum status status = design_parse(spec, what, *text, range, &end, value);
-    if (status == STATUS_OK && !strchr(" \t;", *end))
-        status = fail(STATUS_USAGE, "%s: '%s' is not how %s goes on; an example is %s",
-                      spec->kind->name, end, what, spec->kind->example);
+    TRY(design_parse(spec, what, *text, range, &end, value));
+    if (!strchr(" \t;", *end))
+        return fail(STATUS_USAGE, "%s: unexpected '%s' after %s; an example is %s",
+                    spec->kind->name, end, what, spec->kind->example);
     *text = end + strspn(end, " \t");
-    return status;
+    return STATUS_OK;
 }
 
 bool design_next_part(const char **text)
@@ -183,6 +182,6 @@ bool design_next_part(const char **text)
 
 enum status design_refuse_rest(const struct design_spec *spec, const char *text)
 {
-    return fail(STATUS_USAGE, "%s: '%s' is too much; parts go between ; as in %s",
+    return fail(STATUS_USAGE, "%s: unexpected '%s'; parts are separated by ; as in %s",
                 spec->kind->name, text, spec->kind->example);
 }

@@ -9,13 +9,13 @@ enum { NUMBER_MOST = 40 };
 
 enum width { WIDTH_NONE, WIDTH_Q, WIDTH_OCTAVES, WIDTH_SLOPE /* dB per octave */ };
 
-struct kind {
+struct eq_kind {
     const char *name;
     enum biquad_kind kind;
     bool is_corner; /* of shelves: Fc is where the slope begins, not its middle */
 };
 
-static const struct kind kinds[] = {
+static const struct eq_kind kinds[] = {
     {"PK", BIQUAD_PEAK, false},        {"PEQ", BIQUAD_PEAK, false},
     {"Modal", BIQUAD_PEAK, false},     {"LP", BIQUAD_LOWPASS, false},
     {"LPQ", BIQUAD_LOWPASS, false},    {"HP", BIQUAD_HIGHPASS, false},
@@ -87,7 +87,7 @@ static void settle_width(struct eq_filter *filter, enum width width, double valu
 }
 
 static enum status find_kind(const struct mask_config *config, const char *name,
-                             const struct kind **kind)
+                             const struct eq_kind **kind)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (name && strcasecmp(name, kinds[i].name) == 0) {
@@ -95,8 +95,7 @@ static enum status find_kind(const struct mask_config *config, const char *name,
             return STATUS_OK;
         }
     return mask_config_refuse(config,
-                              "an equaliser's filter of the kind '%.40s' cannot be read "
-                              "as a mask",
+                              "an equaliser's filter of the kind '%.40s' cannot be read as a mask",
                               name ? name : "");
 }
 
@@ -139,13 +138,12 @@ static enum status check(const struct mask_config *config, const struct eq_filte
     if (!(values->frequency > 0 && values->frequency < rate / 2 && filter->frequency > 0 &&
           filter->frequency < rate / 2))
         return mask_config_refuse(config,
-                                  "a filter at %g Hz is not between 0 and half the rate "
-                                  "of %g Hz",
+                                  "a filter at %g Hz is not between 0 and half the rate of %g Hz",
                                   values->frequency, rate);
     if (fabs(values->gain) > 200)
         return mask_config_refuse(config, "a gain of %g dB", values->gain);
     if (!(filter->q > 0 && isfinite(filter->q)))
-        return mask_config_refuse(config, "no filter is as wide or as steep as that");
+        return mask_config_refuse(config, "the width or slope is not possible");
     return STATUS_OK;
 }
 
@@ -153,7 +151,7 @@ enum status eq_listing_filter(const struct mask_config *config, char *text, doub
                               struct eq_filter *filter)
 {
     struct values values = {0};
-    const struct kind *kind = NULL;
+    const struct eq_kind *kind = NULL;
     const char *word = mask_config_word(&text);
     *filter = (struct eq_filter){0};
     if (!word || (strcasecmp(word, "ON") != 0 && strcasecmp(word, "OFF") != 0))
@@ -164,18 +162,14 @@ enum status eq_listing_filter(const struct mask_config *config, char *text, doub
         filter->is_on = false;
         return STATUS_OK;
     }
-    enum status status = find_kind(config, name, &kind);
-    if (status != STATUS_OK)
-        return status;
+    TRY(find_kind(config, name, &kind));
     char *rest = text + strspn(text, " \t");
     if (strncasecmp(rest, "Fc", 2) != 0) { /* LS 6dB, LSC 12 dB */
         values.width_is = WIDTH_SLOPE;
         if (!is_shelf(kind->kind) || !eq_listing_number(&text, "dB", &values.width))
             return mask_config_refuse(config, "Fc is missing behind '%.40s'", name);
     }
-    status = parse_values(config, text, &values);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_values(config, text, &values));
     filter->kind = kind->kind;
     filter->frequency = values.frequency;
     filter->gain = values.gain;

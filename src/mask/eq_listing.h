@@ -1,8 +1,8 @@
-/* One line of an equaliser's listing, as Equalizer APO, AutoEq and REW write them:
+/* One line of an equaliser listing, as Equalizer APO, AutoEq and REW write them:
  *
  *   Filter 1: ON PK Fc 105 Hz Gain -6.4 dB Q 0.70
  *
- * Defaults and the corner frequencies of LS and HS are Equalizer APO's.
+ * Defaults and the corner frequencies of LS and HS are those of Equalizer APO.
  */
 #ifndef HALO_EQ_LISTING_H
 #define HALO_EQ_LISTING_H

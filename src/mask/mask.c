@@ -1,5 +1,6 @@
 #include "mask/mask.h"
 
+#include "mask/mask_config.h"
 #include "signal/audio.h"
 
 #include <ctype.h>
@@ -72,37 +73,72 @@ bool mask_looks_like_text(FILE *stream)
     return size > 0;
 }
 
-static enum status check_is_file(const char *file, FILE *stream)
+enum status mask_values_add(struct mask_values *values, double value)
+{
+    if (values->count == values->capacity) {
+        size_t capacity = values->capacity ? 2 * values->capacity : 1024;
+        float *larger = realloc(values->values, capacity * sizeof *larger);
+        if (!larger)
+            return fail_memory("a mask");
+        values->values = larger;
+        values->capacity = capacity;
+    }
+    values->values[values->count++] = (float)value;
+    return STATUS_OK;
+}
+
+enum status mask_file_open(const char *file, FILE **stream)
 {
     struct stat about;
-    if (fstat(fileno(stream), &about) != 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: %s", file, strerror(errno));
-    if (S_ISDIR(about.st_mode))
-        return fail(STATUS_FAILED, "cannot read mask %s: it is a directory", file);
-    if (!S_ISREG(about.st_mode))
-        return fail(STATUS_FAILED, "cannot read mask %s: it is not a regular file; save it to one",
-                    file);
-    if (about.st_size == 0)
-        return fail(STATUS_FAILED, "cannot read mask %s: it is empty", file);
-    return STATUS_OK;
+    *stream = fopen(file, "rb");
+    if (!*stream)
+        return fail(STATUS_FAILED, "cannot open mask %s: %s", file, strerror(errno));
+    const char *flaw = fstat(fileno(*stream), &about) != 0 ? strerror(errno)
+                       : S_ISDIR(about.st_mode)            ? "it is a directory"
+                       : !S_ISREG(about.st_mode) ? "it is not a regular file; save it to one"
+                       : about.st_size == 0      ? "it is empty"
+                                                 : NULL;
+    if (!flaw)
+        return STATUS_OK;
+    fclose(*stream);
+    return fail(STATUS_FAILED, "cannot read mask %s: %s", file, flaw);
+}
+
+static enum status read_config(const struct mask_reader *reader, const char *file, FILE *stream,
+                               const struct mask_load_options *options, struct mask **mask)
+{
+    struct mask_config config;
+    if (!mask_config_open(&config, file, stream, options))
+        return STATUS_OK;
+    enum status status =
+        reader->is_my_config(&config) ? reader->read_config(&config, mask) : STATUS_OK;
+    mask_config_close(&config);
+    return status;
+}
+
+enum status mask_reader_read(const struct mask_reader *reader, const char *file, FILE *stream,
+                             const struct mask_load_options *options, struct mask **mask)
+{
+    if (reader->read_config)
+        return read_config(reader, file, stream, options, mask);
+    bool mine = reader->is_mine(file, stream, options);
+    rewind(stream);
+    return mine ? reader->read(file, stream, options, mask) : STATUS_OK;
 }
 
 static enum status read_by_kind(const char *file, FILE *stream,
                                 const struct mask_load_options *options, struct mask **mask)
 {
     for (size_t i = 0; i < sizeof mask_readers / sizeof *mask_readers; i++) {
-        if (options->is_named && mask_readers[i]->is_configuration)
+        if (options->is_named && mask_readers[i]->read_config)
             continue;
         rewind(stream);
-        switch (mask_readers[i]->read(file, stream, options, mask)) {
-        case MASK_READ:
-            (*mask)->kind = mask_readers[i]->kind;
-            return check_finite(*mask);
-        case MASK_BROKEN:
+        if (mask_reader_read(mask_readers[i], file, stream, options, mask) != STATUS_OK)
             return STATUS_FAILED;
-        case MASK_NOT_MINE:
-            break;
-        }
+        if (!*mask)
+            continue;
+        (*mask)->kind = mask_readers[i]->kind;
+        return check_finite(*mask);
     }
     return fail(STATUS_FAILED,
                 "cannot read mask %s: it is neither a sound file nor text with "
@@ -114,8 +150,8 @@ static enum status read_by_kind(const char *file, FILE *stream,
 static enum status parse_rate(struct mask *mask, uint32_t rate)
 {
     if (rate && mask->rate && mask->rate != rate)
-        return fail(STATUS_USAGE, "mask %s says that its rate is %u Hz, not %u", mask->name,
-                    mask->rate, rate);
+        return fail(STATUS_USAGE, "mask %s has a rate of %u Hz, not %u", mask->name, mask->rate,
+                    rate);
     if (rate)
         mask->rate = rate;
     return STATUS_OK;
@@ -125,12 +161,9 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
                            struct mask **result)
 {
     struct mask *mask = NULL;
-    FILE *stream = fopen(file, "rb");
-    if (!stream)
-        return fail(STATUS_FAILED, "cannot open mask %s: %s", file, strerror(errno));
-    enum status status = check_is_file(file, stream);
-    if (status == STATUS_OK)
-        status = read_by_kind(file, stream, options, &mask);
+    FILE *stream;
+    TRY(mask_file_open(file, &stream));
+    enum status status = read_by_kind(file, stream, options, &mask);
     if (status == STATUS_OK)
         status = parse_rate(mask, options->raw.rate);
     fclose(stream);
@@ -142,12 +175,6 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
     return STATUS_OK;
 }
 
-enum status mask_load(const char *file, bool allow_truncated, struct mask **mask)
-{
-    return mask_load_with(file, &(struct mask_load_options){.allow_truncated = allow_truncated},
-                          mask);
-}
-
 float *mask_column(const struct mask *mask, size_t column)
 {
     return mask->coefficients + column * mask->taps;
@@ -156,7 +183,7 @@ float *mask_column(const struct mask *mask, size_t column)
 enum status mask_select(struct mask *mask, size_t column)
 {
     if (mask->has_own_paths)
-        return fail(STATUS_USAGE, "mask %s says itself where its channels go; channel=%zu cannot",
+        return fail(STATUS_USAGE, "mask %s has its own routing; channel=%zu cannot change it",
                     mask->name, column);
     if (column < 1 || column > mask->columns)
         return fail(STATUS_USAGE, "mask %s has no channel %zu: it has %zu, counted from 1",
@@ -235,8 +262,7 @@ static enum status refuse_counts(const struct mask *mask, size_t channels, enum 
 static enum status check_own_paths(const struct mask *mask, size_t channels, enum mask_map map)
 {
     if (map != MASK_MAP_AUTO)
-        return fail(STATUS_USAGE, "mask %s says itself where its channels go; map= cannot",
-                    mask->name);
+        return fail(STATUS_USAGE, "mask %s has its own routing; map= cannot change it", mask->name);
     if (mask->inputs != channels)
         return fail(STATUS_USAGE, "mask %s filters sound of %zu channels, but the sound has %zu",
                     mask->name, mask->inputs, channels);

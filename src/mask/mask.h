@@ -1,17 +1,16 @@
 /* A mask: impulse responses and the paths they filter.
  *
- * A file gives columns (one impulse response each); routing gives paths: which
- * input goes through which column to which output. Several paths may share a
- * column or an output, where they add up. The matrix is sparse.
+ * A file gives columns (one impulse response each); routing gives paths: which input goes through
+ * which column to which output. Paths may share columns and outputs, where they add up. The matrix
+ * is sparse.
  *
- * True convolution: along a path y[i] = sum over k of x[i - k] h[k], k = 0..taps-1,
- * h being the column. Textbook kernels slide the mask unflipped and centred,
- * y[i] = sum over j of x[i - taps/2 + j] m[j]; that is the same thing with
- * h[k] = m[taps-1-k] and time zero at tap `origin` = (taps-1)/2:
+ * True convolution: along a path y[i] = sum over k of x[i - k] h[k], k = 0..taps-1, h being the
+ * column. Textbook kernels slide the mask unflipped and centred, y[i] = sum over j of x[i - taps/2
+ * + j] m[j]; that is the same with h[k] = m[taps-1-k] and time zero at tap `origin` = (taps-1)/2:
  * y[i] = sum over k of x[i + origin - k] h[k]. Causal masks have origin 0.
  *
- * Units: coefficients are linear, rate in Hz. Immutable once routed.
- * Threads: a mask is made on one thread and may then be read by many.
+ * Units: coefficients are linear, rate in Hz. Immutable once routed. Threads: created on one
+ * thread, then read by many.
  */
 #ifndef HALO_MASK_H
 #define HALO_MASK_H
@@ -59,7 +58,7 @@ MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t ta
                                    struct mask **mask);
 void mask_destroy(struct mask *mask);
 
-/* What is known about a mask's file beside its name. All zero: nothing. */
+/* What is known about the file of a mask besides its name. All zero: nothing. */
 struct mask_load_options {
     bool allow_truncated;
     struct raw_layout raw;      /* with a format: the file is samples and nothing else */
@@ -70,7 +69,6 @@ struct mask_load_options {
 
 /* Read any kind of mask file (mask_readers in mask.c). Errors: no such file,
  * not a mask, empty, NaN or infinity, memory. */
-MUST_CHECK enum status mask_load(const char *file, bool allow_truncated, struct mask **mask);
 MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_options *options,
                                       struct mask **mask);
 
@@ -85,8 +83,7 @@ void mask_align(struct mask *mask, enum mask_align align); /* sets origin */
 /* Zeros come before the taps, and time zero is as much later: the same sound. Errors: memory. */
 MUST_CHECK enum status mask_pad(struct mask *mask, size_t frames);
 
-/* Once it is prepared, the numbers of a mask say enough: its coefficients go, and with them
- * a third of the memory that it takes. */
+/* Free the coefficients of a prepared mask, a third of its memory; the other fields stay. */
 void mask_discard_coefficients(struct mask *mask);
 
 /* Replace the columns by ones for another rate, with the same frequency
@@ -98,14 +95,18 @@ MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);
 MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
                                   enum mask_map map);
 
-/* One kind of mask file. */
-enum mask_reading { MASK_READ, MASK_NOT_MINE, MASK_BROKEN };
+/* One kind of mask file: of samples or text, or the configuration of another program, which names
+ * masks in other files (mask_config.h). */
+struct mask_config;
 struct mask_reader {
     const char *kind;
-    bool is_configuration; /* names masks in other files */
-    /* MASK_NOT_MINE: another reader may try, nothing was printed. */
-    enum mask_reading (*read)(const char *file, FILE *stream,
-                              const struct mask_load_options *options, struct mask **mask);
+    /* The stream is at its beginning and may be left anywhere. */
+    bool (*is_mine)(const char *file, FILE *stream, const struct mask_load_options *options);
+    enum status (*read)(const char *file, FILE *stream, const struct mask_load_options *options,
+                        struct mask **mask);
+    /* Instead of these two. */
+    bool (*is_my_config)(const struct mask_config *config);
+    enum status (*read_config)(struct mask_config *config, struct mask **mask);
 };
 extern const struct mask_reader mask_reader_raw;
 extern const struct mask_reader mask_reader_sound;
@@ -117,7 +118,22 @@ extern const struct mask_reader mask_reader_eqapo;
 extern const struct mask_reader mask_reader_camilladsp;
 extern const struct mask_reader mask_reader_text;
 
+/* Read a file if it is of this kind. Else *mask stays NULL and nothing is printed. */
+MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const char *file,
+                                        FILE *stream, const struct mask_load_options *options,
+                                        struct mask **mask);
+
+/* Errors: no such file, no regular file, an empty one. */
+MUST_CHECK enum status mask_file_open(const char *file, FILE **stream);
+
 /* Whether a file begins as text does; it is rewound. */
 bool mask_looks_like_text(FILE *stream);
+
+/* Coefficients that are read one by one. All zero: none; free() the values. Errors: memory. */
+struct mask_values {
+    float *values;
+    size_t count, capacity;
+};
+MUST_CHECK enum status mask_values_add(struct mask_values *values, double value);
 
 #endif

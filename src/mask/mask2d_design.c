@@ -1,4 +1,4 @@
-#include "mask/mask2d_design.h"
+#include "mask/mask2d.h"
 
 #include "mask/design_kind.h"
 
@@ -12,7 +12,7 @@ struct size {
     size_t columns;
 };
 
-struct kind {
+struct mask2d_kind {
     struct design_kind spec; /* its name, and how it is spoken of */
     enum status (*make)(const struct design_spec *spec, struct size size, double *taps);
 };
@@ -91,14 +91,12 @@ static enum status make_gaussian(const struct design_spec *spec, struct size siz
 static enum status make_sharpen(const struct design_spec *spec, struct size size, double *taps)
 {
     double amount = 1;
-    enum status status =
-        design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount);
-    if (status == STATUS_OK)
-        status = need_odd(spec, size);
+    TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount));
+    TRY(need_odd(spec, size));
     for (size_t i = 0; i < size.rows * size.columns; i++)
         taps[i] = -amount / (double)(size.rows * size.columns);
     taps[size.rows * size.columns / 2] += 1 + amount;
-    return status;
+    return STATUS_OK;
 }
 
 /* The mean of what comes less that of what was: rows of the mask that weigh the future are its
@@ -130,32 +128,20 @@ static enum status make_harmonic(const struct design_spec *spec, struct size siz
     return need_odd(spec, size);
 }
 
-static const struct kind kinds[] = {
-    {{.name = "identity2d", .example = "identity2d", .options = "", .help = "the picture itself"},
-     make_identity},
-    {{.name = "box2d",
-      .example = "box2d:3x3",
-      .options = "",
-      .help = "the mean of so many rows (time) x columns (frequency)"},
+static const struct mask2d_kind kinds[] = {
+    {{"identity2d", "identity2d", "", .help = "the picture itself"}, make_identity},
+    {{"box2d", "box2d:3x3", "", .help = "the mean of so many rows (time) x columns (frequency)"},
      make_box},
-    {{.name = "gaussian2d",
-      .example = "gaussian2d:7x7,sigma=1.5",
-      .options = "sigma",
+    {{"gaussian2d", "gaussian2d:7x7,sigma=1.5", "sigma",
       .help = "a bell; sigma= in rows and columns (a sixth of their number)"},
      make_gaussian},
-    {{.name = "sharpen2d",
-      .example = "sharpen2d:3x3,amount=1",
-      .options = "amount",
+    {{"sharpen2d", "sharpen2d:3x3,amount=1", "amount",
       .help = "the picture and so much of what a box2d takes away"},
      make_sharpen},
-    {{.name = "onset2d",
-      .example = "onset2d:5x5",
-      .options = "",
+    {{"onset2d", "onset2d:5x5", "",
       .help = "what begins: the mean of the rows to come less that of the rows before"},
      make_onset},
-    {{.name = "harmonic2d",
-      .example = "harmonic2d:9x9",
-      .options = "",
+    {{"harmonic2d", "harmonic2d:9x9", "",
       .help = "what stands out of the columns beside it, over so many rows"},
      make_harmonic},
 };
@@ -163,7 +149,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- the whole ---- */
 
-static const struct kind *kind_of(const char *word)
+static const struct mask2d_kind *kind_of(const char *word)
 {
     size_t length = strcspn(word, ":,");
     for (size_t k = 0; k < KINDS; k++)
@@ -177,14 +163,14 @@ bool mask2d_design_is_spec(const char *word)
     return kind_of(word) != NULL;
 }
 
-static enum status choose_size(const struct kind *kind, const struct design_spec *spec,
+static enum status choose_size(const struct mask2d_kind *kind, const struct design_spec *spec,
                                const char *name, struct size *size)
 {
     *size = (struct size){1, 1};
     if (kind->make == make_identity)
         return design_no_value(spec);
-    enum status status = design_need_value(spec);
-    return status == STATUS_OK ? read_size(spec, name, size) : status;
+    TRY(design_need_value(spec));
+    return read_size(spec, name, size);
 }
 
 static enum status round_to_mask(const char *name, struct size size, const double *taps,
@@ -202,7 +188,7 @@ static enum status round_to_mask(const char *name, struct size size, const doubl
 }
 
 /* As the user would say it. */
-static void spell(const struct kind *kind, const struct design_spec *spec, char *name,
+static void spell(const struct mask2d_kind *kind, const struct design_spec *spec, char *name,
                   size_t size)
 {
     int length = snprintf(name, size, "%s%s%s", kind->spec.name, spec->value ? ":" : "",
@@ -216,18 +202,15 @@ enum status mask2d_design_make(char **spec, struct mask2d **mask)
 {
     char name[160];
     struct size size;
-    const struct kind *kind = kind_of(spec[0]);
+    const struct mask2d_kind *kind = kind_of(spec[0]);
     struct design_spec own = {.kind = &kind->spec};
-    enum status status = design_parse_options(&own, spec);
+    TRY(design_parse_options(&own, spec));
     spell(kind, &own, name, sizeof name);
-    if (status == STATUS_OK)
-        status = choose_size(kind, &own, name, &size);
-    if (status != STATUS_OK)
-        return status;
+    TRY(choose_size(kind, &own, name, &size));
     double *taps = calloc(size.rows * size.columns, sizeof *taps);
     if (!taps)
         return fail_memory("a mask");
-    status = kind->make(&own, size, taps);
+    enum status status = kind->make(&own, size, taps);
     if (status == STATUS_OK)
         status = round_to_mask(name, size, taps, mask);
     free(taps);

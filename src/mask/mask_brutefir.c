@@ -1,7 +1,6 @@
-/* Configurations of BruteFIR: its coeff, input, output and filter blocks.
- *
- * What concerns devices, processes and speed changes no sound and is passed over; delays
- * below a sample, the equaliser module and the like are refused. */
+/* Configurations of BruteFIR: its coeff, input, output and filter blocks. Settings of devices,
+ * processes and speed do not change the sound and are ignored; fractional delays, the equaliser
+ * module and the like are refused. */
 #include "mask/mask_brutefir.h"
 #include "mask/brutefir_tokens.h"
 
@@ -74,7 +73,7 @@ static enum status parse_coeff_field(struct brutefir_tokens *tokens, void *conte
         coeff->blocks = number >= 1 && number < 1e9 ? (uint64_t)number : 0;
         return status;
     }
-    return strcmp(field, "shared_mem") == 0 ? brutefir_pass_over(tokens)
+    return strcmp(field, "shared_mem") == 0 ? brutefir_pass_over(tokens, NULL)
                                             : refuse_field(tokens, "coeff", field);
 }
 
@@ -100,7 +99,7 @@ static enum status parse_filter_field(struct brutefir_tokens *tokens, void *cont
         return status;
     }
     return strcmp(field, "process") == 0 || strcmp(field, "crossfade") == 0
-               ? brutefir_pass_over(tokens)
+               ? brutefir_pass_over(tokens, NULL)
                : refuse_field(tokens, "filter", field);
 }
 
@@ -116,16 +115,15 @@ static enum status parse_values(struct brutefir_tokens *tokens, struct channel_b
                                enum status (*take)(struct brutefir_tokens *, struct channel_block *,
                                                    struct brutefir_channel *))
 {
-    enum status status = STATUS_OK;
-    for (size_t i = block->first; status == STATUS_OK; i++) {
+    for (size_t i = block->first;; i++) {
         if (i == block->channels->count)
             return mask_config_refuse(tokens->config, "more values than channels");
-        status = take(tokens, block, &block->channels->at[i]);
-        if (status != STATUS_OK || !brutefir_at(tokens, ','))
-            return status;
-        status = brutefir_next(tokens);
+        TRY(take(tokens, block, &block->channels->at[i]));
+        if (!brutefir_at(tokens, ','))
+            return STATUS_OK;
+        TRY(brutefir_next(tokens));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status parse_delay(struct brutefir_tokens *tokens, struct channel_block *block,
@@ -150,47 +148,42 @@ static enum status parse_mapping(struct brutefir_tokens *tokens, struct channel_
 {
     uint64_t device = 0;
     block->is_mapped = true;
-    enum status status = brutefir_count(tokens, "mapping:", &device);
-    if (status == STATUS_OK && device >= BRUTEFIR_NAMES_MOST)
-        status = mask_config_refuse(tokens->config, "mapping: to channel %llu",
-                                    (unsigned long long)device);
-    if (status == STATUS_OK)
-        channel->device = block->channels->devices + (size_t)device;
-    return status;
+    TRY(brutefir_count(tokens, "mapping:", &device));
+    if (device >= BRUTEFIR_NAMES_MOST)
+        return mask_config_refuse(tokens->config, "mapping: to channel %llu",
+                                  (unsigned long long)device);
+    channel->device = block->channels->devices + (size_t)device;
+    return STATUS_OK;
 }
 
 /* OPEN[/USED, USED, ...]: how many of a device's channels there are. */
 static enum status take_used(struct brutefir_tokens *tokens, struct channel_block *block)
 {
     uint64_t value = 0;
-    enum status status = brutefir_count(tokens, "channels:", &value);
+    TRY(brutefir_count(tokens, "channels:", &value));
     block->used = value < BRUTEFIR_NAMES_MOST ? (size_t)value : BRUTEFIR_NAMES_MOST;
-    if (status != STATUS_OK || !brutefir_at(tokens, '/'))
-        return status;
+    if (!brutefir_at(tokens, '/'))
+        return STATUS_OK;
     block->used = 0;
     do {
-        status = brutefir_next(tokens);
-        if (status == STATUS_OK)
-            status = brutefir_count(tokens, "channels:", &value);
+        TRY(brutefir_next(tokens));
+        TRY(brutefir_count(tokens, "channels:", &value));
         block->used++;
-    } while (status == STATUS_OK && brutefir_at(tokens, ',') && block->used < BRUTEFIR_NAMES_MOST);
-    return status;
+    } while (brutefir_at(tokens, ',') && block->used < BRUTEFIR_NAMES_MOST);
+    return STATUS_OK;
 }
 
 static enum status parse_subdelay(struct brutefir_tokens *tokens)
 {
     double value = 0;
-    enum status status;
     do {
-        status = brutefir_at(tokens, ',') ? brutefir_next(tokens) : STATUS_OK;
-        if (status == STATUS_OK)
-            status = brutefir_number(tokens, &value);
-        if (status == STATUS_OK && value != 0 && fabs(value) <= 99)
+        TRY(brutefir_at(tokens, ',') ? brutefir_next(tokens) : STATUS_OK);
+        TRY(brutefir_number(tokens, &value));
+        if (value != 0 && fabs(value) <= 99)
             return mask_config_refuse(tokens->config,
-                                      "a delay of a part of a sample (subdelay) cannot be read as "
-                                      "a mask");
-    } while (status == STATUS_OK && brutefir_at(tokens, ','));
-    return status;
+                                      "a fractional delay (subdelay) cannot be read as a mask");
+    } while (brutefir_at(tokens, ','));
+    return STATUS_OK;
 }
 
 static enum status parse_channel_field(struct brutefir_tokens *tokens, void *context,
@@ -211,7 +204,7 @@ static enum status parse_channel_field(struct brutefir_tokens *tokens, void *con
         return parse_subdelay(tokens);
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (strcmp(field, silent[i]) == 0)
-            return brutefir_pass_over(tokens);
+            return brutefir_pass_over(tokens, NULL);
     return refuse_field(tokens, "channel", field);
 }
 
@@ -220,19 +213,15 @@ static enum status parse_fields(struct brutefir_tokens *tokens, void *context,
                                enum status (*take)(struct brutefir_tokens *, void *, const char *))
 {
     char *field = NULL;
-    enum status status = brutefir_expect(tokens, '{');
-    while (status == STATUS_OK && !brutefir_at(tokens, '}')) {
-        status = brutefir_text(tokens, &field);
-        if (status == STATUS_OK)
-            status = brutefir_expect(tokens, ':');
-        if (status == STATUS_OK)
-            status = take(tokens, context, field);
-        if (status == STATUS_OK)
-            status = brutefir_expect(tokens, ';');
+    TRY(brutefir_expect(tokens, '{'));
+    while (!brutefir_at(tokens, '}')) {
+        TRY(brutefir_text(tokens, &field));
+        TRY(brutefir_expect(tokens, ':'));
+        TRY(take(tokens, context, field));
+        TRY(brutefir_expect(tokens, ';'));
     }
-    if (status == STATUS_OK)
-        status = brutefir_expect(tokens, '}');
-    return status == STATUS_OK ? brutefir_expect(tokens, ';') : status;
+    TRY(brutefir_expect(tokens, '}'));
+    return brutefir_expect(tokens, ';');
 }
 
 /* ---- blocks ---- */
@@ -241,46 +230,45 @@ static enum status parse_coeff(struct brutefir_tokens *tokens)
 {
     struct brutefir *brutefir = tokens->context;
     if (brutefir->coeff_count == BRUTEFIR_FILTERS_MOST)
-        return mask_config_refuse(&brutefir->config, "more than %d coeffs", BRUTEFIR_FILTERS_MOST);
+        return mask_config_refuse(brutefir->config, "more than %d coeffs", BRUTEFIR_FILTERS_MOST);
     struct brutefir_coeff *coeff = &brutefir->coeffs[brutefir->coeff_count++];
-    *coeff = (struct brutefir_coeff){.line = brutefir->config.line, .gain = 1};
-    enum status status = brutefir_text(tokens, &coeff->name);
-    return status == STATUS_OK ? parse_fields(tokens, coeff, parse_coeff_field) : status;
+    *coeff = (struct brutefir_coeff){.line = brutefir->config->line, .gain = 1};
+    TRY(brutefir_text(tokens, &coeff->name));
+    return parse_fields(tokens, coeff, parse_coeff_field);
 }
 
 static enum status parse_filter(struct brutefir_tokens *tokens)
 {
     struct brutefir *brutefir = tokens->context;
     if (brutefir->filter_count == BRUTEFIR_FILTERS_MOST)
-        return mask_config_refuse(&brutefir->config, "more than %d filters", BRUTEFIR_FILTERS_MOST);
+        return mask_config_refuse(brutefir->config, "more than %d filters", BRUTEFIR_FILTERS_MOST);
     struct brutefir_filter *filter = &brutefir->filters[brutefir->filter_count++];
-    filter->line = brutefir->config.line;
-    enum status status = brutefir_text(tokens, &filter->name);
-    return status == STATUS_OK ? parse_fields(tokens, filter, parse_filter_field) : status;
+    filter->line = brutefir->config->line;
+    TRY(brutefir_text(tokens, &filter->name));
+    return parse_fields(tokens, filter, parse_filter_field);
 }
 
 static enum status parse_channels(struct brutefir_tokens *tokens, struct brutefir_channels *channels)
 {
     struct channel_block block = {.channels = channels, .first = channels->count};
     struct brutefir_links names = {0};
-    enum status status = parse_links(tokens, &names);
-    if (status == STATUS_OK && names.count > BRUTEFIR_NAMES_MOST - channels->count)
-        status = mask_config_refuse(tokens->config, "more than %d channels", BRUTEFIR_NAMES_MOST);
-    for (size_t i = 0; i < names.count && status == STATUS_OK; i++)
+    TRY(parse_links(tokens, &names));
+    if (names.count > BRUTEFIR_NAMES_MOST - channels->count)
+        return mask_config_refuse(tokens->config, "more than %d channels", BRUTEFIR_NAMES_MOST);
+    for (size_t i = 0; i < names.count; i++)
         channels->at[channels->count++] =
             (struct brutefir_channel){.name = names.at[i].name, .device = channels->devices + i};
-    if (status == STATUS_OK)
-        status = parse_fields(tokens, &block, parse_channel_field);
+    TRY(parse_fields(tokens, &block, parse_channel_field));
     if (block.used == 0 || !block.is_mapped)
         block.used = names.count;
-    for (size_t i = block.first; i < channels->count && status == STATUS_OK; i++)
+    for (size_t i = block.first; i < channels->count; i++)
         if (channels->at[i].device >= channels->devices + block.used)
-            status = mask_config_refuse(tokens->config, "mapping: to channel %zu of %zu",
-                                        channels->at[i].device - channels->devices, block.used);
-    if (status == STATUS_OK && channels->devices + block.used > MATRIX_CHANNELS_MOST)
-        status = mask_config_refuse(tokens->config, "more than %d channels", MATRIX_CHANNELS_MOST);
+            return mask_config_refuse(tokens->config, "mapping: to channel %zu of %zu",
+                                      channels->at[i].device - channels->devices, block.used);
+    if (channels->devices + block.used > MATRIX_CHANNELS_MOST)
+        return mask_config_refuse(tokens->config, "more than %d channels", MATRIX_CHANNELS_MOST);
     channels->devices += block.used;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status parse_setting(struct brutefir_tokens *tokens, const char *name)
@@ -298,8 +286,8 @@ static enum status parse_setting(struct brutefir_tokens *tokens, const char *nam
     if (strcmp(name, "sampling_rate") == 0) {
         status = brutefir_count(tokens, "the rate", &value);
         if (status == STATUS_OK && (value < 1 || value > MASK_RATE_MOST))
-            status = mask_config_refuse(&brutefir->config, "a rate from 1 to %d", MASK_RATE_MOST);
-        return status == STATUS_OK ? mask_config_rate(&brutefir->config, (uint32_t)value) : status;
+            status = mask_config_refuse(brutefir->config, "a rate from 1 to %d", MASK_RATE_MOST);
+        return status == STATUS_OK ? mask_config_rate(brutefir->config, (uint32_t)value) : status;
     }
     if (strcmp(name, "filter_length") == 0) {
         status = brutefir_count(tokens, "filter_length", &brutefir->block);
@@ -309,58 +297,55 @@ static enum status parse_setting(struct brutefir_tokens *tokens, const char *nam
             status = brutefir_count(tokens, "filter_length", &brutefir->blocks);
         if (status == STATUS_OK &&
             (brutefir->block > MATRIX_TAPS_MOST || brutefir->blocks > MATRIX_TAPS_MOST))
-            status = mask_config_refuse(&brutefir->config, "a filter_length that cannot be");
+            status = mask_config_refuse(brutefir->config, "an invalid filter_length");
         return status;
     }
     if (strcmp(name, "logic") == 0 && tokens->now.kind == TOKEN_STRING &&
         strcmp(tokens->now.text, "cli") != 0)
-        return mask_config_refuse(&brutefir->config, "the module %.40s cannot be read as a mask",
+        return mask_config_refuse(brutefir->config, "the module %.40s cannot be read as a mask",
                                   tokens->now.text);
     if (strcmp(name, "logic") == 0)
-        return brutefir_pass_over_but(tokens, "script");
+        return brutefir_pass_over(tokens, "script");
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (strcmp(name, silent[i]) == 0)
-            return brutefir_pass_over(tokens);
-    return mask_config_refuse(&brutefir->config, "BruteFIR has no setting '%.40s'", name);
+            return brutefir_pass_over(tokens, NULL);
+    return mask_config_refuse(brutefir->config, "BruteFIR has no setting '%.40s'", name);
 }
 
 static enum status read_all(struct brutefir *brutefir)
 {
     struct brutefir_tokens tokens = {
-        .config = &brutefir->config, .context = brutefir, .at = brutefir->config.text};
-    brutefir->config.line = 1;
+        .config = brutefir->config, .context = brutefir, .at = brutefir->config->text};
+    brutefir->config->line = 1;
     brutefir->coeffs = calloc(BRUTEFIR_FILTERS_MOST, sizeof *brutefir->coeffs);
     brutefir->filters = calloc(BRUTEFIR_FILTERS_MOST, sizeof *brutefir->filters);
     if (!brutefir->coeffs || !brutefir->filters)
         return fail_memory("a mask");
-    enum status status = brutefir_next(&tokens);
-    while (status == STATUS_OK && tokens.now.kind != TOKEN_END) {
+    TRY(brutefir_next(&tokens));
+    while (tokens.now.kind != TOKEN_END) {
         char *name = NULL;
-        status = brutefir_text(&tokens, &name);
-        if (status != STATUS_OK)
-            return status;
+        TRY(brutefir_text(&tokens, &name));
         if (strcmp(name, "coeff") == 0)
-            status = parse_coeff(&tokens);
+            TRY(parse_coeff(&tokens));
         else if (strcmp(name, "input") == 0)
-            status = parse_channels(&tokens, &brutefir->inputs);
+            TRY(parse_channels(&tokens, &brutefir->inputs));
         else if (strcmp(name, "output") == 0)
-            status = parse_channels(&tokens, &brutefir->outputs);
+            TRY(parse_channels(&tokens, &brutefir->outputs));
         else if (strcmp(name, "filter") == 0)
-            status = parse_filter(&tokens);
+            TRY(parse_filter(&tokens));
         else {
-            status = parse_setting(&tokens, name);
-            if (status == STATUS_OK)
-                status = brutefir_expect(&tokens, ';');
+            TRY(parse_setting(&tokens, name));
+            TRY(brutefir_expect(&tokens, ';'));
         }
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* Somewhere a line begins as a block does: coeff "name" { or filter 3 { */
-static bool is_brutefir(const char *text)
+static bool is_brutefir(const struct mask_config *config)
 {
     static const char *const fields[] = {"coeff", "filter", "input", "output"};
-    for (const char *line = text; *line; line += *line == '\n') {
+    for (const char *line = config->text; *line; line += *line == '\n') {
         const char *at = line + strspn(line, " \t");
         for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
             size_t length = strlen(fields[i]);
@@ -377,27 +362,19 @@ static bool is_brutefir(const char *text)
     return false;
 }
 
-static enum mask_reading mask_brutefir_read(const char *file, FILE *stream,
-                                            const struct mask_load_options *options,
-                                            struct mask **mask)
+static enum status read_brutefir(struct mask_config *config, struct mask **mask)
 {
-    struct brutefir brutefir = {0};
-    if (!mask_config_open(&brutefir.config, file, stream, options))
-        return MASK_NOT_MINE;
-    bool mine = is_brutefir(brutefir.config.text);
-    enum status status = mine ? read_all(&brutefir) : STATUS_OK;
-    if (mine && status == STATUS_OK)
+    struct brutefir brutefir = {.config = config};
+    enum status status = read_all(&brutefir);
+    if (status == STATUS_OK)
         status = brutefir_to_mask(&brutefir, mask);
-    mask_config_close(&brutefir.config);
     free(brutefir.coeffs);
     free(brutefir.filters);
-    if (!mine)
-        return MASK_NOT_MINE;
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return status;
 }
 
 const struct mask_reader mask_reader_brutefir = {
     .kind = "BruteFIR configuration",
-    .is_configuration = true,
-    .read = mask_brutefir_read,
+    .is_my_config = is_brutefir,
+    .read_config = read_brutefir,
 };

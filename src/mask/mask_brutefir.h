@@ -56,7 +56,7 @@ struct brutefir_filter {
 
 /* Names point into the configuration's text. */
 struct brutefir {
-    struct mask_config config;
+    struct mask_config *config;
     uint64_t block;  /* frames; 0: not said */
     uint64_t blocks; /* of a filter */
     size_t coeff_count;

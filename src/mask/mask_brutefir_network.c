@@ -60,23 +60,20 @@ static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_c
                               const struct mask **mask)
 {
     struct raw_layout raw = {.skip = coeff->skip};
-    brutefir->config.line = coeff->line;
+    brutefir->config->line = coeff->line;
     if (!coeff->file)
-        return mask_config_refuse(&brutefir->config, "coeff %s has no filename", coeff->name);
+        return mask_config_refuse(brutefir->config, "coeff %s has no filename", coeff->name);
     bool is_text = !coeff->format || strcmp(coeff->format, "text") == 0;
     if (!is_text && !(raw.format = format_named(coeff->format)))
-        return mask_config_refuse(&brutefir->config,
-                                  "coefficients of the format '%.40s' cannot be "
-                                  "read",
-                                  coeff->format);
+        return mask_config_refuse(
+            brutefir->config, "coefficients of the format '%.40s' cannot be read", coeff->format);
     if (is_text && coeff->skip)
-        return mask_config_refuse(&brutefir->config, "skip: in a text cannot be read");
-    enum status status =
-        mask_config_mask(&brutefir->config, coeff->file, is_text ? NULL : &raw, mask);
-    if (status == STATUS_OK && (*mask)->columns != 1)
-        status = mask_config_refuse(&brutefir->config, "%s has %zu channels instead of one",
-                                    coeff->file, (*mask)->columns);
-    return status;
+        return mask_config_refuse(brutefir->config, "skip: in a text cannot be read");
+    TRY(mask_config_mask(brutefir->config, coeff->file, is_text ? NULL : &raw, mask));
+    if ((*mask)->columns != 1)
+        return mask_config_refuse(brutefir->config, "%s has %zu channels instead of one",
+                                  coeff->file, (*mask)->columns);
+    return STATUS_OK;
 }
 
 /* BruteFIR reads as far as its filters are long. */
@@ -86,9 +83,9 @@ static size_t taps_of(const struct brutefir *brutefir, const struct brutefir_coe
     uint64_t blocks = coeff->blocks ? coeff->blocks : brutefir->blocks;
     if (brutefir->block == 0 || taps <= brutefir->block * blocks)
         return taps;
-    note("mask %s: line %zu: of %zu taps %llu fit into filter_length, and the others are left out "
-         "as BruteFIR leaves them out",
-         brutefir->config.file, coeff->line, taps, (unsigned long long)(brutefir->block * blocks));
+    note("mask %s: line %zu: of %zu taps %llu fit into filter_length, and the rest is ignored, "
+         "as BruteFIR does",
+         brutefir->config->file, coeff->line, taps, (unsigned long long)(brutefir->block * blocks));
     return (size_t)(brutefir->block * blocks);
 }
 
@@ -97,36 +94,33 @@ static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter
     const struct mask *mask;
     uint64_t delay = filter->delay * brutefir->block;
     if (filter->delay && !brutefir->block)
-        return mask_config_refuse(&brutefir->config, "a delay in blocks, and no filter_length");
+        return mask_config_refuse(brutefir->config, "a delay in blocks, and no filter_length");
     if (!filter->coeff || strcmp(filter->coeff, "-1") == 0)
         return mask_matrix_gain(filter->response, 0, 1, delay);
     const struct brutefir_coeff *coeff = find_coeff(brutefir, filter->coeff);
     if (!coeff)
-        return mask_config_refuse(&brutefir->config, "there is no coeff %s", filter->coeff);
+        return mask_config_refuse(brutefir->config, "there is no coeff %s", filter->coeff);
     if (coeff->file && strcmp(coeff->file, "dirac pulse") == 0)
         return mask_matrix_gain(filter->response, 0, coeff->gain, delay);
-    enum status status = load_coeff(brutefir, coeff, &mask);
-    return status == STATUS_OK
-               ? mask_matrix_filter(filter->response, 0, coeff->gain, delay, mask_column(mask, 0),
-                                    taps_of(brutefir, coeff, mask->taps))
-               : status;
+    TRY(load_coeff(brutefir, coeff, &mask));
+    return mask_matrix_filter(filter->response, 0, coeff->gain, delay, mask_column(mask, 0),
+                              taps_of(brutefir, coeff, mask->taps));
 }
 
 static enum status add_inputs(struct brutefir *brutefir, struct brutefir_filter *filter)
 {
     static const float one = 1;
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < filter->from_inputs.count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < filter->from_inputs.count; i++) {
         const struct brutefir_link *link = &filter->from_inputs.at[i];
         const struct brutefir_channel *input = find_channel(&brutefir->inputs, link->name);
-        brutefir->config.line = link->line;
+        brutefir->config->line = link->line;
         if (!input)
-            return mask_config_refuse(&brutefir->config, "there is no input %s", link->name);
+            return mask_config_refuse(brutefir->config, "there is no input %s", link->name);
         if (!input->is_muted)
-            status = mask_matrix_add(filter->response, input->device, 0, link->gain, input->delay,
-                                     &one, 1);
+            TRY(mask_matrix_add(filter->response, input->device, 0, link->gain, input->delay, &one,
+                                1));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter, size_t depth);
@@ -134,10 +128,8 @@ static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter
 static enum status add_filter(struct brutefir *brutefir, struct brutefir_filter *filter,
                               struct brutefir_filter *from, double gain, size_t depth)
 {
-    enum status status = ask(brutefir, from, depth + 1);
-    return status == STATUS_OK
-               ? mask_matrix_add_output(filter->response, 0, from->response, 0, gain)
-               : status;
+    TRY(ask(brutefir, from, depth + 1));
+    return mask_matrix_add_output(filter->response, 0, from->response, 0, gain);
 }
 
 static bool names(const struct brutefir_links *links, const struct brutefir_filter *filter)
@@ -152,40 +144,34 @@ static bool names(const struct brutefir_links *links, const struct brutefir_filt
 static enum status add_filters(struct brutefir *brutefir, struct brutefir_filter *filter,
                                size_t depth)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < filter->from_filters.count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < filter->from_filters.count; i++) {
         const struct brutefir_link *link = &filter->from_filters.at[i];
-        status = add_filter(brutefir, filter, link->filter, link->gain, depth);
+        TRY(add_filter(brutefir, filter, link->filter, link->gain, depth));
     }
-    for (size_t i = 0; i < brutefir->filter_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < brutefir->filter_count; i++) {
         struct brutefir_filter *from = &brutefir->filters[i];
         if (names(&from->to_filters, filter) && !names(&filter->from_filters, from))
-            status = add_filter(brutefir, filter, from, 1, depth);
+            TRY(add_filter(brutefir, filter, from, 1, depth));
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* What comes out of a filter, from what comes into it. */
 static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter, size_t depth)
 {
-    brutefir->config.line = filter->line;
+    brutefir->config->line = filter->line;
     if (filter->state == FILTER_DONE)
         return STATUS_OK;
     if (filter->state == FILTER_ASKED || depth > BRUTEFIR_FILTERS_MOST)
-        return mask_config_refuse(&brutefir->config, "filter %s feeds itself, in a circle",
-                                  filter->name);
+        return mask_config_refuse(brutefir->config, "filter %s feeds itself", filter->name);
     filter->state = FILTER_ASKED;
-    enum status status =
-        mask_matrix_create(&brutefir->config, brutefir->inputs.devices, 1, &filter->response);
-    if (status == STATUS_OK)
-        status = add_inputs(brutefir, filter);
-    if (status == STATUS_OK)
-        status = add_filters(brutefir, filter, depth);
-    brutefir->config.line = filter->line;
-    if (status == STATUS_OK)
-        status = apply_coeff(brutefir, filter);
+    TRY(mask_matrix_create(brutefir->config, brutefir->inputs.devices, 1, &filter->response));
+    TRY(add_inputs(brutefir, filter));
+    TRY(add_filters(brutefir, filter, depth));
+    brutefir->config->line = filter->line;
+    TRY(apply_coeff(brutefir, filter));
     filter->state = FILTER_DONE;
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- all of them ---- */
@@ -197,13 +183,13 @@ static enum status add_outputs(struct brutefir *brutefir, const struct brutefir_
     for (size_t i = 0; i < filter->to_outputs.count && status == STATUS_OK; i++) {
         const struct brutefir_link *link = &filter->to_outputs.at[i];
         const struct brutefir_channel *output = find_channel(&brutefir->outputs, link->name);
-        brutefir->config.line = link->line;
+        brutefir->config->line = link->line;
         if (!output)
-            return mask_config_refuse(&brutefir->config, "there is no output %s", link->name);
+            return mask_config_refuse(brutefir->config, "there is no output %s", link->name);
         if (output->is_muted)
             continue;
         struct mask_matrix *delayed = NULL;
-        status = mask_matrix_create(&brutefir->config, brutefir->inputs.devices, 1, &delayed);
+        status = mask_matrix_create(brutefir->config, brutefir->inputs.devices, 1, &delayed);
         if (status == STATUS_OK)
             status = mask_matrix_add_output(delayed, 0, filter->response, 0, link->gain);
         if (status == STATUS_OK)
@@ -220,33 +206,31 @@ static enum status resolve(struct brutefir *brutefir, struct brutefir_links *lin
     for (size_t i = 0; i < links->count; i++) {
         struct brutefir_link *link = &links->at[i];
         link->filter = find_filter(brutefir, link->name);
-        brutefir->config.line = link->line;
+        brutefir->config->line = link->line;
         if (!link->filter)
-            return mask_config_refuse(&brutefir->config, "there is no filter %s", link->name);
+            return mask_config_refuse(brutefir->config, "there is no filter %s", link->name);
     }
     return STATUS_OK;
 }
 
 static enum status resolve_all(struct brutefir *brutefir)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < brutefir->filter_count && status == STATUS_OK; i++) {
-        status = resolve(brutefir, &brutefir->filters[i].from_filters);
-        if (status == STATUS_OK)
-            status = resolve(brutefir, &brutefir->filters[i].to_filters);
+    for (size_t i = 0; i < brutefir->filter_count; i++) {
+        TRY(resolve(brutefir, &brutefir->filters[i].from_filters));
+        TRY(resolve(brutefir, &brutefir->filters[i].to_filters));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status brutefir_to_mask(struct brutefir *brutefir, struct mask **mask)
 {
     struct mask_matrix *matrix = NULL;
-    brutefir->config.line = 0;
+    brutefir->config->line = 0;
     if (brutefir->inputs.devices == 0 || brutefir->outputs.devices == 0)
-        return mask_config_refuse(&brutefir->config, "it has no inputs or no outputs");
+        return mask_config_refuse(brutefir->config, "it has no inputs or no outputs");
     enum status status = resolve_all(brutefir);
     if (status == STATUS_OK)
-        status = mask_matrix_create(&brutefir->config, brutefir->inputs.devices,
+        status = mask_matrix_create(brutefir->config, brutefir->inputs.devices,
                                     brutefir->outputs.devices, &matrix);
     for (size_t i = 0; i < brutefir->filter_count && status == STATUS_OK; i++) {
         status = ask(brutefir, &brutefir->filters[i], 0);

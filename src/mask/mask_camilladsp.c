@@ -48,10 +48,22 @@ yaml_node_t *camilladsp_get(struct camilladsp *camilladsp, const yaml_node_t *ma
     return NULL;
 }
 
+bool camilladsp_is_list(const yaml_node_t *node)
+{
+    return node && node->type == YAML_SEQUENCE_NODE;
+}
+
+yaml_node_t *camilladsp_item(struct camilladsp *camilladsp, const yaml_node_t *list, size_t index)
+{
+    const yaml_node_item_t *items = list->data.sequence.items.start;
+    bool is_there = index < (size_t)(list->data.sequence.items.top - items);
+    return is_there ? node_at(camilladsp, items[index]) : NULL;
+}
+
 void camilladsp_at(struct camilladsp *camilladsp, const yaml_node_t *node)
 {
     if (node)
-        camilladsp->config.line = node->start_mark.line + 1;
+        camilladsp->config->line = node->start_mark.line + 1;
 }
 
 static enum status refuse_value(struct camilladsp *camilladsp, const yaml_node_t *node,
@@ -59,7 +71,7 @@ static enum status refuse_value(struct camilladsp *camilladsp, const yaml_node_t
 {
     const char *text = camilladsp_text(node);
     camilladsp_at(camilladsp, node);
-    return mask_config_refuse(&camilladsp->config, "%s: must be %s, not '%.40s'", key, kind,
+    return mask_config_refuse(camilladsp->config, "%s: must be %s, not '%.40s'", key, kind,
                               text ? text : "a list");
 }
 
@@ -103,20 +115,18 @@ enum status camilladsp_gain(struct camilladsp *camilladsp, const yaml_node_t *ma
     bool inverted = false, mute = false;
     const yaml_node_t *node = camilladsp_get(camilladsp, mapping, "scale");
     const char *scale = node ? camilladsp_text(node) : "dB";
-    enum status status = camilladsp_bool(camilladsp, mapping, "inverted", &inverted);
-    if (status == STATUS_OK)
-        status = camilladsp_bool(camilladsp, mapping, "mute", &mute);
+    TRY(camilladsp_bool(camilladsp, mapping, "inverted", &inverted));
+    TRY(camilladsp_bool(camilladsp, mapping, "mute", &mute));
     if (!scale || (strcasecmp(scale, "dB") != 0 && strcasecmp(scale, "linear") != 0))
         return refuse_value(camilladsp, node, "scale", "dB or linear");
     bool is_linear = strcasecmp(scale, "linear") == 0;
     if (is_linear)
         gain = 1;
-    if (status == STATUS_OK)
-        status = camilladsp_number(camilladsp, mapping, "gain", &gain);
-    if (status == STATUS_OK && fabs(gain) > 1000)
-        status = mask_config_refuse(&camilladsp->config, "a gain of %g", gain);
+    TRY(camilladsp_number(camilladsp, mapping, "gain", &gain));
+    if (fabs(gain) > 1000)
+        return mask_config_refuse(camilladsp->config, "a gain of %g", gain);
     *factor = mute ? 0 : (inverted ? -1 : 1) * (is_linear ? gain : audio_from_db(gain));
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- mixers ---- */
@@ -127,15 +137,13 @@ static enum status take_source(struct camilladsp *camilladsp, const yaml_node_t 
     uint64_t channel = UINT64_MAX;
     double factor = 0;
     camilladsp_at(camilladsp, source);
-    enum status status = camilladsp_count(camilladsp, source, "channel", &channel);
-    if (status == STATUS_OK)
-        status = camilladsp_gain(camilladsp, source, &factor);
-    if (status == STATUS_OK && channel >= in)
-        status = mask_config_refuse(&camilladsp->config, "a source must be a channel from 0 to %zu",
-                                    in - 1);
-    if (status == STATUS_OK)
-        row[channel] += factor;
-    return status;
+    TRY(camilladsp_count(camilladsp, source, "channel", &channel));
+    TRY(camilladsp_gain(camilladsp, source, &factor));
+    if (channel >= in)
+        return mask_config_refuse(camilladsp->config, "a source must be a channel from 0 to %zu",
+                                  in - 1);
+    row[channel] += factor;
+    return STATUS_OK;
 }
 
 static enum status parse_mapping(struct camilladsp *camilladsp, const yaml_node_t *mapping,
@@ -143,57 +151,48 @@ static enum status parse_mapping(struct camilladsp *camilladsp, const yaml_node_
 {
     uint64_t dest = UINT64_MAX;
     bool mute = false;
+    const yaml_node_t *source;
     camilladsp_at(camilladsp, mapping);
-    enum status status = camilladsp_count(camilladsp, mapping, "dest", &dest);
-    if (status == STATUS_OK)
-        status = camilladsp_bool(camilladsp, mapping, "mute", &mute);
+    TRY(camilladsp_count(camilladsp, mapping, "dest", &dest));
+    TRY(camilladsp_bool(camilladsp, mapping, "mute", &mute));
     const yaml_node_t *sources = camilladsp_get(camilladsp, mapping, "sources");
-    if (status == STATUS_OK && dest >= out)
-        status = mask_config_refuse(&camilladsp->config, "dest: must be a channel from 0 to %zu",
-                                    out - 1);
-    if (status == STATUS_OK && (!sources || sources->type != YAML_SEQUENCE_NODE))
-        status = mask_config_refuse(&camilladsp->config, "a mapping without sources:");
-    if (status != STATUS_OK || mute)
-        return status;
-    const yaml_node_item_t *end = sources->data.sequence.items.top;
-    for (const yaml_node_item_t *item = sources->data.sequence.items.start;
-         item < end && status == STATUS_OK; item++)
-        status = take_source(camilladsp, node_at(camilladsp, *item), in, gains + dest * in);
-    return status;
+    if (dest >= out)
+        return mask_config_refuse(camilladsp->config, "dest: must be a channel from 0 to %zu",
+                                  out - 1);
+    if (!camilladsp_is_list(sources))
+        return mask_config_refuse(camilladsp->config, "a mapping without sources:");
+    if (mute)
+        return STATUS_OK;
+    for (size_t i = 0; (source = camilladsp_item(camilladsp, sources, i)); i++)
+        TRY(take_source(camilladsp, source, in, gains + dest * in));
+    return STATUS_OK;
 }
 
 static enum status mix(struct camilladsp *camilladsp, const yaml_node_t *mixer, const char *name)
 {
     uint64_t in = 0, out = 0;
+    size_t outputs = mask_matrix_outputs(camilladsp->matrix);
     const yaml_node_t *channels = camilladsp_get(camilladsp, mixer, "channels");
-    const yaml_node_t *mapping = camilladsp_get(camilladsp, mixer, "mapping");
+    const yaml_node_t *mappings = camilladsp_get(camilladsp, mixer, "mapping"), *mapping;
     if (!mixer)
-        return mask_config_refuse(&camilladsp->config, "there is no mixer %s", name);
+        return mask_config_refuse(camilladsp->config, "there is no mixer %s", name);
     camilladsp_at(camilladsp, mixer);
-    enum status status = camilladsp_count(camilladsp, channels, "in", &in);
-    if (status == STATUS_OK)
-        status = camilladsp_count(camilladsp, channels, "out", &out);
-    if (status == STATUS_OK && in != mask_matrix_outputs(camilladsp->matrix))
-        status = mask_config_refuse(&camilladsp->config,
-                                    "mixer %s takes %llu channels, but there "
-                                    "are %zu",
-                                    name, (unsigned long long)in,
-                                    mask_matrix_outputs(camilladsp->matrix));
-    if (status == STATUS_OK && (out == 0 || out > MATRIX_CHANNELS_MOST))
-        status = mask_config_refuse(&camilladsp->config, "mixer %s gives %llu channels", name,
-                                    (unsigned long long)out);
-    if (status == STATUS_OK && (!mapping || mapping->type != YAML_SEQUENCE_NODE))
-        status = mask_config_refuse(&camilladsp->config, "mixer %s has no mapping:", name);
-    if (status != STATUS_OK)
-        return status;
+    TRY(camilladsp_count(camilladsp, channels, "in", &in));
+    TRY(camilladsp_count(camilladsp, channels, "out", &out));
+    if (in != outputs)
+        return mask_config_refuse(camilladsp->config,
+                                  "mixer %s takes %llu channels, but there are %zu", name,
+                                  (unsigned long long)in, outputs);
+    if (out == 0 || out > MATRIX_CHANNELS_MOST)
+        return mask_config_refuse(camilladsp->config, "mixer %s gives %llu channels", name,
+                                  (unsigned long long)out);
+    if (!camilladsp_is_list(mappings))
+        return mask_config_refuse(camilladsp->config, "mixer %s has no mapping:", name);
     double *gains = calloc((size_t)(in * out), sizeof *gains);
-    if (!gains)
-        return fail_memory("a mask");
-    const yaml_node_item_t *end = mapping->data.sequence.items.top;
-    for (const yaml_node_item_t *item = mapping->data.sequence.items.start;
-         item < end && status == STATUS_OK; item++)
-        status =
-            parse_mapping(camilladsp, node_at(camilladsp, *item), (size_t)in, (size_t)out, gains);
+    enum status status = gains ? STATUS_OK : fail_memory("a mask");
+    for (size_t i = 0; status == STATUS_OK && (mapping = camilladsp_item(camilladsp, mappings, i));
+         i++)
+        status = parse_mapping(camilladsp, mapping, (size_t)in, (size_t)out, gains);
     if (status == STATUS_OK)
         status = mask_matrix_mix(camilladsp->matrix, (size_t)out, gains);
     free(gains);
@@ -211,20 +210,19 @@ static enum status parse_channels(struct camilladsp *camilladsp, const yaml_node
     const yaml_node_t *one = camilladsp_get(camilladsp, step, "channel");
     for (size_t c = 0; c < count; c++)
         is_selected[c] = !list && !one;
-    const yaml_node_item_t none = 0;
-    bool is_list = list && list->type == YAML_SEQUENCE_NODE;
-    if (list && !is_list)
+    if (list && !camilladsp_is_list(list))
         return refuse_value(camilladsp, list, "channels", "a list");
-    const yaml_node_item_t *item = is_list ? list->data.sequence.items.start : &none;
-    const yaml_node_item_t *end = is_list ? list->data.sequence.items.top : item + (one != NULL);
-    for (; item < end; item++) {
-        const yaml_node_t *node = is_list ? node_at(camilladsp, *item) : one;
+    const yaml_node_t *node;
+    for (size_t i = 0; (node = list     ? camilladsp_item(camilladsp, list, i)
+                               : i == 0 ? one
+                                        : NULL);
+         i++) {
         const char *text = camilladsp_text(node);
         uint64_t channel;
         if (!text || !mask_config_count(text, &channel))
             return refuse_value(camilladsp, node, "channel", "a whole number");
         if (channel >= count)
-            return mask_config_refuse(&camilladsp->config, "channel %llu, and there are but %zu",
+            return mask_config_refuse(camilladsp->config, "channel %llu, but there are only %zu",
                                       (unsigned long long)channel, count);
         is_selected[channel] = true;
     }
@@ -237,15 +235,14 @@ static enum status filter_one(struct camilladsp *camilladsp, const yaml_node_t *
     const char *text = camilladsp_text(name);
     camilladsp_at(camilladsp, name);
     if (!text)
-        return mask_config_refuse(&camilladsp->config, "names: must be names of filters");
+        return mask_config_refuse(camilladsp->config, "names: must be names of filters");
     const yaml_node_t *filter = camilladsp_get(camilladsp, filters, text);
     if (!filter)
-        return mask_config_refuse(&camilladsp->config, "there is no filter %.100s", text);
-    enum status status = STATUS_OK;
-    for (size_t c = 0; c < mask_matrix_outputs(camilladsp->matrix) && status == STATUS_OK; c++)
+        return mask_config_refuse(camilladsp->config, "there is no filter %.100s", text);
+    for (size_t c = 0; c < mask_matrix_outputs(camilladsp->matrix); c++)
         if (is_selected[c])
-            status = camilladsp_filter(camilladsp, filter, text, c);
-    return status;
+            TRY(camilladsp_filter(camilladsp, filter, text, c));
+    return STATUS_OK;
 }
 
 static enum status filter_step(struct camilladsp *camilladsp, const yaml_node_t *root,
@@ -254,14 +251,13 @@ static enum status filter_step(struct camilladsp *camilladsp, const yaml_node_t 
     bool is_selected[MATRIX_CHANNELS_MOST] = {0};
     const yaml_node_t *filters = camilladsp_get(camilladsp, root, "filters");
     const yaml_node_t *names = camilladsp_get(camilladsp, step, "names");
-    if (!names || names->type != YAML_SEQUENCE_NODE)
-        return mask_config_refuse(&camilladsp->config, "a Filter step without names:");
-    enum status status = parse_channels(camilladsp, step, is_selected);
-    const yaml_node_item_t *end = names->data.sequence.items.top;
-    for (const yaml_node_item_t *item = names->data.sequence.items.start;
-         item < end && status == STATUS_OK; item++)
-        status = filter_one(camilladsp, filters, node_at(camilladsp, *item), is_selected);
-    return status;
+    if (!camilladsp_is_list(names))
+        return mask_config_refuse(camilladsp->config, "a Filter step without names:");
+    TRY(parse_channels(camilladsp, step, is_selected));
+    const yaml_node_t *name;
+    for (size_t i = 0; (name = camilladsp_item(camilladsp, names, i)); i++)
+        TRY(filter_one(camilladsp, filters, name, is_selected));
+    return STATUS_OK;
 }
 
 static enum status take_step(struct camilladsp *camilladsp, const yaml_node_t *root,
@@ -271,36 +267,32 @@ static enum status take_step(struct camilladsp *camilladsp, const yaml_node_t *r
     camilladsp_at(camilladsp, step);
     const char *type = camilladsp_text(camilladsp_get(camilladsp, step, "type"));
     const char *name = camilladsp_text(camilladsp_get(camilladsp, step, "name"));
-    enum status status = camilladsp_bool(camilladsp, step, "bypassed", &bypassed);
-    if (status != STATUS_OK || bypassed)
-        return status;
+    TRY(camilladsp_bool(camilladsp, step, "bypassed", &bypassed));
+    if (bypassed)
+        return STATUS_OK;
     if (type && strcmp(type, "Filter") == 0)
         return filter_step(camilladsp, root, step);
     if (type && strcmp(type, "Mixer") == 0 && name)
         return mix(camilladsp,
                    camilladsp_get(camilladsp, camilladsp_get(camilladsp, root, "mixers"), name),
                    name);
-    return mask_config_refuse(&camilladsp->config,
-                              "a step of the type %.40s cannot be read as a "
-                              "mask",
+    return mask_config_refuse(camilladsp->config,
+                              "a step of the type %.40s cannot be read as a mask",
                               type ? type : "(none)");
 }
 
 static enum status run_pipeline(struct camilladsp *camilladsp, const yaml_node_t *root)
 {
-    const yaml_node_t *pipeline = camilladsp_get(camilladsp, root, "pipeline");
-    enum status status = STATUS_OK;
+    const yaml_node_t *pipeline = camilladsp_get(camilladsp, root, "pipeline"), *step;
     if (!pipeline)
         return STATUS_OK;
-    if (pipeline->type != YAML_SEQUENCE_NODE)
+    if (!camilladsp_is_list(pipeline))
         return refuse_value(camilladsp, pipeline, "pipeline", "a list of steps");
-    const yaml_node_item_t *end = pipeline->data.sequence.items.top;
-    if (end - pipeline->data.sequence.items.start > STEPS_MOST)
-        return mask_config_refuse(&camilladsp->config, "more than %d steps", STEPS_MOST);
-    for (const yaml_node_item_t *item = pipeline->data.sequence.items.start;
-         item < end && status == STATUS_OK; item++)
-        status = take_step(camilladsp, root, node_at(camilladsp, *item));
-    return status;
+    if (camilladsp_item(camilladsp, pipeline, STEPS_MOST))
+        return mask_config_refuse(camilladsp->config, "more than %d steps", STEPS_MOST);
+    for (size_t i = 0; (step = camilladsp_item(camilladsp, pipeline, i)); i++)
+        TRY(take_step(camilladsp, root, step));
+    return STATUS_OK;
 }
 
 /* ---- the whole ---- */
@@ -309,42 +301,37 @@ static enum status parse_devices(struct camilladsp *camilladsp, const yaml_node_
 {
     const yaml_node_t *devices = camilladsp_get(camilladsp, root, "devices");
     const yaml_node_t *capture = camilladsp_get(camilladsp, devices, "capture");
-    uint64_t rate = 0, channels = camilladsp->config.options->sound.channels;
+    uint64_t rate = 0, channels = camilladsp->config->options->sound.channels;
     camilladsp_at(camilladsp, devices);
-    enum status status = camilladsp_count(camilladsp, devices, "samplerate", &rate);
-    if (status == STATUS_OK)
-        status = camilladsp_count(camilladsp, capture, "channels", &channels);
-    if (status == STATUS_OK && rate > MASK_RATE_MOST)
-        status =
-            mask_config_refuse(&camilladsp->config, "samplerate: is at most %d", MASK_RATE_MOST);
-    if (status == STATUS_OK && (channels < 1 || channels > MATRIX_CHANNELS_MOST))
-        status = mask_config_refuse(&camilladsp->config, "channels: of capture: must be 1 to %d",
-                                    MATRIX_CHANNELS_MOST);
+    TRY(camilladsp_count(camilladsp, devices, "samplerate", &rate));
+    TRY(camilladsp_count(camilladsp, capture, "channels", &channels));
+    if (rate > MASK_RATE_MOST)
+        return mask_config_refuse(camilladsp->config, "samplerate: is at most %d", MASK_RATE_MOST);
+    if (channels < 1 || channels > MATRIX_CHANNELS_MOST)
+        return mask_config_refuse(camilladsp->config, "channels: of capture: must be 1 to %d",
+                                  MATRIX_CHANNELS_MOST);
     camilladsp->channels = (size_t)channels;
-    if (status == STATUS_OK && rate)
-        status = mask_config_rate(&camilladsp->config, (uint32_t)rate);
-    return status;
+    if (rate)
+        TRY(mask_config_rate(camilladsp->config, (uint32_t)rate));
+    return STATUS_OK;
 }
 
 static enum status read_document(struct camilladsp *camilladsp, struct mask **mask)
 {
     const yaml_node_t *root = yaml_document_get_root_node(&camilladsp->document);
-    enum status status = parse_devices(camilladsp, root);
-    if (status == STATUS_OK)
-        status = mask_matrix_create(&camilladsp->config, camilladsp->channels, camilladsp->channels,
-                                    &camilladsp->matrix);
-    if (status == STATUS_OK)
-        status = mask_matrix_connect(camilladsp->matrix);
-    if (status == STATUS_OK)
-        status = run_pipeline(camilladsp, root);
-    camilladsp->config.line = 0;
-    return status == STATUS_OK ? mask_matrix_to_mask(camilladsp->matrix, mask) : status;
+    TRY(parse_devices(camilladsp, root));
+    TRY(mask_matrix_create(camilladsp->config, camilladsp->channels, camilladsp->channels,
+                           &camilladsp->matrix));
+    TRY(mask_matrix_connect(camilladsp->matrix));
+    TRY(run_pipeline(camilladsp, root));
+    camilladsp->config->line = 0;
+    return mask_matrix_to_mask(camilladsp->matrix, mask);
 }
 
 static enum status read_all(struct camilladsp *camilladsp, struct mask **mask)
 {
     yaml_parser_t parser;
-    const char *text = camilladsp->config.text;
+    const char *text = camilladsp->config->text;
     enum status status;
     if (!yaml_parser_initialize(&parser))
         return fail_memory("a mask");
@@ -353,8 +340,8 @@ static enum status read_all(struct camilladsp *camilladsp, struct mask **mask)
         status = read_document(camilladsp, mask);
         yaml_document_delete(&camilladsp->document);
     } else {
-        camilladsp->config.line = parser.problem_mark.line + 1;
-        status = mask_config_refuse(&camilladsp->config, "not YAML: %s",
+        camilladsp->config->line = parser.problem_mark.line + 1;
+        status = mask_config_refuse(camilladsp->config, "not YAML: %s",
                                     parser.problem ? parser.problem : "no memory");
     }
     yaml_parser_delete(&parser);
@@ -362,10 +349,10 @@ static enum status read_all(struct camilladsp *camilladsp, struct mask **mask)
 }
 
 /* A line "pipeline:", "filters:" or "mixers:" with nothing before it. */
-static bool is_camilladsp(const char *text)
+static bool is_camilladsp(const struct mask_config *config)
 {
     static const char *const keys[] = {"pipeline:", "filters:", "mixers:", "devices:"};
-    for (const char *line = text; *line; line += *line == '\n') {
+    for (const char *line = config->text; *line; line += *line == '\n') {
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
             if (strncmp(line, keys[i], strlen(keys[i])) == 0)
                 return true;
@@ -374,24 +361,16 @@ static bool is_camilladsp(const char *text)
     return false;
 }
 
-static enum mask_reading mask_camilladsp_read(const char *file, FILE *stream,
-                                              const struct mask_load_options *options,
-                                              struct mask **mask)
+static enum status read_camilladsp(struct mask_config *config, struct mask **mask)
 {
-    struct camilladsp camilladsp = {0};
-    if (!mask_config_open(&camilladsp.config, file, stream, options))
-        return MASK_NOT_MINE;
-    bool mine = is_camilladsp(camilladsp.config.text);
-    enum status status = mine ? read_all(&camilladsp, mask) : STATUS_OK;
-    mask_config_close(&camilladsp.config);
+    struct camilladsp camilladsp = {.config = config};
+    enum status status = read_all(&camilladsp, mask);
     mask_matrix_destroy(camilladsp.matrix);
-    if (!mine)
-        return MASK_NOT_MINE;
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return status;
 }
 
 const struct mask_reader mask_reader_camilladsp = {
     .kind = "CamillaDSP configuration",
-    .is_configuration = true,
-    .read = mask_camilladsp_read,
+    .is_my_config = is_camilladsp,
+    .read_config = read_camilladsp,
 };

@@ -8,7 +8,7 @@
 #include <yaml.h>
 
 struct camilladsp {
-    struct mask_config config;
+    struct mask_config *config;
     yaml_document_t document;
     size_t channels; /* of what is captured */
     struct mask_matrix *matrix;
@@ -20,6 +20,10 @@ yaml_node_t *camilladsp_get(struct camilladsp *camilladsp, const yaml_node_t *ma
 
 /* Text of a scalar, or NULL: it is no scalar. */
 const char *camilladsp_text(const yaml_node_t *node);
+
+/* Of a list the element at an index, or NULL past the last. */
+bool camilladsp_is_list(const yaml_node_t *node);
+yaml_node_t *camilladsp_item(struct camilladsp *camilladsp, const yaml_node_t *list, size_t index);
 
 /* Later messages are about the line of this node (NULL: the one before). */
 void camilladsp_at(struct camilladsp *camilladsp, const yaml_node_t *node);

@@ -19,7 +19,7 @@ static enum status expand_name(struct camilladsp *camilladsp, const char *from, 
         const char *token;
         uint64_t value;
     } tokens[] = {
-        {"$samplerate$", camilladsp->config.rate},
+        {"$samplerate$", camilladsp->config->rate},
         {"$channels$", camilladsp->channels},
     };
     size_t length = 0;
@@ -33,7 +33,7 @@ static enum status expand_name(struct camilladsp *camilladsp, const char *from, 
             }
         size_t more = strlen(number);
         if (length + more >= NAME_MOST)
-            return mask_config_refuse(&camilladsp->config, "a name that is too long");
+            return mask_config_refuse(camilladsp->config, "a name that is too long");
         memcpy(name + length, number, more);
         length += more;
         from += skip;
@@ -49,72 +49,50 @@ static enum status parse_name(struct camilladsp *camilladsp, const yaml_node_t *
     const char *text = camilladsp_text(node);
     camilladsp_at(camilladsp, node);
     if (!text || !*text)
-        return mask_config_refuse(&camilladsp->config, "a Conv filter without filename:");
+        return mask_config_refuse(camilladsp->config, "a Conv filter without filename:");
     return expand_name(camilladsp, text, name);
 }
 
 /* ---- coefficients from files ---- */
 
-struct taps {
-    float *values;
-    size_t count;
-    size_t capacity;
-};
-
-static enum status append(struct taps *taps, double value)
-{
-    if (taps->count == taps->capacity) {
-        size_t capacity = taps->capacity ? 2 * taps->capacity : 1024;
-        float *values = realloc(taps->values, capacity * sizeof *values);
-        if (!values)
-            return fail_memory("a mask");
-        taps->values = values;
-        taps->capacity = capacity;
-    }
-    taps->values[taps->count++] = (float)value;
-    return STATUS_OK;
-}
-
 /* `most` lines after `skip`, a number each; 0: all. */
 static enum status read_lines(struct text_lines *lines, uint64_t skip, uint64_t most,
-                              struct taps *taps)
+                              struct mask_values *taps)
 {
     char *line;
-    enum status status;
-    while ((status = text_lines_next(lines, &line)) == STATUS_OK && line) {
+    for (;;) {
         double value;
+        TRY(text_lines_next(lines, &line));
+        if (!line || (most && lines->number > skip && lines->number - skip > most))
+            return STATUS_OK;
         if (lines->number <= skip)
             continue;
-        if (most && lines->number - skip > most)
-            break;
         line += strspn(line, " \t");
         line[strcspn(line, " \t")] = '\0';
         if (!*line)
             continue;
         if (!text_number(line, false, &value))
             return text_lines_refuse(lines, "'%.40s' is not a number", line);
-        if ((status = append(taps, value)) != STATUS_OK)
-            return status;
+        TRY(mask_values_add(taps, value));
     }
-    return status;
 }
 
 static enum status read_text(struct camilladsp *camilladsp, const char *name, uint64_t skip,
-                             uint64_t most, struct taps *taps)
+                             uint64_t most, struct mask_values *taps)
 {
     char *path;
     struct text_lines lines = {0};
-    enum status status = mask_config_find(&camilladsp->config, name, &path);
+    enum status status = mask_config_find(camilladsp->config, name, &path);
     if (status != STATUS_OK)
         return status;
     FILE *stream = fopen(path, "rb");
     status = stream ? text_lines_init(&lines, path, stream)
-                    : mask_config_refuse(&camilladsp->config, "cannot open %s: %s", name,
+                    : mask_config_refuse(camilladsp->config, "cannot open %s: %s", name,
                                          strerror(errno));
     if (status == STATUS_OK)
         status = read_lines(&lines, skip, most, taps);
     if (status == STATUS_OK && taps->count == 0)
-        status = mask_config_refuse(&camilladsp->config, "%s holds no coefficient", name);
+        status = mask_config_refuse(camilladsp->config, "%s holds no coefficient", name);
     text_lines_free(&lines);
     if (stream)
         fclose(stream);
@@ -128,7 +106,7 @@ static enum status conv_raw(struct camilladsp *camilladsp, const yaml_node_t *pa
     char name[NAME_MOST];
     struct raw_layout raw = {0};
     const struct mask *mask;
-    struct taps taps = {0};
+    struct mask_values taps = {0};
     const char *format = camilladsp_text(camilladsp_get(camilladsp, parameters, "format"));
     enum status status = parse_name(camilladsp, parameters, name);
     if (status == STATUS_OK)
@@ -146,9 +124,9 @@ static enum status conv_raw(struct camilladsp *camilladsp, const yaml_node_t *pa
     }
     raw.format = raw_format_named(format);
     if (!raw.format)
-        return mask_config_refuse(&camilladsp->config, "there is no format '%.40s', but TEXT, %s",
+        return mask_config_refuse(camilladsp->config, "there is no format '%.40s', but TEXT, %s",
                                   format, raw_format_names());
-    status = mask_config_mask(&camilladsp->config, name, &raw, &mask);
+    status = mask_config_mask(camilladsp->config, name, &raw, &mask);
     return status == STATUS_OK ? mask_matrix_filter(camilladsp->matrix, output, 1, 0,
                                                     mask_column(mask, 0), mask->taps)
                                : status;
@@ -160,41 +138,37 @@ static enum status conv_wav(struct camilladsp *camilladsp, const yaml_node_t *pa
     char name[NAME_MOST];
     uint64_t channel = 0;
     const struct mask *mask;
-    enum status status = parse_name(camilladsp, parameters, name);
-    if (status == STATUS_OK)
-        status = camilladsp_count(camilladsp, parameters, "channel", &channel);
-    if (status == STATUS_OK)
-        status = mask_config_mask(&camilladsp->config, name, NULL, &mask);
-    if (status == STATUS_OK && channel >= mask->columns)
-        status = mask_config_refuse(&camilladsp->config, "%s has channels 0 to %zu, but not %llu",
-                                    name, mask->columns - 1, (unsigned long long)channel);
-    return status == STATUS_OK ? mask_matrix_filter(camilladsp->matrix, output, 1, 0,
-                                                    mask_column(mask, (size_t)channel), mask->taps)
-                               : status;
+    TRY(parse_name(camilladsp, parameters, name));
+    TRY(camilladsp_count(camilladsp, parameters, "channel", &channel));
+    TRY(mask_config_mask(camilladsp->config, name, NULL, &mask));
+    if (channel >= mask->columns)
+        return mask_config_refuse(camilladsp->config, "%s has channels 0 to %zu, not %llu", name,
+                                  mask->columns - 1, (unsigned long long)channel);
+    return mask_matrix_filter(camilladsp->matrix, output, 1, 0, mask_column(mask, (size_t)channel),
+                              mask->taps);
 }
 
 static enum status conv_values(struct camilladsp *camilladsp, const yaml_node_t *parameters,
                                size_t output)
 {
     const yaml_node_t *list = camilladsp_get(camilladsp, parameters, "values");
-    struct taps taps = {0};
+    struct mask_values taps = {0};
     enum status status = STATUS_OK;
+    const yaml_node_t *node;
     camilladsp_at(camilladsp, list);
-    if (!list || list->type != YAML_SEQUENCE_NODE)
-        return mask_config_refuse(&camilladsp->config, "a Conv filter without values:");
-    const yaml_node_item_t *end = list->data.sequence.items.top;
-    for (const yaml_node_item_t *item = list->data.sequence.items.start;
-         item < end && status == STATUS_OK; item++) {
+    if (!camilladsp_is_list(list))
+        return mask_config_refuse(camilladsp->config, "a Conv filter without values:");
+    for (size_t i = 0; status == STATUS_OK && (node = camilladsp_item(camilladsp, list, i)); i++) {
         double value;
-        const char *text = camilladsp_text(yaml_document_get_node(&camilladsp->document, *item));
+        const char *text = camilladsp_text(node);
         if (!text || !text_number(text, false, &value))
-            status = mask_config_refuse(&camilladsp->config, "'%.40s' is not a coefficient",
+            status = mask_config_refuse(camilladsp->config, "'%.40s' is not a coefficient",
                                         text ? text : "a list");
         else
-            status = append(&taps, value);
+            status = mask_values_add(&taps, value);
     }
     if (status == STATUS_OK && taps.count == 0)
-        status = mask_config_refuse(&camilladsp->config, "values: is empty");
+        status = mask_config_refuse(camilladsp->config, "values: is empty");
     if (status == STATUS_OK)
         status = mask_matrix_filter(camilladsp->matrix, output, 1, 0, taps.values, taps.count);
     free(taps.values);
@@ -213,7 +187,7 @@ static enum status parse_conv(struct camilladsp *camilladsp, const yaml_node_t *
         return conv_values(camilladsp, parameters, output);
     if (!parameters || (type && strcmp(type, "Dummy") == 0))
         return STATUS_OK; /* a single tap of 1 */
-    return mask_config_refuse(&camilladsp->config, "a Conv filter of the type %.40s",
+    return mask_config_refuse(camilladsp->config, "a Conv filter of the type %.40s",
                               type ? type : "(none)");
 }
 
@@ -223,21 +197,18 @@ static enum status parse_gain(struct camilladsp *camilladsp, const yaml_node_t *
                              size_t output)
 {
     double factor = 1;
-    enum status status = camilladsp_gain(camilladsp, parameters, &factor);
-    return status == STATUS_OK ? mask_matrix_gain(camilladsp->matrix, output, factor, 0) : status;
+    TRY(camilladsp_gain(camilladsp, parameters, &factor));
+    return mask_matrix_gain(camilladsp->matrix, output, factor, 0);
 }
 
 static enum status parse_delay(struct camilladsp *camilladsp, const yaml_node_t *parameters,
                               size_t output)
 {
-    double delay = 0, rate = camilladsp->config.rate;
+    double delay = 0, rate = camilladsp->config->rate;
     bool subsample = false;
     const char *unit = camilladsp_text(camilladsp_get(camilladsp, parameters, "unit"));
-    enum status status = camilladsp_number(camilladsp, parameters, "delay", &delay);
-    if (status == STATUS_OK)
-        status = camilladsp_bool(camilladsp, parameters, "subsample", &subsample);
-    if (status != STATUS_OK)
-        return status;
+    TRY(camilladsp_number(camilladsp, parameters, "delay", &delay));
+    TRY(camilladsp_bool(camilladsp, parameters, "subsample", &subsample));
     double a_second = !unit || strcmp(unit, "ms") == 0 ? 1e3
                       : strcmp(unit, "us") == 0        ? 1e6
                       : strcmp(unit, "mm") == 0        ? SOUND_MM_PER_SECOND
@@ -245,15 +216,15 @@ static enum status parse_delay(struct camilladsp *camilladsp, const yaml_node_t 
                                                        : 0;
     bool in_samples = unit && strcmp(unit, "samples") == 0;
     if (!in_samples && a_second == 0)
-        return mask_config_refuse(&camilladsp->config, "there is no unit %.40s of delays", unit);
+        return mask_config_refuse(camilladsp->config, "there is no unit %.40s of delays", unit);
     if (!in_samples && rate == 0)
-        return mask_config_refuse(&camilladsp->config, "a delay, and no samplerate:");
+        return mask_config_refuse(camilladsp->config, "a delay, and no samplerate:");
     double frames = in_samples ? delay : delay / a_second * rate;
     if (!(frames >= 0 && frames <= MATRIX_TAPS_MOST))
-        return mask_config_refuse(&camilladsp->config, "a delay of %g samples", frames);
+        return mask_config_refuse(camilladsp->config, "a delay of %g samples", frames);
     if (subsample && fabs(frames - rint(frames)) > 1e-6)
-        return mask_config_refuse(&camilladsp->config, "a delay of a part of a sample (subsample: "
-                                                       "true) cannot be read as a mask");
+        return mask_config_refuse(camilladsp->config, "a fractional delay (subsample: "
+                                                      "true) cannot be read as a mask");
     return mask_matrix_gain(camilladsp->matrix, output, 1, (uint64_t)rint(frames));
 }
 
@@ -269,7 +240,7 @@ enum status camilladsp_filter(struct camilladsp *camilladsp, const yaml_node_t *
         return parse_gain(camilladsp, parameters, output);
     if (type && strcmp(type, "Delay") == 0)
         return parse_delay(camilladsp, parameters, output);
-    return mask_config_refuse(&camilladsp->config,
+    return mask_config_refuse(camilladsp->config,
                               "filter %.100s of the type %.40s cannot be read as a mask", name,
                               type ? type : "(none)");
 }

@@ -148,8 +148,8 @@ static enum status find_beside(const struct mask_config *config, const char *nam
                                         name, config->fence)
                    : mask_config_refuse(config, "cannot open %s: %s", name, strerror(reason));
     }
-    note("mask %s: line %zu: %s is taken from beside it, as %s", config->file, config->line, name,
-         last);
+    note("mask %s: line %zu: %s is taken from its own folder, as %s", config->file, config->line,
+         name, last);
     return STATUS_OK;
 }
 

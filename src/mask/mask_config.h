@@ -1,11 +1,10 @@
 /* A configuration of another program that names masks, while it is read.
  *
- * Its text is held whole (it is short: CONFIG_BYTES_MOST), the masks it names are read once
- * each. A name is looked for in `folder`; what then lies outside the fence (the folder of
- * the configuration, or the one the user allows with folder=) is not read. A name from
- * elsewhere, such as C:\Filters\left.wav, whose last part lies beside the configuration means
- * that file, and a note says so.
- * Failures print the file and, where `line` is not 0, the line.
+ * Its text is held whole (CONFIG_BYTES_MOST), the masks it names are read once each. Names are
+ * relative to `folder`; files outside the fence (the folder of the configuration, or the one
+ * allowed with folder=) are not read. For a foreign path such as C:\Filters\left.wav a file of that
+ * name beside the configuration is used, with a note. Failures print the file and, unless it is 0,
+ * the line.
  */
 #ifndef HALO_MASK_CONFIG_H
 #define HALO_MASK_CONFIG_H

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <strings.h>
 
-struct reading {
-    struct mask_config config;
+struct convolver_reading {
+    struct mask_config *config;
     struct mask_matrix *matrix;
     uint64_t input_delays[MATRIX_CHANNELS_MOST]; /* frames */
     uint64_t output_delays[MATRIX_CHANNELS_MOST];
@@ -46,37 +46,34 @@ static char *next_line(struct mask_config *config)
     return line;
 }
 
-static enum status need_line(struct reading *reading, const char *what, char **line)
+static enum status need_line(struct convolver_reading *reading, const char *what, char **line)
 {
-    *line = next_line(&reading->config);
-    return *line ? STATUS_OK : mask_config_refuse(&reading->config, "it ends before %s", what);
+    *line = next_line(reading->config);
+    return *line ? STATUS_OK : mask_config_refuse(reading->config, "it ends before %s", what);
 }
 
-static enum status read_head(struct reading *reading)
+static enum status read_head(struct convolver_reading *reading)
 {
     char *line;
     uint64_t numbers[3];
-    enum status status = need_line(reading, "its first line", &line);
-    for (size_t i = 0; i < 3 && status == STATUS_OK; i++) {
+    TRY(need_line(reading, "its first line", &line));
+    for (size_t i = 0; i < 3; i++) {
         const char *word = mask_config_word(&line);
         if (!word || !mask_config_count(word, &numbers[i]) || numbers[i] == 0)
-            status = mask_config_refuse(&reading->config,
-                                        "the rate, inputs and outputs must be whole numbers");
+            return mask_config_refuse(reading->config,
+                                      "the rate, inputs and outputs must be whole numbers");
     }
-    if (status != STATUS_OK)
-        return status;
     if (numbers[0] > MASK_RATE_MOST || numbers[1] > MATRIX_CHANNELS_MOST ||
         numbers[2] > MATRIX_CHANNELS_MOST)
-        return mask_config_refuse(&reading->config, "at most %d Hz and %d channels", MASK_RATE_MOST,
+        return mask_config_refuse(reading->config, "at most %d Hz and %d channels", MASK_RATE_MOST,
                                   MATRIX_CHANNELS_MOST);
-    status = mask_config_rate(&reading->config, (uint32_t)numbers[0]);
-    return status == STATUS_OK ? mask_matrix_create(&reading->config, (size_t)numbers[1],
-                                                    (size_t)numbers[2], &reading->matrix)
-                               : status;
+    TRY(mask_config_rate(reading->config, (uint32_t)numbers[0]));
+    return mask_matrix_create(reading->config, (size_t)numbers[1], (size_t)numbers[2],
+                              &reading->matrix);
 }
 
 /* On one line or two, wherever the lines break. */
-static enum status read_delays(struct reading *reading)
+static enum status read_delays(struct convolver_reading *reading)
 {
     size_t inputs = mask_matrix_inputs(reading->matrix);
     size_t outputs = mask_matrix_outputs(reading->matrix);
@@ -84,17 +81,14 @@ static enum status read_delays(struct reading *reading)
     for (size_t i = 0; i < inputs + outputs; i++) {
         double milliseconds;
         const char *word;
-        while (!rest || !(word = mask_config_word(&rest))) {
-            enum status status = need_line(reading, "all delays", &rest);
-            if (status != STATUS_OK)
-                return status;
-        }
+        while (!rest || !(word = mask_config_word(&rest)))
+            TRY(need_line(reading, "all delays", &rest));
         if (!mask_config_number(word, &milliseconds) || milliseconds < 0)
             return mask_config_refuse(
-                &reading->config, "a delay must be a number of ms from 0 on, not '%.40s'", word);
-        double frames = rint(milliseconds * reading->config.rate / 1000);
+                reading->config, "a delay must be a number of ms from 0 on, not '%.40s'", word);
+        double frames = rint(milliseconds * reading->config->rate / 1000);
         if (frames > MATRIX_TAPS_MOST)
-            return mask_config_refuse(&reading->config, "a delay of %g ms is too long",
+            return mask_config_refuse(reading->config, "a delay of %g ms is too long",
                                       milliseconds);
         *(i < inputs ? &reading->input_delays[i] : &reading->output_delays[i - inputs]) =
             (uint64_t)frames;
@@ -122,28 +116,26 @@ static bool parse_weight(const char *word, struct weight *weight)
     return true;
 }
 
-static enum status read_weights(struct reading *reading, const char *what, size_t channels,
-                                struct weight *weights, size_t *count)
+static enum status read_weights(struct convolver_reading *reading, const char *what,
+                                size_t channels, struct weight *weights, size_t *count)
 {
     char *line;
     *count = 0;
-    enum status status = need_line(reading, what, &line);
-    if (status != STATUS_OK)
-        return status;
+    TRY(need_line(reading, what, &line));
     for (char *word; (word = mask_config_word(&line)); (*count)++) {
         if (*count == MATRIX_CHANNELS_MOST)
-            return mask_config_refuse(&reading->config, "too many %s", what);
+            return mask_config_refuse(reading->config, "too many %s", what);
         struct weight *weight = &weights[*count];
         if (!parse_weight(word, weight) || weight->channel >= channels)
-            return mask_config_refuse(&reading->config,
-                                      "'%.40s' among the %s is no channel from 0 to %zu with a "
+            return mask_config_refuse(reading->config,
+                                      "'%.40s' among the %s is not a channel from 0 to %zu with a "
                                       "weight",
                                       word, what, channels - 1);
     }
     return STATUS_OK;
 }
 
-static enum status add_path(struct reading *reading, const float *taps, size_t count,
+static enum status add_path(struct convolver_reading *reading, const float *taps, size_t count,
                             const struct weight *in, const struct weight *out)
 {
     return mask_matrix_add(
@@ -151,72 +143,58 @@ static enum status add_path(struct reading *reading, const float *taps, size_t c
         reading->input_delays[in->channel] + reading->output_delays[out->channel], taps, count);
 }
 
-static enum status read_path(struct reading *reading, const char *name)
+static enum status read_path(struct convolver_reading *reading, const char *name)
 {
     struct weight ins[MATRIX_CHANNELS_MOST], outs[MATRIX_CHANNELS_MOST];
     size_t in_count, out_count;
     uint64_t channel;
     char *line;
     const struct mask *mask;
-    enum status status = mask_config_mask(&reading->config, name, NULL, &mask);
-    if (status == STATUS_OK)
-        status = need_line(reading, "the channel of a file", &line);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_config_mask(reading->config, name, NULL, &mask));
+    TRY(need_line(reading, "the channel of a file", &line));
     if (!mask_config_count(line, &channel) || channel >= mask->columns)
-        return mask_config_refuse(&reading->config, "%s has channels 0 to %zu, but not '%.40s'",
-                                  name, mask->columns - 1, line);
-    status = read_weights(reading, "inputs", mask_matrix_inputs(reading->matrix), ins, &in_count);
-    if (status == STATUS_OK)
-        status = read_weights(reading, "outputs", mask_matrix_outputs(reading->matrix), outs,
-                              &out_count);
-    for (size_t i = 0; i < in_count && status == STATUS_OK; i++)
-        for (size_t o = 0; o < out_count && status == STATUS_OK; o++)
-            status = add_path(reading, mask_column(mask, (size_t)channel), mask->taps, &ins[i],
-                              &outs[o]);
-    return status;
+        return mask_config_refuse(reading->config, "%s has channels 0 to %zu, not '%.40s'", name,
+                                  mask->columns - 1, line);
+    TRY(read_weights(reading, "inputs", mask_matrix_inputs(reading->matrix), ins, &in_count));
+    TRY(read_weights(reading, "outputs", mask_matrix_outputs(reading->matrix), outs, &out_count));
+    for (size_t i = 0; i < in_count; i++)
+        for (size_t o = 0; o < out_count; o++)
+            TRY(add_path(reading, mask_column(mask, (size_t)channel), mask->taps, &ins[i],
+                         &outs[o]));
+    return STATUS_OK;
 }
 
-static enum status read_all(struct reading *reading, struct mask **mask)
+static enum status read_all(struct convolver_reading *reading, struct mask **mask)
 {
     char *name;
-    enum status status = read_head(reading);
-    if (status == STATUS_OK)
-        status = read_delays(reading);
-    while (status == STATUS_OK && (name = next_line(&reading->config)))
-        status = read_path(reading, name);
-    reading->config.line = 0;
-    return status == STATUS_OK ? mask_matrix_to_mask(reading->matrix, mask) : status;
+    TRY(read_head(reading));
+    TRY(read_delays(reading));
+    while ((name = next_line(reading->config)))
+        TRY(read_path(reading, name));
+    reading->config->line = 0;
+    return mask_matrix_to_mask(reading->matrix, mask);
 }
 
 /* Four numbers, and the file's name ends with .cfg: numbers alone could be taps. */
-static bool is_convolver(const char *file, const char *text)
+static bool is_convolver(const struct mask_config *config)
 {
-    const char *dot = strrchr(file, '.');
-    text += strspn(text, " \t\r\n");
+    const char *dot = strrchr(config->file, '.');
+    const char *text = config->text + strspn(config->text, " \t\r\n");
     size_t length = strspn(text, "0123456789abcdefABCDEFxX \t");
     return dot && strcasecmp(dot, ".cfg") == 0 && length >= 5 && isdigit((unsigned char)*text) &&
            (text[length] == '\r' || text[length] == '\n');
 }
 
-static enum mask_reading mask_convolver_read(const char *file, FILE *stream,
-                                             const struct mask_load_options *options,
-                                             struct mask **mask)
+static enum status read_convolver(struct mask_config *config, struct mask **mask)
 {
-    struct reading reading = {0};
-    if (!mask_config_open(&reading.config, file, stream, options))
-        return MASK_NOT_MINE;
-    bool mine = is_convolver(file, reading.config.text);
-    enum status status = mine ? read_all(&reading, mask) : STATUS_OK;
-    mask_config_close(&reading.config);
+    struct convolver_reading reading = {.config = config};
+    enum status status = read_all(&reading, mask);
     mask_matrix_destroy(reading.matrix);
-    if (!mine)
-        return MASK_NOT_MINE;
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return status;
 }
 
 const struct mask_reader mask_reader_convolver = {
     .kind = "Convolver configuration",
-    .is_configuration = true,
-    .read = mask_convolver_read,
+    .is_my_config = is_convolver,
+    .read_config = read_convolver,
 };

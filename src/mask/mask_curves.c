@@ -1,6 +1,7 @@
 #include "mask/mask_curves.h"
 
 #include "signal/fft_double.h"
+#include "spectrogram/spectrogram_frame.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,12 +9,17 @@
 
 enum {
     TIMES = 2000,       /* points of an axis */
-    FREQUENCIES = 1200, /* likewise */
+    FREQUENCIES = 1200, /* points of the other axis */
     PADDING = 8,
     LENGTH_MOST = 1 << 21,
+    PICTURE_COLUMNS = 240, /* of a spectrogram, at most */
+    PICTURE_ROWS = 120,
+    WINDOW_LEAST = 64,
+    WINDOWS_WANTED = 16, /* of them in the mask */
 };
 
 static const double lowest = 20, finest = 0.1; /* Hz */
+static const double window_most = 0.04;        /* seconds, of a spectrogram */
 static const double gap_gain = 1e-3, least_gain = 1e-20;
 static const double half_turn = 179.5; /* degrees: from there on, -180 is 180 */
 static const double twelfth = 1.0 / 12;
@@ -64,36 +70,22 @@ static enum status over_time(const double *values, const struct mask *mask, uint
                              struct curve *curve)
 {
     size_t points = mask->taps < 2 * TIMES ? mask->taps : TIMES;
-    enum status status = curve_init(curve, 2 * points);
-    for (size_t p = 0; p < points && status == STATUS_OK; p++)
+    TRY(curve_init(curve, 2 * points));
+    for (size_t p = 0; p < points; p++)
         add_share(curve, values, mask->taps * p / points, mask->taps * (p + 1) / points, mask,
                   rate);
-    return status;
+    return STATUS_OK;
 }
 
-static double *values_of(const struct mask *mask, size_t column)
+enum status curve_time(const struct mask *mask, size_t column, uint32_t rate, bool is_step,
+                       struct curve *curve)
 {
     double *values = calloc(mask->taps, sizeof *values);
-    for (size_t k = 0; values && k < mask->taps; k++)
-        values[k] = (double)mask_column(mask, column)[k];
-    return values;
-}
-
-enum status curve_impulse(const struct mask *mask, size_t column, uint32_t rate,
-                          struct curve *curve)
-{
-    double *values = values_of(mask, column);
-    enum status status = values ? over_time(values, mask, rate, curve) : fail_memory("a curve");
-    free(values);
-    return status;
-}
-
-enum status curve_step(const struct mask *mask, size_t column, uint32_t rate, struct curve *curve)
-{
-    double *values = values_of(mask, column);
-    for (size_t k = 1; values && k < mask->taps; k++)
-        values[k] += values[k - 1];
-    enum status status = values ? over_time(values, mask, rate, curve) : fail_memory("a curve");
+    if (!values)
+        return fail_memory("a curve");
+    for (size_t k = 0; k < mask->taps; k++)
+        values[k] = (double)mask_column(mask, column)[k] + (is_step && k ? values[k - 1] : 0);
+    enum status status = over_time(values, mask, rate, curve);
     free(values);
     return status;
 }
@@ -175,19 +167,19 @@ void mask_spectrum_free(struct mask_spectrum *spectrum)
 
 /* The bins around a point of the axis: all that are nearer to it than to its neighbours, and at
  * least one; or those within a twelfth of an octave. */
-struct share {
+struct bin_share {
     double hz;
     size_t from, end;
 };
 
-static struct share share_of(const struct mask_spectrum *spectrum, size_t point, bool smooth)
+static struct bin_share share_of(const struct mask_spectrum *spectrum, size_t point, bool smooth)
 {
     double high = spectrum->rate / 2, low = fmin(lowest, high / 10);
     double hz = low * pow(high / low, (double)point / (FREQUENCIES - 1));
     double half = smooth ? exp2(twelfth / 2) : pow(high / low, 0.5 / (FREQUENCIES - 1));
     double bin = (double)spectrum->length / spectrum->rate, last = (double)spectrum->length / 2;
-    struct share share = {hz, (size_t)fmin(ceil(hz / half * bin), last),
-                          (size_t)fmin(floor(hz * half * bin), last) + 1};
+    struct bin_share share = {hz, (size_t)fmin(ceil(hz / half * bin), last),
+                              (size_t)fmin(floor(hz * half * bin), last) + 1};
     if (share.end <= share.from) {
         share.from = (size_t)fmin(rint(hz * bin), last);
         share.end = share.from + 1;
@@ -202,7 +194,7 @@ static double to_db(const struct mask_spectrum *spectrum, double gain)
     return spectrum->largest > 0 ? 20 * log10(fmax(gain, least_gain)) : NAN;
 }
 
-static double mean_gain(const struct mask_spectrum *spectrum, struct share share)
+static double mean_gain(const struct mask_spectrum *spectrum, struct bin_share share)
 {
     double power = 0;
     for (size_t b = share.from; b < share.end; b++)
@@ -211,7 +203,7 @@ static double mean_gain(const struct mask_spectrum *spectrum, struct share share
 }
 
 /* At their own places, so that a line through them turns nowhere but where the gain does. */
-static void add_extremes(const struct mask_spectrum *spectrum, struct share share,
+static void add_extremes(const struct mask_spectrum *spectrum, struct bin_share share,
                          struct curve *curve)
 {
     size_t least = share.from, largest = share.from;
@@ -230,7 +222,7 @@ bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum)
 {
     size_t rough = 0, of = 0;
     for (size_t p = 0; p < FREQUENCIES; p++) {
-        struct share share = share_of(spectrum, p, true);
+        struct bin_share share = share_of(spectrum, p, true);
         double least = INFINITY, mean = mean_gain(spectrum, share);
         for (size_t b = share.from; b < share.end; b++)
             least = fmin(least, cabs(spectrum->bins[b]));
@@ -244,23 +236,23 @@ bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum)
 
 enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth, struct curve *curve)
 {
-    enum status status = curve_init(curve, 2 * FREQUENCIES);
-    for (size_t p = 0; p < FREQUENCIES && status == STATUS_OK; p++) {
-        struct share share = share_of(spectrum, p, smooth);
+    TRY(curve_init(curve, 2 * FREQUENCIES));
+    for (size_t p = 0; p < FREQUENCIES; p++) {
+        struct bin_share share = share_of(spectrum, p, smooth);
         if (smooth)
             add_point(curve, share.hz, to_db(spectrum, mean_gain(spectrum, share)));
         else
             add_extremes(spectrum, share, curve);
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curve)
 {
     double before = NAN;
-    enum status status = curve_init(curve, 2 * FREQUENCIES);
-    for (size_t p = 0; p < FREQUENCIES && status == STATUS_OK; p++) {
-        struct share share = share_of(spectrum, p, false);
+    TRY(curve_init(curve, 2 * FREQUENCIES));
+    for (size_t p = 0; p < FREQUENCIES; p++) {
+        struct bin_share share = share_of(spectrum, p, false);
         size_t bin = (share.from + share.end) / 2;
         double hz = (double)bin * spectrum->rate / (double)spectrum->length;
         double complex value = spectrum->bins[bin] * cexp(2 * M_PI * I * hz * spectrum->delay);
@@ -273,15 +265,15 @@ enum status curve_phase(const struct mask_spectrum *spectrum, struct curve *curv
         add_point(curve, hz, degrees);
         before = degrees;
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
                               struct curve *curve)
 {
-    enum status status = curve_init(curve, FREQUENCIES);
-    for (size_t p = 0; p < FREQUENCIES && status == STATUS_OK; p++) {
-        struct share share = share_of(spectrum, p, smooth);
+    TRY(curve_init(curve, FREQUENCIES));
+    for (size_t p = 0; p < FREQUENCIES; p++) {
+        struct bin_share share = share_of(spectrum, p, smooth);
         double power = 0, moment = 0;
         for (size_t b = share.from; b < share.end; b++) {
             power += pow(cabs(spectrum->bins[b]), 2);
@@ -291,5 +283,70 @@ enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
         add_point(curve, share.hz,
                   gap ? NAN : 1e3 * (moment / power / spectrum->rate - spectrum->origin));
     }
+    return STATUS_OK;
+}
+
+/* ---- over both ---- */
+
+static size_t window_for(size_t taps, uint32_t rate)
+{
+    size_t window = WINDOW_LEAST;
+    while (window < taps / WINDOWS_WANTED && (double)window * 2 < window_most * rate)
+        window *= 2;
+    return window;
+}
+
+/* The taps under a window whose middle is at `middle`. */
+static void parse_window(const float *taps, size_t count, size_t window, double middle,
+                        float *samples)
+{
+    for (size_t i = 0; i < window; i++) {
+        double at = rint(middle) - (double)window / 2 + (double)i;
+        samples[i] = at >= 0 && at < (double)count ? taps[(size_t)at] : 0;
+    }
+}
+
+static void make_relative(struct spectrogram *picture)
+{
+    double largest = spectrogram_find_peak(picture).power;
+    for (size_t i = 0; i < picture->columns * picture->axis.rows && largest > 0; i++)
+        picture->power[i] = (float)((double)picture->power[i] / largest);
+}
+
+enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32_t rate,
+                                  struct spectrogram *picture)
+{
+    struct spectrogram_frame *frame = NULL;
+    size_t window = window_for(mask->taps, rate);
+    size_t columns = mask->taps < PICTURE_COLUMNS ? mask->taps : PICTURE_COLUMNS;
+    double step = (double)mask->taps / (double)columns;
+    *picture = (struct spectrogram){
+        .axis = {.is_log = true, .rows = PICTURE_ROWS, .high = rate / 2.0},
+        .columns = columns,
+        .from = -(double)mask->origin / rate,
+        .step = step / rate,
+        .power = calloc(columns * PICTURE_ROWS, sizeof *picture->power),
+    };
+    picture->axis.low = fmin(lowest, picture->axis.high / 10);
+    float *samples = calloc(window, sizeof *samples);
+    struct spectrogram_frame_settings settings = {.window = WINDOW_HANN,
+                                                  .size = window,
+                                                  .padding = PADDING,
+                                                  .rate = rate,
+                                                  .mean = true,
+                                                  .axis = picture->axis};
+    enum status status = picture->power && samples ? spectrogram_frame_create(&settings, &frame)
+                                                   : fail_memory("a spectrogram");
+    for (size_t c = 0; c < columns && status == STATUS_OK; c++) {
+        parse_window(mask_column(mask, column), mask->taps, window, ((double)c + 0.5) * step,
+                    samples);
+        spectrogram_frame_measure(frame, samples, picture->power + c * PICTURE_ROWS);
+    }
+    if (status == STATUS_OK)
+        make_relative(picture);
+    else
+        spectrogram_free(picture);
+    spectrogram_frame_destroy(frame);
+    free(samples);
     return status;
 }

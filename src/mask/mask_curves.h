@@ -1,10 +1,9 @@
-/* Curves of one impulse response, as they are plotted: a few thousand points, however long it is.
+/* Curves of one impulse response for plots: a few thousand points, whatever its length.
  *
- * Time is in seconds from time zero (the mask's origin), frequency in Hz on a logarithmic axis from
- * 20 Hz to half the rate. Where many values share a point of the axis, their least and largest are
- * kept, one after the other, so that no peak and no dip is lost; a smooth curve has the mean
- * power of a twelfth of an octave instead. y is NaN where a curve has a gap.
- * Threads: any. Not real-time.
+ * Time is in seconds from time zero (the origin of the mask), frequency in Hz on a logarithmic axis
+ * from 20 Hz to half the rate. Where many values share a point of the axis, the least and largest
+ * are kept in order, so that no peak or dip is lost; a smooth curve has the mean power of a twelfth
+ * of an octave instead. y is NaN in a gap. Threads: any. Not real-time.
  */
 #ifndef HALO_MASK_CURVES_H
 #define HALO_MASK_CURVES_H
@@ -22,11 +21,10 @@ struct curve {
 
 void curve_free(struct curve *curve);
 
-/* Errors of all: memory. */
-MUST_CHECK enum status curve_impulse(const struct mask *mask, size_t column, uint32_t rate,
-                                     struct curve *curve);
-MUST_CHECK enum status curve_step(const struct mask *mask, size_t column, uint32_t rate,
-                                  struct curve *curve);
+/* Errors of all: memory; then there is nothing to free. The impulse response, or the step response.
+ */
+MUST_CHECK enum status curve_time(const struct mask *mask, size_t column, uint32_t rate,
+                                  bool is_step, struct curve *curve);
 
 /* The spectrum of a column, padded with zeros to eight times its length and to bins of 0.1 Hz
  * at most; of more than 2^18 taps, just as long as they are. */

@@ -147,11 +147,10 @@ static void correlate(struct correlation *work, const float *a, size_t a_taps, c
 static enum status by_own_delays(const struct mask *a, const struct mask *b, int64_t *delay)
 {
     int64_t earlier = 0, later = 0;
-    enum status status = mask_delay(a, MASK_DELAY_AUTO, &earlier);
-    if (status == STATUS_OK)
-        status = mask_delay(b, MASK_DELAY_AUTO, &later);
+    TRY(mask_delay(a, MASK_DELAY_AUTO, &earlier));
+    TRY(mask_delay(b, MASK_DELAY_AUTO, &later));
     *delay = later - earlier;
-    return status;
+    return STATUS_OK;
 }
 
 enum status mask_delay_between(const struct mask *a, const struct mask *b, int64_t *delay)

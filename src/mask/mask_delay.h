@@ -1,8 +1,8 @@
-/* How late a mask makes the sound, so that choices can be aligned before they are compared.
+/* The delay of a mask, so that masks can be aligned for comparison.
  *
- * Delays are in frames at the mask's own rate, after its origin; they may be negative. All
- * paths count together: by the sum of their magnitudes, or of their powers. Masks
- * are routed and hold their coefficients. Threads: any. Not real-time.
+ * Delays are in frames at the rate of the mask, after its origin; they may be negative. All paths
+ * count together, by the sum of their magnitudes or powers. Masks are routed and have their
+ * coefficients. Threads: any. Not real-time.
  */
 #ifndef HALO_MASK_DELAY_H
 #define HALO_MASK_DELAY_H
@@ -29,11 +29,10 @@ enum mask_delay_method {
 MUST_CHECK enum status mask_delay(const struct mask *mask, enum mask_delay_method method,
                                   int64_t *delay);
 
-/* By how many frames `b` is later than `a`: where the cross-correlation of their impulse
- * responses, summed over the paths that both have, is largest in magnitude (halfway between
- * equals). It aligns two of a kind to the sample, however they start: a linear-phase filter and its
- * minimum-phase twin, a room and a trimmed copy. Masks that have nothing in
- * common (no path, or another rate) are told apart by mask_delay. Errors: memory. */
+/* By how many frames `b` is later than `a`: where the cross-correlation of their impulse responses,
+ * summed over common paths, is largest in magnitude (halfway between equal maxima). Sample-exact
+ * for related masks, such as a linear-phase filter and its minimum-phase version, or a room and a
+ * trimmed copy. Masks without a common path or rate are compared by mask_delay. Errors: memory. */
 MUST_CHECK enum status mask_delay_between(const struct mask *a, const struct mask *b,
                                           int64_t *delay);
 

@@ -28,7 +28,7 @@ enum {
 };
 static const double EQ_FLOOR = 1e-8; /* of the peak; what lies below at the end is cut */
 
-struct reading {
+struct eqapo {
     struct mask_config *config; /* the file that is read now */
     struct mask_matrix *matrix;
     size_t channels;
@@ -66,7 +66,7 @@ static bool find_channel(const char *name, size_t channels, size_t *index)
     return false;
 }
 
-static enum status parse_channel(struct reading *reading, char *text)
+static enum status parse_channel(struct eqapo *reading, char *text)
 {
     const char *name;
     bool selected[CHANNELS_MOST] = {0};
@@ -80,7 +80,7 @@ static enum status parse_channel(struct reading *reading, char *text)
         if (!find_channel(name, reading->channels, &index))
             return mask_config_refuse(reading->config, "there is no channel '%.40s'", name);
         if (index >= reading->channels)
-            return mask_config_refuse(reading->config, "channel %s, and there are but %zu", name,
+            return mask_config_refuse(reading->config, "channel %s, but there are only %zu", name,
                                       reading->channels);
         selected[index] = true;
     }
@@ -90,16 +90,15 @@ static enum status parse_channel(struct reading *reading, char *text)
 
 /* ---- what is done to the channels that are selected ---- */
 
-static enum status gain_all(struct reading *reading, double gain, uint64_t delay)
+static enum status gain_all(struct eqapo *reading, double gain, uint64_t delay)
 {
-    enum status status = STATUS_OK;
-    for (size_t c = 0; c < reading->channels && status == STATUS_OK; c++)
+    for (size_t c = 0; c < reading->channels; c++)
         if (reading->is_selected[c])
-            status = mask_matrix_gain(reading->matrix, c, gain, delay);
-    return status;
+            TRY(mask_matrix_gain(reading->matrix, c, gain, delay));
+    return STATUS_OK;
 }
 
-static enum status parse_preamp(struct reading *reading, char *text)
+static enum status parse_preamp(struct eqapo *reading, char *text)
 {
     double db;
     if (!eq_listing_number(&text, "dB", &db) || fabs(db) > 300)
@@ -107,13 +106,13 @@ static enum status parse_preamp(struct reading *reading, char *text)
     return gain_all(reading, audio_from_db(db), 0);
 }
 
-static uint32_t rate_of(const struct reading *reading)
+static uint32_t rate_of(const struct eqapo *reading)
 {
     uint32_t sound = reading->config->options->sound.rate;
     return reading->config->rate ? reading->config->rate : sound ? sound : RATE_USUAL;
 }
 
-static enum status parse_delay(struct reading *reading, char *text)
+static enum status parse_delay(struct eqapo *reading, char *text)
 {
     double value;
     if (!eq_listing_number(&text, NULL, &value) || value < 0)
@@ -124,8 +123,8 @@ static enum status parse_delay(struct reading *reading, char *text)
     double frames = strcasecmp(unit, "ms") == 0 ? rint(value * rate_of(reading) / 1000) : value;
     if (frames > MATRIX_TAPS_MOST)
         return mask_config_refuse(reading->config, "that delay is too long");
-    enum status status = mask_config_rate(reading->config, rate_of(reading));
-    return status == STATUS_OK ? gain_all(reading, 1, (uint64_t)frames) : status;
+    TRY(mask_config_rate(reading->config, rate_of(reading)));
+    return gain_all(reading, 1, (uint64_t)frames);
 }
 
 /* How many taps stay above the floor. */
@@ -139,7 +138,7 @@ static size_t audible(const double *taps, size_t count)
     return count;
 }
 
-static enum status apply_eq(struct reading *reading, const struct eq_filter *filter, uint32_t rate)
+static enum status apply_eq(struct eqapo *reading, const struct eq_filter *filter, uint32_t rate)
 {
     struct biquad biquad =
         biquad_make(filter->kind, filter->frequency, filter->gain, filter->q, (double)rate);
@@ -164,21 +163,21 @@ static enum status apply_eq(struct reading *reading, const struct eq_filter *fil
     return status;
 }
 
-static enum status parse_filter(struct reading *reading, char *text)
+static enum status parse_filter(struct eqapo *reading, char *text)
 {
     struct eq_filter filter;
     uint32_t rate = rate_of(reading);
-    enum status status = eq_listing_filter(reading->config, text, (double)rate, &filter);
-    if (status != STATUS_OK || !filter.is_on)
-        return status;
+    TRY(eq_listing_filter(reading->config, text, (double)rate, &filter));
+    if (!filter.is_on)
+        return STATUS_OK;
     if (++reading->filters > FILTERS_MOST)
         return mask_config_refuse(reading->config, "more than %d filters", FILTERS_MOST);
-    status = mask_config_rate(reading->config, rate);
-    return status == STATUS_OK ? apply_eq(reading, &filter, rate) : status;
+    TRY(mask_config_rate(reading->config, rate));
+    return apply_eq(reading, &filter, rate);
 }
 
 /* The file's channels in turn for the channels that are selected. */
-static enum status parse_convolution(struct reading *reading, char *text)
+static enum status parse_convolution(struct eqapo *reading, char *text)
 {
     const struct mask *mask;
     text += strspn(text, " \t");
@@ -187,27 +186,28 @@ static enum status parse_convolution(struct reading *reading, char *text)
     char *quoted = *text == '"' ? strchr(text + 1, '"') : NULL;
     if (quoted)
         *quoted = '\0';
-    enum status status = mask_config_mask(reading->config, quoted ? text + 1 : text, NULL, &mask);
+    TRY(mask_config_mask(reading->config, quoted ? text + 1 : text, NULL, &mask));
     size_t column = 0;
-    for (size_t c = 0; c < reading->channels && status == STATUS_OK; c++)
+    for (size_t c = 0; c < reading->channels; c++)
         if (reading->is_selected[c])
-            status = mask_matrix_filter(reading->matrix, c, 1, 0,
-                                        mask_column(mask, column++ % mask->columns), mask->taps);
-    return status;
+            TRY(mask_matrix_filter(reading->matrix, c, 1, 0,
+                                   mask_column(mask, column++ % mask->columns), mask->taps));
+    return STATUS_OK;
 }
 
 /* ---- lines ---- */
 
-static enum status read_lines(struct reading *reading);
+static enum status read_lines(struct eqapo *reading);
 
-static enum status parse_include(struct reading *reading, char *text)
+static enum status parse_include(struct eqapo *reading, char *text)
 {
     struct mask_config *outer = reading->config, inner;
     bool selected[CHANNELS_MOST];
     char *path;
     text += strspn(text, " \t");
     if (reading->depth == INCLUDES_MOST)
-        return mask_config_refuse(outer, "includes lie in a circle, or %d deep", INCLUDES_MOST);
+        return mask_config_refuse(outer, "includes are circular or nested deeper than %d",
+                                  INCLUDES_MOST);
     enum status status = mask_config_find(outer, text, &path);
     if (status != STATUS_OK)
         return status;
@@ -234,7 +234,7 @@ static enum status parse_include(struct reading *reading, char *text)
     return status;
 }
 
-static enum status parse_device(struct reading *reading, char *text)
+static enum status parse_device(struct eqapo *reading, char *text)
 {
     const char *word = mask_config_word(&text);
     return word && strcasecmp(word, "all") == 0
@@ -245,7 +245,7 @@ static enum status parse_device(struct reading *reading, char *text)
 
 static const struct {
     const char *name;
-    enum status (*take)(struct reading *reading, char *text);
+    enum status (*take)(struct eqapo *reading, char *text);
 } commands[] = {
     {"Preamp", parse_preamp}, {"Filter", parse_filter},   {"Convolution", parse_convolution},
     {"Delay", parse_delay},   {"Channel", parse_channel}, {"Include", parse_include},
@@ -267,7 +267,7 @@ static size_t command_of(const char *line, const char *colon)
     return i;
 }
 
-static enum status parse_line(struct reading *reading, char *line)
+static enum status parse_line(struct eqapo *reading, char *line)
 {
     line += strspn(line, " \t");
     char *colon = strchr(line, ':');
@@ -284,13 +284,12 @@ static enum status parse_line(struct reading *reading, char *line)
     return mask_config_refuse(reading->config, "'%.40s' is not understood", line);
 }
 
-static enum status read_lines(struct reading *reading)
+static enum status read_lines(struct eqapo *reading)
 {
-    enum status status = STATUS_OK;
     char *line;
-    while (status == STATUS_OK && (line = mask_config_line(reading->config)))
-        status = parse_line(reading, line);
-    return status;
+    while ((line = mask_config_line(reading->config)))
+        TRY(parse_line(reading, line));
+    return STATUS_OK;
 }
 
 /* ---- the whole ---- */
@@ -330,7 +329,7 @@ static size_t channels_named(const char *text)
     return least;
 }
 
-static size_t count_channels(const struct reading *reading)
+static size_t count_channels(const struct eqapo *reading)
 {
     static const size_t layouts[] = {2, 4, 6, 8, CHANNELS_MOST};
     size_t least = channels_named(reading->config->text), i = 0;
@@ -346,58 +345,46 @@ static size_t count_channels(const struct reading *reading)
     return layouts[i];
 }
 
-static enum status read_all(struct reading *reading, struct mask **mask)
+static enum status read_all(struct eqapo *reading, struct mask **mask)
 {
     bool is_for_each;
     reading->channels = count_channels(reading);
     is_for_each = reading->channels == 1 && channels_named(reading->config->text) == 0;
     for (size_t c = 0; c < reading->channels; c++)
         reading->is_selected[c] = true;
-    enum status status =
-        mask_matrix_create(reading->config, reading->channels, reading->channels, &reading->matrix);
-    if (status == STATUS_OK)
-        status = mask_matrix_connect(reading->matrix);
-    if (status == STATUS_OK)
-        status = read_lines(reading);
-    if (status == STATUS_OK)
-        status = mask_matrix_to_mask(reading->matrix, mask);
-    if (status == STATUS_OK && is_for_each) {
+    TRY(mask_matrix_create(reading->config, reading->channels, reading->channels,
+                           &reading->matrix));
+    TRY(mask_matrix_connect(reading->matrix));
+    TRY(read_lines(reading));
+    TRY(mask_matrix_to_mask(reading->matrix, mask));
+    if (is_for_each) {
         (*mask)->has_own_paths = false;
         (*mask)->inputs = (*mask)->outputs = (*mask)->path_count = 0;
     }
-    return status;
+    return STATUS_OK;
 }
 
-static bool is_eqapo(const char *text)
+static bool is_eqapo(const struct mask_config *config)
 {
     static const char *const names[] = {"Filter", "Preamp", "Convolution", "GraphicEQ", "Include"};
     const char *rest;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (find_command(text, names[i], &rest))
+        if (find_command(config->text, names[i], &rest))
             return true;
     return false;
 }
 
-static enum mask_reading mask_eqapo_read(const char *file, FILE *stream,
-                                         const struct mask_load_options *options,
-                                         struct mask **mask)
+static enum status read_eqapo(struct mask_config *config, struct mask **mask)
 {
-    struct mask_config config;
-    if (!mask_config_open(&config, file, stream, options))
-        return MASK_NOT_MINE;
-    bool mine = is_eqapo(config.text);
-    struct reading reading = {.config = &config};
-    reading.is_rew = strncasecmp(config.text, "Filter Settings file", 20) == 0;
-    enum status status = mine ? read_all(&reading, mask) : STATUS_OK;
-    mask_config_close(&config);
+    struct eqapo reading = {.config = config};
+    reading.is_rew = strncasecmp(config->text, "Filter Settings file", 20) == 0;
+    enum status status = read_all(&reading, mask);
     mask_matrix_destroy(reading.matrix);
-    if (!mine)
-        return MASK_NOT_MINE;
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return status;
 }
 
 const struct mask_reader mask_reader_eqapo = {
     .kind = "Equalizer APO configuration",
-    .is_configuration = true,
-    .read = mask_eqapo_read,
+    .is_my_config = is_eqapo,
+    .read_config = read_eqapo,
 };

@@ -19,8 +19,8 @@ struct copy {
     size_t from_input, from_output;
 };
 
-struct reading {
-    struct mask_config config;
+struct jconvolver {
+    struct mask_config *config;
     struct mask_matrix *matrix;
     bool has_size;    /* /convolver/new was there */
     uint64_t longest; /* taps of a response, by /convolver/new */
@@ -36,55 +36,54 @@ struct numbers {
     double gain;
 };
 
-static enum status parse_count(struct reading *reading, char **rest, const char *what,
+static enum status parse_count(struct jconvolver *reading, char **rest, const char *what,
                               uint64_t *value)
 {
     const char *word = mask_config_word(rest);
     if (!word)
-        return mask_config_refuse(&reading->config, "the %s is missing", what);
+        return mask_config_refuse(reading->config, "the %s is missing", what);
     if (!mask_config_count(word, value))
-        return mask_config_refuse(&reading->config, "the %s must be a whole number, not '%.40s'",
+        return mask_config_refuse(reading->config, "the %s must be a whole number, not '%.40s'",
                                   what, word);
     return STATUS_OK;
 }
 
-static enum status parse_gain(struct reading *reading, char **rest, double *gain)
+static enum status parse_gain(struct jconvolver *reading, char **rest, double *gain)
 {
     const char *word = mask_config_word(rest);
     if (!word || !mask_config_number(word, gain))
-        return mask_config_refuse(&reading->config, "the gain must be a number, not '%.40s'",
+        return mask_config_refuse(reading->config, "the gain must be a number, not '%.40s'",
                                   word ? word : "");
     return STATUS_OK;
 }
 
-static enum status parse_channel(struct reading *reading, char **rest, const char *what, size_t most,
-                                uint64_t *value)
+static enum status parse_channel(struct jconvolver *reading, char **rest, const char *what,
+                                size_t most, uint64_t *value)
 {
-    enum status status = parse_count(reading, rest, what, value);
-    if (status == STATUS_OK && (*value < 1 || *value > most))
-        status = mask_config_refuse(&reading->config, "there is no %s %llu, but 1 to %zu", what,
-                                    (unsigned long long)*value, most);
-    return status;
+    TRY(parse_count(reading, rest, what, value));
+    if (*value < 1 || *value > most)
+        return mask_config_refuse(reading->config, "there is no %s %llu, but 1 to %zu", what,
+                                  (unsigned long long)*value, most);
+    return STATUS_OK;
 }
 
 /* Input and output; they begin every command about a response. */
-static enum status parse_pair(struct reading *reading, char **rest, uint64_t *input,
+static enum status parse_pair(struct jconvolver *reading, char **rest, uint64_t *input,
                              uint64_t *output)
 {
     size_t inputs = mask_matrix_inputs(reading->matrix);
     size_t outputs = mask_matrix_outputs(reading->matrix);
-    enum status status = parse_channel(reading, rest, "input", inputs, input);
-    if (status == STATUS_OK)
-        status = parse_channel(reading, rest, "output", outputs, output);
-    if (status == STATUS_OK && *input > reading->inputs)
+    TRY(parse_channel(reading, rest, "input", inputs, input));
+    TRY(parse_channel(reading, rest, "output", outputs, output));
+    if (*input > reading->inputs)
         reading->inputs = (size_t)*input;
-    if (status == STATUS_OK && *output > reading->outputs)
+    if (*output > reading->outputs)
         reading->outputs = (size_t)*output;
-    return status;
+    return STATUS_OK;
 }
 
 /* The rest of the line is the name of a file, with or without quotes. */
-static enum status parse_name(struct reading *reading, char *rest, const char **name)
+static enum status parse_name(struct jconvolver *reading, char *rest, const char **name)
 {
     rest += strspn(rest, " \t");
     char *end = *rest == '"' ? strchr(rest + 1, '"') : NULL;
@@ -96,37 +95,35 @@ static enum status parse_name(struct reading *reading, char *rest, const char **
             rest[--length] = '\0';
     }
     *name = rest;
-    return *rest ? STATUS_OK : mask_config_refuse(&reading->config, "a file name is missing");
+    return *rest ? STATUS_OK : mask_config_refuse(reading->config, "a file name is missing");
 }
 
-static bool *response_at(struct reading *reading, uint64_t input, uint64_t output)
+static bool *response_at(struct jconvolver *reading, uint64_t input, uint64_t output)
 {
     return &reading->has_response[(input - 1) * MATRIX_CHANNELS_MOST + output - 1];
 }
 
 /* Copies are links: what is added to one would be lost on jconvolver. */
-static enum status check_no_copy(struct reading *reading, uint64_t input, uint64_t output)
+static enum status check_no_copy(struct jconvolver *reading, uint64_t input, uint64_t output)
 {
     for (size_t i = 0; i < reading->copy_count; i++)
         if (reading->copies[i].input == input - 1 && reading->copies[i].output == output - 1)
-            return mask_config_refuse(&reading->config,
+            return mask_config_refuse(reading->config,
                                       "the path from input %llu to output %llu is a copy already",
                                       (unsigned long long)input, (unsigned long long)output);
     return STATUS_OK;
 }
 
-static enum status add(struct reading *reading, uint64_t input, uint64_t output, double gain,
+static enum status add(struct jconvolver *reading, uint64_t input, uint64_t output, double gain,
                        uint64_t delay, const float *taps, uint64_t count)
 {
-    enum status status = check_no_copy(reading, input, output);
-    if (status != STATUS_OK)
-        return status;
+    TRY(check_no_copy(reading, input, output));
     *response_at(reading, input, output) = true;
     uint64_t capacity = delay < reading->longest ? reading->longest - delay : 0;
     if (reading->has_size && count > capacity) {
         note("mask %s: line %zu: %llu taps lie beyond the %llu that /convolver/new allows, and are "
-             "left out as jconvolver leaves them out",
-             reading->config.file, reading->config.line, (unsigned long long)(count - capacity),
+             "ignored, as jconvolver does",
+             reading->config->file, reading->config->line, (unsigned long long)(count - capacity),
              (unsigned long long)reading->longest);
         count = capacity;
     }
@@ -137,43 +134,39 @@ static enum status add(struct reading *reading, uint64_t input, uint64_t output,
 
 /* ---- commands ---- */
 
-static enum status parse_size(struct reading *reading, char *rest)
+static enum status parse_size(struct jconvolver *reading, char *rest)
 {
     uint64_t inputs = 0, outputs = 0, partition = 0;
     if (reading->has_size || reading->inputs)
-        return mask_config_refuse(&reading->config, "/convolver/new comes once, and first");
-    enum status status = parse_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs);
-    if (status == STATUS_OK)
-        status = parse_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "partition size", &partition);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "maximum impulse length", &reading->longest);
-    if (status == STATUS_OK && reading->longest == 0)
-        status = mask_config_refuse(&reading->config, "a maximum impulse length of 0");
-    if (status == STATUS_OK)
-        status = mask_matrix_crop(reading->matrix, (size_t)inputs, (size_t)outputs);
+        return mask_config_refuse(reading->config, "/convolver/new comes once, and first");
+    TRY(parse_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs));
+    TRY(parse_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs));
+    TRY(parse_count(reading, &rest, "partition size", &partition));
+    TRY(parse_count(reading, &rest, "maximum impulse length", &reading->longest));
+    if (reading->longest == 0)
+        return mask_config_refuse(reading->config, "a maximum impulse length of 0");
+    TRY(mask_matrix_crop(reading->matrix, (size_t)inputs, (size_t)outputs));
     reading->has_size = true;
     reading->inputs = (size_t)inputs;
     reading->outputs = (size_t)outputs;
-    return status;
+    return STATUS_OK;
 }
 
-static enum status parse_folder(struct reading *reading, char *rest)
+static enum status parse_folder(struct jconvolver *reading, char *rest)
 {
     const char *name;
     rest += strspn(rest, " \t");
     if (!*rest) /* mcfx_convolver writes it so, and means its own folder */
-        return mask_config_enter(&reading->config, ".");
-    enum status status = parse_name(reading, rest, &name);
-    return status == STATUS_OK ? mask_config_enter(&reading->config, name) : status;
+        return mask_config_enter(reading->config, ".");
+    TRY(parse_name(reading, rest, &name));
+    return mask_config_enter(reading->config, name);
 }
 
 /* Taps [offset, offset + length) of `have`; a length of 0 means all. */
-static enum status cut(struct reading *reading, uint64_t have, uint64_t offset, uint64_t *length)
+static enum status cut(struct jconvolver *reading, uint64_t have, uint64_t offset, uint64_t *length)
 {
     if (offset >= have)
-        return mask_config_refuse(&reading->config, "an offset of %llu in %llu taps",
+        return mask_config_refuse(reading->config, "an offset of %llu in %llu taps",
                                   (unsigned long long)offset, (unsigned long long)have);
     if (*length == 0 || *length > have - offset)
         *length = have - offset;
@@ -181,57 +174,44 @@ static enum status cut(struct reading *reading, uint64_t have, uint64_t offset, 
 }
 
 /* What of a file, and where it goes. */
-static enum status take_piece(struct reading *reading, char **rest, struct numbers *n)
+static enum status take_piece(struct jconvolver *reading, char **rest, struct numbers *n)
 {
-    enum status status = parse_gain(reading, rest, &n->gain);
-    if (status == STATUS_OK)
-        status = parse_count(reading, rest, "delay", &n->delay);
-    if (status == STATUS_OK)
-        status = parse_count(reading, rest, "offset", &n->offset);
-    if (status == STATUS_OK)
-        status = parse_count(reading, rest, "length", &n->length);
-    return status;
+    TRY(parse_gain(reading, rest, &n->gain));
+    TRY(parse_count(reading, rest, "delay", &n->delay));
+    TRY(parse_count(reading, rest, "offset", &n->offset));
+    return parse_count(reading, rest, "length", &n->length);
 }
 
-static enum status parse_read(struct reading *reading, char *rest)
+static enum status parse_read(struct jconvolver *reading, char *rest)
 {
     struct numbers n;
     const char *name;
     const struct mask *mask;
-    enum status status = parse_pair(reading, &rest, &n.input, &n.output);
-    if (status == STATUS_OK)
-        status = take_piece(reading, &rest, &n);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "channel", &n.channel);
-    if (status == STATUS_OK)
-        status = parse_name(reading, rest, &name);
-    if (status == STATUS_OK)
-        status = mask_config_mask(&reading->config, name, NULL, &mask);
-    if (status == STATUS_OK && (n.channel < 1 || n.channel > mask->columns))
-        status = mask_config_refuse(&reading->config, "%s has no channel %llu, but 1 to %zu", name,
-                                    (unsigned long long)n.channel, mask->columns);
-    if (status == STATUS_OK)
-        status = cut(reading, mask->taps, n.offset, &n.length);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_pair(reading, &rest, &n.input, &n.output));
+    TRY(take_piece(reading, &rest, &n));
+    TRY(parse_count(reading, &rest, "channel", &n.channel));
+    TRY(parse_name(reading, rest, &name));
+    TRY(mask_config_mask(reading->config, name, NULL, &mask));
+    if (n.channel < 1 || n.channel > mask->columns)
+        return mask_config_refuse(reading->config, "%s has no channel %llu, but 1 to %zu", name,
+                                  (unsigned long long)n.channel, mask->columns);
+    TRY(cut(reading, mask->taps, n.offset, &n.length));
     return add(reading, n.input, n.output, n.gain, n.delay,
                mask_column(mask, (size_t)n.channel - 1) + n.offset, n.length);
 }
 
-static enum status parse_dirac(struct reading *reading, char *rest)
+static enum status parse_dirac(struct jconvolver *reading, char *rest)
 {
     static const float one = 1;
     struct numbers n;
-    enum status status = parse_pair(reading, &rest, &n.input, &n.output);
-    if (status == STATUS_OK)
-        status = parse_gain(reading, &rest, &n.gain);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "delay", &n.delay);
-    return status == STATUS_OK ? add(reading, n.input, n.output, n.gain, n.delay, &one, 1) : status;
+    TRY(parse_pair(reading, &rest, &n.input, &n.output));
+    TRY(parse_gain(reading, &rest, &n.gain));
+    TRY(parse_count(reading, &rest, "delay", &n.delay));
+    return add(reading, n.input, n.output, n.gain, n.delay, &one, 1);
 }
 
 /* Every other tap of 2/(pi k), under a window of 0.43 + 0.57 cos that reaches -0.14. */
-static enum status add_hilbert(struct reading *reading, const struct numbers *n)
+static enum status add_hilbert(struct jconvolver *reading, const struct numbers *n)
 {
     float *taps = calloc(n->length, sizeof *taps);
     if (!taps)
@@ -249,93 +229,77 @@ static enum status add_hilbert(struct reading *reading, const struct numbers *n)
     return status;
 }
 
-static enum status parse_hilbert(struct reading *reading, char *rest)
+static enum status parse_hilbert(struct jconvolver *reading, char *rest)
 {
     struct numbers n;
-    enum status status = parse_pair(reading, &rest, &n.input, &n.output);
-    if (status == STATUS_OK)
-        status = parse_gain(reading, &rest, &n.gain);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "delay", &n.delay);
-    if (status == STATUS_OK)
-        status = parse_count(reading, &rest, "length", &n.length);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_pair(reading, &rest, &n.input, &n.output));
+    TRY(parse_gain(reading, &rest, &n.gain));
+    TRY(parse_count(reading, &rest, "delay", &n.delay));
+    TRY(parse_count(reading, &rest, "length", &n.length));
     if (n.length < HILBERT_LEAST || n.length > HILBERT_MOST)
-        return mask_config_refuse(&reading->config, "the length of /impulse/hilbert is %d to %d",
+        return mask_config_refuse(reading->config, "the length of /impulse/hilbert is %d to %d",
                                   HILBERT_LEAST, HILBERT_MOST);
     if (n.delay < n.length / 2)
-        return mask_config_refuse(&reading->config,
+        return mask_config_refuse(reading->config,
                                   "the delay of /impulse/hilbert must be half its length or more");
     return add_hilbert(reading, &n);
 }
 
-static enum status parse_copy(struct reading *reading, char *rest)
+static enum status parse_copy(struct jconvolver *reading, char *rest)
 {
     uint64_t input, output, from_input, from_output;
-    enum status status = parse_pair(reading, &rest, &input, &output);
-    if (status == STATUS_OK)
-        status = parse_pair(reading, &rest, &from_input, &from_output);
-    if (status == STATUS_OK)
-        status = check_no_copy(reading, input, output);
-    if (status == STATUS_OK)
-        status = check_no_copy(reading, from_input, from_output);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_pair(reading, &rest, &input, &output));
+    TRY(parse_pair(reading, &rest, &from_input, &from_output));
+    TRY(check_no_copy(reading, input, output));
+    TRY(check_no_copy(reading, from_input, from_output));
     if (*response_at(reading, input, output))
-        return mask_config_refuse(&reading->config,
+        return mask_config_refuse(reading->config,
                                   "the path from input %llu to output %llu has a response already",
                                   (unsigned long long)input, (unsigned long long)output);
     if (!*response_at(reading, from_input, from_output))
-        return mask_config_refuse(&reading->config,
+        return mask_config_refuse(reading->config,
                                   "the path from input %llu to output %llu has no response to copy",
                                   (unsigned long long)from_input, (unsigned long long)from_output);
     if (reading->copy_count == COPIES_MOST)
-        return mask_config_refuse(&reading->config, "more than %d copies", COPIES_MOST);
+        return mask_config_refuse(reading->config, "more than %d copies", COPIES_MOST);
     struct copy *copies =
         realloc(reading->copies, (reading->copy_count + 1) * sizeof *reading->copies);
     if (!copies)
         return fail_memory("a mask");
     reading->copies = copies;
     copies[reading->copy_count++] =
-        (struct copy){reading->config.line, (size_t)input - 1, (size_t)output - 1,
+        (struct copy){reading->config->line, (size_t)input - 1, (size_t)output - 1,
                       (size_t)from_input - 1, (size_t)from_output - 1};
     return STATUS_OK;
 }
 
-static enum status add_packed(struct reading *reading, const struct numbers *n,
+static enum status add_packed(struct jconvolver *reading, const struct numbers *n,
                               const struct mask *mask)
 {
     uint64_t each = mask->taps / n->input, length = n->length;
-    enum status status = cut(reading, each, n->offset, &length);
-    for (uint64_t i = 0; i < n->input && status == STATUS_OK; i++)
-        for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++)
-            status = add(reading, i + 1, c + 1, n->gain, n->delay,
-                         mask_column(mask, c) + i * each + n->offset, length);
-    return status;
+    TRY(cut(reading, each, n->offset, &length));
+    for (uint64_t i = 0; i < n->input; i++)
+        for (size_t c = 0; c < mask->columns; c++)
+            TRY(add(reading, i + 1, c + 1, n->gain, n->delay,
+                    mask_column(mask, c) + i * each + n->offset, length));
+    return STATUS_OK;
 }
 
 /* A channel for each output, in it the responses from all inputs one behind the other. */
-static enum status take_packed(struct reading *reading, char *rest)
+static enum status take_packed(struct jconvolver *reading, char *rest)
 {
     struct numbers n;
     const char *name;
     const struct mask *mask;
-    enum status status =
-        parse_channel(reading, &rest, "inputs", mask_matrix_inputs(reading->matrix), &n.input);
-    if (status == STATUS_OK)
-        status = take_piece(reading, &rest, &n);
-    if (status == STATUS_OK)
-        status = parse_name(reading, rest, &name);
-    if (status == STATUS_OK)
-        status = mask_config_mask(&reading->config, name, NULL, &mask);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_channel(reading, &rest, "inputs", mask_matrix_inputs(reading->matrix), &n.input));
+    TRY(take_piece(reading, &rest, &n));
+    TRY(parse_name(reading, rest, &name));
+    TRY(mask_config_mask(reading->config, name, NULL, &mask));
     if (mask->taps % n.input != 0)
-        return mask_config_refuse(&reading->config, "%s: %zu taps do not divide by %llu inputs",
+        return mask_config_refuse(reading->config, "%s: %zu taps do not divide by %llu inputs",
                                   name, mask->taps, (unsigned long long)n.input);
     if (mask->columns > mask_matrix_outputs(reading->matrix))
-        return mask_config_refuse(&reading->config, "%s has %zu channels for %zu outputs", name,
+        return mask_config_refuse(reading->config, "%s has %zu channels for %zu outputs", name,
                                   mask->columns, mask_matrix_outputs(reading->matrix));
     if (n.input > reading->inputs)
         reading->inputs = (size_t)n.input;
@@ -344,7 +308,7 @@ static enum status take_packed(struct reading *reading, char *rest)
     return add_packed(reading, &n, mask);
 }
 
-static enum status parse_nothing(struct reading *reading, char *rest)
+static enum status parse_nothing(struct jconvolver *reading, char *rest)
 {
     (void)reading, (void)rest;
     return STATUS_OK;
@@ -352,7 +316,7 @@ static enum status parse_nothing(struct reading *reading, char *rest)
 
 static const struct {
     const char *name;
-    enum status (*take)(struct reading *reading, char *rest);
+    enum status (*take)(struct jconvolver *reading, char *rest);
 } commands[] = {
     {"/convolver/new", parse_size},          {"/cd", parse_folder},
     {"/impulse/read", parse_read},           {"/impulse/dirac", parse_dirac},
@@ -362,63 +326,58 @@ static const struct {
     {"/jack/server", parse_nothing},
 };
 
-static enum status parse_line(struct reading *reading, char *line)
+static enum status parse_line(struct jconvolver *reading, char *line)
 {
     if (*line != '/') {
         line += strspn(line, " \t");
-        return !*line || *line == '#' ? STATUS_OK
-                                      : mask_config_refuse(&reading->config,
-                                                           "neither a command nor a # comment: "
-                                                           "'%.40s'",
-                                                           line);
+        return !*line || *line == '#'
+                   ? STATUS_OK
+                   : mask_config_refuse(reading->config, "not a command or a # comment: '%.40s'",
+                                        line);
     }
     char *rest = line;
     const char *name = mask_config_word(&rest);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
             return commands[i].take(reading, rest);
-    return mask_config_refuse(&reading->config, "jconvolver has no command '%.40s'", name);
+    return mask_config_refuse(reading->config, "jconvolver has no command '%.40s'", name);
 }
 
 /* ---- the whole ---- */
 
-static enum status make_copies(struct reading *reading)
+static enum status make_copies(struct jconvolver *reading)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < reading->copy_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < reading->copy_count; i++) {
         const struct copy *copy = &reading->copies[i];
-        reading->config.line = copy->line;
-        status = mask_matrix_copy(reading->matrix, copy->input, copy->output, copy->from_input,
-                                  copy->from_output);
+        reading->config->line = copy->line;
+        TRY(mask_matrix_copy(reading->matrix, copy->input, copy->output, copy->from_input,
+                             copy->from_output));
     }
-    return status;
+    return STATUS_OK;
 }
 
-static enum status read_all(struct reading *reading, struct mask **mask)
+static enum status read_all(struct jconvolver *reading, struct mask **mask)
 {
     char *line;
-    enum status status = mask_matrix_create(&reading->config, MATRIX_CHANNELS_MOST,
-                                            MATRIX_CHANNELS_MOST, &reading->matrix);
+    TRY(mask_matrix_create(reading->config, MATRIX_CHANNELS_MOST, MATRIX_CHANNELS_MOST,
+                           &reading->matrix));
     reading->has_response = calloc((size_t)MATRIX_CHANNELS_MOST * MATRIX_CHANNELS_MOST, 1);
-    if (status == STATUS_OK && !reading->has_response)
-        status = fail_memory("a mask");
-    while (status == STATUS_OK && (line = mask_config_line(&reading->config)))
-        status = parse_line(reading, line);
-    if (status == STATUS_OK)
-        status = make_copies(reading);
-    reading->config.line = 0;
-    if (status == STATUS_OK && reading->inputs == 0)
-        status = mask_config_refuse(&reading->config, "it has no /convolver/new and no response");
-    if (status == STATUS_OK)
-        status = mask_matrix_crop(reading->matrix, reading->inputs, reading->outputs);
-    if (status == STATUS_OK)
-        status = mask_matrix_to_mask(reading->matrix, mask);
-    return status;
+    if (!reading->has_response)
+        return fail_memory("a mask");
+    while ((line = mask_config_line(reading->config)))
+        TRY(parse_line(reading, line));
+    TRY(make_copies(reading));
+    reading->config->line = 0;
+    if (reading->inputs == 0)
+        return mask_config_refuse(reading->config, "it has no /convolver/new and no response");
+    TRY(mask_matrix_crop(reading->matrix, reading->inputs, reading->outputs));
+    return mask_matrix_to_mask(reading->matrix, mask);
 }
 
 /* The first line that is no comment is a command. */
-static bool is_jconvolver(const char *text)
+static bool is_jconvolver(const struct mask_config *config)
 {
+    const char *text = config->text;
     static const char *const begins[] = {"/convolver/", "/impulse/", "/cd",
                                          "/jack/",      "/input/",   "/output/"};
     while (*text) {
@@ -434,26 +393,18 @@ static bool is_jconvolver(const char *text)
     return false;
 }
 
-static enum mask_reading mask_jconvolver_read(const char *file, FILE *stream,
-                                              const struct mask_load_options *options,
-                                              struct mask **mask)
+static enum status read_jconvolver(struct mask_config *config, struct mask **mask)
 {
-    struct reading reading = {0};
-    if (!mask_config_open(&reading.config, file, stream, options))
-        return MASK_NOT_MINE;
-    bool mine = is_jconvolver(reading.config.text);
-    enum status status = mine ? read_all(&reading, mask) : STATUS_OK;
-    mask_config_close(&reading.config);
+    struct jconvolver reading = {.config = config};
+    enum status status = read_all(&reading, mask);
     mask_matrix_destroy(reading.matrix);
     free(reading.copies);
     free(reading.has_response);
-    if (!mine)
-        return MASK_NOT_MINE;
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return status;
 }
 
 const struct mask_reader mask_reader_jconvolver = {
     .kind = "jconvolver configuration",
-    .is_configuration = true,
-    .read = mask_jconvolver_read,
+    .is_my_config = is_jconvolver,
+    .read_config = read_jconvolver,
 };

@@ -89,8 +89,8 @@ static void see_order(struct examination *at)
     double first = fmin(column[0].energy, column[1].energy);
     double others = fmax(column[2].energy, column[3].energy);
     if (first > order_ratio * others)
-        snprintf(report(at, "channels 1 and 2 are the loud ones, as if they were LL RR LR RL"),
-                 REMEDY, "order=llrrlrrl");
+        snprintf(report(at, "channels 1 and 2 are the loudest, as in the order LL RR LR RL"), REMEDY,
+                 "order=llrrlrrl");
 }
 
 static void see_polarity(struct examination *at)
@@ -104,7 +104,7 @@ static void see_polarity(struct examination *at)
             (column->peak > 0 || !clear || column->symmetry == MASK_ANTISYMMETRIC))
             return;
     }
-    snprintf(report(at, "upside down: what pushes comes out pulling"), REMEDY, "invert");
+    snprintf(report(at, "inverted polarity"), REMEDY, "invert");
 }
 
 /* ---- time ---- */

@@ -1,20 +1,19 @@
-/* What is likely to be wrong with a mask, each trouble in one line with the option that mends it.
+/* Likely defects of a mask, each in one line with the option that fixes it.
  *
- * Troubles are judged from facts (mask_stats.h), at thresholds that let good filters and rooms
- * pass:
+ * Judged from mask_stats.h, with thresholds that let good filters and rooms pass:
  *
- *   silent                 a channel of nothing (true stereo, of 4 channels, may have some)
+ *   silent                 a silent channel (true stereo, of 4 channels, may have some)
  *   silence first          5 ms or more below -60 dB of the peak, then the sound within 10 ms; not
- *                          of linear phase, whose first half is its delay
- *   silence at the end     more than half of the mask and of a quarter of a second below -100 dB
- *   cut off                longer than 10 ms, not of linear phase, and in the last ms still above
- *                          -60 dB of the peak, without being an echo that stands alone there
+ *                          for linear phase, whose first half is its delay
+ *   silence at the end     more than half of the mask and a quarter of a second below -100 dB
+ *   cut off                longer than 10 ms, not linear phase, above -60 dB of the peak in its
+ *                          last ms, unless that is a separate echo
  *   loud                   a twelfth of an octave gains 9 dB, or music needs 6 dB of headroom
- *   quiet                  no twelfth of an octave comes to -20 dB
- *   upside down            the peak of every channel is negative, has a tenth of its energy,
- *                          and comes within 0.1 ms of the first tap of -20 dB
- *   order                  of four channels the first two are the loud ones, not first and last
- *   rate, channels         do not go with the sound, where one is known
+ *   quiet                  no twelfth of an octave reaches -20 dB
+ *   inverted               the peak of every channel is negative, has a tenth of its energy, and is
+ *                          within 0.1 ms of the first tap of -20 dB
+ *   order                  of four channels the first two are the loudest, not first and last
+ *   rate, channels         do not match the sound, if one is given
  *
  * Threads: any. Not real-time.
  */
@@ -37,7 +36,7 @@ struct mask_trouble {
 size_t mask_lint(const struct mask *mask, const struct mask_stats *stats,
                    const struct stream_format *sound, struct mask_trouble *troubles);
 
-/* Whether a mask of so many columns goes with so many channels without being told how. */
+/* Whether a mask of `columns` fits a sound of `channels` without further options. */
 bool mask_lint_fits(size_t columns, size_t channels);
 
 #endif

@@ -1,10 +1,11 @@
 #include "mask/mask_matrix.h"
 
-#include "mask/response_chain.h"
+#include "signal/fft_double.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { DIRECT_MOST = 1 << 20 }; /* products that cost less than a transform */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { MASK_TAPS_MOST = 1 << 20 };
 static const uint64_t WORK_MOST = 1 << 24;
@@ -13,36 +14,172 @@ enum { MASK_TAPS_MOST = 1 << 28 };                   /* of all columns of a conf
 static const uint64_t WORK_MOST = (uint64_t)1 << 33; /* taps gone through while it is read */
 #endif
 
+/* One impulse response from its first tap to its last: what lies before and behind is silence. */
+struct response {
+    size_t first; /* taps of silence before */
+    size_t count;
+    float *taps;
+};
+
 struct mask_matrix {
     const struct mask_config *config;
     size_t inputs;
     size_t outputs;
-    struct response_chain *cells; /* output after output, all inputs each */
-    uint64_t held;                /* taps of all cells */
-    uint64_t work;                /* taps gone through so far */
+    struct response *cells; /* output after output, all inputs each */
+    uint64_t held;          /* taps of all cells */
+    uint64_t work;          /* taps gone through so far */
 };
 
-static struct response_chain *cell(const struct mask_matrix *matrix, size_t input, size_t output)
+/* ---- one response ---- */
+
+static void response_free(struct response *response)
+{
+    free(response->taps);
+    *response = (struct response){0};
+}
+
+static enum status check_length(const struct mask_config *config, uint64_t delay, uint64_t count)
+{
+    if (delay > MATRIX_TAPS_MOST || count > MATRIX_TAPS_MOST - delay)
+        return mask_config_refuse(
+            config, "%llu taps after a delay of %llu are too long; together at most %d",
+            (unsigned long long)count, (unsigned long long)delay, MATRIX_TAPS_MOST);
+    return STATUS_OK;
+}
+
+/* Room for the taps [first, end), what is there kept. */
+static enum status reach(struct response *response, size_t first, size_t end)
+{
+    size_t old_end = response->first + response->count;
+    if (response->count > 0 && first >= response->first && end <= old_end)
+        return STATUS_OK;
+    if (response->count > 0 && response->first < first)
+        first = response->first;
+    if (response->count > 0 && old_end > end)
+        end = old_end;
+    float *taps = calloc(end - first, sizeof *taps);
+    if (!taps)
+        return fail_memory("a mask");
+    if (response->count > 0)
+        memcpy(taps + (response->first - first), response->taps, response->count * sizeof *taps);
+    free(response->taps);
+    *response = (struct response){first, end - first, taps};
+    return STATUS_OK;
+}
+
+static enum status response_add(const struct mask_config *config, struct response *response,
+                                double gain, uint64_t delay, const float *taps, size_t count)
+{
+    TRY(check_length(config, delay, count));
+    if (count > 0)
+        TRY(reach(response, (size_t)delay, (size_t)delay + count));
+    if (count == 0)
+        return STATUS_OK;
+    float *to = response->taps + ((size_t)delay - response->first);
+    for (size_t k = 0; k < count; k++)
+        to[k] = (float)((double)to[k] + gain * (double)taps[k]);
+    return STATUS_OK;
+}
+
+static enum status convolve_direct(const float *a, size_t a_count, const float *b, size_t b_count,
+                                   float *result)
+{
+    double *sum = calloc(a_count + b_count - 1, sizeof *sum);
+    if (!sum)
+        return fail_memory("a mask");
+    for (size_t i = 0; i < a_count; i++)
+        for (size_t k = 0; k < b_count; k++)
+            sum[i + k] += (double)a[i] * (double)b[k];
+    for (size_t i = 0; i < a_count + b_count - 1; i++)
+        result[i] = (float)sum[i];
+    free(sum);
+    return STATUS_OK;
+}
+
+static enum status convolve_fft(const float *a, size_t a_count, const float *b, size_t b_count,
+                                float *result)
+{
+    struct fft_double *fft;
+    size_t count = a_count + b_count - 1, n = fft_double_fitting(count < 2 ? 2 : count);
+    double complex *first = calloc(n / 2 + 1, sizeof *first);
+    enum status status = first ? fft_double_create(n, &fft) : fail_memory("a mask");
+    if (status != STATUS_OK) {
+        free(first);
+        return status;
+    }
+    double *samples = fft_double_samples(fft);
+    double complex *bins = fft_double_bins(fft);
+    for (size_t i = 0; i < n; i++)
+        samples[i] = i < a_count ? (double)a[i] : 0;
+    fft_double_forward(fft);
+    memcpy(first, bins, (n / 2 + 1) * sizeof *first);
+    for (size_t i = 0; i < n; i++)
+        samples[i] = i < b_count ? (double)b[i] : 0;
+    fft_double_forward(fft);
+    for (size_t i = 0; i <= n / 2; i++)
+        bins[i] *= first[i];
+    fft_double_inverse(fft);
+    for (size_t i = 0; i < count; i++)
+        result[i] = (float)(samples[i] / (double)n);
+    fft_double_destroy(fft);
+    free(first);
+    return STATUS_OK;
+}
+
+static enum status response_filter(const struct mask_config *config, struct response *response,
+                                   double gain, uint64_t delay, const float *taps, size_t count)
+{
+    if (count == 0 || gain == 0)
+        response_free(response);
+    if (response->count == 0)
+        return STATUS_OK;
+    enum status status = check_length(config, response->first + delay, response->count + count - 1);
+    if (status != STATUS_OK)
+        return status;
+    size_t length = response->count + count - 1;
+    float *result = calloc(length, sizeof *result);
+    if (!result)
+        return fail_memory("a mask");
+    size_t fewer = count < response->count ? count : response->count;
+    status = fewer <= DIRECT_MOST / length
+                 ? convolve_direct(response->taps, response->count, taps, count, result)
+                 : convolve_fft(response->taps, response->count, taps, count, result);
+    for (size_t i = 0; i < length; i++)
+        result[i] = (float)((double)result[i] * gain);
+    free(response->taps);
+    *response = (struct response){response->first + (size_t)delay, length, result};
+    return status;
+}
+
+static bool response_equal(const struct response *a, const struct response *b)
+{
+    return a->first == b->first && a->count == b->count &&
+           (a->count == 0 || memcmp(a->taps, b->taps, a->count * sizeof *a->taps) == 0);
+}
+
+/* ---- the matrix ---- */
+
+static struct response *cell(const struct mask_matrix *matrix, size_t input, size_t output)
 {
     return &matrix->cells[output * matrix->inputs + input];
 }
 
-static void free_cells(struct response_chain *cells, size_t count)
+static void free_cells(struct response *cells, size_t count)
 {
     for (size_t i = 0; cells && i < count; i++)
-        response_chain_free(&cells[i]);
+        response_free(&cells[i]);
     free(cells);
 }
 
 /* After a cell changed, that had `before` taps. */
-static enum status account(struct mask_matrix *matrix, const struct response_chain *response,
+static enum status account(struct mask_matrix *matrix, const struct response *response,
                            size_t before)
 {
     matrix->held += response->count;
     matrix->held -= before;
     matrix->work += response->count;
     if (matrix->held > MASK_TAPS_MOST || matrix->work > WORK_MOST)
-        return mask_config_refuse(matrix->config, "responses that are too many and too long");
+        return mask_config_refuse(matrix->config, "its responses are too many or too long");
     return STATUS_OK;
 }
 
@@ -82,13 +219,13 @@ size_t mask_matrix_outputs(const struct mask_matrix *matrix)
 
 enum status mask_matrix_crop(struct mask_matrix *matrix, size_t inputs, size_t outputs)
 {
-    struct response_chain *cells = calloc(inputs * outputs, sizeof *cells);
+    struct response *cells = calloc(inputs * outputs, sizeof *cells);
     if (!cells)
         return fail_memory("a mask");
     for (size_t i = 0; i < inputs * outputs; i++) {
-        struct response_chain *old = cell(matrix, i % inputs, i / inputs);
+        struct response *old = cell(matrix, i % inputs, i / inputs);
         cells[i] = *old;
-        *old = (struct response_chain){0};
+        *old = (struct response){0};
     }
     free_cells(matrix->cells, matrix->inputs * matrix->outputs);
     matrix->cells = cells;
@@ -100,40 +237,37 @@ enum status mask_matrix_crop(struct mask_matrix *matrix, size_t inputs, size_t o
 enum status mask_matrix_connect(struct mask_matrix *matrix)
 {
     static const float one = 1;
-    enum status status = STATUS_OK;
-    for (size_t c = 0; c < matrix->inputs && c < matrix->outputs && status == STATUS_OK; c++)
-        status = mask_matrix_add(matrix, c, c, 1, 0, &one, 1);
-    return status;
+    for (size_t c = 0; c < matrix->inputs && c < matrix->outputs; c++)
+        TRY(mask_matrix_add(matrix, c, c, 1, 0, &one, 1));
+    return STATUS_OK;
 }
 
 enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t output, double gain,
                             uint64_t delay, const float *taps, size_t count)
 {
-    struct response_chain *response = cell(matrix, input, output);
+    struct response *response = cell(matrix, input, output);
     size_t before = response->count;
-    enum status status = response_chain_add(matrix->config, response, gain, delay, taps, count);
-    return status == STATUS_OK ? account(matrix, response, before) : status;
+    TRY(response_add(matrix->config, response, gain, delay, taps, count));
+    return account(matrix, response, before);
 }
 
 enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t output,
                              size_t from_input, size_t from_output)
 {
-    const struct response_chain *from = cell(matrix, from_input, from_output);
+    const struct response *from = cell(matrix, from_input, from_output);
     return mask_matrix_add(matrix, input, output, 1, from->first, from->taps, from->count);
 }
 
 enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
                                uint64_t delay, const float *taps, size_t count)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < matrix->inputs && status == STATUS_OK; i++) {
-        struct response_chain *response = cell(matrix, i, output);
+    for (size_t i = 0; i < matrix->inputs; i++) {
+        struct response *response = cell(matrix, i, output);
         size_t before = response->count;
-        status = response_chain_filter(matrix->config, response, gain, delay, taps, count);
-        if (status == STATUS_OK)
-            status = account(matrix, response, before);
+        TRY(response_filter(matrix->config, response, gain, delay, taps, count));
+        TRY(account(matrix, response, before));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double gain, uint64_t delay)
@@ -145,13 +279,12 @@ enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double g
 enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
                                    const struct mask_matrix *from, size_t from_output, double gain)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < matrix->inputs && status == STATUS_OK; i++) {
-        const struct response_chain *old = cell(from, i, from_output);
+    for (size_t i = 0; i < matrix->inputs; i++) {
+        const struct response *old = cell(from, i, from_output);
         if (old->count > 0 && gain != 0)
-            status = mask_matrix_add(matrix, i, output, gain, old->first, old->taps, old->count);
+            TRY(mask_matrix_add(matrix, i, output, gain, old->first, old->taps, old->count));
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs, const double *gains)
@@ -185,7 +318,7 @@ static void share_columns(const struct mask_matrix *matrix, size_t *column_of, s
         size_t same = 0;
         if (matrix->cells[i].count == 0)
             continue;
-        while (same < i && !response_chain_equal(&matrix->cells[same], &matrix->cells[i]))
+        while (same < i && !response_equal(&matrix->cells[same], &matrix->cells[i]))
             same++;
         column_of[i] = same < i ? column_of[same] : count++;
     }
@@ -200,7 +333,7 @@ static enum status fill(const struct mask_matrix *matrix, const size_t *column_o
     if (!mask->paths)
         return fail_memory("a mask");
     for (size_t i = 0; i < cells; i++) {
-        const struct response_chain *response = &matrix->cells[i];
+        const struct response *response = &matrix->cells[i];
         if (response->count == 0)
             continue;
         memcpy(mask_column(mask, column_of[i]) + response->first, response->taps,
@@ -224,7 +357,7 @@ static enum status make(const struct mask_matrix *matrix, const size_t *column_o
             taps = end;
     }
     if (columns == 0)
-        return mask_config_refuse(matrix->config, "nothing of it sounds");
+        return mask_config_refuse(matrix->config, "all of it is silent");
     if (taps > MASK_TAPS_MOST / columns)
         return mask_config_refuse(matrix->config, "%zu responses of %zu taps are too many", columns,
                                   taps);

@@ -1,13 +1,13 @@
-/* A matrix of impulse responses while a configuration is read: from every input to every
- * output, all silent at first. Steps change it one after the other, as sound would meet them:
+/* A matrix of impulse responses while a configuration is read: from every input to every output,
+ * all silent at first. It is changed step by step, in the order of the signal flow:
  *
- *   add      another response beside those of a path            (in parallel)
- *   filter   what comes out at an output goes through a filter  (in series)
- *   mix      outputs become sums of the outputs so far
+ *   add      another response in parallel to a path
+ *   filter   the signal of an output passes a filter, in series
+ *   mix      outputs become sums of the previous outputs
  *
- * Responses are kept from their first tap to their last, so that a long delay takes no memory
- * until the mask is made. Inputs, outputs and frames count from 0; gains are linear.
- * Errors: memory; more taps than any real mask has, at the line where `config` is.
+ * Responses are stored from their first tap to their last, so that a long delay takes no memory
+ * until the mask is made. Inputs, outputs and frames count from 0; gains are linear. Errors:
+ * memory; more taps than a sensible mask has, at the current line of `config`.
  */
 #ifndef HALO_MASK_MATRIX_H
 #define HALO_MASK_MATRIX_H

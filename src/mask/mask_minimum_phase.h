@@ -1,13 +1,12 @@
-/* The minimum-phase twin of an impulse response: the same magnitudes with the least delay.
+/* The minimum-phase version of an impulse response: the same magnitudes with the least delay.
  *
  * By the cepstrum: the logarithm of the magnitudes, its inverse transform folded onto positive
  * times, and back through the exponential (Oppenheim and Schafer, "Discrete-Time Signal
- * Processing", chapter on cepstrum analysis and homomorphic deconvolution; after Kolmogorov).
- * Sampled spectra alias it where zeros lie near the unit circle, so transforms grow from 16
- * times the response until the magnitudes agree to -120 dB of the largest, or to 2^23. Filters
- * designed by windows and short rooms come to -110 dB and better; where zeros lie right on the
- * circle (a comb, a notch, a long reverberation) dips are shallower than they were: -60 to -100.
- * Threads: any. Not real-time.
+ * Processing", chapter on cepstrum analysis and homomorphic deconvolution). Sampled spectra alias
+ * it where zeros lie near the unit circle, so transforms grow from 16 times the response until the
+ * magnitudes agree to -120 dB of the largest, or to 2^23. Windowed filters and short rooms reach
+ * -110 dB or better; with zeros on the circle (a comb, a notch, a long reverberation) dips become
+ * shallower: -60 to -100 dB. Threads: any. Not real-time.
  */
 #ifndef HALO_MASK_MINIMUM_PHASE_H
 #define HALO_MASK_MINIMUM_PHASE_H

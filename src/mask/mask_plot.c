@@ -1,8 +1,10 @@
 #include "mask/mask_plot.h"
 
 #include "base/gnuplot.h"
-#include "mask/mask_subplot.h"
+#include "mask/mask_curves.h"
+#include "spectrogram/spectrogram_figure.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum {
@@ -14,6 +16,250 @@ enum {
     MANY = 1024,  /* taps: their spectrograms say something */
     PICTURES = 2, /* spectrograms that nobody asked for */
 };
+
+enum { FEW = 120 }; /* taps */
+
+static const double levels_shown = 100, pictures_shown = 90; /* dB */
+
+/* Okabe and Ito's, which the colour-blind tell apart, less the yellow. */
+static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                      "#e69f00", "#56b4e9", "#000000", "#7f7f7f"};
+enum { COLOURS = sizeof colours / sizeof *colours };
+
+struct mask_drawing {
+    const struct mask_plot *plot;
+    FILE *gnuplot;
+    bool subplots[MASK_SUBPLOTS];
+    struct mask_spectrum spectra[MASK_PLOT_CURVES];
+    bool rough[MASK_PLOT_CURVES];
+};
+
+/* ---- data ---- */
+
+struct range {
+    double low, high;
+};
+
+static void widen(struct range *range, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(values[i])) {
+            range->low = fmin(range->low, values[i]);
+            range->high = fmax(range->high, values[i]);
+        }
+}
+
+static void send_curve(FILE *gnuplot, const char *block, size_t index, const struct curve *curve,
+                       double scale)
+{
+    struct range range = {INFINITY, -INFINITY};
+    widen(&range, curve->y, curve->count);
+    fprintf(gnuplot, "$%s%zu << EOD\n", block, index);
+    if (range.low > range.high)
+        fputs("1 1e9\n", gnuplot); /* off the picture: gnuplot warns of curves of nothing */
+    for (size_t i = 0; i < curve->count; i++)
+        if (isfinite(curve->y[i]))
+            fprintf(gnuplot, "%.8g %.7g\n", curve->x[i] * scale, curve->y[i]);
+        else
+            fputs("\n", gnuplot); /* a gap */
+    fputs("EOD\n", gnuplot);
+}
+
+/* ---- panels ---- */
+
+static double longest(const struct mask_plot *plot)
+{
+    double most = 0;
+    for (size_t i = 0; i < plot->count; i++)
+        most = fmax(most, (double)plot->curves[i].mask->taps / plot->curves[i].rate);
+    return most;
+}
+
+static double highest(const struct mask_plot *plot)
+{
+    double most = 0;
+    for (size_t i = 0; i < plot->count; i++)
+        most = fmax(most, plot->curves[i].rate / 2.0);
+    return most;
+}
+
+static void send_legend(FILE *gnuplot, const struct mask_plot_curve *curve)
+{
+    fputs(" title ", gnuplot);
+    gnuplot_send_quoted(gnuplot, curve->name);
+}
+
+static void send_frequency_axis(FILE *gnuplot, const struct mask_plot *plot)
+{
+    double high = highest(plot);
+    fprintf(gnuplot,
+            "set logscale x\nset xrange [%g:%g]\nset xlabel 'frequency in Hz'\n"
+            "set xtics ('20' 20, '50' 50, '100' 100, '200' 200, '500' 500, '1k' 1e3, '2k' 2e3, "
+            "'5k' 5e3, '10k' 10e3, '20k' 20e3, '50k' 50e3)\n",
+            fmin(20, high / 10), high);
+}
+
+static enum status send_time_curves(const struct mask_drawing *drawing, enum mask_subplot subplot,
+                                    const char *block, double scale, struct range *times,
+                                    struct range *levels)
+{
+    for (size_t i = 0; i < drawing->plot->count; i++) {
+        const struct mask_plot_curve *own = &drawing->plot->curves[i];
+        struct curve curve;
+        TRY(curve_time(own->mask, own->column, own->rate, subplot == MASK_SUBPLOT_STEP, &curve));
+        send_curve(drawing->gnuplot, block, i, &curve, scale);
+        widen(times, curve.x, curve.count);
+        widen(levels, curve.y, curve.count);
+        curve_free(&curve);
+    }
+    return STATUS_OK;
+}
+
+/* Few taps are stems and stairs, many a line. */
+static enum status send_times(const struct mask_drawing *drawing, enum mask_subplot subplot)
+{
+    const struct mask_plot *plot = drawing->plot;
+    FILE *gnuplot = drawing->gnuplot;
+    bool impulse = subplot == MASK_SUBPLOT_IMPULSE, seconds = longest(plot) >= 2;
+    const char *block = impulse ? "impulse" : "step";
+    double scale = seconds ? 1 : 1e3;
+    struct range times = {0, 0}, levels = {0, 0};
+    TRY(send_time_curves(drawing, subplot, block, scale, &times, &levels));
+    double capacity = levels.high > levels.low ? 0.05 * (levels.high - levels.low) : 1;
+    double aside = times.high > times.low ? 0.01 * (times.high - times.low) : 1e-3;
+    fprintf(gnuplot,
+            "set title '%s response'\nset xlabel 'time in %s'\nset ylabel 'amplitude'\n"
+            "set yrange [%g:%g]\nset xrange [%g:%g]\n",
+            impulse ? "impulse" : "step", seconds ? "s" : "ms", levels.low - capacity,
+            levels.high + capacity, scale * (times.low - aside), scale * (times.high + aside));
+    for (size_t i = 0; i < plot->count; i++) {
+        bool few = plot->curves[i].mask->taps <= FEW;
+        const char *colour = colours[i % COLOURS];
+        fputs(i ? ", " : "plot ", gnuplot);
+        if (few && impulse)
+            fprintf(gnuplot, "$%s%zu using 1:2 with impulses lw 1.5 lc rgb '%s' notitle, ", block,
+                    i, colour);
+        fprintf(gnuplot, "$%s%zu using 1:2 with %s lw 1.5 lc rgb '%s'", block, i,
+                few ? impulse ? "points pt 7 ps 0.5" : "steps" : "lines", colour);
+        send_legend(gnuplot, &plot->curves[i]);
+    }
+    fputs("\nset yrange [*:*]\nset xrange [*:*]\n", gnuplot);
+    return STATUS_OK;
+}
+
+static enum status send_gains(const struct mask_drawing *drawing, struct range *range)
+{
+    for (size_t i = 0; i < 2 * drawing->plot->count; i++) {
+        struct curve curve;
+        bool smooth = i % 2;
+        TRY(curve_magnitude(&drawing->spectra[i / 2], smooth, &curve));
+        send_curve(drawing->gnuplot, smooth ? "smooth" : "exact", i / 2, &curve, 1);
+        widen(range, curve.y, curve.count);
+        curve_free(&curve);
+    }
+    return STATUS_OK;
+}
+
+static enum status send_magnitudes(const struct mask_drawing *drawing)
+{
+    FILE *gnuplot = drawing->gnuplot;
+    struct range range = {INFINITY, -INFINITY};
+    TRY(send_gains(drawing, &range));
+    double top = isfinite(range.high) ? 10 * ceil((range.high + 1) / 10) : 0;
+    double bottom = fmax(10 * floor((fmin(range.low, top - 20)) / 10), top - levels_shown);
+    fprintf(gnuplot, "set title 'magnitude'\nset ylabel 'gain in dB'\nset yrange [%g:%g]\nplot ",
+            bottom, top);
+    for (size_t i = 0; i < drawing->plot->count; i++) /* pale ones behind all others */
+        if (drawing->rough[i] && drawing->plot->file)
+            fprintf(gnuplot, "$exact%zu using 1:2 with lines lw 0.5 lc rgb '#c0%s' notitle, ", i,
+                    colours[i % COLOURS] + 1);
+    for (size_t i = 0; i < drawing->plot->count; i++) {
+        fprintf(gnuplot, "%s$%s%zu using 1:2 with lines lw 2 lc rgb '%s'", i ? ", " : "",
+                drawing->rough[i] ? "smooth" : "exact", i, colours[i % COLOURS]);
+        send_legend(gnuplot, &drawing->plot->curves[i]);
+    }
+    fputs("\nset yrange [*:*]\n", gnuplot);
+    return STATUS_OK;
+}
+
+static enum status send_phases(const struct mask_drawing *drawing, enum mask_subplot subplot)
+{
+    FILE *gnuplot = drawing->gnuplot;
+    bool phase = subplot == MASK_SUBPLOT_PHASE;
+    const char *block = phase ? "phase" : "delay";
+    struct range range = {INFINITY, -INFINITY};
+    for (size_t i = 0; i < drawing->plot->count; i++) {
+        struct curve curve;
+        TRY(phase ? curve_phase(&drawing->spectra[i], &curve)
+                  : curve_group_delay(&drawing->spectra[i], drawing->rough[i], &curve));
+        send_curve(gnuplot, block, i, &curve, 1);
+        widen(&range, curve.y, curve.count);
+        curve_free(&curve);
+    }
+    if (phase || range.low > range.high)
+        range = (struct range){-180, 180};
+    double capacity = fmax(0.5, 0.05 * (range.high - range.low));
+    fprintf(gnuplot, "set title '%s'\nset ylabel '%s'\nset ytics %s\nset yrange [%g:%g]\n",
+            phase ? "phase, without the delay of the peak" : "group delay",
+            phase ? "degrees" : "ms", phase ? "90" : "autofreq", range.low - capacity,
+            range.high + capacity);
+    for (size_t i = 0; i < drawing->plot->count; i++) {
+        bool dots = phase && drawing->rough[i];
+        fprintf(gnuplot, "%s$%s%zu using 1:2 with %s lc rgb '%s'", i ? ", " : "plot ", block, i,
+                dots ? "points pt 7 ps 0.2" : "lines lw 2", colours[i % COLOURS]);
+        send_legend(gnuplot, &drawing->plot->curves[i]);
+    }
+    fputs("\nset yrange [*:*]\nset ytics autofreq\n", gnuplot);
+    return STATUS_OK;
+}
+
+static enum status send_frequencies(const struct mask_drawing *drawing, enum mask_subplot subplot)
+{
+    send_frequency_axis(drawing->gnuplot, drawing->plot);
+    TRY(subplot == MASK_SUBPLOT_MAGNITUDE ? send_magnitudes(drawing) : send_phases(drawing, subplot));
+    fputs("unset logscale x\nset xrange [*:*]\nset xtics autofreq\n", drawing->gnuplot);
+    return STATUS_OK;
+}
+
+static enum status send_spectrogram(FILE *gnuplot, const struct mask_plot *plot, size_t index)
+{
+    const struct mask_plot_curve *own = &plot->curves[index];
+    struct spectrogram picture = {0};
+    TRY(mask_spectrogram_init(own->mask, own->column, own->rate, &picture));
+    struct spectrogram_subplot subplot = {
+        .picture = &picture,
+        .milliseconds = (double)own->mask->taps / own->rate < 2,
+        .unit = "dB",
+        .top = 0,
+        .bottom = -pictures_shown,
+        .from = picture.from,
+        .to = picture.from + (double)picture.columns * picture.step,
+    };
+    char title[sizeof own->name + 32];
+    snprintf(title, sizeof title, "spectrogram%s%s", plot->count > 1 ? " of " : "",
+             plot->count > 1 ? own->name : "");
+    subplot.title = title;
+    spectrogram_subplot_send(gnuplot, &subplot);
+    spectrogram_free(&picture);
+    return STATUS_OK;
+}
+
+/* A panel with all curves, or the spectrograms of each. Gnuplot is left with the settings it had.
+ */
+static enum status send_subplot(const struct mask_drawing *drawing, enum mask_subplot subplot)
+{
+    switch (subplot) {
+    case MASK_SUBPLOT_IMPULSE:
+    case MASK_SUBPLOT_STEP:
+        return send_times(drawing, subplot);
+    case MASK_SUBPLOT_SPECTROGRAM:
+        for (size_t i = 0; i < drawing->plot->count; i++)
+            TRY(send_spectrogram(drawing->gnuplot, drawing->plot, i));
+        return STATUS_OK;
+    default:
+        return send_frequencies(drawing, subplot);
+    }
+}
 
 /* ---- the whole ---- */
 
@@ -37,15 +283,14 @@ static void choose_subplots(struct mask_drawing *drawing)
 
 static enum status drawing_init(struct mask_drawing *drawing, const struct mask_plot *plot)
 {
-    enum status status = STATUS_OK;
     *drawing = (struct mask_drawing){.plot = plot};
-    for (size_t i = 0; i < plot->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < plot->count; i++) {
         const struct mask_plot_curve *own = &plot->curves[i];
-        status = mask_spectrum_init(&drawing->spectra[i], own->mask, own->column, own->rate);
-        drawing->rough[i] = status == STATUS_OK && mask_spectrum_is_rough(&drawing->spectra[i]);
+        TRY(mask_spectrum_init(&drawing->spectra[i], own->mask, own->column, own->rate));
+        drawing->rough[i] = mask_spectrum_is_rough(&drawing->spectra[i]);
     }
     choose_subplots(drawing);
-    return status;
+    return STATUS_OK;
 }
 
 static void drawing_free(struct mask_drawing *drawing)
@@ -81,7 +326,6 @@ static enum status send_all(const struct mask_drawing *drawing, size_t rows, siz
 {
     const struct mask_plot *plot = drawing->plot;
     FILE *gnuplot = drawing->gnuplot;
-    enum status status = STATUS_OK;
     bool several = columns > 1 && plot->file;
     send_style(gnuplot, plot);
     if (several) {
@@ -92,12 +336,12 @@ static enum status send_all(const struct mask_drawing *drawing, size_t rows, siz
         }
         fputs("\n", gnuplot);
     }
-    for (enum mask_subplot subplot = 0; subplot < MASK_SUBPLOTS && status == STATUS_OK; subplot++)
+    for (enum mask_subplot subplot = 0; subplot < MASK_SUBPLOTS; subplot++)
         if (drawing->subplots[subplot])
-            status = mask_subplot_send(drawing, subplot);
+            TRY(send_subplot(drawing, subplot));
     if (several)
         fputs("unset multiplot\n", gnuplot);
-    return status;
+    return STATUS_OK;
 }
 
 static enum status draw(struct mask_drawing *drawing)

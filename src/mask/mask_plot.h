@@ -1,8 +1,7 @@
-/* Draws masks through gnuplot, one over the other, in panels: a curve for each of their channels.
+/* Draws masks over each other through gnuplot, in panels: a curve for each channel (mask_curves.h).
  *
- * Curves are those of mask_curves.h. Magnitudes of long masks are drawn twice: pale as they are,
- * and over that the mean power of a twelfth of an octave, which is what ears make of them. Threads:
- * one. Not real-time.
+ * Magnitudes of long masks are drawn twice: pale as they are, and over that the mean power of a
+ * twelfth of an octave, which is closer to what is heard. Threads: one. Not real-time.
  */
 #ifndef HALO_MASK_PLOT_H
 #define HALO_MASK_PLOT_H

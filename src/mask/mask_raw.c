@@ -47,8 +47,8 @@ static enum status count_frames(const char *file, FILE *stream, const struct raw
         size = raw->most;
     if (size % frame != 0)
         return fail(STATUS_FAILED,
-                    "cannot read mask %s: its %llu bytes are no whole number of frames of %zu "
-                    "channels in %s; raw= and channels= say what it holds",
+                    "cannot read mask %s: its %llu bytes are not a whole number of frames of %zu "
+                    "channels in %s; see raw= and channels=",
                     file, (unsigned long long)size, raw->channels, raw->format->name);
     *frames = size / frame;
     return STATUS_OK;
@@ -63,34 +63,35 @@ static enum status read_samples(const char *file, FILE *stream, const struct raw
         for (size_t c = 0; c < mask->columns; c++) {
             unsigned char sample[8];
             if (fread(sample, raw->format->bytes, 1, stream) != 1)
-                return fail(STATUS_FAILED, "cannot read mask %s: it became shorter", file);
+                return fail(STATUS_FAILED,
+                            "cannot read mask %s: it was truncated while it was read", file);
             mask_column(mask, c)[k] = (float)raw_format_decode(raw->format, sample);
         }
     return STATUS_OK;
 }
 
-static enum mask_reading mask_raw_read(const char *file, FILE *stream,
-                                       const struct mask_load_options *options, struct mask **mask)
+static bool is_raw(const char *file, FILE *stream, const struct mask_load_options *options)
+{
+    return options->raw.format || (format_for(file) && !is_other(stream));
+}
+
+static enum status read_raw(const char *file, FILE *stream, const struct mask_load_options *options,
+                            struct mask **mask)
 {
     struct raw_layout raw = options->raw;
     if (!raw.format)
         raw.format = format_for(file);
-    if (!raw.format || (!options->raw.format && is_other(stream)))
-        return MASK_NOT_MINE;
     if (raw.channels == 0)
         raw.channels = 1;
     uint64_t frames = 0;
-    enum status status = count_frames(file, stream, &raw, &frames);
-    if (status == STATUS_OK)
-        status = mask_create(file, raw.channels, frames, mask);
-    if (status != STATUS_OK)
-        return MASK_BROKEN;
+    TRY(count_frames(file, stream, &raw, &frames));
+    TRY(mask_create(file, raw.channels, frames, mask));
     (*mask)->rate = raw.rate;
-    status = read_samples(file, stream, &raw, *mask);
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return read_samples(file, stream, &raw, *mask);
 }
 
 const struct mask_reader mask_reader_raw = {
     .kind = "raw samples",
-    .read = mask_raw_read,
+    .is_mine = is_raw,
+    .read = read_raw,
 };

@@ -21,16 +21,16 @@ struct rew {
     double interval;      /* seconds */
     double start;         /* seconds; where the first sample lies */
     double length;        /* samples; 0: not said */
-    float *samples;
-    size_t count;
-    size_t capacity;
+    struct mask_values samples;
 };
 
-static bool is_rew(FILE *stream)
+static bool is_rew(const char *file, FILE *stream, const struct mask_load_options *options)
 {
+    (void)file, (void)options;
+    if (!mask_looks_like_text(stream))
+        return false;
     char head[HEAD_BYTES + 1];
     size_t size = fread(head, 1, HEAD_BYTES, stream);
-    rewind(stream);
     head[size] = '\0';
     const char *begin = head + (strncmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
     begin += strspn(begin, " \t\r\n");
@@ -75,64 +75,46 @@ static enum status read_label(struct rew *rew, char *line)
 static enum status read_header(struct rew *rew)
 {
     char *line;
-    enum status status;
-    while ((status = text_lines_next(&rew->lines, &line)) == STATUS_OK && line) {
+    for (;;) {
+        TRY(text_lines_next(&rew->lines, &line));
+        if (!line)
+            return fail(STATUS_FAILED, "cannot read mask %s: it has no '* Data start'",
+                        rew->lines.file);
         line += strspn(line, " \t");
         if (strncmp(line, "* Data start", 12) == 0)
             return STATUS_OK;
         if (*line == '*')
             read_remark(rew, line);
         else if (*line)
-            status = read_label(rew, line);
-        if (status != STATUS_OK)
-            return status;
+            TRY(read_label(rew, line));
         if (rew->lines.number > HEADER_LINES_MOST)
-            return text_lines_refuse(&rew->lines, "no '* Data start' by now");
+            return text_lines_refuse(&rew->lines, "no '* Data start' up to here");
     }
-    return status == STATUS_OK
-               ? fail(STATUS_FAILED, "cannot read mask %s: it has no '* Data start'",
-                      rew->lines.file)
-               : status;
-}
-
-static enum status append(struct rew *rew, double value)
-{
-    if (rew->count == rew->capacity) {
-        size_t capacity = rew->capacity ? 2 * rew->capacity : 1 << 16;
-        float *samples = realloc(rew->samples, capacity * sizeof *samples);
-        if (!samples)
-            return fail_memory("a mask");
-        rew->samples = samples;
-        rew->capacity = capacity;
-    }
-    rew->samples[rew->count++] = (float)value;
-    return STATUS_OK;
 }
 
 static enum status read_samples(struct rew *rew)
 {
     char *line;
-    enum status status;
-    while ((status = text_lines_next(&rew->lines, &line)) == STATUS_OK && line) {
+    for (;;) {
         double value;
+        TRY(text_lines_next(&rew->lines, &line));
+        if (!line)
+            return STATUS_OK;
         line += strspn(line, " \t");
         line[strcspn(line, " \t")] = '\0';
         if (!*line || *line == '*')
             continue;
         if (!text_number(line, true, &value))
             return text_lines_refuse(&rew->lines, "'%.40s' is not a number", line);
-        if ((status = append(rew, value)) != STATUS_OK)
-            return status;
+        TRY(mask_values_add(&rew->samples, value));
     }
-    return status;
 }
 
 static enum status find_rate(const struct rew *rew, uint32_t *rate)
 {
     double hertz = rew->interval > 0 ? 1 / rew->interval : 0;
     if (!(hertz >= 1 && hertz <= MASK_RATE_MOST))
-        return fail(STATUS_FAILED,
-                    "cannot read mask %s: it says no sample interval that could be (got %g s)",
+        return fail(STATUS_FAILED, "cannot read mask %s: it has no valid sample interval (%g s)",
                     rew->lines.file, rew->interval);
     *rate = (uint32_t)lrint(hertz);
     return STATUS_OK;
@@ -144,13 +126,14 @@ static enum status find_gain(const struct rew *rew, double *gain)
     bool is_normalised = rew->is_normalised;
     if (!rew->says_normalised) /* versions before 5.20 always did it, and said nothing */
         is_normalised =
-            rew->peak != 0 && fabs((double)audio_peak(rew->samples, rew->count) - 1) < 1e-3;
+            rew->peak != 0 &&
+            fabs((double)audio_peak(rew->samples.values, rew->samples.count) - 1) < 1e-3;
     *gain = 1;
     if (!is_normalised)
         return STATUS_OK;
     if (rew->peak == 0)
         return fail(STATUS_FAILED,
-                    "cannot read mask %s: it is normalised and does not say what its peak was; "
+                    "cannot read mask %s: it is normalised and does not state its original peak; "
                     "export it without normalisation",
                     rew->lines.file);
     *gain = fabs(rew->peak);
@@ -162,32 +145,26 @@ static enum status rew_to_mask(const struct rew *rew, bool allow_truncated, stru
 {
     uint32_t rate = 0;
     double gain = 1;
-    if (rew->count == 0)
+    if (rew->samples.count == 0)
         return fail(STATUS_FAILED, "cannot read mask %s: no sample after '* Data start'",
                     rew->lines.file);
-    if (rew->length != 0 && rew->length != (double)rew->count && !allow_truncated)
-        return fail(STATUS_FAILED, "cannot read mask %s: it says %.0f samples and holds %zu",
-                    rew->lines.file, rew->length, rew->count);
-    enum status status = find_rate(rew, &rate);
-    if (status == STATUS_OK)
-        status = find_gain(rew, &gain);
-    if (status == STATUS_OK)
-        status = mask_create(rew->lines.file, 1, rew->count, mask);
-    if (status != STATUS_OK)
-        return status;
+    if (rew->length != 0 && rew->length != (double)rew->samples.count && !allow_truncated)
+        return fail(STATUS_FAILED, "cannot read mask %s: it states %.0f samples and holds %zu",
+                    rew->lines.file, rew->length, rew->samples.count);
+    TRY(find_rate(rew, &rate));
+    TRY(find_gain(rew, &gain));
+    TRY(mask_create(rew->lines.file, 1, rew->samples.count, mask));
     (*mask)->rate = rate;
-    for (size_t k = 0; k < rew->count; k++)
-        (*mask)->coefficients[k] = (float)((double)rew->samples[k] * gain);
+    for (size_t k = 0; k < rew->samples.count; k++)
+        (*mask)->coefficients[k] = (float)((double)rew->samples.values[k] * gain);
     if (rew->start < 0)
         note_detail("mask %s: REW has time zero at tap %.0f", rew->lines.file, -rew->start * rate);
     return STATUS_OK;
 }
 
-static enum mask_reading mask_rew_read(const char *file, FILE *stream,
-                                       const struct mask_load_options *options, struct mask **mask)
+static enum status read_rew(const char *file, FILE *stream, const struct mask_load_options *options,
+                            struct mask **mask)
 {
-    if (!mask_looks_like_text(stream) || !is_rew(stream))
-        return MASK_NOT_MINE;
     struct rew rew = {0};
     enum status status = text_lines_init(&rew.lines, file, stream);
     if (status == STATUS_OK)
@@ -197,11 +174,12 @@ static enum mask_reading mask_rew_read(const char *file, FILE *stream,
     if (status == STATUS_OK)
         status = rew_to_mask(&rew, options->allow_truncated, mask);
     text_lines_free(&rew.lines);
-    free(rew.samples);
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    free(rew.samples.values);
+    return status;
 }
 
 const struct mask_reader mask_reader_rew = {
     .kind = "REW text",
-    .read = mask_rew_read,
+    .is_mine = is_rew,
+    .read = read_rew,
 };

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static bool is_sound(FILE *stream)
+static bool is_sound(const char *name, FILE *stream, const struct mask_load_options *options)
 {
+    (void)name, (void)options;
     SF_INFO info = {0};
     /* A copy, since libsndfile closes what it cannot read, asked to or not. */
     SNDFILE *file = sf_open_fd(fcntl(fileno(stream), F_DUPFD_CLOEXEC, 3), SFM_READ, &info, SF_TRUE);
@@ -26,52 +27,37 @@ static enum status read_columns(const char *file, struct source *source, struct 
         return fail(STATUS_FAILED, "cannot use mask %s: it has no tap", file);
     if (source->frames < 0)
         return fail(STATUS_FAILED,
-                    "cannot use mask %s: it does not say how long it is; convert it "
-                    "to WAV",
-                    file);
-    struct mask *mask;
-    enum status status =
-        mask_create(file, source->format.channels, (uint64_t)source->frames, &mask);
-    if (status != STATUS_OK)
-        return status;
+                    "cannot use mask %s: it does not say how long it is; convert it to WAV", file);
+    TRY(mask_create(file, source->format.channels, (uint64_t)source->frames, result));
+    struct mask *mask = *result; /* destroyed by whoever loads it, also after an error */
     mask->rate = source->format.rate;
     float **columns = malloc(mask->columns * sizeof *columns);
-    if (!columns) {
-        mask_destroy(mask);
+    if (!columns)
         return fail_memory("a mask");
-    }
     for (size_t c = 0; c < mask->columns; c++)
         columns[c] = mask_column(mask, c);
     size_t got;
-    status = source_read(source, columns, mask->taps, &got);
+    enum status status = source_read(source, columns, mask->taps, &got);
     free(columns);
     if (status == STATUS_OK && got < mask->taps)
         status = fail(STATUS_FAILED, "cannot use mask %s: it ends after %zu of %zu taps", file, got,
                       mask->taps);
-    if (status != STATUS_OK) {
-        mask_destroy(mask);
-        return status;
-    }
-    *result = mask;
-    return STATUS_OK;
+    return status;
 }
 
-static enum mask_reading mask_sound_read(const char *file, FILE *stream,
-                                         const struct mask_load_options *options,
-                                         struct mask **mask)
+static enum status read_sound(const char *file, FILE *stream,
+                              const struct mask_load_options *options, struct mask **mask)
 {
-    if (!is_sound(stream))
-        return MASK_NOT_MINE;
+    (void)stream;
     struct source *source;
-    enum status status = source_open_sound(file, options->allow_truncated, &source);
-    if (status != STATUS_OK)
-        return MASK_BROKEN;
-    status = read_columns(file, source, mask);
+    TRY(source_open_sound(file, options->allow_truncated, &source));
+    enum status status = read_columns(file, source, mask);
     source_close(source);
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    return status;
 }
 
 const struct mask_reader mask_reader_sound = {
     .kind = "sound",
-    .read = mask_sound_read,
+    .is_mine = is_sound,
+    .read = read_sound,
 };

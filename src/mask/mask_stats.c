@@ -212,14 +212,14 @@ static enum status find_loudest(const struct mask *mask, struct mask_stats *stat
     double db[TWELFTHS];
     if (axis.low * 2 > axis.high) /* a rate for no sound */
         axis.low = axis.high / 2;
-    enum status status = response_measure(mask, stats->rate, &axis, db);
+    TRY(response_measure(mask, stats->rate, &axis, db));
     stats->loudest = -INFINITY;
-    for (size_t p = 0; p < TWELFTHS && status == STATUS_OK; p++)
+    for (size_t p = 0; p < TWELFTHS; p++)
         if (db[p] > stats->loudest) {
             stats->loudest = db[p];
             stats->loudest_hz = response_frequency(&axis, (double)p);
         }
-    return status;
+    return STATUS_OK;
 }
 
 static size_t length_for(size_t taps)

@@ -1,15 +1,14 @@
-/* What can be said of a mask by its numbers: delay, phase, gains, levels, silence, ends.
+/* Statistics of a mask: delay, phase, gains, levels, silence, ends.
  *
- * Times are in frames from tap 0, levels linear where no dB is said. Gains come from the
- * spectrum of the taps padded with zeros to eight times their length and more (a gain between
- * two bins is at most 0.3 dB more than what is found; more finely spaced for short masks).
+ * Times are in frames from tap 0, levels linear unless in dB. Gains come from the spectrum of the
+ * taps, padded with zeros to at least eight times their length (between two bins a gain is at most
+ * 0.3 dB higher).
  *
- * Headroom, by which music has to be turned down so that it does not clip: typical music is taken
- * for pink noise from 20 Hz to 20 kHz that comes in mastered to full scale with a crest of 9 dB,
- * and goes out with one of 12 dB as noise has that was filtered. So its peaks rise by the gain for
- * pink noise and 3 dB more, but never by more than the sum of the taps' magnitudes, beyond which no
- * sound can go. Inputs to an output may be alike or have nothing in common; the louder of both is
- * taken.
+ * Headroom is how much music must be attenuated so that it does not clip: typical music is modelled
+ * as pink noise from 20 Hz to 20 kHz, mastered to full scale with a crest of 9 dB, and leaving with
+ * the 12 dB of filtered noise. So its peaks rise by the gain for pink noise plus 3 dB, but never by
+ * more than the sum of the magnitudes of the taps. Inputs of an output may be identical or
+ * uncorrelated; the louder case is taken.
  *
  * Threads: any. Not real-time.
  */
@@ -45,7 +44,7 @@ struct mask_column_stats {
     size_t onset;      /* taps before the first that comes to -60 dB of the peak */
     size_t attack;     /* from there to the first that comes to -20 dB */
     double start, end; /* the largest within 1 ms of either end, as a share of the peak */
-    double before_end; /* likewise within the 9 ms before the last one */
+    double before_end; /* the same within the 9 ms before the last one */
 };
 
 struct mask_output_stats {

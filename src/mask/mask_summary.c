@@ -38,13 +38,13 @@ static const char *phase_name(const struct mask_column_stats *column)
 
 /* ---- for people ---- */
 
-struct cell {
+struct summary_cell {
     char text[40];
 };
 
-static struct cell db_cell(double amplitude)
+static struct summary_cell db_cell(double amplitude)
 {
-    struct cell cell;
+    struct summary_cell cell;
     if (fabs(amplitude) > 0)
         snprintf(cell.text, sizeof cell.text, "%.1f dB",
                  round(10 * audio_to_db(fabs(amplitude))) / 10 + 0.0); /* no -0.0 */
@@ -53,97 +53,74 @@ static struct cell db_cell(double amplitude)
     return cell;
 }
 
-static struct cell time_cell(double frames, uint32_t rate)
+static struct summary_cell time_cell(double frames, uint32_t rate)
 {
-    struct cell cell;
+    struct summary_cell cell;
     snprintf(cell.text, sizeof cell.text, "%.*f (%.2f ms)", frames == floor(frames) ? 0 : 1, frames,
              1e3 * frames / rate);
     return cell;
 }
 
-static struct cell place_cell(double amplitude, double place, const char *unit, int digits)
+static struct summary_cell word_cell(const char *word)
 {
-    struct cell cell = db_cell(amplitude);
-    size_t length = strlen(cell.text);
-    snprintf(cell.text + length, sizeof cell.text - length, " at %.*f %s", digits, place, unit);
-    return cell;
-}
-
-static struct cell word_cell(const char *word)
-{
-    struct cell cell;
+    struct summary_cell cell;
     snprintf(cell.text, sizeof cell.text, "%s", word);
     return cell;
 }
 
-enum row {
-    ROW_TAPS_60,
-    ROW_TAPS_90,
-    ROW_TAPS_120,
-    ROW_PEAK,
-    ROW_PEAK_AT,
-    ROW_GROUP_DELAY,
-    ROW_PHASE,
-    ROW_SYMMETRY,
-    ROW_DC,
-    ROW_GAIN,
-    ROW_PINK,
-    ROW_WHITE,
-    ROW_MAGNITUDE,
-    ROW_RMS,
-    ROW_BEFORE,
-    ROW_AFTER,
-    ROW_START,
-    ROW_END,
-    ROWS
-};
+enum cell_kind { CELL_DB, CELL_TAPS, CELL_DELAY, CELL_PHASE, CELL_SYMMETRY, CELL_GAIN, CELL_POWER };
 
-static const char *const row_names[ROWS] = {
-    "taps to -60 dB", "taps to -90 dB", "taps to -120 dB", "peak",         "peak at",
-    "group delay",    "phase",          "symmetry",        "gain at 0 Hz", "peak gain",
-    "pink noise",     "white noise",    "worst peak (L1)", "RMS",          "silence before",
-    "silence after",  "starts at",      "ends at",
+#define ROW(name, kind, field) {name, kind, offsetof(struct mask_column_stats, field)}
+static const struct summary_row {
+    const char *name;
+    enum cell_kind kind;
+    size_t offset; /* of what it shows */
+} summary_rows[] = {
+    ROW("taps to -60 dB", CELL_TAPS, taps[0]),
+    ROW("taps to -90 dB", CELL_TAPS, taps[1]),
+    ROW("taps to -120 dB", CELL_TAPS, taps[2]),
+    ROW("peak", CELL_DB, peak),
+    ROW("peak at", CELL_TAPS, peak_at),
+    ROW("group delay", CELL_DELAY, group_delay),
+    ROW("phase", CELL_PHASE, minimum_phase),
+    ROW("symmetry", CELL_SYMMETRY, symmetry),
+    ROW("gain at 0 Hz", CELL_DB, dc),
+    ROW("peak gain", CELL_GAIN, gain),
+    ROW("pink noise", CELL_DB, pink),
+    ROW("white noise", CELL_POWER, energy),
+    ROW("worst peak (L1)", CELL_DB, magnitude),
+    ROW("RMS", CELL_DB, rms),
+    ROW("silence before", CELL_TAPS, silence_before),
+    ROW("silence after", CELL_TAPS, silence_after),
+    ROW("starts at", CELL_DB, start),
+    ROW("ends at", CELL_DB, end),
 };
+enum { ROWS = sizeof summary_rows / sizeof *summary_rows };
 
-static struct cell cell_of(enum row row, const struct mask_column_stats *column, uint32_t rate)
+static struct summary_cell cell_of(const struct summary_row *row, const struct mask_column_stats *column,
+                                uint32_t rate)
 {
+    const void *at = (const char *)column + row->offset;
+    struct summary_cell cell;
     if (column->silent)
-        return word_cell(row == ROW_PEAK ? "silent" : "-");
-    switch (row) {
-    case ROW_TAPS_60:
-    case ROW_TAPS_90:
-    case ROW_TAPS_120:
-        return time_cell((double)column->taps[row - ROW_TAPS_60], rate);
-    case ROW_PEAK:
-        return db_cell(column->peak);
-    case ROW_PEAK_AT:
-        return time_cell((double)column->peak_at, rate);
-    case ROW_GROUP_DELAY:
+        return word_cell(at == &column->peak ? "silent" : "-");
+    switch (row->kind) {
+    case CELL_TAPS:
+        return time_cell((double)*(const size_t *)at, rate);
+    case CELL_DELAY:
         return time_cell(round(10 * column->group_delay) / 10, rate);
-    case ROW_PHASE:
+    case CELL_PHASE:
         return word_cell(phase_name(column));
-    case ROW_SYMMETRY:
+    case CELL_SYMMETRY:
         return word_cell(symmetries[column->symmetry]);
-    case ROW_DC:
-        return db_cell(column->dc);
-    case ROW_GAIN:
-        return place_cell(column->gain, column->gain_hz, "Hz", 0);
-    case ROW_PINK:
-        return db_cell(column->pink);
-    case ROW_WHITE:
+    case CELL_POWER:
         return db_cell(sqrt(column->energy));
-    case ROW_MAGNITUDE:
-        return db_cell(column->magnitude);
-    case ROW_RMS:
-        return db_cell(column->rms);
-    case ROW_BEFORE:
-        return time_cell((double)column->silence_before, rate);
-    case ROW_AFTER:
-        return time_cell((double)column->silence_after, rate);
-    case ROW_START:
-        return db_cell(column->start);
+    case CELL_GAIN:
+        snprintf(cell.text, sizeof cell.text, "%.20s at %.0f Hz", db_cell(column->gain).text,
+                 column->gain_hz);
+        return cell;
     default:
-        return db_cell(column->end);
+        return db_cell(*(const double *)at);
     }
 }
 
@@ -159,11 +136,11 @@ static void print_columns(const struct mask_stats *stats, size_t from)
         }
         puts("");
     }
-    for (enum row row = 0; row < ROWS; row++) {
-        printf("  %-*s", HEAD, row_names[row]);
+    for (size_t row = 0; row < ROWS; row++) {
+        printf("  %-*s", HEAD, summary_rows[row].name);
         for (size_t c = from; c < end; c++)
             printf("%-*s", c + 1 < end ? CELL : 0,
-                   cell_of(row, &stats->column[c], stats->rate).text);
+                   cell_of(&summary_rows[row], &stats->column[c], stats->rate).text);
         puts("");
     }
 }
@@ -210,7 +187,7 @@ void mask_summary_print(const struct mask_summary *summary)
 
 /* ---- for programs ---- */
 
-static json_t *db(double amplitude)
+json_t *mask_summary_db(double amplitude)
 {
     return fabs(amplitude) > 0 ? json_real(audio_to_db(fabs(amplitude))) : json_null();
 }
@@ -224,11 +201,12 @@ static json_t *column_object(const struct mask_column_stats *column)
         (json_int_t)column->taps[1], "taps_120", (json_int_t)column->taps[2], "peak", column->peak,
         "peak_at", (json_int_t)column->peak_at, "group_delay", column->group_delay, "phase",
         phase_name(column), "symmetry", symmetries[column->symmetry], "minimum_phase",
-        column->minimum_phase, "dc_db", db(column->dc), "gain_db", db(column->gain), "gain_hz",
-        column->gain_hz, "pink_db", db(column->pink), "white_db", db(sqrt(column->energy)), "l1_db",
-        db(column->magnitude), "rms_db", db(column->rms), "silence_before",
+        column->minimum_phase, "dc_db", mask_summary_db(column->dc), "gain_db",
+        mask_summary_db(column->gain), "gain_hz", column->gain_hz, "pink_db",
+        mask_summary_db(column->pink), "white_db", mask_summary_db(sqrt(column->energy)), "l1_db",
+        mask_summary_db(column->magnitude), "rms_db", mask_summary_db(column->rms), "silence_before",
         (json_int_t)column->silence_before, "silence_after", (json_int_t)column->silence_after,
-        "start_db", db(column->start), "end_db", db(column->end));
+        "start_db", mask_summary_db(column->start), "end_db", mask_summary_db(column->end));
 }
 
 static json_t *paths_array(const struct mask *mask)
@@ -253,10 +231,11 @@ json_t *mask_summary_object(const struct mask_summary *summary)
         json_array_append_new(columns, column_object(&stats->column[c]));
     for (size_t o = 0; o < stats->outputs; o++) {
         const struct mask_output_stats *output = &stats->output[o];
-        json_array_append_new(outputs, json_pack("{s:f, s:o, s:o, s:o, s:f}", "headroom_db",
-                                                 output->headroom, "l1_db", db(output->magnitude),
-                                                 "pink_db", db(output->pink), "gain_db",
-                                                 db(output->gain), "gain_hz", output->gain_hz));
+        json_array_append_new(outputs,
+                              json_pack("{s:f, s:o, s:o, s:o, s:f}", "headroom_db",
+                                        output->headroom, "l1_db", mask_summary_db(output->magnitude),
+                                        "pink_db", mask_summary_db(output->pink), "gain_db",
+                                        mask_summary_db(output->gain), "gain_hz", output->gain_hz));
     }
     for (size_t t = 0; t < summary->trouble_count; t++)
         json_array_append_new(troubles, json_pack("{s:s, s:s}", "text", summary->troubles[t].text,

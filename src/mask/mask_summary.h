@@ -1,4 +1,4 @@
-/* Everything that halo mask show tells of a mask, for people and for programs. */
+/* The output of halo mask show, as text and JSON. */
 #ifndef HALO_MASK_SUMMARY_H
 #define HALO_MASK_SUMMARY_H
 
@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 struct mask_summary {
-    const char *text; /* what the user called it, options and all */
+    const char *text; /* as the user wrote it, with options */
     const struct mask *mask;
     const struct mask_stats *stats;
     const struct mask_trouble *troubles;
@@ -22,5 +22,8 @@ void mask_summary_print(const struct mask_summary *summary);
 /* A new reference. Levels that are nothing are null, gains and levels are in dB, times in
  * frames. NULL: memory. */
 json_t *mask_summary_object(const struct mask_summary *summary);
+
+/* An amplitude in dB; null where it is 0. */
+json_t *mask_summary_db(double amplitude);
 
 #endif

@@ -22,7 +22,7 @@ enum {
     PATHS_MOST = 1 << 14,
 };
 
-struct table {
+struct text_table {
     struct text_lines lines;
     size_t rate; /* 0: not said, as are all numbers here */
     size_t origin;
@@ -30,28 +30,12 @@ struct table {
     size_t outputs;
     size_t path_count;
     struct mask_path *paths;
-    size_t columns; /* 0 until the first line of numbers */
-    float *values;  /* row after row */
-    size_t count;
-    size_t capacity;
+    size_t columns;          /* 0 until the first line of numbers */
+    struct mask_values taps; /* row after row */
 };
 
-static enum status append(struct table *table, float value)
-{
-    if (table->count == table->capacity) {
-        size_t capacity = table->capacity ? 2 * table->capacity : 1024;
-        float *values = realloc(table->values, capacity * sizeof *values);
-        if (!values)
-            return fail_memory("a mask");
-        table->values = values;
-        table->capacity = capacity;
-    }
-    table->values[table->count++] = value;
-    return STATUS_OK;
-}
-
 /* A whole number, at the begin of *text, which moves on. */
-static enum status read_count(struct table *table, const char *what, char **text, size_t least,
+static enum status read_count(struct text_table *table, const char *what, char **text, size_t least,
                               size_t most, size_t *value)
 {
     char *end, *start = *text + strspn(*text, " \t");
@@ -66,20 +50,16 @@ static enum status read_count(struct table *table, const char *what, char **text
     return STATUS_OK;
 }
 
-static enum status read_path(struct table *table, char *text)
+static enum status read_path(struct text_table *table, char *text)
 {
     size_t input, output, column;
-    enum status status = read_count(table, "an input", &text, 1, MASK_CHANNELS_MOST, &input);
-    if (status == STATUS_OK)
-        status = read_count(table, "an output", &text, 1, MASK_CHANNELS_MOST, &output);
-    if (status == STATUS_OK)
-        status = read_count(table, "a column", &text, 1, COLUMNS_MOST, &column);
-    if (status == STATUS_OK && *text)
-        status = text_lines_refuse(&table->lines, "a path is an input, an output and a column");
-    if (status == STATUS_OK && table->path_count == PATHS_MOST)
-        status = text_lines_refuse(&table->lines, "more than %d paths", PATHS_MOST);
-    if (status != STATUS_OK)
-        return status;
+    TRY(read_count(table, "an input", &text, 1, MASK_CHANNELS_MOST, &input));
+    TRY(read_count(table, "an output", &text, 1, MASK_CHANNELS_MOST, &output));
+    TRY(read_count(table, "a column", &text, 1, COLUMNS_MOST, &column));
+    if (*text)
+        return text_lines_refuse(&table->lines, "a path is an input, an output and a column");
+    if (table->path_count == PATHS_MOST)
+        return text_lines_refuse(&table->lines, "more than %d paths", PATHS_MOST);
     struct mask_path *paths = realloc(table->paths, (table->path_count + 1) * sizeof *table->paths);
     if (!paths)
         return fail_memory("a mask");
@@ -88,18 +68,17 @@ static enum status read_path(struct table *table, char *text)
     return STATUS_OK;
 }
 
-static enum status read_setting(struct table *table, const char *what, char *text, size_t least,
-                                size_t most, size_t *setting)
+static enum status read_setting(struct text_table *table, const char *what, char *text,
+                                size_t least, size_t most, size_t *setting)
 {
     size_t value;
-    enum status status = read_count(table, what, &text, least, most, &value);
-    if (status == STATUS_OK && *text)
-        status = text_lines_refuse(&table->lines, "%s must be one whole number", what);
-    if (status == STATUS_OK && *setting && *setting != value)
-        status = text_lines_refuse(&table->lines, "%s is said a second time", what);
-    if (status == STATUS_OK)
-        *setting = value;
-    return status;
+    TRY(read_count(table, what, &text, least, most, &value));
+    if (*text)
+        return text_lines_refuse(&table->lines, "%s must be one whole number", what);
+    if (*setting && *setting != value)
+        return text_lines_refuse(&table->lines, "%s is given twice", what);
+    *setting = value;
+    return STATUS_OK;
 }
 
 static const char *after(const char *line, const char *name)
@@ -109,7 +88,7 @@ static const char *after(const char *line, const char *name)
 }
 
 /* *known: it was a line with a name. */
-static enum status read_named(struct table *table, char *line, bool *known)
+static enum status read_named(struct text_table *table, char *line, bool *known)
 {
     struct {
         const char *name, *what;
@@ -133,7 +112,7 @@ static enum status read_named(struct table *table, char *line, bool *known)
     return STATUS_OK;
 }
 
-static enum status read_number(struct table *table, const char *word)
+static enum status read_number(struct text_table *table, const char *word)
 {
     double value;
     if (!text_number(word, false, &value)) {
@@ -144,27 +123,24 @@ static enum status read_number(struct table *table, const char *word)
             is_number ? "finite coefficient" : "number",
             strchr(word, ',') ? " (decimals take a point, columns are separated by blanks)" : "");
     }
-    return append(table, (float)value);
+    return mask_values_add(&table->taps, value);
 }
 
-static enum status read_line(struct table *table, char *line)
+static enum status read_line(struct text_table *table, char *line)
 {
     line[strcspn(line, "#")] = '\0';
     line += strspn(line, " \t");
     for (size_t end = strlen(line); end > 0 && strchr(" \t\v\f", line[end - 1]);)
         line[--end] = '\0';
     bool named;
-    enum status status = read_named(table, line, &named);
-    if (status != STATUS_OK || named)
-        return status;
+    TRY(read_named(table, line, &named));
+    if (named)
+        return STATUS_OK;
     size_t columns = 0;
     char *rest;
     for (char *word = strtok_r(line, " \t\v\f", &rest); word;
-         word = strtok_r(NULL, " \t\v\f", &rest), columns++) {
-        status = read_number(table, word);
-        if (status != STATUS_OK)
-            return status;
-    }
+         word = strtok_r(NULL, " \t\v\f", &rest), columns++)
+        TRY(read_number(table, word));
     if (columns == 0)
         return STATUS_OK;
     if (columns > COLUMNS_MOST)
@@ -176,14 +152,12 @@ static enum status read_line(struct table *table, char *line)
     return STATUS_OK;
 }
 
-static enum status check_paths(const struct table *table)
+static enum status check_paths(const struct text_table *table)
 {
     const char *file = table->lines.file;
     if (table->path_count && (!table->inputs || !table->outputs))
         return fail(STATUS_FAILED,
-                    "cannot read mask %s: it has paths and says no inputs: N and "
-                    "outputs: N",
-                    file);
+                    "cannot read mask %s: it has paths but no inputs: N and outputs: N", file);
     for (size_t p = 0; p < table->path_count; p++) {
         const struct mask_path *path = &table->paths[p];
         if (path->input >= table->inputs || path->output >= table->outputs ||
@@ -197,29 +171,29 @@ static enum status check_paths(const struct table *table)
     return STATUS_OK;
 }
 
-static enum status read_table(struct table *table)
+static enum status read_table(struct text_table *table)
 {
     char *line;
-    enum status status;
-    while ((status = text_lines_next(&table->lines, &line)) == STATUS_OK && line)
-        if ((status = read_line(table, line)) != STATUS_OK)
-            return status;
     const char *file = table->lines.file;
-    if (status == STATUS_OK && table->count == 0)
-        status = fail(STATUS_FAILED, "cannot read mask %s: it holds no coefficient", file);
-    if (status == STATUS_OK && table->origin >= table->count / table->columns)
-        status = fail(STATUS_FAILED, "cannot read mask %s: it has no tap %zu, its origin", file,
-                      table->origin);
-    return status == STATUS_OK ? check_paths(table) : status;
+    for (;;) {
+        TRY(text_lines_next(&table->lines, &line));
+        if (!line)
+            break;
+        TRY(read_line(table, line));
+    }
+    if (table->taps.count == 0)
+        return fail(STATUS_FAILED, "cannot read mask %s: it holds no coefficient", file);
+    if (table->origin >= table->taps.count / table->columns)
+        return fail(STATUS_FAILED, "cannot read mask %s: it has no tap %zu, its origin", file,
+                    table->origin);
+    return check_paths(table);
 }
 
-static enum status table_to_mask(struct table *table, struct mask **result)
+static enum status table_to_mask(struct text_table *table, struct mask **result)
 {
-    size_t taps = table->count / table->columns;
+    size_t taps = table->taps.count / table->columns;
     struct mask *mask;
-    enum status status = mask_create(table->lines.file, table->columns, taps, &mask);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_create(table->lines.file, table->columns, taps, &mask));
     mask->rate = (uint32_t)table->rate;
     mask->origin = table->origin;
     if (table->path_count) {
@@ -232,18 +206,22 @@ static enum status table_to_mask(struct table *table, struct mask **result)
     }
     for (size_t c = 0; c < table->columns; c++)
         for (size_t k = 0; k < taps; k++)
-            mask_column(mask, c)[k] = table->values[k * table->columns + c];
+            mask_column(mask, c)[k] = table->taps.values[k * table->columns + c];
     *result = mask;
     return STATUS_OK;
 }
 
-static enum mask_reading mask_text_read(const char *file, FILE *stream,
-                                        const struct mask_load_options *options, struct mask **mask)
+static bool is_text(const char *file, FILE *stream, const struct mask_load_options *options)
 {
-    (void)options; /* text has no header to be shorter than */
-    if (!mask_looks_like_text(stream))
-        return MASK_NOT_MINE;
-    struct table table = {0};
+    (void)file, (void)options;
+    return mask_looks_like_text(stream);
+}
+
+static enum status read_text(const char *file, FILE *stream,
+                             const struct mask_load_options *options, struct mask **mask)
+{
+    (void)options; /* text has no header that says how long it is */
+    struct text_table table = {0};
     enum status status = text_lines_init(&table.lines, file, stream);
     if (status == STATUS_OK)
         status = read_table(&table);
@@ -251,11 +229,12 @@ static enum mask_reading mask_text_read(const char *file, FILE *stream,
         status = table_to_mask(&table, mask);
     text_lines_free(&table.lines);
     free(table.paths);
-    free(table.values);
-    return status == STATUS_OK ? MASK_READ : MASK_BROKEN;
+    free(table.taps.values);
+    return status;
 }
 
 const struct mask_reader mask_reader_text = {
     .kind = "text",
-    .read = mask_text_read,
+    .is_mine = is_text,
+    .read = read_text,
 };

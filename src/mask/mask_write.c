@@ -75,26 +75,30 @@ static enum status write_columns(const struct mask *mask, struct sink *sink)
     return status == STATUS_OK ? sink_commit(sink) : status;
 }
 
+enum status mask_write_sound(const struct mask *mask, const struct sink_settings *settings)
+{
+    struct sink *sink;
+    TRY(sink_open_sound(settings, &sink));
+    enum status status = write_columns(mask, sink);
+    sink_close(sink);
+    return status;
+}
+
 enum status mask_write_wav(const struct mask *mask, const char *path,
                            const struct mask_write_settings *settings)
 {
-    struct sink *sink;
     if (!mask->rate)
-        return fail(STATUS_USAGE, "mask %s does not say its rate; --rate does", mask->name);
-    struct sink_settings sound = {
-        .path = path,
-        .input = settings->input,
-        .format = {mask->rate, mask->columns},
-        .sound_format = SF_FORMAT_WAV | (settings->is_double ? SF_FORMAT_DOUBLE : SF_FORMAT_FLOAT),
-        .frames = (int64_t)mask->taps,
-        .force = settings->force,
-    };
-    enum status status = sink_open_sound(&sound, &sink);
-    if (status != STATUS_OK)
-        return status;
-    status = write_columns(mask, sink);
-    sink_close(sink);
-    return status;
+        return fail(STATUS_USAGE, "mask %s has no rate; set --rate", mask->name);
+    return mask_write_sound(
+        mask, &(struct sink_settings){
+                  .path = path,
+                  .input = settings->input,
+                  .format = {mask->rate, mask->columns},
+                  .sound_format =
+                      SF_FORMAT_WAV | (settings->is_double ? SF_FORMAT_DOUBLE : SF_FORMAT_FLOAT),
+                  .frames = (int64_t)mask->taps,
+                  .force = settings->force,
+              });
 }
 
 static void print_head(const struct mask *mask, bool all, FILE *stream)
@@ -117,33 +121,29 @@ enum status mask_write_text(const struct mask *mask, const char *path, bool all,
                             const struct mask_write_settings *settings)
 {
     struct text_file *file;
-    enum status status = text_file_open(path, settings, &file);
-    if (status != STATUS_OK)
-        return status;
+    TRY(text_file_open(path, settings, &file));
     print_head(mask, all, file->stream);
     for (size_t k = 0; k < mask->taps; k++)
         for (size_t c = 0; c < mask->columns; c++)
             fprintf(file->stream, "%.9g%c", (double)mask_column(mask, c)[k],
                     c + 1 < mask->columns ? ' ' : '\n');
-    status = text_file_keep(file);
+    enum status status = text_file_keep(file);
     text_file_close(file);
     return status;
 }
 
-enum status mask_write_raw(const struct mask *mask, size_t column, const char *path,
+enum status mask_write_raw(const struct mask *mask, const char *path,
                            const struct mask_write_settings *settings)
 {
     struct text_file *file;
-    enum status status = text_file_open(path, settings, &file);
-    if (status != STATUS_OK)
-        return status;
+    TRY(text_file_open(path, settings, &file));
     for (size_t k = 0; k < mask->taps; k++) {
         uint32_t bits;
-        memcpy(&bits, mask_column(mask, column) + k, sizeof bits);
+        memcpy(&bits, mask->coefficients + k, sizeof bits);
         for (int byte = 0; byte < 4; byte++)
             putc((int)(bits >> 8 * byte & 0xFF), file->stream);
     }
-    status = text_file_keep(file);
+    enum status status = text_file_keep(file);
     text_file_close(file);
     return status;
 }
@@ -170,9 +170,7 @@ enum status mask_without_paths(const struct mask *mask, struct mask **result, bo
     bool own = mask->has_own_paths, diagonal = own && is_diagonal(mask);
     size_t columns = !own ? mask->columns : diagonal ? mask->inputs : mask->inputs * mask->outputs;
     struct mask *plain;
-    enum status status = mask_create(mask->name, columns, mask->taps, &plain);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_create(mask->name, columns, mask->taps, &plain));
     plain->rate = mask->rate;
     plain->origin = mask->origin;
     if (!own)

@@ -27,56 +27,22 @@ static enum status name_beside(const char *path, const char *ending, size_t numb
     return STATUS_OK;
 }
 
-/* Before the first file is written, so that a refusal leaves none. */
-static enum status check_free(const char *path, const struct mask_write_settings *settings)
-{
-    return settings->force || access(path, F_OK) != 0
-               ? STATUS_OK
-               : fail(STATUS_FAILED, "%s exists; --force replaces it", path);
-}
-
-/* All columns as one WAV. */
-static enum status write_wav(const struct mask *mask, const char *path,
-                             const struct mask_write_settings *settings, char **wav,
-                             const char **name)
-{
-    enum status status = name_beside(path, ".wav", 0, wav, name);
-    if (status != STATUS_OK)
-        return status;
-    status = check_free(path, settings);
-    if (status == STATUS_OK)
-        status = mask_write_wav(mask, *wav, settings);
-    if (status != STATUS_OK)
-        free(*wav);
-    return status;
-}
-
 /* ---- jconvolver ---- */
 
-static enum status write_jconvolver(const struct mask *mask, const char *path,
-                                    const struct mask_write_settings *settings)
+static enum status print_jconvolver(const struct mask *mask, const char *path, FILE *stream)
 {
-    char *wav;
+    char *file;
     const char *name;
-    struct text_file *file;
-    enum status status = write_wav(mask, path, settings, &wav, &name);
-    if (status != STATUS_OK)
-        return status;
-    status = text_file_open(path, settings, &file);
-    if (status == STATUS_OK) {
-        FILE *stream = text_file_stream(file);
-        fprintf(stream, "# Written by halo, for sound at %u Hz\n", mask->rate);
-        fprintf(stream, "#              in out partition length\n/convolver/new %zu %zu %d %zu\n",
-                mask->inputs, mask->outputs, JCONVOLVER_PARTITION, mask->taps);
-        fprintf(stream, "#             in out gain delay offset length channel file\n");
-        for (size_t p = 0; p < mask->path_count; p++)
-            fprintf(stream, "/impulse/read %zu %zu 1 0 0 0 %zu \"%s\"\n", mask->paths[p].input + 1,
-                    mask->paths[p].output + 1, mask->paths[p].column + 1, name);
-        status = text_file_keep(file);
-        text_file_close(file);
-    }
-    free(wav);
-    return status;
+    TRY(name_beside(path, ".wav", 0, &file, &name));
+    fprintf(stream, "# Written by halo, for sound at %u Hz\n", mask->rate);
+    fprintf(stream, "#              in out partition length\n/convolver/new %zu %zu %d %zu\n",
+            mask->inputs, mask->outputs, JCONVOLVER_PARTITION, mask->taps);
+    fprintf(stream, "#             in out gain delay offset length channel file\n");
+    for (size_t p = 0; p < mask->path_count; p++)
+        fprintf(stream, "/impulse/read %zu %zu 1 0 0 0 %zu \"%s\"\n", mask->paths[p].input + 1,
+                mask->paths[p].output + 1, mask->paths[p].column + 1, name);
+    free(file);
+    return STATUS_OK;
 }
 
 /* ---- CamillaDSP ---- */
@@ -104,8 +70,11 @@ static void print_mixer(const struct mask *mask, bool is_split, FILE *stream)
 }
 
 /* A channel for every path between two mixers. */
-static void print_camilladsp(const struct mask *mask, const char *name, FILE *stream)
+static enum status print_camilladsp(const struct mask *mask, const char *path, FILE *stream)
 {
+    char *file;
+    const char *name;
+    TRY(name_beside(path, ".wav", 0, &file, &name));
     fprintf(stream,
             "# Written by halo for CamillaDSP 4: put your own devices here.\n"
             "# CamillaDSP 3 says FLOAT32LE for F32_LE.\n"
@@ -127,57 +96,8 @@ static void print_camilladsp(const struct mask *mask, const char *name, FILE *st
         fprintf(stream, "  - {type: Filter, channels: [%zu], names: [mask%zu]}\n", p,
                 mask->paths[p].column + 1);
     fprintf(stream, "  - {type: Mixer, name: join}\n");
-}
-
-static enum status write_camilladsp(const struct mask *mask, const char *path,
-                                    const struct mask_write_settings *settings)
-{
-    char *wav;
-    const char *name;
-    struct text_file *file;
-    enum status status = write_wav(mask, path, settings, &wav, &name);
-    if (status != STATUS_OK)
-        return status;
-    status = text_file_open(path, settings, &file);
-    if (status == STATUS_OK) {
-        print_camilladsp(mask, name, text_file_stream(file));
-        status = text_file_keep(file);
-        text_file_close(file);
-    }
-    free(wav);
-    return status;
-}
-
-/* ---- a file for each column ---- */
-
-/* For every column: write it where `stream` is NULL, else name it there. */
-static enum status each_column(const struct mask *mask, const char *path, const char *ending,
-                               const struct mask_write_settings *settings, FILE *stream)
-{
-    bool is_raw = strcmp(ending, ".f32") == 0;
-    enum status status = STATUS_OK;
-    for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
-        char *file;
-        const char *name;
-        status = name_beside(path, ending, c + 1, &file, &name);
-        if (status != STATUS_OK)
-            return status;
-        if (stream && is_raw) {
-            fprintf(stream,
-                    "coeff %zu { filename: \"%s\"; format: \"FLOAT_LE\"; attenuation: 0.0; "
-                    "blocks: -1; skip: 0; shared_mem: false; };\n",
-                    c, name);
-        } else if (!stream && is_raw) {
-            status = mask_write_raw(mask, c, file, settings);
-        } else {
-            struct mask one = *mask;
-            one.columns = 1;
-            one.coefficients = mask_column(mask, c);
-            status = mask_write_wav(&one, file, settings);
-        }
-        free(file);
-    }
-    return status;
+    free(file);
+    return STATUS_OK;
 }
 
 /* ---- BruteFIR ---- */
@@ -195,27 +115,6 @@ static void print_channels(const char *what, size_t count, FILE *stream)
     fprintf(stream, "%s};\n", is_input ? "" : "  dither: false;\n");
 }
 
-/* The configuration, and each column of the mask beside it. */
-static enum status write_with_columns(const struct mask *mask, const char *path, const char *ending,
-                                      const struct mask_write_settings *settings,
-                                      enum status (*print)(const struct mask *mask,
-                                                           const char *path, FILE *stream))
-{
-    struct text_file *file;
-    enum status status = check_free(path, settings);
-    if (status == STATUS_OK)
-        status = each_column(mask, path, ending, settings, NULL);
-    if (status == STATUS_OK)
-        status = text_file_open(path, settings, &file);
-    if (status != STATUS_OK)
-        return status;
-    status = print(mask, path, text_file_stream(file));
-    if (status == STATUS_OK)
-        status = text_file_keep(file);
-    text_file_close(file);
-    return status;
-}
-
 static enum status print_brutefir(const struct mask *mask, const char *path, FILE *stream)
 {
     fprintf(stream,
@@ -226,7 +125,16 @@ static enum status print_brutefir(const struct mask *mask, const char *path, FIL
             "powersave: false;\nlock_memory: false;\nsdf_length: -1;\n"
             "convolver_config: \"/tmp/brutefir_convolver\";\n",
             mask->rate, BRUTEFIR_BLOCK, (mask->taps + BRUTEFIR_BLOCK - 1) / BRUTEFIR_BLOCK);
-    enum status status = each_column(mask, path, ".f32", NULL, stream);
+    for (size_t c = 0; c < mask->columns; c++) {
+        char *file;
+        const char *name;
+        TRY(name_beside(path, ".f32", c + 1, &file, &name));
+        fprintf(stream,
+                "coeff %zu { filename: \"%s\"; format: \"FLOAT_LE\"; attenuation: 0.0; "
+                "blocks: -1; skip: 0; shared_mem: false; };\n",
+                c, name);
+        free(file);
+    }
     print_channels("input", mask->inputs, stream);
     print_channels("output", mask->outputs, stream);
     for (size_t p = 0; p < mask->path_count; p++)
@@ -234,57 +142,94 @@ static enum status print_brutefir(const struct mask *mask, const char *path, FIL
                 "filter %zu { from_inputs: %zu; to_outputs: %zu; coeff: %zu; process: 0; "
                 "delay: 0; crossfade: false; };\n",
                 p, mask->paths[p].input, mask->paths[p].output, mask->paths[p].column);
-    return status;
+    return STATUS_OK;
 }
 
-static enum status write_brutefir(const struct mask *mask, const char *path,
-                                  const struct mask_write_settings *settings)
+static enum status check_brutefir(const struct mask *mask)
 {
     if (!mask->rate)
-        return fail(STATUS_USAGE, "mask %s does not say its rate; --rate does", mask->name);
-    return write_with_columns(mask, path, ".f32", settings, print_brutefir);
+        return fail(STATUS_USAGE, "mask %s has no rate; set --rate", mask->name);
+    return STATUS_OK;
 }
 
 /* ---- Equalizer APO ---- */
 
 static enum status print_eqapo(const struct mask *mask, const char *path, FILE *stream)
 {
-    enum status status = STATUS_OK;
     fprintf(stream, "# Written by halo, for sound at %u Hz\n", mask->rate);
-    for (size_t p = 0; p < mask->path_count && status == STATUS_OK; p++) {
+    for (size_t p = 0; p < mask->path_count; p++) {
         char *file;
         const char *name;
-        status = name_beside(path, ".wav", mask->paths[p].column + 1, &file, &name);
-        if (status != STATUS_OK)
-            continue;
+        TRY(name_beside(path, ".wav", mask->paths[p].column + 1, &file, &name));
         fprintf(stream, "Channel: %zu\nConvolution: %s\n", mask->paths[p].input + 1, name);
         free(file);
     }
-    return status;
+    return STATUS_OK;
 }
 
-static enum status write_eqapo(const struct mask *mask, const char *path,
-                               const struct mask_write_settings *settings)
+static enum status check_eqapo(const struct mask *mask)
 {
     for (size_t p = 0; p < mask->path_count; p++)
         for (size_t q = 0; q <= p; q++)
             if (mask->paths[p].input != mask->paths[p].output ||
                 (q < p && mask->paths[q].input == mask->paths[p].input))
                 return fail(STATUS_FAILED,
-                            "mask %s leads from one channel to another, which Equalizer APO's "
+                            "mask %s routes one channel to another, which Equalizer APO's "
                             "Convolution: cannot",
                             mask->name);
-    return write_with_columns(mask, path, ".wav", settings, print_eqapo);
+    return STATUS_OK;
 }
 
+/* ---- all of them ---- */
+
 static const struct mask_config_writer writers[] = {
-    {"jconvolver", write_jconvolver},
-    {"camilladsp", write_camilladsp},
-    {"brutefir", write_brutefir},
-    {"eqapo", write_eqapo},
+    {"jconvolver", ".wav", true, NULL, print_jconvolver},
+    {"camilladsp", ".wav", true, NULL, print_camilladsp},
+    {"brutefir", ".f32", false, check_brutefir, print_brutefir},
+    {"eqapo", ".wav", false, check_eqapo, print_eqapo},
 };
 
 const struct mask_config_writer *mask_config_writer_at(size_t index)
 {
     return index < sizeof writers / sizeof *writers ? &writers[index] : NULL;
+}
+
+/* What the configuration names: one WAV, or a file for each column. */
+static enum status write_files(const struct mask_config_writer *writer, const struct mask *mask,
+                               const char *path, const struct mask_write_settings *settings)
+{
+    for (size_t c = 0; c < (writer->has_one_file ? 1 : mask->columns); c++) {
+        char *file;
+        const char *name;
+        struct mask part = *mask;
+        TRY(name_beside(path, writer->ending, writer->has_one_file ? 0 : c + 1, &file, &name));
+        if (!writer->has_one_file) {
+            part.columns = 1;
+            part.coefficients = mask_column(mask, c);
+        }
+        bool is_raw = strcmp(writer->ending, ".f32") == 0;
+        enum status status =
+            is_raw ? mask_write_raw(&part, file, settings) : mask_write_wav(&part, file, settings);
+        free(file);
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+enum status mask_config_write(const struct mask_config_writer *writer, const struct mask *mask,
+                              const char *path, const struct mask_write_settings *settings)
+{
+    struct text_file *file;
+    if (writer->check)
+        TRY(writer->check(mask));
+    /* Before the first file is written, so that a refusal leaves none. */
+    if (!settings->force && access(path, F_OK) == 0)
+        return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
+    TRY(write_files(writer, mask, path, settings));
+    TRY(text_file_open(path, settings, &file));
+    enum status status = writer->print(mask, path, text_file_stream(file));
+    if (status == STATUS_OK)
+        status = text_file_keep(file);
+    text_file_close(file);
+    return status;
 }

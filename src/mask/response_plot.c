@@ -27,7 +27,7 @@ static const struct tick {
 };
 enum { TICKS = sizeof ticks / sizeof *ticks };
 
-struct cell {
+struct plot_cell {
     unsigned char dots;    /* braille's */
     unsigned short curves; /* bit i: curve i passes */
     char letter;           /* or 0 */
@@ -41,10 +41,10 @@ struct plot {
     size_t dots_wide, dots_high; /* of a cell */
     struct response_axis axis;   /* a point is a column of dots */
     double *db[RESPONSE_PLOT_MASKS];
-    double top, bottom; /* dB */
-    double step;        /* dB from tick to tick */
-    struct cell *cells; /* row after row */
-    bool *ticked;       /* columns */
+    double top, bottom;      /* dB */
+    double step;             /* dB from tick to tick */
+    struct plot_cell *cells; /* row after row */
+    bool *ticked;            /* columns */
 };
 
 static void plot_free(struct plot *plot)
@@ -57,18 +57,16 @@ static void plot_free(struct plot *plot)
 
 static enum status measure(struct plot *plot, const struct mask *const *masks)
 {
-    enum status status = STATUS_OK;
     plot->cells = calloc(plot->columns * plot->rows, sizeof *plot->cells);
     plot->ticked = calloc(plot->columns, sizeof *plot->ticked);
     if (!plot->cells || !plot->ticked)
         return fail_memory("a picture");
-    for (size_t i = 0; i < plot->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < plot->count; i++) {
         plot->db[i] = calloc(plot->axis.points, sizeof *plot->db[i]);
-        status = plot->db[i]
-                     ? response_measure(masks[i], plot->settings->rate, &plot->axis, plot->db[i])
-                     : fail_memory("a picture");
+        TRY(plot->db[i] ? response_measure(masks[i], plot->settings->rate, &plot->axis, plot->db[i])
+                        : fail_memory("a picture"));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static void choose_levels(struct plot *plot)
@@ -103,7 +101,7 @@ static double height_of(const struct plot *plot, double db)
     return fmin((plot->top - db) / (plot->top - plot->bottom) * dots, 2 * dots);
 }
 
-static struct cell *cell_at(const struct plot *plot, size_t x, size_t y)
+static struct plot_cell *cell_at(const struct plot *plot, size_t x, size_t y)
 {
     return &plot->cells[y / plot->dots_high * plot->columns + x / plot->dots_wide];
 }
@@ -112,7 +110,7 @@ static void draw_dot(const struct plot *plot, size_t curve, size_t x, size_t y)
 {
     static const unsigned char dots[4][2] = {
         {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
-    struct cell *cell = cell_at(plot, x, y);
+    struct plot_cell *cell = cell_at(plot, x, y);
     cell->curves |= (unsigned short)(1U << curve);
     cell->dots |= dots[y % plot->dots_high][x % plot->dots_wide];
 }
@@ -147,7 +145,7 @@ static void put_letters(const struct plot *plot, size_t curve)
 }
 
 /* Of the curves that pass, the one whose turn it is. */
-static char letter_in_turn(const struct plot *plot, const struct cell *cell, size_t column)
+static char letter_in_turn(const struct plot *plot, const struct plot_cell *cell, size_t column)
 {
     size_t passing = 0;
     for (size_t i = 0; i < plot->count; i++)
@@ -159,8 +157,8 @@ static char letter_in_turn(const struct plot *plot, const struct cell *cell, siz
     return ' ';
 }
 
-static void print_cell(const struct plot *plot, const struct cell *cell, size_t column, bool tick,
-                       FILE *stream)
+static void print_cell(const struct plot *plot, const struct plot_cell *cell, size_t column,
+                       bool tick, FILE *stream)
 {
     bool braille = plot->settings->braille;
     if (cell->letter)
@@ -241,7 +239,7 @@ enum status response_plot(const struct response_plot_settings *settings,
 {
     if (settings->width < RESPONSE_PLOT_WIDTH_LEAST ||
         settings->height < RESPONSE_PLOT_HEIGHT_LEAST)
-        return fail(STATUS_FAILED, "the picture of the masks needs %d by %d characters at least",
+        return fail(STATUS_FAILED, "the picture of the masks needs at least %d by %d characters",
                     RESPONSE_PLOT_WIDTH_LEAST, RESPONSE_PLOT_HEIGHT_LEAST);
     double high = settings->rate / 2.0;
     struct plot plot = {

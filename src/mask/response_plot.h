@@ -1,10 +1,10 @@
-/* Draws the magnitude responses of several masks, one over the other, as lines of text.
+/* Draws magnitude responses of several masks over each other, as lines of text.
  *
- * The frequency axis is logarithmic from 20 Hz to half the rate; the level axis fits what is to be
- * seen and shows 80 dB at most, from the top. Every curve carries a letter of its own, so that
- * no colour is needed: drawn in dots of braille it shows at intervals, in plain ASCII the curve
- * consists of it; where curves coincide their letters alternate. A mask of silence has no
- * curve. Values are those of response.h.
+ * The frequency axis is logarithmic from 20 Hz to half the rate; the level axis fits the curves and
+ * shows 80 dB at most, from the top. Every curve has a letter, so no colour is needed: drawn in
+ * braille dots the letter appears at intervals, in plain ASCII the curve consists of it; where
+ * curves coincide the letters alternate. A silent mask has no curve. Values are those of
+ * response.h.
  */
 #ifndef HALO_RESPONSE_PLOT_H
 #define HALO_RESPONSE_PLOT_H

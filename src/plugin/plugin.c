@@ -1,11 +1,34 @@
 #include "plugin/plugin.h"
 
-#include "plugin/plugin_ladspa.h"
-#include "plugin/plugin_lv2.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if defined HALO_NO_LV2 || defined HALO_NO_LADSPA
+static enum status refuse_describe(const char *id, struct plugin_info **info)
+{
+    (void)info;
+    return fail(STATUS_FAILED,
+                "cannot load %s: this halo was built without plugins of that kind; install lilv "
+                "(liblilv-dev) for LV2 or ladspa.h (ladspa-sdk) for LADSPA and build it again",
+                id);
+}
+
+static enum status list_none(void (*found)(void *context, const char *holder, const char *file),
+                             void *context)
+{
+    (void)found, (void)context;
+    return STATUS_OK;
+}
+#endif
+#ifdef HALO_NO_LV2
+const struct plugin_kind plugin_lv2 = {
+    .name = "lv2", .argument = "URI", .describe = refuse_describe, .list = list_none};
+#endif
+#ifdef HALO_NO_LADSPA
+const struct plugin_kind plugin_ladspa = {
+    .name = "ladspa", .argument = "LIBRARY:LABEL", .describe = refuse_describe, .list = list_none};
+#endif
 
 static const struct plugin_kind *const kinds[] = {&plugin_lv2, &plugin_ladspa};
 enum { KINDS = sizeof kinds / sizeof *kinds };

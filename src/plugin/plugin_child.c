@@ -2,7 +2,7 @@
 
 #include "base/monotonic.h"
 #include "base/own_program.h"
-#include "plugin/plugin_isolated_args.h"
+#include "plugin/plugin_isolated.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -28,8 +28,8 @@ struct plugin_child {
     char line[LINE_MOST];
     size_t length;
 
-    /* how long it has been at the same place: looks are counted and not the clock, which goes on
-     * while all of halo is stopped */
+    /* how long it has made no progress: polls are counted rather than the clock, which goes on
+     * while halo is stopped */
     double quiet;
     uint32_t done;
     unsigned long long frames;
@@ -182,7 +182,7 @@ static bool start(struct plugin_child *child)
     return error == 0;
 }
 
-/* The process dies with the thread that started it: hence all of it on one. */
+/* The process dies with the thread that started it, so one thread does everything. */
 static void *child_main(void *argument)
 {
     struct plugin_child *child = argument;

@@ -1,15 +1,15 @@
-/* The child process that runs a set of instances of plugins apart, and the thread that watches it.
+/* The child process of an isolated instances, and the thread that watches it.
  *
- * The thread starts the process, reads what it prints, and notices that it ended or hangs: no
- * answer to an order, and no block done, for `patience` seconds. One that hangs is killed. What
- * halo itself prints in there is a note here, what a plugin prints is told where details are.
- * The process dies with halo, however that ends, and terminal signals do not reach it.
- * Threads: one owner; plugin_child_end by any.
+ * The thread starts the process, reads its output, and detects that it ended or hangs: no order
+ * answered and no block done for `patience` seconds. A hung process is killed. Messages of halo in
+ * the child become notes here, output of the plugin is shown with --verbose. The process dies with
+ * halo, however that ends, and terminal signals do not reach it. Threads: one owner;
+ * plugin_child_end by any.
  */
 #ifndef HALO_PLUGIN_CHILD_H
 #define HALO_PLUGIN_CHILD_H
 
-#include "plugin/plugin_isolated_memory.h"
+#include "plugin/plugin_isolated.h"
 
 struct plugin_child;
 
@@ -22,20 +22,20 @@ struct plugin_child_settings {
     size_t block; /* frames */
 };
 
-/* Order 0 has been posted; it has `patience` seconds for it. Errors: a thread. That no process
- * could be started is how it ended. */
+/* Order 0 has been posted and must be answered within `patience` seconds. Errors: a thread. A
+ * process that could not be started counts as ended. */
 MUST_CHECK enum status plugin_child_start(const struct plugin_child_settings *settings,
                                           double patience, struct plugin_child **child);
 
-/* It has `patience` seconds for each order or block from now on; what it does, for words on its
- * end: "while it was loaded"; NULL: sound. */
+/* `patience` holds for each order or block from now on; `words` describe what it does, for the
+ * message about its end: "while it was loaded"; NULL: it processes sound. */
 void plugin_child_doing(struct plugin_child *child, const char *output, double patience);
 
-/* How the process ended: "crashed at 1.250 s, in block 234 (segmentation
- * fault)"; NULL: it lives. Real-time. */
+/* How the process ended: "crashed at 1.250 s, in block 234 (segmentation fault)"; NULL: it runs.
+ * Real-time. */
 const char *plugin_child_end(const struct plugin_child *child);
 
-/* Wait for its end for so many seconds, then kill it; takes NULL. */
+/* Wait for its end for `seconds`, then kill it. Takes NULL. */
 void plugin_child_stop(struct plugin_child *child, double seconds);
 
 #endif

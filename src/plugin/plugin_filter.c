@@ -13,6 +13,12 @@ enum {
 };
 static const double PATIENCE = 10, PATIENCE_LIVE = 2; /* seconds */
 
+enum {
+    PROBE_BLOCKS = 8,  /* of silence, before a latency is believed */
+    PROBE_POINTS = 64, /* of automation that are tried */
+};
+static const double PROBE_SECONDS = 0.25;
+
 /* ---- blocks ---- */
 
 static bool wants_power_of_two(const struct plugin_info *info)
@@ -42,9 +48,9 @@ static size_t piece_of(const struct plugin_filter_settings *settings, size_t blo
 
 /* ---- instances ---- */
 
-/* The one place where it is chosen where a plugin runs. */
-enum status plugin_filter_open_instances(const struct plugin_filter *plugin, size_t block, bool live,
-                                    struct plugin_instances **instances)
+/* Where the plugin runs is decided here alone. */
+static enum status open_instances(const struct plugin_filter *plugin, size_t block, bool live,
+                             struct plugin_instances **instances)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
     const struct plugin_spec *spec = settings->spec;
@@ -72,6 +78,97 @@ enum status plugin_filter_open_instances(const struct plugin_filter *plugin, siz
     return status;
 }
 
+/* ---- latency, as an instance that is made for it reports it ---- */
+
+static bool reports_latency(const struct plugin_info *info)
+{
+    for (size_t i = 0; i < info->port_count; i++)
+        if (info->ports[i].is_latency)
+            return true;
+    return false;
+}
+
+struct probe {
+    struct plugin_instances *instances;
+    size_t piece;
+    const float **in;
+    struct block out;
+    uint64_t most;
+    uint64_t last;
+    size_t blocks;  /* heard */
+    size_t settled; /* after how many of them the latency changed last */
+};
+
+static void look(struct probe *probe, uint64_t reported)
+{
+    if (probe->blocks > 0 && reported != probe->last)
+        probe->settled = probe->blocks;
+    probe->last = reported;
+    probe->most = reported > probe->most ? reported : probe->most;
+    probe->blocks++;
+}
+
+static void feed_silence(struct probe *probe, size_t frames, const struct plugin_change *first)
+{
+    for (size_t at = 0; at < frames && !probe->instances->failure; at += probe->piece) {
+        probe->instances->kind->process(probe->instances, probe->in, probe->out.data, probe->piece, first,
+                                   at == 0 && first ? 1 : 0);
+        for (size_t i = 0; i < probe->piece / probe->instances->block; i++)
+            look(probe, probe->instances->latencies[i]);
+    }
+}
+
+static void try_values(struct probe *probe, struct plugin_filter *plugin)
+{
+    const struct plugin_filter_settings *settings = &plugin->settings;
+    const struct automation *automation = &settings->spec->automation;
+    struct plugin_latency *latency = &plugin->latency;
+    size_t few = PROBE_BLOCKS * probe->instances->block;
+    size_t many = (size_t)(PROBE_SECONDS * settings->rate);
+    feed_silence(probe, many > few ? many : few, NULL);
+    if (latency->settled < probe->last)
+        latency->settled = probe->last;
+    if (probe->settled > 0 && !settings->live && !settings->replayed)
+        plugin->prelude = (probe->settled + 1) * probe->instances->block;
+    for (size_t i = 0; i < automation->count && i < PROBE_POINTS; i++) {
+        struct plugin_change value = {.port = automation->points[i].target,
+                                      .value = automation->points[i].value};
+        feed_silence(probe, few, &value);
+    }
+    if (latency->most < probe->most)
+        latency->most = probe->most;
+}
+
+/* It runs as in a file, where plugins are waited for. */
+static enum status find_latency(struct plugin_filter *plugin, size_t block)
+{
+    const struct plugin_map *map = plugin->settings.map;
+    struct probe probe = {.piece = plugin->piece};
+    plugin->latency = plugin->settings.latency;
+    plugin->reports_latency =
+        !plugin->settings.map->is_beside && reports_latency(plugin->settings.info);
+    if (!plugin->reports_latency)
+        return STATUS_OK;
+    enum status status = open_instances(plugin, block, false, &probe.instances);
+    if (status == STATUS_OK)
+        status = block_init(&probe.out, map->outputs, probe.piece, "a plugin");
+    probe.in = calloc(map->count + 1, sizeof *probe.in);
+    if (status == STATUS_OK && !probe.in)
+        status = fail_memory("a plugin");
+    if (status == STATUS_OK) {
+        for (size_t i = 0; i < map->count; i++)
+            probe.in[i] = plugin->nothing.data[0];
+        try_values(&probe, plugin);
+        if (probe.instances->failure)
+            status = fail(STATUS_FAILED, "cannot run %s: it %s while its latency was looked for",
+                          plugin->settings.info->id, probe.instances->failure);
+    }
+    plugin_instances_close(probe.instances);
+    block_free(&probe.out);
+    free(probe.in);
+    return status;
+}
+
 /* ---- the filter ---- */
 
 static void begin(struct plugin_filter *plugin)
@@ -89,7 +186,8 @@ static void plugin_filter_reset(struct filter *filter)
 {
     struct plugin_filter *plugin = (struct plugin_filter *)filter;
     plugin->instances->kind->reset(plugin->instances);
-    plugin_align_reset(&plugin->align);
+    block_silence(&plugin->align.ring, 0, plugin->align.ring.frames);
+    plugin->align.at = 0;
     atomic_store(&plugin->asked, true); /* what automation has changed goes back */
     begin(plugin);
 }
@@ -98,7 +196,7 @@ static void plugin_filter_destroy(struct filter *filter)
 {
     struct plugin_filter *plugin = (struct plugin_filter *)filter;
     plugin_instances_close(plugin->instances);
-    plugin_align_free(&plugin->align);
+    block_free(&plugin->align.ring);
     block_free(&plugin->nothing);
     block_free(&plugin->aside);
     free(plugin->in);
@@ -143,14 +241,14 @@ static enum status make_capacity(struct plugin_filter *plugin, size_t block)
 
 static enum status set_latency(struct plugin_filter *plugin, size_t block)
 {
-    enum status status = plugin_filter_find_latency(plugin, block);
-    if (status == STATUS_OK)
-        status = plugin_align_init(&plugin->align, plugin->filter.outputs,
-                                   (size_t)plugin->latency.most + plugin->settings.delay, block);
-    if (status == STATUS_OK && plugin->prelude > 0)
-        status = block_init(&plugin->aside, plugin->filter.outputs, plugin->piece, "a plugin");
+    TRY(find_latency(plugin, block));
+    size_t latency = plugin->align.latency = (size_t)plugin->latency.most + plugin->settings.delay;
+    if (latency > 0)
+        TRY(block_init(&plugin->align.ring, plugin->filter.outputs, latency + block, "a plugin"));
+    if (plugin->prelude > 0)
+        TRY(block_init(&plugin->aside, plugin->filter.outputs, plugin->piece, "a plugin"));
     plugin->filter.latency = plugin->align.latency;
-    return status;
+    return STATUS_OK;
 }
 
 static void take_values(struct plugin_filter *plugin)
@@ -179,7 +277,7 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
     if (status == STATUS_OK)
         status = set_latency(plugin, block);
     if (status == STATUS_OK)
-        status = plugin_filter_open_instances(plugin, block, settings->live, &plugin->instances);
+        status = open_instances(plugin, block, settings->live, &plugin->instances);
     if (status != STATUS_OK) {
         plugin_filter_destroy(&plugin->filter);
         return status;

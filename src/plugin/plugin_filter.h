@@ -1,26 +1,26 @@
-/* A filter that is a plugin: a set of instances of it for the channels of the sound, at one latency for good.
+/* A plugin as a filter: a set of instances for the channels of the sound, with one latency for its life.
  *
- * Blocks. A filter's block is cut into the plugin's: in files a power of two, PLUGIN_FILTER_BLOCK
- * where that divides it, else the largest that does; streamed, the block itself where it is a power
- * of two up to 8192. A block with no such divisor from 16 on goes to the plugin whole.
+ * Blocks. A block of the filter is divided into blocks of the plugin: in files PLUGIN_FILTER_BLOCK
+ * frames where that divides it, else the largest power of two that does; streamed, the whole block
+ * where it is a power of two up to 8192. A block without such a divisor of 16 or more is passed
+ * whole.
  *
- * Latency. A first instance hears silence for a while, with all values that are to come, and
- * tells its latency, since many know it only after some blocks; the longest is the filter's. Later
- * the sound keeps it, whatever else the plugin tells (plugin_align.h). While no value has changed,
- * a latency that is told late has held from the beginning. One that then tells more than was found
- * has its sound late: filter->late says by how much, and filter->notice says so, once. In files
- * an instance whose latency came only after some blocks hears as many of silence before the sound:
- * it may fade from a latency of its own to the one it is set to.
+ * Latency. Many plugins report their latency only after some blocks, so a separate instance first
+ * runs on silence with all values to come; the longest latency is that of the filter. The sound
+ * keeps its place when the plugin reports another latency later. A latency that is reported late
+ * counts from the beginning as long as no value has changed. One that exceeds the found latency
+ * makes the sound late: filter->late says by how much, filter->notice once. In files an instance
+ * whose latency settles after some blocks runs on as many of silence first, since it may fade from
+ * its own latency to the new one.
  *
- * Automation. A point takes effect at the first block of the plugin's that begins at its time or
- * after it, counted in what the filter hears of the sound; ramps have a new value for each block,
- * by equal steps, or by equal factors where the port is logarithmic.
+ * Automation. A point takes effect at the first block of the plugin at or after its time, counted
+ * in the input of the filter; ramps change with each block, by equal steps, or equal factors for
+ * logarithmic ports.
  *
- * NaN and infinity become zero and are counted. A plugin that fails hands out silence, and
- * filter->failure says why.
- * Threads: plugin_filter_set and _value are for one control thread while the step runs, or for
- * the step itself; what else
- * is not the filter's process is for that thread while it does not.
+ * NaN and infinity become zero and are counted. A plugin that fails outputs silence, and
+ * filter->failure says why. Threads: plugin_filter_set and _value belong to one control thread
+ * while the step runs, or to the step itself; everything except process is for that thread while
+ * the step does not run.
  */
 #ifndef HALO_PLUGIN_FILTER_H
 #define HALO_PLUGIN_FILTER_H
@@ -30,7 +30,7 @@
 #include "plugin/plugin_spec.h"
 #include "sound/filter.h"
 
-/* Frames: fine enough steps for automation (5 ms at 48 kHz); longer ones make plugins no faster. */
+/* Frames: automation steps of 5 ms at 48 kHz; longer blocks make plugins no faster. */
 enum { PLUGIN_FILTER_BLOCK = 256 };
 
 struct plugin_filter_settings {
@@ -56,7 +56,7 @@ struct plugin_filter_settings {
 MUST_CHECK enum status plugin_filter_create(const struct plugin_filter_settings *settings,
                                             struct filter **filter);
 
-/* What became of it; for reports. */
+/* Statistics for reports. */
 struct plugin_filter_info {
     size_t instances;
     size_t block; /* frames of the plugin's */
@@ -67,12 +67,12 @@ struct plugin_filter_info {
 };
 struct plugin_filter_info plugin_filter_info(const struct filter *filter);
 
-/* A control input's value while the sound goes on: taken at the beginning of the next block,
- * brought into the port's range; and what was asked for last, or the plugin began with. */
+/* The value of a control input while the sound runs: applied at the beginning of the next block,
+ * clamped to the range of the port; and the last value requested, or the initial one. */
 void plugin_filter_set(struct filter *filter, size_t port, float value);
 float plugin_filter_value(const struct filter *filter, size_t port);
 
-/* Keep all that the plugin is set to, see plugin_kind.save. Not while the step runs. */
+/* Save the state of the plugin, see plugin_kind.save. Not while the step runs. */
 MUST_CHECK enum status plugin_filter_save(struct filter *filter, const char *folder);
 
 #endif

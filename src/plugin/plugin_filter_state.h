@@ -1,11 +1,11 @@
 /* What a plugin's filter consists of, shared by its set-up (plugin_filter.c) and its step
- * (plugin_filter_step.c) and the search for its latency (plugin_filter_latency.c) alone. */
+ * (plugin_filter_step.c) alone. */
 #ifndef HALO_PLUGIN_FILTER_STATE_H
 #define HALO_PLUGIN_FILTER_STATE_H
 
-#include "plugin/plugin_align.h"
 #include "plugin/plugin_filter.h"
 #include "plugin/plugin_instances.h"
+#include "signal/audio.h"
 
 #include <stdatomic.h>
 
@@ -14,7 +14,11 @@ struct plugin_filter {
     struct plugin_filter_settings settings;
     struct plugin_instances *instances;
     bool reports_latency;
-    struct plugin_align align;
+    struct { /* keeps the sound in its place while the latency of the plugin changes */
+        size_t latency;
+        struct block ring; /* what is still to go out; none where the latency is 0 */
+        size_t at;         /* of the next frame that goes out */
+    } align;
     struct plugin_latency latency; /* as it turned out */
     bool settled;                  /* it has told that */
     size_t prelude;                /* frames of silence that it hears before the sound */
@@ -42,13 +46,6 @@ struct plugin_filter {
     char failure[200];
     char notice[200];
 };
-
-/* An instance for each that the map has, with all first values. */
-MUST_CHECK enum status plugin_filter_open_instances(const struct plugin_filter *plugin, size_t block,
-                                               bool live, struct plugin_instances **instances);
-
-/* Sets latency, tells_latency and prelude, from an instance of its own. */
-MUST_CHECK enum status plugin_filter_find_latency(struct plugin_filter *plugin, size_t block);
 
 /* Real-time: the filter's process. */
 void plugin_filter_process(struct filter *filter, const float *const *in, float *const *out);

@@ -64,6 +64,40 @@ static void take_points(struct plugin_filter *plugin, size_t frame)
         plugin->next++;
 }
 
+/* ---- latency ---- */
+
+static void put_in(float *ring, size_t length, size_t at, const float *from, size_t frames)
+{
+    size_t first = frames < length - at ? frames : length - at;
+    memcpy(ring + at, from, first * sizeof *ring);
+    memcpy(ring, from + first, (frames - first) * sizeof *ring);
+}
+
+static void take_out(float *ring, size_t length, size_t at, float *to, size_t frames)
+{
+    size_t first = frames < length - at ? frames : length - at;
+    memcpy(to, ring + at, first * sizeof *ring);
+    memcpy(to + first, ring, (frames - first) * sizeof *ring);
+    memset(ring + at, 0, first * sizeof *ring);
+    memset(ring, 0, (frames - first) * sizeof *ring);
+}
+
+/* In place, frames [from, from + frames) of what comes out: what the plugin makes `told` frames
+ * late goes out `latency` frames late. Where the latency became shorter, silence fills the gap. */
+static void keep_place(struct plugin_filter *plugin, size_t from, size_t frames, uint64_t reported)
+{
+    size_t length = plugin->align.ring.frames;
+    if (plugin->align.latency == 0)
+        return;
+    size_t more = reported < plugin->align.latency ? plugin->align.latency - (size_t)reported : 0;
+    for (size_t c = 0; c < plugin->align.ring.channels; c++) {
+        float *ring = plugin->align.ring.data[c], *samples = plugin->out[c] + from;
+        put_in(ring, length, (plugin->align.at + more) % length, samples, frames);
+        take_out(ring, length, plugin->align.at, samples, frames);
+    }
+    plugin->align.at = (plugin->align.at + frames) % length;
+}
+
 /* ---- sound ---- */
 
 static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
@@ -75,7 +109,7 @@ static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
         }
 }
 
-/* What the plugin's latency was in a block in truth. */
+/* The actual latency of the plugin in a block. */
 static uint64_t believe(struct plugin_filter *plugin, uint64_t reported)
 {
     if (!plugin->changed && reported > plugin->latency.most)
@@ -92,14 +126,14 @@ static void align(struct plugin_filter *plugin, size_t frames)
     bool was_late = plugin->filter.late > 0;
     for (size_t at = 0; at < frames; at += instances->block) {
         uint64_t reported = believe(plugin, instances->latencies[at / instances->block]);
-        plugin_align_process(&plugin->align, plugin->out, at, instances->block, reported);
+        keep_place(plugin, at, instances->block, reported);
     }
     uint64_t most = plugin->latency.most + plugin->settings.delay;
     plugin->filter.late = most - plugin->align.latency;
     if (plugin->filter.late == 0 || was_late || plugin->filter.notice)
         return;
     snprintf(plugin->notice, sizeof plugin->notice,
-             "%s tells a latency of %llu frames only now: what it makes comes %llu frames late",
+             "%s now reports a latency of %llu frames: its output is %llu frames late",
              plugin->settings.info->id, (unsigned long long)plugin->latency.most,
              (unsigned long long)plugin->filter.late);
     plugin->filter.notice = plugin->notice;
@@ -122,13 +156,13 @@ static void report(struct plugin_filter *plugin, uint64_t bad_before)
     bool is_warm = plugin->position > plugin->settings.rate;
     if (instances->late && is_warm && !plugin->reported_late && !filter->notice) {
         snprintf(plugin->notice, sizeof plugin->notice,
-                 "%s was late: the dry sound is heard in its place", plugin->settings.info->id);
+                 "%s missed a block: the dry sound is played instead", plugin->settings.info->id);
         filter->notice = plugin->notice;
         plugin->reported_late = true;
     }
     if (plugin->settings.live && plugin->bad && !bad_before && !filter->notice) {
         snprintf(plugin->notice, sizeof plugin->notice,
-                 "%s made samples that are no numbers: they are silenced",
+                 "%s produced NaN or infinite samples: they are silenced",
                  plugin->settings.info->id);
         filter->notice = plugin->notice;
     }

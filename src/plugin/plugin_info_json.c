@@ -34,11 +34,6 @@ enum { FLAGS = sizeof flags / sizeof *flags };
 
 /* ---- to JSON ---- */
 
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_text(text) : json_null();
-}
-
 static json_t *number_or_null(float number)
 {
     return isfinite(number) ? json_real((double)number) : json_null();
@@ -54,7 +49,7 @@ static json_t *port_object(const struct plugin_port *port)
     json_t *object =
         json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "type", port_types[port->type],
                   "direction", port->is_input ? "in" : "out", "symbol", json_text(port->symbol),
-                  "name", json_text(port->name), "unit", text_or_null(port->unit), "minimum",
+                  "name", json_text(port->name), "unit", json_text(port->unit), "minimum",
                   number_or_null(port->minimum), "maximum", number_or_null(port->maximum),
                   "initial", number_or_null(port->initial), "points", points);
     for (size_t i = 0; i < FLAGS; i++)
@@ -65,7 +60,7 @@ static json_t *port_object(const struct plugin_port *port)
 
 static json_t *named_object(const char *uri, const char *name)
 {
-    return json_pack("{s:o, s:o}", "uri", json_text(uri), "name", text_or_null(name));
+    return json_pack("{s:o, s:o}", "uri", json_text(uri), "name", json_text(name));
 }
 
 json_t *plugin_info_object(const struct plugin_info *info)
@@ -85,11 +80,11 @@ json_t *plugin_info_object(const struct plugin_info *info)
     for (size_t i = 0; i < info->feature_count; i++)
         json_array_append_new(features, json_text(info->features[i]));
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "kind",
-                     info->kind->name, "id", json_text(info->id), "name", text_or_null(info->name),
-                     "maker", text_or_null(info->maker), "category", text_or_null(info->category),
-                     "file", text_or_null(info->file), "keeps_state", info->keeps_state, "refusal",
-                     text_or_null(info->refusal), "ports", ports, "parameters", parameters,
-                     "presets", presets, "features", features);
+                     info->kind->name, "id", json_text(info->id), "name", json_text(info->name),
+                     "maker", json_text(info->maker), "category", json_text(info->category), "file",
+                     json_text(info->file), "keeps_state", info->keeps_state, "refusal",
+                     json_text(info->refusal), "ports", ports, "parameters", parameters, "presets",
+                     presets, "features", features);
 }
 
 /* ---- from JSON ---- */
@@ -118,21 +113,31 @@ static bool take_word(const json_t *object, const char *key, const char *const *
     return false;
 }
 
-/* As many zeroed elements as the array of that name has. */
-static void *take_array(const json_t *object, const char *key, size_t size, const json_t **array,
-                        size_t *count)
+/* The array of that name as a list of elements of `size` bytes, each read by `take`. *taken becomes
+ * false where one cannot be read or memory runs out. */
+static void *take_list(const json_t *object, const char *key, size_t size, size_t *count,
+                       bool (*take)(const json_t *element, void *to), bool *taken)
 {
-    *array = json_object_get(object, key);
-    *count = 0;
-    size_t length = json_array_size(*array);
-    void *elements = calloc(length + 1, size);
-    if (elements)
-        *count = length;
+    const json_t *array = json_object_get(object, key);
+    size_t length = json_array_size(array);
+    char *elements = calloc(length + 1, size);
+    *count = elements ? length : 0;
+    *taken = *taken && elements;
+    for (size_t i = 0; *taken && i < length; i++)
+        *taken = take(json_array_get(array, i), elements + i * size);
     return elements;
 }
 
-static bool take_port(const json_t *object, struct plugin_port *port)
+static bool take_point(const json_t *object, void *to)
 {
+    struct plugin_point *point = to;
+    point->value = take_number(object, "value", 0);
+    return take_text(object, "label", true, &point->label);
+}
+
+static bool take_port(const json_t *object, void *to)
+{
+    struct plugin_port *port = to;
     size_t type;
     const char *direction = json_string_value(json_object_get(object, "direction"));
     bool taken = take_word(object, "type", port_types, PORT_TYPES, &type) && direction &&
@@ -149,66 +154,35 @@ static bool take_port(const json_t *object, struct plugin_port *port)
     for (size_t i = 0; i < FLAGS; i++)
         *(bool *)((char *)port + flags[i].offset) =
             json_is_true(json_object_get(object, flags[i].name));
-    const json_t *points;
-    port->points = take_array(object, "points", sizeof *port->points, &points, &port->point_count);
-    for (size_t i = 0; taken && i < port->point_count; i++) {
-        const json_t *point = json_array_get(points, i);
-        taken = take_text(point, "label", true, &port->points[i].label);
-        port->points[i].value = take_number(point, "value", 0);
-    }
-    return taken && port->points;
-}
-
-static bool take_ports(const json_t *object, struct plugin_info *info)
-{
-    const json_t *ports;
-    info->ports = take_array(object, "ports", sizeof *info->ports, &ports, &info->port_count);
-    bool taken = info->ports != NULL;
-    for (size_t i = 0; taken && i < info->port_count; i++)
-        taken = take_port(json_array_get(ports, i), &info->ports[i]);
+    port->points =
+        take_list(object, "points", sizeof *port->points, &port->point_count, take_point, &taken);
     return taken;
 }
 
-static bool take_parameters(const json_t *object, struct plugin_info *info)
+static bool take_parameter(const json_t *object, void *to)
 {
-    const json_t *array;
-    info->parameters =
-        take_array(object, "parameters", sizeof *info->parameters, &array, &info->parameter_count);
-    bool taken = info->parameters != NULL;
-    for (size_t i = 0, type = 0; taken && i < info->parameter_count; i++) {
-        const json_t *parameter = json_array_get(array, i);
-        taken = take_text(parameter, "uri", true, &info->parameters[i].uri) &&
-                take_text(parameter, "name", false, &info->parameters[i].name) &&
-                take_word(parameter, "type", parameter_types, PARAMETER_TYPES, &type);
-        info->parameters[i].type = (enum plugin_parameter_type)type;
-    }
-    return taken;
+    struct plugin_parameter *parameter = to;
+    size_t type;
+    if (!take_word(object, "type", parameter_types, PARAMETER_TYPES, &type))
+        return false;
+    parameter->type = (enum plugin_parameter_type)type;
+    return take_text(object, "uri", true, &parameter->uri) &&
+           take_text(object, "name", false, &parameter->name);
 }
 
-static bool take_presets(const json_t *object, struct plugin_info *info)
+static bool take_preset(const json_t *object, void *to)
 {
-    const json_t *array;
-    info->presets =
-        take_array(object, "presets", sizeof *info->presets, &array, &info->preset_count);
-    bool taken = info->presets != NULL;
-    for (size_t i = 0; taken && i < info->preset_count; i++)
-        taken = take_text(json_array_get(array, i), "uri", true, &info->presets[i].uri) &&
-                take_text(json_array_get(array, i), "name", false, &info->presets[i].name);
-    return taken;
+    struct plugin_preset *preset = to;
+    return take_text(object, "uri", true, &preset->uri) &&
+           take_text(object, "name", false, &preset->name);
 }
 
-static bool take_features(const json_t *object, struct plugin_info *info)
+static bool take_feature(const json_t *element, void *to)
 {
-    const json_t *array;
-    info->features =
-        take_array(object, "features", sizeof *info->features, &array, &info->feature_count);
-    bool taken = info->features != NULL;
-    for (size_t i = 0; taken && i < info->feature_count; i++) {
-        const char *uri = json_string_value(json_array_get(array, i));
-        info->features[i] = uri ? strdup(uri) : NULL;
-        taken = info->features[i] != NULL;
-    }
-    return taken;
+    const char *uri = json_string_value(element);
+    char **feature = to;
+    *feature = uri ? strdup(uri) : NULL;
+    return *feature;
 }
 
 enum status plugin_info_of_object(const json_t *object, struct plugin_info **result)
@@ -224,13 +198,19 @@ enum status plugin_info_of_object(const json_t *object, struct plugin_info **res
                  take_text(object, "maker", false, &info->maker) &&
                  take_text(object, "category", false, &info->category) &&
                  take_text(object, "file", false, &info->file) &&
-                 take_text(object, "refusal", false, &info->refusal) && take_ports(object, info) &&
-                 take_parameters(object, info) && take_presets(object, info) &&
-                 take_features(object, info);
+                 take_text(object, "refusal", false, &info->refusal);
+    info->ports =
+        take_list(object, "ports", sizeof *info->ports, &info->port_count, take_port, &taken);
+    info->parameters = take_list(object, "parameters", sizeof *info->parameters,
+                                 &info->parameter_count, take_parameter, &taken);
+    info->presets = take_list(object, "presets", sizeof *info->presets, &info->preset_count,
+                              take_preset, &taken);
+    info->features = take_list(object, "features", sizeof *info->features, &info->feature_count,
+                               take_feature, &taken);
     if (taken) {
         *result = info;
         return STATUS_OK;
     }
     plugin_info_destroy(info);
-    return fail(STATUS_FAILED, "cannot understand what a plugin says of itself");
+    return fail(STATUS_FAILED, "cannot parse the description of a plugin");
 }

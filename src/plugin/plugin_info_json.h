@@ -1,7 +1,5 @@
-/* What a plugin says of itself, as JSON: from a child process to halo, and for people's programs.
- *
- * The names are those of struct plugin_info; what is not known or not bounded is null.
- */
+/* The description of a plugin as JSON: from the child process of a scan, and for programs. Names
+ * are those of struct plugin_info; what is unknown or unbounded is null. */
 #ifndef HALO_PLUGIN_INFO_JSON_H
 #define HALO_PLUGIN_INFO_JSON_H
 

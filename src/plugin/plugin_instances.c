@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An instance has buffers of its own, at the same place for good: a plugin may write where it
- * should only read, or want memory that is well aligned. */
+/* An instance has fixed buffers of its own: a plugin may write to its inputs, or need aligned
+ * memory. */
 struct slot {
     struct plugin *plugin;
     struct block in;  /* all audio ports, side chains among them: these stay silent */
@@ -144,12 +144,9 @@ static enum status find_inputs(struct local_instances *here)
 static enum status fill_slot(struct slot *slot, const struct plugin_info *info,
                              const struct plugin_settings *settings)
 {
-    enum status status = plugin_create(info, settings, &slot->plugin);
-    if (status == STATUS_OK)
-        status = block_init(&slot->in, slot->plugin->inputs, settings->block, "a plugin");
-    if (status == STATUS_OK)
-        status = block_init(&slot->out, slot->plugin->outputs, settings->block, "a plugin");
-    return status;
+    TRY(plugin_create(info, settings, &slot->plugin));
+    TRY(block_init(&slot->in, slot->plugin->inputs, settings->block, "a plugin"));
+    return block_init(&slot->out, slot->plugin->outputs, settings->block, "a plugin");
 }
 
 enum status plugin_instances_open(const struct plugin_info *info, const struct plugin_change *changes,

@@ -1,18 +1,18 @@
-/* A instances: the like instances of one plugin that a stage runs side by side, in this process or
- * in one of their own.
+/* A instances: the identical instances of one plugin that a stage runs side by side, in this process or
+ * isolated in a child process.
  *
- * A instances takes sound in pieces of any number of its blocks, with the changes of values that
- * fall within. Instance i has the channels i * inputs .. of what comes in; side chains are not
- * among them and read silence.
+ * A instances processes sound in pieces of any number of its blocks, with the changes of values that
+ * fall within. Instance i has the input channels i * inputs and up; side chains are not counted and
+ * read silence.
  *
- *   plugin_rack_open         in this process: what a plugin does to memory it does to halo
+ *   plugin_rack_open         in this process: memory errors of a plugin are errors of halo
  *   plugin_instances_open_isolated   in a child process, over shared memory: a plugin that crashes or
- *                            hangs ends the instances (`failure`), and nothing else
+ *                            hangs ends the instances (`failure`) and nothing else
  *
- * Threads: kind->process is real-time in a live instances; in files it waits for the child, and ends
- * early when a signal asks to stop (stop.h). A live isolated instances is given pieces of `most` frames
- * each and hands out the one before, so that nobody waits; `delay` says so. A child that takes
- * longer than `patience` seconds over a block, live one at most, has hung.
+ * Threads: kind->process is real-time in a live instances; in files it waits for the child, and returns
+ * early when a signal asks to stop (stop.h). A live isolated instances takes pieces of `most` frames and
+ * outputs the previous one, so that nothing waits; `delay` accounts for it. A child that takes
+ * longer than `patience` seconds for a block, live one second at most, counts as hung.
  */
 #ifndef HALO_PLUGIN_INSTANCES_H
 #define HALO_PLUGIN_INSTANCES_H
@@ -20,8 +20,8 @@
 #include "plugin/plugin.h"
 
 struct plugin_change {
-    size_t frame; /* of the piece; taken at the beginning of the block that it is in. Changes
-                     lie in the order of their frames */
+    size_t frame; /* of the piece; applied at the beginning of its block. Changes are sorted by
+                     frame */
     size_t port;
     float value;
 };
@@ -47,26 +47,25 @@ struct plugin_instances {
     const struct plugin_instances_kind *kind;
     const struct plugin_info *info;
     size_t instances;
-    size_t inputs;  /* of one instance, side chains left out */
+    size_t inputs;  /* of one instance, without side chains */
     size_t outputs; /* likewise */
     size_t block;
     size_t delay;              /* frames that the instances itself adds */
-    const float *values;       /* by port, as the first instance has them after its last block */
-    uint64_t latency;          /* frames, as the plugin last told; the instances's delay not counted */
-    const uint64_t *latencies; /* likewise, by block of the piece that was handed out last */
-    const char *failure; /* why it will not run again: "crashed at 1.250 s (segmentation fault)";
-                            then it hands out silence */
-    uint64_t late; /* pieces for which it handed out silence since the last reset, not being done
-                 (live) */
-    const char *notice; /* what whoever drives the instances should print once and clear; NULL */
+    const float *values;       /* by port, of the first instance after its last block */
+    uint64_t latency;          /* frames, as last reported; without the delay of the instances */
+    const uint64_t *latencies; /* the same by block of the last piece */
+    const char *failure; /* why it stopped: "crashed at 1.250 s (segmentation fault)"; its output is
+                            silence */
+    uint64_t late;      /* live: pieces replaced by silence since the last reset, not being ready */
+    const char *notice; /* to be printed once and cleared; NULL */
 };
 
 /* Audio ports that an instance has in a set of instances. */
 size_t plugin_instances_inputs(const struct plugin_info *info);
 size_t plugin_instances_outputs(const struct plugin_info *info);
 
-/* `changes`, at frame 0, are made before the first block, over what a preset or a state says.
- * Errors: as for plugin_create; apart also processes and memory. `info` outlives the instances. */
+/* `changes`, at frame 0, are applied before the first block and override preset and state. Errors:
+ * those of plugin_create; isolated also processes and memory. `info` outlives the instances. */
 MUST_CHECK enum status plugin_instances_open(const struct plugin_info *info,
                                         const struct plugin_change *changes, size_t count,
                                         const struct plugin_instances_settings *settings,

@@ -1,185 +1,217 @@
 #include "plugin/plugin_isolated.h"
 
-#include "base/stop.h"
-#include "plugin/plugin_isolated_args.h"
-
-#include <math.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-static const double ORDER_TIME = 3;    /* of orders that may read files, in patiences */
-static const double LIVE_PATIENCE = 1; /* seconds, at most */
-static const double LEAVE_TIME = 1;    /* seconds */
+/* ---- the command line ---- */
 
-/* ---- orders other than sound ---- */
+/* By the place that main gives them. */
+enum { PARENT = 1, VERBOSITY, KIND, ID, RATE, BLOCK, LIVE, INSTANCES, MOST, PRESET, STATE, FIRST };
 
-/* It ended, or a signal came: which, as a status that is told. */
-static enum status report_end(struct isolated_instances *isolated, const char *verb)
+__attribute__((format(printf, 2, 3))) static void put(char **word, const char *format, ...)
 {
-    const char *end = plugin_child_end(isolated->child);
-    isolated->instances.failure = end;
-    return end ? fail(STATUS_FAILED, "cannot %s %s: it %s", verb, isolated->instances.info->id, end)
-               : STATUS_INTERRUPTED;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(word, format, arguments) < 0)
+        *word = NULL;
+    va_end(arguments);
 }
 
-static enum status report_answer(const struct isolated_instances *isolated)
+static void put_text(char **word, const char *text)
 {
-    const struct isolated_head *head = isolated->memory.head;
-    if (head->status == STATUS_OK)
-        return STATUS_OK;
-    return fail(STATUS_FAILED, "%.*s", (int)strnlen(head->text, APART_TEXT), head->text);
+    put(word, "%s%s", text ? "=" : "-", text ? text : "");
 }
 
-static enum status do_order(struct isolated_instances *isolated, enum isolated_what what, const char *verb,
-                            const char *args)
+enum status isolated_args_make(const struct plugin_info *info,
+                             const struct plugin_instances_settings *settings, char ***result)
 {
-    if (isolated->instances.failure || isolated->given_up || !isolated_wait(isolated))
-        return report_end(isolated, verb);
-    plugin_child_doing(isolated->child, args, isolated->order_patience);
-    isolated_begin(isolated, what);
-    isolated_post(isolated);
-    if (!isolated_wait(isolated))
-        return report_end(isolated, verb);
-    plugin_child_doing(isolated->child, NULL, isolated->patience);
-    return report_answer(isolated);
-}
-
-static void reset(struct plugin_instances *instances)
-{
-    struct isolated_instances *isolated = (struct isolated_instances *)instances;
-    char none[1], *before;
-    size_t before_size;
-    log_captured(&before, &before_size);
-    log_capture(none, sizeof none); /* what comes of it is in instances->failure */
-    enum status status = do_order(isolated, APART_RESET, "reset", "while it was reset");
-    (void)status;
-    log_capture(before, before_size);
-    isolated->has_begun = isolated->has_last = false;
-    instances->late = 0;
-}
-
-static enum status save(struct plugin_instances *instances, const char *folder)
-{
-    struct isolated_instances *isolated = (struct isolated_instances *)instances;
-    if (strlen(folder) >= sizeof isolated->memory.head->folder)
-        return fail(STATUS_FAILED, "cannot save into %.64s...: the path is too long", folder);
-    memcpy(isolated->memory.head->folder, folder, strlen(folder) + 1);
-    return do_order(isolated, APART_SAVE, "save the state of", "while its state was saved");
-}
-
-static void close_instances(struct plugin_instances *instances)
-{
-    struct isolated_instances *isolated = (struct isolated_instances *)instances;
-    if (instances->late)
-        note_detail("%s was late %llu times in %lu blocks", instances->info->id,
-                    (unsigned long long)instances->late, (unsigned long)isolated->posted - 1);
-    bool idle = isolated->child && !instances->failure && !isolated->given_up &&
-                futex_reached(&isolated->memory.head->done, isolated->posted);
-    if (idle) {
-        plugin_child_doing(isolated->child, "while it was closed", isolated->patience);
-        isolated_begin(isolated, APART_LEAVE);
-        isolated_post(isolated);
+    const struct plugin_settings *plugin = &settings->plugin;
+    size_t count = 1 + FIRST + 2 * plugin->setting_count;
+    char **args = calloc(count + 1, sizeof *args);
+    if (!args)
+        return fail_memory("a plugin's process");
+    put(&args[0], "halo");
+    char **at = args + 1;
+    put(&at[0], "plugin-instances");
+    put(&at[PARENT], "%ld", (long)getpid());
+    put(&at[VERBOSITY], "%d", (int)note_verbosity_now());
+    put(&at[KIND], "%s", info->kind->name);
+    put(&at[ID], "%s", info->id);
+    put(&at[RATE], "%" PRIu32, plugin->rate);
+    put(&at[BLOCK], "%zu", plugin->block);
+    put(&at[LIVE], "%d", plugin->live);
+    put(&at[INSTANCES], "%zu", settings->instances);
+    put(&at[MOST], "%zu", settings->most);
+    put_text(&at[PRESET], plugin->preset);
+    put_text(&at[STATE], plugin->state);
+    for (size_t i = 0; i < plugin->setting_count; i++) {
+        put(&at[FIRST + 2 * i], "%s", plugin->settings[i].uri);
+        put(&at[FIRST + 2 * i + 1], "%s", plugin->settings[i].value);
     }
-    plugin_child_stop(isolated->child, idle && !stop_requested() ? LEAVE_TIME : 0);
-    isolated_memory_free(&isolated->memory);
-    free(isolated->kept);
-    free(isolated->values);
-    free(isolated->latencies);
-    free(isolated);
+    *result = args;
+    for (size_t i = 0; i < count; i++)
+        if (!args[i]) {
+            isolated_args_free(args);
+            return fail_memory("a plugin's process");
+        }
+    return STATUS_OK;
 }
 
-static const struct plugin_instances_kind kind_live = {
-    .process = isolated_process_live,
-    .reset = reset,
-    .save = save,
-    .close = close_instances,
-};
-static const struct plugin_instances_kind kind_file = {
-    .process = isolated_process_file,
-    .reset = reset,
-    .save = save,
-    .close = close_instances,
-};
-
-/* ---- opening ---- */
-
-static enum status start_child(struct isolated_instances *isolated, int memory,
-                               const struct plugin_instances_settings *settings)
+void isolated_args_free(char **args)
 {
-    struct plugin_child_settings child = {.name = isolated->instances.info->id,
-                                          .memory = memory,
-                                          .head = isolated->memory.head,
-                                          .rate = settings->plugin.rate,
-                                          .block = isolated->instances.block};
-    enum status status = isolated_args_make(isolated->instances.info, settings, &child.arguments);
-    if (status != STATUS_OK) {
-        close(memory);
+    for (size_t i = 0; args && args[i]; i++)
+        free(args[i]);
+    free(args);
+}
+
+static size_t number(const char *word)
+{
+    return (size_t)strtoull(word, NULL, 10);
+}
+
+static const char *text_of(const char *word)
+{
+    return *word == '=' ? word + 1 : NULL;
+}
+
+enum status isolated_args_read(int argc, char **argv, struct isolated_request *request)
+{
+    size_t count = argc >= FIRST ? ((size_t)argc - FIRST) / 2 : 0;
+    struct plugin_setting *settings = calloc(count + 1, sizeof *settings);
+    if (!settings)
+        return fail_memory("a plugin's process");
+    for (size_t i = 0; i < count; i++)
+        settings[i] =
+            (struct plugin_setting){.uri = argv[FIRST + 2 * i], .value = argv[FIRST + 2 * i + 1]};
+    *request = (struct isolated_request){.settings.plugin.settings = settings,
+                                      .settings.plugin.setting_count = count};
+    if (argc < FIRST || !plugin_kind_named(argv[KIND]))
+        return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
+    struct plugin_settings *plugin = &request->settings.plugin;
+    request->parent = (pid_t)number(argv[PARENT]);
+    request->verbosity = (enum verbosity)number(argv[VERBOSITY]);
+    request->kind = plugin_kind_named(argv[KIND]);
+    request->id = argv[ID];
+    plugin->rate = (uint32_t)number(argv[RATE]);
+    plugin->block = number(argv[BLOCK]);
+    plugin->live = number(argv[LIVE]) != 0;
+    plugin->preset = text_of(argv[PRESET]);
+    plugin->state = text_of(argv[STATE]);
+    request->settings.instances = number(argv[INSTANCES]);
+    request->settings.most = number(argv[MOST]);
+    return STATUS_OK;
+}
+
+/* ---- the memory ---- */
+
+enum { ALIGNMENT = 64, LIVE_SLOTS = 8 /* blocks that a child may be behind, to catch up with */ };
+
+/* Takes up room after `*end` bytes; where it begins. */
+static size_t take(size_t *end, size_t bytes)
+{
+    size_t at = *end;
+    *end = (at + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return at;
+}
+
+void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
+                       const struct plugin_instances_settings *settings)
+{
+    memory->slots = settings->plugin.live ? LIVE_SLOTS : 1;
+    memory->blocks = settings->most / settings->plugin.block;
+    memory->ports = info->port_count;
+    memory->inputs = settings->instances * plugin_instances_inputs(info);
+    memory->outputs = settings->instances * plugin_instances_outputs(info);
+    memory->channel = 0;
+    size_t head = 0, slot = 0;
+    take(&head, sizeof(struct isolated_head));
+    take(&slot, sizeof(struct isolated_order));
+    memory->changes = take(&slot, memory->blocks * memory->ports * sizeof(struct plugin_change));
+    memory->latencies = take(&slot, memory->blocks * sizeof(uint64_t));
+    memory->values = take(&slot, memory->ports * sizeof(float));
+    take(&memory->channel, settings->most * sizeof(float));
+    memory->in = take(&slot, memory->inputs * memory->channel);
+    memory->out = take(&slot, memory->outputs * memory->channel);
+    memory->slot = slot;
+    memory->size = head + memory->slots * slot;
+}
+
+static enum status map(struct isolated_memory *memory, int descriptor, size_t size)
+{
+    /* All of it now, so that no step waits for a page. */
+    int populate = memory->slots > 1 ? MAP_POPULATE : 0;
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, descriptor, 0);
+    if (at == MAP_FAILED)
+        return fail(STATUS_FAILED, "cannot share memory with a plugin's process: %s",
+                    strerror(errno));
+    memory->head = at;
+    memory->size = size;
+    return STATUS_OK;
+}
+
+enum status isolated_memory_create(struct isolated_memory *memory, int *descriptor)
+{
+    int made = memfd_create("halo plugin", MFD_CLOEXEC);
+    if (made < 0 || ftruncate(made, (off_t)memory->size) != 0) {
+        enum status status =
+            fail(STATUS_FAILED, "cannot share memory with a plugin's process: %s", strerror(errno));
+        if (made >= 0)
+            close(made);
         return status;
     }
-    return plugin_child_start(&child, isolated->order_patience, &isolated->child);
-}
-
-static enum status open_child(struct isolated_instances *isolated, const struct plugin_change *changes,
-                              size_t count, const struct plugin_instances_settings *settings)
-{
-    int memory;
-    enum status status = isolated_memory_create(&isolated->memory, &memory);
-    if (status != STATUS_OK)
-        return status;
-    struct isolated_piece piece = isolated_begin(isolated, APART_OPEN);
-    isolated_add_changes(isolated, &piece, changes, count);
-    isolated_post(isolated);
-    status = start_child(isolated, memory, settings);
+    enum status status = map(memory, made, memory->size);
     if (status == STATUS_OK)
-        status = isolated_wait(isolated) ? report_answer(isolated) : report_end(isolated, "run");
-    if (status == STATUS_OK)
-        plugin_child_doing(isolated->child, NULL, isolated->patience);
+        *descriptor = made;
     else
-        isolated->given_up = true;
+        close(made);
     return status;
 }
 
-/* What the child has set is known before there is sound. */
-static void take_first_values(struct isolated_instances *isolated)
+enum status isolated_memory_find(struct isolated_memory *memory)
 {
-    const struct isolated_piece piece = isolated_memory_piece(&isolated->memory, 0);
-    memcpy(isolated->values, piece.values, isolated->memory.ports * sizeof(float));
-    isolated->instances.latency = piece.latencies[0];
-    isolated->instances.values = isolated->values;
-    isolated->instances.latencies = isolated->latencies;
+    struct stat about;
+    if (fstat(APART_DESCRIPTOR, &about) != 0 || !S_ISREG(about.st_mode) ||
+        about.st_size < (off_t)sizeof(struct isolated_head))
+        return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
+    enum status status = map(memory, APART_DESCRIPTOR, (size_t)about.st_size);
+    close(APART_DESCRIPTOR);
+    return status;
 }
 
-enum status plugin_instances_open_isolated(const struct plugin_info *info,
-                                   const struct plugin_change *changes, size_t count,
-                                   const struct plugin_instances_settings *settings,
-                                   struct plugin_instances **instances)
+enum status isolated_memory_join(struct isolated_memory *memory, const struct plugin_info *info,
+                              const struct plugin_instances_settings *settings)
 {
-    struct isolated_instances *isolated = calloc(1, sizeof *isolated);
-    if (!isolated)
-        return fail_memory("a plugin");
-    bool live = settings->plugin.live;
-    isolated->instances = (struct plugin_instances){.kind = live ? &kind_live : &kind_file,
-                                       .info = info,
-                                       .instances = settings->instances,
-                                       .inputs = plugin_instances_inputs(info),
-                                       .outputs = plugin_instances_outputs(info),
-                                       .block = settings->plugin.block,
-                                       .delay = live ? settings->most : 0};
-    isolated->patience = live ? fmin(settings->patience, LIVE_PATIENCE) : settings->patience;
-    isolated->order_patience = ORDER_TIME * settings->patience;
-    isolated_memory_plan(&isolated->memory, info, settings);
-    isolated->kept = calloc(info->port_count + 1, sizeof *isolated->kept);
-    isolated->values = calloc(info->port_count + 1, sizeof *isolated->values);
-    isolated->latencies = calloc(isolated->memory.blocks, sizeof *isolated->latencies);
-    enum status status = isolated->kept && isolated->values && isolated->latencies
-                             ? open_child(isolated, changes, count, settings)
-                             : fail_memory("a plugin");
-    if (status != STATUS_OK) {
-        close_instances(&isolated->instances);
-        return status;
-    }
-    take_first_values(isolated);
-    *instances = &isolated->instances;
-    return STATUS_OK;
+    size_t size = memory->size;
+    isolated_memory_plan(memory, info, settings);
+    bool fits = memory->size == size;
+    memory->size = size;
+    return fits ? STATUS_OK : fail(STATUS_FAILED, "%s has changed since it was scanned", info->id);
+}
+
+void isolated_memory_free(struct isolated_memory *memory)
+{
+    if (memory->head)
+        munmap(memory->head, memory->size);
+    memory->head = NULL;
+}
+
+struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory, uint32_t number)
+{
+    char *head = (char *)memory->head;
+    char *at = head + (memory->size - memory->slots * memory->slot) +
+               number % memory->slots * memory->slot;
+    return (struct isolated_piece){.order = (struct isolated_order *)at,
+                                .changes = (struct plugin_change *)(at + memory->changes),
+                                .latencies = (uint64_t *)(at + memory->latencies),
+                                .values = (float *)(at + memory->values),
+                                .in = (float *)(at + memory->in),
+                                .out = (float *)(at + memory->out),
+                                .stride = memory->channel / sizeof(float)};
 }

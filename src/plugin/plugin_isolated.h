@@ -1,52 +1,101 @@
-/* A instances of plugins in a child process: what its set-up and its step share, and the child.
+/* What halo and the child process of an isolated instances share: the command line that starts the
+ * child, and the memory with orders and sound.
  *
- * In files a piece is posted and waited for. Live, the step posts a piece and hands out the one
- * before, if that is done: pieces are all of `most` frames, which is the delay. The child may be
- * some behind and catch up, while there is silence; where it is too far behind, a piece does not
- * reach it.
+ * Halo posts orders and the child executes them in sequence. Order n lies in slot n % slots; it
+ * belongs to the child once `posted` has reached n + 1, and to halo again when `done` has. Order 0
+ * opens the instances.
+ *
+ *   head | slot 0: order, changes, latencies, values, in, out | slot 1 ...
+ *
+ * A plugin can write anywhere in here: halo uses nothing of it but numbers and text.
  */
 #ifndef HALO_PLUGIN_ISOLATED_H
 #define HALO_PLUGIN_ISOLATED_H
 
-#include "plugin/plugin_isolated_memory.h"
-#include "plugin/plugin_child.h"
+#include "base/futex.h"
+#include "plugin/plugin_instances.h"
 
-struct isolated_instances {
-    struct plugin_instances instances;
-    struct isolated_memory memory;
-    struct plugin_child *child;
-    double patience;       /* seconds, for a block */
-    double order_patience; /* for all else */
-    uint32_t posted;       /* orders */
-    bool given_up;         /* a signal came while an order was out */
-    bool has_begun;        /* live: there was a piece */
-    bool has_last;         /* live: the last piece reached the child */
-    size_t kept_count;
-    struct plugin_change *kept; /* live: of pieces that did not reach the child; one a port */
-    float *values;
-    uint64_t *latencies;
+#include <limits.h>
+#include <sys/types.h>
+
+/* ---- the command line of the process ---- */
+
+/* halo plugin-instances PARENT VERBOSITY KIND ID RATE BLOCK LIVE INSTANCES MOST PRESET STATE
+ *      [URI VALUE]...
+ * where PRESET and STATE are "-" or begin with "=". NULL at the end. */
+MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
+                                        const struct plugin_instances_settings *settings, char ***args);
+void isolated_args_free(char **args);
+
+struct isolated_request {
+    pid_t parent;
+    enum verbosity verbosity;
+    const struct plugin_kind *kind;
+    const char *id;
+    struct plugin_instances_settings settings; /* plugin.settings: free() them */
 };
 
-/* Real-time where the instances is live. */
-void isolated_process_live(struct plugin_instances *instances, const float *const *in, float *const *out,
-                             size_t frames, const struct plugin_change *changes, size_t count);
-void isolated_process_file(struct plugin_instances *instances, const float *const *in, float *const *out,
-                             size_t frames, const struct plugin_change *changes, size_t count);
+/* From the arguments of main after "halo"; texts are not copied. Errors: not such arguments. */
+MUST_CHECK enum status isolated_args_read(int argc, char **argv, struct isolated_request *request);
 
-/* Begin the next order; what it holds is the caller's to fill in. Real-time. */
-struct isolated_piece isolated_begin(const struct isolated_instances *isolated, enum isolated_what what);
+/* ---- the memory ---- */
 
-/* Add to its changes: the last of each port in each block is kept. Real-time. */
-void isolated_add_changes(const struct isolated_instances *isolated, struct isolated_piece *piece,
-                            const struct plugin_change *changes, size_t count);
+enum {
+    APART_DESCRIPTOR = 3, /* the memory, in the child */
+    APART_TEXT = 1024,
+};
+
+enum isolated_what { APART_OPEN, APART_PIECE, APART_RESET, APART_SAVE, APART_LEAVE };
+
+struct isolated_head {
+    struct futex posted;
+    _Alignas(64) struct futex done;
+    atomic_ullong frames;  /* that went through since the opening or the last reset */
+    int status;            /* of the last order that was no piece */
+    char text[APART_TEXT]; /* why it failed */
+    char folder[PATH_MAX]; /* of a save */
+};
+
+struct isolated_order {
+    enum isolated_what what;
+    size_t frames;
+    size_t change_count;
+};
+
+/* One process's view. Inputs and outputs are those of all instances. */
+struct isolated_memory {
+    struct isolated_head *head;
+    size_t size; /* bytes */
+    size_t slots, blocks, ports, inputs, outputs;
+    size_t slot, changes, latencies, values, in, out; /* bytes: of a slot, and to what it holds */
+    size_t channel;                                   /* likewise, of a channel */
+};
+
+struct isolated_piece {
+    struct isolated_order *order;
+    struct plugin_change *changes; /* room for one of each port in each block */
+    uint64_t *latencies;           /* a block */
+    float *values;                 /* a port */
+    float *in, *out;               /* channel after channel, `stride` apart */
+    size_t stride;
+};
+
+/* The layout; the same in both processes. */
+void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
+                       const struct plugin_instances_settings *settings);
+
+/* Create the planned memory, zeroed. */
+MUST_CHECK enum status isolated_memory_create(struct isolated_memory *memory, int *descriptor);
+
+/* In the child: map the memory, then check its layout. Errors: not the planned size. */
+MUST_CHECK enum status isolated_memory_find(struct isolated_memory *memory);
+MUST_CHECK enum status isolated_memory_join(struct isolated_memory *memory,
+                                         const struct plugin_info *info,
+                                         const struct plugin_instances_settings *settings);
+
+void isolated_memory_free(struct isolated_memory *memory);
 
 /* Real-time. */
-void isolated_post(struct isolated_instances *isolated);
-
-/* Wait until all orders are done. False: the child ended, or a signal came. */
-bool isolated_wait(struct isolated_instances *isolated);
-
-/* The command "plugin-instances", which halo starts itself: the child. */
-MUST_CHECK enum status plugin_instances_serve(int argc, char **argv);
+struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory, uint32_t number);
 
 #endif

@@ -1,8 +1,7 @@
 /* The child process of a isolated instances: it opens a set of instances of its own and does what is ordered. */
 #include "base/realtime.h"
-#include "plugin/plugin_isolated_memory.h"
-#include "plugin/plugin_isolated_args.h"
 #include "plugin/plugin_isolated.h"
+#include "plugin/plugin_isolated_instances.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -38,7 +37,7 @@ static void run_block(struct server *server, const struct isolated_piece *piece,
     atomic_fetch_add(&server->memory.head->frames, instances->block);
 }
 
-/* Block by block: halo knows where it ends if it does, and that it gets on. */
+/* Block by block, so that halo sees progress and knows where it ended. */
 static void run_piece(struct server *server, const struct isolated_piece *piece)
 {
     size_t block = server->instances->block, next = 0, first = 0;
@@ -90,11 +89,8 @@ static void serve(struct server *server)
 static enum status open_instances(struct server *server, const struct isolated_request *request)
 {
     const struct plugin_instances_settings *settings = &request->settings;
-    enum status status = request->kind->describe(request->id, &server->info);
-    if (status == STATUS_OK)
-        status = isolated_memory_join(&server->memory, server->info, settings);
-    if (status != STATUS_OK)
-        return status;
+    TRY(request->kind->describe(request->id, &server->info));
+    TRY(isolated_memory_join(&server->memory, server->info, settings));
     server->in = calloc(server->memory.inputs + 1, sizeof *server->in);
     server->out = calloc(server->memory.outputs + 1, sizeof *server->out);
     if (!server->in || !server->out)

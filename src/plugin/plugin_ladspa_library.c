@@ -1,6 +1,7 @@
 #include "plugin/plugin_ladspa_library.h"
 
 #include "base/suggest.h"
+#include "base/short_list.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LABELS_MOST = 10000, LABELS_TEXT = 400 };
+enum { LABELS_MOST = 10000 };
 
 static const char suffix[] = ".so";
 
@@ -191,7 +192,7 @@ enum status plugin_ladspa_library_open(const char *path, struct plugin_ladspa_li
     }
     void *symbol = dlsym(library->handle, "ladspa_descriptor");
     if (!symbol)
-        return fail(STATUS_FAILED, "%s is no LADSPA library: it has no ladspa_descriptor", path);
+        return fail(STATUS_FAILED, "%s is not a LADSPA library: it has no ladspa_descriptor", path);
     memcpy(&library->descriptor, &symbol, sizeof symbol);
     return STATUS_OK;
 }
@@ -213,27 +214,23 @@ static enum status refuse_label(const struct plugin_ladspa_library *library, con
 {
     struct suggest near;
     suggest_init(&near, label);
-    char all[LABELS_TEXT] = "";
-    size_t length = 0;
+    struct short_list all = {0};
     const LADSPA_Descriptor *descriptor;
-    for (unsigned long i = 0; (descriptor = plugin_ladspa_library_at(library, i)) != NULL; i++) {
-        if (!descriptor->Label)
-            continue;
-        suggest_offer(&near, descriptor->Label);
-        if (length < sizeof all)
-            length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", i ? ", " : "",
-                                       descriptor->Label);
-    }
-    const char *why = suggest_text(&near), *dots = length < sizeof all ? "" : "...";
+    for (unsigned long i = 0; (descriptor = plugin_ladspa_library_at(library, i)) != NULL; i++)
+        if (descriptor->Label) {
+            suggest_offer(&near, descriptor->Label);
+            short_list_add(&all, descriptor->Label);
+        }
+    const char *why = suggest_text(&near);
     enum status status;
     if (why[0])
         status = fail(STATUS_FAILED, "there is no plugin '%s' in %s%s", label, library->path, why);
     else if (label[0])
-        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s; it has %s%s", label,
-                      library->path, all[0] ? all : "none", dots);
+        status = fail(STATUS_FAILED, "there is no plugin '%s' in %s; it has %s", label,
+                      library->path, short_list_text(&all, ""));
     else
-        status = fail(STATUS_FAILED, "which plugin of %s, as LIBRARY:LABEL? it has %s%s",
-                      library->path, all[0] ? all : "none", dots);
+        status = fail(STATUS_FAILED, "which plugin of %s, as LIBRARY:LABEL? it has %s",
+                      library->path, short_list_text(&all, ""));
     suggest_free(&near);
     return status;
 }

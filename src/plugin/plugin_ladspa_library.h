@@ -1,7 +1,7 @@
-/* LADSPA's libraries: the places where they lie, and the descriptors in one.
+/* LADSPA libraries: where they are, and the descriptors in one.
  *
- * Places: LADSPA_PATH, else /usr/local/lib/ladspa, /usr/lib/ladspa and those of the system's own
- * library folders. A library of an earlier place hides those of its name in later ones.
+ * Places: LADSPA_PATH, else /usr/local/lib/ladspa, /usr/lib/ladspa and the library folders of the
+ * system. A library hides those of the same name in later places.
  */
 #ifndef HALO_PLUGIN_LADSPA_LIBRARY_H
 #define HALO_PLUGIN_LADSPA_LIBRARY_H

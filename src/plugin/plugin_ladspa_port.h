@@ -1,16 +1,14 @@
-/* What a LADSPA plugin says of a port, in halo's words.
+/* Ports of LADSPA plugins as struct plugin_port.
  *
- * A symbol is the port's name in lower case, with "_" for whatever is no letter or digit, and
- * before a digit at its start. Brackets that hold a unit go: "Gain [dB]" is `gain`. So do all
- * others ("Delay (maximum)", "Wave (0 = sine, 1 = square)"), unless two ports would then have one
- * symbol. Where two have one all the same, the second gets "_2". So a symbol stays as long as the
- * names of the plugin's ports do.
- * A list of numbers in brackets gives the port points: "(0 = sine, 1 = square)".
+ * A symbol is the name of the port in lower case, with "_" for everything but letters and digits,
+ * and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is `gain`. So
+ * are all others ("Wave (0 = sine, 1 = square)"), unless two ports would then share a symbol. Where
+ * two still do, the second gets "_2". So a symbol is stable as long as the names of the ports are.
+ * A list of numbers in brackets gives points: "(0 = sine, 1 = square)". Audio inputs with
+ * "sidechain" in their name are side chains.
  *
- * Sound in at a port whose name has "sidechain" is one.
- *
- * Source: ladspa.h 1.1 for hints and defaults; that "latency" or "_latency" tells frames is a
- * convention of its hosts.
+ * Source: ladspa.h 1.1 for hints and defaults; that "latency" or "_latency" reports frames is a
+ * convention of hosts.
  */
 #ifndef HALO_PLUGIN_LADSPA_PORT_H
 #define HALO_PLUGIN_LADSPA_PORT_H

@@ -17,12 +17,6 @@ MUST_CHECK enum status lv2_describe_port(const LilvPlugin *plugin, const LilvPor
 /* What its ranges say. After lv2_describe_port of all. Errors: memory. */
 MUST_CHECK enum status lv2_describe_ranges(const LilvPlugin *plugin, struct plugin_info *info);
 
-/* Its patch:writable parameters whose type halo can write. Errors: memory. */
-MUST_CHECK enum status lv2_describe_parameters(const LilvPlugin *plugin, struct plugin_info *info);
-
-/* Its presets, by label. Errors: memory. */
-MUST_CHECK enum status lv2_describe_presets(const LilvPlugin *plugin, struct plugin_info *info);
-
 /* Is the port of a type that struct plugin_port has, or does the plugin do without it? */
 bool lv2_describe_knows(const LilvPlugin *plugin, const LilvPort *port);
 

@@ -1,15 +1,170 @@
 #include "plugin/plugin_lv2_events.h"
 
-#include "plugin/plugin_lv2_message.h"
-#include "plugin/plugin_lv2_urid.h"
+#include "base/short_list.h"
+#include "base/text_lines.h"
+#include "plugin/plugin_lv2_features.h"
 #include "plugin/plugin_lv2_world.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <lv2/atom/atom.h>
+#include <lv2/atom/forge.h>
 #include <lv2/core/lv2.h>
 #include <lv2/patch/patch.h>
 #include <lv2/resize-port/resize-port.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+/* ---- settings as messages: patch:Set, all at frame 0 ---- */
+
+enum { FRAME_BYTES = 256 }; /* of a message around its value: more than it takes */
+
+/* As many bytes hold the messages of all settings. */
+static size_t message_bytes(const struct plugin_settings *settings)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < settings->setting_count; i++)
+        bytes += FRAME_BYTES + strlen(settings->settings[i].value) + PATH_MAX;
+    return bytes;
+}
+
+static enum status refuse_parameter(const struct plugin_info *info, const char *uri)
+{
+    struct short_list list = {0};
+    for (size_t i = 0; i < info->parameter_count; i++)
+        short_list_add(&list, info->parameters[i].uri);
+    return fail(STATUS_FAILED, "%s has no parameter %s; it has %s", info->id, uri,
+                short_list_text(&list, ""));
+}
+
+static const struct plugin_parameter *find_parameter(const struct plugin_info *info,
+                                                     const char *uri)
+{
+    for (size_t i = 0; i < info->parameter_count; i++)
+        if (strcmp(info->parameters[i].uri, uri) == 0)
+            return &info->parameters[i];
+    return NULL;
+}
+
+static enum status refuse_value(const struct plugin_setting *setting, const char *why)
+{
+    return fail(STATUS_FAILED, "cannot set %s to '%s': %s", setting->uri, setting->value, why);
+}
+
+static enum status forge_real(LV2_Atom_Forge *forge, const struct plugin_setting *setting,
+                              bool is_single)
+{
+    double value;
+    if (!text_number(setting->value, is_single, &value))
+        return refuse_value(setting, "it is a number");
+    if (is_single)
+        lv2_atom_forge_float(forge, (float)value);
+    else
+        lv2_atom_forge_double(forge, value);
+    return STATUS_OK;
+}
+
+static enum status forge_whole(LV2_Atom_Forge *forge, const struct plugin_setting *setting,
+                               bool is_long)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(setting->value, &end, 10);
+    if (errno || end == setting->value || *end ||
+        (!is_long && (value < INT32_MIN || value > INT32_MAX)))
+        return refuse_value(setting, "it is a whole number");
+    if (is_long)
+        lv2_atom_forge_long(forge, value);
+    else
+        lv2_atom_forge_int(forge, (int32_t)value);
+    return STATUS_OK;
+}
+
+static enum status forge_bool(LV2_Atom_Forge *forge, const struct plugin_setting *setting)
+{
+    static const char *const text[][2] = {
+        {"false", "true"}, {"off", "on"}, {"no", "yes"}, {"0", "1"}};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        for (int is = 0; is < 2; is++)
+            if (strcasecmp(setting->value, text[i][is]) == 0) {
+                lv2_atom_forge_bool(forge, is);
+                return STATUS_OK;
+            }
+    return refuse_value(setting, "it is on or off");
+}
+
+static enum status forge_path(LV2_Atom_Forge *forge, const struct plugin_setting *setting)
+{
+    char path[PATH_MAX];
+    if (!realpath(setting->value, path))
+        return refuse_value(setting, strerror(errno));
+    lv2_atom_forge_path(forge, path, (uint32_t)strlen(path));
+    return STATUS_OK;
+}
+
+static enum status forge_value(LV2_Atom_Forge *forge, const struct plugin_setting *setting,
+                               enum plugin_parameter_type type)
+{
+    uint32_t length = (uint32_t)strlen(setting->value);
+    switch (type) {
+    case PLUGIN_FLOAT:
+    case PLUGIN_DOUBLE:
+        return forge_real(forge, setting, type == PLUGIN_FLOAT);
+    case PLUGIN_INT:
+    case PLUGIN_LONG:
+        return forge_whole(forge, setting, type == PLUGIN_LONG);
+    case PLUGIN_BOOL:
+        return forge_bool(forge, setting);
+    case PLUGIN_PATH:
+        return forge_path(forge, setting);
+    case PLUGIN_STRING:
+        lv2_atom_forge_string(forge, setting->value, length);
+        return STATUS_OK;
+    case PLUGIN_URI:
+        lv2_atom_forge_uri(forge, setting->value, length);
+        return STATUS_OK;
+    }
+    return refuse_value(setting, "of unknown type");
+}
+
+static enum status forge_set(LV2_Atom_Forge *forge, const struct plugin_info *info,
+                             const struct plugin_setting *setting)
+{
+    const struct plugin_parameter *parameter = find_parameter(info, setting->uri);
+    if (!parameter)
+        return refuse_parameter(info, setting->uri);
+    LV2_Atom_Forge_Frame object;
+    lv2_atom_forge_frame_time(forge, 0);
+    lv2_atom_forge_object(forge, &object, 0, lv2_urid(LV2_PATCH__Set));
+    lv2_atom_forge_key(forge, lv2_urid(LV2_PATCH__property));
+    lv2_atom_forge_urid(forge, lv2_urid(parameter->uri));
+    lv2_atom_forge_key(forge, lv2_urid(LV2_PATCH__value));
+    enum status status = forge_value(forge, setting, parameter->type);
+    lv2_atom_forge_pop(forge, &object);
+    return status;
+}
+
+/* Into `sequence`, aligned to 8, of message_bytes() and a sequence's head. Errors: no such
+ * parameter, naming those there are; a value that its type does not have; a path where nothing is.
+ */
+static enum status forge_messages(const struct plugin_info *info,
+                                  const struct plugin_settings *settings, uint8_t *sequence,
+                                  uint32_t bytes)
+{
+    LV2_Atom_Forge forge;
+    LV2_Atom_Forge_Frame all;
+    lv2_atom_forge_init(&forge, lv2_urid_map());
+    lv2_atom_forge_set_buffer(&forge, sequence, bytes);
+    lv2_atom_forge_sequence_head(&forge, &all, 0);
+    for (size_t i = 0; i < settings->setting_count; i++)
+        TRY(forge_set(&forge, info, &settings->settings[i]));
+    lv2_atom_forge_pop(&forge, &all);
+    return STATUS_OK;
+}
+
+/* ---- ports ---- */
 
 enum { BYTES_LEAST = 1 << 15, BYTES_MOST = 1 << 30 };
 
@@ -98,7 +253,7 @@ static enum status write_messages(struct lv2_events *events, const struct plugin
     if (!events->messages)
         return fail_memory("a plugin's events");
     events->sends = true;
-    return lv2_message_write(info, settings, (uint8_t *)events->messages, events->reported->bytes);
+    return forge_messages(info, settings, (uint8_t *)events->messages, events->reported->bytes);
 }
 
 static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
@@ -109,7 +264,7 @@ static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
     events->ports = calloc(info->port_count + 1, sizeof *events->ports);
     if (!events->ports)
         return fail_memory("a plugin's events");
-    size_t messages = lv2_message_bytes(settings);
+    size_t messages = message_bytes(settings);
     for (uint32_t i = 0; i < info->port_count; i++) {
         const LilvPort *port = lilv_plugin_get_port_by_index(plugin, i);
         if (info->ports[i].type == PLUGIN_ATOM &&

@@ -1,14 +1,149 @@
 #include "plugin/plugin_lv2_features.h"
 
-#include "plugin/plugin_lv2_urid.h"
-
+#include <errno.h>
+#include <ftw.h>
 #include <lv2/atom/atom.h>
 #include <lv2/buf-size/buf-size.h>
 #include <lv2/core/lv2.h>
 #include <lv2/parameters/parameters.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-/* instance-access and data-access are for a plugin's own windows: not offered. */
+/* ---- URIDs ---- */
+
+static pthread_mutex_t urid_lock = PTHREAD_MUTEX_INITIALIZER;
+static char **urids; /* by number - 1 */
+static LV2_URID urid_count;
+
+LV2_URID lv2_urid(const char *uri)
+{
+    pthread_mutex_lock(&urid_lock);
+    LV2_URID number = 1;
+    while (number <= urid_count && strcmp(urids[number - 1], uri) != 0)
+        number++;
+    char *copy = number > urid_count ? strdup(uri) : NULL;
+    char **larger = copy ? realloc(urids, number * sizeof *urids) : NULL;
+    if (larger) {
+        urids = larger;
+        urids[urid_count++] = copy;
+    } else {
+        free(copy);
+    }
+    number = number <= urid_count ? number : 0;
+    pthread_mutex_unlock(&urid_lock);
+    return number;
+}
+
+static LV2_URID map(LV2_URID_Map_Handle handle, const char *uri)
+{
+    (void)handle;
+    return uri ? lv2_urid(uri) : 0;
+}
+
+static const char *unmap(LV2_URID_Unmap_Handle handle, LV2_URID number)
+{
+    (void)handle;
+    pthread_mutex_lock(&urid_lock);
+    const char *uri = number >= 1 && number <= urid_count ? urids[number - 1] : NULL;
+    pthread_mutex_unlock(&urid_lock);
+    return uri;
+}
+
+LV2_URID_Map *lv2_urid_map(void)
+{
+    static LV2_URID_Map feature = {.map = map};
+    return &feature;
+}
+
+LV2_URID_Unmap *lv2_urid_unmap(void)
+{
+    static LV2_URID_Unmap feature = {.unmap = unmap};
+    return &feature;
+}
+
+/* ---- paths ---- */
+
+static bool make_folder(struct lv2_paths *paths)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (paths->folder)
+        return true;
+    if (asprintf(&paths->folder, "%s/halo-plugin-XXXXXX",
+                 temporary && *temporary ? temporary : "/tmp") < 0) {
+        paths->folder = NULL;
+        return false;
+    }
+    if (mkdtemp(paths->folder))
+        return true;
+    note("cannot create a folder for a plugin's files, %s: %s", paths->folder, strerror(errno));
+    free(paths->folder);
+    paths->folder = NULL;
+    return false;
+}
+
+/* Each folder above the last part. */
+static void make_leading(char *path, size_t from)
+{
+    for (char *at = path + from; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        mkdir(path, 0777); /* there already, or the plugin's fopen fails */
+        *at = '/';
+    }
+}
+
+static char *make_path(LV2_State_Make_Path_Handle handle, const char *name)
+{
+    struct lv2_paths *paths = handle;
+    char *path;
+    if (!make_folder(paths) || asprintf(&path, "%s/%s", paths->folder, name) < 0)
+        return NULL;
+    make_leading(path, strlen(paths->folder) + 1);
+    return path;
+}
+
+static char *same_path(LV2_State_Map_Path_Handle handle, const char *path)
+{
+    (void)handle;
+    return strdup(path);
+}
+
+static void free_path(LV2_State_Free_Path_Handle handle, char *path)
+{
+    (void)handle;
+    free(path);
+}
+
+void lv2_paths_init(struct lv2_paths *paths)
+{
+    *paths = (struct lv2_paths){
+        .make = {.handle = paths, .path = make_path},
+        .map = {.abstract_path = same_path, .absolute_path = same_path},
+        .release = {.free_path = free_path},
+    };
+}
+
+static int remove_one(const char *path, const struct stat *entry, int type, struct FTW *where)
+{
+    (void)entry, (void)type, (void)where;
+    return remove(path);
+}
+
+void lv2_paths_free(struct lv2_paths *paths)
+{
+    enum { OPEN_MOST = 16 };
+    if (paths->folder)
+        nftw(paths->folder, remove_one, OPEN_MOST, FTW_DEPTH | FTW_PHYS);
+    free(paths->folder);
+    paths->folder = NULL;
+}
+
+/* ---- the features of an instance ---- */
+
+/* instance-access and data-access are for user interfaces: not offered. */
 static const char *const known_features[] = {
     LV2_URID__map,
     LV2_URID__unmap,
@@ -80,7 +215,7 @@ static void set_options(struct lv2_features *features)
     memcpy(features->options, options, sizeof options);
 }
 
-/* Those that need no data are true of halo, as the URIs say. */
+/* Features without data state properties of halo. */
 static void add_promises(struct lv2_features *features, const struct plugin_settings *settings)
 {
     add(features, LV2_BUF_SIZE__boundedBlockLength, NULL);
@@ -132,8 +267,8 @@ enum status lv2_features_suffice(const struct lv2_features *features,
     for (size_t i = 0; i < info->feature_count; i++)
         if (!offers(features, info->features[i]))
             return fail(STATUS_FAILED,
-                        "cannot run %s: it requires the feature %s, which is not true with blocks "
-                        "of %d frames in this use",
+                        "cannot run %s: it requires the feature %s, which does not hold for blocks "
+                        "of %d frames here",
                         info->id, info->features[i], features->block);
     return STATUS_OK;
 }

@@ -1,20 +1,21 @@
 #include "plugin/plugin_lv2_instance.h"
 
-#include "plugin/plugin_lv2.h"
+#include "plugin/plugin.h"
 #include "plugin/plugin_lv2_state.h"
 #include "plugin/plugin_lv2_world.h"
 
 #include <dlfcn.h>
 #include <lv2/core/lv2.h>
+#include <lv2/state/state.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds of silence that it is run for after its last work: what a plugin has loaded may
- * fade in. And those after which one that never stops working is taken as it is. */
+/* Seconds of silence to run after the last work, since a plugin may fade in what it loaded; and the
+ * limit for one that never stops working. */
 static const double SETTLE = 0.1, SETTLE_MOST = 5;
 
-/* The library stays in memory: some leave threads or handlers behind that need its code. And
- * lilv itself would print why it cannot be loaded. */
+/* The library stays loaded: some plugins leave threads or handlers behind that need its code.
+ * Loading it here also keeps lilv from printing an error. */
 static enum status load_library(const struct lv2_instance *instance)
 {
     const struct plugin_info *info = instance->plugin.info;
@@ -26,14 +27,14 @@ static enum status load_library(const struct lv2_instance *instance)
     return loaded ? STATUS_OK : fail(STATUS_FAILED, "cannot run %s: %s", info->id, dlerror());
 }
 
-enum status lv2_instance_make(const struct lv2_instance *instance, LilvInstance **made)
+static enum status make_instance(const struct lv2_instance *instance, LilvInstance **made)
 {
     const struct plugin_info *info = instance->plugin.info;
     double rate = (double)instance->features.rate;
     *made = lilv_plugin_instantiate(instance->bundle, rate, instance->features.list);
     if (!*made)
-        return fail(STATUS_FAILED, "cannot run %s: it made no instance of itself at %.0f Hz",
-                    info->id, rate);
+        return fail(STATUS_FAILED, "cannot run %s: instantiation failed at %.0f Hz", info->id,
+                    rate);
     const LV2_Options_Interface *options =
         lilv_instance_get_extension_data(*made, LV2_OPTIONS__interface);
     if (options && options->set) /* what it knows of them: others it says it does not */
@@ -90,7 +91,8 @@ static void list_ports(struct lv2_instance *instance)
     }
 }
 
-void lv2_instance_take(struct lv2_instance *instance, LilvInstance *made)
+/* Go on with `made` from now on. */
+static void take_instance(struct lv2_instance *instance, LilvInstance *made)
 {
     const struct plugin_info *info = instance->plugin.info;
     instance->instance = made;
@@ -126,16 +128,55 @@ static enum status load_values(struct lv2_instance *instance,
 {
     set_controls(instance, settings);
     lv2_state_load_default(instance);
-    if (settings->preset && lv2_state_load_preset(instance, settings->preset) != STATUS_OK)
-        return STATUS_FAILED;
-    if (settings->state && lv2_state_load(instance, settings->state) != STATUS_OK)
-        return STATUS_FAILED;
+    if (settings->preset)
+        TRY(lv2_state_load_preset(instance, settings->preset));
+    if (settings->state)
+        TRY(lv2_state_load(instance, settings->state));
     set_designated(instance, LV2_CORE__freeWheeling, settings->live ? 0.0F : 1.0F);
     return STATUS_OK;
 }
 
-/* What it is told to load, by its messages or its values, is there when sound comes: a plugin
- * that puts work off is run with silence until it has done it. */
+/* ---- a block: real-time, once it has been reset ---- */
+
+static void connect(struct lv2_instance *instance, uint32_t port, float *samples)
+{
+    if (instance->connected[port] == samples)
+        return;
+    instance->connected[port] = samples;
+    lilv_instance_connect_port(instance->instance, port, samples);
+}
+
+/* One block with the ports as they are connected. Returns whether work was done. */
+static bool run(struct lv2_instance *instance)
+{
+    lv2_events_prepare(instance->events);
+    lv2_logbook_hold(instance->log, true);
+    lilv_instance_run(instance->instance, instance->block);
+    bool worked = lv2_worker_respond(instance->worker);
+    lv2_logbook_hold(instance->log, false);
+    return worked;
+}
+
+void lv2_instance_process(struct plugin *plugin, const float *const *in, float *const *out)
+{
+    struct lv2_instance *instance = (struct lv2_instance *)plugin;
+    if (!instance->is_active)
+        lv2_instance_reset(plugin);
+    for (size_t i = 0; i < plugin->inputs; i++)
+        connect(instance, instance->in_ports[i], (float *)in[i]); /* LV2 has no const ports */
+    for (size_t i = 0; i < plugin->outputs; i++)
+        connect(instance, instance->out_ports[i], out[i]);
+    run(instance);
+    if (!instance->complained) {
+        plugin->complaint = lv2_logbook_complaint(instance->log);
+        instance->complained = plugin->complaint != NULL;
+    }
+}
+
+/* ---- reset ---- */
+
+/* A plugin that postpones loading is run on silence until it is done, so that everything is there
+ * when the sound begins. */
 static void settle(struct lv2_instance *instance)
 {
     if (!lv2_worker_serves(instance->worker))
@@ -144,16 +185,58 @@ static void settle(struct lv2_instance *instance)
     size_t quiet = 0, blocks = (size_t)(SETTLE * rate / instance->block) + 1;
     size_t most = (size_t)(SETTLE_MOST * rate / instance->block) + 1;
     for (size_t i = 0; i < most && quiet < blocks; i++)
-        quiet = lv2_instance_run(instance) ? 0 : quiet + 1;
+        quiet = run(instance) ? 0 : quiet + 1;
 }
 
-void lv2_instance_activate(struct lv2_instance *instance)
+static void activate(struct lv2_instance *instance)
 {
     connect_samples(instance);
     lilv_instance_activate(instance->instance);
     instance->is_active = true;
     settle(instance);
 }
+
+static bool has_state(const struct lv2_instance *instance)
+{
+    return lilv_instance_get_extension_data(instance->instance, LV2_STATE__interface) != NULL;
+}
+
+/* By the letter deactivate() and activate() forget all sound. Of 436 plugins 156 then answered
+ * otherwise than new ones do, and some allocate their buffers again without freeing the old ones:
+ * so none is activated twice. The instance is replaced by a new one, which gets the values and the
+ * state of the old one. False: no new one can be made. */
+static bool renew(struct lv2_instance *instance)
+{
+    LilvInstance *made, *old = instance->instance;
+    if (make_instance(instance, &made) != STATUS_OK)
+        return false;
+    LilvState *state = has_state(instance) ? lv2_state_snapshot(instance) : NULL;
+    lilv_instance_deactivate(old);
+    instance->is_active = false;
+    lv2_worker_forget(instance->worker);
+    take_instance(instance, made);
+    if (state)
+        lv2_state_give(instance, state);
+    else
+        lv2_events_repeat(instance->events);
+    lilv_instance_free(old);
+    return true;
+}
+
+void lv2_instance_reset(struct plugin *plugin)
+{
+    struct lv2_instance *instance = (struct lv2_instance *)plugin;
+    lv2_worker_pause(instance->worker);
+    if (instance->is_active && !renew(instance))
+        lilv_instance_deactivate(instance->instance);
+    activate(instance);
+    lv2_worker_resume(instance->worker);
+    lv2_logbook_load(instance->log, false);
+    plugin->trouble = lv2_logbook_trouble(instance->log);
+    lv2_logbook_report(instance->log);
+}
+
+/* ---- making one ---- */
 
 static enum status make_services(struct lv2_instance *instance,
                                  const struct plugin_settings *settings)
@@ -174,13 +257,12 @@ static enum status build(struct lv2_instance *instance, const struct plugin_sett
     LilvInstance *made;
     if (lv2_world_find(instance->plugin.info->id, &instance->bundle) != STATUS_OK ||
         make_services(instance, settings) != STATUS_OK || make_buffers(instance) != STATUS_OK ||
-        load_library(instance) != STATUS_OK || lv2_instance_make(instance, &made) != STATUS_OK)
+        load_library(instance) != STATUS_OK || make_instance(instance, &made) != STATUS_OK)
         return STATUS_FAILED;
     list_ports(instance);
-    lv2_instance_take(instance, made);
+    take_instance(instance, made);
     lv2_logbook_load(instance->log, settings->setting_count > 0 || settings->state);
-    if (load_values(instance, settings) != STATUS_OK)
-        return STATUS_FAILED;
+    TRY(load_values(instance, settings));
     return settings->live ? lv2_worker_start(instance->worker) : STATUS_OK;
 }
 

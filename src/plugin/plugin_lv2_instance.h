@@ -6,7 +6,6 @@
 #include "plugin/plugin_lv2_events.h"
 #include "plugin/plugin_lv2_features.h"
 #include "plugin/plugin_lv2_log.h"
-#include "plugin/plugin_lv2_paths.h"
 #include "plugin/plugin_lv2_worker.h"
 
 #include <lilv/lilv.h>
@@ -38,18 +37,7 @@ void lv2_instance_reset(struct plugin *plugin);
 enum status lv2_instance_save(struct plugin *plugin, const char *folder);
 void lv2_instance_destroy(struct plugin *plugin);
 
-/* Of creating and resetting: a new instance of the plugin; and to go on with it from now on.
- * Errors of the former: the plugin does not want to. */
-MUST_CHECK enum status lv2_instance_make(const struct lv2_instance *instance, LilvInstance **made);
-void lv2_instance_take(struct lv2_instance *instance, LilvInstance *made);
-
-/* And have it load what it is told to. */
-void lv2_instance_activate(struct lv2_instance *instance);
-
 /* Real-time, as far as the plugin is. */
 void lv2_instance_process(struct plugin *plugin, const float *const *in, float *const *out);
-
-/* Likewise: one block with the ports as they are connected. Returns whether work was done. */
-bool lv2_instance_run(struct lv2_instance *instance);
 
 #endif

@@ -1,7 +1,7 @@
 #include "plugin/plugin_lv2_log.h"
 
 #include "base/ring.h"
-#include "plugin/plugin_lv2_urid.h"
+#include "plugin/plugin_lv2_features.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { LINE_BYTES = 256, LINES_KEPT = 64 };
 
-struct line {
+struct log_line {
     bool is_serious; /* an error or a warning */
     char text[LINE_BYTES];
 };
@@ -18,8 +18,8 @@ struct lv2_logbook {
     const char *name;
     LV2_Log_Log feature;
     LV2_URID error, warning;
-    struct ring *lines; /* of struct line; the thread that runs writes */
-    struct line latest; /* that was kept: one said over and over is kept once */
+    struct ring *lines;     /* of struct log_line; the thread that runs writes */
+    struct log_line latest; /* that was kept: one said over and over is kept once */
     bool loads;
     char trouble[2 * LINE_BYTES]; /* the first error while it did */
     bool complains;
@@ -28,7 +28,7 @@ struct lv2_logbook {
 
 static _Thread_local const struct lv2_logbook *runs_with; /* the plugin that this thread runs */
 
-static void report(const struct lv2_logbook *book, const struct line *line)
+static void report(const struct lv2_logbook *book, const struct log_line *line)
 {
     if (line->is_serious)
         note("%s: %s", book->name, line->text);
@@ -37,7 +37,7 @@ static void report(const struct lv2_logbook *book, const struct line *line)
 }
 
 /* Real-time. */
-static void keep(struct lv2_logbook *book, const struct line *line, bool is_error)
+static void keep(struct lv2_logbook *book, const struct log_line *line, bool is_error)
 {
     if (strcmp(line->text, book->latest.text) == 0)
         return;
@@ -65,7 +65,7 @@ __attribute__((format(printf, 3, 0))) static int log_list(LV2_Log_Handle handle,
                                                           const char *format, va_list arguments)
 {
     struct lv2_logbook *book = handle;
-    struct line line = {.is_serious = type == book->error || type == book->warning};
+    struct log_line line = {.is_serious = type == book->error || type == book->warning};
     int length = vsnprintf(line.text, sizeof line.text, format, arguments);
     make_one_line(line.text);
     if (!line.text[0])
@@ -101,7 +101,7 @@ enum status lv2_logbook_create(const char *name, struct lv2_logbook **result)
     book->feature = (LV2_Log_Log){.handle = book, .printf = log_text, .vprintf = log_list};
     book->error = lv2_urid(LV2_LOG__Error);
     book->warning = lv2_urid(LV2_LOG__Warning);
-    if (ring_create(sizeof(struct line), LINES_KEPT, "a plugin", &book->lines) != STATUS_OK) {
+    if (ring_create(sizeof(struct log_line), LINES_KEPT, "a plugin", &book->lines) != STATUS_OK) {
         lv2_logbook_destroy(book);
         return STATUS_FAILED;
     }
@@ -141,7 +141,7 @@ const char *lv2_logbook_trouble(const struct lv2_logbook *book)
 
 void lv2_logbook_report(struct lv2_logbook *book)
 {
-    struct line line;
+    struct log_line line;
     while (ring_read(book->lines, &line, 1) == 1)
         report(book, &line);
 }

@@ -1,5 +1,5 @@
-/* What an LV2 plugin logs: told by note() and note_detail(), except what it says while it
- * runs, which is kept for the control thread. */
+/* The log of an LV2 plugin: printed by note() and note_detail(), except while the plugin runs, when
+ * it is kept for the control thread. */
 #ifndef HALO_PLUGIN_LV2_LOG_H
 #define HALO_PLUGIN_LV2_LOG_H
 
@@ -16,14 +16,14 @@ void lv2_logbook_destroy(struct lv2_logbook *book);
 /* The feature's data. */
 LV2_Log_Log *lv2_logbook_feature(struct lv2_logbook *book);
 
-/* Real-time: what this thread logs from now on is kept: as much as there is room for. One
- * thread at a time runs. */
+/* Real-time: what this thread logs from now on is kept, as far as there is room. One thread at a
+ * time runs the plugin. */
 void lv2_logbook_hold(struct lv2_logbook *book, bool runs);
 
-/* Tell what was kept; no thread runs meanwhile. */
+/* Print what was kept; no thread runs the plugin meanwhile. */
 void lv2_logbook_report(struct lv2_logbook *book);
 
-/* From now on, until it is said otherwise, an error is not told but kept: the first, or NULL. */
+/* While `loads`, an error is kept instead of printed: the first one, or NULL. */
 void lv2_logbook_load(struct lv2_logbook *book, bool loads);
 const char *lv2_logbook_trouble(const struct lv2_logbook *book);
 

@@ -148,8 +148,8 @@ enum status lv2_describe_port(const LilvPlugin *plugin, const LilvPort *port,
         result->name = strdup(result->symbol);
     if (!result->symbol || !result->name)
         return fail_memory("a plugin's ports");
-    if (result->type == PLUGIN_CONTROL && describe_points(plugin, port, result) != STATUS_OK)
-        return STATUS_FAILED;
+    if (result->type == PLUGIN_CONTROL)
+        TRY(describe_points(plugin, port, result));
     result->is_enumeration = result->is_enumeration && result->point_count > 0;
     return STATUS_OK;
 }

@@ -1,6 +1,6 @@
 #include "plugin/plugin_lv2_state.h"
 
-#include "plugin/plugin_lv2_urid.h"
+#include "plugin/plugin_lv2_features.h"
 #include "plugin/plugin_lv2_world.h"
 
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,61 +91,16 @@ void lv2_state_load_default(struct lv2_instance *instance)
         lilv_state_free(state);
 }
 
-static enum status refuse_preset(const struct plugin_info *info, const char *name, size_t like)
-{
-    char known[512] = "";
-    size_t length = 0;
-    if (like > 1)
-        return fail(STATUS_FAILED, "%s has %zu presets named '%s': name one by its URI", info->id,
-                    like, name);
-    if (!info->preset_count)
-        return fail(STATUS_FAILED, "%s has no presets", info->id);
-    for (size_t i = 0; i < info->preset_count && length < sizeof known; i++)
-        length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", i ? ", " : "",
-                                   info->presets[i].name);
-    if (length >= sizeof known) /* ends with ... where they do not fit */
-        memcpy(known + sizeof known - 4, "...", 4);
-    return fail(STATUS_FAILED, "%s has no preset '%s'; it has: %s", info->id, name, known);
-}
-
-/* By URI, else by label as it is written, else in whatever case. */
-static const struct plugin_preset *find_preset(const struct plugin_info *info, const char *name,
-                                               size_t *like)
-{
-    for (size_t i = 0; i < info->preset_count; i++)
-        if (strcmp(info->presets[i].uri, name) == 0)
-            return &info->presets[i];
-    int (*const ways[])(const char *, const char *) = {strcmp, strcasecmp};
-    for (size_t way = 0; way < 2; way++) {
-        const struct plugin_preset *found = NULL;
-        *like = 0;
-        for (size_t i = 0; i < info->preset_count; i++)
-            if (ways[way](info->presets[i].name, name) == 0) {
-                found = &info->presets[i];
-                ++*like;
-            }
-        if (*like)
-            return *like == 1 ? found : NULL;
-    }
-    return NULL;
-}
-
-enum status lv2_state_load_preset(struct lv2_instance *instance, const char *name)
+enum status lv2_state_load_preset(struct lv2_instance *instance, const char *uri)
 {
     LilvWorld *world;
-    size_t like = 0;
-    const struct plugin_info *info = instance->plugin.info;
-    const struct plugin_preset *preset = find_preset(info, name, &like);
-    if (!preset)
-        return refuse_preset(info, name, like);
-    if (lv2_world_get(&world) != STATUS_OK)
-        return STATUS_FAILED;
-    const LilvNode *node = lv2_world_node(preset->uri);
+    TRY(lv2_world_get(&world));
+    const LilvNode *node = lv2_world_node(uri);
     lilv_world_load_resource(world, node);
     LilvState *state = lilv_state_new_from_world(world, lv2_urid_map(), node);
     if (!state)
-        return fail(STATUS_FAILED, "cannot load the preset %s of %s: its file says nothing of it",
-                    preset->uri, info->id);
+        return fail(STATUS_FAILED, "cannot load the preset %s of %s: its file does not describe it",
+                    uri, instance->plugin.info->id);
     restore(instance, state, true);
     return STATUS_OK;
 }
@@ -161,8 +115,7 @@ enum status lv2_state_load(struct lv2_instance *instance, const char *folder)
 {
     LilvWorld *world;
     char *path;
-    if (lv2_world_get(&world) != STATUS_OK)
-        return STATUS_FAILED;
+    TRY(lv2_world_get(&world));
     if (asprintf(&path, "%s/%s", folder, STATE_FILE) < 0)
         return fail_memory("a plugin's state");
     enum status status = STATUS_OK;
@@ -170,7 +123,7 @@ enum status lv2_state_load(struct lv2_instance *instance, const char *folder)
     if (access(path, R_OK) != 0)
         status = fail(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
     else if (!(state = lilv_state_new_from_file(world, lv2_urid_map(), NULL, path)))
-        status = fail(STATUS_FAILED, "cannot load %s: it is no plugin's state", path);
+        status = fail(STATUS_FAILED, "cannot load %s: it is not the state of a plugin", path);
     else if (!applies(instance, state))
         status = fail(STATUS_FAILED, "cannot load %s: it is the state of another plugin than %s",
                       path, instance->plugin.info->id);
@@ -197,10 +150,9 @@ void lv2_state_give(struct lv2_instance *instance, LilvState *state)
 enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
 {
     LilvWorld *world;
-    if (lv2_world_get(&world) != STATUS_OK)
-        return STATUS_FAILED;
+    TRY(lv2_world_get(&world));
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return fail(STATUS_FAILED, "cannot make the folder %s: %s", folder, strerror(errno));
+        return fail(STATUS_FAILED, "cannot create the folder %s: %s", folder, strerror(errno));
     LilvState *state = lilv_state_new_from_instance(
         instance->bundle, instance->instance, lv2_urid_map(), instance->paths.folder, folder,
         folder, folder, get_port, instance, LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE,
@@ -209,7 +161,7 @@ enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
                                             folder, STATE_FILE) != 0;
     lilv_state_free(state);
     if (failure)
-        return fail(STATUS_FAILED, "cannot keep the state of %s in %s: %s",
+        return fail(STATUS_FAILED, "cannot save the state of %s in %s: %s",
                     instance->plugin.info->id, folder, strerror(errno));
     return STATUS_OK;
 }

@@ -1,5 +1,5 @@
-/* The values of an LV2 instance, and what else it keeps: its default state, presets, and
- * folders of its state. All but saving is done before it is activated. */
+/* Values and state of an LV2 instance: its default state, presets, and saved folders. All but
+ * saving happens before it is activated. */
 #ifndef HALO_PLUGIN_LV2_STATE_H
 #define HALO_PLUGIN_LV2_STATE_H
 
@@ -8,8 +8,8 @@
 /* As its bundle says, beside the ports' initial values. */
 void lv2_state_load_default(struct lv2_instance *instance);
 
-/* By URI or label. Errors: there is none such, naming some; more than one. */
-MUST_CHECK enum status lv2_state_load_preset(struct lv2_instance *instance, const char *name);
+/* Errors: there is none. */
+MUST_CHECK enum status lv2_state_load_preset(struct lv2_instance *instance, const char *uri);
 
 /* Errors: none there, another plugin's. */
 MUST_CHECK enum status lv2_state_load(struct lv2_instance *instance, const char *folder);

@@ -172,8 +172,7 @@ static void report_like(const LilvPlugins *plugins, const char *uri, char *text,
 enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
 {
     LilvWorld *world;
-    if (lv2_world_get(&world) != STATUS_OK)
-        return STATUS_FAILED;
+    TRY(lv2_world_get(&world));
     const LilvPlugins *plugins = lilv_world_get_all_plugins(world);
     LilvNode *node = strchr(uri, ':') ? lilv_new_uri(world, uri) : NULL; /* others it calls bad */
     *plugin = node ? lilv_plugins_get_by_uri(plugins, node) : NULL;
@@ -182,6 +181,6 @@ enum status lv2_world_find(const char *uri, const LilvPlugin **plugin)
         return STATUS_OK;
     char like[512];
     report_like(plugins, uri, like, sizeof like);
-    return fail(STATUS_FAILED, "cannot find the LV2 plugin %s%s (halo plugins list tells them all)",
+    return fail(STATUS_FAILED, "cannot find the LV2 plugin %s%s (halo plugins list lists them all)",
                 uri, like);
 }

@@ -41,12 +41,12 @@ static enum status fail_counts(const struct plugin_info *info, size_t channels)
     size_t inputs = plugin_instances_inputs(info), outputs = plugin_instances_outputs(info);
     char list[6 * SUGGESTED_MOST];
     suggest(list, sizeof list, inputs, channels);
-    return fail(STATUS_FAILED,
-                "%s has %zu input%s and %zu output%s, the sound %zu channel%s: say what its inputs "
-                "hear, such as @map=%s (0: silence)%s",
-                info->id, inputs, inputs == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s",
-                channels, channels == 1 ? "" : "s", list,
-                channels % inputs ? "" : ", or @map=each");
+    return fail(
+        STATUS_FAILED,
+        "%s has %zu input%s and %zu output%s, the sound %zu channel%s: choose what its inputs "
+        "hear, such as @map=%s (0: silence)%s",
+        info->id, inputs, inputs == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s", channels,
+        channels == 1 ? "" : "s", list, channels % inputs ? "" : ", or @map=each");
 }
 
 static enum status lay_list(struct plugin_map *map, const struct plugin_info *info, size_t channels,
@@ -57,11 +57,11 @@ static enum status lay_list(struct plugin_map *map, const struct plugin_info *in
         count += *at == ':';
     if (width == 0 || count % width || count > INPUTS_MOST)
         return fail(STATUS_USAGE,
-                    "@map=%s names %zu channels: %s has %zu inputs, and each wants one", text,
+                    "@map=%s names %zu channels: %s has %zu inputs, and each needs one", text,
                     count, info->id, width);
-    enum status status = make(map, count / width, count, plugin_instances_outputs(info));
+    TRY(make(map, count / width, count, plugin_instances_outputs(info)));
     const char *at = text;
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         char *end;
         unsigned long channel = strtoul(at, &end, 10);
         if (*at < '0' || *at > '9' || (*end && *end != ':') || channel > channels)
@@ -72,7 +72,7 @@ static enum status lay_list(struct plugin_map *map, const struct plugin_info *in
         map->inputs[i] = channel ? channel - 1 : PLUGIN_MAP_SILENCE;
         at = end + 1;
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status lay_by_width(struct plugin_map *map, const struct plugin_info *info,
@@ -86,20 +86,19 @@ static enum status lay_by_width(struct plugin_map *map, const struct plugin_info
         instances = channels / inputs;
         count = channels;
     }
-    enum status status = make(map, instances, count, outputs);
-    if (status == STATUS_OK)
-        lay_straight(map, channels);
-    return status;
+    TRY(make(map, instances, count, outputs));
+    lay_straight(map, channels);
+    return STATUS_OK;
 }
 
 /* One that makes no sound hears what there is. */
 static enum status lay_beside(struct plugin_map *map, const struct plugin_info *info,
                               size_t channels)
 {
-    enum status status = make(map, 1, plugin_instances_inputs(info), 0);
-    for (size_t i = 0; i < map->count && status == STATUS_OK; i++)
+    TRY(make(map, 1, plugin_instances_inputs(info), 0));
+    for (size_t i = 0; i < map->count; i++)
         map->inputs[i] = i < channels ? i : PLUGIN_MAP_SILENCE;
-    return status;
+    return STATUS_OK;
 }
 
 enum status plugin_map_init(struct plugin_map *map, const struct plugin_info *info, size_t channels,
@@ -107,14 +106,14 @@ enum status plugin_map_init(struct plugin_map *map, const struct plugin_info *in
 {
     *map = (struct plugin_map){0};
     bool each = text && strcmp(text, "each") == 0, beside = plugin_instances_outputs(info) == 0;
-    enum status status = text && !each ? lay_list(map, info, channels, text)
-                         : beside      ? lay_beside(map, info, channels)
-                                       : lay_by_width(map, info, channels, each);
-    if (status == STATUS_OK && beside) {
+    TRY(text && !each ? lay_list(map, info, channels, text)
+        : beside      ? lay_beside(map, info, channels)
+                      : lay_by_width(map, info, channels, each));
+    if (beside) {
         map->is_beside = true;
         map->outputs = channels;
     }
-    return status;
+    return STATUS_OK;
 }
 
 void plugin_map_free(struct plugin_map *map)

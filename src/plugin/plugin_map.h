@@ -1,15 +1,13 @@
-/* Which channels of a sound which inputs of a plugin hear, and in how many instances.
+/* How the channels of a sound map to the inputs of a plugin, and to how many instances.
  *
- *   (nothing said)   as many inputs as channels: one instance. One input and one output: an
- *                    instance for each channel. Two inputs, one channel: both hear it. No input:
- *                    one instance, and the sound is not heard. All else is refused
- *   @map=each        an instance for each group of channels as wide as the plugin's inputs
- *   @map=1:2:0       what the inputs hear, one instance after the other: channels, counted from
- *                    1; 0 is silence
+ *   (default)        as many inputs as channels: one instance. One input and one output: an
+ *                    instance for each channel. Two inputs, one channel: both receive it. No
+ *                    input: one instance, the sound is discarded. Anything else is refused
+ *   @map=each        an instance for each group of channels as wide as the inputs of the plugin
+ *   @map=1:2:0       the inputs of all instances in order: channels from 1; 0 is silence
  *
- * Side chains are not among the inputs. The sound has all outputs of all instances afterwards. A
- * plugin without an output (a meter, one that handles MIDI alone) runs beside the sound, which
- * goes on as it came.
+ * Side chains do not count as inputs. Afterwards the sound has the outputs of all instances. A
+ * plugin without outputs (a meter, a MIDI processor) runs beside the sound, which passes unchanged.
  */
 #ifndef HALO_PLUGIN_MAP_H
 #define HALO_PLUGIN_MAP_H

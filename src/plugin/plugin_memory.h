@@ -1,8 +1,8 @@
-/* Remembers, from one run to the next, which plugins crashed or hung while they were looked at.
+/* Remembers which plugins crashed or hung in a scan.
  *
- * A JSON file in the user's cache folder (cache_file.h). A plugin is known by its kind, holder and
- * file, and tried again once the file has another size or time. A memory that cannot be read or
- * written is an empty one.
+ * A JSON file in the cache folder of the user (cache_file.h). A plugin is identified by kind,
+ * holder and file, and scanned again once the file has another size or time. A file that cannot be
+ * read or written counts as empty.
  */
 #ifndef HALO_PLUGIN_MEMORY_H
 #define HALO_PLUGIN_MEMORY_H
@@ -26,7 +26,7 @@ const char *plugin_memory_trouble(const struct plugin_memory *memory,
                                   const struct plugin_kind *kind, const char *holder,
                                   const char *file);
 
-/* Without a file there is nothing to know it by, and it is not remembered. */
+/* A plugin without a file cannot be identified and is not remembered. */
 void plugin_memory_add(struct plugin_memory *memory, const struct plugin_kind *kind,
                        const char *holder, const char *file, const char *trouble);
 void plugin_memory_remove(struct plugin_memory *memory, const struct plugin_kind *kind,

@@ -104,28 +104,27 @@ static enum status take_answer(struct scanning *scanning, const struct holder *h
         return add_skip(scanning->scan, holder->kind, holder->name, error, false);
     const json_t *plugins = json_object_get(answer, "plugins");
     const json_t *refused = json_object_get(answer, "refused");
-    enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < json_array_size(plugins); i++)
-        status = add_info(scanning->scan, json_array_get(plugins, i));
-    for (size_t i = 0; status == STATUS_OK && i < json_array_size(refused); i++) {
+    for (size_t i = 0; i < json_array_size(plugins); i++)
+        TRY(add_info(scanning->scan, json_array_get(plugins, i)));
+    for (size_t i = 0; i < json_array_size(refused); i++) {
         const json_t *one = json_array_get(refused, i);
         const char *id = json_string_value(json_object_get(one, "id"));
         const char *reason = json_string_value(json_object_get(one, "reason"));
-        status = add_skip(scanning->scan, holder->kind, id ? id : holder->name,
-                          reason ? reason : "", false);
+        TRY(add_skip(scanning->scan, holder->kind, id ? id : holder->name, reason ? reason : "",
+                     false));
     }
-    return status;
+    return STATUS_OK;
 }
 
-/* One that was looked at before may have spoilt the child's memory: who seems to crash it is tried
+/* An earlier plugin may have corrupted the memory of the child: a plugin that crashes it is tried
  * again in a new one. */
 static enum status ask(struct plugin_scanner *scanner, const struct holder *holder, json_t **answer)
 {
     bool is_new = scanner->process == 0;
-    enum status status = plugin_scanner_look(scanner, holder->kind, holder->name, answer);
-    if (status == STATUS_OK && !*answer && !is_new && !scanner->is_late)
-        status = plugin_scanner_look(scanner, holder->kind, holder->name, answer);
-    return status;
+    TRY(plugin_scanner_look(scanner, holder->kind, holder->name, answer));
+    if (!*answer && !is_new && !scanner->is_late)
+        TRY(plugin_scanner_look(scanner, holder->kind, holder->name, answer));
+    return STATUS_OK;
 }
 
 static enum status look(struct scanning *scanning, const struct holder *holder)
@@ -156,7 +155,7 @@ static void show(struct scanning *scanning, const struct holders *holders, size_
     if (now < scanning->next || !isatty(STDERR_FILENO))
         return;
     scanning->next = now + SHOW_EVERY;
-    note_transient("looking at plugins: %zu of %zu (%.40s)", done, holders->count,
+    note_transient("scanning plugins: %zu of %zu (%.40s)", done, holders->count,
                    holders->holders[done].name);
 }
 

@@ -1,8 +1,5 @@
-/* All plugins of this machine, looked at in a child process (plugin_scanner.h).
- *
- * What crashes or hangs over it is skipped, and remembered (plugin_memory.h): the next scan skips
- * it without trying.
- */
+/* All installed plugins, scanned in a child process (plugin_scanner.h). A plugin that crashes or
+ * hangs is skipped, and remembered (plugin_memory.h): the next scan skips it without trying. */
 #ifndef HALO_PLUGIN_SCAN_H
 #define HALO_PLUGIN_SCAN_H
 
@@ -22,8 +19,8 @@ struct plugin_scan {
     struct plugin_skip *skips;
 };
 
-/* Of one kind, or of all (NULL). Takes `patience` seconds over one holder, or the scanner's own
- * (0). On a terminal it shows how far it is. Errors: Ctrl-C, no child can be made, memory. */
+/* Of one kind, or of all (NULL). `patience`: seconds for one holder; 0: the default. Shows progress
+ * on a terminal. Errors: Ctrl-C, no child process, memory. */
 MUST_CHECK enum status plugin_scan_init(struct plugin_scan *scan, const struct plugin_kind *kind,
                                         double patience);
 void plugin_scan_free(struct plugin_scan *scan);

@@ -49,13 +49,13 @@ static enum status start(struct plugin_scanner *scanner)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return fail(STATUS_FAILED, "cannot look at plugins: %s", strerror(errno));
+        return fail(STATUS_FAILED, "cannot scan plugins: %s", strerror(errno));
     int error = spawn(scanner, ends[1]);
     close(ends[1]);
     if (error != 0) {
         scanner->process = 0;
         close(ends[0]);
-        return fail(STATUS_FAILED, "cannot start %s to look at plugins: %s", own_program(),
+        return fail(STATUS_FAILED, "cannot start %s to scan plugins: %s", own_program(),
                     strerror(error));
     }
     scanner->socket = ends[0];
@@ -83,7 +83,7 @@ static void report_end(struct plugin_scanner *scanner, int end)
         snprintf(scanner->trouble, sizeof scanner->trouble, "crashed (%s)", signal);
     } else {
         snprintf(scanner->trouble, sizeof scanner->trouble,
-                 "ended the process that looked at it (exit code %d)", WEXITSTATUS(end));
+                 "ended the process that scanned it (exit code %d)", WEXITSTATUS(end));
     }
 }
 
@@ -119,13 +119,13 @@ static enum waited wait_for(int socket, double deadline)
     return STOPPED;
 }
 
-struct line {
+struct scanner_line {
     char *text;
     size_t length, size;
 };
 
 /* What is there to read; false: the other side is gone, or says too much. */
-static bool take_piece(int socket, struct line *line)
+static bool take_piece(int socket, struct scanner_line *line)
 {
     if (line->size - line->length < PIECE) {
         size_t size = 2 * line->size + PIECE;
@@ -142,7 +142,7 @@ static bool take_piece(int socket, struct line *line)
 }
 
 /* Up to the end of the line. */
-static enum status receive(struct plugin_scanner *scanner, struct line *line)
+static enum status receive(struct plugin_scanner *scanner, struct scanner_line *line)
 {
     double deadline = monotonic_seconds() + scanner->patience;
     while (line->length == 0 || line->text[line->length - 1] != '\n') {
@@ -168,7 +168,7 @@ static enum status receive(struct plugin_scanner *scanner, struct line *line)
 
 static enum status converse(struct plugin_scanner *scanner, const char *question, json_t **answer)
 {
-    struct line line = {0};
+    struct scanner_line line = {0};
     enum status status = STATUS_OK;
     if (send_all(scanner->socket, question, strlen(question)) && send_all(scanner->socket, "\n", 1))
         status = receive(scanner, &line);
@@ -177,7 +177,7 @@ static enum status converse(struct plugin_scanner *scanner, const char *question
     if (scanner->process)
         *answer = json_loadb(line.text, line.length, 0, NULL);
     if (scanner->process && !*answer)
-        status = fail(STATUS_FAILED, "cannot understand the process that looks at plugins");
+        status = fail(STATUS_FAILED, "cannot parse the answer of the process that scans plugins");
     free(line.text);
     return stop_requested() ? STATUS_INTERRUPTED : status;
 }

@@ -1,10 +1,10 @@
-/* Looks at plugins in a child process, so that one that crashes or hangs while it is loaded takes
- * nothing else down.
+/* Scans plugins in a child process, so that one that crashes or hangs while it is loaded does no
+ * harm.
  *
- * The child is this program (own_program.h) with the hidden command `plugin-scanner`; it
- * lives as long as it answers, and the next question after a death starts another. Each question
- * and answer is a line of JSON over a socket: what plugins print themselves goes nowhere.
- * Threads: one at a time, that which the child came from must not end before it.
+ * The child is this program (own_program.h) with the internal command `plugin-scanner`; it serves
+ * questions until it dies, and the next question starts another. Questions and answers are lines of
+ * JSON over a socket; output of the plugins is discarded. Threads: one at a time; the one that
+ * started the child must not end before it.
  */
 #ifndef HALO_PLUGIN_SCANNER_H
 #define HALO_PLUGIN_SCANNER_H

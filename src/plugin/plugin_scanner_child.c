@@ -88,7 +88,7 @@ static void free_channels(float **channels)
     free(channels);
 }
 
-/* Many tell their latency late, so let some blocks go by. */
+/* Many report their latency late, so run some blocks. */
 static void run(struct plugin *plugin, json_t *answer)
 {
     float **in = make_channels(plugin->inputs), **out = make_channels(plugin->outputs);
@@ -142,8 +142,8 @@ static json_t *answer_to(const json_t *question, const char *reason)
     return NULL;
 }
 
-/* The socket leaves the place where plugins could find it. A hang does not outlive the parent, a
- * crash leaves no core file, and Ctrl-C is the parent's business. */
+/* Move the socket away from standard input, where plugins could find it. A hang does not outlive
+ * the parent, a crash leaves no core file, and Ctrl-C is handled by the parent. */
 static int settle(void)
 {
     int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -162,7 +162,7 @@ enum status cmd_plugin_scanner(int argc, char **argv)
     FILE *questions = socket >= 0 ? fdopen(socket, "r") : NULL;
     FILE *answers = socket >= 0 ? fdopen(dup(socket), "w") : NULL;
     if (!questions || !answers)
-        return fail(STATUS_FAILED, "halo runs this command by itself to look at plugins");
+        return fail(STATUS_FAILED, "this command is internal: halo runs it to scan plugins");
     char reason[PLUGIN_TROUBLE];
     log_capture(reason, sizeof reason);
     json_t *question;

@@ -12,7 +12,7 @@
 
 enum { NAME_BYTES = 256 };
 
-static const char MORE[] = "; halo plugins info tells all";
+static const char MORE[] = "; halo plugins info lists all";
 
 /* PORT=VALUE */
 static enum status parse_value(const struct plugin_info *info, uint32_t rate, const char *word,
@@ -25,17 +25,15 @@ static enum status parse_value(const struct plugin_info *info, uint32_t rate, co
         return fail(STATUS_USAGE, "%s takes PORT=VALUE, not '%s'", info->id, word);
     memcpy(name, word, length);
     name[length] = '\0';
-    enum status status = plugin_spec_port(info, name, port);
-    return status == STATUS_OK ? plugin_spec_value(info, *port, rate, equals + 1, value) : status;
+    TRY(plugin_spec_port(info, name, port));
+    return plugin_spec_value(info, *port, rate, equals + 1, value);
 }
 
 static enum status parse_port(struct plugin_spec *spec, const struct plugin_info *info,
                              uint32_t rate, const char *word)
 {
     struct plugin_value value;
-    enum status status = parse_value(info, rate, word, &value.port, &value.value);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_value(info, rate, word, &value.port, &value.value));
     struct plugin_value *values = realloc(spec->values, (spec->value_count + 1) * sizeof *values);
     if (!values)
         return fail_memory("a plugin");
@@ -51,11 +49,8 @@ static enum status parse_point(struct plugin_spec *spec, const struct plugin_inf
 {
     struct automation_point point;
     const char *change;
-    enum status status = automation_parse(word, rate, &point, &change);
-    if (status == STATUS_OK)
-        status = parse_value(info, rate, change, &point.target, &point.value);
-    if (status != STATUS_OK)
-        return status;
+    TRY(automation_parse(word, rate, &point, &change));
+    TRY(parse_value(info, rate, change, &point.target, &point.value));
     const struct plugin_port *port = &info->ports[point.target];
     if (point.over > 0 && (port->is_toggle || port->is_enumeration))
         return fail(STATUS_USAGE, "'%s' cannot be a ramp: %s has nothing between its values", word,
@@ -164,11 +159,11 @@ static enum status parse_setting(struct plugin_spec *spec, const struct plugin_i
                     text, info->id, short_list_text(&list, MORE));
     }
     const char *value = text + strlen(parameter->uri) + 1;
-    enum status status = check_setting(parameter, value);
-    return status == STATUS_OK ? keep_setting(spec, parameter, value) : status;
+    TRY(check_setting(parameter, value));
+    return keep_setting(spec, parameter, value);
 }
 
-/* A control may be called "at" or "preset": it is meant where the word can mean nothing else. */
+/* A control may be named "at" or "preset": it is used where the word has no other meaning. */
 static bool names_control(const struct plugin_info *info, const char *word)
 {
     bool found = false;
@@ -189,7 +184,7 @@ static enum status parse_state(struct plugin_spec *spec, const struct plugin_inf
     struct stat entry;
     bool is_there = stat(folder, &entry) == 0;
     if (is_there && !S_ISDIR(entry.st_mode))
-        return fail(STATUS_FAILED, "cannot read the state %s: it is no folder", folder);
+        return fail(STATUS_FAILED, "cannot read the state %s: it is not a folder", folder);
     if (!is_there || access(folder, R_OK | X_OK) != 0)
         return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
     free(spec->state);

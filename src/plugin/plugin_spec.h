@@ -1,16 +1,14 @@
-/* The user's words for a plugin, against what it says of itself:
+/* The specification of a plugin, checked against its description:
  *
- *   SYMBOL=VALUE         a control input; a unique beginning of its name (case aside) or its index
- *                        name it too
- *   preset=URI           or the preset's name
- *   @state=FOLDER        all that a plugin was set to, as it was saved there
- *   param:URI=VALUE      a parameter set by a message; a path counts from the working folder
+ *   SYMBOL=VALUE         a control input; also by a unique prefix of its name (case ignored) or
+ * index preset=URI           or the name of the preset
+ *   @state=FOLDER        the state that was saved there
+ *   param:URI=VALUE      a parameter set by a message; paths are relative to the working folder
  *   at=TIME:PORT=VALUE   later, see automation.h
  *
- * A VALUE is a number, with the port's unit or a multiple of it (-6dB, 1kHz, 20ms for a port in
- * seconds), the label of one of its points (mode=Lowpass, case aside), or on, off, true, false
- * for a switch. A number goes before a label that reads alike.
- * Threads: any. Not real-time.
+ * A VALUE is a number, with the unit of the port or a multiple of it (-6dB, 1kHz, 20ms for a port
+ * in seconds), the label of a point (mode=Lowpass, case ignored), or on, off, true, false for a
+ * switch. A number is preferred to a label that reads the same. Threads: any. Not real-time.
  */
 #ifndef HALO_PLUGIN_SPEC_H
 #define HALO_PLUGIN_SPEC_H
@@ -25,7 +23,7 @@ struct plugin_spec {
     struct plugin_value {
         size_t port;
         float value;
-    } * values;
+    } *values;
     size_t setting_count;
     struct plugin_setting *settings;
     char **kept;                  /* the settings' values */

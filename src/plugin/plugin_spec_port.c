@@ -11,7 +11,7 @@
 
 enum { NAME_BYTES = 256 };
 
-static const char MORE[] = "; halo plugins info tells all";
+static const char MORE[] = "; halo plugins info lists all";
 
 /* ---- ports ---- */
 
@@ -45,19 +45,16 @@ static enum status fail_ambiguous(const struct plugin_info *info, const char *na
                 short_list_text(&list, MORE));
 }
 
-static bool find_symbol(const struct plugin_info *info, const char *name, size_t *port)
+/* By symbol; else by name, case aside. */
+static bool find_named(const struct plugin_info *info, const char *name, size_t *port)
 {
-    for (*port = 0; *port < info->port_count; ++*port)
-        if (is_settable(&info->ports[*port]) && strcmp(info->ports[*port].symbol, name) == 0)
-            return true;
-    return false;
-}
-
-static bool find_name(const struct plugin_info *info, const char *name, size_t *port)
-{
-    for (*port = 0; *port < info->port_count; ++*port)
-        if (is_settable(&info->ports[*port]) && strcasecmp(info->ports[*port].name, name) == 0)
-            return true;
+    for (int by_name = 0; by_name < 2; by_name++)
+        for (*port = 0; *port < info->port_count; ++*port) {
+            const struct plugin_port *one = &info->ports[*port];
+            if (is_settable(one) &&
+                (by_name ? strcasecmp(one->name, name) == 0 : strcmp(one->symbol, name) == 0))
+                return true;
+        }
     return false;
 }
 
@@ -87,7 +84,7 @@ static bool find_index(const struct plugin_info *info, const char *name, size_t 
 
 enum status plugin_spec_port(const struct plugin_info *info, const char *name, size_t *port)
 {
-    if (find_symbol(info, name, port) || find_name(info, name, port))
+    if (find_named(info, name, port))
         return STATUS_OK;
     size_t count = *name ? find_prefix(info, name, port) : 0;
     if (count == 1 || (count == 0 && find_index(info, name, port)))
@@ -200,7 +197,7 @@ static bool read_switch(const struct plugin_port *port, struct plugin_range rang
     return true;
 }
 
-/* A bound as it is read is not always the bound as it was reckoned. */
+/* Reading a bound back may give a slightly different number. */
 static float snap(float value, struct plugin_range range)
 {
     if (value < range.minimum && value >= range.minimum - fabsf(range.minimum) * 1e-5f)

@@ -122,7 +122,7 @@ static void print_control(const struct plugin_port *port, int width)
            port->is_input ? number_text(initial, range.initial) : "", port->unit ? port->unit : "",
            port->name);
     print_values(port);
-    puts(port->is_latency ? "  (tells the latency)" : "");
+    puts(port->is_latency ? "  (reports the latency)" : "");
 }
 
 static int symbol_width(const struct plugin_info *info)
@@ -174,7 +174,7 @@ static void print_rest(const struct plugin_info *info)
         printf("%s  preset=%s  %s\n", i ? "" : "presets\n", info->presets[i].uri,
                info->presets[i].name ? info->presets[i].name : "");
     for (size_t i = 0; i < info->feature_count; i++)
-        printf("%s  %s\n", i ? "" : "features that it requires\n", info->features[i]);
+        printf("%s  %s\n", i ? "" : "required features\n", info->features[i]);
 }
 
 static void print_latency(const struct plugin_summary *summary)
@@ -199,7 +199,7 @@ void plugin_summary_print(const struct plugin_summary *summary)
     printf("  channels   %zu > %zu\n", plugin_instances_inputs(info), plugin_instances_outputs(info));
     print_latency(summary);
     print_controls(info, true, "controls");
-    print_controls(info, false, "what it tells");
+    print_controls(info, false, "reported values");
     print_others(info);
     print_rest(info);
     char *command = info->refusal ? NULL : command_line(info);
@@ -217,8 +217,7 @@ json_t *plugin_summary_object(const struct plugin_summary *summary)
     json_t *more = json_pack("{s:I, s:I, s:O?, s:o, s:o}", "channels_in",
                              (json_int_t)plugin_instances_inputs(summary->info), "channels_out",
                              (json_int_t)plugin_instances_outputs(summary->info), "latency", summary->latency,
-                             "failure", summary->failure ? json_text(summary->failure) : json_null(),
-                             "command", command ? json_text(command) : json_null());
+                             "failure", json_text(summary->failure), "command", json_text(command));
     bool is_whole = command && object && more && json_object_update(object, more) == 0;
     json_decref(more);
     free(command);

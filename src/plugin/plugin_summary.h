@@ -1,4 +1,4 @@
-/* Tells people and programs what one plugin is. */
+/* Prints what a plugin is, as text or JSON. */
 #ifndef HALO_PLUGIN_SUMMARY_H
 #define HALO_PLUGIN_SUMMARY_H
 

@@ -22,7 +22,7 @@ struct slide {
     bool ended;     /* the source, at `place` */
 };
 
-struct work {
+struct sound_work {
     const struct sound_spectrogram_settings *settings;
     struct slide slide;
     struct spectrogram_frame *frame;
@@ -54,18 +54,16 @@ static enum status slide_read(struct slide *slide, size_t frames)
     size_t got = 0;
     for (size_t c = 0; c < slide->samples.channels; c++)
         slide->ends[c] = slide->samples.data[c] + slide->filled;
-    enum status status =
-        slide->ended ? STATUS_OK : source_read(slide->source, slide->ends, frames, &got);
-    if (status == STATUS_OK && stop_requested())
-        status = STATUS_INTERRUPTED;
-    if (status == STATUS_OK)
-        status = check_finite(slide, slide->ends, got);
+    TRY(slide->ended ? STATUS_OK : source_read(slide->source, slide->ends, frames, &got));
+    if (stop_requested())
+        return STATUS_INTERRUPTED;
+    TRY(check_finite(slide, slide->ends, got));
     slide->place += got;
     slide->ended = slide->ended || got < frames;
     for (size_t c = 0; c < slide->samples.channels; c++)
         memset(slide->ends[c] + got, 0, (frames - got) * sizeof(float));
     slide->filled += frames;
-    return status;
+    return STATUS_OK;
 }
 
 /* Forget what is before `start`. */
@@ -82,24 +80,22 @@ static void slide_drop(struct slide *slide, int64_t start)
 /* Have [start, start + size), which is not before the last start nor behind what was read. */
 static enum status slide_to(struct slide *slide, int64_t start, size_t size)
 {
-    enum status status = STATUS_OK;
     if (start + (int64_t)size <= slide->start + (int64_t)slide->filled)
         return STATUS_OK;
     slide_drop(slide, start);
-    while (status == STATUS_OK && slide->filled < size)
-        status = slide_read(slide, CHUNK);
-    return status;
+    while (slide->filled < size)
+        TRY(slide_read(slide, CHUNK));
+    return STATUS_OK;
 }
 
 static enum status skip(struct slide *slide, uint64_t frames)
 {
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK && slide->place < frames && !slide->ended) {
+    while (slide->place < frames && !slide->ended) {
         uint64_t left = frames - slide->place;
-        status = slide_read(slide, left < CHUNK ? (size_t)left : CHUNK);
+        TRY(slide_read(slide, left < CHUNK ? (size_t)left : CHUNK));
         slide->filled = 0;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* The slide stands at `start`, with the silence there is before the sound. */
@@ -107,23 +103,20 @@ static enum status slide_begin(struct slide *slide, int64_t start, size_t size)
 {
     uint64_t place = start > 0 ? (uint64_t)start : 0;
     const struct source *source = slide->source;
-    enum status status =
-        block_init(&slide->samples, source->format.channels, size + CHUNK, "a spectrogram");
-    if (status != STATUS_OK)
-        return status;
+    TRY(block_init(&slide->samples, source->format.channels, size + CHUNK, "a spectrogram"));
     slide->ends = calloc(source->format.channels, sizeof *slide->ends);
     if (!slide->ends)
         return fail_memory("a spectrogram");
     bool within = source->frames != FRAMES_UNKNOWN && place <= (uint64_t)source->frames;
     if (place > 0 && source->seekable && within) {
-        status = source_seek(slide->source, place);
+        TRY(source_seek(slide->source, place));
         slide->place = place;
     } else {
-        status = skip(slide, place);
+        TRY(skip(slide, place));
     }
     slide->start = start;
     slide->filled = start < 0 ? (size_t)-start : 0;
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- columns ---- */
@@ -135,7 +128,7 @@ static void parse_largest(float *power, const float *other, size_t rows)
 }
 
 /* Two by two, in place. */
-static void halve_columns(struct work *work)
+static void halve_columns(struct sound_work *work)
 {
     struct spectrogram *picture = work->picture;
     size_t rows = picture->axis.rows;
@@ -151,7 +144,7 @@ static void halve_columns(struct work *work)
 }
 
 /* The column of the next hop, silent if it is a new one. */
-static float *next_column(struct work *work)
+static float *next_column(struct sound_work *work)
 {
     struct spectrogram *picture = work->picture;
     if (work->hops == picture->columns * work->hops_a_column) {
@@ -167,7 +160,7 @@ static float *next_column(struct work *work)
 }
 
 /* The mean power over the channels, of one window. */
-static void measure(struct work *work, size_t at, float *column)
+static void measure(struct sound_work *work, size_t at, float *column)
 {
     const struct block *samples = &work->slide.samples;
     size_t rows = work->picture->axis.rows, one = work->settings->channel;
@@ -181,16 +174,14 @@ static void measure(struct work *work, size_t at, float *column)
     parse_largest(column, mean, rows);
 }
 
-static enum status run(struct work *work)
+static enum status run(struct sound_work *work)
 {
     size_t size = work->settings->size, hop = work->settings->hop;
     struct slide *slide = &work->slide;
     for (size_t k = 0;; k++) {
         uint64_t middle = work->from + k * hop + hop / 2;
         int64_t start = (int64_t)middle - (int64_t)(size / 2);
-        enum status status = slide_to(slide, start, size);
-        if (status != STATUS_OK)
-            return status;
+        TRY(slide_to(slide, start, size));
         uint64_t end = slide->ended && slide->place < work->to ? slide->place : work->to;
         work->to = end;
         if (middle >= end && k > 0)
@@ -202,7 +193,7 @@ static enum status run(struct work *work)
 
 /* ---- the whole ---- */
 
-static enum status check(struct work *work)
+static enum status check(struct sound_work *work)
 {
     const struct sound_spectrogram_settings *settings = work->settings;
     const struct source *source = work->slide.source;
@@ -219,7 +210,7 @@ static enum status check(struct work *work)
     return STATUS_OK;
 }
 
-static enum status check_end(const struct work *work)
+static enum status check_end(const struct sound_work *work)
 {
     const struct slide *slide = &work->slide;
     if (work->from < work->to)
@@ -230,7 +221,7 @@ static enum status check_end(const struct work *work)
                 work->settings->from, (double)slide->place / slide->source->format.rate);
 }
 
-static enum status work_init(struct work *work)
+static enum status work_init(struct sound_work *work)
 {
     const struct sound_spectrogram_settings *settings = work->settings;
     struct source *source = work->slide.source;
@@ -248,17 +239,16 @@ static enum status work_init(struct work *work)
         .power = calloc(settings->columns_most * settings->axis.rows, sizeof(float)),
     };
     work->row_power = calloc(2 * settings->axis.rows, sizeof *work->row_power);
-    enum status status = work->picture->power && work->row_power
-                             ? spectrogram_frame_create(&frame, &work->frame)
-                             : fail_memory("a spectrogram");
-    return status == STATUS_OK ? slide_begin(&work->slide, start, settings->size) : status;
+    TRY(work->picture->power && work->row_power ? spectrogram_frame_create(&frame, &work->frame)
+                                                : fail_memory("a spectrogram"));
+    return slide_begin(&work->slide, start, settings->size);
 }
 
 enum status sound_spectrogram_init(struct source *source,
                                    const struct sound_spectrogram_settings *settings,
                                    struct spectrogram *picture, uint64_t *frames)
 {
-    struct work work = {
+    struct sound_work work = {
         .settings = settings, .slide.source = source, .picture = picture, .hops_a_column = 1};
     *picture = (struct spectrogram){0};
     progress_begin(&work.progress, source->format.rate, true);

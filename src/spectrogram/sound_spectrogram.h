@@ -1,9 +1,8 @@
 /* The spectrogram of a sound as it is read, in memory that does not grow with its length.
  *
- * Windows stand hop after hop, the first half a hop behind the beginning: each speaks for its hop,
- * and hears the sound around. Where there are more hops than columns, a column stands for 2, 4,
- * 8 ... of them, with the largest power of each row, so that no click is lost. The power is the
- * mean over the channels, which cannot cancel. Threads: one. Not real-time.
+ * Windows are a hop apart, the first centred half a hop after the beginning. Where there are more
+ * hops than columns, a column stands for 2, 4, 8 ... of them, with the largest power of each row,
+ * so that no click is lost. The power is the mean over the channels. Threads: one. Not real-time.
  */
 #ifndef HALO_SOUND_SPECTROGRAM_H
 #define HALO_SOUND_SPECTROGRAM_H

@@ -1,5 +1,5 @@
-/* Spectrograms that are looked at together: the same axes, the same scale of colours.
- * Threads: one. Not real-time. */
+/* Spectrograms shown together: the same axes, the same colour scale. Threads: one. Not real-time.
+ */
 #ifndef HALO_SPECTROGRAM_FIGURE_H
 #define HALO_SPECTROGRAM_FIGURE_H
 
@@ -23,6 +23,24 @@ void spectrogram_figure_free(struct spectrogram_figure *figure);
 /* When all pictures are there: the time axis up to the last end, and a scale of `range` dB up to
  * the loudest, in whole dB; up to 0 dB where all is silence. */
 void spectrogram_figure_scale(struct spectrogram_figure *figure, double range);
+
+/* ---- one, as gnuplot's commands and data ----
+ *
+ * The data are float32 in this machine's order, in dB, as many as the picture has columns and rows,
+ * from the lowest row up; they follow the line of the plot. Gnuplot's settings are left as they
+ * were. */
+
+struct spectrogram_subplot {
+    const struct spectrogram *picture;
+    const char *title;
+    double top, bottom; /* dB: the lightest and the darkest colour */
+    double from, to;    /* seconds: the ends of the axis */
+    bool milliseconds;  /* are its unit */
+    bool unlabelled;    /* frequencies: they stand beside a neighbour */
+    const char *unit;   /* of the scale: dB, dBFS */
+};
+
+void spectrogram_subplot_send(FILE *gnuplot, const struct spectrogram_subplot *subplot);
 
 /* ---- in a file, through gnuplot: side by side, three in a row at most ---- */
 

@@ -1,6 +1,6 @@
 #include "base/colour_map.h"
+#include "spectrogram/spectrogram.h"
 #include "spectrogram/spectrogram_figure.h"
-#include "spectrogram/spectrogram_ticks.h"
 
 #include <math.h>
 #include <string.h>

@@ -87,12 +87,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rewind(stream);
     said[0] = '\0';
     log_capture(said, sizeof said);
-    enum mask_reading reading = FUZZ_READER.read(path, stream, &options, &mask);
+    enum status status = mask_reader_read(&FUZZ_READER, path, stream, &options, &mask);
     log_capture(NULL, 0);
-    if (reading == MASK_READ)
-        check(mask);
-    else if ((reading == MASK_BROKEN) != (said[0] != '\0')) /* a reason, and only where due */
+    if ((status != STATUS_OK) != (said[0] != '\0')) /* a reason, and only where due */
         abort();
+    if (status == STATUS_OK && mask)
+        check(mask);
     mask_destroy(mask);
     fclose(stream);
     return 0;

@@ -1,5 +1,5 @@
 /* libFuzzer's way into the reader of masks of two dimensions. */
-#include "mask/mask2d_file.h"
+#include "mask/mask2d.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,0 +1,355 @@
+#include "plugin/plugin_isolated_instances.h"
+
+#include "base/stop.h"
+#include "plugin/plugin_isolated.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SPIN_NS = 50000, LOOK_MS = 50 };
+
+static const double ORDER_TIME = 3;    /* of orders that may read files, in patiences */
+static const double LIVE_PATIENCE = 1; /* seconds, at most */
+static const double LEAVE_TIME = 1;    /* seconds */
+
+struct isolated_instances {
+    struct plugin_instances instances;
+    struct isolated_memory memory;
+    struct plugin_child *child;
+    double patience;       /* seconds, for a block */
+    double order_patience; /* for all else */
+    uint32_t posted;       /* orders */
+    bool given_up;         /* a signal came while an order was out */
+    bool has_begun;        /* live: there was a piece */
+    bool has_last;         /* live: the last piece reached the child */
+    size_t kept_count;
+    struct plugin_change *kept; /* live: of pieces that did not reach the child; one a port */
+    float *values;
+    uint64_t *latencies;
+};
+
+/* ---- orders: real-time ---- */
+
+static void add_change(struct isolated_piece *piece, size_t capacity, size_t block,
+                       const struct plugin_change *change)
+{
+    size_t count = piece->order->change_count;
+    for (size_t i = count; i-- > 0 && piece->changes[i].frame / block == change->frame / block;)
+        if (piece->changes[i].port == change->port) {
+            piece->changes[i].value = change->value;
+            return;
+        }
+    if (count == capacity)
+        return; /* only where they are not in order */
+    piece->changes[count] = *change;
+    piece->order->change_count = count + 1;
+}
+
+/* The last change of each port in each block is kept. */
+static void add_changes(const struct isolated_instances *isolated, struct isolated_piece *piece,
+                        const struct plugin_change *changes, size_t count)
+{
+    size_t capacity = isolated->memory.blocks * isolated->memory.ports;
+    for (size_t i = 0; i < count; i++)
+        add_change(piece, capacity, isolated->instances.block, &changes[i]);
+}
+
+/* Begin the next order; what it holds is for the caller to fill in. */
+static struct isolated_piece begin(const struct isolated_instances *isolated, enum isolated_what what)
+{
+    struct isolated_piece piece = isolated_memory_piece(&isolated->memory, isolated->posted);
+    *piece.order = (struct isolated_order){.what = what};
+    return piece;
+}
+
+static void post(struct isolated_instances *isolated)
+{
+    isolated->posted++;
+    futex_raise(&isolated->memory.head->posted);
+}
+
+bool isolated_wait(struct isolated_instances *isolated)
+{
+    struct futex *done = &isolated->memory.head->done;
+    while (!futex_wait(done, isolated->posted, SPIN_NS, LOOK_MS)) {
+        if (plugin_child_end(isolated->child))
+            return futex_reached(done, isolated->posted); /* its last answer, perhaps */
+        if (stop_requested()) {
+            isolated->given_up = true;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- pieces: real-time where the instances is live ---- */
+
+static void hand_out_silence(const struct isolated_instances *isolated, float *const *out, size_t frames)
+{
+    for (size_t c = 0; c < isolated->memory.outputs; c++)
+        memset(out[c], 0, frames * sizeof(float));
+}
+
+static void hand_out(struct isolated_instances *isolated, uint32_t number, float *const *out, size_t frames)
+{
+    const struct isolated_piece piece = isolated_memory_piece(&isolated->memory, number);
+    size_t blocks = frames / isolated->instances.block;
+    for (size_t c = 0; c < isolated->memory.outputs; c++)
+        memcpy(out[c], piece.out + c * piece.stride, frames * sizeof(float));
+    memcpy(isolated->values, piece.values, isolated->memory.ports * sizeof(float));
+    memcpy(isolated->latencies, piece.latencies, blocks * sizeof *isolated->latencies);
+    isolated->instances.latency = isolated->latencies[blocks - 1];
+}
+
+static struct isolated_piece begin_piece(const struct isolated_instances *isolated, const float *const *in,
+                                      size_t frames)
+{
+    struct isolated_piece piece = begin(isolated, APART_PIECE);
+    piece.order->frames = frames;
+    for (size_t c = 0; c < isolated->memory.inputs; c++)
+        memcpy(piece.in + c * piece.stride, in[c], frames * sizeof(float));
+    return piece;
+}
+
+static void process_file(struct plugin_instances *instances, const float *const *in, float *const *out,
+                         size_t frames, const struct plugin_change *changes, size_t count)
+{
+    struct isolated_instances *isolated = (struct isolated_instances *)instances;
+    if (!instances->failure && !isolated->given_up) {
+        struct isolated_piece piece = begin_piece(isolated, in, frames);
+        add_changes(isolated, &piece, changes, count);
+        post(isolated);
+        if (isolated_wait(isolated)) {
+            hand_out(isolated, isolated->posted - 1, out, frames);
+            return;
+        }
+        instances->failure = plugin_child_end(isolated->child);
+    }
+    hand_out_silence(isolated, out, frames);
+}
+
+/* ---- live ---- */
+
+static void hand_out_last(struct isolated_instances *isolated, float *const *out, size_t frames)
+{
+    bool is_there =
+        isolated->has_last && futex_reached(&isolated->memory.head->done, isolated->posted);
+    if (is_there) {
+        hand_out(isolated, isolated->posted - 1, out, frames);
+        return;
+    }
+    isolated->instances.late += isolated->has_begun;
+    hand_out_silence(isolated, out, frames);
+}
+
+static void keep_changes(struct isolated_instances *isolated, const struct plugin_change *changes,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
+        while (at < isolated->kept_count && isolated->kept[at].port != changes[i].port)
+            at++;
+        isolated->kept[at] =
+            (struct plugin_change){.port = changes[i].port, .value = changes[i].value};
+        isolated->kept_count += at == isolated->kept_count;
+    }
+}
+
+static void process_live(struct plugin_instances *instances, const float *const *in, float *const *out,
+                         size_t frames, const struct plugin_change *changes, size_t count)
+{
+    struct isolated_instances *isolated = (struct isolated_instances *)instances;
+    if (!instances->failure)
+        instances->failure = plugin_child_end(isolated->child);
+    if (instances->failure) {
+        hand_out_silence(isolated, out, frames);
+        return;
+    }
+    hand_out_last(isolated, out, frames);
+    isolated->has_begun = true;
+    uint32_t slots = (uint32_t)isolated->memory.slots;
+    isolated->has_last = futex_reached(&isolated->memory.head->done, isolated->posted - slots + 1);
+    if (!isolated->has_last) {
+        keep_changes(isolated, changes, count);
+        return;
+    }
+    struct isolated_piece piece = begin_piece(isolated, in, frames);
+    add_changes(isolated, &piece, isolated->kept, isolated->kept_count);
+    add_changes(isolated, &piece, changes, count);
+    isolated->kept_count = 0;
+    post(isolated);
+}
+
+/* ---- orders other than sound ---- */
+
+/* The process ended, or a signal came: report which. */
+static enum status report_end(struct isolated_instances *isolated, const char *verb)
+{
+    const char *end = plugin_child_end(isolated->child);
+    isolated->instances.failure = end;
+    return end ? fail(STATUS_FAILED, "cannot %s %s: it %s", verb, isolated->instances.info->id, end)
+               : STATUS_INTERRUPTED;
+}
+
+static enum status report_answer(const struct isolated_instances *isolated)
+{
+    const struct isolated_head *head = isolated->memory.head;
+    if (head->status == STATUS_OK)
+        return STATUS_OK;
+    return fail(STATUS_FAILED, "%.*s", (int)strnlen(head->text, APART_TEXT), head->text);
+}
+
+static enum status do_order(struct isolated_instances *isolated, enum isolated_what what, const char *verb,
+                            const char *args)
+{
+    if (isolated->instances.failure || isolated->given_up || !isolated_wait(isolated))
+        return report_end(isolated, verb);
+    plugin_child_doing(isolated->child, args, isolated->order_patience);
+    begin(isolated, what);
+    post(isolated);
+    if (!isolated_wait(isolated))
+        return report_end(isolated, verb);
+    plugin_child_doing(isolated->child, NULL, isolated->patience);
+    return report_answer(isolated);
+}
+
+static void reset(struct plugin_instances *instances)
+{
+    struct isolated_instances *isolated = (struct isolated_instances *)instances;
+    char none[1], *before;
+    size_t before_size;
+    log_captured(&before, &before_size);
+    log_capture(none, sizeof none); /* what comes of it is in instances->failure */
+    enum status status = do_order(isolated, APART_RESET, "reset", "while it was reset");
+    (void)status;
+    log_capture(before, before_size);
+    isolated->has_begun = isolated->has_last = false;
+    instances->late = 0;
+}
+
+static enum status save(struct plugin_instances *instances, const char *folder)
+{
+    struct isolated_instances *isolated = (struct isolated_instances *)instances;
+    if (strlen(folder) >= sizeof isolated->memory.head->folder)
+        return fail(STATUS_FAILED, "cannot save into %.64s...: the path is too long", folder);
+    memcpy(isolated->memory.head->folder, folder, strlen(folder) + 1);
+    return do_order(isolated, APART_SAVE, "save the state of", "while its state was saved");
+}
+
+static void close_instances(struct plugin_instances *instances)
+{
+    struct isolated_instances *isolated = (struct isolated_instances *)instances;
+    if (instances->late)
+        note_detail("%s was late %llu times in %lu blocks", instances->info->id,
+                    (unsigned long long)instances->late, (unsigned long)isolated->posted - 1);
+    bool idle = isolated->child && !instances->failure && !isolated->given_up &&
+                futex_reached(&isolated->memory.head->done, isolated->posted);
+    if (idle) {
+        plugin_child_doing(isolated->child, "while it was closed", isolated->patience);
+        begin(isolated, APART_LEAVE);
+        post(isolated);
+    }
+    plugin_child_stop(isolated->child, idle && !stop_requested() ? LEAVE_TIME : 0);
+    isolated_memory_free(&isolated->memory);
+    free(isolated->kept);
+    free(isolated->values);
+    free(isolated->latencies);
+    free(isolated);
+}
+
+static const struct plugin_instances_kind kind_live = {
+    .process = process_live,
+    .reset = reset,
+    .save = save,
+    .close = close_instances,
+};
+static const struct plugin_instances_kind kind_file = {
+    .process = process_file,
+    .reset = reset,
+    .save = save,
+    .close = close_instances,
+};
+
+/* ---- opening ---- */
+
+static enum status start_child(struct isolated_instances *isolated, int memory,
+                               const struct plugin_instances_settings *settings)
+{
+    struct plugin_child_settings child = {.name = isolated->instances.info->id,
+                                          .memory = memory,
+                                          .head = isolated->memory.head,
+                                          .rate = settings->plugin.rate,
+                                          .block = isolated->instances.block};
+    enum status status = isolated_args_make(isolated->instances.info, settings, &child.arguments);
+    if (status != STATUS_OK) {
+        close(memory);
+        return status;
+    }
+    return plugin_child_start(&child, isolated->order_patience, &isolated->child);
+}
+
+static enum status open_child(struct isolated_instances *isolated, const struct plugin_change *changes,
+                              size_t count, const struct plugin_instances_settings *settings)
+{
+    int memory;
+    enum status status = isolated_memory_create(&isolated->memory, &memory);
+    if (status != STATUS_OK)
+        return status;
+    struct isolated_piece piece = begin(isolated, APART_OPEN);
+    add_changes(isolated, &piece, changes, count);
+    post(isolated);
+    status = start_child(isolated, memory, settings);
+    if (status == STATUS_OK)
+        status = isolated_wait(isolated) ? report_answer(isolated) : report_end(isolated, "run");
+    if (status == STATUS_OK)
+        plugin_child_doing(isolated->child, NULL, isolated->patience);
+    else
+        isolated->given_up = true;
+    return status;
+}
+
+/* What the child has set is known before there is sound. */
+static void take_first_values(struct isolated_instances *isolated)
+{
+    const struct isolated_piece piece = isolated_memory_piece(&isolated->memory, 0);
+    memcpy(isolated->values, piece.values, isolated->memory.ports * sizeof(float));
+    isolated->instances.latency = piece.latencies[0];
+    isolated->instances.values = isolated->values;
+    isolated->instances.latencies = isolated->latencies;
+}
+
+enum status plugin_instances_open_isolated(const struct plugin_info *info,
+                                   const struct plugin_change *changes, size_t count,
+                                   const struct plugin_instances_settings *settings,
+                                   struct plugin_instances **instances)
+{
+    struct isolated_instances *isolated = calloc(1, sizeof *isolated);
+    if (!isolated)
+        return fail_memory("a plugin");
+    bool live = settings->plugin.live;
+    isolated->instances = (struct plugin_instances){.kind = live ? &kind_live : &kind_file,
+                                       .info = info,
+                                       .instances = settings->instances,
+                                       .inputs = plugin_instances_inputs(info),
+                                       .outputs = plugin_instances_outputs(info),
+                                       .block = settings->plugin.block,
+                                       .delay = live ? settings->most : 0};
+    isolated->patience = live ? fmin(settings->patience, LIVE_PATIENCE) : settings->patience;
+    isolated->order_patience = ORDER_TIME * settings->patience;
+    isolated_memory_plan(&isolated->memory, info, settings);
+    isolated->kept = calloc(info->port_count + 1, sizeof *isolated->kept);
+    isolated->values = calloc(info->port_count + 1, sizeof *isolated->values);
+    isolated->latencies = calloc(isolated->memory.blocks, sizeof *isolated->latencies);
+    enum status status = isolated->kept && isolated->values && isolated->latencies
+                             ? open_child(isolated, changes, count, settings)
+                             : fail_memory("a plugin");
+    if (status != STATUS_OK) {
+        close_instances(&isolated->instances);
+        return status;
+    }
+    take_first_values(isolated);
+    *instances = &isolated->instances;
+    return STATUS_OK;
+}

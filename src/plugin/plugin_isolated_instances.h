@@ -1,0 +1,22 @@
+/* The instances of isolated plugins.
+ *
+ * In files a piece is posted and waited for. Live, the step posts a piece and outputs the previous
+ * one if it is done: all pieces have `most` frames, which is the delay. The child may fall some
+ * pieces behind and catch up while silence is played; where it is too far behind, a piece is
+ * skipped.
+ */
+#ifndef HALO_PLUGIN_ISOLATED_INSTANCES_H
+#define HALO_PLUGIN_ISOLATED_INSTANCES_H
+
+#include "plugin/plugin_child.h"
+#include "plugin/plugin_isolated.h"
+
+struct isolated_instances; /* begins with its struct plugin_rack */
+
+/* Wait until all orders are done. False: the child ended, or a signal came. */
+bool isolated_wait(struct isolated_instances *isolated);
+
+/* The internal command "plugin-instances": the child process. */
+MUST_CHECK enum status plugin_instances_serve(int argc, char **argv);
+
+#endif
