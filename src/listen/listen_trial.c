@@ -64,7 +64,7 @@ static void log_settings(struct listen_session *session)
     trial_log_setting(log, "switch", text);
     trial_log_setting(log, "match", bys[options->by]);
     trial_log_setting(log, "align", options->align ? "yes" : "no");
-    trial_log_setting(log, "device", session->device_name);
+    trial_log_setting(log, "device", session->stream.device_name);
     for (size_t i = 0; i < session->matching.count; i++) {
         const struct level_match *match = &session->matching.matches[i];
         trial_log_choice(log, session->matching.originals[i]->name, match->gain_db,
@@ -102,9 +102,9 @@ static void hear(struct listen_session *session, size_t sound)
     struct listen_trial *trial = &session->trial;
     trial->heard = sound;
     if (trial->abx)
-        trial_abx_play(trial->abx, (enum abx_sound)sound, listen_seconds(session));
+        trial_abx_play(trial->abx, (enum abx_sound)sound, stream_session_seconds(&session->stream));
     else
-        trial_ranking_play(trial->ranking, sound, listen_seconds(session));
+        trial_ranking_play(trial->ranking, sound, stream_session_seconds(&session->stream));
     listen_switch_to(session, listen_trial_choice(session));
 }
 
@@ -117,7 +117,7 @@ void listen_trial_begin(struct listen_session *session)
 void listen_trial_go_on(struct listen_session *session)
 {
     if (!listen_trial_runs(session))
-        listen_control_leave(session);
+        stream_session_leave(&session->stream);
     else if (session->player || session->options->by == LEVEL_MATCH_NONE)
         listen_trial_begin(session);
     else
@@ -128,11 +128,12 @@ static void answer(struct listen_session *session, enum abx_sound said)
 {
     struct trial_abx *abx = session->trial.abx;
     size_t number = trial_abx_at(abx) + 1;
-    enum abx_feedback reported = trial_abx_answer(abx, said, listen_seconds(session));
-    listen_notify(session, "trial %zu: your answer is %c%s", number, said == ABX_A ? 'A' : 'B',
-                reported == ABX_RIGHT   ? ", and that is right"
-                : reported == ABX_WRONG ? ", but that is wrong"
-                                    : "");
+    enum abx_feedback reported = trial_abx_answer(abx, said, stream_session_seconds(&session->stream));
+    view_message(session->stream.view, "trial %zu: your answer is %c%s", number,
+                 said == ABX_A ? 'A' : 'B',
+                 reported == ABX_RIGHT   ? ", and that is right"
+                 : reported == ABX_WRONG ? ", but that is wrong"
+                                     : "");
     listen_trial_go_on(session);
 }
 
@@ -150,8 +151,8 @@ static bool abx_key(struct listen_session *session, int key)
 static bool ranking_key(struct listen_session *session, int key)
 {
     struct listen_trial *trial = &session->trial;
-    double now = listen_seconds(session);
-    if (key >= 'a' && key < 'a' + (int)session->chain.choice_count) {
+    double now = stream_session_seconds(&session->stream);
+    if (key >= 'a' && key < 'a' + (int)session->stream.chain.choice_count) {
         hear(session, (size_t)(key - 'a'));
     } else if (key >= '0' + RATING_LEAST && key <= '0' + RATING_MOST) {
         trial_ranking_rate(trial->ranking, trial->heard, (unsigned)(key - '0'), now);
@@ -159,7 +160,7 @@ static bool ranking_key(struct listen_session *session, int key)
         if (trial_ranking_confirm(trial->ranking, now))
             listen_trial_go_on(session);
         else
-            listen_notify(session, "not all are rated yet");
+            view_message(session->stream.view, "not all are rated yet");
     } else {
         return false;
     }
@@ -187,10 +188,10 @@ void listen_trial_stop(struct listen_session *session)
 {
     struct listen_trial *trial = &session->trial;
     if (trial->abx)
-        trial_abx_stop(trial->abx, listen_seconds(session));
+        trial_abx_stop(trial->abx, stream_session_seconds(&session->stream));
     if (trial->ranking)
-        trial_ranking_stop(trial->ranking, listen_seconds(session));
-    listen_control_leave(session);
+        trial_ranking_stop(trial->ranking, stream_session_seconds(&session->stream));
+    stream_session_leave(&session->stream);
 }
 
 /* ---- what is told ---- */
@@ -202,7 +203,8 @@ static size_t abx_lines(struct listen_session *session)
              trial_abx_at(trial->abx) + 1, session->options->abx);
     for (size_t i = 0; i < 3; i++)
         snprintf(trial->lines[i + 1], sizeof *trial->lines, "%c %c  %s",
-                 trial->heard == i ? '>' : ' ', "ABX"[i], i < 2 ? session->chain.names[i] : "?");
+                 trial->heard == i ? '>' : ' ', "ABX"[i],
+                 i < 2 ? session->stream.chain.names[i] : "?");
     return 4;
 }
 
@@ -213,7 +215,7 @@ static size_t ranking_lines(struct listen_session *session)
     size_t length = 0, size = sizeof *trial->lines;
     snprintf(trial->lines[0], size, "trial %zu of %zu: rate all from 1 (bad) to 5 (excellent)",
              trial_ranking_at(trial->ranking) + 1, session->options->blind);
-    for (size_t i = 0; i < session->chain.choice_count; i++) {
+    for (size_t i = 0; i < session->stream.chain.choice_count; i++) {
         unsigned rating = trial_ranking_rating(trial->ranking, i);
         char mark = rating ? (char)('0' + rating) : '-';
         length += (size_t)snprintf(line + length, size - length, "%c%c %c   ",
@@ -264,7 +266,8 @@ static void print_text(const struct listen_session *session, const struct trial_
     if (trial->abx)
         abx_result_print(trial_abx_result(trial->abx), stdout);
     else
-        ranking_result_print(trial_ranking_result(trial->ranking), session->chain.names, stdout);
+        ranking_result_print(trial_ranking_result(trial->ranking), session->stream.chain.names,
+                             stdout);
     printf("key: %s (%s)\nto check it: printf '%%s' '%s %s' | sha256sum\n  gives %s\n", key->draws,
            trial->abx ? "X of each trial" : "of each trial, the masks under A, B and so on",
            key->draws, key->salt, key->commitment);

@@ -33,8 +33,7 @@ static enum status make_slots(struct player *player, double ahead)
     player->slots = calloc(player->slot_count, sizeof *player->slots);
     if (!player->slots)
         return fail_memory("a player");
-    enum status status =
-        ring_create(sizeof(size_t), player->slot_count, "a player", &player->full);
+    enum status status = ring_create(sizeof(size_t), player->slot_count, "a player", &player->full);
     if (status == STATUS_OK)
         status = ring_create(sizeof(size_t), player->slot_count, "a player", &player->empty);
     for (size_t i = 0; i < player->slot_count && status == STATUS_OK; i++) {

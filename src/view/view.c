@@ -2,9 +2,11 @@
 
 #include "base/monotonic.h"
 #include "view/view_kind.h"
+
+#include <stdarg.h>
 #include <stdio.h>
 
-enum { LINE_MOST = 400 }; /* bytes of what view_notify tells */
+enum { LINE_MOST = 400 }; /* bytes of a message */
 
 static const struct view_kind *const kinds[] = {
     [VIEW_SCREEN] = &view_screen,
@@ -47,17 +49,15 @@ void view_show(struct view *view, const struct live_status *status)
     view->kind->show(view, &shown);
 }
 
-void view_message(struct view *view, const char *text)
-{
-    view->kind->message(view, text);
-}
-
-void view_notify(struct view *view, const char *format, va_list arguments)
+void view_message(struct view *view, const char *format, ...)
 {
     char line[LINE_MOST];
+    va_list arguments;
+    va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
     if (view)
-        view_message(view, line);
+        view->kind->message(view, line);
     else
         note("%s", line);
 }
