@@ -105,8 +105,8 @@ static enum status make_source(struct listen_session *session)
     double rate = (double)session->stream.info.rate;
     size_t tail = (size_t)fmin((double)session->stream.chain.taps, TAIL_MEASURED * rate);
     size_t recent = (size_t)(LISTEN_RECENT * rate) + tail;
-    enum status status = listen_source_init(&session->source, session->player,
-                                            &session->stream.feed, filter->inputs, recent);
+    enum status status = listen_source_init(&session->source, session->player, session->stream.live,
+                                            filter->inputs, recent);
     if (status == STATUS_OK && !session->player)
         status = block_init(&session->recent, filter->inputs, recent, "an input");
     return status;
@@ -133,8 +133,7 @@ static enum status begin(struct listen_session *session)
              "1-9 mask  space dry  arrows seek  [ ] gain  m mute%s  p picture  q leave",
              live_controls_keys(&stream->controls));
     device_report_grants(&stream->info);
-    if (stream->blind &&
-        (status = listen_switch_settle(session, listen_trial_choice(session))) != STATUS_OK)
+    if (stream->blind && (status = listen_switch_settle(session, listen_trial_choice(session))))
         return status;
     status = view_open(play_options_view(play), play->interval, &stream->view);
     if (status != STATUS_OK)
@@ -154,11 +153,11 @@ static enum status session_open(struct listen_session *session,
     session->stream.options = &options->play;
     session->stream.blind = listen_options_test(options);
     enum status status;
-    if ((status = listen_trial_open(session)) != STATUS_OK ||
-        (status = open_ends(session)) != STATUS_OK || (status = make_chain(session)) != STATUS_OK ||
+    if ((status = listen_trial_open(session)) || (status = open_ends(session)) ||
+        (status = make_chain(session)) ||
         (status = stream_session_match_outputs(&session->stream, session->stream.info.rate,
-                                               "the masks make")) != STATUS_OK ||
-        (status = make_player(session)) != STATUS_OK || (status = make_live(session)) != STATUS_OK)
+                                               "the masks make")) ||
+        (status = make_player(session)) || (status = make_live(session)))
         return status;
     return begin(session);
 }

@@ -90,7 +90,7 @@ static enum status begin(struct live_session *session)
         view_open(play_options_view(&options->play), options->play.interval, &stream->view);
     session->begun = status == STATUS_OK;
     if (session->begun)
-        device_run(stream->device, live_device_step, &stream->feed);
+        device_run(stream->device, live_step, stream->live);
     return status;
 }
 
@@ -98,14 +98,12 @@ static enum status session_open(struct live_session *session, const struct live_
 {
     *session = (struct live_session){.stream.options = &options->play, .options = options};
     enum status status;
-    if ((status = stream_session_open_device(&session->stream, 0, 0)) != STATUS_OK ||
-        (status = make_chain(session)) != STATUS_OK ||
-        (status = level_match_outputs(session)) != STATUS_OK)
+    if ((status = stream_session_open_device(&session->stream, 0, 0)) ||
+        (status = make_chain(session)) || (status = level_match_outputs(session)))
         return status;
-    if (options->osc &&
-        (status = osc_open((unsigned)options->osc_port, &session->osc)) != STATUS_OK)
+    if (options->osc && (status = osc_open((unsigned)options->osc_port, &session->osc)))
         return status;
-    if (options->watch && (status = live_control_watch(session)) != STATUS_OK)
+    if (options->watch && (status = live_control_watch(session)))
         return status;
     status = make_live(session); /* late, since it begins to write files */
     return status == STATUS_OK ? begin(session) : status;
@@ -170,7 +168,7 @@ static bool try_device(struct live_session *session)
         return false;
     request.rate = stream->info.rate; /* the masks and recordings are of that rate */
     if (!request.output_map_count)
-        request.channels_out = stream->feed.device_outputs;
+        request.channels_out = stream->info.channels_out;
     if (!request.input_map_count)
         request.channels_in = stream->chain.filter->inputs;
     if (!request.host_api)
@@ -186,7 +184,7 @@ static bool try_device(struct live_session *session)
     device_info(stream->device, &stream->info);
     const struct live_event rise = {.what = LIVE_RISE};
     (void)live_send(stream->live, &rise);
-    device_run(stream->device, live_device_step, &stream->feed);
+    device_run(stream->device, live_step, stream->live);
     return true;
 }
 

@@ -182,7 +182,7 @@ enum status player_open(struct region *region, double ahead, struct player **res
     atomic_init(&player->position, region->from);
     init_lock(player);
     enum status status = make_slots(player, ahead);
-    if (status != STATUS_OK || (status = start_thread(player)) != STATUS_OK)
+    if (status != STATUS_OK || (status = start_thread(player)))
         goto fail;
     status = player_wait(player, (player->slot_count - player->reserve - 1) * PLAYER_SLOT);
     if (status != STATUS_OK)

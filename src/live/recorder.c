@@ -253,11 +253,10 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
     recorder->rate = format->rate;
     init_lock(recorder);
     status = make_buffers(recorder, seconds * format->rate);
-    if (status != STATUS_OK || (status = open_file(path, force, &recorder->fd)) != STATUS_OK)
+    if (status != STATUS_OK || (status = open_file(path, force, &recorder->fd)))
         goto fail;
     created = true;
-    if ((status = open_sound(recorder, &info)) != STATUS_OK ||
-        (status = start_thread(recorder)) != STATUS_OK)
+    if ((status = open_sound(recorder, &info)) || (status = start_thread(recorder)))
         goto fail;
     *result = recorder;
     return STATUS_OK;

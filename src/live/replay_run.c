@@ -111,7 +111,7 @@ static enum status run_block(struct run *run, struct source *source, struct sink
     if (status != STATUS_OK)
         return status;
     struct live_event taken;
-    while (live_took(run->live, &taken))
+    while (live_receive(run->live, &taken))
         ;
     *heard += got;
     return got > 0 ? sink_write(sink, (const float *const *)run->out.data, got) : STATUS_OK;

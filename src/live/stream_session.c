@@ -73,6 +73,7 @@ struct live_settings stream_session_settings(const struct stream_session *sessio
         .gain = 1,
         .muted = session->muted,
         .stages = &session->chain.stages,
+        .device_outputs = session->info.channels_out,
     };
 }
 
@@ -85,12 +86,8 @@ enum status stream_session_make_live(struct stream_session *session,
     enum status status;
     session->way = session->options->way;
     session->way.frames = (uint64_t)(session->options->fade * (double)rate);
-    if ((status = live_create(settings, filter, recorder, recorder_dry, &session->live)) !=
-            STATUS_OK ||
-        (status = live_controls_init(&session->controls, &session->chain.stages, session->live)) !=
-            STATUS_OK ||
-        (status = live_device_init(&session->feed, session->live, filter->inputs, filter->outputs,
-                                   filter->block, session->info.channels_out)) != STATUS_OK)
+    if ((status = live_create(settings, filter, recorder, recorder_dry, &session->live)) ||
+        (status = live_controls_init(&session->controls, &session->chain.stages, session->live)))
         return status;
     return live_load_init(&session->load, filter->block, rate);
 }
@@ -118,7 +115,6 @@ bool stream_session_stop(struct stream_session *session)
 
 void stream_session_free(struct stream_session *session)
 {
-    live_device_free(&session->feed);
     live_controls_free(&session->controls);
     live_destroy(session->live);
     live_load_free(&session->load);
@@ -152,8 +148,8 @@ static void show_notice(struct stream_session *session, const char **notice)
 void stream_session_update(struct stream_session *session)
 {
     struct live_event event;
-    live_load_update(&session->load, &session->feed);
-    while (live_took(session->live, &event))
+    live_load_update(&session->load, session->live);
+    while (live_receive(session->live, &event))
         handle_event(session, &event);
     show_notice(session, &session->chain.filter->notice);
     show_notice(session, &session->controls.notice);
@@ -289,7 +285,7 @@ struct live_status stream_session_status(struct stream_session *session, const c
         .latency_mask = mask,
         .latency_plugins = (size_t)chain->filter->latency - mask,
         .latency_output = session->info.output_latency,
-        .latency_adapter = live_device_latency(&session->feed),
+        .latency_adapter = live_adapter_latency(session->live),
         .backend = convolver ? convolver_backend(convolver) : NULL,
         .keys = session->keys,
     };

@@ -11,7 +11,6 @@
 
 #include "live/live_chain.h"
 #include "live/live_controls.h"
-#include "live/live_device.h"
 #include "live/live_load.h"
 #include "live/live_log.h"
 #include "live/play_options.h"
@@ -29,7 +28,6 @@ struct stream_session {
     struct live_chain chain;
     struct live *live;
     struct live_controls controls;
-    struct live_device feed;
     struct live_load load;
     struct live_log *log; /* or NULL; the owner's */
     struct choices_way way;
