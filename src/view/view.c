@@ -1,10 +1,13 @@
 #include "view/view.h"
 
 #include "base/monotonic.h"
+#include "base/terminal.h"
 #include "view/view_kind.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { LINE_MOST = 400 }; /* bytes of a message */
 
@@ -26,14 +29,35 @@ enum status view_open(enum view_choice choice, double interval, struct view **re
     view->kind = kind;
     view->interval_given = interval > 0;
     view->interval = view->interval_given && choice != VIEW_SCREEN ? interval : kind->interval;
+    if (!kind->key)
+        view_keys_open(&view->keys);
     *result = view;
     return STATUS_OK;
 }
 
 void view_close(struct view *view)
 {
-    if (view)
+    if (view && view->kind->close) {
         view->kind->close(view);
+    } else if (view) {
+        terminal_restore();
+        free(view);
+    }
+}
+
+struct live_status view_visible(const struct live_status *status)
+{
+    struct live_status shown = *status;
+    if (!status->hidden)
+        return shown;
+    shown.chosen = 0;
+    shown.switching = false;
+    shown.control = (struct live_status_control){0};
+    shown.outputs = 0;
+    shown.out = NULL;
+    shown.reduction_db = NAN;
+    shown.load_now = shown.load_p99 = shown.load_worst = NAN;
+    return shown;
 }
 
 void view_show(struct view *view, const struct live_status *status)
@@ -45,7 +69,7 @@ void view_show(struct view *view, const struct live_status *status)
     view->next += view->interval;
     if (view->next <= now)
         view->next = now + view->interval;
-    struct live_status shown = live_status_to_show(status);
+    struct live_status shown = view_visible(status);
     view->kind->show(view, &shown);
 }
 
@@ -64,10 +88,10 @@ void view_message(struct view *view, const char *format, ...)
 
 int view_key(struct view *view)
 {
-    return view->kind->key(view);
+    return view->kind->key ? view->kind->key(view) : view_keys_next(&view->keys);
 }
 
 int view_key_fd(const struct view *view)
 {
-    return view->kind->key_fd(view);
+    return view->kind->key ? view->kind->key_fd(view) : view_keys_fd(&view->keys);
 }

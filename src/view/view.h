@@ -38,6 +38,11 @@ void view_close(struct view *view);
 /* Show `status` if it is time; cheap to call more often than that. */
 void view_show(struct view *view, const struct live_status *status);
 
+/* What may be shown of `status`. The same, unless it is hidden: then all that depends on
+ * which choice sounds is gone (chosen 0, not switching, no output meters, the load and the
+ * limiter's reduction NaN), since an eye would hear by them; so is the control. */
+struct live_status view_visible(const struct live_status *status);
+
 /* One line of text, cut after some 400 bytes. screen: in the message area; plain: a note on
  * standard error; json: an object {"event": "message", "seconds": of the stream, "text": ...};
  * NULL: a note. */
