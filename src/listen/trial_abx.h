@@ -15,7 +15,6 @@
 #define HALO_TRIAL_ABX_H
 
 #include "base/status.h"
-#include "listen/trial_key.h"
 #include "listen/trial_log.h"
 #include "signal/binomial.h"
 

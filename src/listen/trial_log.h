@@ -1,4 +1,5 @@
-/* What happened in a blind test, kept in memory and written as JSON when it is over.
+/* The key of a blind test and what happened in it, kept in memory and written as JSON when it is
+ * over.
  *
  *   test, trials, commitment, ...    how it began
  *   choices     name, gain_db, delay: what was compared, and what was done to match them
@@ -15,10 +16,32 @@
 #ifndef HALO_TRIAL_LOG_H
 #define HALO_TRIAL_LOG_H
 
+#include "base/digest.h"
 #include "base/status.h"
-#include "listen/trial_key.h"
 
 #include <jansson.h>
+
+/* The secret of a blind test: what was drawn, and a salt that nobody can guess.
+ *
+ * Its SHA-256, of "DRAWS SALT" with one blank between, is shown before the first sound: a
+ * commitment. When draws and salt are shown at the end, everybody can see that they
+ * are those of the start, and nobody could have told them from the commitment.
+ */
+enum { TRIAL_SALT_BYTES = 16 };
+
+struct trial_key {
+    char *draws;
+    char salt[2 * TRIAL_SALT_BYTES + 1];
+    char commitment[DIGEST_TEXT];
+};
+
+/* Takes `draws` (from malloc), also on failure; NULL is no memory. Errors: memory. */
+MUST_CHECK enum status trial_key_init(struct trial_key *key, char *draws);
+void trial_key_free(struct trial_key *key);
+
+/* The commitment of draws and salt. Errors: memory. */
+MUST_CHECK enum status trial_key_commit(const char *draws, const char *salt,
+                                        char commitment[DIGEST_TEXT]);
 
 struct trial_log;
 

@@ -16,7 +16,6 @@
 
 #include "base/status.h"
 #include "listen/ratings.h"
-#include "listen/trial_key.h"
 #include "listen/trial_log.h"
 
 #include <stdio.h>
