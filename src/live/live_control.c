@@ -153,13 +153,13 @@ static bool obey(struct live_session *session, const struct osc_command *command
 
 enum status live_control_watch(struct live_session *session)
 {
+    const struct live_chain *chain = &session->stream.chain;
     enum status status = file_watch_open(&session->watch);
-    for (size_t i = 0; i < session->stream.chain.choice_count && status == STATUS_OK; i++) {
-        char *file;
-        status = stage_mask_file(session->stream.chain.texts[i], &file);
-        if (status != STATUS_OK || !file)
-            continue;
-        status = file_watch_add(session->watch, file, i);
+    for (size_t i = 0; i < chain->choice_count && status == STATUS_OK; i++) {
+        char *file = NULL;
+        status = stage_mask_file(chain->texts[i], &file);
+        if (status == STATUS_OK && file)
+            status = file_watch_add(session->watch, file, i);
         free(file);
     }
     return status;
@@ -178,8 +178,8 @@ static void take_commands(struct live_session *session)
         if (!obey(session, &command))
             osc_refuse(session->osc);
     /* One at a time: the switch to it has to be over before the next. */
-    bool busy =
-        session->stream.chain.choices && choices_are_switching(session->stream.chain.choices);
+    const struct choices *choices = session->stream.chain.choices;
+    bool busy = choices && choices_are_switching(choices);
     if (session->load_waits && !busy)
         load_now(session);
     else if (session->watch && !busy && file_watch_next(session->watch, &changed))
