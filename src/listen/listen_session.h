@@ -1,8 +1,7 @@
 /* halo listen on a sound device: a player or an input, masks to choose from, perhaps a blind test.
  *
- * listen_session.c brings it up, drives it and brings it down; listen_switch.c changes masks,
- * listen_control.c does what keys ask for, listen_trial.c runs a blind test, listen_show.c shows
- * and reports.
+ * listen_session.c brings it up, does what keys ask for and brings it down; listen_switch.c
+ * changes masks, listen_trial.c runs a blind test, listen_show.c shows and reports.
  * Threads: the control thread.
  */
 #ifndef HALO_LISTEN_SESSION_H
@@ -60,11 +59,6 @@ MUST_CHECK enum status listen_switch_settle(struct listen_session *session, size
  * same: nothing may tell whether it is another. */
 void listen_switch_to(struct listen_session *session, size_t choice);
 void listen_switch_update(struct listen_session *session);
-
-/* ---- listen_control.c ---- */
-
-/* Do what keys ask for; waits for them for so many milliseconds. */
-void listen_control_wait(struct listen_session *session, int milliseconds);
 
 /* ---- listen_trial.c ---- */
 

@@ -55,16 +55,16 @@ enum status listen_switch_settle(struct listen_session *session, size_t choice)
 {
     struct filter *filter = session->stream.chain.filter;
     struct block silence, nowhere = {0};
-    enum status status = block_init(&silence, filter->inputs, filter->block, "a stream");
-    if (status == STATUS_OK)
-        status = block_init(&nowhere, filter->outputs, filter->block, "a stream");
-    if (status == STATUS_OK) {
-        size_t longest = learn_longest(session, &silence, &nowhere);
-        double most = PUT_OFF_MOST * (double)session->stream.info.rate;
-        session->put_off = (uint64_t)fmin(most, (double)((2 * longest + 2) * filter->block));
-        (void)switch_at_once(session, choice, &silence, &nowhere);
-        filter_reset(filter);
-    }
+    double most = PUT_OFF_MOST * (double)session->stream.info.rate;
+    enum status status;
+    if ((status = block_init(&silence, filter->inputs, filter->block, "a stream")) ||
+        (status = block_init(&nowhere, filter->outputs, filter->block, "a stream")))
+        goto end;
+    size_t longest = learn_longest(session, &silence, &nowhere);
+    session->put_off = (uint64_t)fmin(most, (double)((2 * longest + 2) * filter->block));
+    (void)switch_at_once(session, choice, &silence, &nowhere);
+    filter_reset(filter);
+end:
     block_free(&silence);
     block_free(&nowhere);
     return status;

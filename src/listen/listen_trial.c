@@ -79,9 +79,11 @@ enum status listen_trial_open(struct listen_session *session)
     if (!listen_options_test(options))
         return STATUS_OK;
     enum status status = trial_log_create(&trial->log);
-    if (status == STATUS_OK && options->abx)
+    if (status != STATUS_OK)
+        return status;
+    if (options->abx)
         status = trial_abx_create(options->abx, options->feedback, trial->log, &trial->abx);
-    if (status == STATUS_OK && options->blind)
+    else
         status = trial_ranking_create(listen_options_choices(options), options->blind, trial->log,
                                       &trial->ranking);
     return status == STATUS_OK ? check_log(options) : status;

@@ -1,7 +1,7 @@
 /* halo live while it runs.
  *
- * live_session.c brings a stream up, drives it and brings it down; live_control.c does what keys,
- * OSC and changed files ask for; live_show.c shows and reports.
+ * live_session.c brings a stream up, shows it and brings it down; live_control.c does what keys,
+ * OSC and changed files ask for.
  * Threads: the control thread.
  */
 #ifndef HALO_LIVE_SESSION_H
@@ -45,10 +45,5 @@ void live_control_wait(struct live_session *session, int milliseconds);
 
 /* Masks that may change are watched from now on. */
 MUST_CHECK enum status live_control_watch(struct live_session *session);
-
-/* ---- live_show.c ---- */
-
-void live_show(struct live_session *session);
-MUST_CHECK enum status live_report(struct live_session *session);
 
 #endif
