@@ -141,7 +141,7 @@ static enum status begin(struct listen_session *session)
     if (status != STATUS_OK)
         return status;
     if (stream->blind) {
-        view_message(stream->view, "SHA-256 of the key: %s", listen_trial_commitment(session));
+        view_message(stream->view, "SHA-256 of the key: %s", trial_commitment(session->trial.test));
         listen_trial_go_on(session);
     }
     device_run(stream->device, listen_source_step, &session->source);

@@ -16,14 +16,12 @@
 
 #define LISTEN_RECENT 3.0 /* seconds of a live input that its loudness is taken of */
 
-/* A blind test: one of the two, or none. */
 struct listen_trial {
     struct trial_log *log;
-    struct trial_abx *abx;
-    struct trial_ranking *ranking;
-    size_t heard;  /* what was asked for last: an enum abx_sound, or a letter */
-    bool begins;   /* a trial, with A, as soon as a live input is measured */
-    bool stopping; /* q was pressed: is that meant? */
+    struct trial *test; /* NULL: there is none */
+    size_t heard;       /* what was asked for last: an enum abx_sound, or a letter */
+    bool begins;        /* a trial, with A, as soon as a live input is measured */
+    bool stopping;      /* q was pressed: is that meant? */
     char lines[LISTEN_CHOICES_MOST + 3][160];
 };
 
@@ -76,7 +74,6 @@ size_t listen_trial_choice(const struct listen_session *session); /* that is to 
 bool listen_trial_key(struct listen_session *session, int key);   /* true: it was the test's */
 void listen_trial_stop(struct listen_session *session);
 bool listen_trial_runs(const struct listen_session *session);
-const char *listen_trial_commitment(const struct listen_session *session);
 
 /* What there is to tell of the test at hand: lines, as many as are returned. */
 size_t listen_trial_lines(struct listen_session *session, const char **lines);

@@ -1,8 +1,8 @@
 #include "listen/trial_log.h"
 
-#include "base/secure_random.h"
 #include "base/json_text.h"
 #include "base/atomic_file.h"
+#include "listen/trial.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,35 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- the key ---- */
-
-enum status trial_key_commit(const char *draws, const char *salt, char commitment[DIGEST_TEXT])
-{
-    char *text = NULL;
-    if (asprintf(&text, "%s %s", draws, salt) < 0)
-        return fail_memory("a test's key");
-    digest_of_text(text, commitment);
-    free(text);
-    return STATUS_OK;
-}
-
-enum status trial_key_init(struct trial_key *key, char *draws)
-{
-    *key = (struct trial_key){.draws = draws};
-    if (!draws)
-        return fail_memory("a test's key");
-    secure_random_hex(TRIAL_SALT_BYTES, key->salt);
-    return trial_key_commit(draws, key->salt, key->commitment);
-}
-
-void trial_key_free(struct trial_key *key)
-{
-    free(key->draws);
-    *key = (struct trial_key){.draws = NULL};
-}
-
-/* ---- the log ---- */
 
 struct trial_log {
     json_t *start;
@@ -135,12 +106,12 @@ void trial_log_p_value_note(char *text, size_t size, const char *test, size_t an
                  test, answered, planned);
 }
 
-void trial_log_end(struct trial_log *log, double seconds, size_t answered, size_t planned,
-                   const struct trial_key *key, json_t *result)
+void trial_log_end(struct trial_log *log, double seconds, const struct trial *trial, json_t *result)
 {
-    log->end = json_pack("{s:f, s:I, s:b, s:{s:s, s:s}, s:o}", "time", seconds, "answered",
-                         (json_int_t)answered, "stopped_early", answered < planned, "key", "draws",
-                         key->draws, "salt", key->salt, "result", result);
+    log->end =
+        json_pack("{s:f, s:I, s:b, s:{s:s, s:s}, s:o}", "time", seconds, "answered",
+                  (json_int_t)trial->answered, "stopped_early", trial->answered < trial->planned,
+                  "key", "draws", trial->key.draws, "salt", trial->key.salt, "result", result);
     check(log, log->end == NULL);
 }
 

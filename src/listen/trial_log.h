@@ -1,4 +1,4 @@
-/* The key of a blind test and what happened in it, kept in memory and written as JSON when it is
+/* What happened in a blind test, kept in memory and written as JSON when it is
  * over.
  *
  *   test, trials, commitment, ...    how it began
@@ -16,33 +16,11 @@
 #ifndef HALO_TRIAL_LOG_H
 #define HALO_TRIAL_LOG_H
 
-#include "base/digest.h"
 #include "base/status.h"
 
 #include <jansson.h>
 
-/* The secret of a blind test: what was drawn, and a salt that nobody can guess.
- *
- * Its SHA-256, of "DRAWS SALT" with one blank between, is shown before the first sound: a
- * commitment. When draws and salt are shown at the end, everybody can see that they
- * are those of the start, and nobody could have told them from the commitment.
- */
-enum { TRIAL_SALT_BYTES = 16 };
-
-struct trial_key {
-    char *draws;
-    char salt[2 * TRIAL_SALT_BYTES + 1];
-    char commitment[DIGEST_TEXT];
-};
-
-/* Takes `draws` (from malloc), also on failure; NULL is no memory. Errors: memory. */
-MUST_CHECK enum status trial_key_init(struct trial_key *key, char *draws);
-void trial_key_free(struct trial_key *key);
-
-/* The commitment of draws and salt. Errors: memory. */
-MUST_CHECK enum status trial_key_commit(const char *draws, const char *salt,
-                                        char commitment[DIGEST_TEXT]);
-
+struct trial;
 struct trial_log;
 
 /* Errors: memory. */
@@ -58,14 +36,14 @@ void trial_log_setting(struct trial_log *log, const char *name, const char *valu
  * `force`); the write; memory. */
 MUST_CHECK enum status trial_log_save(const struct trial_log *log, const char *path, bool force);
 
-/* The following are called by the tests themselves (trial_abx.c, trial_ranking.c). Objects
+/* The following are called by the tests themselves (trial.c and its kinds). Objects
  * are taken, NULL (memory) too; names of sounds are kept as pointers. */
 void trial_log_begin(struct trial_log *log, json_t *start);
 void trial_log_sound(struct trial_log *log, double seconds, size_t trial, const char *sound);
 void trial_log_event(struct trial_log *log, double seconds, size_t trial, const char *event,
                      json_t *about);
-void trial_log_end(struct trial_log *log, double seconds, size_t answered, size_t planned,
-                   const struct trial_key *key, json_t *result);
+void trial_log_end(struct trial_log *log, double seconds, const struct trial *trial,
+                   json_t *result);
 
 /* In words: over which trials a p-value of `test` was taken, and that one of a test
  * that was stopped early is not what it seems. */
