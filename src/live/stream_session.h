@@ -58,8 +58,8 @@ MUST_CHECK enum status stream_session_open_device(struct stream_session *session
 struct live_chain_request stream_session_chain_request(const struct stream_session *session,
                                                  size_t channels);
 
-/* A device that has too few channels for the chain is opened again with more. `makers` names
- * what makes the channels. Errors: the user's map has too few, the device's. */
+/* A device that has too few channels for the chain is opened again with more. `makers`, for
+ * the error: "the chain makes". Errors: the user's map has too few, the device's. */
 MUST_CHECK enum status stream_session_match_outputs(struct stream_session *session, uint32_t rate,
                                                     const char *makers);
 
@@ -87,7 +87,7 @@ void stream_session_update(struct stream_session *session);
 
 double stream_session_seconds(const struct stream_session *session); /* of sound so far */
 
-/* A signal or --seconds says so. */
+/* A signal asked to stop, or --seconds have passed. */
 bool stream_session_time_is_up(const struct stream_session *session);
 
 /* Time is up or stream_session_leave was called, and the sound has faded out or cannot. */
