@@ -77,8 +77,8 @@ static struct live_event step(void)
     float *out = sound;
     struct live_event event, more;
     live_process(live, &in, &out);
-    ck_assert(live_took(live, &event));
-    ck_assert(!live_took(live, &more));
+    ck_assert(live_receive(live, &event));
+    ck_assert(!live_receive(live, &more));
     return event;
 }
 

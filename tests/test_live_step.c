@@ -4,8 +4,9 @@
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "command.h"
+#include "live/live.h"
 #include "live/live_chain.h"
-#include "live/live_device.h"
+#include "sound/reblock.h"
 #include "stream.h"
 #include "suite.h"
 
@@ -99,7 +100,6 @@ struct stage_set {
     struct live_chain chain;
     struct recorder *recorder, *recorder_dry;
     struct live *live;
-    struct live_device feed;
     size_t period; /* of the device */
     size_t steps;
     bool paced;    /* in real time, at real-time priority */
@@ -151,8 +151,12 @@ static void make(struct stage_set *set, size_t block, size_t threads)
                                          .priority = set->paced ? REALTIME_PRIORITY : 0,
                                          .live = true};
     ck_assert_int_eq(live_chain_init(&set->chain, &request), STATUS_OK);
-    const struct live_settings settings = {
-        .rate = RATE, .ceiling = 0.5, .gain = 1, .guard = true, .stages = &set->chain.stages};
+    const struct live_settings settings = {.rate = RATE,
+                                           .ceiling = 0.5,
+                                           .gain = 1,
+                                           .guard = true,
+                                           .stages = &set->chain.stages,
+                                           .device_outputs = 4};
     char path[128];
     snprintf(path, sizeof path, "%s/rec.wav", command_folder());
     ck_assert_int_eq(recorder_open(path, true, &request.format, 10, &set->recorder), STATUS_OK);
@@ -161,7 +165,6 @@ static void make(struct stage_set *set, size_t block, size_t threads)
     ck_assert_int_eq(
         live_create(&settings, set->chain.filter, set->recorder, set->recorder_dry, &set->live),
         STATUS_OK);
-    ck_assert_int_eq(live_device_init(&set->feed, set->live, 2, 2, block, 4), STATUS_OK);
 }
 
 static void unmake(struct stage_set *set)
@@ -169,7 +172,6 @@ static void unmake(struct stage_set *set)
     struct recording recording;
     ck_assert_int_eq(recorder_close(set->recorder, &recording), STATUS_OK);
     ck_assert_int_eq(recorder_close(set->recorder_dry, &recording), STATUS_OK);
-    live_device_free(&set->feed);
     live_destroy(set->live);
     live_chain_free(&set->chain);
     chain_options_free(&set->options);
@@ -183,8 +185,7 @@ static void run_step(struct stage_set *set, size_t step, const struct block *in,
         const struct timespec pause = {.tv_nsec = 50000};
         syscall(SYS_nanosleep, &pause, NULL); /* another call than the step's own nap */
     }
-    live_device_step(&set->feed, (const float *const *)in->data, out->data, set->period,
-                     step % 1000 == 0);
+    live_step(set->live, (const float *const *)in->data, out->data, set->period, step % 1000 == 0);
 }
 
 /* The device's thread. A sample that is no number is in its input, and loud noise. */
@@ -241,7 +242,7 @@ static size_t steer(struct stage_set *set)
             choices_ask(set->chain.choices, turn % 2, 0, &way);
         while (choices_poll(set->chain.choices, &choice, &at))
             switches++;
-        while (live_took(set->live, &event) || ring_read(set->feed.times, &time, 1) == 1)
+        while (live_receive(set->live, &event) || live_read_time(set->live, &time))
             ;
         live_read_meters(set->live, in, out);
         nanosleep(&pause, NULL);

@@ -15,7 +15,7 @@ enum { TRIALS = 16 };
 
 struct session {
     struct trial_log *log;
-    struct trial_abx *abx;
+    struct trial *abx;
 };
 
 static struct session session_begin(size_t trials, bool feedback)
@@ -28,14 +28,14 @@ static struct session session_begin(size_t trials, bool feedback)
 
 static void session_end(struct session *session)
 {
-    trial_abx_destroy(session->abx);
+    trial_destroy(session->abx);
     trial_log_destroy(session->log);
 }
 
 /* The listener that hears: X sounds like one of the choices. */
-static enum abx_sound hear(const struct trial_abx *abx)
+static enum abx_sound hear(const struct trial *abx)
 {
-    bool like_a = trial_abx_choice(abx, ABX_X) == trial_abx_choice(abx, ABX_A);
+    bool like_a = trial_choice(abx, ABX_X) == trial_choice(abx, ABX_A);
     return like_a ? ABX_A : ABX_B;
 }
 
@@ -45,12 +45,12 @@ static enum abx_sound guess(uint64_t *state)
 }
 
 /* Sixteen trials, 2 s each from the first sound to the answer, 10 s apart. */
-static void take_test(struct trial_abx *abx, size_t trials, size_t wrong)
+static void take_test(struct trial *abx, size_t trials, size_t wrong)
 {
     for (size_t i = 0; i < trials; i++) {
         double now = 10 * (double)i;
-        trial_abx_play(abx, ABX_A, now + 1);
-        trial_abx_play(abx, ABX_X, now + 2);
+        trial_play(abx, ABX_A, now + 1);
+        trial_play(abx, ABX_X, now + 2);
         enum abx_sound said = hear(abx);
         if (i < wrong)
             said = said == ABX_A ? ABX_B : ABX_A;
@@ -72,8 +72,8 @@ START_TEST(guesses_follow_the_binomial)
     uint64_t state = 1;
     for (size_t s = 0; s < SESSIONS; s++) {
         struct session session = session_begin(TRIALS, false);
-        while (!trial_abx_is_over(session.abx)) {
-            a += trial_abx_choice(session.abx, ABX_X) == 0;
+        while (!session.abx->over) {
+            a += trial_choice(session.abx, ABX_X) == 0;
             trial_abx_answer(session.abx, guess(&state), 0);
         }
         const struct abx_result *result = trial_abx_result(session.abx);
@@ -110,8 +110,8 @@ START_TEST(draws_do_not_hang_together)
     enum { DRAWS = 10000 };
     struct session session = session_begin(DRAWS, false);
     size_t same = 0, before = 2;
-    while (!trial_abx_is_over(session.abx)) {
-        size_t x = trial_abx_choice(session.abx, ABX_X);
+    while (!session.abx->over) {
+        size_t x = trial_choice(session.abx, ABX_X);
         same += x == before;
         before = x;
         trial_abx_answer(session.abx, ABX_A, 0);
@@ -125,22 +125,22 @@ START_TEST(nothing_is_reported_before_the_end)
 {
     struct session session = session_begin(2, false);
     char commitment[DIGEST_TEXT], text[128], digest[DIGEST_TEXT];
-    strcpy(commitment, trial_abx_commitment(session.abx));
+    strcpy(commitment, trial_commitment(session.abx));
     ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 1), ABX_NOT_REVEALED);
     ck_assert_ptr_null(trial_abx_result(session.abx));
-    ck_assert_ptr_null(trial_abx_key(session.abx));
+    ck_assert_ptr_null(trial_revealed_key(session.abx));
     command_clean();
     ck_assert_int_eq(trial_log_save(session.log, "early.json", false), STATUS_FAILED);
     ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 2), ABX_NOT_REVEALED);
 
     /* sha256sum would say the same. */
-    const struct trial_key *key = trial_abx_key(session.abx);
+    const struct trial_key *key = trial_revealed_key(session.abx);
     ck_assert_uint_eq(strlen(key->draws), 2);
     snprintf(text, sizeof text, "%s %s", key->draws, key->salt);
     digest_of_text(text, digest);
     ck_assert_str_eq(digest, commitment);
     ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 3), ABX_NOT_REVEALED);
-    ck_assert_uint_eq(trial_abx_at(session.abx), 2);
+    ck_assert_uint_eq(session.abx->answered, 2);
     session_end(&session);
 }
 END_TEST
@@ -148,7 +148,7 @@ END_TEST
 START_TEST(feedback_reports_where_it_is_wanted)
 {
     struct session session = session_begin(TRIALS, true);
-    while (!trial_abx_is_over(session.abx)) {
+    while (!session.abx->over) {
         bool right = hear(session.abx) == ABX_B;
         ck_assert_int_eq(trial_abx_answer(session.abx, ABX_X, 0), ABX_NOT_REVEALED); /* no answer */
         ck_assert_int_eq(trial_abx_answer(session.abx, ABX_B, 0), right ? ABX_RIGHT : ABX_WRONG);
@@ -197,11 +197,11 @@ START_TEST(the_log_has_all)
     trial_log_choice(session.log, "hall.wav", 0, 0);
     trial_log_choice(session.log, "plat\xe9.wav", -3.2, 595);
     trial_log_setting(session.log, "match", "r128");
-    trial_abx_play(session.abx, ABX_A, 0.5);
-    trial_abx_play(session.abx, ABX_X, 1.25);
-    trial_abx_play(session.abx, ABX_X, 2);
+    trial_play(session.abx, ABX_A, 0.5);
+    trial_play(session.abx, ABX_X, 1.25);
+    trial_play(session.abx, ABX_X, 2);
     trial_abx_answer(session.abx, ABX_A, 3);
-    trial_abx_play(session.abx, ABX_B, 4);
+    trial_play(session.abx, ABX_B, 4);
     trial_abx_answer(session.abx, ABX_A, 6);
     save(session.log);
     json_t *root = saved();
@@ -220,7 +220,7 @@ START_TEST(the_log_has_all)
     const json_t *end = json_object_get(root, "end");
     ck_assert(json_is_false(json_object_get(end, "stopped_early")));
     ck_assert_str_eq(json_string_value(json_object_get(root, "commitment")),
-                     trial_abx_commitment(session.abx));
+                     trial_commitment(session.abx));
     const json_t *result = json_object_get(end, "result");
     ck_assert_double_eq(json_number_value(json_object_get(result, "median_seconds")), 2.25);
     ck_assert_int_eq((int)json_integer_value(json_object_get(result, "hits")),
@@ -236,8 +236,8 @@ START_TEST(stopping_early_is_said)
 {
     struct session session = session_begin(TRIALS, false);
     take_test(session.abx, 10, 1);
-    trial_abx_stop(session.abx, 200);
-    trial_abx_stop(session.abx, 300);
+    trial_stop(session.abx, 200);
+    trial_stop(session.abx, 300);
     const struct abx_result *result = trial_abx_result(session.abx);
     ck_assert_uint_eq(result->planned, TRIALS);
     ck_assert_uint_eq(result->answered, 10);
@@ -246,7 +246,7 @@ START_TEST(stopping_early_is_said)
     char *printed = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&printed, &size);
-    abx_result_print(result, stream);
+    session.abx->kind->result_print(session.abx, NULL, stream);
     fclose(stream);
     ck_assert_ptr_nonnull(strstr(printed, "9 of 10 right; p = 0.01074"));
     ck_assert_ptr_nonnull(strstr(printed, "10 answered of 16 planned trials; not valid"));

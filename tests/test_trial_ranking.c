@@ -12,7 +12,7 @@
 
 struct session {
     struct trial_log *log;
-    struct trial_ranking *ranking;
+    struct trial *ranking;
 };
 
 static struct session session_begin(size_t masks, size_t trials)
@@ -25,16 +25,16 @@ static struct session session_begin(size_t masks, size_t trials)
 
 static void session_end(struct session *session)
 {
-    trial_ranking_destroy(session->ranking);
+    trial_destroy(session->ranking);
     trial_log_destroy(session->log);
 }
 
 /* Gives the first mask 5, the second 4, the third 3 and any other 2. */
-static void take_trial(struct trial_ranking *ranking, size_t masks, double now)
+static void take_trial(struct trial *ranking, size_t masks, double now)
 {
     for (size_t letter = 0; letter < masks; letter++) {
-        size_t mask = trial_ranking_choice(ranking, letter);
-        trial_ranking_play(ranking, letter, now + (double)letter);
+        size_t mask = trial_choice(ranking, letter);
+        trial_play(ranking, letter, now + (double)letter);
         trial_ranking_rate(ranking, letter, mask < 3 ? 5 - (unsigned)mask : 2, now + 4);
     }
     ck_assert(trial_ranking_confirm(ranking, now + 7));
@@ -46,7 +46,7 @@ START_TEST(who_hears_ranks_them)
     struct session session = session_begin(MASKS, TRIALS);
     for (int t = 0; t < TRIALS; t++) {
         ck_assert_ptr_null(trial_ranking_result(session.ranking));
-        ck_assert_ptr_null(trial_ranking_key(session.ranking));
+        ck_assert_ptr_null(trial_revealed_key(session.ranking));
         take_trial(session.ranking, MASKS, 10.0 * t);
     }
     const struct ranking_result *result = trial_ranking_result(session.ranking);
@@ -74,8 +74,8 @@ START_TEST(orders_are_even)
     size_t counts[ORDERS] = {0}, known = 0;
     double chi_square = 0;
     struct session session = session_begin(MASKS, TRIALS);
-    trial_ranking_stop(session.ranking, 0);
-    const char *draws = trial_ranking_key(session.ranking)->draws;
+    trial_stop(session.ranking, 0);
+    const char *draws = trial_revealed_key(session.ranking)->draws;
     ck_assert_uint_eq(strlen(draws), TRIALS * (MASKS + 1) - 1);
     for (size_t t = 0; t < TRIALS; t++)
         for (size_t order = 0; order < ORDERS; order++)
@@ -100,7 +100,7 @@ START_TEST(guesses_rank_nothing)
     int below = 0;
     for (int s = 0; s < SESSIONS; s++) {
         struct session session = session_begin(MASKS, TRIALS);
-        while (!trial_ranking_is_over(session.ranking)) {
+        while (!session.ranking->over) {
             for (size_t letter = 0; letter < MASKS; letter++)
                 trial_ranking_rate(session.ranking, letter,
                                    1 + (unsigned)((noise_next(&state) + 1) * 2.499F), 0);
@@ -117,7 +117,7 @@ END_TEST
 START_TEST(ratings_may_change_until_confirmed)
 {
     struct session session = session_begin(2, 1);
-    struct trial_ranking *ranking = session.ranking;
+    struct trial *ranking = session.ranking;
     ck_assert_uint_eq(trial_ranking_rating(ranking, 0), 0);
     trial_ranking_rate(ranking, 0, 2, 1);
     ck_assert(!trial_ranking_confirm(ranking, 2));
@@ -126,25 +126,25 @@ START_TEST(ratings_may_change_until_confirmed)
     trial_ranking_rate(ranking, 0, 6, 5);
     trial_ranking_rate(ranking, 0, 0, 5);
     ck_assert_uint_eq(trial_ranking_rating(ranking, 0), 4);
-    size_t mask = trial_ranking_choice(ranking, 0);
+    size_t mask = trial_choice(ranking, 0);
     ck_assert(trial_ranking_confirm(ranking, 6));
     ck_assert(!trial_ranking_confirm(ranking, 7));
     trial_ranking_rate(ranking, 0, 1, 8);
     const struct ranking_result *result = trial_ranking_result(ranking);
     ck_assert_double_eq(result->scores[mask].rating.mean, 4);
     ck_assert_double_eq(result->scores[1 - mask].rating.mean, 3);
-    ck_assert_uint_eq(trial_ranking_choice(ranking, 0), mask);
+    ck_assert_uint_eq(trial_choice(ranking, 0), mask);
     session_end(&session);
 }
 END_TEST
 
-static char *printed(const struct ranking_result *result)
+static char *printed(const struct trial *ranking)
 {
     static const char *const names[] = {"hall.wav", "plate.wav", "spring.wav"};
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
-    ranking_result_print(result, names, stream);
+    ranking->kind->result_print(ranking, names, stream);
     fclose(stream);
     return text;
 }
@@ -154,8 +154,8 @@ START_TEST(the_result_reads_well)
     struct session session = session_begin(3, 4);
     take_trial(session.ranking, 3, 0);
     take_trial(session.ranking, 3, 10);
-    trial_ranking_stop(session.ranking, 20);
-    char *text = printed(trial_ranking_result(session.ranking));
+    trial_stop(session.ranking, 20);
+    char *text = printed(session.ranking);
     ck_assert_ptr_nonnull(strstr(text, "5.00  (5.00 to 5.00)  hall.wav, first in 2 of 2\n"
                                        "4.00  (4.00 to 4.00)  plate.wav, first in 0 of 2\n"
                                        "3.00  (3.00 to 3.00)  spring.wav, first in 0 of 2\n"));
@@ -165,8 +165,8 @@ START_TEST(the_result_reads_well)
     session_end(&session);
 
     session = session_begin(3, 4);
-    trial_ranking_stop(session.ranking, 20);
-    text = printed(trial_ranking_result(session.ranking));
+    trial_stop(session.ranking, 20);
+    text = printed(session.ranking);
     ck_assert_ptr_null(strstr(text, "nan"));
     free(text);
     session_end(&session);
@@ -207,7 +207,7 @@ START_TEST(verifying_finds_what_was_changed)
     for (int t = 0; t < 5; t++)
         take_trial(session.ranking, 3, 10.0 * t);
     trial_ranking_rate(session.ranking, 0, 1, 60); /* of the trial that is never confirmed */
-    trial_ranking_stop(session.ranking, 70);
+    trial_stop(session.ranking, 70);
     json_t *root = save(session.log), *end = json_object_get(root, "end");
     json_t *key = json_object_get(end, "key"), *events = json_object_get(root, "events");
     json_t *scores = json_object_get(json_object_get(end, "result"), "scores");
@@ -252,7 +252,7 @@ START_TEST(verifying_survives_nonsense)
     for (size_t i = 0; i < sizeof draws / sizeof *draws; i++) {
         char commitment[DIGEST_TEXT];
         const char *salt = json_string_value(json_object_get(key, "salt"));
-        ck_assert_int_eq(trial_key_commit(draws[i], salt, commitment), STATUS_OK);
+        ck_assert_int_eq(trial_commit(draws[i], salt, commitment), STATUS_OK);
         json_object_set_new(key, "draws", json_string(draws[i]));
         json_object_set_new(root, "commitment", json_string(commitment));
         expect_fault(root, "the ");

@@ -2,7 +2,7 @@
 
 #include "base/stop.h"
 #include "listen/listen_file.h"
-#include "listen/listen_play.h"
+#include "listen/listen_session.h"
 #include "listen/trial_verify.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ enum status cmd_listen(int argc, char **argv)
     } else if (status == STATUS_OK) {
         note_verbosity(options.play.verbosity);
         stop_watch();
-        status = options.to_file ? listen_to_file(&options) : listen_play(&options);
+        status = options.to_file ? listen_to_file(&options) : listen_session_run(&options);
     }
     listen_options_free(&options);
     return status;

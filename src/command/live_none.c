@@ -1,7 +1,7 @@
 /* Stands in for the commands that need PortAudio where it is not built in. */
 #include "command/cmd_devices.h"
 #include "command/cmd_live.h"
-#include "listen/listen_play.h"
+#include "listen/listen_session.h"
 
 static enum status refuse(void)
 {
@@ -21,7 +21,7 @@ enum status cmd_live(int argc, char **argv)
     return refuse();
 }
 
-enum status listen_play(const struct listen_options *options)
+enum status listen_session_run(const struct listen_options *options)
 {
     (void)options;
     return refuse();

@@ -1,18 +1,34 @@
 #include "listen/listen_file.h"
 
+#include "base/options.h"
 #include "base/stop.h"
 #include "listen/listen_match.h"
-#include "listen/listen_script.h"
 #include "live/live.h"
 #include "live/player.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { BLOCK = 1024 };           /* frames; a switch in each at most */
+enum {
+    BLOCK = 1024, /* frames; a switch in each at most */
+    SCRIPT_MOST = 1000,
+};
+
 static const double AHEAD = 0.5; /* seconds, of reading */
+static const double SECONDS_MOST = 1e9;
 
-struct file_job {
+/* What to switch to when: "0:A 5s:B". */
+struct listen_script {
+    size_t count;
+    struct script_switch {
+        double seconds;
+        size_t choice; /* from 0 */
+    } switches[SCRIPT_MOST];
+};
+
+struct listen_render {
     const struct listen_options *options;
     struct listen_script script;
     size_t next; /* of its switches */
@@ -27,9 +43,66 @@ struct file_job {
     uint64_t frames; /* to write */
 };
 
-static enum status open_region(struct file_job *job)
+/* ---- the script ---- */
+
+/* A or a, or 1, for the first. */
+static bool parse_choice(const char *text, size_t choices, size_t *choice)
 {
-    const struct listen_options *options = job->options;
+    if (!text[0] || text[1])
+        return false;
+    char first = isdigit((unsigned char)text[0]) ? '1' : 'A';
+    int number = toupper((unsigned char)text[0]) - first;
+    *choice = (size_t)number;
+    return number >= 0 && *choice < choices;
+}
+
+static enum status parse_switch(char *word, size_t choices, struct script_switch *to)
+{
+    char *colon = strchr(word, ':');
+    if (!colon)
+        return fail(STATUS_USAGE, "--script is made of TIME:CHOICE such as 5s:B, not '%s'", word);
+    if (!parse_choice(colon + 1, choices, &to->choice))
+        return fail(STATUS_USAGE, "--script: there is no choice '%s'; there are A to %c", colon + 1,
+                    (char)('A' + choices - 1));
+    *colon = '\0';
+    return options_parse_seconds("script", word, 0, SECONDS_MOST, &to->seconds);
+}
+
+static enum status check_order(const struct listen_script *script, double isolated)
+{
+    for (size_t i = 1; i < script->count; i++) {
+        double before = script->switches[i - 1].seconds, now = script->switches[i].seconds;
+        if (now - before < isolated)
+            return fail(STATUS_USAGE,
+                        "--script: %g s comes too early after %g s; a switch takes %.3f s", now,
+                        before, isolated);
+    }
+    return STATUS_OK;
+}
+
+/* Times ascend by more than `apart` seconds; choices are letters or numbers. */
+static enum status parse_script(const char *text, size_t choices, double isolated,
+                                struct listen_script *script)
+{
+    char word[64];
+    enum status status = STATUS_OK;
+    script->count = 0;
+    for (text += strspn(text, " "); *text && status == STATUS_OK; text += strspn(text, " ")) {
+        size_t length = strcspn(text, " ");
+        if (script->count == SCRIPT_MOST || length >= sizeof word)
+            return fail(STATUS_USAGE, "--script takes up to %d switches such as 5s:B", SCRIPT_MOST);
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        status = parse_switch(word, choices, &script->switches[script->count++]);
+        text += length;
+    }
+    return status == STATUS_OK ? check_order(script, isolated) : status;
+}
+
+/* ---- up ---- */
+
+static enum status open_region(struct listen_render *render)
+{
+    const struct listen_options *options = render->options;
     const struct region_settings settings = {
         .path = options->sound,
         .allow_truncated = options->play.chain.settings.allow_truncated,
@@ -37,152 +110,158 @@ static enum status open_region(struct file_job *job)
         .from = options->from,
         .to = options->to,
     };
-    enum status status = region_open(&settings, &job->region);
+    enum status status = region_open(&settings, &render->region);
     if (status != STATUS_OK)
         return status;
-    job->rate = job->region->format.rate;
-    job->frames = options->play.seconds > 0
-                      ? (uint64_t)llround(options->play.seconds * (double)job->rate)
-                      : job->region->to - job->region->from;
+    render->rate = render->region->format.rate;
+    render->frames = options->play.seconds > 0
+                         ? (uint64_t)llround(options->play.seconds * (double)render->rate)
+                         : render->region->to - render->region->from;
     size_t choices = listen_options_choices(options);
-    double isolated = options->play.fade + (double)BLOCK / (double)job->rate;
+    double isolated = options->play.fade + (double)BLOCK / (double)render->rate;
     if (options->script && choices == 0)
         return fail(STATUS_USAGE, "--script switches between masks, and there are none");
-    return options->script ? listen_script_parse(options->script, choices, isolated, &job->script)
+    return options->script ? parse_script(options->script, choices, isolated, &render->script)
                            : STATUS_OK;
 }
 
-static enum status make_chain(struct file_job *job)
+static enum status make_chain(struct listen_render *render)
 {
-    const struct play_options *play = &job->options->play;
+    const struct play_options *play = &render->options->play;
     const struct live_chain_request request = {
         .options = &play->chain,
         .stage = play->choosing,
         .others = play->others,
         .other_count = play->other_count,
-        .format = job->region->format,
+        .format = render->region->format,
         .block = BLOCK,
         .adapt = listen_match_adapt,
-        .adapt_context = &job->matching,
+        .adapt_context = &render->matching,
     };
-    job->matching = (struct listen_match){
-        .options = job->options, .region = job->region, .rate = job->rate, .chain = &job->chain};
-    return live_chain_init(&job->chain, &request);
+    render->matching = (struct listen_match){.options = render->options,
+                                        .region = render->region,
+                                        .rate = render->rate,
+                                        .chain = &render->chain};
+    return live_chain_init(&render->chain, &request);
 }
 
 /* Reads on from the region's start. */
-static enum status make_player(struct file_job *job)
+static enum status make_player(struct listen_render *render)
 {
-    enum status status = region_seek(job->region, job->region->from);
+    enum status status = region_seek(render->region, render->region->from);
     if (status != STATUS_OK)
         return status;
-    double ahead = AHEAD + 2 * (double)BLOCK / (double)job->rate;
-    status = player_open(job->region, ahead, &job->player);
-    job->region = NULL; /* the player's */
+    double ahead = AHEAD + 2 * (double)BLOCK / (double)render->rate;
+    status = player_open(render->region, ahead, &render->player);
+    render->region = NULL; /* the player's */
     return status;
 }
 
-static enum status make_live(struct file_job *job)
+static enum status make_live(struct listen_render *render)
 {
-    const struct filter *filter = job->chain.filter;
+    const struct filter *filter = render->chain.filter;
     const struct live_settings settings = {
-        .rate = job->rate,
-        .ceiling = audio_from_db(job->options->play.ceiling_db),
+        .rate = render->rate,
+        .ceiling = audio_from_db(render->options->play.ceiling_db),
         .gain = 1,
         .at_once = true,
     };
-    enum status status = live_create(&settings, job->chain.filter, NULL, NULL, &job->live);
-    if (status == STATUS_OK)
-        status = block_init(&job->in, filter->inputs, BLOCK, "a passage");
-    if (status == STATUS_OK)
-        status = block_init(&job->out, filter->outputs, BLOCK, "a passage");
-    return status;
+    enum status status;
+    if ((status = live_create(&settings, render->chain.filter, NULL, NULL, &render->live)) ||
+        (status = block_init(&render->in, filter->inputs, BLOCK, "a passage")))
+        return status;
+    return block_init(&render->out, filter->outputs, BLOCK, "a passage");
 }
 
-static enum status open_sink(struct file_job *job)
+static enum status open_sink(struct listen_render *render)
 {
-    const struct stream_format format = {.rate = job->rate, .channels = job->chain.filter->outputs};
+    const struct stream_format format = {.rate = render->rate,
+                                         .channels = render->chain.filter->outputs};
     const struct sound_traits exact = {.format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
     const struct sound_format_request request = {0};
     struct sink_settings settings = {
-        .path = job->options->to_file,
-        .input = job->options->sound,
+        .path = render->options->to_file,
+        .input = render->options->sound,
         .format = format,
         .traits = &exact,
-        .frames = (int64_t)job->frames,
+        .frames = (int64_t)render->frames,
         .dither = true,
-        .force = job->options->play.force,
+        .force = render->options->play.force,
     };
     enum status status =
         sound_format_choose(settings.path, &request, &exact, &format, &settings.sound_format);
-    return status == STATUS_OK ? sink_open_sound(&settings, &job->sink) : status;
+    return status == STATUS_OK ? sink_open_sound(&settings, &render->sink) : status;
 }
+
+/* ---- at work ---- */
 
 /* The switch that falls into the block at hand. The file lacks the frames that the chain is
  * late, so that its times are the script's. */
-static void switch_masks(struct file_job *job, uint64_t position)
+static void switch_masks(struct listen_render *render, uint64_t position)
 {
     size_t choice;
     uint64_t at;
-    struct choices *choices = job->chain.choices;
+    struct choices *choices = render->chain.choices;
     if (!choices)
         return;
     (void)choices_poll(choices, &choice, &at);
-    if (job->next == job->script.count || choices_are_switching(choices))
+    if (render->next == render->script.count || choices_are_switching(choices))
         return;
-    const struct listen_script_switch *to = &job->script.switches[job->next];
+    const struct script_switch *to = &render->script.switches[render->next];
     uint64_t frame =
-        (uint64_t)llround(to->seconds * (double)job->rate) + job->chain.filter->latency;
+        (uint64_t)llround(to->seconds * (double)render->rate) + render->chain.filter->latency;
     if (frame >= position + BLOCK)
         return;
-    struct choices_way way = job->options->play.way;
-    way.frames = to->seconds > 0 ? (uint64_t)(job->options->play.fade * (double)job->rate) : 0;
+    struct choices_way way = render->options->play.way;
+    way.frames =
+        to->seconds > 0 ? (uint64_t)(render->options->play.fade * (double)render->rate) : 0;
     choices_ask(choices, to->choice, to->seconds > 0 ? frame : 0, &way);
     (void)choices_poll(choices, &choice, &at);
-    job->next++;
+    render->next++;
 }
 
-static enum status run_block(struct file_job *job, uint64_t position)
+static enum status run_block(struct listen_render *render, uint64_t position)
 {
-    uint64_t late = job->chain.filter->latency;
+    uint64_t late = render->chain.filter->latency;
     size_t from = position >= late          ? 0
                   : late - position < BLOCK ? (size_t)(late - position)
                                             : BLOCK;
-    uint64_t left = job->frames + late - position;
+    uint64_t left = render->frames + late - position;
     size_t to = left < BLOCK ? (size_t)left : BLOCK;
-    enum status status = player_wait(job->player, BLOCK);
+    enum status status = player_wait(render->player, BLOCK);
     if (status != STATUS_OK)
         return status;
-    player_read(job->player, job->in.data, BLOCK);
-    switch_masks(job, position);
-    live_process(job->live, (const float *const *)job->in.data, job->out.data);
-    if (job->chain.filter->failure)
-        return fail(STATUS_FAILED, "%s", job->chain.filter->failure);
-    const float *heard[job->out.channels];
-    for (size_t c = 0; c < job->out.channels; c++)
-        heard[c] = job->out.data[c] + from;
-    return to > from ? sink_write(job->sink, heard, to - from) : STATUS_OK;
+    player_read(render->player, render->in.data, BLOCK);
+    switch_masks(render, position);
+    live_process(render->live, (const float *const *)render->in.data, render->out.data);
+    if (render->chain.filter->failure)
+        return fail(STATUS_FAILED, "%s", render->chain.filter->failure);
+    const float *heard[render->out.channels];
+    for (size_t c = 0; c < render->out.channels; c++)
+        heard[c] = render->out.data[c] + from;
+    return to > from ? sink_write(render->sink, heard, to - from) : STATUS_OK;
 }
 
-static enum status run(struct file_job *job)
+static enum status run(struct listen_render *render)
 {
     enum status status = STATUS_OK;
-    uint64_t end = job->frames + job->chain.filter->latency;
+    uint64_t end = render->frames + render->chain.filter->latency;
     for (uint64_t at = 0; at < end && status == STATUS_OK; at += BLOCK)
-        status = stop_requested() ? STATUS_INTERRUPTED : run_block(job, at);
-    return status == STATUS_OK ? sink_commit(job->sink) : status;
+        status = stop_requested() ? STATUS_INTERRUPTED : run_block(render, at);
+    return status == STATUS_OK ? sink_commit(render->sink) : status;
 }
 
-static enum status report(const struct file_job *job)
+static enum status report(const struct listen_render *render)
 {
-    double seconds = (double)job->frames / (double)job->rate;
-    if (!job->options->play.json) {
-        note("%s: %.3f s", job->options->to_file, seconds);
+    double seconds = (double)render->frames / (double)render->rate;
+    if (!render->options->play.json) {
+        note("%s: %.3f s", render->options->to_file, seconds);
         return STATUS_OK;
     }
-    json_t *object = json_pack("{s:s, s:I, s:f, s:I, s:o}", "event", "report", "frames",
-                               (json_int_t)job->frames, "seconds", seconds, "rate",
-                               (json_int_t)job->rate, "choices", listen_match_json(&job->matching));
+    json_t *object =
+        json_pack("{s:s, s:I, s:f, s:I, s:o}", "event", "report", "frames",
+                  (json_int_t)render->frames, "seconds", seconds, "rate", (json_int_t)render->rate,
+                  "choices", listen_match_json(&render->matching));
     bool written = object && json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
     json_decref(object);
     return written ? STATUS_OK : fail(STATUS_FAILED, "cannot write the report");
@@ -190,27 +269,21 @@ static enum status report(const struct file_job *job)
 
 enum status listen_to_file(const struct listen_options *options)
 {
-    struct file_job job = {.options = options};
-    enum status status = open_region(&job);
-    if (status == STATUS_OK)
-        status = make_chain(&job);
-    if (status == STATUS_OK)
-        status = make_player(&job);
-    if (status == STATUS_OK)
-        status = make_live(&job);
-    if (status == STATUS_OK)
-        status = open_sink(&job);
-    if (status == STATUS_OK)
-        status = run(&job);
-    if (status == STATUS_OK)
-        status = report(&job);
-    sink_close(job.sink);
-    player_close(job.player);
-    region_close(job.region);
-    live_destroy(job.live);
-    block_free(&job.in);
-    block_free(&job.out);
-    live_chain_free(&job.chain);
-    listen_match_free(&job.matching);
+    struct listen_render render = {.options = options};
+    enum status status;
+    if ((status = open_region(&render)) || (status = make_chain(&render)) ||
+        (status = make_player(&render)) || (status = make_live(&render)) ||
+        (status = open_sink(&render)) || (status = run(&render)))
+        goto end;
+    status = report(&render);
+end:
+    sink_close(render.sink);
+    player_close(render.player);
+    region_close(render.region);
+    live_destroy(render.live);
+    block_free(&render.in);
+    block_free(&render.out);
+    live_chain_free(&render.chain);
+    listen_match_free(&render.matching);
     return status;
 }

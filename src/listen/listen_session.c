@@ -1,32 +1,20 @@
 #include "listen/listen_session.h"
 
+#include "base/stop.h"
 #include "live/device_report.h"
-#include "signal/audio.h"
 
 #include <math.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PERIOD_MOST = 1 << 13 };                   /* frames of a block */
+enum { TICK = 25 };                               /* ms between looks */
 static const double AHEAD = 2, TAIL_MEASURED = 2; /* seconds: read ahead; of a mask's memory */
+static const double STEP = 1, PAGE = 10;          /* seconds of a seek */
 
 /* ---- a sound and a device of one rate ---- */
-
-static enum status open_device(struct listen_session *session, uint32_t rate, size_t outputs)
-{
-    struct device_request request = session->options->play.device;
-    if (rate)
-        request.rate = rate;
-    if (outputs && !request.output_map_count)
-        request.channels_out = outputs;
-    enum status status = device_open(&request, &session->device);
-    if (status != STATUS_OK)
-        return status;
-    device_info(session->device, &session->info);
-    device_describe(&session->info, session->device_name, sizeof session->device_name);
-    return status;
-}
 
 static enum status open_region(struct listen_session *session, uint32_t rate)
 {
@@ -56,7 +44,7 @@ static enum status try_rate(struct listen_session *session, uint32_t rate)
 {
     char reason[300];
     log_capture(reason, sizeof reason);
-    enum status status = open_device(session, rate, 0);
+    enum status status = stream_session_open_device(&session->stream, rate, 0);
     log_capture(NULL, 0);
     return status;
 }
@@ -67,70 +55,38 @@ static enum status open_ends(struct listen_session *session)
     const struct listen_options *options = session->options;
     uint32_t asked = options->play.device.rate;
     if (!options->sound || is_pipe(options->sound)) {
-        enum status status = open_device(session, 0, 0);
+        enum status status = stream_session_open_device(&session->stream, 0, 0);
         bool wanted = status == STATUS_OK && options->sound;
-        return wanted ? open_region(session, session->info.rate) : status;
+        return wanted ? open_region(session, session->stream.info.rate) : status;
     }
     enum status status = open_region(session, asked);
     if (status != STATUS_OK || try_rate(session, session->region->format.rate) == STATUS_OK)
         return status;
-    status = open_device(session, 0, 0);
+    status = stream_session_open_device(&session->stream, 0, 0);
     uint32_t rate = session->region->format.rate;
-    if (status != STATUS_OK || session->info.rate == rate)
+    if (status != STATUS_OK || session->stream.info.rate == rate)
         return status;
-    note("%s is resampled from %u to the %u Hz of %s", options->sound, rate, session->info.rate,
-         session->device_name);
-    return open_region(session, session->info.rate);
+    note("%s is resampled from %u to the %u Hz of %s", options->sound, rate,
+         session->stream.info.rate, session->stream.device_name);
+    return open_region(session, session->stream.info.rate);
 }
 
 /* ---- what lies between ---- */
 
-/* The block is the device's period, if it keeps to one. */
-static size_t block_of(const struct listen_session *session)
-{
-    const struct device_info *info = &session->info;
-    bool usable = !info->varies && info->period <= PERIOD_MOST;
-    return usable ? info->period : session->options->play.device.block;
-}
-
 static enum status make_chain(struct listen_session *session)
 {
-    const struct play_options *play = &session->options->play;
-    size_t channels =
-        session->region ? session->region->format.channels : session->info.channels_in;
-    const struct live_chain_request request = {
-        .options = &play->chain,
-        .stage = play->choosing,
-        .others = play->others,
-        .other_count = play->other_count,
-        .format = {.rate = session->info.rate, .channels = channels},
-        .block = block_of(session),
-        .priority = session->info.priority,
-        .live = true,
-        .adapt = listen_match_adapt,
-        .adapt_context = &session->matching,
-        .twice = listen_options_test(session->options),
-    };
+    struct stream_session *stream = &session->stream;
+    const struct region *region = session->region;
+    struct live_chain_request request = stream_session_chain_request(
+        stream, region ? region->format.channels : stream->info.channels_in);
+    request.adapt = listen_match_adapt;
+    request.adapt_context = &session->matching;
+    request.twice = stream->blind;
     session->matching = (struct listen_match){.options = session->options,
                                          .region = session->region,
-                                         .rate = session->info.rate,
-                                         .chain = &session->chain};
-    return live_chain_init(&session->chain, &request);
-}
-
-/* A device that has too few channels for the chain is asked for more. */
-static enum status level_match_outputs(struct listen_session *session)
-{
-    size_t outputs = session->chain.filter->outputs;
-    if (session->info.channels_out >= outputs)
-        return STATUS_OK;
-    if (session->options->play.device.output_map_count)
-        return fail(STATUS_FAILED, "the masks make %zu channels, --output-map names %zu", outputs,
-                    session->info.channels_out);
-    uint32_t rate = session->info.rate;
-    device_close(session->device);
-    session->device = NULL;
-    return open_device(session, rate, outputs);
+                                         .rate = stream->info.rate,
+                                         .chain = &stream->chain};
+    return live_chain_init(&stream->chain, &request);
 }
 
 static enum status make_player(struct listen_session *session)
@@ -147,11 +103,11 @@ static enum status make_player(struct listen_session *session)
 
 static enum status make_source(struct listen_session *session)
 {
-    const struct filter *filter = session->chain.filter;
-    double rate = (double)session->info.rate;
-    size_t tail = (size_t)fmin((double)session->chain.taps, TAIL_MEASURED * rate);
+    const struct filter *filter = session->stream.chain.filter;
+    double rate = (double)session->stream.info.rate;
+    size_t tail = (size_t)fmin((double)session->stream.chain.taps, TAIL_MEASURED * rate);
     size_t recent = (size_t)(LISTEN_RECENT * rate) + tail;
-    enum status status = listen_source_init(&session->source, session->player, &session->feed,
+    enum status status = listen_source_init(&session->source, session->player, session->stream.live,
                                             filter->inputs, recent);
     if (status == STATUS_OK && !session->player)
         status = block_init(&session->recent, filter->inputs, recent, "an input");
@@ -160,126 +116,193 @@ static enum status make_source(struct listen_session *session)
 
 static enum status make_live(struct listen_session *session)
 {
-    const struct play_options *play = &session->options->play;
-    const struct filter *filter = session->chain.filter;
-    const struct live_settings settings = {
-        .rate = session->info.rate,
-        .ceiling = audio_from_db(play->ceiling_db),
-        .gain = 1,
-        .guard = !session->player,
-        .stages = &session->chain.stages,
-    };
-    session->way = play->way;
-    session->way.frames = (uint64_t)(play->fade * (double)session->info.rate);
-    enum status status = live_create(&settings, session->chain.filter, NULL, NULL, &session->live);
-    if (status == STATUS_OK)
-        status = live_controls_init(&session->controls, &session->chain.stages, session->live);
-    if (status == STATUS_OK)
-        status = live_device_init(&session->feed, session->live, filter->inputs, filter->outputs,
-                                  filter->block, session->info.channels_out);
-    if (status == STATUS_OK)
-        status = live_load_init(&session->load, filter->block, session->info.rate);
+    struct stream_session *stream = &session->stream;
+    struct live_settings settings = stream_session_settings(stream);
+    settings.guard = !session->player;
+    enum status status = stream_session_make_live(stream, &settings, NULL, NULL);
     return status == STATUS_OK ? make_source(session) : status;
 }
 
 /* ---- up and down ---- */
 
-/* The draws, made before all this, are told of before the first sound. */
+/* The draws, made before all this, are announced before the first sound. */
 static enum status begin(struct listen_session *session)
 {
     const struct play_options *play = &session->options->play;
-    bool test = listen_options_test(session->options);
-    enum status status = STATUS_OK;
-    if (test)
-        status = listen_switch_settle(session, listen_trial_choice(session));
-    if (status == STATUS_OK)
-        status = view_open(play_options_view(play), play->interval, &session->view);
+    struct stream_session *stream = &session->stream;
+    enum status status;
+    snprintf(stream->keys, sizeof stream->keys,
+             "1-9 mask  space dry  arrows seek  [ ] gain  m mute%s  p picture  q leave",
+             live_controls_keys(&stream->controls));
+    device_report_grants(&stream->info);
+    if (stream->blind && (status = listen_switch_settle(session, listen_trial_choice(session))))
+        return status;
+    status = view_open(play_options_view(play), play->interval, &stream->view);
     if (status != STATUS_OK)
         return status;
-    if (test) {
-        listen_notify(session, "SHA-256 of the key: %s", listen_trial_commitment(session));
+    if (stream->blind) {
+        view_message(stream->view, "SHA-256 of the key: %s", trial_commitment(session->trial.test));
         listen_trial_go_on(session);
     }
-    device_run(session->device, listen_source_step, &session->source);
+    device_run(stream->device, listen_source_step, &session->source);
     return STATUS_OK;
 }
 
-enum status listen_session_open(struct listen_session *session,
+static enum status session_open(struct listen_session *session,
                                 const struct listen_options *options)
 {
     *session = (struct listen_session){.options = options, .wanted = SIZE_MAX};
-    enum status status = listen_trial_open(session);
-    if (status == STATUS_OK)
-        status = open_ends(session);
-    if (status == STATUS_OK)
-        status = make_chain(session);
-    if (status == STATUS_OK)
-        status = level_match_outputs(session);
-    if (status == STATUS_OK)
-        status = make_player(session);
-    if (status == STATUS_OK)
-        status = make_live(session);
-    if (status != STATUS_OK)
+    session->stream.options = &options->play;
+    session->stream.blind = listen_options_test(options);
+    enum status status;
+    if ((status = listen_trial_open(session)) || (status = open_ends(session)) ||
+        (status = make_chain(session)) ||
+        (status = stream_session_match_outputs(&session->stream, session->stream.info.rate,
+                                               "the masks make")) ||
+        (status = make_player(session)) || (status = make_live(session)))
         return status;
-    device_report_grants(&session->info);
     return begin(session);
 }
 
-bool listen_session_close(struct listen_session *session)
+static bool session_close(struct listen_session *session)
 {
-    if (session->device && !device_stop(session->device))
-        session->stuck = true;
-    device_close(session->device);
-    view_close(session->view);
+    bool stopped = stream_session_stop(&session->stream);
     free(session->picture);
     listen_trial_close(session);
-    if (session->stuck) {
-        note("the device's thread hangs: leaving it behind");
+    if (!stopped)
         return false;
-    }
     listen_source_free(&session->source);
     block_free(&session->recent);
     player_close(session->player);
     region_close(session->region);
-    live_device_free(&session->feed);
-    live_controls_free(&session->controls);
-    live_destroy(session->live);
-    live_load_free(&session->load);
-    live_chain_free(&session->chain);
+    stream_session_free(&session->stream);
     listen_match_free(&session->matching);
     return true;
 }
 
-/* ---- meanwhile ---- */
+/* ---- keys ---- */
 
-static void take_event(struct listen_session *session, const struct live_event *event)
+static void choose(struct listen_session *session, size_t choice)
 {
-    if (event->what != LIVE_FEEDBACK)
+    if (choice >= session->stream.chain.choice_count) {
+        view_message(session->stream.view, "there is no mask %zu", choice + 1);
         return;
-    session->muted = true;
-    listen_notify(session, "howling feedback at %.0f Hz: muted; turn something down, then press m",
-                event->value);
+    }
+    stream_session_set_dry(&session->stream, false);
+    listen_switch_to(session, choice);
 }
 
-void listen_session_update(struct listen_session *session)
+static void seek(struct listen_session *session, double seconds)
 {
-    struct live_event event;
-    struct filter *filter = session->chain.filter;
+    double rate = (double)session->stream.info.rate;
+    double at = (double)player_position(session->player) + seconds * rate;
+    player_seek(session->player, (uint64_t)llround(fmax(0, at)));
+}
+
+/* False: it is none that moves about in the sound. */
+static bool seek_by_key(struct listen_session *session, int key)
+{
+    static const struct {
+        int key;
+        double seconds;
+    } moves[] = {
+        {VIEW_KEY_LEFT, -STEP},     {VIEW_KEY_RIGHT, STEP},    {VIEW_KEY_DOWN, -PAGE},
+        {VIEW_KEY_UP, PAGE},        {VIEW_KEY_PAGE_UP, -PAGE}, {VIEW_KEY_PAGE_DOWN, PAGE},
+        {VIEW_KEY_HOME, -INFINITY},
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof *moves && session->player; i++)
+        if (moves[i].key == key) {
+            seek(session, moves[i].seconds);
+            return true;
+        }
+    return false;
+}
+
+static void toggle_picture(struct listen_session *session)
+{
+    if (session->options->blind > 0) /* its letters are none of these masks' */
+        view_message(session->stream.view, "no picture in a blind ranking");
+    else
+        listen_show_picture(session, !session->picture);
+}
+
+static void handle_key(struct listen_session *session, int key)
+{
+    struct stream_session *stream = &session->stream;
+    if (stream->leaving || listen_trial_key(session, key) || seek_by_key(session, key) ||
+        stream_session_key(stream, key))
+        return;
+    if (key == 'p')
+        toggle_picture(session);
+    else if (!stream->blind && key >= '1' && key <= '9')
+        choose(session, (size_t)(key - '1'));
+}
+
+static void wait_for_keys(struct listen_session *session, int milliseconds)
+{
+    struct pollfd fd = {.fd = view_key_fd(session->stream.view), .events = POLLIN};
+    bool end = fd.fd < 0;
+    int key;
+    (void)poll(&fd, 1, milliseconds);
+    while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
+        handle_key(session, key);
+    if (end && listen_trial_runs(session)) {
+        view_message(session->stream.view,
+                     "there is nobody to answer any more: the test ends here");
+        listen_trial_stop(session);
+    }
+}
+
+/* ---- while it runs ---- */
+
+static void update(struct listen_session *session)
+{
     const char *failure = session->player ? player_failure(session->player) : NULL;
     listen_source_update(&session->source);
     listen_switch_update(session);
-    live_load_update(&session->load, &session->feed);
-    while (live_took(session->live, &event))
-        take_event(session, &event);
-    if (filter->notice) {
-        listen_notify(session, "%s", filter->notice);
-        filter->notice = NULL;
-    }
-    if (session->controls.notice) {
-        listen_notify(session, "%s", session->controls.notice);
-        session->controls.notice = NULL;
-    }
+    stream_session_update(&session->stream);
     if (failure)
-        listen_notify(session, "%s", failure);
-    device_info(session->device, &session->info);
+        view_message(session->stream.view, "%s", failure);
+}
+
+/* A test that runs ends with it. */
+static bool is_over(struct listen_session *session)
+{
+    if (stream_session_time_is_up(&session->stream))
+        listen_trial_stop(session);
+    return stream_session_is_over(&session->stream);
+}
+
+static enum status run(struct listen_session *session)
+{
+    while (!is_over(session)) {
+        if (device_state(session->stream.device) == DEVICE_LOST) {
+            listen_trial_stop(session);
+            return fail(STATUS_FAILED, "the device %s is lost", session->stream.device_name);
+        }
+        wait_for_keys(session, TICK);
+        update(session);
+        listen_show(session);
+    }
+    return STATUS_OK;
+}
+
+enum status listen_session_run(const struct listen_options *options)
+{
+    struct listen_session session;
+    enum status status = session_open(&session, options);
+    if (status == STATUS_OK) {
+        status = run(&session);
+        update(&session);
+        view_close(session.stream.view); /* the screen goes first */
+        session.stream.view = NULL;
+        enum status reported = listen_trial_finish(&session);
+        if (reported == STATUS_OK)
+            reported = listen_report(&session);
+        status = status == STATUS_OK ? reported : status;
+    }
+    bool stopped = session_close(&session);
+    if (status == STATUS_OK && !stopped)
+        status = STATUS_FAILED;
+    return status == STATUS_OK && stop_requested() ? STATUS_INTERRUPTED : status;
 }

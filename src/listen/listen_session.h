@@ -1,8 +1,7 @@
-/* halo listen while it plays: a player or an input, masks to choose from, a device, perhaps a
- * test.
+/* halo listen on a sound device: a player or an input, masks to choose from, perhaps a blind test.
  *
- * listen_session.c brings it up and down, listen_switch.c changes masks, listen_control.c does
- * what keys ask for, listen_trial.c runs a blind test, listen_show.c tells.
+ * listen_session.c brings it up, does what keys ask for and brings it down; listen_switch.c
+ * changes masks, listen_trial.c runs a blind test, listen_show.c shows and reports.
  * Threads: the control thread.
  */
 #ifndef HALO_LISTEN_SESSION_H
@@ -13,77 +12,40 @@
 #include "listen/listen_source.h"
 #include "listen/trial_abx.h"
 #include "listen/trial_ranking.h"
-#include "live/device.h"
-#include "live/live_chain.h"
-#include "live/live_controls.h"
-#include "live/live_load.h"
-#include "view/view.h"
-
-#include <jansson.h>
+#include "live/stream_session.h"
 
 #define LISTEN_RECENT 3.0 /* seconds of a live input that its loudness is taken of */
 
-/* A blind test: one of the two, or none. */
 struct listen_trial {
     struct trial_log *log;
-    struct trial_abx *abx;
-    struct trial_ranking *ranking;
-    size_t heard;  /* what was asked for last: an enum abx_sound, or a letter */
-    bool begins;   /* a trial, with A, as soon as a live input is measured */
-    bool stopping; /* q was pressed: is that meant? */
+    struct trial *test; /* NULL: there is none */
+    size_t heard;       /* what was asked for last: an enum abx_sound, or a letter */
+    bool begins;        /* a trial, with A, as soon as a live input is measured */
+    bool stopping;      /* q was pressed: is that meant? */
     char lines[LISTEN_CHOICES_MOST + 3][160];
 };
 
 struct listen_session {
+    struct stream_session stream;
     const struct listen_options *options;
-    struct device *device;
-    struct device_info info;
-    char device_name[300];
     struct region *region; /* until the player has it */
     struct player *player;   /* NULL: a live input */
-    struct live_chain chain;
     struct listen_match matching;
-    struct live *live;
-    struct live_controls controls;
-    struct live_device feed;
     struct listen_source source;
-    struct live_load load;
-    bool stuck; /* a step hangs in the device's thread: what it uses must stay */
-    struct view *view;
-    char keys[160]; /* what they do, where there is no test */
 
-    struct choices_way way;
     size_t wanted;       /* a choice to switch to; SIZE_MAX: none */
     uint64_t put_off;    /* frames, of each switch in a test: all take as long */
     struct block recent; /* of a live input, to measure */
     double measured_at;  /* seconds of the stream */
-
     struct listen_trial trial;
-    double gain_db;
-    bool muted;
-    bool dry;
-    bool leaving;
     char *picture; /* of the masks' responses, or NULL */
-    struct meter_reading in[LIVE_CHANNELS_MOST];
-    struct meter_reading out[LIVE_CHANNELS_MOST];
-    double reduction_most; /* dB */
 };
 
 /* ---- listen_session.c ---- */
 
-/* Open all there is; the sound begins. Errors: whatever is wrong with any of it. Close in any
- * case. */
-MUST_CHECK enum status listen_session_open(struct listen_session *session,
-                                           const struct listen_options *options);
-bool listen_session_close(struct listen_session *session); /* false: a step hangs, and is left */
-
-/* What the step has done since. */
-void listen_session_update(struct listen_session *session);
-
-static inline double listen_seconds(const struct listen_session *session)
-{
-    return (double)live_frames(session->live) / (double)session->info.rate;
-}
+/* Until the listener leaves or the test is over, then result and report. Errors: whatever is wrong
+ * with sound, masks or device; a device that is lost. */
+MUST_CHECK enum status listen_session_run(const struct listen_options *options);
 
 /* ---- listen_switch.c ---- */
 
@@ -95,12 +57,6 @@ MUST_CHECK enum status listen_switch_settle(struct listen_session *session, size
  * same: nothing may tell whether it is another. */
 void listen_switch_to(struct listen_session *session, size_t choice);
 void listen_switch_update(struct listen_session *session);
-
-/* ---- listen_control.c ---- */
-
-/* Do what keys ask for; waits for them for so many milliseconds. */
-void listen_control_wait(struct listen_session *session, int milliseconds);
-void listen_control_leave(struct listen_session *session); /* fade out, to end */
 
 /* ---- listen_trial.c ---- */
 
@@ -118,7 +74,6 @@ size_t listen_trial_choice(const struct listen_session *session); /* that is to 
 bool listen_trial_key(struct listen_session *session, int key);   /* true: it was the test's */
 void listen_trial_stop(struct listen_session *session);
 bool listen_trial_runs(const struct listen_session *session);
-const char *listen_trial_commitment(const struct listen_session *session);
 
 /* What there is to tell of the test at hand: lines, as many as are returned. */
 size_t listen_trial_lines(struct listen_session *session, const char **lines);
@@ -130,7 +85,6 @@ MUST_CHECK enum status listen_trial_finish(struct listen_session *session);
 
 void listen_show(struct listen_session *session);
 void listen_show_picture(struct listen_session *session, bool shown);
-void listen_notify(struct listen_session *session, const char *format, ...) PRINTF_LIKE(2, 3);
 MUST_CHECK enum status listen_report(struct listen_session *session);
 
 #endif

@@ -7,9 +7,9 @@
 enum { CHUNK = 64 /* frames */, TAP = 1 << 17 /* frames that may wait */ };
 
 enum status listen_source_init(struct listen_source *source, struct player *player,
-                               struct live_device *feed, size_t channels, size_t recent)
+                               struct live *live, size_t channels, size_t recent)
 {
-    *source = (struct listen_source){.player = player, .feed = feed, .channels = channels};
+    *source = (struct listen_source){.player = player, .live = live, .channels = channels};
     if (player)
         return block_init(&source->played, channels, DEVICE_FRAMES_MOST, "a player");
     enum status status = ring_create(channels * sizeof(float), TAP, "an input", &source->tap);
@@ -25,7 +25,7 @@ void listen_source_free(struct listen_source *source)
 
 static void tap(struct listen_source *source, const float *const *in, size_t frames)
 {
-    float chunk[CHUNK * REBLOCK_CHANNELS_MOST];
+    float chunk[CHUNK * LIVE_CHANNELS_MOST];
     for (size_t at = 0; at < frames; at += CHUNK) {
         size_t part = frames - at < CHUNK ? frames - at : CHUNK;
         audio_interleave(in, at, source->channels, part, chunk);
@@ -43,12 +43,12 @@ void listen_source_step(void *context, const float *const *in, float *const *out
     } else {
         tap(source, in, frames);
     }
-    live_device_step(source->feed, in, out, frames, lost);
+    live_step(source->live, in, out, frames, lost);
 }
 
 void listen_source_update(struct listen_source *source)
 {
-    float chunk[CHUNK * REBLOCK_CHANNELS_MOST];
+    float chunk[CHUNK * LIVE_CHANNELS_MOST];
     size_t got, capacity = source->recent.frames;
     if (source->player)
         return;

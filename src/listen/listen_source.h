@@ -6,12 +6,12 @@
 #define HALO_LISTEN_SOURCE_H
 
 #include "base/ring.h"
-#include "live/live_device.h"
+#include "live/live.h"
 #include "live/player.h"
 
 struct listen_source {
     struct player *player; /* not owned; NULL: the device's input */
-    struct live_device *feed;
+    struct live *live;
     struct block played;
     size_t channels;
     struct ring *tap;    /* of the input: frames, channel beside channel */
@@ -21,7 +21,7 @@ struct listen_source {
 
 /* `recent` frames of an input are kept. Errors: memory. */
 MUST_CHECK enum status listen_source_init(struct listen_source *source, struct player *player,
-                                          struct live_device *feed, size_t channels, size_t recent);
+                                          struct live *live, size_t channels, size_t recent);
 void listen_source_free(struct listen_source *source);
 
 /* A device_step; `context` is the struct listen_source. */

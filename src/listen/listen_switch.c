@@ -8,7 +8,7 @@ static const double MEASURE_EVERY = 2, PUT_OFF_MOST = 1; /* seconds */
 
 static size_t slot_count(const struct listen_session *session)
 {
-    return session->chain.choice_count * (session->chain.request.twice ? 2 : 1);
+    return session->stream.chain.choice_count * (session->stream.chain.request.twice ? 2 : 1);
 }
 
 /* ---- before the stream ---- */
@@ -16,14 +16,15 @@ static size_t slot_count(const struct listen_session *session)
 static void run_block(struct listen_session *session, const struct block *silence,
                       struct block *nowhere)
 {
-    filter_process(session->chain.filter, (const float *const *)silence->data, nowhere->data);
+    filter_process(session->stream.chain.filter, (const float *const *)silence->data,
+                   nowhere->data);
 }
 
 /* The blocks that it takes. */
 static size_t switch_at_once(struct listen_session *session, size_t slot,
                              const struct block *silence, struct block *nowhere)
 {
-    struct choices *choices = session->chain.choices;
+    struct choices *choices = session->stream.chain.choices;
     const struct choices_way way = {0};
     size_t choice, blocks = 0;
     uint64_t at;
@@ -41,7 +42,7 @@ static size_t learn_longest(struct listen_session *session, const struct block *
                             struct block *nowhere)
 {
     size_t longest = 0;
-    for (size_t done = 0; done < session->chain.taps; done += silence->frames)
+    for (size_t done = 0; done < session->stream.chain.taps; done += silence->frames)
         run_block(session, silence, nowhere);
     for (size_t slot = slot_count(session); slot-- > 0;) {
         size_t blocks = switch_at_once(session, slot, silence, nowhere);
@@ -52,18 +53,18 @@ static size_t learn_longest(struct listen_session *session, const struct block *
 
 enum status listen_switch_settle(struct listen_session *session, size_t choice)
 {
-    struct filter *filter = session->chain.filter;
+    struct filter *filter = session->stream.chain.filter;
     struct block silence, nowhere = {0};
-    enum status status = block_init(&silence, filter->inputs, filter->block, "a stream");
-    if (status == STATUS_OK)
-        status = block_init(&nowhere, filter->outputs, filter->block, "a stream");
-    if (status == STATUS_OK) {
-        size_t longest = learn_longest(session, &silence, &nowhere);
-        double most = PUT_OFF_MOST * (double)session->info.rate;
-        session->put_off = (uint64_t)fmin(most, (double)((2 * longest + 2) * filter->block));
-        (void)switch_at_once(session, choice, &silence, &nowhere);
-        filter_reset(filter);
-    }
+    double most = PUT_OFF_MOST * (double)session->stream.info.rate;
+    enum status status;
+    if ((status = block_init(&silence, filter->inputs, filter->block, "a stream")) ||
+        (status = block_init(&nowhere, filter->outputs, filter->block, "a stream")))
+        goto end;
+    size_t longest = learn_longest(session, &silence, &nowhere);
+    session->put_off = (uint64_t)fmin(most, (double)((2 * longest + 2) * filter->block));
+    (void)switch_at_once(session, choice, &silence, &nowhere);
+    filter_reset(filter);
+end:
     block_free(&silence);
     block_free(&nowhere);
     return status;
@@ -78,32 +79,32 @@ void listen_switch_to(struct listen_session *session, size_t choice)
 
 static void ask(struct listen_session *session)
 {
-    struct choices *choices = session->chain.choices;
-    size_t slot = session->wanted, count = session->chain.choice_count;
+    struct choices *choices = session->stream.chain.choices;
+    size_t slot = session->wanted, count = session->stream.chain.choice_count;
     uint64_t at = 0;
-    if (listen_options_test(session->options)) {
+    if (session->stream.blind) {
         slot += choices_sounding(choices) == slot ? count : 0;
-        at = live_frames(session->live) + session->put_off;
+        at = live_frames(session->stream.live) + session->put_off;
     }
     session->wanted = SIZE_MAX;
-    choices_ask(choices, slot, at, &session->way);
+    choices_ask(choices, slot, at, &session->stream.way);
 }
 
 /* Masks with other gains. The one that sounds comes last: nothing can be replaced while it fades,
  * which in a test waits for the switch that begins the trial. */
 static enum status replace_masks(struct listen_session *session)
 {
-    struct choices *choices = session->chain.choices;
-    bool test = listen_options_test(session->options);
+    struct choices *choices = session->stream.chain.choices;
+    bool test = session->stream.blind;
     size_t count = slot_count(session), sounding = choices_sounding(choices);
     enum status status = STATUS_OK;
     for (size_t i = 1; i <= count && status == STATUS_OK; i++) {
         size_t slot = (sounding + i) % count;
         struct mask *mask;
-        status = listen_match_mask(&session->matching, slot % session->chain.choice_count, &mask);
+        status = listen_match_mask(&session->matching, slot % session->stream.chain.choice_count, &mask);
         if (status != STATUS_OK)
             break;
-        status = choices_replace(choices, slot, mask, test ? NULL : &session->way);
+        status = choices_replace(choices, slot, mask, test ? NULL : &session->stream.way);
         mask_destroy(mask);
     }
     return status;
@@ -111,7 +112,7 @@ static enum status replace_masks(struct listen_session *session)
 
 static bool is_matched_live(const struct listen_session *session)
 {
-    return !session->player && session->chain.choice_count > 1 &&
+    return !session->player && session->stream.chain.choice_count > 1 &&
            session->options->by != LEVEL_MATCH_NONE;
 }
 
@@ -119,18 +120,19 @@ static void measure(struct listen_session *session)
 {
     const struct mask_levels_sound sound = {
         .block = &session->recent,
-        .rate = session->info.rate,
-        .before = session->recent.frames - (size_t)(LISTEN_RECENT * (double)session->info.rate),
+        .rate = session->stream.info.rate,
+        .before =
+            session->recent.frames - (size_t)(LISTEN_RECENT * (double)session->stream.info.rate),
     };
     bool changed;
-    session->measured_at = listen_seconds(session);
+    session->measured_at = stream_session_seconds(&session->stream);
     if (listen_match_measure(&session->matching, &sound, &changed) != STATUS_OK || !changed ||
         replace_masks(session) != STATUS_OK)
         return;
-    for (size_t i = 0; i < session->chain.choice_count; i++) {
+    for (size_t i = 0; i < session->stream.chain.choice_count; i++) {
         char text[400];
         listen_match_describe(&session->matching, i, text, sizeof text);
-        listen_notify(session, "%s", text);
+        view_message(session->stream.view, "%s", text);
     }
 }
 
@@ -138,10 +140,11 @@ static void measure(struct listen_session *session)
 static void follow_input(struct listen_session *session)
 {
     struct listen_trial *trial = &session->trial;
-    bool test = listen_options_test(session->options);
+    bool test = session->stream.blind;
     bool due =
-        test ? trial->begins : listen_seconds(session) > session->measured_at + MEASURE_EVERY;
-    if (!is_matched_live(session) || !due || session->leaving ||
+        test ? trial->begins
+             : stream_session_seconds(&session->stream) > session->measured_at + MEASURE_EVERY;
+    if (!is_matched_live(session) || !due || session->stream.leaving ||
         !listen_source_recent(&session->source, &session->recent))
         return;
     measure(session);
@@ -151,7 +154,7 @@ static void follow_input(struct listen_session *session)
 
 void listen_switch_update(struct listen_session *session)
 {
-    struct choices *choices = session->chain.choices;
+    struct choices *choices = session->stream.chain.choices;
     size_t choice;
     uint64_t at;
     if (!choices)

@@ -11,22 +11,13 @@ static const char early[] = "stop the test early? y: yes, any other key: no";
 
 bool listen_trial_runs(const struct listen_session *session)
 {
-    const struct listen_trial *trial = &session->trial;
-    return (trial->abx && !trial_abx_is_over(trial->abx)) ||
-           (trial->ranking && !trial_ranking_is_over(trial->ranking));
-}
-
-const char *listen_trial_commitment(const struct listen_session *session)
-{
-    const struct listen_trial *trial = &session->trial;
-    return trial->abx ? trial_abx_commitment(trial->abx) : trial_ranking_commitment(trial->ranking);
+    const struct trial *test = session->trial.test;
+    return test && !test->over;
 }
 
 size_t listen_trial_choice(const struct listen_session *session)
 {
-    const struct listen_trial *trial = &session->trial;
-    return trial->abx ? trial_abx_choice(trial->abx, (enum abx_sound)trial->heard)
-                      : trial_ranking_choice(trial->ranking, trial->heard);
+    return trial_choice(session->trial.test, session->trial.heard);
 }
 
 /* ---- up and down ---- */
@@ -64,7 +55,7 @@ static void log_settings(struct listen_session *session)
     trial_log_setting(log, "switch", text);
     trial_log_setting(log, "match", bys[options->by]);
     trial_log_setting(log, "align", options->align ? "yes" : "no");
-    trial_log_setting(log, "device", session->device_name);
+    trial_log_setting(log, "device", session->stream.device_name);
     for (size_t i = 0; i < session->matching.count; i++) {
         const struct level_match *match = &session->matching.matches[i];
         trial_log_choice(log, session->matching.originals[i]->name, match->gain_db,
@@ -79,18 +70,19 @@ enum status listen_trial_open(struct listen_session *session)
     if (!listen_options_test(options))
         return STATUS_OK;
     enum status status = trial_log_create(&trial->log);
-    if (status == STATUS_OK && options->abx)
-        status = trial_abx_create(options->abx, options->feedback, trial->log, &trial->abx);
-    if (status == STATUS_OK && options->blind)
+    if (status != STATUS_OK)
+        return status;
+    if (options->abx)
+        status = trial_abx_create(options->abx, options->feedback, trial->log, &trial->test);
+    else
         status = trial_ranking_create(listen_options_choices(options), options->blind, trial->log,
-                                      &trial->ranking);
+                                      &trial->test);
     return status == STATUS_OK ? check_log(options) : status;
 }
 
 void listen_trial_close(struct listen_session *session)
 {
-    trial_abx_destroy(session->trial.abx);
-    trial_ranking_destroy(session->trial.ranking);
+    trial_destroy(session->trial.test);
     trial_log_destroy(session->trial.log);
     session->trial = (struct listen_trial){0};
 }
@@ -101,10 +93,7 @@ static void hear(struct listen_session *session, size_t sound)
 {
     struct listen_trial *trial = &session->trial;
     trial->heard = sound;
-    if (trial->abx)
-        trial_abx_play(trial->abx, (enum abx_sound)sound, listen_seconds(session));
-    else
-        trial_ranking_play(trial->ranking, sound, listen_seconds(session));
+    trial_play(trial->test, sound, stream_session_seconds(&session->stream));
     listen_switch_to(session, listen_trial_choice(session));
 }
 
@@ -117,7 +106,7 @@ void listen_trial_begin(struct listen_session *session)
 void listen_trial_go_on(struct listen_session *session)
 {
     if (!listen_trial_runs(session))
-        listen_control_leave(session);
+        stream_session_leave(&session->stream);
     else if (session->player || session->options->by == LEVEL_MATCH_NONE)
         listen_trial_begin(session);
     else
@@ -126,13 +115,14 @@ void listen_trial_go_on(struct listen_session *session)
 
 static void answer(struct listen_session *session, enum abx_sound said)
 {
-    struct trial_abx *abx = session->trial.abx;
-    size_t number = trial_abx_at(abx) + 1;
-    enum abx_feedback reported = trial_abx_answer(abx, said, listen_seconds(session));
-    listen_notify(session, "trial %zu: your answer is %c%s", number, said == ABX_A ? 'A' : 'B',
-                reported == ABX_RIGHT   ? ", and that is right"
-                : reported == ABX_WRONG ? ", but that is wrong"
-                                    : "");
+    struct trial *test = session->trial.test;
+    size_t number = test->answered + 1;
+    enum abx_feedback reported = trial_abx_answer(test, said, stream_session_seconds(&session->stream));
+    view_message(session->stream.view, "trial %zu: your answer is %c%s", number,
+                 said == ABX_A ? 'A' : 'B',
+                 reported == ABX_RIGHT   ? ", and that is right"
+                 : reported == ABX_WRONG ? ", but that is wrong"
+                                     : "");
     listen_trial_go_on(session);
 }
 
@@ -150,16 +140,16 @@ static bool abx_key(struct listen_session *session, int key)
 static bool ranking_key(struct listen_session *session, int key)
 {
     struct listen_trial *trial = &session->trial;
-    double now = listen_seconds(session);
-    if (key >= 'a' && key < 'a' + (int)session->chain.choice_count) {
+    double now = stream_session_seconds(&session->stream);
+    if (key >= 'a' && key < 'a' + (int)session->stream.chain.choice_count) {
         hear(session, (size_t)(key - 'a'));
     } else if (key >= '0' + RATING_LEAST && key <= '0' + RATING_MOST) {
-        trial_ranking_rate(trial->ranking, trial->heard, (unsigned)(key - '0'), now);
+        trial_ranking_rate(trial->test, trial->heard, (unsigned)(key - '0'), now);
     } else if (key == '\n') {
-        if (trial_ranking_confirm(trial->ranking, now))
+        if (trial_ranking_confirm(trial->test, now))
             listen_trial_go_on(session);
         else
-            listen_notify(session, "not all are rated yet");
+            view_message(session->stream.view, "not all are rated yet");
     } else {
         return false;
     }
@@ -180,17 +170,14 @@ bool listen_trial_key(struct listen_session *session, int key)
     trial->stopping = key == 'q';
     if (trial->stopping || trial->begins)
         return trial->stopping;
-    return trial->abx ? abx_key(session, key) : ranking_key(session, key);
+    return session->options->abx ? abx_key(session, key) : ranking_key(session, key);
 }
 
 void listen_trial_stop(struct listen_session *session)
 {
-    struct listen_trial *trial = &session->trial;
-    if (trial->abx)
-        trial_abx_stop(trial->abx, listen_seconds(session));
-    if (trial->ranking)
-        trial_ranking_stop(trial->ranking, listen_seconds(session));
-    listen_control_leave(session);
+    if (session->trial.test)
+        trial_stop(session->trial.test, stream_session_seconds(&session->stream));
+    stream_session_leave(&session->stream);
 }
 
 /* ---- what is told ---- */
@@ -199,10 +186,11 @@ static size_t abx_lines(struct listen_session *session)
 {
     struct listen_trial *trial = &session->trial;
     snprintf(trial->lines[0], sizeof *trial->lines, "trial %zu of %zu: is X A or B?",
-             trial_abx_at(trial->abx) + 1, session->options->abx);
+             trial->test->answered + 1, session->options->abx);
     for (size_t i = 0; i < 3; i++)
         snprintf(trial->lines[i + 1], sizeof *trial->lines, "%c %c  %s",
-                 trial->heard == i ? '>' : ' ', "ABX"[i], i < 2 ? session->chain.names[i] : "?");
+                 trial->heard == i ? '>' : ' ', "ABX"[i],
+                 i < 2 ? session->stream.chain.names[i] : "?");
     return 4;
 }
 
@@ -212,9 +200,9 @@ static size_t ranking_lines(struct listen_session *session)
     char *line = trial->lines[1];
     size_t length = 0, size = sizeof *trial->lines;
     snprintf(trial->lines[0], size, "trial %zu of %zu: rate all from 1 (bad) to 5 (excellent)",
-             trial_ranking_at(trial->ranking) + 1, session->options->blind);
-    for (size_t i = 0; i < session->chain.choice_count; i++) {
-        unsigned rating = trial_ranking_rating(trial->ranking, i);
+             trial->test->answered + 1, session->options->blind);
+    for (size_t i = 0; i < session->stream.chain.choice_count; i++) {
+        unsigned rating = trial_ranking_rating(trial->test, i);
         char mark = rating ? (char)('0' + rating) : '-';
         length += (size_t)snprintf(line + length, size - length, "%c%c %c   ",
                                    trial->heard == i ? '>' : ' ', (char)('A' + i), mark);
@@ -227,13 +215,13 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines)
     struct listen_trial *trial = &session->trial;
     if (!listen_trial_runs(session))
         return 0;
-    size_t count = trial->abx ? abx_lines(session) : ranking_lines(session);
+    size_t count = session->options->abx ? abx_lines(session) : ranking_lines(session);
     if (trial->begins)
         snprintf(trial->lines[0], sizeof *trial->lines, "the input is being measured");
     if (trial->stopping)
         snprintf(trial->lines[0], sizeof *trial->lines, "%s", early);
     snprintf(trial->lines[count++], sizeof *trial->lines, "SHA-256: %s",
-             listen_trial_commitment(session));
+             trial_commitment(trial->test));
     for (size_t i = 0; i < count; i++)
         lines[i] = trial->lines[i];
     return count;
@@ -241,18 +229,14 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines)
 
 /* ---- at the end ---- */
 
-static enum status print_json(const struct listen_session *session, const struct trial_key *key)
+static enum status print_json(const struct trial *test, const struct trial_key *key)
 {
-    const struct listen_trial *trial = &session->trial;
-    json_t *result = trial->abx ? abx_result_json(trial_abx_result(trial->abx))
-                                : ranking_result_json(trial_ranking_result(trial->ranking));
-    size_t answered = trial->abx ? trial_abx_at(trial->abx) : trial_ranking_at(trial->ranking);
-    size_t planned = trial->abx ? session->options->abx : session->options->blind;
     json_t *object =
         json_pack("{s:s, s:s, s:I, s:I, s:b, s:s, s:{s:s, s:s}, s:o}", "event", "result", "test",
-                  trial->abx ? "abx" : "ranking", "answered", (json_int_t)answered, "trials",
-                  (json_int_t)planned, "stopped_early", answered < planned, "commitment",
-                  key->commitment, "key", "draws", key->draws, "salt", key->salt, "result", result);
+                  test->kind->name, "answered", (json_int_t)test->answered, "trials",
+                  (json_int_t)test->planned, "stopped_early", test->answered < test->planned,
+                  "commitment", key->commitment, "key", "draws", key->draws, "salt", key->salt,
+                  "result", test->kind->result_json(test));
     bool written = object && json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
     json_decref(object);
     return written ? STATUS_OK : fail(STATUS_FAILED, "cannot write the result");
@@ -260,28 +244,23 @@ static enum status print_json(const struct listen_session *session, const struct
 
 static void print_text(const struct listen_session *session, const struct trial_key *key)
 {
-    const struct listen_trial *trial = &session->trial;
-    if (trial->abx)
-        abx_result_print(trial_abx_result(trial->abx), stdout);
-    else
-        ranking_result_print(trial_ranking_result(trial->ranking), session->chain.names, stdout);
+    const struct trial *test = session->trial.test;
+    test->kind->result_print(test, session->stream.chain.names, stdout);
     printf("key: %s (%s)\nto check it: printf '%%s' '%s %s' | sha256sum\n  gives %s\n", key->draws,
-           trial->abx ? "X of each trial" : "of each trial, the masks under A, B and so on",
-           key->draws, key->salt, key->commitment);
+           test->kind->draws, key->draws, key->salt, key->commitment);
 }
 
 enum status listen_trial_finish(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
     struct listen_trial *trial = &session->trial;
-    if (!trial->abx && !trial->ranking)
+    if (!trial->test)
         return STATUS_OK;
-    const struct trial_key *key =
-        trial->abx ? trial_abx_key(trial->abx) : trial_ranking_key(trial->ranking);
+    const struct trial_key *key = trial_revealed_key(trial->test);
     enum status status = STATUS_OK;
     log_settings(session);
     if (options->play.json)
-        status = print_json(session, key);
+        status = print_json(trial->test, key);
     else
         print_text(session, key);
     if (status == STATUS_OK && options->log)

@@ -56,26 +56,28 @@ static enum status measuring_init(struct measuring *measuring, const struct mask
     size_t most = 1 << 14;
     while (most < measuring->end && most < BLOCK_MOST)
         most *= 2;
-    enum status status = workers_create(0, &measuring->workers);
-    struct convolver_settings settings = {
-        .backend = "cpu", .rate = measuring->rate, .workers = measuring->workers};
     measuring->count = count;
     measuring->ears = calloc(count, sizeof *measuring->ears);
-    if (status == STATUS_OK && !measuring->ears)
-        status = fail_memory("measuring masks");
+    if (!measuring->ears)
+        return fail_memory("measuring masks");
+    enum status status = workers_create(0, &measuring->workers);
     if (status != STATUS_OK)
         return status;
+    struct convolver_settings settings = {
+        .backend = "cpu", .rate = measuring->rate, .workers = measuring->workers};
     settings.block = convolver_preferred_block(&settings, longest(masks, count), most);
-    status = block_init(&measuring->in, masks[0]->inputs, settings.block, "measuring masks");
-    if (status == STATUS_OK)
-        status = block_init(&measuring->out, masks[0]->outputs, settings.block, "measuring masks");
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    if ((status =
+             block_init(&measuring->in, masks[0]->inputs, settings.block, "measuring masks")) ||
+        (status =
+             block_init(&measuring->out, masks[0]->outputs, settings.block, "measuring masks")))
+        return status;
+    for (size_t i = 0; i < count; i++) {
         struct ear *ear = &measuring->ears[i];
-        status = convolver_create(&settings, masks[i], &ear->filter);
-        if (status == STATUS_OK)
-            status = loudness_create(settings.rate, masks[i]->outputs, &ear->meter);
+        if ((status = convolver_create(&settings, masks[i], &ear->filter)) ||
+            (status = loudness_create(settings.rate, masks[i]->outputs, &ear->meter)))
+            return status;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* Frames of the region, round and round. */
@@ -170,17 +172,18 @@ enum status mask_levels_measure(const struct mask_levels_sound *sound,
     measuring.rate = region ? region->format.rate : sound->rate;
     measuring.before = region ? longest(masks, count)->taps - 1 : sound->before;
     measuring.end = region ? measuring.before + region->to - region->from : sound->block->frames;
-    enum status status = measuring_init(&measuring, masks, count);
-    if (status == STATUS_OK && region)
-        status = lead_in(&measuring, region);
-    if (status == STATUS_OK)
-        status = measuring_run(&measuring, progress);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+    enum status status;
+    if ((status = measuring_init(&measuring, masks, count)) ||
+        (region && (status = lead_in(&measuring, region))) ||
+        (status = measuring_run(&measuring, progress)))
+        goto end;
+    for (size_t i = 0; i < count; i++)
         levels[i] = (struct mask_level){
             .integrated = loudness_integrated(measuring.ears[i].meter),
             .rms = loudness_rms(measuring.ears[i].meter),
             .peak = measuring.ears[i].peak,
         };
+end:
     measuring_free(&measuring);
     return status;
 }

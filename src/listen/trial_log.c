@@ -2,6 +2,7 @@
 
 #include "base/json_text.h"
 #include "base/atomic_file.h"
+#include "listen/trial.h"
 
 #include <errno.h>
 #include <math.h>
@@ -105,12 +106,12 @@ void trial_log_p_value_note(char *text, size_t size, const char *test, size_t an
                  test, answered, planned);
 }
 
-void trial_log_end(struct trial_log *log, double seconds, size_t answered, size_t planned,
-                   const struct trial_key *key, json_t *result)
+void trial_log_end(struct trial_log *log, double seconds, const struct trial *trial, json_t *result)
 {
-    log->end = json_pack("{s:f, s:I, s:b, s:{s:s, s:s}, s:o}", "time", seconds, "answered",
-                         (json_int_t)answered, "stopped_early", answered < planned, "key", "draws",
-                         key->draws, "salt", key->salt, "result", result);
+    log->end =
+        json_pack("{s:f, s:I, s:b, s:{s:s, s:s}, s:o}", "time", seconds, "answered",
+                  (json_int_t)trial->answered, "stopped_early", trial->answered < trial->planned,
+                  "key", "draws", trial->key.draws, "salt", trial->key.salt, "result", result);
     check(log, log->end == NULL);
 }
 

@@ -1,4 +1,5 @@
-/* What happened in a blind test, kept in memory and written as JSON when it is over.
+/* What happened in a blind test, kept in memory and written as JSON when it is
+ * over.
  *
  *   test, trials, commitment, ...    how it began
  *   choices     name, gain_db, delay: what was compared, and what was done to match them
@@ -16,10 +17,10 @@
 #define HALO_TRIAL_LOG_H
 
 #include "base/status.h"
-#include "listen/trial_key.h"
 
 #include <jansson.h>
 
+struct trial;
 struct trial_log;
 
 /* Errors: memory. */
@@ -35,14 +36,14 @@ void trial_log_setting(struct trial_log *log, const char *name, const char *valu
  * `force`); the write; memory. */
 MUST_CHECK enum status trial_log_save(const struct trial_log *log, const char *path, bool force);
 
-/* The following are called by the tests themselves (trial_abx.c, trial_ranking.c). Objects
+/* The following are called by the tests themselves (trial.c and its kinds). Objects
  * are taken, NULL (memory) too; names of sounds are kept as pointers. */
 void trial_log_begin(struct trial_log *log, json_t *start);
 void trial_log_sound(struct trial_log *log, double seconds, size_t trial, const char *sound);
 void trial_log_event(struct trial_log *log, double seconds, size_t trial, const char *event,
                      json_t *about);
-void trial_log_end(struct trial_log *log, double seconds, size_t answered, size_t planned,
-                   const struct trial_key *key, json_t *result);
+void trial_log_end(struct trial_log *log, double seconds, const struct trial *trial,
+                   json_t *result);
 
 /* In words: over which trials a p-value of `test` was taken, and that one of a test
  * that was stopped early is not what it seems. */

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const letter_names[RANKING_MASKS_MOST] = {"A", "B", "C", "D", "E",
                                                              "F", "G", "H", "I"};
@@ -13,25 +12,16 @@ static const char *const test_name = "Friedman test, chi-square approximation";
 
 enum { NOTE_TEXT = 200 };
 
+/* The key's draws are a word of digits for every trial, the masks (from 1) under A, B, C... */
 struct trial_ranking {
-    struct trial_log *log;
-    /* draws: for every trial a word of digits, the masks (from 1) under A, B, C... */
-    struct trial_key key;
-    bool over;
-    double began;           /* the trial's first sound; NaN: not yet */
-    double *seconds;        /* each trial took */
-    unsigned char *ratings; /* trial after trial, in the order of the masks */
+    struct trial trial;
     struct ranking_result result;
+    unsigned char ratings[]; /* trial after trial, in the order of the masks */
 };
 
-void trial_ranking_destroy(struct trial_ranking *ranking)
+static size_t masks_of(const struct trial *trial)
 {
-    if (!ranking)
-        return;
-    trial_key_free(&ranking->key);
-    free(ranking->seconds);
-    free(ranking->ratings);
-    free(ranking);
+    return ((const struct trial_ranking *)trial)->result.masks;
 }
 
 /* Fisher and Yates: every order is as likely as any other. */
@@ -44,8 +34,9 @@ static void draw_order(char *word, size_t masks)
     }
 }
 
-static char *draw_orders(size_t masks, size_t trials)
+static char *ranking_draw(const struct trial *trial)
 {
+    size_t masks = masks_of(trial), trials = trial->planned;
     char *draws = calloc(trials, masks + 1);
     for (size_t t = 0; draws && t < trials; t++) {
         draw_order(draws + t * (masks + 1), masks);
@@ -54,111 +45,13 @@ static char *draw_orders(size_t masks, size_t trials)
     return draws;
 }
 
-static enum status prepare(struct trial_ranking *ranking)
+static size_t ranking_choice(const struct trial *trial, size_t letter)
 {
-    size_t masks = ranking->result.masks, trials = ranking->result.planned;
-    enum status status = secure_random_start();
-    if (status == STATUS_OK)
-        status = trial_key_init(&ranking->key, draw_orders(masks, trials));
-    ranking->seconds = calloc(trials, sizeof *ranking->seconds);
-    ranking->ratings = calloc(trials, masks);
-    if (status == STATUS_OK && (!ranking->seconds || !ranking->ratings))
-        status = fail_memory("a test");
-    return status;
+    size_t at = trial->answered < trial->planned ? trial->answered : trial->planned - 1;
+    return (size_t)(trial->key.draws[at * (masks_of(trial) + 1) + letter] - '1');
 }
 
-enum status trial_ranking_create(size_t masks, size_t trials, struct trial_log *log,
-                                 struct trial_ranking **result)
-{
-    struct trial_ranking *ranking = calloc(1, sizeof *ranking);
-    if (!ranking)
-        return fail_memory("a test");
-    ranking->log = log;
-    ranking->began = NAN;
-    ranking->result.masks = masks;
-    ranking->result.planned = trials;
-    enum status status = prepare(ranking);
-    if (status != STATUS_OK) {
-        trial_ranking_destroy(ranking);
-        return status;
-    }
-    trial_log_begin(log, json_pack("{s:s, s:I, s:I, s:s}", "test", "ranking", "trials",
-                                   (json_int_t)trials, "masks", (json_int_t)masks, "commitment",
-                                   ranking->key.commitment));
-    *result = ranking;
-    return STATUS_OK;
-}
-
-const char *trial_ranking_commitment(const struct trial_ranking *ranking)
-{
-    return ranking->key.commitment;
-}
-
-size_t trial_ranking_at(const struct trial_ranking *ranking)
-{
-    return ranking->result.answered;
-}
-
-bool trial_ranking_is_over(const struct trial_ranking *ranking)
-{
-    return ranking->over;
-}
-
-size_t trial_ranking_choice(const struct trial_ranking *ranking, size_t letter)
-{
-    const struct ranking_result *result = &ranking->result;
-    /* After the last trial the letters stay what they were. */
-    size_t trial = result->answered < result->planned ? result->answered : result->planned - 1;
-    return (size_t)(ranking->key.draws[trial * (result->masks + 1) + letter] - '1');
-}
-
-/* Where the trial at hand keeps the letter's rating. */
-static unsigned char *rating_of(const struct trial_ranking *ranking, size_t letter)
-{
-    return ranking->ratings + ranking->result.answered * ranking->result.masks +
-           trial_ranking_choice(ranking, letter);
-}
-
-void trial_ranking_play(struct trial_ranking *ranking, size_t letter, double seconds)
-{
-    if (ranking->over)
-        return;
-    if (isnan(ranking->began))
-        ranking->began = seconds;
-    trial_log_sound(ranking->log, seconds, ranking->result.answered + 1, letter_names[letter]);
-}
-
-void trial_ranking_rate(struct trial_ranking *ranking, size_t letter, unsigned rating,
-                        double seconds)
-{
-    if (ranking->over || rating < RATING_LEAST || rating > RATING_MOST)
-        return;
-    *rating_of(ranking, letter) = (unsigned char)rating;
-    trial_log_event(ranking->log, seconds, ranking->result.answered + 1, "rate",
-                    json_pack("{s:s, s:i}", "sound", letter_names[letter], "rating", (int)rating));
-}
-
-unsigned trial_ranking_rating(const struct trial_ranking *ranking, size_t letter)
-{
-    return ranking->over ? 0 : *rating_of(ranking, letter);
-}
-
-bool trial_ranking_confirm(struct trial_ranking *ranking, double seconds)
-{
-    struct ranking_result *result = &ranking->result;
-    if (ranking->over)
-        return false;
-    for (size_t letter = 0; letter < result->masks; letter++)
-        if (*rating_of(ranking, letter) == 0)
-            return false;
-    ranking->seconds[result->answered] = isnan(ranking->began) ? 0 : seconds - ranking->began;
-    ranking->began = NAN;
-    result->answered++;
-    trial_log_event(ranking->log, seconds, result->answered, "confirm", json_object());
-    if (result->answered == result->planned)
-        trial_ranking_stop(ranking, seconds);
-    return true;
-}
+/* ---- the result ---- */
 
 static size_t times_first(const unsigned char *ratings, size_t trials, size_t masks, size_t mask)
 {
@@ -184,8 +77,17 @@ void ranking_result_of(const unsigned char *ratings, struct ranking_result *resu
     }
 }
 
-json_t *ranking_result_json(const struct ranking_result *result)
+static void ranking_conclude(struct trial *trial)
 {
+    struct trial_ranking *ranking = (struct trial_ranking *)trial;
+    ranking->result.answered = trial->answered;
+    ranking_result_of(ranking->ratings, &ranking->result);
+    ranking->result.median_seconds = median_of(trial->seconds, trial->answered);
+}
+
+static json_t *ranking_result_json(const struct trial *trial)
+{
+    const struct ranking_result *result = &((const struct trial_ranking *)trial)->result;
     char note[NOTE_TEXT];
     trial_log_p_value_note(note, sizeof note, test_name, result->answered, result->planned);
     json_t *scores = json_array();
@@ -201,28 +103,6 @@ json_t *ranking_result_json(const struct ranking_result *result)
                      result->friedman.statistic, "p_value", result->friedman.p_value,
                      "p_value_note", note, "median_seconds",
                      trial_log_number(result->median_seconds));
-}
-
-void trial_ranking_stop(struct trial_ranking *ranking, double seconds)
-{
-    struct ranking_result *result = &ranking->result;
-    if (ranking->over)
-        return;
-    ranking->over = true;
-    ranking_result_of(ranking->ratings, result);
-    result->median_seconds = median_of(ranking->seconds, result->answered);
-    trial_log_end(ranking->log, seconds, result->answered, result->planned, &ranking->key,
-                  ranking_result_json(result));
-}
-
-const struct ranking_result *trial_ranking_result(const struct trial_ranking *ranking)
-{
-    return ranking->over ? &ranking->result : NULL;
-}
-
-const struct trial_key *trial_ranking_key(const struct trial_ranking *ranking)
-{
-    return ranking->over ? &ranking->key : NULL;
 }
 
 /* How many stand before that mask: rated higher, or as high and named earlier. */
@@ -245,9 +125,9 @@ static void print_score(const struct ranking_score *score, const char *name, siz
     fprintf(stream, "%s, first in %zu of %zu\n", name, score->first, trials);
 }
 
-void ranking_result_print(const struct ranking_result *result, const char *const *names,
-                          FILE *stream)
+static void ranking_result_print(const struct trial *trial, const char *const *names, FILE *stream)
 {
+    const struct ranking_result *result = &((const struct trial_ranking *)trial)->result;
     char note[NOTE_TEXT];
     trial_log_p_value_note(note, sizeof note, test_name, result->answered, result->planned);
     if (result->answered > 0)
@@ -260,4 +140,76 @@ void ranking_result_print(const struct ranking_result *result, const char *const
             note);
     if (result->answered > 0)
         fprintf(stream, "median time of a trial: %.1f s\n", result->median_seconds);
+}
+
+/* ---- the test ---- */
+
+static const struct trial_kind ranking_kind = {
+    .name = "ranking",
+    .draws = "of each trial, the masks under A, B and so on",
+    .sounds = letter_names,
+    .draw = ranking_draw,
+    .choice = ranking_choice,
+    .conclude = ranking_conclude,
+    .result_json = ranking_result_json,
+    .result_print = ranking_result_print,
+};
+
+enum status trial_ranking_create(size_t masks, size_t trials, struct trial_log *log,
+                                 struct trial **result)
+{
+    struct trial_ranking *ranking = calloc(1, sizeof *ranking + masks * trials);
+    if (!ranking)
+        return fail_memory("a test");
+    ranking->result.masks = masks;
+    ranking->result.planned = trials;
+    enum status status = trial_init(&ranking->trial, &ranking_kind, trials, log);
+    if (status != STATUS_OK)
+        goto fail;
+    trial_log_begin(log, json_pack("{s:s, s:I, s:I, s:s}", "test", ranking_kind.name, "trials",
+                                   (json_int_t)trials, "masks", (json_int_t)masks, "commitment",
+                                   ranking->trial.key.commitment));
+    *result = &ranking->trial;
+    return STATUS_OK;
+fail:
+    trial_destroy(&ranking->trial);
+    return status;
+}
+
+/* Where the trial at hand keeps the letter's rating. */
+static unsigned char *rating_of(struct trial *trial, size_t letter)
+{
+    struct trial_ranking *ranking = (struct trial_ranking *)trial;
+    return ranking->ratings + trial->answered * ranking->result.masks +
+           ranking_choice(trial, letter);
+}
+
+void trial_ranking_rate(struct trial *trial, size_t letter, unsigned rating, double seconds)
+{
+    if (trial->over || rating < RATING_LEAST || rating > RATING_MOST)
+        return;
+    *rating_of(trial, letter) = (unsigned char)rating;
+    trial_log_event(trial->log, seconds, trial->answered + 1, "rate",
+                    json_pack("{s:s, s:i}", "sound", letter_names[letter], "rating", (int)rating));
+}
+
+unsigned trial_ranking_rating(struct trial *trial, size_t letter)
+{
+    return trial->over ? 0 : *rating_of(trial, letter);
+}
+
+bool trial_ranking_confirm(struct trial *trial, double seconds)
+{
+    if (trial->over)
+        return false;
+    for (size_t letter = 0; letter < masks_of(trial); letter++)
+        if (*rating_of(trial, letter) == 0)
+            return false;
+    trial_answer(trial, seconds, "confirm", json_object());
+    return true;
+}
+
+const struct ranking_result *trial_ranking_result(const struct trial *trial)
+{
+    return trial->over ? &((const struct trial_ranking *)trial)->result : NULL;
 }

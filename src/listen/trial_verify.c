@@ -1,7 +1,5 @@
 #include "listen/trial_verify.h"
 
-#include "base/digest.h"
-#include "listen/trial_key.h"
 #include "listen/trial_ranking.h"
 #include "signal/binomial.h"
 
@@ -153,7 +151,7 @@ static enum status check_ranking(const struct record *record, const char **fault
 static enum status check_record(const struct record *record, const char *file, const char **fault)
 {
     char commitment[DIGEST_TEXT];
-    enum status status = trial_key_commit(record->draws, record->salt, commitment);
+    enum status status = trial_commit(record->draws, record->salt, commitment);
     *fault = wrong_key;
     if (status != STATUS_OK || strcmp(commitment, record->commitment) != 0)
         return status;

@@ -21,26 +21,24 @@ struct choices {
 enum status choices_create(struct filter *convolver, struct mask *const *masks, size_t count,
                            struct choices **result)
 {
+    enum status status = STATUS_OK;
     struct choices *choices = calloc(1, sizeof *choices);
-    if (choices)
-        choices->masks = calloc(count, sizeof *choices->masks);
-    if (!choices || !choices->masks) {
-        choices_destroy(choices);
-        return fail_memory("masks to choose from");
+    if (!choices || !(choices->masks = calloc(count, sizeof *choices->masks))) {
+        status = fail_memory("masks to choose from");
+        goto fail;
     }
     choices->convolver = convolver;
     choices->count = count;
     choices->masks[0] = convolver_first_mask(convolver);
     choices->heard = choices->masks[0];
-    enum status status = STATUS_OK;
-    for (size_t i = 1; i < count && status == STATUS_OK; i++)
-        status = convolver_prepare(convolver, masks[i], &choices->masks[i]);
-    if (status != STATUS_OK) {
-        choices_destroy(choices); /* the masks go with the convolver */
-        return status;
-    }
+    for (size_t i = 1; i < count; i++)
+        if ((status = convolver_prepare(convolver, masks[i], &choices->masks[i])))
+            goto fail;
     *result = choices;
     return STATUS_OK;
+fail:
+    choices_destroy(choices); /* the masks go with the convolver */
+    return status;
 }
 
 void choices_destroy(struct choices *choices)

@@ -2,7 +2,10 @@
 
 #include <stdlib.h>
 
-enum { EVENTS = 256 }; /* that may wait at a time */
+enum {
+    EVENTS = 256,    /* that may wait at a time */
+    TIMES = 1 << 14, /* of blocks: seconds of the shortest ones */
+};
 
 void live_destroy(struct live *live)
 {
@@ -16,36 +19,37 @@ void live_destroy(struct live *live)
     block_free(&live->dry);
     ring_destroy(live->events);
     ring_destroy(live->taken);
+    ring_destroy(live->times);
+    reblock_free(&live->reblock);
     free(live->left_out);
     free(live->absent);
     free(live);
 }
 
-static enum status fill(struct live *live, const struct live_settings *settings)
+static enum status create_buffers(struct live *live)
 {
     const struct filter *chain = live->chain;
-    size_t stages = settings->stages ? settings->stages->count : 0;
+    size_t stages = live->stages ? live->stages->count : 0;
+    enum status status;
     live->left_out = calloc(stages + 1, sizeof *live->left_out);
     live->absent = calloc(stages + 1, sizeof *live->absent);
-    enum status status = live->left_out && live->absent ? STATUS_OK : fail_memory("live sound");
-    if (status == STATUS_OK)
-        status = meter_create(chain->inputs, settings->rate, &live->meter_in);
-    if (status == STATUS_OK)
-        status = meter_create(chain->outputs, settings->rate, &live->meter_out);
-    if (status == STATUS_OK)
-        status = history_init(&live->history, chain->inputs, (size_t)chain->latency, chain->block);
-    if (status == STATUS_OK)
-        status = block_init(&live->clean, chain->inputs, chain->block, "live sound");
-    if (status == STATUS_OK)
-        status = block_init(&live->dry, chain->outputs, chain->block, "live sound");
-    if (status == STATUS_OK)
-        status = ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->events);
-    if (status == STATUS_OK)
-        status = ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->taken);
-    if (status == STATUS_OK && settings->guard)
-        status = feedback_detector_create(chain->outputs, settings->rate, (float)settings->ceiling,
-                                   &live->guard);
-    return status;
+    if (!live->left_out || !live->absent)
+        return fail_memory("live sound");
+    if ((status = history_init(&live->history, chain->inputs, (size_t)chain->latency, chain->block)) ||
+        (status = block_init(&live->clean, chain->inputs, chain->block, "live sound")) ||
+        (status = block_init(&live->dry, chain->outputs, chain->block, "live sound")) ||
+        (status = ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->events)))
+        return status;
+    return ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->taken);
+}
+
+static enum status create_adapter(struct live *live)
+{
+    const struct filter *chain = live->chain;
+    enum status status = reblock_init(&live->reblock, chain->inputs, chain->outputs, chain->block);
+    if (status != STATUS_OK)
+        return status;
+    return ring_create(sizeof(struct block_time), TIMES, "a stream", &live->times);
 }
 
 enum status live_create(const struct live_settings *settings, struct filter *chain,
@@ -62,6 +66,7 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
     live->rate = settings->rate;
     live->block = chain->block;
     live->stages = settings->stages;
+    live->device_outputs = settings->device_outputs;
     live->recorder = recorder;
     live->recorder_dry = recorder_dry;
     live->muted = settings->muted;
@@ -72,13 +77,21 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
     if (!live->muted)
         ramp_set(&live->fade, 1,
                  settings->at_once ? 0 : (size_t)(LIVE_FADE_IN * (double)settings->rate));
-    enum status status = fill(live, settings);
-    if (status != STATUS_OK) {
-        live_destroy(live);
-        return status;
-    }
+    enum status status;
+    if ((status = create_buffers(live)) ||
+        (status = meter_create(chain->inputs, live->rate, &live->meter_in)) ||
+        (status = meter_create(chain->outputs, live->rate, &live->meter_out)))
+        goto fail;
+    if (settings->guard && (status = feedback_detector_create(chain->outputs, live->rate,
+                                                       (float)settings->ceiling, &live->guard)))
+        goto fail;
+    if (live->device_outputs && (status = create_adapter(live)))
+        goto fail;
     *result = live;
     return STATUS_OK;
+fail:
+    live_destroy(live);
+    return status;
 }
 
 bool live_send(struct live *live, const struct live_event *event)
@@ -86,9 +99,14 @@ bool live_send(struct live *live, const struct live_event *event)
     return ring_write(live->events, event, 1) == 1;
 }
 
-bool live_took(struct live *live, struct live_event *event)
+bool live_receive(struct live *live, struct live_event *event)
 {
     return ring_read(live->taken, event, 1) == 1;
+}
+
+bool live_read_time(struct live *live, struct block_time *time)
+{
+    return ring_read(live->times, time, 1) == 1;
 }
 
 uint64_t live_frames(const struct live *live)
@@ -99,6 +117,11 @@ uint64_t live_frames(const struct live *live)
 bool live_has_faded_out(const struct live *live)
 {
     return atomic_load(&live->faded_out);
+}
+
+size_t live_adapter_latency(const struct live *live)
+{
+    return live->reblock.adapts ? live->reblock.block : 0;
 }
 
 double live_reduction(const struct live *live)

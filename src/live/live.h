@@ -9,6 +9,9 @@
  * The sound fades in at the start and after a mute, over LIVE_FADE_IN seconds. Where the howl
  * guard finds a howl it mutes, and says so by an event. Samples of the input that are no
  * numbers count as silence.
+ * On a device live_step brings the device's calls to blocks of one length and times each block.
+ * Its first output channel goes to all of the device's where it has only one; else each goes to
+ * its own, and the device's others are silent.
  * Frames count from the first block of the stream. Gains are linear.
  * Threads: the step on one, real-time; everything else on one control thread.
  */
@@ -57,6 +60,14 @@ struct live_settings {
     bool guard;                      /* against howls */
     bool at_once;                    /* no fade in at the start */
     const struct stage_list *stages; /* of the chain, to be changed by events; NULL: none is */
+    size_t device_outputs;           /* channels; 0: no device, live_process is called */
+};
+
+/* What a block took. */
+struct block_time {
+    uint64_t frame; /* its first */
+    int64_t ns;     /* of the step */
+    bool lost;      /* the device said that it lost sound just before */
 };
 
 struct live;
@@ -71,15 +82,23 @@ void live_destroy(struct live *live);
 /* Real-time. One block; in and out do not overlap. */
 void live_process(struct live *live, const float *const *in, float *const *out);
 
+/* A device_step, for live sound made with device_outputs; `context` is the struct live. */
+void live_step(void *context, const float *const *in, float *const *out, size_t frames, bool lost);
+
 /* False: too many wait already. */
 bool live_send(struct live *live, const struct live_event *event);
 
 /* What the step has taken or found since the last call; false: nothing. */
-bool live_took(struct live *live, struct live_event *event);
+bool live_receive(struct live *live, struct live_event *event);
 
-uint64_t live_frames(const struct live *live);    /* that have come in */
-bool live_has_faded_out(const struct live *live); /* LIVE_END is done */
-double live_reduction(const struct live *live);   /* dB of the limiter, 0 or more */
+/* The next block's time, of those that live_step ran; false: there is none yet. Where nobody reads
+ * them for seconds, the times of later blocks are lost. */
+bool live_read_time(struct live *live, struct block_time *time);
+
+uint64_t live_frames(const struct live *live);        /* that have come in */
+bool live_has_faded_out(const struct live *live);     /* LIVE_END is done */
+size_t live_adapter_latency(const struct live *live); /* frames that live_step adds; mostly 0 */
+double live_reduction(const struct live *live);       /* dB of the limiter, 0 or more */
 void live_read_meters(struct live *live, struct meter_reading *in, struct meter_reading *out);
 
 #endif

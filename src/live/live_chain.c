@@ -69,17 +69,18 @@ static enum status adapt_choices(struct live_chain *chain)
 static enum status unite(struct live_chain *chain)
 {
     struct mask **masks = chain->masks;
-    enum status status = STATUS_OK;
     for (size_t i = 0; i < chain->choice_count; i++)
         if (masks[i]->origin > chain->origin)
             chain->origin = masks[i]->origin;
     chain->taps = chain->request.capacity;
-    for (size_t i = 0; i < chain->choice_count && status == STATUS_OK; i++) {
-        status = mask_pad(masks[i], chain->origin - masks[i]->origin);
+    for (size_t i = 0; i < chain->choice_count; i++) {
+        enum status status = mask_pad(masks[i], chain->origin - masks[i]->origin);
+        if (status != STATUS_OK)
+            return status;
         if (masks[i]->taps > chain->taps)
             chain->taps = masks[i]->taps;
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status load_choices(struct live_chain *chain)
@@ -91,13 +92,11 @@ static enum status load_choices(struct live_chain *chain)
     chain->names[0] = stage->mask->name;
     chain->mask_format =
         (struct stream_format){.rate = chain->request.format.rate, .channels = stage->inputs};
-    enum status status = load_others(chain);
-    if (status == STATUS_OK)
-        status = adapt_choices(chain);
-    if (status == STATUS_OK)
-        status = unite(chain);
+    enum status status;
+    if ((status = load_others(chain)) || (status = adapt_choices(chain)) || (status = unite(chain)))
+        return status;
     stage->convolver.taps = chain->taps;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status prepare_choices(struct live_chain *chain)
@@ -124,12 +123,14 @@ static void discard_coefficients(struct live_chain *chain)
 static enum status copy_stages(struct live_chain *chain)
 {
     const struct stage_list *stages = &chain->request.options->stages;
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < stages->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < stages->count; i++) {
         const struct stage *stage = &stages->stages[i];
-        status = stage_list_add(&chain->stages, stage->kind, stage->text, stage->origin);
+        enum status status =
+            stage_list_add(&chain->stages, stage->kind, stage->text, stage->origin);
+        if (status != STATUS_OK)
+            return status;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* What the first steps touch, start or are waited for with is behind the stream then; some
@@ -138,13 +139,14 @@ static enum status run_silence(const struct live_chain *chain)
 {
     struct filter *filter = chain->filter;
     struct block in, out = {0};
-    enum status status = block_init(&in, filter->inputs, filter->block, "a stream");
-    if (status == STATUS_OK)
-        status = block_init(&out, filter->outputs, filter->block, "a stream");
-    for (size_t i = 0; i < SILENT_BLOCKS && status == STATUS_OK; i++)
+    enum status status;
+    if ((status = block_init(&in, filter->inputs, filter->block, "a stream")) ||
+        (status = block_init(&out, filter->outputs, filter->block, "a stream")))
+        goto end;
+    for (size_t i = 0; i < SILENT_BLOCKS; i++)
         filter_process(filter, (const float *const *)in.data, out.data);
-    if (status == STATUS_OK)
-        filter_reset(filter);
+    filter_reset(filter);
+end:
     block_free(&in);
     block_free(&out);
     return status;
@@ -175,21 +177,16 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     struct stream_format format = request->format;
     settings.convolver.live = request->live;
     settings.streamed = true;
-    enum status status = copy_stages(chain);
-    if (status == STATUS_OK)
-        status = stage_list_load(&chain->stages, &settings, &format);
-    bool has_mask = status == STATUS_OK && request->stage < chain->stages.count;
-    if (has_mask)
-        status = load_choices(chain);
-    if (status == STATUS_OK)
-        status = create_filters(chain);
-    if (status == STATUS_OK && has_mask)
-        status = prepare_choices(chain);
-    if (status == STATUS_OK)
-        status = run_silence(chain);
-    if (status == STATUS_OK)
-        discard_coefficients(chain);
-    return status;
+    enum status status;
+    if ((status = copy_stages(chain)) ||
+        (status = stage_list_load(&chain->stages, &settings, &format)))
+        return status;
+    bool has_mask = request->stage < chain->stages.count;
+    if ((has_mask && (status = load_choices(chain))) || (status = create_filters(chain)) ||
+        (has_mask && (status = prepare_choices(chain))) || (status = run_silence(chain)))
+        return status;
+    discard_coefficients(chain);
+    return STATUS_OK;
 }
 
 void live_chain_free(struct live_chain *chain)
@@ -251,15 +248,13 @@ enum status live_chain_load(struct live_chain *chain, size_t choice, const char 
         return fail_memory("a mask");
     enum status status = stage_mask_read(text ? text : chain->texts[choice], &chain->mask_format,
                                          &chain->request.options->settings, &mask);
-    if (status == STATUS_OK)
-        status = fit(chain, mask);
-    if (status == STATUS_OK)
-        status = choices_replace(chain->choices, choice, mask, way);
-    if (status == STATUS_OK) {
-        take_in(chain, choice, kept, mask);
-    } else {
-        mask_destroy(mask);
-        free(kept);
-    }
+    if (status != STATUS_OK || (status = fit(chain, mask)) ||
+        (status = choices_replace(chain->choices, choice, mask, way)))
+        goto fail;
+    take_in(chain, choice, kept, mask);
+    return STATUS_OK;
+fail:
+    mask_destroy(mask);
+    free(kept);
     return status;
 }

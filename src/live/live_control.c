@@ -1,62 +1,22 @@
 #include "live/live_session.h"
 
-#include "base/stop.h"
 #include "chain/stage_mask.h"
-#include "signal/audio.h"
 
-#include <math.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double GAIN_STEP_DB = 1, GAIN_LEAST_DB = -60, GAIN_MOST_DB = 24;
-
-static void send(struct live_session *session, enum live_control what, double value)
-{
-    const struct live_event event = {.what = what, .value = value};
-    if (!live_send(session->live, &event))
-        live_notify(session, "too many changes wait: one was left out");
-}
-
 /* ---- what can be asked for ---- */
-
-void live_control_leave(struct live_session *session)
-{
-    if (!session->leaving)
-        send(session, LIVE_END, 0);
-    session->leaving = true;
-}
-
-static void set_dry(struct live_session *session, bool dry)
-{
-    if (session->dry != dry)
-        send(session, LIVE_DRY, dry);
-    session->dry = dry;
-}
 
 /* 1 and up; 0 is dry. False: there is no such choice. */
 static bool choose(struct live_session *session, size_t number)
 {
-    if (number > session->chain.choice_count)
+    if (number > session->stream.chain.choice_count)
         return false;
-    set_dry(session, number == 0);
+    stream_session_set_dry(&session->stream, number == 0);
     if (number > 0)
-        choices_ask(session->chain.choices, number - 1, 0, &session->way);
+        choices_ask(session->stream.chain.choices, number - 1, 0, &session->stream.way);
     return true;
-}
-
-static void set_gain(struct live_session *session, double db)
-{
-    session->gain_db = fmin(GAIN_MOST_DB, fmax(GAIN_LEAST_DB, db));
-    send(session, LIVE_GAIN, audio_from_db(session->gain_db));
-}
-
-static void set_mute(struct live_session *session, bool muted)
-{
-    session->muted = muted;
-    session->fed_back = false;
-    send(session, LIVE_MUTE, muted);
 }
 
 /* One that is asked for within a switch is read after it. */
@@ -74,13 +34,14 @@ static bool load_later(struct live_session *session, size_t choice, const char *
 /* A mask that cannot be read is told in a line, and the old one goes on. */
 static bool load(struct live_session *session, size_t choice, const char *text)
 {
-    struct live_chain *chain = &session->chain;
+    struct live_chain *chain = &session->stream.chain;
     if (choices_are_switching(chain->choices) && !session->load_waits)
         return load_later(session, choice, text);
-    if (live_chain_load(chain, choice, text, &session->way) != STATUS_OK)
+    if (live_chain_load(chain, choice, text, &session->stream.way) != STATUS_OK)
         return false;
-    live_log_load(session->log, choice, chain->texts[choice], live_frames(session->live));
-    live_notify(session, "mask %s is read", chain->names[choice]);
+    live_log_load(session->stream.log, choice, chain->texts[choice],
+                  live_frames(session->stream.live));
+    view_message(session->stream.view, "mask %s is read", chain->names[choice]);
     return true;
 }
 
@@ -94,8 +55,8 @@ static void load_now(struct live_session *session)
 
 static void reload(struct live_session *session)
 {
-    if (session->chain.choices)
-        (void)load(session, choices_asked(session->chain.choices), NULL);
+    if (session->stream.chain.choices)
+        (void)load(session, choices_asked(session->stream.chain.choices), NULL);
 }
 
 static void flush_recordings(struct live_session *session)
@@ -107,34 +68,26 @@ static void flush_recordings(struct live_session *session)
         if (!recorders[i])
             continue;
         recorder_flush(recorders[i], &frames);
-        live_notify(session, "%s: %.1f s are written", paths[i],
-                  (double)frames / (double)session->info.rate);
+        view_message(session->stream.view, "%s: %.1f s are written", paths[i],
+                     (double)frames / (double)session->stream.info.rate);
     }
     if (!recorders[0] && !recorders[1])
-        live_notify(session, "nothing is recorded; start with --record OUT.wav");
+        view_message(session->stream.view, "nothing is recorded; start with --record OUT.wav");
 }
 
 /* ---- keys ---- */
 
-static void take_key(struct live_session *session, int key)
+static void handle_key(struct live_session *session, int key)
 {
-    if (live_controls_key(&session->controls, key))
+    if (stream_session_key(&session->stream, key))
         return;
-    if (key >= '0' && key <= '9') { /* 0 is dry, as the screen lists it */
+    if (key >= '1' && key <= '9') {
         if (!choose(session, (size_t)(key - '0')))
-            live_notify(session, "there is no mask %c", key);
-    } else if (key == ' ') {
-        set_dry(session, !session->dry);
-    } else if (key == '[' || key == ']') {
-        set_gain(session, session->gain_db + (key == ']' ? GAIN_STEP_DB : -GAIN_STEP_DB));
-    } else if (key == 'm') {
-        set_mute(session, !session->muted);
+            view_message(session->stream.view, "there is no mask %c", key);
     } else if (key == 'r') {
         reload(session);
     } else if (key == 'w') {
         flush_recordings(session);
-    } else if (key == 'q') {
-        live_control_leave(session);
     }
 }
 
@@ -142,8 +95,8 @@ static void take_key(struct live_session *session, int key)
 
 static bool choose_named(struct live_session *session, const char *name)
 {
-    for (size_t i = 0; i < session->chain.choice_count; i++)
-        if (strcmp(session->chain.names[i], name) == 0)
+    for (size_t i = 0; i < session->stream.chain.choice_count; i++)
+        if (strcmp(session->stream.chain.names[i], name) == 0)
             return choose(session, i + 1);
     return false;
 }
@@ -152,7 +105,7 @@ static bool choose_named(struct live_session *session, const char *name)
 static bool load_path(struct live_session *session, size_t number, const char *path)
 {
     char text[2 * OSC_TEXT_MOST], *to = text;
-    if (number == 0 || number > session->chain.choice_count)
+    if (number == 0 || number > session->stream.chain.choice_count)
         return false;
     for (; *path; path++) {
         if (*path == ',')
@@ -174,23 +127,23 @@ static bool obey(struct live_session *session, const struct osc_command *command
         done = choose_named(session, command->text);
         break;
     case OSC_GAIN:
-        set_gain(session, command->value);
+        stream_session_set_gain(&session->stream, command->value);
         break;
     case OSC_MUTE:
-        set_mute(session, command->on);
+        stream_session_set_mute(&session->stream, command->on);
         break;
     case OSC_LOAD:
         done = load_path(session, command->choice, command->text);
         break;
     case OSC_CONTROL:
-        done = live_controls_set(&session->controls, command->stage, command->text,
+        done = live_controls_set(&session->stream.controls, command->stage, command->text,
                                  command->value_text) == STATUS_OK;
         break;
     case OSC_RELOAD:
         reload(session);
         break;
     case OSC_QUIT:
-        live_control_leave(session);
+        stream_session_leave(&session->stream);
         break;
     }
     return done;
@@ -200,13 +153,13 @@ static bool obey(struct live_session *session, const struct osc_command *command
 
 enum status live_control_watch(struct live_session *session)
 {
+    const struct live_chain *chain = &session->stream.chain;
     enum status status = file_watch_open(&session->watch);
-    for (size_t i = 0; i < session->chain.choice_count && status == STATUS_OK; i++) {
-        char *file;
-        status = stage_mask_file(session->chain.texts[i], &file);
-        if (status != STATUS_OK || !file)
-            continue;
-        status = file_watch_add(session->watch, file, i);
+    for (size_t i = 0; i < chain->choice_count && status == STATUS_OK; i++) {
+        char *file = NULL;
+        status = stage_mask_file(chain->texts[i], &file);
+        if (status == STATUS_OK && file)
+            status = file_watch_add(session->watch, file, i);
         free(file);
     }
     return status;
@@ -219,13 +172,14 @@ static void take_commands(struct live_session *session)
     struct osc_command command;
     size_t changed;
     int key;
-    while ((key = view_key(session->view)) != VIEW_KEY_NONE)
-        take_key(session, key);
+    while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
+        handle_key(session, key);
     while (session->osc && osc_receive(session->osc, &command))
         if (!obey(session, &command))
             osc_refuse(session->osc);
     /* One at a time: the switch to it has to be over before the next. */
-    bool busy = session->chain.choices && choices_are_switching(session->chain.choices);
+    const struct choices *choices = session->stream.chain.choices;
+    bool busy = choices && choices_are_switching(choices);
     if (session->load_waits && !busy)
         load_now(session);
     else if (session->watch && !busy && file_watch_next(session->watch, &changed))
@@ -235,7 +189,7 @@ static void take_commands(struct live_session *session)
 void live_control_wait(struct live_session *session, int milliseconds)
 {
     struct pollfd fds[3] = {
-        {.fd = view_key_fd(session->view), .events = POLLIN},
+        {.fd = view_key_fd(session->stream.view), .events = POLLIN},
         {.fd = session->osc ? osc_fd(session->osc) : -1, .events = POLLIN},
         {.fd = session->watch ? file_watch_fd(session->watch) : -1, .events = POLLIN},
     };

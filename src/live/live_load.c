@@ -57,11 +57,11 @@ static int by_value(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-void live_load_update(struct live_load *load, struct live_device *device)
+void live_load_update(struct live_load *load, struct live *live)
 {
     struct block_time time;
     load->now = 0;
-    while (ring_read(device->times, &time, 1) == 1)
+    while (live_read_time(live, &time))
         take(load, &time);
     size_t recent = load->count < LIVE_LOAD_RECENT ? load->count : LIVE_LOAD_RECENT;
     if (load->count == load->sorted_at ||

@@ -8,7 +8,7 @@
 #ifndef HALO_LIVE_LOAD_H
 #define HALO_LIVE_LOAD_H
 
-#include "live/live_device.h"
+#include "live/live.h"
 
 #include <jansson.h>
 
@@ -44,7 +44,7 @@ struct live_load {
 MUST_CHECK enum status live_load_init(struct live_load *load, size_t block, uint32_t rate);
 void live_load_free(struct live_load *load);
 
-void live_load_update(struct live_load *load, struct live_device *device);
+void live_load_update(struct live_load *load, struct live *live);
 
 /* The ledger as a JSON array, or as lines. */
 json_t *live_load_ledger(const struct live_load *load);

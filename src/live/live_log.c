@@ -88,23 +88,25 @@ static int open_file(const char *path, bool force)
 enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
                           const struct live_settings *settings, struct live_log **result)
 {
+    enum status status;
     struct live_log *log = calloc(1, sizeof *log);
-    if (log)
-        log->path = strdup(path);
-    int fd = log && log->path ? open_file(path, force) : -1;
-    if (fd >= 0)
-        log->file = fdopen(fd, "w");
-    if (!log || !log->file) {
-        enum status status =
-            !log || !log->path ? fail_memory("a log")
-            : errno == EEXIST  ? fail(STATUS_FAILED, "%s exists; --force replaces it", path)
-                               : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
-        live_log_close(log);
-        return status;
+    if (!log || !(log->path = strdup(path))) {
+        status = fail_memory("a log");
+        goto fail;
+    }
+    int fd = open_file(path, force);
+    if (fd < 0 || !(log->file = fdopen(fd, "w"))) {
+        status = errno == EEXIST
+                     ? fail(STATUS_FAILED, "%s exists; --force replaces it", path)
+                     : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
+        goto fail;
     }
     write_line(log, set_up(chain, settings));
     *result = log;
     return STATUS_OK;
+fail:
+    live_log_close(log);
+    return status;
 }
 
 void live_log_close(struct live_log *log)

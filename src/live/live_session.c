@@ -1,165 +1,112 @@
 #include "live/live_session.h"
 
+#include "base/stop.h"
 #include "live/device_report.h"
-#include "signal/audio.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const double RING_SECONDS = 10;          /* of a recording: disks may stall */
-enum { CAPACITY = 1 << 16, PERIOD_MOST = 1 << 13 }; /* taps for masks to come; frames of a block */
+enum { TICK = 25, AWAY_TICK = 200 }; /* ms between looks, and while the device is away */
+enum { CAPACITY = 1 << 16 };         /* taps for masks to come */
+
+static const double RING_SECONDS = 10; /* of a recording: disks may stall */
 
 /* ---- up ---- */
 
-static enum status open_device(struct live_session *session, size_t outputs)
+static enum status make_chain(struct live_session *session)
 {
-    struct device_request request = session->options->play.device;
-    if (outputs && !request.output_map_count)
-        request.channels_out = outputs;
-    enum status status = device_open(&request, &session->device);
-    if (status == STATUS_OK)
-        device_info(session->device, &session->info);
+    const struct live_options *options = session->options;
+    struct live_chain_request request =
+        stream_session_chain_request(&session->stream, session->stream.info.channels_in);
+    request.capacity = options->watch || options->osc ? CAPACITY : 0;
+    return live_chain_init(&session->stream.chain, &request);
+}
+
+static enum status level_match_outputs(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    const struct device_info before = stream->info;
+    enum status status = stream_session_match_outputs(stream, 0, "the chain makes");
+    if (status == STATUS_OK &&
+        (stream->info.rate != before.rate || stream->info.period != before.period))
+        note("with %zu channels the device has periods of %zu frames",
+             stream->chain.filter->outputs, stream->info.period);
     return status;
 }
 
-/* The block is the device's period, if it keeps to one. */
-static size_t block_of(const struct live_session *session)
+static enum status open_recorder(const struct live_session *session, const char *path,
+                                 size_t channels, struct recorder **recorder)
 {
-    const struct device_info *info = &session->info;
-    if (info->varies || info->period > PERIOD_MOST)
-        return session->options->play.device.block;
-    return info->period;
+    const struct stream_format format = {.rate = session->stream.info.rate, .channels = channels};
+    return path ? recorder_open(path, session->options->play.force, &format, RING_SECONDS, recorder)
+                : STATUS_OK;
 }
 
-static size_t capacity_for_masks(const struct live_session *session)
+static enum status open_recordings(struct live_session *session,
+                                   const struct live_settings *settings)
 {
     const struct live_options *options = session->options;
-    return options->watch || options->osc ? CAPACITY : 0;
-}
-
-static enum status make_chain(struct live_session *session)
-{
-    const struct play_options *play = &session->options->play;
-    const struct live_chain_request request = {
-        .options = &play->chain,
-        .stage = play->choosing,
-        .others = play->others,
-        .other_count = play->other_count,
-        .capacity = capacity_for_masks(session),
-        .format = {.rate = session->info.rate, .channels = session->info.channels_in},
-        .block = block_of(session),
-        .priority = session->info.priority,
-        .live = true,
-    };
-    return live_chain_init(&session->chain, &request);
-}
-
-static enum status open_recordings(struct live_session *session)
-{
-    const struct live_options *options = session->options;
-    struct stream_format format = {.rate = session->info.rate,
-                                   .channels = session->chain.filter->outputs};
-    enum status status = STATUS_OK;
-    bool force = options->play.force;
-    if (options->record)
-        status = recorder_open(options->record, force, &format, RING_SECONDS, &session->recorder);
-    format.channels = session->chain.filter->inputs;
-    if (status == STATUS_OK && options->record_dry)
-        status = recorder_open(options->record_dry, force, &format, RING_SECONDS,
-                               &session->recorder_dry);
+    struct stream_session *stream = &session->stream;
+    const struct filter *filter = stream->chain.filter;
     const char *named = options->record ? options->record : options->record_dry;
+    enum status status =
+        open_recorder(session, options->record, filter->outputs, &session->recorder);
+    if (status == STATUS_OK)
+        status =
+            open_recorder(session, options->record_dry, filter->inputs, &session->recorder_dry);
     if (status != STATUS_OK || !named)
         return status;
     if (asprintf(&session->log_path, "%s.log", named) < 0)
         return fail_memory("a log");
-    return live_log_open(session->log_path, force, &session->chain, &session->settings,
-                         &session->log);
-}
-
-/* A device that has too few channels for the chain is asked for more. */
-static enum status level_match_outputs(struct live_session *session)
-{
-    size_t outputs = session->chain.filter->outputs;
-    if (session->info.channels_out >= outputs)
-        return STATUS_OK;
-    if (session->options->play.device.output_map_count)
-        return fail(STATUS_FAILED, "the chain makes %zu channels, --output-map names %zu", outputs,
-                    session->info.channels_out);
-    size_t period = session->info.period;
-    uint32_t rate = session->info.rate;
-    device_close(session->device);
-    session->device = NULL;
-    enum status status = open_device(session, outputs);
-    if (status == STATUS_OK && (session->info.rate != rate || session->info.period != period))
-        note("with %zu channels the device has periods of %zu frames", outputs,
-             session->info.period);
-    return status;
-}
-
-static void put_keys(struct live_session *session)
-{
-    snprintf(session->keys, sizeof session->keys,
-             "1-9 mask  space dry  [ ] gain  m mute%s  r reload  w write  q leave",
-             live_controls_keys(&session->controls));
+    return live_log_open(session->log_path, options->play.force, &stream->chain, settings,
+                         &stream->log);
 }
 
 static enum status make_live(struct live_session *session)
 {
+    struct stream_session *stream = &session->stream;
+    stream->muted = session->options->muted;
+    struct live_settings settings = stream_session_settings(stream);
+    settings.guard = session->options->guard;
+    enum status status = open_recordings(session, &settings);
+    if (status != STATUS_OK)
+        return status;
+    return stream_session_make_live(stream, &settings, session->recorder, session->recorder_dry);
+}
+
+static enum status begin(struct live_session *session)
+{
     const struct live_options *options = session->options;
-    const struct filter *filter = session->chain.filter;
-    session->settings = (struct live_settings){
-        .rate = session->info.rate,
-        .ceiling = audio_from_db(options->play.ceiling_db),
-        .gain = 1,
-        .muted = options->muted,
-        .guard = options->guard,
-        .stages = &session->chain.stages,
-    };
-    session->muted = options->muted;
-    session->way = options->play.way;
-    session->way.frames = (uint64_t)(options->play.fade * (double)session->info.rate);
-    enum status status = open_recordings(session);
-    if (status == STATUS_OK)
-        status = live_create(&session->settings, session->chain.filter, session->recorder,
-                             session->recorder_dry, &session->live);
-    if (status == STATUS_OK)
-        status = live_controls_init(&session->controls, &session->chain.stages, session->live);
-    if (status == STATUS_OK)
-        status = live_device_init(&session->feed, session->live, filter->inputs, filter->outputs,
-                                  filter->block, session->info.channels_out);
-    if (status == STATUS_OK)
-        status = live_load_init(&session->load, filter->block, session->info.rate);
+    struct stream_session *stream = &session->stream;
+    snprintf(stream->keys, sizeof stream->keys,
+             "1-9 mask  space dry  [ ] gain  m mute%s  r reload  w write  q leave",
+             live_controls_keys(&stream->controls));
+    device_report_grants(&stream->info);
+    if (options->osc && options->osc_port == 0)
+        note("OSC control on port %u", osc_port(session->osc));
+    enum status status =
+        view_open(play_options_view(&options->play), options->play.interval, &stream->view);
+    session->begun = status == STATUS_OK;
+    if (session->begun)
+        device_run(stream->device, live_step, stream->live);
     return status;
 }
 
-enum status live_session_open(struct live_session *session, const struct live_options *options)
+static enum status session_open(struct live_session *session, const struct live_options *options)
 {
-    *session = (struct live_session){.options = options};
-    enum status status = open_device(session, 0);
-    if (status == STATUS_OK)
-        status = make_chain(session);
-    if (status == STATUS_OK)
-        status = level_match_outputs(session);
-    if (status == STATUS_OK && options->osc)
-        status = osc_open((unsigned)options->osc_port, &session->osc);
-    if (status == STATUS_OK && options->watch)
-        status = live_control_watch(session);
-    if (status == STATUS_OK)
-        status = make_live(session); /* late, since it begins to write files */
-    if (status != STATUS_OK)
+    *session = (struct live_session){.stream.options = &options->play, .options = options};
+    enum status status;
+    if ((status = stream_session_open_device(&session->stream, 0, 0)) ||
+        (status = make_chain(session)) || (status = level_match_outputs(session)))
         return status;
-    put_keys(session);
-    device_describe(&session->info, session->device_name, sizeof session->device_name);
-    device_report_grants(&session->info);
-    if (options->osc && options->osc_port == 0)
-        note("OSC control on port %u", osc_port(session->osc));
-    status = view_open(play_options_view(&options->play), options->play.interval, &session->view);
-    session->begun = status == STATUS_OK;
-    if (session->begun)
-        device_run(session->device, live_device_step, &session->feed);
-    return status;
+    if (options->osc && (status = osc_open((unsigned)options->osc_port, &session->osc)))
+        return status;
+    if (options->watch && (status = live_control_watch(session)))
+        return status;
+    status = make_live(session); /* late, since it begins to write files */
+    return status == STATUS_OK ? begin(session) : status;
 }
 
 /* ---- down ---- */
@@ -169,7 +116,7 @@ static enum status close_recording(const struct live_session *session, struct re
                                    const char *path)
 {
     struct recording recording;
-    double rate = session->info.rate;
+    double rate = session->stream.info.rate;
     if (!recorder)
         return STATUS_OK;
     enum status status = recorder_close(recorder, &recording);
@@ -183,138 +130,221 @@ static enum status close_recording(const struct live_session *session, struct re
     return status;
 }
 
-static void stop_device(struct live_session *session)
-{
-    if (!session->device)
-        return;
-    session->stuck = !device_stop(session->device) || session->stuck;
-    device_close(session->device);
-    session->device = NULL;
-}
-
-enum status live_session_close(struct live_session *session)
+static enum status session_close(struct live_session *session)
 {
     const struct live_options *options = session->options;
-    stop_device(session);
-    view_close(session->view);
+    bool stopped = stream_session_stop(&session->stream);
     osc_close(session->osc);
     file_watch_close(session->watch);
-    session->view = NULL;
-    if (session->stuck) { /* the files are as after a crash: whole but for the last moment */
-        note("the device's thread hangs: leaving it behind");
+    if (!stopped) /* the files are as after a crash: whole but for the last moment */
         return STATUS_FAILED;
-    }
     enum status status = close_recording(session, session->recorder, options->record);
     enum status dry = close_recording(session, session->recorder_dry, options->record_dry);
-    if (session->log && !session->begun)
+    if (session->stream.log && !session->begun)
         unlink(session->log_path);
-    live_log_close(session->log);
+    live_log_close(session->stream.log);
     free(session->log_path);
     free(session->load_text);
-    live_device_free(&session->feed);
-    live_controls_free(&session->controls);
-    live_destroy(session->live);
-    live_load_free(&session->load);
-    live_chain_free(&session->chain);
+    stream_session_free(&session->stream);
     return status == STATUS_OK ? dry : status;
 }
 
 /* ---- a device that goes and comes back ---- */
 
-void live_session_lose(struct live_session *session)
-{
-    session->interruptions++;
-    stop_device(session);
-}
-
 /* Once, until there is another. */
-static void report_reason(struct live_session *session, const char *reason)
+static void show_reason(struct live_session *session, const char *reason)
 {
     if (strcmp(reason, session->away) != 0)
-        live_notify(session, "still waiting: %s", reason);
+        view_message(session->stream.view, "still waiting: %s", reason);
     snprintf(session->away, sizeof session->away, "%s", reason);
 }
 
-bool live_session_return(struct live_session *session)
+static bool try_device(struct live_session *session)
 {
+    struct stream_session *stream = &session->stream;
     char reason[sizeof session->away];
-    struct device_request request = session->options->play.device;
-    if (session->stuck)
+    struct device_request request = stream->options->device;
+    if (stream->stuck)
         return false;
-    request.rate = session->info.rate; /* the masks and recordings are of that rate */
+    request.rate = stream->info.rate; /* the masks and recordings are of that rate */
     if (!request.output_map_count)
-        request.channels_out = session->feed.device_outputs;
+        request.channels_out = stream->info.channels_out;
     if (!request.input_map_count)
-        request.channels_in = session->chain.filter->inputs;
+        request.channels_in = stream->chain.filter->inputs;
     if (!request.host_api)
-        request.host_api = session->info.host_api; /* another one may be the default meanwhile */
+        request.host_api = stream->info.host_api; /* another one may be the default meanwhile */
     log_capture(reason, sizeof reason);
-    enum status status = device_open(&request, &session->device);
+    enum status status = device_open(&request, &stream->device);
     log_capture(NULL, 0);
     if (status != STATUS_OK) {
-        report_reason(session, reason);
+        show_reason(session, reason);
         return false;
     }
     session->away[0] = '\0';
-    device_info(session->device, &session->info);
+    device_info(stream->device, &stream->info);
     const struct live_event rise = {.what = LIVE_RISE};
-    (void)live_send(session->live, &rise);
-    device_run(session->device, live_device_step, &session->feed);
+    (void)live_send(stream->live, &rise);
+    device_run(stream->device, live_step, stream->live);
     return true;
 }
 
-/* ---- meanwhile ---- */
-
-static void take_event(struct live_session *session, const struct live_event *event)
+/* False: the device has gone, and nobody waits for it. */
+static bool check_device(struct live_session *session)
 {
-    if (event->what == LIVE_STAGE_CONTROL)
-        live_log_control(session->log, event, live_controls_symbol(&session->controls, event));
-    else
-        live_log_event(session->log, event);
-    if (event->what != LIVE_FEEDBACK)
-        return;
-    session->muted = session->fed_back = true;
-    session->feedback_count++;
-    live_notify(session, "howling feedback at %.0f Hz: muted; turn something down, then press m",
-              event->value);
+    struct stream_session *stream = &session->stream;
+    if (stream->device && device_state(stream->device) == DEVICE_LOST) {
+        session->interruptions++;
+        stream_session_stop_device(stream);
+        if (session->options->reconnect)
+            view_message(stream->view, "the device is lost; waiting for it to come back");
+        return session->options->reconnect;
+    }
+    if (!stream->device && try_device(session))
+        view_message(stream->view, "the device is back");
+    return true;
 }
 
-static void look_after(struct live_session *session, struct recorder *recorder, const char *path)
+/* ---- what is shown ---- */
+
+/* NULL: none. */
+static const char *recording_at_work(const struct live_session *session)
+{
+    if (session->recorder && !session->record_ended)
+        return session->options->record;
+    return session->recorder_dry && !session->record_dry_ended ? session->options->record_dry
+                                                               : NULL;
+}
+
+static struct live_status make_status(struct live_session *session)
+{
+    struct live_status status = stream_session_status(&session->stream, "halo live");
+    status.device = session->stream.device ? status.device : "lost: waiting for it";
+    status.fed_back = session->stream.fed_back;
+    status.recording = recording_at_work(session);
+    status.recorded = status.recording ? status.seconds : 0;
+    status.osc_refused = session->osc ? osc_refused(session->osc) : 0;
+    return status;
+}
+
+static void show(struct live_session *session)
+{
+    stream_session_read_meters(&session->stream);
+    const struct live_status status = make_status(session);
+    view_show(session->stream.view, &status);
+    if (session->osc)
+        osc_send_meters(session->osc, &status);
+}
+
+/* Blocks that a GPU was late with, or had failed at. */
+static uint64_t blocks_from_cpu(const struct live_session *session)
+{
+    const struct filter *convolver = live_chain_convolver(&session->stream.chain);
+    return convolver ? convolver_late(convolver) : 0;
+}
+
+static enum status report_json(const struct live_session *session, const struct live_status *status)
+{
+    const struct stream_session *stream = &session->stream;
+    const struct live_load *load = &stream->load;
+    json_t *own = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I}", "latency",
+        (json_int_t)live_status_latency(status), "priority", (json_int_t)stream->info.priority,
+        "interruptions", (json_int_t)session->interruptions, "blocks", (json_int_t)load->count,
+        "from_cpu", (json_int_t)blocks_from_cpu(session), "late", (json_int_t)load->late, "lost",
+        (json_int_t)load->lost, "load_mean", load->count ? load->sum / (double)load->count : 0,
+        "load_p99", load->p99, "load_worst", load->worst, "limiter_most_db",
+        -stream->reduction_most, "howls", (json_int_t)stream->feedback_count, "clips_in",
+        (json_int_t)stream->clips_in);
+    return stream_session_report_json(stream, status, own);
+}
+
+static enum status report(struct live_session *session)
+{
+    const struct live_status status = make_status(session);
+    const struct stream_session *stream = &session->stream;
+    const struct live_load *load = &stream->load;
+    double ms = 1e3 / (double)status.rate;
+    size_t latency = live_status_latency(&status);
+    if (stream->options->json)
+        return report_json(session, &status);
+    note("%.1f s of %s, blocks of %zu frames at %u Hz; latency %zu frames, %.1f ms", status.seconds,
+         stream->device_name, status.block, status.rate, latency, ms * (double)latency);
+    note("the step took %.1f %% of its time, p99 %.1f %%, at worst %.1f %%; %llu blocks late, "
+         "%llu lost",
+         load->count ? 100 * load->sum / (double)load->count : 0, 100 * load->p99,
+         100 * load->worst, (unsigned long long)load->late, (unsigned long long)load->lost);
+    live_load_print(load);
+    if (blocks_from_cpu(session) > 0)
+        note("blocks that the GPU was late with, and the CPU had: %llu",
+             (unsigned long long)blocks_from_cpu(session));
+    if (session->interruptions > 0 && stream->device)
+        note("times that the device was lost and came back: %llu",
+             (unsigned long long)session->interruptions);
+    if (stream->feedback_count > 0)
+        note("howls of feedback that were muted: %llu", (unsigned long long)stream->feedback_count);
+    stream_session_report_end(stream);
+    return STATUS_OK;
+}
+
+/* ---- while it runs ---- */
+
+static void check_recording(struct live_session *session, struct recorder *recorder,
+                            const char *path)
 {
     const char *problem = recorder ? recorder_failure(recorder) : NULL;
     if (!problem)
         return;
-    live_notify(session, "the recording %s ended: %s", path, problem);
+    view_message(session->stream.view, "the recording %s ended: %s", path, problem);
     if (recorder == session->recorder)
         session->record_ended = true;
     else
         session->record_dry_ended = true;
 }
 
-void live_session_update(struct live_session *session)
+static void update(struct live_session *session)
 {
-    struct live_event event;
+    struct stream_session *stream = &session->stream;
     size_t choice;
     uint64_t at;
-    struct choices *choices = session->chain.choices;
-    bool arming = choices && choices_are_switching(choices);
+    struct choices *choices = stream->chain.choices;
+    bool switching = choices && choices_are_switching(choices);
     while (choices && choices_poll(choices, &choice, &at))
-        live_log_switch(session->log, choice, at, &session->way);
-    session->load.busy = arming ? "a mask was being changed" : NULL;
-    live_load_update(&session->load, &session->feed);
-    while (live_took(session->live, &event))
-        take_event(session, &event);
-    const struct filter *filter = session->chain.filter;
-    if (filter->notice) {
-        live_notify(session, "%s", filter->notice);
-        session->chain.filter->notice = NULL;
+        live_log_switch(stream->log, choice, at, &stream->way);
+    stream->load.busy = switching ? "a mask was being changed" : NULL;
+    stream_session_update(stream);
+    check_recording(session, session->recorder, session->options->record);
+    check_recording(session, session->recorder_dry, session->options->record_dry);
+}
+
+static enum status run(struct live_session *session)
+{
+    struct stream_session *stream = &session->stream;
+    while (!stream_session_is_over(stream)) {
+        if (!check_device(session))
+            return fail(STATUS_FAILED,
+                        "the device %s is lost; --reconnect would wait for it to come back",
+                        stream->device_name);
+        live_control_wait(session, stream->device ? TICK : AWAY_TICK);
+        update(session);
+        show(session);
     }
-    if (session->controls.notice) {
-        live_notify(session, "%s", session->controls.notice);
-        session->controls.notice = NULL;
+    return STATUS_OK;
+}
+
+enum status live_session_run(const struct live_options *options)
+{
+    struct live_session session;
+    enum status status = session_open(&session, options);
+    if (status == STATUS_OK) {
+        status = run(&session);
+        update(&session);
+        view_close(session.stream.view); /* the screen goes first */
+        session.stream.view = NULL;
+        enum status reported = report(&session);
+        status = status == STATUS_OK ? reported : status;
     }
-    look_after(session, session->recorder, session->options->record);
-    look_after(session, session->recorder_dry, session->options->record_dry);
-    if (session->device)
-        device_info(session->device, &session->info);
+    enum status closed = session_close(&session);
+    if (status == STATUS_OK)
+        status = closed;
+    return status == STATUS_OK && stop_requested() ? STATUS_INTERRUPTED : status;
 }

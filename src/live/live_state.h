@@ -10,6 +10,7 @@
 #include "signal/audio.h"
 #include "signal/limiter.h"
 #include "signal/ramp.h"
+#include "sound/reblock.h"
 
 #include <stdatomic.h>
 
@@ -20,6 +21,7 @@ struct live {
     bool *absent;
     uint32_t rate;
     size_t block;
+    size_t device_outputs;
     struct recorder *recorder; /* or NULL, likewise the others */
     struct recorder *recorder_dry;
     struct feedback_detector *guard;
@@ -40,6 +42,9 @@ struct live {
     struct ring *taken;     /* from the step */
     struct live_event next; /* read and not yet due */
     bool has_next;
+    struct reblock reblock; /* this and the next two: on a device */
+    struct ring *times;     /* struct block_time */
+    bool lost;              /* before the block at hand */
     _Atomic uint64_t frames;
     _Atomic bool faded_out;
 };

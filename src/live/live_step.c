@@ -1,6 +1,7 @@
 /* Live sound at work: everything here runs in the real-time step. */
 #include "live/live_state.h"
 
+#include "base/monotonic.h"
 #include "base/realtime.h"
 
 #include <math.h>
@@ -171,4 +172,30 @@ void live_process(struct live *live, const float *const *in, float *const *out)
     atomic_store(&live->frames, atomic_load(&live->frames) + live->block);
     if (live->ending && live->fade.at == live->fade.frames)
         atomic_store(&live->faded_out, true);
+}
+
+/* ---- on a device ---- */
+
+static void run_block(void *context, const float *const *in, float *const *out)
+{
+    struct live *live = context;
+    struct block_time time = {.frame = live_frames(live), .lost = live->lost};
+    int64_t begin = monotonic_ns();
+    live_process(live, in, out);
+    time.ns = monotonic_ns() - begin;
+    live->lost = false;
+    ring_write(live->times, &time, 1);
+}
+
+void live_step(void *context, const float *const *in, float *const *out, size_t frames, bool lost)
+{
+    struct live *live = context;
+    size_t outputs = live->chain->outputs;
+    live->lost = live->lost || lost;
+    reblock_process(&live->reblock, in, out, frames, run_block, live);
+    for (size_t c = outputs; c < live->device_outputs; c++)
+        if (outputs == 1)
+            memcpy(out[c], out[0], frames * sizeof(float));
+        else
+            memset(out[c], 0, frames * sizeof(float));
 }

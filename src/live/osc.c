@@ -3,6 +3,7 @@
 #include "base/monotonic.h"
 #include "live/osc_command.h"
 #include "signal/audio.h"
+#include "view/view.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -296,7 +297,7 @@ void osc_send_meters(struct osc *osc, const struct live_status *status)
         any = any || osc->subscribers[i].until >= now;
     if (!any)
         return;
-    struct live_status shown = live_status_to_show(status);
+    struct live_status shown = view_visible(status);
     lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
     add_meters(bundle, "/halo/meters/in", shown.in, shown.inputs);
     add_meters(bundle, "/halo/meters/out", shown.out, shown.outputs);

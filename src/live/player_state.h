@@ -1,4 +1,4 @@
-/* A player's state, shared by its three sides: step, thread and control.
+/* A player's state, shared by player.c (control and thread) and player_step.c alone.
  *
  * Sound lies in slots, which pass by number from the thread to the step when they are full and
  * back when they are done with. Slots of a seek carry its number; the step gives those before
@@ -55,9 +55,6 @@ struct player {
     char failure[512]; /* written before `failed` is set */
     bool reported;         /* the control thread's */
 };
-
-/* The thread; its argument is the player. */
-void *player_main(void *player);
 
 /* Real-time, the step's: go to the seek that sounds. Returns the frames that lie ready. */
 size_t player_ready(struct player *player);

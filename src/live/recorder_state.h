@@ -1,4 +1,4 @@
-/* A recorder's state, shared by its three sides: step, thread and control. */
+/* A recorder's state, shared by recorder.c (control and thread) and recorder_step.c alone. */
 #ifndef HALO_RECORDER_STATE_H
 #define HALO_RECORDER_STATE_H
 
@@ -49,13 +49,5 @@ struct recorder {
     char failure[512]; /* written before `ended` is set */
     bool reported;         /* the control thread's */
 };
-
-/* The thread; its argument is the recorder. */
-void *recorder_main(void *recorder);
-
-/* Write what the ring holds by now, with silence in its gaps; what comes meanwhile waits for the
- * next time. For the thread, or for who joined it. */
-MUST_CHECK enum status recorder_empty_ring(struct recorder *recorder);
-MUST_CHECK enum status recorder_put_silence(struct recorder *recorder, uint64_t frames);
 
 #endif

@@ -1,5 +1,6 @@
 #include "live/replay.h"
 
+#include "base/stop.h"
 #include "live/live_log.h"
 #include "signal/audio.h"
 
@@ -235,4 +236,138 @@ void replay_free(struct replay *replay)
         free(replay->events[i].text);
     free(replay->events);
     *replay = (struct replay){0};
+}
+
+/* ---- at work: a live step that hears a file ---- */
+
+struct replay_state {
+    struct replay *replay;
+    struct live_chain *chain;
+    struct live *live;
+    struct block in;
+    struct block out;
+    size_t next; /* event */
+    size_t choice;
+    uint64_t at;
+};
+
+static void warn_of_load(const struct replay *replay, const struct logged *logged)
+{
+    note("%s: at %.3f s mask %s was read again; its present content is taken", replay->path,
+         (double)logged->frame / (double)replay->format.rate, logged->text);
+}
+
+static bool is_of_mask(const struct logged *logged)
+{
+    return logged->kind == LOGGED_SWITCH || logged->kind == LOGGED_LOAD;
+}
+
+/* The step is to have it where it had it then. sent becomes false where too many wait. */
+static enum status send(struct replay_state *state, const struct logged *logged, bool *sent)
+{
+    const struct stage_list *stages = &state->chain->stages;
+    struct live_event event = logged->event;
+    struct stage_control control = {0};
+    enum status status = STATUS_OK;
+    if (logged->kind == LOGGED_CONTROL) {
+        status = stage_controls_find(stages, event.stage, logged->text, &control);
+        event.kind = control.kind;
+        event.port = control.port_index;
+    } else if (event.what > LIVE_STAGE_CONTROL &&
+               (event.stage >= stages->count || !stages->stages[event.stage].mixed)) {
+        return fail_log(state->replay, "it tells of a stage that it does not have");
+    }
+    *sent = status == STATUS_OK && live_send(state->live, &event);
+    return status;
+}
+
+static enum status change_mask(struct replay_state *state, const struct logged *logged)
+{
+    struct live_chain *chain = state->chain;
+    enum status status = STATUS_OK;
+    if (logged->choice >= chain->choice_count)
+        return fail_log(state->replay, "it chooses a mask that it does not have");
+    if (logged->kind == LOGGED_SWITCH)
+        choices_ask(chain->choices, logged->choice, logged->frame, &logged->way);
+    if (logged->kind == LOGGED_LOAD) {
+        warn_of_load(state->replay, logged);
+        status = live_chain_load(chain, logged->choice, logged->text, NULL);
+    }
+    if (status == STATUS_OK)
+        (void)choices_poll(chain->choices, &state->choice, &state->at);
+    return status;
+}
+
+/* What begins within the coming block. A switch waits for the one before, as it did then. */
+static enum status take_events(struct replay_state *state, uint64_t end)
+{
+    const struct replay *replay = state->replay;
+    for (; state->next < replay->event_count; state->next++) {
+        const struct logged *logged = &replay->events[state->next];
+        bool sent = true;
+        if (logged->frame >= end ||
+            (is_of_mask(logged) &&
+             (!state->chain->choices || choices_are_switching(state->chain->choices))))
+            return STATUS_OK;
+        enum status status =
+            is_of_mask(logged) ? change_mask(state, logged) : send(state, logged, &sent);
+        if (status != STATUS_OK || !sent)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* A plugin that failed then may do so again: it was left out, and is. */
+static enum status look_for_failure(const struct replay_state *state)
+{
+    const char *failure = state->chain->filter->failure;
+    return failure && !state->replay->fails ? fail_log(state->replay, failure) : STATUS_OK;
+}
+
+static enum status run_block(struct replay_state *state, struct source *source, struct sink *sink,
+                             uint64_t *heard, bool *ended)
+{
+    size_t block = state->in.frames, got = 0;
+    enum status status = source_read(source, state->in.data, block, &got);
+    if (status != STATUS_OK)
+        return status;
+    block_silence(&state->in, got, block - got);
+    *ended = got < block;
+    if (state->chain->choices)
+        (void)choices_poll(state->chain->choices, &state->choice, &state->at);
+    status = take_events(state, *heard + block);
+    if (status != STATUS_OK)
+        return status;
+    live_process(state->live, (const float *const *)state->in.data, state->out.data);
+    status = look_for_failure(state);
+    if (status != STATUS_OK)
+        return status;
+    struct live_event taken;
+    while (live_receive(state->live, &taken))
+        ;
+    *heard += got;
+    return got > 0 ? sink_write(sink, (const float *const *)state->out.data, got) : STATUS_OK;
+}
+
+enum status replay_run(struct replay *replay, struct live_chain *chain, struct source *source,
+                       struct sink *sink, uint64_t *heard)
+{
+    struct replay_state state = {.replay = replay, .chain = chain};
+    const struct filter *filter = chain->filter;
+    bool ended = false;
+    *heard = 0;
+    replay->settings.stages = &chain->stages;
+    enum status status;
+    if ((status = live_create(&replay->settings, chain->filter, NULL, NULL, &state.live)) ||
+        (status = block_init(&state.in, filter->inputs, filter->block, "a replay")) ||
+        (status = block_init(&state.out, filter->outputs, filter->block, "a replay")))
+        goto end;
+    while (status == STATUS_OK && !ended)
+        status =
+            stop_requested() ? STATUS_INTERRUPTED : run_block(&state, source, sink, heard, &ended);
+end:
+    block_free(&state.in);
+    block_free(&state.out);
+    live_destroy(state.live);
+    return status;
 }

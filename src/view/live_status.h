@@ -66,11 +66,10 @@ struct live_status {
 };
 
 /* In all, from the sound's arrival to its leaving. */
-size_t live_status_latency(const struct live_status *status);
-
-/* What may be shown of `status`. The same, unless it is hidden: then all that depends on
- * which choice sounds is gone (chosen 0, not switching, no output meters, the load and the
- * limiter's reduction NaN), since an eye would hear by them; so is the control. */
-struct live_status live_status_to_show(const struct live_status *status);
+static inline size_t live_status_latency(const struct live_status *status)
+{
+    return status->latency_input + status->latency_mask + status->latency_plugins +
+           status->latency_output + status->latency_adapter;
+}
 
 #endif

@@ -17,8 +17,6 @@
 #include "base/status.h"
 #include "view/live_status.h"
 
-#include <stdarg.h>
-
 struct view;
 
 enum view_choice {
@@ -40,12 +38,15 @@ void view_close(struct view *view);
 /* Show `status` if it is time; cheap to call more often than that. */
 void view_show(struct view *view, const struct live_status *status);
 
-/* One line of text. screen: in the message area; plain: a note on standard error; json: an
- * object {"event": "message", "seconds": of the stream, "text": ...}. */
-void view_message(struct view *view, const char *text);
+/* What may be shown of `status`. The same, unless it is hidden: then all that depends on
+ * which choice sounds is gone (chosen 0, not switching, no output meters, the load and the
+ * limiter's reduction NaN), since an eye would hear by them; so is the control. */
+struct live_status view_visible(const struct live_status *status);
 
-/* The same from a format; a note where there is no view (NULL). */
-void view_notify(struct view *view, const char *format, va_list arguments);
+/* One line of text, cut after some 400 bytes. screen: in the message area; plain: a note on
+ * standard error; json: an object {"event": "message", "seconds": of the stream, "text": ...};
+ * NULL: a note. */
+void view_message(struct view *view, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* What view_key returns beside characters (Unicode code points, Enter '\n', Escape 27). */
 enum view_key_code {

@@ -1,7 +1,5 @@
 #include "base/json_text.h"
-#include "base/terminal.h"
 #include "signal/audio.h"
-#include "view/view_keys.h"
 #include "view/view_kind.h"
 
 #include <math.h>
@@ -11,7 +9,6 @@
 
 struct json_view {
     struct view view;
-    struct view_keys keys;
     _Atomic double seconds; /* of the stream, when it was shown last */
 };
 
@@ -142,28 +139,11 @@ static void json_message(struct view *view, const char *text)
     print_object(root);
 }
 
-static int json_key(struct view *view)
-{
-    return view_keys_next(&((struct json_view *)view)->keys);
-}
-
-static int json_key_fd(const struct view *view)
-{
-    return view_keys_fd(&((const struct json_view *)view)->keys);
-}
-
-static void json_close(struct view *view)
-{
-    terminal_restore();
-    free(view);
-}
-
 static enum status json_open(struct view **result)
 {
     struct json_view *view = calloc(1, sizeof *view);
     if (!view)
         return fail_memory("the view");
-    view_keys_open(&view->keys);
     *result = &view->view;
     return STATUS_OK;
 }
@@ -172,8 +152,5 @@ const struct view_kind view_json = {
     .open = json_open,
     .show = json_show,
     .message = json_message,
-    .key = json_key,
-    .key_fd = json_key_fd,
-    .close = json_close,
     .interval = 1,
 };

@@ -1,7 +1,5 @@
 #include "base/monotonic.h"
-#include "base/terminal.h"
 #include "signal/audio.h"
-#include "view/view_keys.h"
 #include "view/view_kind.h"
 
 #include <math.h>
@@ -23,7 +21,6 @@ struct news {
 
 struct plain {
     struct view view;
-    struct view_keys keys;
     struct news news;
     double said; /* when a line was printed last; monotonic seconds */
 };
@@ -156,29 +153,12 @@ static void plain_message(struct view *view, const char *text)
     note("%s", text);
 }
 
-static int plain_key(struct view *view)
-{
-    return view_keys_next(&((struct plain *)view)->keys);
-}
-
-static int plain_key_fd(const struct view *view)
-{
-    return view_keys_fd(&((const struct plain *)view)->keys);
-}
-
-static void plain_close(struct view *view)
-{
-    terminal_restore();
-    free(view);
-}
-
 static enum status plain_open(struct view **view)
 {
     struct plain *plain = calloc(1, sizeof *plain);
     if (!plain)
         return fail_memory("the view");
     plain->said = -ANYWAY;
-    view_keys_open(&plain->keys);
     *view = &plain->view;
     return STATUS_OK;
 }
@@ -187,8 +167,5 @@ const struct view_kind view_plain = {
     .open = plain_open,
     .show = plain_show,
     .message = plain_message,
-    .key = plain_key,
-    .key_fd = plain_key_fd,
-    .close = plain_close,
     .interval = 1,
 };

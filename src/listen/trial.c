@@ -1,0 +1,88 @@
+#include "listen/trial.h"
+
+#include "base/secure_random.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum status trial_commit(const char *draws, const char *salt, char commitment[DIGEST_TEXT])
+{
+    char *text = NULL;
+    if (asprintf(&text, "%s %s", draws, salt) < 0)
+        return fail_memory("a test's key");
+    digest_of_text(text, commitment);
+    free(text);
+    return STATUS_OK;
+}
+
+enum status trial_init(struct trial *trial, const struct trial_kind *kind, size_t planned,
+                       struct trial_log *log)
+{
+    trial->kind = kind;
+    trial->log = log;
+    trial->planned = planned;
+    trial->began = NAN;
+    trial->seconds = calloc(planned, sizeof *trial->seconds);
+    if (!trial->seconds)
+        return fail_memory("a test");
+    enum status status = secure_random_start();
+    if (status != STATUS_OK)
+        return status;
+    trial->key.draws = kind->draw(trial);
+    if (!trial->key.draws)
+        return fail_memory("a test's key");
+    secure_random_hex(TRIAL_SALT_BYTES, trial->key.salt);
+    return trial_commit(trial->key.draws, trial->key.salt, trial->key.commitment);
+}
+
+void trial_destroy(struct trial *trial)
+{
+    if (!trial)
+        return;
+    free(trial->key.draws);
+    free(trial->seconds);
+    free(trial);
+}
+
+const char *trial_commitment(const struct trial *trial)
+{
+    return trial->key.commitment;
+}
+
+size_t trial_choice(const struct trial *trial, size_t sound)
+{
+    return trial->kind->choice(trial, sound);
+}
+
+void trial_play(struct trial *trial, size_t sound, double seconds)
+{
+    if (trial->over)
+        return;
+    if (isnan(trial->began))
+        trial->began = seconds;
+    trial_log_sound(trial->log, seconds, trial->answered + 1, trial->kind->sounds[sound]);
+}
+
+void trial_answer(struct trial *trial, double seconds, const char *event, json_t *about)
+{
+    trial->seconds[trial->answered] = isnan(trial->began) ? 0 : seconds - trial->began;
+    trial->began = NAN;
+    trial->answered++;
+    trial_log_event(trial->log, seconds, trial->answered, event, about);
+    if (trial->answered == trial->planned)
+        trial_stop(trial, seconds);
+}
+
+void trial_stop(struct trial *trial, double seconds)
+{
+    if (trial->over)
+        return;
+    trial->over = true;
+    trial->kind->conclude(trial);
+    trial_log_end(trial->log, seconds, trial, trial->kind->result_json(trial));
+}
+
+const struct trial_key *trial_revealed_key(const struct trial *trial)
+{
+    return trial->over ? &trial->key : NULL;
+}
