@@ -22,7 +22,7 @@ grep -rn '^ *# *include' --include='*.[ch]' . | awk -v layers="$2" '
         only["lo/"] = "^live/osc"
         only["lilv/"] = "^plugin/plugin_lv2"
         only["ladspa.h"] = "^plugin/plugin_ladspa"
-        only["cyaml/"] = "^chain/chain_schema"
+        only["cyaml/"] = "^chain/chain_file"
         only["yaml.h"] = "^mask/mask_camilladsp"
         only["curses.h"] = "^view/view_screen"
     }

@@ -312,10 +312,10 @@ START_TEST(stages_list_their_controls)
     plugin_info_destroy(there);
     if (!there)
         return;
-    ck_assert_int_eq(stage_list_add(&list, stage_kind_named("gain"), "0", NULL), STATUS_OK);
-    ck_assert_int_eq(stage_list_add(&list, stage_kind_named("ladspa"), "amp_1181:amp,0=-6", NULL),
+    ck_assert_int_eq(stage_list_add(&list, stage_ops_named("gain"), "0", NULL), STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&list, stage_ops_named("ladspa"), "amp_1181:amp,0=-6", NULL),
                      STATUS_OK);
-    ck_assert_int_eq(stage_list_add(&list, stage_kind_named("gain"), "0,@mix=0.25", NULL),
+    ck_assert_int_eq(stage_list_add(&list, stage_ops_named("gain"), "0,@mix=0.25", NULL),
                      STATUS_OK);
     ck_assert_int_eq(stage_list_load(&list, &settings, &format), STATUS_OK);
     ck_assert_int_eq(stage_list_create(&list, 2, 64, NULL, &chain), STATUS_OK);
@@ -387,7 +387,7 @@ START_TEST(streams_take_no_times)
         plugin_info_destroy(there);
         if (!there)
             return;
-        ck_assert_int_eq(stage_list_add(&list, stage_kind_named(texts[i][0]), texts[i][1], NULL),
+        ck_assert_int_eq(stage_list_add(&list, stage_ops_named(texts[i][0]), texts[i][1], NULL),
                          STATUS_OK);
         log_capture(problem, sizeof problem);
         ck_assert_int_eq(stage_list_load(&list, &settings, &format), STATUS_USAGE);

@@ -5,7 +5,7 @@
 #include "base/stop.h"
 #include "base/workers.h"
 #include "bench/render_floor.h"
-#include "chain/specs.h"
+#include "chain/stage_mask.h"
 #include "signal/median.h"
 #include "sound/engine.h"
 #include "sound/port.h"
@@ -182,23 +182,33 @@ struct render {
     struct workers *workers;
     struct filter *chain;
     struct sink *sink;
-    struct stage stage;
+    struct stage_list stages;
 };
 
+/* The stage has the bench's mask, until destroy_chain. */
 static enum status create_chain(const struct lab *lab, struct render *render)
 {
-    struct stage *stage = &render->stage;
-    *stage = (struct stage){
-        .kind = stage_kind_named("mask"),
-        .convolver = {.backend = lab->cell->backend, .frames = (int64_t)lab->frames},
-        .inputs = lab->mask->inputs,
-        .outputs = lab->mask->outputs,
-        .mask = lab->mask,
-    };
-    struct stage_list list = {.count = 1, .stages = stage};
-    size_t block =
-        stage_list_block(&list, stage->inputs, render->workers, lab->frames + lab->mask->taps);
-    return stage_list_create(&list, stage->inputs, block, render->workers, &render->chain);
+    enum status status = stage_list_add(&render->stages, stage_ops_named("mask"), "noise", NULL);
+    if (status != STATUS_OK)
+        return status;
+    struct stage *stage = &render->stages.stages[0];
+    stage->settings.convolver = (struct convolver_settings){.backend = lab->cell->backend,
+                                                            .frames = (int64_t)lab->frames};
+    stage->inputs = lab->mask->inputs;
+    stage->outputs = lab->mask->outputs;
+    (void)stage_mask_swap(stage, lab->mask);
+    size_t block = stage_list_block(&render->stages, stage->inputs, render->workers,
+                                    lab->frames + lab->mask->taps);
+    return stage_list_create(&render->stages, stage->inputs, block, render->workers,
+                             &render->chain);
+}
+
+static void destroy_chain(struct render *render)
+{
+    filter_destroy(render->chain);
+    if (render->stages.count > 0)
+        (void)stage_mask_swap(&render->stages.stages[0], NULL);
+    stage_list_free(&render->stages);
 }
 
 static enum status render_to_end(const struct lab *lab, struct render *render)
@@ -222,7 +232,7 @@ static enum status render_to_end(const struct lab *lab, struct render *render)
 
 static void describe(const struct render *render, struct render_row *row)
 {
-    const struct filter *convolver = render->stage.filter;
+    const struct filter *convolver = render->stages.stages[0].filter;
     snprintf(row->backend, sizeof row->backend, "%s", convolver_backend(convolver));
     snprintf(row->algorithm, sizeof row->algorithm, "%s", convolver_algorithm(convolver));
     row->block = render->chain->block;
@@ -242,7 +252,7 @@ static enum status time_render(struct lab *lab, struct times *times)
         unlink(lab->output);
     }
     sink_close(render.sink);
-    filter_destroy(render.chain);
+    destroy_chain(&render);
     workers_destroy(render.workers);
     source_close(render.source);
     return status;

@@ -1,30 +1,7 @@
 #include "chain/stage_controls.h"
 
-#include "chain/stage_plugin.h"
-#include "plugin/plugin_filter.h"
-
 #include <math.h>
 #include <string.h>
-
-static bool is_control(const struct plugin_port *port)
-{
-    return port->type == PLUGIN_CONTROL && port->is_input;
-}
-
-static struct stage_control port_control(const struct stage *stage, size_t index)
-{
-    const struct plugin_port *port = &stage->plugin->info->ports[index];
-    return (struct stage_control){
-        .kind = STAGE_CONTROL_PORT,
-        .port = port,
-        .port_index = index,
-        .symbol = port->symbol,
-        .name = port->name,
-        .unit = port->unit,
-        .range = plugin_port_range(port, stage->rate),
-        .value = plugin_filter_value(stage->filter, index),
-    };
-}
 
 static struct stage_control mix_control(const struct stage *stage, enum stage_control_kind kind)
 {
@@ -39,16 +16,11 @@ static struct stage_control mix_control(const struct stage *stage, enum stage_co
     };
 }
 
-/* Control *index of one stage; else *index less what it has. */
+/* Control *index of one stage; else *index is less by what it has. */
 static bool control_of(const struct stage *stage, size_t *index, struct stage_control *control)
 {
-    size_t ports = stage->plugin ? stage->plugin->info->port_count : 0;
-    for (size_t i = 0; i < ports; i++) {
-        if (!is_control(&stage->plugin->info->ports[i]) || (*index)-- > 0)
-            continue;
-        *control = port_control(stage, i);
+    if (stage->ops->control_at && stage->ops->control_at(stage, index, control))
         return true;
-    }
     for (enum stage_control_kind kind = STAGE_CONTROL_MIX;
          stage->mixed && kind <= STAGE_CONTROL_BYPASS; kind++) {
         if ((*index)-- > 0)
@@ -77,7 +49,6 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
         return fail(STATUS_USAGE, "there is no stage %zu: the chain has %zu", index + 1,
                     list->count);
     const struct stage *stage = &list->stages[index];
-    size_t port = 0;
     if (*name == '@') {
         enum stage_control_kind kind =
             strcmp(name, "@mix") == 0 ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
@@ -86,11 +57,10 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
                         stage->mixed ? "there are @mix and @bypass"
                                      : "give it @mix=1 at the start");
         *control = mix_control(stage, kind);
-    } else if (stage->plugin) {
-        enum status status = plugin_spec_port(stage->plugin->info, name, &port);
+    } else if (stage->ops->control_find) {
+        enum status status = stage->ops->control_find(stage, name, control);
         if (status != STATUS_OK)
             return status;
-        *control = port_control(stage, port);
     } else {
         return fail(STATUS_USAGE, "stage %zu has no control '%s': it is no plugin", index + 1,
                     name);
@@ -103,9 +73,8 @@ enum status stage_controls_parse(const struct stage_list *list, const struct sta
                                  const char *text, float *value)
 {
     const struct stage *stage = &list->stages[control->stage];
-    if (control->kind == STAGE_CONTROL_PORT)
-        return plugin_spec_value(stage->plugin->info, control->port_index, stage->rate, text,
-                                  value);
+    if (control->kind == STAGE_CONTROL_OWN)
+        return stage->ops->control_parse(stage, control, text, value);
     return stage_mix_parse(control->kind == STAGE_CONTROL_MIX ? STAGE_MIX : STAGE_BYPASS, text,
                            value);
 }
@@ -119,8 +88,8 @@ void stage_controls_set(const struct stage_list *list, const struct stage_contro
                         float value)
 {
     const struct stage *stage = &list->stages[control->stage];
-    if (control->kind == STAGE_CONTROL_PORT)
-        plugin_filter_set(stage->filter, control->port_index, value);
+    if (control->kind == STAGE_CONTROL_OWN)
+        stage->ops->control_set(stage, control, value);
     else if (control->kind == STAGE_CONTROL_MIX)
         stage_mix_set(stage->mixed, value);
     else

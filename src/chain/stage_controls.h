@@ -12,15 +12,15 @@
 #ifndef HALO_STAGE_CONTROLS_H
 #define HALO_STAGE_CONTROLS_H
 
-#include "chain/specs.h"
+#include "chain/stages.h"
 
-enum stage_control_kind { STAGE_CONTROL_PORT, STAGE_CONTROL_MIX, STAGE_CONTROL_BYPASS };
+enum stage_control_kind { STAGE_CONTROL_OWN, STAGE_CONTROL_MIX, STAGE_CONTROL_BYPASS };
 
 struct stage_control {
     enum stage_control_kind kind;
     size_t stage;                   /* its index in the list */
-    const struct plugin_port *port; /* of a plugin; NULL: of a mix */
-    size_t port_index;
+    const struct plugin_port *port; /* its points, and how it steps; NULL: a plain number */
+    size_t port_index;              /* of the stage's own, as the stage counts them */
     const char *symbol; /* as in words: "gain", "@mix" */
     const char *name;   /* for people */
     const char *unit;   /* NULL: none */

@@ -1,6 +1,9 @@
 #include "chain/stage_spectral.h"
 
 #include "base/options.h"
+#include "chain/stages.h"
+#include "convolve/spectral.h"
+#include "mask/mask2d_design.h"
 #include "mask/mask2d_file.h"
 
 #include <stdio.h>
@@ -10,7 +13,7 @@
 enum {
     SIZE_USUAL = 2048,
     OVERLAP_USUAL = 4, /* hops in a frame */
-    ROWS_REQUESTED = 256,
+    ROWS_PREFERRED = 256,
 };
 
 static const char *const scale_names[] = {[SPECTRAL_LINEAR] = "linear", [SPECTRAL_DB] = "db", NULL};
@@ -22,9 +25,14 @@ static const char *const boundary_names[] = {[CONVOLVE2D_ZERO] = "zero",
                                          [CONVOLVE2D_REFLECT] = "reflect",
                                          NULL};
 
+struct stage_spectral {
+    struct mask2d *mask; /* NULL with a preset */
+    struct spectral_settings settings;
+};
+
 /* ---- words ---- */
 
-struct spec {
+struct spectral_spec {
     struct stage *stage;
     struct spectral_settings *settings;
     bool has_hop;
@@ -33,20 +41,20 @@ struct spec {
     bool has_way; /* scale= or mode= */
 };
 
-static enum status parse_size(struct spec *spec, const char *value)
+static enum status parse_size(struct spectral_spec *spec, const char *value)
 {
     return options_parse_number("spectral size=", value, SPECTRAL_SIZE_LEAST, SPECTRAL_SIZE_MOST,
                                 &spec->settings->window.size);
 }
 
-static enum status parse_hop(struct spec *spec, const char *value)
+static enum status parse_hop(struct spectral_spec *spec, const char *value)
 {
     spec->has_hop = true;
     return options_parse_number("spectral hop=", value, 1, SPECTRAL_SIZE_MOST,
                                 &spec->settings->window.hop);
 }
 
-static enum status parse_window(struct spec *spec, const char *value)
+static enum status parse_window(struct spectral_spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral window=", value, spectral_shape_names, &choice);
@@ -54,7 +62,7 @@ static enum status parse_window(struct spec *spec, const char *value)
     return status;
 }
 
-static enum status parse_scale(struct spec *spec, const char *value)
+static enum status parse_scale(struct spectral_spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral scale=", value, scale_names, &choice);
@@ -63,7 +71,7 @@ static enum status parse_scale(struct spec *spec, const char *value)
     return status;
 }
 
-static enum status parse_mode(struct spec *spec, const char *value)
+static enum status parse_mode(struct spectral_spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral mode=", value, mode_names, &choice);
@@ -72,7 +80,7 @@ static enum status parse_mode(struct spec *spec, const char *value)
     return status;
 }
 
-static enum status parse_boundary(struct spec *spec, const char *value)
+static enum status parse_boundary(struct spectral_spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral edge=", value, boundary_names, &choice);
@@ -81,7 +89,7 @@ static enum status parse_boundary(struct spec *spec, const char *value)
     return status;
 }
 
-static enum status parse_preset(struct spec *spec, const char *value)
+static enum status parse_preset(struct spectral_spec *spec, const char *value)
 {
     size_t choice = 0;
     enum status status = options_choose("spectral preset=", value, preset_names, &choice);
@@ -91,7 +99,7 @@ static enum status parse_preset(struct spec *spec, const char *value)
 }
 
 /* The same as @mix=, which every stage has. */
-static enum status parse_mix(struct spec *spec, const char *value)
+static enum status parse_mix(struct spectral_spec *spec, const char *value)
 {
     char word[64];
     snprintf(word, sizeof word, "@mix=%s", value);
@@ -100,14 +108,14 @@ static enum status parse_mix(struct spec *spec, const char *value)
 
 static const struct {
     const char *key;
-    enum status (*take)(struct spec *spec, const char *value);
+    enum status (*take)(struct spectral_spec *spec, const char *value);
 } options[] = {
     {"size", parse_size}, {"hop", parse_hop},   {"window", parse_window}, {"scale", parse_scale},
     {"mode", parse_mode}, {"edge", parse_boundary}, {"preset", parse_preset}, {"mix", parse_mix},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
-static enum status parse_word(struct spec *spec, const char *word)
+static enum status parse_word(struct spectral_spec *spec, const char *word)
 {
     size_t length = strcspn(word, "=");
     for (size_t i = 0; i < OPTIONS && word[length]; i++)
@@ -125,7 +133,7 @@ static bool is_preset(const char *word)
 }
 
 /* A preset stands where a mask's name would, or else there is a mask. */
-static enum status check(const struct spec *spec, char *const *all)
+static enum status check(const struct spectral_spec *spec, char *const *all)
 {
     if (spec->has_preset && !is_preset(all[0]))
         return fail(STATUS_USAGE, "preset= has masks of its own; leave %s away", all[0]);
@@ -137,11 +145,12 @@ static enum status check(const struct spec *spec, char *const *all)
 
 static enum status parse_spec(struct stage *stage, char **all)
 {
-    struct spectral_settings *settings = &stage->spectral->settings;
-    struct spec spec = {.stage = stage, .settings = settings};
+    struct stage_spectral *spectral = stage->data;
+    struct spectral_settings *settings = &spectral->settings;
+    struct spectral_spec spec = {.stage = stage, .settings = settings};
     enum status status = STATUS_OK;
     if (!is_preset(all[0]))
-        status = mask2d_from_spec(all, &stage->spectral->mask);
+        status = mask2d_from_spec(all, &spectral->mask);
     for (char **word = all + !is_preset(all[0]); *word && status == STATUS_OK; word++)
         status = parse_word(&spec, *word);
     if (spec.has_preset && !spec.has_boundary) /* a mean of what is there */
@@ -153,40 +162,50 @@ static enum status parse_spec(struct stage *stage, char **all)
 
 /* ---- the stage ---- */
 
-enum status stage_spectral_load(struct stage *stage, char **spec,
-                                const struct stream_format *format,
-                                const struct stage_settings *settings)
+static enum status stage_spectral_load(struct stage *stage, char **spec,
+                                       const struct stream_format *format)
 {
-    stage->spectral = calloc(1, sizeof *stage->spectral);
-    if (!stage->spectral)
+    const struct convolver_settings *convolver = &stage->settings.convolver;
+    struct stage_spectral *spectral = stage->data = calloc(1, sizeof *spectral);
+    if (!spectral)
         return fail_memory("a stage");
-    bool is_direct = strcmp(settings->convolver.backend, "direct") == 0;
-    int64_t frames = settings->streamed ? 0 : settings->convolver.frames;
-    stage->spectral->settings = (struct spectral_settings){
+    bool is_direct = strcmp(convolver->backend, "direct") == 0;
+    int64_t frames = stage->settings.streamed ? 0 : convolver->frames;
+    spectral->settings = (struct spectral_settings){
         .channels = format->channels,
         .window = {.shape = SPECTRAL_HANN, .size = SIZE_USUAL},
         .frames = frames > 0 ? (uint64_t)frames : 0,
         .end = frames > 0 ? (uint64_t)frames : 0, /* what stages before add comes to it */
         .rate = format->rate,
-        .backend = is_direct ? "cpu" : settings->convolver.backend,
-        .live = settings->convolver.live,
+        .backend = is_direct ? "cpu" : convolver->backend,
+        .live = convolver->live,
     };
-    stage->outputs = format->channels;
     return parse_spec(stage, spec);
 }
 
-size_t stage_spectral_preferred_block(const struct stage *stage, struct workers *workers, size_t most)
+static void stage_spectral_destroy(void *data)
+{
+    struct stage_spectral *spectral = data;
+    if (spectral)
+        mask2d_destroy(spectral->mask);
+    free(spectral);
+}
+
+static size_t stage_spectral_preferred_block(const struct stage *stage, struct workers *workers,
+                                             size_t most)
 {
     (void)workers;
-    size_t preferred = ROWS_REQUESTED * stage->spectral->settings.window.hop;
+    const struct stage_spectral *spectral = stage->data;
+    size_t preferred = ROWS_PREFERRED * spectral->settings.window.hop;
     return preferred < most ? preferred : most;
 }
 
-enum status stage_spectral_create(struct stage *stage, size_t block, struct workers *workers,
-                                  struct filter **filter)
+static enum status stage_spectral_create(struct stage *stage, size_t block, struct workers *workers,
+                                         struct filter **filter)
 {
-    struct spectral_settings settings = stage->spectral->settings;
-    const struct mask2d *mask = stage->spectral->mask;
+    const struct stage_spectral *spectral = stage->data;
+    struct spectral_settings settings = spectral->settings;
+    const struct mask2d *mask = spectral->mask;
     settings.mask = mask;
     settings.block = block;
     settings.workers = workers;
@@ -206,36 +225,11 @@ enum status stage_spectral_create(struct stage *stage, size_t block, struct work
     return STATUS_OK;
 }
 
-void stage_spectral_destroy(struct stage_spectral *spectral)
+static void stage_spectral_report_json(const struct stage *stage, json_t *object)
 {
-    if (!spectral)
-        return;
-    mask2d_destroy(spectral->mask);
-    free(spectral);
-}
-
-enum status stage_spectral_study(const char *text, struct mask2d **result)
-{
-    char **spec = specs_split(text);
-    if (!spec)
-        return fail_memory("a mask");
-    struct mask2d *mask = NULL;
-    enum status status = mask2d_from_spec(spec, &mask);
-    if (status == STATUS_OK && spec[1])
-        status = fail(STATUS_USAGE, "'%s' is no option of the mask %s", spec[1], spec[0]);
-    free(spec);
-    if (status != STATUS_OK) {
-        mask2d_destroy(mask);
-        return status;
-    }
-    *result = mask;
-    return STATUS_OK;
-}
-
-void stage_spectral_json(const struct stage *stage, json_t *object)
-{
-    const struct mask2d *mask = stage->spectral->mask;
-    const struct spectral_window_settings *window = &stage->spectral->settings.window;
+    const struct stage_spectral *spectral = stage->data;
+    const struct mask2d *mask = spectral->mask;
+    const struct spectral_window_settings *window = &spectral->settings.window;
     if (mask) {
         json_object_set_new(object, "rows", json_integer((json_int_t)mask->rows));
         json_object_set_new(object, "columns", json_integer((json_int_t)mask->columns));
@@ -245,4 +239,50 @@ void stage_spectral_json(const struct stage *stage, json_t *object)
     json_object_set_new(object, "hop", json_integer((json_int_t)window->hop));
     json_object_set_new(object, "window", json_string(spectral_shape_names[window->shape]));
     json_object_set_new(object, "backend", json_string(spectral_backend(stage->filter)));
+}
+
+static const char *stage_spectral_path_in(const char *word, size_t index, bool *perhaps)
+{
+    (void)perhaps;
+    return index == 0 && !is_preset(word) && !mask2d_design_is_spec(word) ? word : NULL;
+}
+
+const struct stage_ops stage_spectral_ops = {
+    .option = "spectral",
+    .argument = "MASK2D",
+    .help = "convolve the spectrogram with a mask of two dimensions: text, a\n"
+            "row a line (filters/*.mask2d), or one that is made\n"
+            "(gaussian2d:7x7; halo mask make --help has all), or\n"
+            "preset=harmonic or percussive: what goes on, or what strikes.\n"
+            "Options: size=2048, hop=512, window=hann|hamming|blackman|sine|\n"
+            "rectangle, scale=linear|db, mode=magnitude|gain,\n"
+            "edge=zero|replicate|reflect, mix=0..1",
+    .no_boundary = "--edge does not go with --spectral, which has edge=",
+    .load = stage_spectral_load,
+    .destroy = stage_spectral_destroy,
+    .preferred_block = stage_spectral_preferred_block,
+    .create = stage_spectral_create,
+    .report_json = stage_spectral_report_json,
+    .path_in = stage_spectral_path_in,
+};
+
+/* ---- without a stage ---- */
+
+enum status stage_spectral_study(const char *text, struct mask2d **result)
+{
+    char **spec = spec_split(text);
+    if (!spec)
+        return fail_memory("a mask");
+    struct mask2d *mask = NULL;
+    enum status status = mask2d_from_spec(spec, &mask);
+    if (status == STATUS_OK && spec[1])
+        status = fail(STATUS_USAGE, "'%s' is no option of the mask %s", spec[1], spec[0]);
+    free(spec);
+    if (status != STATUS_OK)
+        goto fail;
+    *result = mask;
+    return STATUS_OK;
+fail:
+    mask2d_destroy(mask);
+    return status;
 }

@@ -1,7 +1,5 @@
 #include "live/live_controls.h"
 
-#include "chain/stage_plugin.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,7 +162,8 @@ const char *live_controls_symbol(const struct live_controls *controls,
 /* What follows the last '/' of a URI, or the ':' of a library's label. */
 static const char *short_name(const struct stage *stage)
 {
-    const char *id = stage->plugin ? stage->plugin->info->id : stage->kind->option;
+    const struct stage_info info = stage_describe(stage);
+    const char *id = info.id ? info.id : stage->ops->option;
     const char *slash = strrchr(id, '/'), *colon = strrchr(id, ':');
     const char *tail = slash ? slash + 1 : colon ? colon + 1 : id;
     return *tail ? tail : id;

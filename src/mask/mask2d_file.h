@@ -28,7 +28,7 @@ void mask2d_write(const struct mask2d *mask, FILE *stream);
 /* Whether a word names a mask of two dimensions: by its ending, or one that is made. */
 bool mask2d_is_named(const char *word);
 
-/* From words that specs_split has made: a file, or one that is made (mask2d_design.h), which takes
+/* From words that spec_split has made: a file, or one that is made (mask2d_design.h), which takes
  * its options out of them. */
 MUST_CHECK enum status mask2d_from_spec(char **spec, struct mask2d **mask);
 
