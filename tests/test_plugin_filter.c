@@ -416,7 +416,7 @@ START_TEST(steps_allocate_nothing)
     ck_assert_int_eq(block_init(&out, 2, 64, "a test"), STATUS_OK);
     size_t before = allocations_of_all();
     for (int i = 0; i < 100; i++) {
-        stage_mix_set(mix, (float)(i % 3) / 2);
+        stage_mix_set(mix, STAGE_CONTROL_MIX, (float)(i % 3) / 2);
         filter_process(mix, (const float *const *)in.data, out.data);
     }
     ck_assert_uint_eq(allocations_of_all(), before);

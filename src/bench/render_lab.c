@@ -192,8 +192,8 @@ static enum status create_chain(const struct lab *lab, struct render *render)
     if (status != STATUS_OK)
         return status;
     struct stage *stage = &render->stages.stages[0];
-    stage->settings.convolver = (struct convolver_settings){.backend = lab->cell->backend,
-                                                            .frames = (int64_t)lab->frames};
+    stage->settings.convolver =
+        (struct convolver_settings){.backend = lab->cell->backend, .frames = (int64_t)lab->frames};
     stage->inputs = lab->mask->inputs;
     stage->outputs = lab->mask->outputs;
     (void)stage_mask_swap(stage, lab->mask);

@@ -187,7 +187,7 @@ static enum status folder_of(const char *path, char folder[static PATH_MAX])
 
 /* As on the command line: words separated by commas, their own escaped. */
 static char *join_spec(const struct stage_ops *ops, const char *value,
-                        const struct chain_entry *entry, const char *folder)
+                       const struct chain_entry *entry, const char *folder)
 {
     char *text = NULL;
     size_t size = 0;
@@ -214,7 +214,7 @@ static char *join_spec(const struct stage_ops *ops, const char *value,
 }
 
 static enum status add_entry(const struct chain_entry *entry, unsigned number, const char *path,
-                              const char *folder, struct stage_list *list)
+                             const char *folder, struct stage_list *list)
 {
     const struct stage_ops *ops = NULL;
     const char *value = NULL;

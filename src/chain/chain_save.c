@@ -106,7 +106,8 @@ static bool any_state(const struct stage_list *list)
 static enum status print_file(struct chain_save *save, const struct stage_list *list)
 {
     FILE *stream = fdopen(save->file.fd, "w");
-    enum status status = stream ? chain_file_print(list, save->path, stream) : fail_memory("a chain");
+    enum status status =
+        stream ? chain_file_print(list, save->path, stream) : fail_memory("a chain");
     if (stream ? fclose(stream) != 0 : close(save->file.fd) != 0)
         if (status == STATUS_OK)
             status = fail(STATUS_FAILED, "cannot write %s: %s", save->path, strerror(errno));

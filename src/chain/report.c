@@ -73,8 +73,9 @@ static json_t *stage_object(const struct stage *stage)
     json_t *object = json_object();
     json_object_set_new(object, stage->ops->option, json_text(stage->text));
     json_object_set_new(object, "latency", json_integer((json_int_t)stage->filter->latency));
-    if (stage->ops->report_json)
-        stage->ops->report_json(stage, object);
+    json_t *members = stage->ops->report_json ? stage->ops->report_json(stage) : NULL;
+    json_object_update(object, members);
+    json_decref(members);
     return object;
 }
 
@@ -104,9 +105,9 @@ static struct report_masks sum_masks(const struct stage_list *list)
         if (!masks.specs)
             masks.first = info;
         json_t *before = masks.specs, *text = json_text(list->stages[i].text);
-        masks.specs = before ? json_sprintf("%s + %s", json_string_value(before),
-                                            json_string_value(text))
-                             : json_incref(text);
+        masks.specs =
+            before ? json_sprintf("%s + %s", json_string_value(before), json_string_value(text))
+                   : json_incref(text);
         json_decref(text);
         json_decref(before);
         masks.taps += info.taps - 1;
@@ -115,46 +116,34 @@ static struct report_masks sum_masks(const struct stage_list *list)
     return masks;
 }
 
-static json_t *string_or_null(const char *text)
+static json_t *whole(uint64_t number)
 {
-    return text ? json_string(text) : json_null();
+    return json_integer((json_int_t)number);
 }
 
 enum status report_print_json(const struct report *report, FILE *stream)
 {
     const struct engine_totals *totals = &report->totals;
     const struct report_masks masks = sum_masks(report->stages);
-    json_t *root = json_object();
-    json_object_set_new(root, "input", json_text(report->input));
-    json_object_set_new(root, "output", json_text(report->output));
-    json_object_set_new(root, "frames_in", json_integer((json_int_t)totals->frames_in));
-    json_object_set_new(root, "frames_out", json_integer((json_int_t)totals->frames_out));
-    json_object_set_new(root, "rate", json_integer(report->rate));
-    json_object_set_new(root, "channels", json_integer((json_int_t)report->channels));
-    json_object_set_new(root, "channels_in", json_integer((json_int_t)report->channels_in));
-    json_object_set_new(root, "format", json_string(sound_format_name(report->sound_format)));
-    json_object_set_new(root, "mask", masks.specs ? masks.specs : json_null());
-    json_object_set_new(root, "taps", json_integer((json_int_t)masks.taps));
-    json_object_set_new(root, "backend", string_or_null(masks.first.backend));
-    json_object_set_new(root, "algorithm", string_or_null(masks.first.algorithm));
-    json_object_set_new(root, "gpu_failures", json_integer((json_int_t)masks.gpu_failures));
-    json_object_set_new(root, "stages", report_stages(report->stages));
-    json_object_set_new(root, "block", json_integer((json_int_t)report->chain->block));
-    json_object_set_new(root, "threads", json_integer((json_int_t)report->threads));
-    json_object_set_new(root, "latency", json_integer((json_int_t)report->chain->latency));
-    if (tail_was_unknown(report)) {
-        json_object_set_new(root, "tail_frames", json_integer((json_int_t)totals->tail));
-        json_object_set_new(root, "tail_cut", json_boolean(totals->tail_cut));
-    }
-    json_object_set_new(root, "peak", json_real(totals->peak));
-    json_object_set_new(root, "peak_db", db_or_null(totals->peak));
-    if (report->true_peak)
-        json_object_set_new(root, "true_peak_db", db_or_null(totals->true_peak));
-    json_object_set_new(root, "normalize_db",
-                        report->scale == 1 ? json_null() : db_or_null(report->scale));
-    json_object_set_new(root, "clipped", json_integer((json_int_t)report->clipped));
-    json_object_set_new(root, "seconds", json_real(report->seconds));
-    json_object_set_new(root, "times_real_time", json_real(times_real_time(report)));
+    bool has_tail = tail_was_unknown(report);
+    json_t *root = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o?, s:o, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o, "
+        "s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o, s:o*, s:o*}",
+        "input", json_text(report->input), "output", json_text(report->output), "frames_in",
+        whole(totals->frames_in), "frames_out", whole(totals->frames_out), "rate",
+        whole(report->rate), "channels", whole(report->channels), "channels_in",
+        whole(report->channels_in), "format", sound_format_name(report->sound_format), "mask",
+        masks.specs, "taps", whole(masks.taps), "backend", masks.first.backend, "algorithm",
+        masks.first.algorithm, "gpu_failures", whole(masks.gpu_failures), "stages",
+        report_stages(report->stages), "block", whole(report->chain->block), "threads",
+        whole(report->threads), "latency", whole(report->chain->latency), "tail_frames",
+        has_tail ? whole(totals->tail) : NULL, "tail_cut",
+        has_tail ? json_boolean(totals->tail_cut) : NULL, "peak", json_real(totals->peak),
+        "peak_db", db_or_null(totals->peak), "true_peak_db",
+        report->true_peak ? db_or_null(totals->true_peak) : NULL, "normalize_db",
+        report->scale == 1 ? json_null() : db_or_null(report->scale), "clipped",
+        whole(report->clipped), "seconds", json_real(report->seconds), "times_real_time",
+        json_real(times_real_time(report)));
     int failed = json_dumpf(root, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     failed |= putc('\n', stream) == EOF || fflush(stream) != 0;
     json_decref(root);

@@ -11,8 +11,7 @@ static struct stage_control mix_control(const struct stage *stage, enum stage_co
         .symbol = is_mix ? "@mix" : "@bypass",
         .name = is_mix ? "Mix" : "Bypass",
         .range = {.minimum = 0, .maximum = 1, .initial = is_mix ? 1 : 0},
-        .value =
-            is_mix ? stage_mix_value(stage->mixed) : (float)stage_mix_is_bypassed(stage->mixed),
+        .value = stage_mix_value(stage->mixed, kind),
     };
 }
 
@@ -75,8 +74,7 @@ enum status stage_controls_parse(const struct stage_list *list, const struct sta
     const struct stage *stage = &list->stages[control->stage];
     if (control->kind == STAGE_CONTROL_OWN)
         return stage->ops->control_parse(stage, control, text, value);
-    return stage_mix_parse(control->kind == STAGE_CONTROL_MIX ? STAGE_MIX : STAGE_BYPASS, text,
-                           value);
+    return stage_mix_parse(control->kind, text, value);
 }
 
 float stage_controls_fit(const struct stage_control *control, double value)
@@ -90,8 +88,6 @@ void stage_controls_set(const struct stage_list *list, const struct stage_contro
     const struct stage *stage = &list->stages[control->stage];
     if (control->kind == STAGE_CONTROL_OWN)
         stage->ops->control_set(stage, control, value);
-    else if (control->kind == STAGE_CONTROL_MIX)
-        stage_mix_set(stage->mixed, value);
     else
-        stage_mix_bypass(stage->mixed, value > 0);
+        stage_mix_set(stage->mixed, control->kind, value);
 }

@@ -33,7 +33,8 @@ static enum status parse_word(struct stage *stage, const char *word)
     return status == STATUS_OK ? automation_add(&gain->automation, &point) : status;
 }
 
-static enum status stage_gain_load(struct stage *stage, char **spec, const struct stream_format *format)
+static enum status stage_gain_load(struct stage *stage, char **spec,
+                                   const struct stream_format *format)
 {
     (void)format;
     struct stage_gain *gain = stage->data = calloc(1, sizeof *gain);

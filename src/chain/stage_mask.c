@@ -179,16 +179,14 @@ static void stage_mask_describe(const struct stage *stage, struct stage_info *in
     info->gpu_failures = convolver_failures(stage->filter);
 }
 
-static void stage_mask_report_json(const struct stage *stage, json_t *object)
+static json_t *stage_mask_report_json(const struct stage *stage)
 {
     const struct mask *mask = stage->data;
-    json_object_set_new(object, "taps", json_integer((json_int_t)mask->taps));
-    json_object_set_new(object, "origin", json_integer((json_int_t)mask->origin));
-    json_object_set_new(object, "paths", json_integer((json_int_t)mask->path_count));
-    json_object_set_new(object, "backend", json_string(convolver_backend(stage->filter)));
-    json_object_set_new(object, "algorithm", json_string(convolver_algorithm(stage->filter)));
-    json_object_set_new(object, "gpu_failures",
-                        json_integer((json_int_t)convolver_failures(stage->filter)));
+    return json_pack("{s:I, s:I, s:I, s:s, s:s, s:I}", "taps", (json_int_t)mask->taps, "origin",
+                     (json_int_t)mask->origin, "paths", (json_int_t)mask->path_count, "backend",
+                     convolver_backend(stage->filter), "algorithm",
+                     convolver_algorithm(stage->filter), "gpu_failures",
+                     (json_int_t)convolver_failures(stage->filter));
 }
 
 /* hall.wav, invert:hall.wav, folder=FOLDER. What stands within combine: is none. */

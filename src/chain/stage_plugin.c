@@ -128,19 +128,17 @@ static void stage_plugin_report(const struct stage *stage)
              (unsigned long long)stats.missed, stats.missed == 1 ? "" : "s");
 }
 
-static void stage_plugin_report_json(const struct stage *stage, json_t *object)
+static json_t *stage_plugin_report_json(const struct stage *stage)
 {
     const struct stage_plugin *plugin = stage->data;
-    struct plugin_filter_info stats = plugin_filter_info(stage->filter);
-    json_object_set_new(object, "name", json_text(plugin->info->name));
-    json_object_set_new(object, "instances", json_integer((json_int_t)stats.instances));
-    json_object_set_new(object, "block", json_integer((json_int_t)stats.block));
-    json_object_set_new(object, "isolated", json_boolean(stats.isolated));
-    json_object_set_new(object, "late", json_integer((json_int_t)stage->filter->late));
-    json_object_set_new(object, "bad_samples", json_integer((json_int_t)stats.bad));
-    json_object_set_new(object, "missed_blocks", json_integer((json_int_t)stats.missed));
-    json_object_set_new(object, "failure",
-                        stage->filter->failure ? json_text(stage->filter->failure) : json_null());
+    const struct filter *filter = stage->filter;
+    struct plugin_filter_info stats = plugin_filter_info(filter);
+    return json_pack("{s:o, s:I, s:I, s:b, s:I, s:I, s:I, s:o?}", "name",
+                     json_text(plugin->info->name), "instances", (json_int_t)stats.instances,
+                     "block", (json_int_t)stats.block, "isolated", stats.isolated, "late",
+                     (json_int_t)filter->late, "bad_samples", (json_int_t)stats.bad,
+                     "missed_blocks", (json_int_t)stats.missed, "failure",
+                     filter->failure ? json_text(filter->failure) : NULL);
 }
 
 static void stage_plugin_keep_latency(struct stage *stage)

@@ -19,7 +19,7 @@ enum {
 static const char *const scale_names[] = {[SPECTRAL_LINEAR] = "linear", [SPECTRAL_DB] = "db", NULL};
 static const char *const mode_names[] = {
     [SPECTRAL_MAGNITUDE] = "magnitude", [SPECTRAL_GAIN] = "gain", NULL};
-static const char *const preset_names[] = {"harmonic", "percussive", NULL};
+static const char *const preset_names[] = {"harmonic", "percussive", NULL}; /* modes, too */
 static const char *const boundary_names[] = {[CONVOLVE2D_ZERO] = "zero",
                                          [CONVOLVE2D_REPLICATE] = "replicate",
                                          [CONVOLVE2D_REFLECT] = "reflect",
@@ -30,97 +30,47 @@ struct stage_spectral {
     struct spectral_settings settings;
 };
 
-/* ---- words ---- */
+/* ---- its spec ---- */
 
-struct spectral_spec {
-    struct stage *stage;
-    struct spectral_settings *settings;
-    bool has_hop;
-    bool has_boundary;
-    bool has_preset;
-    bool has_way; /* scale= or mode= */
+/* SIZE_MAX: not given. */
+struct spectral_args {
+    size_t size, hop, window, scale, mode, boundary, preset;
 };
 
-static enum status parse_size(struct spectral_spec *spec, const char *value)
-{
-    return options_parse_number("spectral size=", value, SPECTRAL_SIZE_LEAST, SPECTRAL_SIZE_MOST,
-                                &spec->settings->window.size);
-}
-
-static enum status parse_hop(struct spectral_spec *spec, const char *value)
-{
-    spec->has_hop = true;
-    return options_parse_number("spectral hop=", value, 1, SPECTRAL_SIZE_MOST,
-                                &spec->settings->window.hop);
-}
-
-static enum status parse_window(struct spectral_spec *spec, const char *value)
-{
-    size_t choice = 0;
-    enum status status = options_choose("spectral window=", value, spectral_shape_names, &choice);
-    spec->settings->window.shape = (enum spectral_shape)choice;
-    return status;
-}
-
-static enum status parse_scale(struct spectral_spec *spec, const char *value)
-{
-    size_t choice = 0;
-    enum status status = options_choose("spectral scale=", value, scale_names, &choice);
-    spec->settings->scale = (enum spectral_scale)choice;
-    spec->has_way = true;
-    return status;
-}
-
-static enum status parse_mode(struct spectral_spec *spec, const char *value)
-{
-    size_t choice = 0;
-    enum status status = options_choose("spectral mode=", value, mode_names, &choice);
-    spec->settings->mode = (enum spectral_mode)choice;
-    spec->has_way = true;
-    return status;
-}
-
-static enum status parse_boundary(struct spectral_spec *spec, const char *value)
-{
-    size_t choice = 0;
-    enum status status = options_choose("spectral edge=", value, boundary_names, &choice);
-    spec->settings->boundary = (enum convolve2d_boundary)choice;
-    spec->has_boundary = true;
-    return status;
-}
-
-static enum status parse_preset(struct spectral_spec *spec, const char *value)
-{
-    size_t choice = 0;
-    enum status status = options_choose("spectral preset=", value, preset_names, &choice);
-    spec->settings->mode = choice ? SPECTRAL_PERCUSSIVE : SPECTRAL_HARMONIC;
-    spec->has_preset = true;
-    return status;
-}
-
-/* The same as @mix=, which every stage has. */
-static enum status parse_mix(struct spectral_spec *spec, const char *value)
-{
-    char word[64];
-    snprintf(word, sizeof word, "@mix=%s", value);
-    return stage_mix_take(&spec->stage->mix, spec->stage->rate, word);
-}
-
-static const struct {
+static const struct spectral_option {
     const char *key;
-    enum status (*take)(struct spectral_spec *spec, const char *value);
+    size_t offset;            /* in struct spectral_args */
+    const char *const *names; /* to choose from; NULL: a number */
+    size_t least;
 } options[] = {
-    {"size", parse_size}, {"hop", parse_hop},   {"window", parse_window}, {"scale", parse_scale},
-    {"mode", parse_mode}, {"edge", parse_boundary}, {"preset", parse_preset}, {"mix", parse_mix},
+    {"size", offsetof(struct spectral_args, size), NULL, SPECTRAL_SIZE_LEAST},
+    {"hop", offsetof(struct spectral_args, hop), NULL, 1},
+    {"window", offsetof(struct spectral_args, window), spectral_shape_names, 0},
+    {"scale", offsetof(struct spectral_args, scale), scale_names, 0},
+    {"mode", offsetof(struct spectral_args, mode), mode_names, 0},
+    {"edge", offsetof(struct spectral_args, boundary), boundary_names, 0},
+    {"preset", offsetof(struct spectral_args, preset), preset_names, 0},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
-static enum status parse_word(struct spectral_spec *spec, const char *word)
+static enum status parse_word(struct stage *stage, const char *word, struct spectral_args *args)
 {
+    char name[64];
     size_t length = strcspn(word, "=");
-    for (size_t i = 0; i < OPTIONS && word[length]; i++)
-        if (strlen(options[i].key) == length && memcmp(options[i].key, word, length) == 0)
-            return options[i].take(spec, word + length + 1);
+    for (size_t i = 0; i < OPTIONS && word[length]; i++) {
+        const struct spectral_option *option = &options[i];
+        size_t *to = (size_t *)((char *)args + option->offset);
+        if (strlen(option->key) != length || memcmp(option->key, word, length) != 0)
+            continue;
+        snprintf(name, sizeof name, "spectral %s=", option->key);
+        return option->names ? options_choose(name, word + length + 1, option->names, to)
+                             : options_parse_number(name, word + length + 1, option->least,
+                                                    SPECTRAL_SIZE_MOST, to);
+    }
+    if (strncmp(word, "mix=", 4) == 0) { /* the same as @mix=, which every stage has */
+        snprintf(name, sizeof name, "@%s", word);
+        return stage_mix_take(&stage->mix, stage->rate, name);
+    }
     return fail(STATUS_USAGE,
                 "--spectral has the options size=, hop=, window=, scale=, mode=, edge=, preset=, "
                 "mix=, @mix= and @bypass, not '%s'",
@@ -132,32 +82,46 @@ static bool is_preset(const char *word)
     return strncmp(word, "preset=", 7) == 0;
 }
 
-/* A preset stands where a mask's name would, or else there is a mask. */
-static enum status check(const struct spectral_spec *spec, char *const *all)
+static size_t or_else(size_t given, size_t usual)
 {
-    if (spec->has_preset && !is_preset(all[0]))
-        return fail(STATUS_USAGE, "preset= has masks of its own; leave %s away", all[0]);
-    if (spec->has_preset && spec->has_way)
-        return fail(STATUS_USAGE, "scale= and mode= do not go with preset=, which has its own");
-    double sum;
-    return spectral_window_check(&spec->settings->window, &sum);
+    return given == SIZE_MAX ? usual : given;
 }
 
-static enum status parse_spec(struct stage *stage, char **all)
+/* A preset stands where a mask's name would, or else there is a mask. */
+static enum status apply(const struct spectral_args *args, const char *first,
+                         struct spectral_settings *settings)
+{
+    bool has_preset = args->preset != SIZE_MAX;
+    if (has_preset && !is_preset(first))
+        return fail(STATUS_USAGE, "preset= has masks of its own; leave %s away", first);
+    if (has_preset && (args->scale != SIZE_MAX || args->mode != SIZE_MAX))
+        return fail(STATUS_USAGE, "scale= and mode= do not go with preset=, which has its own");
+    size_t mode =
+        has_preset ? SPECTRAL_HARMONIC + args->preset : or_else(args->mode, SPECTRAL_MAGNITUDE);
+    size_t boundary = has_preset ? CONVOLVE2D_REFLECT : CONVOLVE2D_ZERO; /* a mean of what is there */
+    settings->window = (struct spectral_window_settings){
+        .shape = (enum spectral_shape)args->window,
+        .size = args->size,
+        .hop = or_else(args->hop, args->size / OVERLAP_USUAL),
+    };
+    settings->scale = (enum spectral_scale)or_else(args->scale, SPECTRAL_LINEAR);
+    settings->mode = (enum spectral_mode)mode;
+    settings->boundary = (enum convolve2d_boundary)or_else(args->boundary, boundary);
+    double sum;
+    return spectral_window_check(&settings->window, &sum);
+}
+
+static enum status parse_args(struct stage *stage, char **spec)
 {
     struct stage_spectral *spectral = stage->data;
-    struct spectral_settings *settings = &spectral->settings;
-    struct spectral_spec spec = {.stage = stage, .settings = settings};
+    struct spectral_args args = {SIZE_USUAL, SIZE_MAX, SPECTRAL_HANN, SIZE_MAX,
+                                 SIZE_MAX,   SIZE_MAX, SIZE_MAX};
     enum status status = STATUS_OK;
-    if (!is_preset(all[0]))
-        status = mask2d_from_spec(all, &spectral->mask);
-    for (char **word = all + !is_preset(all[0]); *word && status == STATUS_OK; word++)
-        status = parse_word(&spec, *word);
-    if (spec.has_preset && !spec.has_boundary) /* a mean of what is there */
-        settings->boundary = CONVOLVE2D_REFLECT;
-    if (!spec.has_hop)
-        settings->window.hop = settings->window.size / OVERLAP_USUAL;
-    return status == STATUS_OK ? check(&spec, all) : status;
+    if (!is_preset(spec[0]))
+        status = mask2d_from_spec(spec, &spectral->mask);
+    for (char **word = spec + !is_preset(spec[0]); *word && status == STATUS_OK; word++)
+        status = parse_word(stage, *word, &args);
+    return status == STATUS_OK ? apply(&args, spec[0], &spectral->settings) : status;
 }
 
 /* ---- the stage ---- */
@@ -173,14 +137,13 @@ static enum status stage_spectral_load(struct stage *stage, char **spec,
     int64_t frames = stage->settings.streamed ? 0 : convolver->frames;
     spectral->settings = (struct spectral_settings){
         .channels = format->channels,
-        .window = {.shape = SPECTRAL_HANN, .size = SIZE_USUAL},
         .frames = frames > 0 ? (uint64_t)frames : 0,
         .end = frames > 0 ? (uint64_t)frames : 0, /* what stages before add comes to it */
         .rate = format->rate,
         .backend = is_direct ? "cpu" : convolver->backend,
         .live = convolver->live,
     };
-    return parse_spec(stage, spec);
+    return parse_args(stage, spec);
 }
 
 static void stage_spectral_destroy(void *data)
@@ -225,20 +188,18 @@ static enum status stage_spectral_create(struct stage *stage, size_t block, stru
     return STATUS_OK;
 }
 
-static void stage_spectral_report_json(const struct stage *stage, json_t *object)
+static json_t *stage_spectral_report_json(const struct stage *stage)
 {
     const struct stage_spectral *spectral = stage->data;
     const struct mask2d *mask = spectral->mask;
     const struct spectral_window_settings *window = &spectral->settings.window;
-    if (mask) {
-        json_object_set_new(object, "rows", json_integer((json_int_t)mask->rows));
-        json_object_set_new(object, "columns", json_integer((json_int_t)mask->columns));
-        json_object_set_new(object, "separable", json_boolean(mask->is_separable));
-    }
-    json_object_set_new(object, "size", json_integer((json_int_t)window->size));
-    json_object_set_new(object, "hop", json_integer((json_int_t)window->hop));
-    json_object_set_new(object, "window", json_string(spectral_shape_names[window->shape]));
-    json_object_set_new(object, "backend", json_string(spectral_backend(stage->filter)));
+    return json_pack("{s:o*, s:o*, s:o*, s:I, s:I, s:s, s:s}", "rows",
+                     mask ? json_integer((json_int_t)mask->rows) : NULL, "columns",
+                     mask ? json_integer((json_int_t)mask->columns) : NULL, "separable",
+                     mask ? json_boolean(mask->is_separable) : NULL, "size",
+                     (json_int_t)window->size, "hop", (json_int_t)window->hop, "window",
+                     spectral_shape_names[window->shape], "backend",
+                     spectral_backend(stage->filter));
 }
 
 static const char *stage_spectral_path_in(const char *word, size_t index, bool *perhaps)

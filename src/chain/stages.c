@@ -101,8 +101,7 @@ void stage_list_unload(struct stage_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         struct stage *stage = &list->stages[i];
-        if (stage->ops->destroy)
-            stage->ops->destroy(stage->data);
+        (stage->ops->destroy ? stage->ops->destroy : free)(stage->data);
         automation_free(&stage->mix.automation);
         *stage = (struct stage){.ops = stage->ops,
                                 .text = stage->text,

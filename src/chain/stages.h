@@ -87,7 +87,7 @@ struct stage_ops {
     /* Load what `words` name, NULL-terminated, for a sound of `format`: sets data, and outputs
      * where they are not the inputs. Errors: whatever is wrong with them. */
     enum status (*load)(struct stage *stage, char **spec, const struct stream_format *format);
-    void (*destroy)(void *data); /* half-loaded too; NULL: there is none */
+    void (*destroy)(void *data); /* half-loaded, or NULL, too. NULL: free */
     /* Frames a file should be filtered in at a time, at most `most`. NULL: any. */
     size_t (*preferred_block)(const struct stage *stage, struct workers *workers, size_t most);
     /* The filter, whose latency and tail are the stage's. */
@@ -97,10 +97,10 @@ struct stage_ops {
     void (*discard)(struct stage *stage);
 
     void (*describe)(const struct stage *stage, struct stage_info *info); /* NULL: as it is */
-    /* After a run: what a person should know, by note(); and members of the stage's object in a
-     * report. NULL: nothing. */
+    /* After a run: what a person should know, by note(); and an object, the caller's, whose members
+     * stand in the stage's of a report. NULL: nothing. */
     void (*report)(const struct stage *stage);
-    void (*report_json)(const struct stage *stage, json_t *object);
+    json_t *(*report_json)(const struct stage *stage);
     /* The run is given up, since the sound came later than the filter said: keep in
      * stage->latency what it showed for the next one. NULL: that cannot be. */
     void (*keep_latency)(struct stage *stage);
