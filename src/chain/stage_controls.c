@@ -3,6 +3,21 @@
 #include <math.h>
 #include <string.h>
 
+static struct stage_control own_control(const struct stage *stage, size_t index)
+{
+    const struct plugin_port *port = &stage->ops->controls(stage)->ports[index];
+    return (struct stage_control){
+        .kind = STAGE_CONTROL_OWN,
+        .port = port,
+        .port_index = index,
+        .symbol = port->symbol,
+        .name = port->name,
+        .unit = port->unit,
+        .range = plugin_port_range(port, stage->rate),
+        .value = stage->ops->control_value(stage, index),
+    };
+}
+
 static struct stage_control mix_control(const struct stage *stage, enum stage_control_kind kind)
 {
     bool is_mix = kind == STAGE_CONTROL_MIX;
@@ -18,8 +33,13 @@ static struct stage_control mix_control(const struct stage *stage, enum stage_co
 /* Control *index of one stage; else *index is less by what it has. */
 static bool control_of(const struct stage *stage, size_t *index, struct stage_control *control)
 {
-    if (stage->ops->control_at && stage->ops->control_at(stage, index, control))
+    const struct plugin_info *info = stage->ops->controls ? stage->ops->controls(stage) : NULL;
+    for (size_t i = 0; info && i < info->port_count; i++) {
+        if (info->ports[i].type != PLUGIN_CONTROL || !info->ports[i].is_input || (*index)-- > 0)
+            continue;
+        *control = own_control(stage, i);
         return true;
+    }
     for (enum stage_control_kind kind = STAGE_CONTROL_MIX;
          stage->mixed && kind <= STAGE_CONTROL_BYPASS; kind++) {
         if ((*index)-- > 0)
@@ -48,6 +68,7 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
         return fail(STATUS_USAGE, "there is no stage %zu: the chain has %zu", index + 1,
                     list->count);
     const struct stage *stage = &list->stages[index];
+    size_t port = 0;
     if (*name == '@') {
         enum stage_control_kind kind =
             strcmp(name, "@mix") == 0 ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
@@ -56,10 +77,11 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
                         stage->mixed ? "there are @mix and @bypass"
                                      : "give it @mix=1 at the start");
         *control = mix_control(stage, kind);
-    } else if (stage->ops->control_find) {
-        enum status status = stage->ops->control_find(stage, name, control);
+    } else if (stage->ops->controls) {
+        enum status status = plugin_spec_port(stage->ops->controls(stage), name, &port);
         if (status != STATUS_OK)
             return status;
+        *control = own_control(stage, port);
     } else {
         return fail(STATUS_USAGE, "stage %zu has no control '%s': it is no plugin", index + 1,
                     name);
@@ -73,7 +95,8 @@ enum status stage_controls_parse(const struct stage_list *list, const struct sta
 {
     const struct stage *stage = &list->stages[control->stage];
     if (control->kind == STAGE_CONTROL_OWN)
-        return stage->ops->control_parse(stage, control, text, value);
+        return plugin_spec_value(stage->ops->controls(stage), control->port_index, stage->rate,
+                                  text, value);
     return stage_mix_parse(control->kind, text, value);
 }
 
@@ -87,7 +110,7 @@ void stage_controls_set(const struct stage_list *list, const struct stage_contro
 {
     const struct stage *stage = &list->stages[control->stage];
     if (control->kind == STAGE_CONTROL_OWN)
-        stage->ops->control_set(stage, control, value);
+        stage->ops->control_set(stage, control->port_index, value);
     else
         stage_mix_set(stage->mixed, control->kind, value);
 }

@@ -1,6 +1,6 @@
 /* The stages that are plugins: --lv2 and --ladspa. */
 #include "base/json_text.h"
-#include "chain/stage_controls.h"
+#include "chain/stages.h"
 #include "plugin/plugin_scanner.h"
 
 #include <math.h>
@@ -169,61 +169,21 @@ static enum status stage_plugin_save(const struct stage *stage, const char *fold
     return plugin_filter_save(stage->filter, folder);
 }
 
-/* ---- live controls: the control inputs ---- */
+/* ---- live controls ---- */
 
-static struct stage_control control_of(const struct stage *stage, size_t index)
+static const struct plugin_info *stage_plugin_controls(const struct stage *stage)
 {
-    const struct stage_plugin *plugin = stage->data;
-    const struct plugin_port *port = &plugin->info->ports[index];
-    return (struct stage_control){
-        .kind = STAGE_CONTROL_OWN,
-        .port = port,
-        .port_index = index,
-        .symbol = port->symbol,
-        .name = port->name,
-        .unit = port->unit,
-        .range = plugin_port_range(port, stage->rate),
-        .value = plugin_filter_value(stage->filter, index),
-    };
+    return ((const struct stage_plugin *)stage->data)->info;
 }
 
-static bool stage_plugin_control_at(const struct stage *stage, size_t *index,
-                                    struct stage_control *control)
+static float stage_plugin_control_value(const struct stage *stage, size_t port)
 {
-    const struct stage_plugin *plugin = stage->data;
-    for (size_t i = 0; i < plugin->info->port_count; i++) {
-        const struct plugin_port *port = &plugin->info->ports[i];
-        if (port->type != PLUGIN_CONTROL || !port->is_input || (*index)-- > 0)
-            continue;
-        *control = control_of(stage, i);
-        return true;
-    }
-    return false;
+    return plugin_filter_value(stage->filter, port);
 }
 
-static enum status stage_plugin_control_find(const struct stage *stage, const char *name,
-                                             struct stage_control *control)
+static void stage_plugin_control_set(const struct stage *stage, size_t port, float value)
 {
-    const struct stage_plugin *plugin = stage->data;
-    size_t port = 0;
-    enum status status = plugin_spec_port(plugin->info, name, &port);
-    if (status == STATUS_OK)
-        *control = control_of(stage, port);
-    return status;
-}
-
-static enum status stage_plugin_control_parse(const struct stage *stage,
-                                              const struct stage_control *control, const char *text,
-                                              float *value)
-{
-    const struct stage_plugin *plugin = stage->data;
-    return plugin_spec_value(plugin->info, control->port_index, stage->rate, text, value);
-}
-
-static void stage_plugin_control_set(const struct stage *stage, const struct stage_control *control,
-                                     float value)
-{
-    plugin_filter_set(stage->filter, control->port_index, value);
+    plugin_filter_set(stage->filter, port, value);
 }
 
 /* ---- the kinds ---- */
@@ -234,8 +194,8 @@ static void stage_plugin_control_set(const struct stage *stage, const struct sta
     .describe = stage_plugin_describe, .report = stage_plugin_report,                              \
     .report_json = stage_plugin_report_json, .keep_latency = stage_plugin_keep_latency,            \
     .path_in = stage_plugin_path_in, .save = stage_plugin_save,                                    \
-    .control_at = stage_plugin_control_at, .control_find = stage_plugin_control_find,              \
-    .control_parse = stage_plugin_control_parse, .control_set = stage_plugin_control_set
+    .controls = stage_plugin_controls, .control_value = stage_plugin_control_value,                \
+    .control_set = stage_plugin_control_set
 
 const struct stage_ops stage_lv2_ops = {
     .option = "lv2",

@@ -71,8 +71,6 @@ struct stage_info {
     uint64_t gpu_failures;
 };
 
-struct stage_control; /* stage_controls.h */
-
 /* A kind of stage. What may be NULL says so. */
 struct stage_ops {
     const char *option;   /* "mask": the command line says --mask */
@@ -111,15 +109,11 @@ struct stage_ops {
     /* Write the state into a new folder; the word @state=FOLDER of a spec loads it. */
     enum status (*save)(const struct stage *stage, const char *folder);
 
-    /* Live controls, see stage_controls.h: the stage's own, not those of its mix. NULL: none.
-     * control_at returns false past the last, and *index is then less by how many there are. */
-    bool (*control_at)(const struct stage *stage, size_t *index, struct stage_control *control);
-    enum status (*control_find)(const struct stage *stage, const char *name,
-                                struct stage_control *control);
-    enum status (*control_parse)(const struct stage *stage, const struct stage_control *control,
-                                 const char *text, float *value);
-    void (*control_set)(const struct stage *stage, const struct stage_control *control,
-                        float value); /* real-time */
+    /* Live controls (stage_controls.h) beside those of its mix: the control inputs among some
+     * ports, and their values by the ports' indices; control_set is real-time. NULL: none. */
+    const struct plugin_info *(*controls)(const struct stage *stage);
+    float (*control_value)(const struct stage *stage, size_t port);
+    void (*control_set)(const struct stage *stage, size_t port, float value);
 };
 
 /* The kind behind an option's name, or NULL; kinds by index, NULL past the last. */
