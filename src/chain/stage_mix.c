@@ -17,9 +17,8 @@ struct stage_mix {
     struct history history;
     struct block dry;
     struct ramp wet;
-    size_t smooth;     /* frames */
-    uint64_t position; /* frames that came in */
-    size_t next;       /* point of the automation */
+    size_t smooth; /* frames */
+    struct automation_cursor cursor;
     char notice[300];
     bool absent; /* its block at hand is, by itself or since it was then */
     bool was_absent;
@@ -93,12 +92,9 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
 
 /* ---- the step ---- */
 
-static void parse_points(struct stage_mix *mix, uint64_t position)
+static void apply_points(struct stage_mix *mix)
 {
-    const struct automation *automation = &mix->settings.spec->automation;
-    for (; mix->next < automation->count && automation->points[mix->next].at <= position;
-         mix->next++) {
-        const struct automation_point *point = &automation->points[mix->next];
+    for (const struct automation_point *point; (point = automation_due(&mix->cursor));) {
         stage_mix_set(&mix->filter, (enum stage_control_kind)point->target, point->value);
         float to = atomic_load(&mix->bypass) ? 0 : atomic_load(&mix->mix);
         ramp_set(&mix->wet, to, point->over > mix->smooth ? (size_t)point->over : mix->smooth);
@@ -164,27 +160,17 @@ static void look_for_sound(struct stage_mix *mix, float *const *out)
 static void stage_mix_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct stage_mix *mix = (struct stage_mix *)filter;
-    uint64_t before = mix->settings.before + mix->stage->latency;
     history_advance(&mix->history, in);
     filter_process(mix->stage, in, out);
     report(mix);
     look_for_sound(mix, out);
     parse_targets(mix);
     for (size_t at = 0, frames; at < filter->block; at += frames) {
-        uint64_t position = mix->position + at;
-        size_t left = filter->block - at;
-        frames = left;
-        if (position >= before) {
-            parse_points(mix, position - before);
-            frames = automation_span(&mix->settings.spec->automation, mix->next, position - before,
-                                     left);
-        } else if (before - position < left) {
-            frames = (size_t)(before - position);
-        }
+        apply_points(mix);
+        frames = automation_advance(&mix->cursor, filter->block - at);
         if (!is_all_wet(mix))
             blend(mix, out, at, frames);
     }
-    mix->position += filter->block;
 }
 
 /* ---- the filter ---- */
@@ -192,8 +178,8 @@ static void stage_mix_process(struct filter *filter, const float *const *in, flo
 static void begin(struct stage_mix *mix)
 {
     const struct stage_mix_spec *spec = mix->settings.spec;
-    mix->position = 0;
-    mix->next = 0;
+    mix->cursor.position = 0;
+    mix->cursor.next = 0;
     mix->absent = mix->was_absent = false;
     if (spec->automation.count > 0) {
         atomic_store(&mix->mix, spec->has_mix ? spec->mix : 1);
@@ -239,6 +225,8 @@ enum status stage_mix_create(struct filter *stage, const struct stage_mix_settin
     mix->stage = stage;
     mix->settings = *settings;
     mix->smooth = (size_t)(AUTOMATION_SMOOTH * settings->rate);
+    mix->cursor.automation = &settings->spec->automation;
+    mix->cursor.before = settings->before + stage->latency;
     atomic_init(&mix->mix, settings->spec->has_mix ? settings->spec->mix : 1);
     atomic_init(&mix->bypass, settings->spec->bypass);
     begin(mix);
