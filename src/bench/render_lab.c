@@ -182,33 +182,23 @@ struct render {
     struct workers *workers;
     struct filter *chain;
     struct sink *sink;
-    struct stage_list stages;
+    struct stage stage;
 };
 
-/* The stage has the bench's mask, until destroy_chain. */
 static enum status create_chain(const struct lab *lab, struct render *render)
 {
-    enum status status = stage_list_add(&render->stages, stage_ops_named("mask"), "noise", NULL);
-    if (status != STATUS_OK)
-        return status;
-    struct stage *stage = &render->stages.stages[0];
-    stage->settings.convolver =
-        (struct convolver_settings){.backend = lab->cell->backend, .frames = (int64_t)lab->frames};
-    stage->inputs = lab->mask->inputs;
-    stage->outputs = lab->mask->outputs;
-    (void)stage_mask_swap(stage, lab->mask);
-    size_t block = stage_list_block(&render->stages, stage->inputs, render->workers,
-                                    lab->frames + lab->mask->taps);
-    return stage_list_create(&render->stages, stage->inputs, block, render->workers,
-                             &render->chain);
-}
-
-static void destroy_chain(struct render *render)
-{
-    filter_destroy(render->chain);
-    if (render->stages.count > 0)
-        (void)stage_mask_swap(&render->stages.stages[0], NULL);
-    stage_list_free(&render->stages);
+    struct stage *stage = &render->stage;
+    *stage = (struct stage){
+        .ops = stage_ops_named("mask"),
+        .settings.convolver = {.backend = lab->cell->backend, .frames = (int64_t)lab->frames},
+        .inputs = lab->mask->inputs,
+        .outputs = lab->mask->outputs,
+    };
+    (void)stage_mask_swap(stage, lab->mask); /* and stays ours */
+    struct stage_list list = {.count = 1, .stages = stage};
+    size_t block =
+        stage_list_block(&list, stage->inputs, render->workers, lab->frames + lab->mask->taps);
+    return stage_list_create(&list, stage->inputs, block, render->workers, &render->chain);
 }
 
 static enum status render_to_end(const struct lab *lab, struct render *render)
@@ -232,7 +222,7 @@ static enum status render_to_end(const struct lab *lab, struct render *render)
 
 static void describe(const struct render *render, struct render_row *row)
 {
-    const struct filter *convolver = render->stages.stages[0].filter;
+    const struct filter *convolver = render->stage.filter;
     snprintf(row->backend, sizeof row->backend, "%s", convolver_backend(convolver));
     snprintf(row->algorithm, sizeof row->algorithm, "%s", convolver_algorithm(convolver));
     row->block = render->chain->block;
@@ -252,7 +242,7 @@ static enum status time_render(struct lab *lab, struct times *times)
         unlink(lab->output);
     }
     sink_close(render.sink);
-    destroy_chain(&render);
+    filter_destroy(render.chain);
     workers_destroy(render.workers);
     source_close(render.source);
     return status;

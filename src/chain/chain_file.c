@@ -106,22 +106,6 @@ static const char *path_in(const struct stage_ops *ops, const char *word, size_t
     return ops->path_in ? ops->path_in(word, index, perhaps) : NULL;
 }
 
-static char *joined(const char *begin, size_t length, const char *folder, const char *path)
-{
-    size_t size = length + strlen(folder) + strlen(path) + 2;
-    char *text = malloc(size);
-    if (!text)
-        return NULL;
-    memcpy(text, begin, length);
-    text[length] = '\0';
-    if (*folder) {
-        strcat(text, folder);
-        if (folder[strlen(folder) - 1] != '/')
-            strcat(text, "/");
-    }
-    return strcat(text, path);
-}
-
 /* The way from one absolute folder to another path, `../` for each folder left. */
 static void relative(const char *from, const char *to, char way[static PATH_MAX])
 {
@@ -154,7 +138,8 @@ static char *word_for_folder(const struct stage_ops *ops, const char *word, size
         !realpath(folder, base))
         return strdup(word);
     relative(base, there, way);
-    return joined(word, (size_t)(path - word), "", way);
+    char *moved;
+    return asprintf(&moved, "%.*s%s", (int)(path - word), word, way) < 0 ? NULL : moved;
 }
 
 /* The reverse. */
@@ -165,12 +150,14 @@ static char *word_from_folder(const struct stage_ops *ops, const char *word, siz
     const char *path = path_in(ops, word, index, &perhaps);
     if (!path || *path == '/' || strcmp(folder, ".") == 0)
         return strdup(word);
-    char *moved = joined(word, (size_t)(path - word), folder, path);
-    if (moved && perhaps && access(moved + (path - word), F_OK) != 0) {
-        free(moved);
-        return strdup(word);
-    }
-    return moved;
+    char *moved;
+    const char *slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
+    if (asprintf(&moved, "%.*s%s%s%s", (int)(path - word), word, folder, slash, path) < 0)
+        return NULL;
+    if (!perhaps || access(moved + (path - word), F_OK) == 0)
+        return moved;
+    free(moved);
+    return strdup(word);
 }
 
 static enum status folder_of(const char *path, char folder[static PATH_MAX])

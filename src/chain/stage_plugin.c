@@ -193,9 +193,8 @@ static void stage_plugin_control_set(const struct stage *stage, size_t port, flo
     .destroy = stage_plugin_destroy, .create = stage_plugin_create,                                \
     .describe = stage_plugin_describe, .report = stage_plugin_report,                              \
     .report_json = stage_plugin_report_json, .keep_latency = stage_plugin_keep_latency,            \
-    .path_in = stage_plugin_path_in, .save = stage_plugin_save,                                    \
-    .controls = stage_plugin_controls, .control_value = stage_plugin_control_value,                \
-    .control_set = stage_plugin_control_set
+    .path_in = stage_plugin_path_in, .save = stage_plugin_save, .controls = stage_plugin_controls, \
+    .control_value = stage_plugin_control_value, .control_set = stage_plugin_control_set
 
 const struct stage_ops stage_lv2_ops = {
     .option = "lv2",
