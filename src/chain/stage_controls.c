@@ -3,31 +3,27 @@
 #include <math.h>
 #include <string.h>
 
+static const struct plugin_port mix_ports[] = {
+    [STAGE_CONTROL_MIX] = {.symbol = "@mix", .maximum = 1, .initial = 1},
+    [STAGE_CONTROL_BYPASS] = {.symbol = "@bypass", .maximum = 1, .is_toggle = true},
+};
+
 static struct stage_control own_control(const struct stage *stage, size_t index)
 {
     const struct plugin_port *port = &stage->ops->controls(stage)->ports[index];
-    return (struct stage_control){
-        .kind = STAGE_CONTROL_OWN,
-        .port = port,
-        .port_index = index,
-        .symbol = port->symbol,
-        .name = port->name,
-        .unit = port->unit,
-        .range = plugin_port_range(port, stage->rate),
-        .value = stage->ops->control_value(stage, index),
-    };
+    return (struct stage_control){.kind = STAGE_CONTROL_OWN,
+                                  .port = port,
+                                  .port_index = index,
+                                  .range = plugin_port_range(port, stage->rate),
+                                  .value = stage->ops->control_value(stage, index)};
 }
 
 static struct stage_control mix_control(const struct stage *stage, enum stage_control_kind kind)
 {
-    bool is_mix = kind == STAGE_CONTROL_MIX;
-    return (struct stage_control){
-        .kind = kind,
-        .symbol = is_mix ? "@mix" : "@bypass",
-        .name = is_mix ? "Mix" : "Bypass",
-        .range = {.minimum = 0, .maximum = 1, .initial = is_mix ? 1 : 0},
-        .value = stage_mix_value(stage->mixed, kind),
-    };
+    return (struct stage_control){.kind = kind,
+                                  .port = &mix_ports[kind],
+                                  .range = plugin_port_range(&mix_ports[kind], stage->rate),
+                                  .value = stage_mix_value(stage->mixed, kind)};
 }
 
 /* Control *index of one stage; else *index is less by what it has. */

@@ -17,11 +17,8 @@
 struct stage_control {
     enum stage_control_kind kind;
     size_t stage;                   /* its index in the list */
-    const struct plugin_port *port; /* its points, and how it steps; NULL: a plain number */
+    const struct plugin_port *port; /* its symbol ("gain", "@mix"), points, and how it steps */
     size_t port_index;              /* of the stage's own, as the stage counts them */
-    const char *symbol;             /* as in words: "gain", "@mix" */
-    const char *name;               /* for people */
-    const char *unit;               /* NULL: none */
     struct plugin_range range;
     float value; /* as it was last set */
 };

@@ -14,11 +14,11 @@ enum {
 /* ---- the table ---- */
 
 /* The kinds, in the order of --help: NAME is stage_NAME_ops of stage_NAME.c. */
-#define STAGE_KINDS(ROW) \
-    ROW(mask)            \
-    ROW(gain)            \
-    ROW(lv2)             \
-    ROW(ladspa)          \
+#define STAGE_KINDS(ROW)                                                                           \
+    ROW(mask)                                                                                      \
+    ROW(gain)                                                                                      \
+    ROW(lv2)                                                                                       \
+    ROW(ladspa)                                                                                    \
     ROW(spectral)
 
 #define DECLARE(name) extern const struct stage_ops stage_##name##_ops;

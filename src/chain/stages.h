@@ -94,7 +94,8 @@ struct stage_ops {
     /* Free what only `create` needs: it will not be called again. NULL: nothing. */
     void (*discard)(struct stage *stage);
 
-    void (*describe)(const struct stage *stage, struct stage_info *info); /* NULL: as it is */
+    /* Fill in what it has: all is zero before, but a gain of 1. NULL: nothing. */
+    void (*describe)(const struct stage *stage, struct stage_info *info);
     /* After a run: what a person should know, by note(); and an object, the caller's, whose members
      * stand in the stage's of a report. NULL: nothing. */
     void (*report)(const struct stage *stage);
