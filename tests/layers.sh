@@ -23,7 +23,7 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         only["lo/"] = "^live/osc"
         only["lilv/"] = "^plugin/plugin_lv2"
         only["ladspa.h"] = "^plugin/plugin_ladspa"
-        only["cyaml/"] = "^chain/chain_schema"
+        only["cyaml/"] = "^chain/chain_file"
         only["yaml.h"] = "^mask/mask_camilladsp"
         only["curses.h"] = "^view/view_screen"
         only["cuda"] = "^gpu/"

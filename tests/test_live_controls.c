@@ -32,11 +32,11 @@ static bool begin(void)
     if (!there)
         return false;
     stages = (struct stage_list){0};
-    ck_assert_int_eq(stage_list_add(&stages, stage_kind_named("gain"), "0", NULL), STATUS_OK);
-    ck_assert_int_eq(stage_list_add(&stages, stage_kind_named("gain"), "0,@mix=0.5", NULL),
+    ck_assert_int_eq(stage_list_add(&stages, stage_ops_named("gain"), "0", NULL), STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&stages, stage_ops_named("gain"), "0,@mix=0.5", NULL),
                      STATUS_OK);
-    ck_assert_int_eq(stage_list_add(&stages, stage_kind_named("lv2"), EQUALISER, NULL), STATUS_OK);
-    ck_assert_int_eq(stage_list_add(&stages, stage_kind_named("lv2"), DELAY, NULL), STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&stages, stage_ops_named("lv2"), EQUALISER, NULL), STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&stages, stage_ops_named("lv2"), DELAY, NULL), STATUS_OK);
     ck_assert_int_eq(stage_list_load(&stages, &settings, &format), STATUS_OK);
     ck_assert_int_eq(stage_list_create(&stages, 1, BLOCK, NULL, &chain), STATUS_OK);
     const struct live_settings how = {.rate = RATE, .ceiling = 1, .gain = 1, .stages = &stages};
@@ -158,7 +158,7 @@ START_TEST(the_step_says_where_it_took_a_change)
     event = step();
     ck_assert_uint_eq(event.frame, BLOCK);
     ck_assert_str_eq(live_controls_symbol(&controls, &event), "@bypass");
-    ck_assert(stage_mix_is_bypassed(stages.stages[2].mixed));
+    ck_assert(stage_mix_value(stages.stages[2].mixed, STAGE_CONTROL_BYPASS) > 0);
     end();
 }
 END_TEST

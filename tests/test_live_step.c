@@ -133,14 +133,13 @@ static void make(struct stage_set *set, size_t block, size_t threads)
     snprintf(set->second, sizeof set->second, "%s/plate.wav", getenv("FILTERS"));
     set->others[0] = set->second;
     ck_assert_int_eq(
-        stage_list_add(&set->options.stages, stage_kind_named("mask"), set->first, NULL),
-        STATUS_OK);
+        stage_list_add(&set->options.stages, stage_ops_named("mask"), set->first, NULL), STATUS_OK);
     ck_assert_int_eq(
-        stage_list_add(&set->options.stages, stage_kind_named("gain"), "-3,@mix=0.7", NULL),
+        stage_list_add(&set->options.stages, stage_ops_named("gain"), "-3,@mix=0.7", NULL),
         STATUS_OK);
     for (size_t i = 0; i < 2; i++)
         if (is_there(plugins[i].kind, plugins[i].id))
-            ck_assert_int_eq(stage_list_add(&set->options.stages, stage_kind_named(plugins[i].kind),
+            ck_assert_int_eq(stage_list_add(&set->options.stages, stage_ops_named(plugins[i].kind),
                                             plugins[i].id, NULL),
                              STATUS_OK);
     const struct live_chain_request request = {.options = &set->options,

@@ -1,5 +1,5 @@
 /* Masks of two dimensions: read, written, made, told to be separable; and halo mask for them. */
-#include "chain/specs.h"
+#include "chain/stages.h"
 #include "command.h"
 #include "mask/mask2d.h"
 #include "suite.h"
@@ -184,7 +184,7 @@ END_TEST
 
 static enum status make(const char *text, struct mask2d **mask)
 {
-    char **spec = specs_split(text);
+    char **spec = spec_split(text);
     enum status status = mask2d_from_spec(spec, mask);
     free(spec);
     return status;

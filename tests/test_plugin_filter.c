@@ -312,10 +312,10 @@ START_TEST(stages_list_their_controls)
     plugin_info_destroy(there);
     if (!there)
         return;
-    ck_assert_int_eq(stage_list_add(&list, stage_kind_named("gain"), "0", NULL), STATUS_OK);
-    ck_assert_int_eq(stage_list_add(&list, stage_kind_named("ladspa"), "amp_1181:amp,0=-6", NULL),
+    ck_assert_int_eq(stage_list_add(&list, stage_ops_named("gain"), "0", NULL), STATUS_OK);
+    ck_assert_int_eq(stage_list_add(&list, stage_ops_named("ladspa"), "amp_1181:amp,0=-6", NULL),
                      STATUS_OK);
-    ck_assert_int_eq(stage_list_add(&list, stage_kind_named("gain"), "0,@mix=0.25", NULL),
+    ck_assert_int_eq(stage_list_add(&list, stage_ops_named("gain"), "0,@mix=0.25", NULL),
                      STATUS_OK);
     ck_assert_int_eq(stage_list_load(&list, &settings, &format), STATUS_OK);
     ck_assert_int_eq(stage_list_create(&list, 2, 64, NULL, &chain), STATUS_OK);
@@ -387,7 +387,7 @@ START_TEST(streams_take_no_times)
         plugin_info_destroy(there);
         if (!there)
             return;
-        ck_assert_int_eq(stage_list_add(&list, stage_kind_named(texts[i][0]), texts[i][1], NULL),
+        ck_assert_int_eq(stage_list_add(&list, stage_ops_named(texts[i][0]), texts[i][1], NULL),
                          STATUS_OK);
         log_capture(problem, sizeof problem);
         ck_assert_int_eq(stage_list_load(&list, &settings, &format), STATUS_USAGE);
@@ -416,7 +416,7 @@ START_TEST(steps_allocate_nothing)
     ck_assert_int_eq(block_init(&out, 2, 64, "a test"), STATUS_OK);
     size_t before = allocations_of_all();
     for (int i = 0; i < 100; i++) {
-        stage_mix_set(mix, (float)(i % 3) / 2);
+        stage_mix_set(mix, STAGE_CONTROL_MIX, (float)(i % 3) / 2);
         filter_process(mix, (const float *const *)in.data, out.data);
     }
     ck_assert_uint_eq(allocations_of_all(), before);

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+enum { DB_MOST = 300 };
 enum { FIRST_LONG = 0x100 }; /* getopt's numbers of rows, clear of characters */
 
 static void fill_tables(const struct option_row *rows, size_t count, struct option *longs,
@@ -229,4 +232,18 @@ enum status options_choose_list(const char *option, const char *text, const char
         if (!*at)
             return STATUS_OK;
     }
+}
+
+enum status options_parse_db(const char *text, const char *what, double *db)
+{
+    char *end;
+    double value = strtod(text, &end);
+    bool number = end != text;
+    if (number && strcasecmp(end, "dB") == 0)
+        end += 2;
+    if (!number || *end || !isfinite(value) || fabs(value) > DB_MOST)
+        return fail(STATUS_USAGE, "%s must be a number of dB from -%d to %d, such as -6, not '%s'",
+                    what, DB_MOST, DB_MOST, text);
+    *db = value;
+    return STATUS_OK;
 }

@@ -41,6 +41,9 @@ struct number_list {
 MUST_CHECK enum status options_parse_seconds(const char *option, const char *text, double least,
                                              double most, double *seconds);
 
+/* A number of decibels, with or without the unit dB; `what` names it. Usage errors otherwise. */
+MUST_CHECK enum status options_parse_db(const char *text, const char *what, double *db);
+
 /* Whole numbers from `least` to `most`, also as powers such as 2^28: one, or a list
  * separated by commas; or names, whose indices are listed. Usage errors otherwise. */
 MUST_CHECK enum status options_parse_number(const char *option, const char *text, size_t least,

@@ -5,7 +5,7 @@
 #include "base/stop.h"
 #include "base/workers.h"
 #include "bench/render_floor.h"
-#include "chain/specs.h"
+#include "chain/stage_mask.h"
 #include "signal/median.h"
 #include "sound/engine.h"
 #include "sound/port.h"
@@ -189,12 +189,12 @@ static enum status create_chain(const struct render_bench *bench, struct render 
 {
     struct stage *stage = &render->stage;
     *stage = (struct stage){
-        .kind = stage_kind_named("mask"),
-        .convolver = {.backend = bench->cell->backend, .frames = (int64_t)bench->frames},
+        .ops = stage_ops_named("mask"),
+        .settings.convolver = {.backend = bench->cell->backend, .frames = (int64_t)bench->frames},
         .inputs = bench->mask->inputs,
         .outputs = bench->mask->outputs,
-        .mask = bench->mask,
     };
+    (void)stage_mask_swap(stage, bench->mask); /* and stays ours */
     struct stage_list list = {.count = 1, .stages = stage};
     size_t block =
         stage_list_block(&list, stage->inputs, render->workers, bench->frames + bench->mask->taps);

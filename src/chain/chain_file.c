@@ -1,26 +1,187 @@
 #include "chain/chain_file.h"
 
-#include "chain/chain_schema.h"
-#include "chain/chain_paths.h"
-
+#include <cyaml/cyaml.h>
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { VERSION = 1, STAGES_MOST = 256, BYTES_MOST = 1 << 20 };
+
+/* ---- the file as libcyaml sees it ---- */
+
+/* A stage as it stands in the file: one of `values` is there, by the kinds' order. */
+struct chain_entry {
+    char *values[STAGE_KINDS_MOST];
+    char **options;
+    unsigned options_count;
+};
+
+struct chain_document {
+    unsigned version;
+    struct chain_entry *stages;
+    unsigned stages_count;
+};
+
+/* Points into itself: it stays where it is. */
+struct chain_schema {
+    cyaml_schema_field_t entry_fields[STAGE_KINDS_MOST + 2];
+    cyaml_schema_value_t entry;
+    cyaml_schema_field_t document_fields[3];
+    cyaml_schema_value_t document;
+};
+
+/* What the library reports: the first error, and where. */
+struct chain_error {
+    char text[256];
+    char line[64]; /* "line 3: " */
+};
+
+static const cyaml_schema_value_t option_schema = {
+    CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED)};
+
+static void schema_init(struct chain_schema *schema)
+{
+    size_t count = 0;
+    *schema = (struct chain_schema){0};
+    for (const struct stage_ops *ops; (ops = stage_ops_at(count)); count++)
+        schema->entry_fields[count] = (cyaml_schema_field_t){
+            .key = ops->option,
+            .value = {.type = CYAML_STRING,
+                      .flags = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+                      .data_size = sizeof(char),
+                      .string = {.min = 0, .max = BYTES_MOST}},
+            .data_offset = (uint32_t)(count * sizeof(char *)),
+        };
+    schema->entry_fields[count++] = (cyaml_schema_field_t)CYAML_FIELD_SEQUENCE(
+        "options", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct chain_entry, options,
+        &option_schema, 0, BYTES_MOST);
+    schema->entry_fields[count] = (cyaml_schema_field_t)CYAML_FIELD_END;
+    schema->entry = (cyaml_schema_value_t){
+        CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct chain_entry, schema->entry_fields)};
+    schema->document_fields[0] = (cyaml_schema_field_t)CYAML_FIELD_UINT(
+        "halo-chain", CYAML_FLAG_DEFAULT, struct chain_document, version);
+    schema->document_fields[1] = (cyaml_schema_field_t)CYAML_FIELD_SEQUENCE(
+        "stages", CYAML_FLAG_POINTER, struct chain_document, stages, &schema->entry, 0,
+        STAGES_MOST);
+    schema->document_fields[2] = (cyaml_schema_field_t)CYAML_FIELD_END;
+    schema->document = (cyaml_schema_value_t){
+        CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct chain_document, schema->document_fields)};
+}
+
+static void keep_error(cyaml_log_t level, void *context, const char *format, va_list args)
+{
+    (void)level;
+    struct chain_error *error = context;
+    char text[sizeof error->text];
+    vsnprintf(text, sizeof text, format, args);
+    text[strcspn(text, "\n")] = '\0';
+    unsigned line;
+    const char *at = strstr(text, "line: ");
+    if (at && !*error->line && sscanf(at, "line: %u", &line) == 1)
+        snprintf(error->line, sizeof error->line, "line %u: ", line);
+    const char *plain = strncmp(text, "Load: ", 6) == 0 ? text + 6 : text;
+    if (!*error->text && strncmp(plain, "Backtrace", 9) != 0)
+        snprintf(error->text, sizeof error->text, "%s", plain);
+}
+
+static cyaml_config_t config_for(struct chain_error *error)
+{
+    return (cyaml_config_t){.log_fn = keep_error,
+                            .log_ctx = error,
+                            .mem_fn = cyaml_mem,
+                            .log_level = CYAML_LOG_WARNING,
+                            .flags = CYAML_CFG_STYLE_BLOCK | CYAML_CFG_NO_ALIAS};
+}
+
+/* ---- paths ---- */
+
+static const char *path_in(const struct stage_ops *ops, const char *word, size_t index,
+                           bool *perhaps)
+{
+    *perhaps = false;
+    return ops->path_in ? ops->path_in(word, index, perhaps) : NULL;
+}
+
+/* The way from one absolute folder to another path, `../` for each folder left. */
+static void relative(const char *from, const char *to, char way[static PATH_MAX])
+{
+    size_t common = 0, at = 0;
+    for (; from[at] && from[at] == to[at]; at++)
+        if (from[at] == '/')
+            common = at + 1;
+    if (!from[at] && to[at] == '/') /* `to` lies below */
+        common = at + 1;
+    size_t used = 0;
+    for (const char *left = from + (common > strlen(from) ? strlen(from) : common); *left;) {
+        used += (size_t)snprintf(way + used, PATH_MAX - used, "../");
+        left = strchr(left, '/');
+        if (!left || used + 4 > PATH_MAX)
+            break;
+        left++;
+    }
+    snprintf(way + used, PATH_MAX - used, "%s", to + common);
+}
+
+/* A word that counts from the working folder, as it is to be written for `folder`; to be freed.
+ * NULL: memory. */
+static char *word_for_folder(const struct stage_ops *ops, const char *word, size_t index,
+                             const char *folder)
+{
+    bool perhaps;
+    const char *path = path_in(ops, word, index, &perhaps);
+    char there[PATH_MAX], base[PATH_MAX], way[PATH_MAX];
+    if (!path || *path == '/' || (perhaps && access(path, F_OK) != 0) || !realpath(path, there) ||
+        !realpath(folder, base))
+        return strdup(word);
+    relative(base, there, way);
+    char *moved;
+    return asprintf(&moved, "%.*s%s", (int)(path - word), word, way) < 0 ? NULL : moved;
+}
+
+/* The reverse. */
+static char *word_from_folder(const struct stage_ops *ops, const char *word, size_t index,
+                              const char *folder)
+{
+    bool perhaps;
+    const char *path = path_in(ops, word, index, &perhaps);
+    if (!path || *path == '/' || strcmp(folder, ".") == 0)
+        return strdup(word);
+    char *moved;
+    const char *slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
+    if (asprintf(&moved, "%.*s%s%s%s", (int)(path - word), word, folder, slash, path) < 0)
+        return NULL;
+    if (!perhaps || access(moved + (path - word), F_OK) == 0)
+        return moved;
+    free(moved);
+    return strdup(word);
+}
+
+static enum status folder_of(const char *path, char folder[static PATH_MAX])
+{
+    if (strlen(path) >= PATH_MAX)
+        return fail(STATUS_FAILED, "cannot open chain %.40s...: its name is too long", path);
+    char copy[PATH_MAX];
+    strcpy(copy, path);
+    strcpy(folder, dirname(copy));
+    return STATUS_OK;
+}
+
+/* ---- reading ---- */
+
 /* As on the command line: words separated by commas, their own escaped. */
-static char *join_spec(const struct stage_kind *kind, const char *value,
-                        const struct chain_entry *entry, const char *folder)
+static char *join_spec(const struct stage_ops *ops, const char *value,
+                       const struct chain_entry *entry, const char *folder)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     bool failed = !stream;
     for (unsigned w = 0; !failed && w <= entry->options_count; w++) {
-        char *word = chain_paths_from_folder(kind, w ? entry->options[w - 1] : value, w, folder);
+        char *word = word_from_folder(ops, w ? entry->options[w - 1] : value, w, folder);
         failed = !word;
         if (w > 0)
             fputc(',', stream);
@@ -39,47 +200,47 @@ static char *join_spec(const struct stage_kind *kind, const char *value,
     return NULL;
 }
 
-static enum status parse_entry(const struct chain_entry *entry, unsigned number, const char *path,
-                              const char *folder, struct stage_list *list)
+static enum status add_entry(const struct chain_entry *entry, unsigned number, const char *path,
+                             const char *folder, struct stage_list *list)
 {
-    const struct stage_kind *kind = NULL;
+    const struct stage_ops *ops = NULL;
     const char *value = NULL;
-    for (size_t k = 0; k < CHAIN_KINDS_MOST; k++) {
+    for (size_t k = 0; k < STAGE_KINDS_MOST; k++) {
         if (!entry->values[k])
             continue;
-        if (kind)
+        if (ops)
             return fail(STATUS_FAILED, "cannot use chain %s: stage %u is both %s and %s", path,
-                        number, kind->option, stage_kind_at(k)->option);
-        kind = stage_kind_at(k);
+                        number, ops->option, stage_ops_at(k)->option);
+        ops = stage_ops_at(k);
         value = entry->values[k];
     }
-    if (!kind)
+    if (!ops)
         return fail(STATUS_FAILED, "cannot use chain %s: stage %u is of no kind (mask:, lv2:, ...)",
                     path, number);
-    char *text = join_spec(kind, value, entry, folder);
+    char *text = join_spec(ops, value, entry, folder);
     if (!text)
         return fail_memory("a chain");
     char origin[PATH_MAX + 64];
     snprintf(origin, sizeof origin, "chain %s, stage %u", path, number);
-    enum status status = stage_list_add(list, kind, text, origin);
+    enum status status = stage_list_add(list, ops, text, origin);
     free(text);
     return status;
 }
 
 static enum status check_file(const char *path)
 {
-    struct stat stats;
-    if (stat(path, &stats) != 0)
+    struct stat file;
+    if (stat(path, &file) != 0)
         return fail(STATUS_FAILED, "cannot open chain %s: %s", path, strerror(errno));
-    if (S_ISDIR(stats.st_mode))
+    if (S_ISDIR(file.st_mode))
         return fail(STATUS_FAILED, "cannot open chain %s: it is a directory", path);
-    if (!S_ISREG(stats.st_mode))
+    if (!S_ISREG(file.st_mode))
         return fail(STATUS_FAILED, "cannot open chain %s: it is no regular file", path);
-    if (stats.st_size == 0)
+    if (file.st_size == 0)
         return fail(STATUS_FAILED, "cannot use chain %s: it is empty", path);
-    if (stats.st_size > CHAIN_BYTES_MOST)
+    if (file.st_size > BYTES_MOST)
         return fail(STATUS_FAILED, "cannot use chain %s: it has more than %d bytes, so it is none",
-                    path, CHAIN_BYTES_MOST);
+                    path, BYTES_MOST);
     if (access(path, R_OK) != 0)
         return fail(STATUS_FAILED, "cannot open chain %s: %s", path, strerror(errno));
     return STATUS_OK;
@@ -88,30 +249,130 @@ static enum status check_file(const char *path)
 enum status chain_file_load(const char *path, struct stage_list *list)
 {
     struct chain_schema schema;
-    struct chain_said said = {0};
+    struct chain_error error = {0};
     struct chain_document *document = NULL;
     char folder[PATH_MAX];
-    chain_schema_init(&schema);
-    const cyaml_config_t config = chain_schema_config(&said);
+    schema_init(&schema);
+    const cyaml_config_t config = config_for(&error);
     enum status status = check_file(path);
     if (status == STATUS_OK)
-        status = chain_folder_of(path, folder);
+        status = folder_of(path, folder);
     if (status != STATUS_OK)
         return status;
-    cyaml_err_t error =
+    cyaml_err_t result =
         cyaml_load_file(path, &config, &schema.document, (cyaml_data_t **)&document, NULL);
-    if (error != CYAML_OK)
-        return fail(STATUS_FAILED, "cannot use chain %s: %s%s", path, said.line,
-                    *said.text ? said.text : cyaml_strerror(error));
+    if (result != CYAML_OK)
+        return fail(STATUS_FAILED, "cannot use chain %s: %s%s", path, error.line,
+                    *error.text ? error.text : cyaml_strerror(result));
     if (!document)
         return fail(STATUS_FAILED, "cannot use chain %s: there is nothing in it", path);
-    if (document->version != CHAIN_VERSION)
+    if (document->version != VERSION)
         status = fail(STATUS_FAILED,
                       "cannot use chain %s: it is of version %u, and this halo knows "
                       "version %d",
-                      path, document->version, CHAIN_VERSION);
+                      path, document->version, VERSION);
     for (unsigned i = 0; i < document->stages_count && status == STATUS_OK; i++)
-        status = parse_entry(&document->stages[i], i + 1, path, folder, list);
+        status = add_entry(&document->stages[i], i + 1, path, folder, list);
     cyaml_free(&config, &schema.document, document, 0);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static void print_comment(const struct stage *stage, size_t number, FILE *stream)
+{
+    const struct stage_info info = stage_describe(stage);
+    fprintf(stream, "# %zu: ", number);
+    if (info.name)
+        fprintf(stream, "%s, ", info.name);
+    fprintf(stream, "%zu channel%s in, %zu out", stage->inputs, stage->inputs == 1 ? "" : "s",
+            stage->outputs);
+    if (info.taps > 0)
+        fprintf(stream, ", %zu tap%s", info.taps, info.taps == 1 ? "" : "s");
+    fprintf(stream, "\n");
+}
+
+/* The words of a stage as they are to stand in the file; options are words from the second on. An
+ * older state gives way to `state`, unless that is NULL. */
+static enum status make_entry(const struct stage *stage, const char *folder, const char *state,
+                              struct chain_entry *entry)
+{
+    size_t kind = 0, count = 0;
+    char **spec = spec_split(stage->text);
+    if (!spec)
+        return fail_memory("a chain");
+    while (stage_ops_at(kind) != stage->ops)
+        kind++;
+    while (spec[count])
+        count++;
+    entry->options = count > 1 || state ? calloc(count, sizeof *entry->options) : NULL;
+    bool failed = !entry->options && (count > 1 || state);
+    for (size_t w = 0; w < count && !failed; w++) {
+        if (state && strncmp(spec[w], "@state=", 7) == 0)
+            continue;
+        char *word = word_for_folder(stage->ops, spec[w], w, folder);
+        failed = !word;
+        if (w == 0)
+            entry->values[kind] = word;
+        else
+            entry->options[entry->options_count++] = word;
+    }
+    free(spec);
+    if (state && !failed)
+        failed = !(entry->options[entry->options_count++] = strdup(state));
+    return failed ? fail_memory("a chain") : STATUS_OK;
+}
+
+static void entry_free(struct chain_entry *entry)
+{
+    for (size_t k = 0; k < STAGE_KINDS_MOST; k++)
+        free(entry->values[k]);
+    for (unsigned w = 0; w < entry->options_count; w++)
+        free(entry->options[w]);
+    free(entry->options);
+}
+
+static enum status print_stage(const struct chain_schema *schema, const struct stage *stage,
+                               const char *folder, const char *state, FILE *stream)
+{
+    const cyaml_schema_value_t one = {
+        CYAML_VALUE_SEQUENCE(CYAML_FLAG_POINTER, struct chain_entry, &schema->entry, 1, 1)};
+    struct chain_error error = {0};
+    const cyaml_config_t config = config_for(&error);
+    struct chain_entry entry = {0};
+    char *text = NULL;
+    size_t length = 0;
+    enum status status = make_entry(stage, folder, state, &entry);
+    if (status == STATUS_OK &&
+        cyaml_save_data(&text, &length, &config, &one, &entry, 1) != CYAML_OK)
+        status = fail(STATUS_FAILED, "cannot write a chain: %s", error.text);
+    if (status == STATUS_OK)
+        fprintf(stream, "%.*s%s", (int)length, text, text[length - 1] == '\n' ? "" : "\n");
+    if (text)
+        config.mem_fn(NULL, text, 0);
+    entry_free(&entry);
+    return status;
+}
+
+enum status chain_file_print(const struct stage_list *list, const char *path, FILE *stream)
+{
+    struct chain_schema schema;
+    char folder[PATH_MAX], state[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    enum status status = folder_of(path, folder);
+    schema_init(&schema);
+    fprintf(stream,
+            "# A chain of halo: the stages that sound goes through, in this order.\n"
+            "#   halo render IN OUT --chain THIS      halo chain check THIS\n"
+            "# A stage's options are those of the command line. Paths are from this folder.\n"
+            "halo-chain: %d\nstages:%s\n",
+            VERSION, list->count ? "" : " []");
+    for (size_t i = 0; i < list->count && status == STATUS_OK; i++) {
+        const struct stage *stage = &list->stages[i];
+        print_comment(stage, i + 1, stream);
+        snprintf(state, sizeof state, "@state=%s.state/%zu", slash ? slash + 1 : path, i + 1);
+        bool keeps_state = stage_describe(stage).keeps_state;
+        status = print_stage(&schema, stage, folder, keeps_state ? state : NULL, stream);
+    }
     return status;
 }

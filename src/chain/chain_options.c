@@ -12,7 +12,7 @@ enum { THREADS_MOST = 1024 };
 static enum status parse_stage(void *context, const struct option_row *row, const char *value)
 {
     struct chain_options *options = context;
-    return stage_list_add(&options->stages, stage_kind_named(row->name), value, NULL);
+    return stage_list_add(&options->stages, stage_ops_named(row->name), value, NULL);
 }
 
 static enum status parse_chain(void *context, const struct option_row *row, const char *value)
@@ -143,8 +143,8 @@ enum { CHAIN_ROWS = sizeof chain_rows / sizeof *chain_rows };
 size_t chain_options_stages(struct option_row *rows)
 {
     size_t stages = 0;
-    for (const struct stage_kind *kind; (kind = stage_kind_at(stages)); stages++)
-        rows[stages] = (struct option_row){kind->option, 0, kind->argument, kind->help, parse_stage};
+    for (const struct stage_ops *ops; (ops = stage_ops_at(stages)); stages++)
+        rows[stages] = (struct option_row){ops->option, 0, ops->argument, ops->help, parse_stage};
     return stages;
 }
 

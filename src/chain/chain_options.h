@@ -3,7 +3,7 @@
 #define HALO_CHAIN_OPTIONS_H
 
 #include "base/options.h"
-#include "chain/specs.h"
+#include "chain/stages.h"
 
 /* The first member of a command's options: the rows below take it for their context. */
 struct chain_options {

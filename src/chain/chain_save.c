@@ -1,8 +1,7 @@
 #include "chain/chain_save.h"
 
 #include "base/atomic_file.h"
-#include "chain/chain_print.h"
-#include "chain/chain_paths.h"
+#include "chain/chain_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -81,14 +80,15 @@ static enum status save_states(struct chain_save *save, const struct stage_list 
     char folder[PATH_MAX + 24];
     enum status status = STATUS_OK;
     for (size_t i = 0; i < list->count && status == STATUS_OK; i++) {
-        if (!chain_keeps_state(&list->stages[i]))
+        const struct stage *stage = &list->stages[i];
+        if (!stage_describe(stage).keeps_state)
             continue;
         if (!*save->new_states)
             status = make_hidden(save);
         if (status != STATUS_OK)
             return status;
         snprintf(folder, sizeof folder, "%s/%zu", save->new_states, i + 1);
-        status = plugin_filter_save(list->stages[i].filter, folder);
+        status = stage->ops->save(stage, folder);
     }
     return status;
 }
@@ -97,7 +97,7 @@ static bool any_state(const struct stage_list *list)
 {
     bool any = false;
     for (size_t i = 0; i < list->count; i++)
-        any |= chain_keeps_state(&list->stages[i]);
+        any |= stage_describe(&list->stages[i]).keeps_state;
     return any;
 }
 
@@ -106,7 +106,8 @@ static bool any_state(const struct stage_list *list)
 static enum status print_file(struct chain_save *save, const struct stage_list *list)
 {
     FILE *stream = fdopen(save->file.fd, "w");
-    enum status status = stream ? chain_print(list, save->path, stream) : fail_memory("a chain");
+    enum status status =
+        stream ? chain_file_print(list, save->path, stream) : fail_memory("a chain");
     if (stream ? fclose(stream) != 0 : close(save->file.fd) != 0)
         if (status == STATUS_OK)
             status = fail(STATUS_FAILED, "cannot write %s: %s", save->path, strerror(errno));
@@ -138,10 +139,12 @@ enum status chain_save_create(const char *path, bool force, const struct stage_l
         status = print_file(save, list);
     if (status == STATUS_OK)
         status = save_states(save, list);
-    if (status == STATUS_OK)
-        *result = save;
-    else
-        chain_save_destroy(save);
+    if (status != STATUS_OK)
+        goto fail;
+    *result = save;
+    return STATUS_OK;
+fail:
+    chain_save_destroy(save);
     return status;
 }
 

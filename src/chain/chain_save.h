@@ -7,7 +7,7 @@
 #ifndef HALO_CHAIN_SAVE_H
 #define HALO_CHAIN_SAVE_H
 
-#include "chain/specs.h"
+#include "chain/stages.h"
 
 struct chain_save;
 

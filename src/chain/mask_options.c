@@ -1,7 +1,6 @@
 #include "chain/mask_options.h"
 
 #include "base/options.h"
-#include "chain/specs.h"
 #include "mask/mask_minimum_phase.h"
 
 #include <errno.h>
@@ -108,7 +107,7 @@ static enum status parse_normalize(const char *text, struct mask_options *option
 
 static enum status parse_gain(const char *text, struct mask_options *options)
 {
-    return specs_parse_db(text, "gain=", &options->gain);
+    return options_parse_db(text, "gain=", &options->gain);
 }
 
 static enum status parse_raw(const char *text, struct mask_options *options)

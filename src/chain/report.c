@@ -1,25 +1,10 @@
 #include "chain/report.h"
 
 #include "base/json_text.h"
-#include "chain/stage_plugin.h"
-#include "chain/stage_spectral.h"
-#include "convolve/convolver.h"
-#include "plugin/plugin_filter.h"
 #include "signal/audio.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
-
-/* Taps of all masks in a row: the mask they come to. */
-static size_t taps_in_all(const struct stage_list *list)
-{
-    size_t taps = 1;
-    for (size_t i = 0; i < list->count; i++)
-        if (list->stages[i].mask)
-            taps += list->stages[i].mask->taps - 1;
-    return taps;
-}
 
 static double times_real_time(const struct report *report)
 {
@@ -41,19 +26,9 @@ static bool tail_was_unknown(const struct report *report)
 
 void report_print_stages(const struct stage_list *stages)
 {
-    for (size_t i = 0; i < stages->count; i++) {
-        const struct stage *stage = &stages->stages[i];
-        if (!stage->plugin)
-            continue;
-        struct plugin_filter_info stats = plugin_filter_info(stage->filter);
-        const char *id = stage->plugin->info->id;
-        if (stats.bad > 0)
-            note("%s made %llu sample%s that are no numbers: they are silenced", id,
-                 (unsigned long long)stats.bad, stats.bad == 1 ? "" : "s");
-        if (stats.missed > 0)
-            note("%s was not done in time with %llu block%s: the dry sound was heard", id,
-                 (unsigned long long)stats.missed, stats.missed == 1 ? "" : "s");
-    }
+    for (size_t i = 0; i < stages->count; i++)
+        if (stages->stages[i].ops->report)
+            stages->stages[i].ops->report(&stages->stages[i]);
 }
 
 static void print_tail(const struct report *report)
@@ -93,48 +68,15 @@ static json_t *db_or_null(double amplitude)
     return amplitude > 0 ? json_real(audio_to_db(amplitude)) : json_null();
 }
 
-static void add_plugin(json_t *object, const struct stage *stage)
-{
-    struct plugin_filter_info stats = plugin_filter_info(stage->filter);
-    json_object_set_new(object, "name", json_text(stage->plugin->info->name));
-    json_object_set_new(object, "instances", json_integer((json_int_t)stats.instances));
-    json_object_set_new(object, "block", json_integer((json_int_t)stats.block));
-    json_object_set_new(object, "isolated", json_boolean(stats.isolated));
-    json_object_set_new(object, "late", json_integer((json_int_t)stage->filter->late));
-    json_object_set_new(object, "bad_samples", json_integer((json_int_t)stats.bad));
-    json_object_set_new(object, "missed_blocks", json_integer((json_int_t)stats.missed));
-    json_object_set_new(object, "failure",
-                        stage->filter->failure ? json_text(stage->filter->failure) : json_null());
-}
-
 static json_t *stage_object(const struct stage *stage)
 {
     json_t *object = json_object();
-    json_object_set_new(object, stage->kind->option, json_text(stage->text));
+    json_object_set_new(object, stage->ops->option, json_text(stage->text));
     json_object_set_new(object, "latency", json_integer((json_int_t)stage->filter->latency));
-    if (stage->plugin)
-        add_plugin(object, stage);
-    if (stage->spectral)
-        stage_spectral_json(stage, object);
-    if (!stage->mask)
-        return object;
-    json_object_set_new(object, "taps", json_integer((json_int_t)stage->mask->taps));
-    json_object_set_new(object, "origin", json_integer((json_int_t)stage->mask->origin));
-    json_object_set_new(object, "paths", json_integer((json_int_t)stage->mask->path_count));
-    json_object_set_new(object, "backend", json_string(convolver_backend(stage->filter)));
-    json_object_set_new(object, "algorithm", json_string(convolver_algorithm(stage->filter)));
-    json_object_set_new(object, "gpu_failures",
-                        json_integer((json_int_t)convolver_failures(stage->filter)));
+    json_t *members = stage->ops->report_json ? stage->ops->report_json(stage) : NULL;
+    json_object_update(object, members);
+    json_decref(members);
     return object;
-}
-
-static json_int_t gpu_failures(const struct stage_list *list)
-{
-    json_int_t failures = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (list->stages[i].mask)
-            failures += (json_int_t)convolver_failures(list->stages[i].filter);
-    return failures;
 }
 
 json_t *report_stages(const struct stage_list *list)
@@ -145,70 +87,63 @@ json_t *report_stages(const struct stage_list *list)
     return stages;
 }
 
-/* The words of all masks; a list for scripts is under "stages". */
-static json_t *masks_in_spec(const struct stage_list *list)
+/* The masks of all stages, as if they were one; a list of the stages is under "stages". */
+struct report_masks {
+    json_t *specs; /* NULL: there is no mask */
+    size_t taps;   /* of the mask that those in a row come to */
+    struct stage_info first;
+    uint64_t gpu_failures;
+};
+
+static struct report_masks sum_masks(const struct stage_list *list)
 {
-    json_t *spec = NULL;
+    struct report_masks masks = {.taps = 1};
     for (size_t i = 0; i < list->count; i++) {
-        const struct stage *stage = &list->stages[i];
-        if (!stage->mask)
+        struct stage_info info = stage_describe(&list->stages[i]);
+        if (info.taps == 0)
             continue;
-        json_t *text = json_text(stage->text);
-        json_t *longer =
-            spec ? json_sprintf("%s + %s", json_string_value(spec), json_string_value(text))
-                  : json_incref(text);
+        if (!masks.specs)
+            masks.first = info;
+        json_t *before = masks.specs, *text = json_text(list->stages[i].text);
+        masks.specs =
+            before ? json_sprintf("%s + %s", json_string_value(before), json_string_value(text))
+                   : json_incref(text);
         json_decref(text);
-        json_decref(spec);
-        spec = longer;
+        json_decref(before);
+        masks.taps += info.taps - 1;
+        masks.gpu_failures += info.gpu_failures;
     }
-    return spec ? spec : json_null();
+    return masks;
 }
 
-static const struct stage *first_mask(const struct stage_list *list)
+static json_t *whole(uint64_t number)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (list->stages[i].mask)
-            return &list->stages[i];
-    return NULL;
+    return json_integer((json_int_t)number);
 }
 
 enum status report_print_json(const struct report *report, FILE *stream)
 {
     const struct engine_totals *totals = &report->totals;
-    const struct stage *mask = first_mask(report->stages);
-    json_t *root = json_object();
-    json_object_set_new(root, "input", json_text(report->input));
-    json_object_set_new(root, "output", json_text(report->output));
-    json_object_set_new(root, "frames_in", json_integer((json_int_t)totals->frames_in));
-    json_object_set_new(root, "frames_out", json_integer((json_int_t)totals->frames_out));
-    json_object_set_new(root, "rate", json_integer(report->rate));
-    json_object_set_new(root, "channels", json_integer((json_int_t)report->channels));
-    json_object_set_new(root, "channels_in", json_integer((json_int_t)report->channels_in));
-    json_object_set_new(root, "format", json_string(sound_format_name(report->sound_format)));
-    json_object_set_new(root, "mask", masks_in_spec(report->stages));
-    json_object_set_new(root, "taps", json_integer((json_int_t)taps_in_all(report->stages)));
-    json_object_set_new(root, "backend",
-                        mask ? json_string(convolver_backend(mask->filter)) : json_null());
-    json_object_set_new(root, "algorithm",
-                        mask ? json_string(convolver_algorithm(mask->filter)) : json_null());
-    json_object_set_new(root, "gpu_failures", json_integer(gpu_failures(report->stages)));
-    json_object_set_new(root, "stages", report_stages(report->stages));
-    json_object_set_new(root, "block", json_integer((json_int_t)report->chain->block));
-    json_object_set_new(root, "threads", json_integer((json_int_t)report->threads));
-    json_object_set_new(root, "latency", json_integer((json_int_t)report->chain->latency));
-    if (tail_was_unknown(report)) {
-        json_object_set_new(root, "tail_frames", json_integer((json_int_t)totals->tail));
-        json_object_set_new(root, "tail_cut", json_boolean(totals->tail_cut));
-    }
-    json_object_set_new(root, "peak", json_real(totals->peak));
-    json_object_set_new(root, "peak_db", db_or_null(totals->peak));
-    if (report->true_peak)
-        json_object_set_new(root, "true_peak_db", db_or_null(totals->true_peak));
-    json_object_set_new(root, "normalize_db",
-                        report->scale == 1 ? json_null() : db_or_null(report->scale));
-    json_object_set_new(root, "clipped", json_integer((json_int_t)report->clipped));
-    json_object_set_new(root, "seconds", json_real(report->seconds));
-    json_object_set_new(root, "times_real_time", json_real(times_real_time(report)));
+    const struct report_masks masks = sum_masks(report->stages);
+    bool has_tail = tail_was_unknown(report);
+    json_t *root = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o?, s:o, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o, "
+        "s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o, s:o*, s:o*}",
+        "input", json_text(report->input), "output", json_text(report->output), "frames_in",
+        whole(totals->frames_in), "frames_out", whole(totals->frames_out), "rate",
+        whole(report->rate), "channels", whole(report->channels), "channels_in",
+        whole(report->channels_in), "format", sound_format_name(report->sound_format), "mask",
+        masks.specs, "taps", whole(masks.taps), "backend", masks.first.backend, "algorithm",
+        masks.first.algorithm, "gpu_failures", whole(masks.gpu_failures), "stages",
+        report_stages(report->stages), "block", whole(report->chain->block), "threads",
+        whole(report->threads), "latency", whole(report->chain->latency), "tail_frames",
+        has_tail ? whole(totals->tail) : NULL, "tail_cut",
+        has_tail ? json_boolean(totals->tail_cut) : NULL, "peak", json_real(totals->peak),
+        "peak_db", db_or_null(totals->peak), "true_peak_db",
+        report->true_peak ? db_or_null(totals->true_peak) : NULL, "normalize_db",
+        report->scale == 1 ? json_null() : db_or_null(report->scale), "clipped",
+        whole(report->clipped), "seconds", json_real(report->seconds), "times_real_time",
+        json_real(times_real_time(report)));
     int failed = json_dumpf(root, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     failed |= putc('\n', stream) == EOF || fflush(stream) != 0;
     json_decref(root);

@@ -3,7 +3,7 @@
 #define HALO_REPORT_H
 
 #include "base/status.h"
-#include "chain/specs.h"
+#include "chain/stages.h"
 #include "sound/engine.h"
 
 #include <jansson.h>

@@ -1,52 +1,39 @@
 #include "chain/stage_controls.h"
 
-#include "chain/stage_plugin.h"
-#include "plugin/plugin_filter.h"
-
 #include <math.h>
 #include <string.h>
 
-static bool is_control(const struct plugin_port *port)
-{
-    return port->type == PLUGIN_CONTROL && port->is_input;
-}
+static const struct plugin_port mix_ports[] = {
+    [STAGE_CONTROL_MIX] = {.symbol = "@mix", .maximum = 1, .initial = 1},
+    [STAGE_CONTROL_BYPASS] = {.symbol = "@bypass", .maximum = 1, .is_toggle = true},
+};
 
-static struct stage_control port_control(const struct stage *stage, size_t index)
+static struct stage_control own_control(const struct stage *stage, size_t index)
 {
-    const struct plugin_port *port = &stage->plugin->info->ports[index];
-    return (struct stage_control){
-        .kind = STAGE_CONTROL_PORT,
-        .port = port,
-        .port_index = index,
-        .symbol = port->symbol,
-        .name = port->name,
-        .unit = port->unit,
-        .range = plugin_port_range(port, stage->rate),
-        .value = plugin_filter_value(stage->filter, index),
-    };
+    const struct plugin_port *port = &stage->ops->controls(stage)->ports[index];
+    return (struct stage_control){.kind = STAGE_CONTROL_OWN,
+                                  .port = port,
+                                  .port_index = index,
+                                  .range = plugin_port_range(port, stage->rate),
+                                  .value = stage->ops->control_value(stage, index)};
 }
 
 static struct stage_control mix_control(const struct stage *stage, enum stage_control_kind kind)
 {
-    bool is_mix = kind == STAGE_CONTROL_MIX;
-    return (struct stage_control){
-        .kind = kind,
-        .symbol = is_mix ? "@mix" : "@bypass",
-        .name = is_mix ? "Mix" : "Bypass",
-        .range = {.minimum = 0, .maximum = 1, .initial = is_mix ? 1 : 0},
-        .value =
-            is_mix ? stage_mix_value(stage->mixed) : (float)stage_mix_is_bypassed(stage->mixed),
-    };
+    return (struct stage_control){.kind = kind,
+                                  .port = &mix_ports[kind],
+                                  .range = plugin_port_range(&mix_ports[kind], stage->rate),
+                                  .value = stage_mix_value(stage->mixed, kind)};
 }
 
-/* Control *index of one stage; else *index less what it has. */
+/* Control *index of one stage; else *index is less by what it has. */
 static bool control_of(const struct stage *stage, size_t *index, struct stage_control *control)
 {
-    size_t ports = stage->plugin ? stage->plugin->info->port_count : 0;
-    for (size_t i = 0; i < ports; i++) {
-        if (!is_control(&stage->plugin->info->ports[i]) || (*index)-- > 0)
+    const struct plugin_info *info = stage->ops->controls ? stage->ops->controls(stage) : NULL;
+    for (size_t i = 0; info && i < info->port_count; i++) {
+        if (info->ports[i].type != PLUGIN_CONTROL || !info->ports[i].is_input || (*index)-- > 0)
             continue;
-        *control = port_control(stage, i);
+        *control = own_control(stage, i);
         return true;
     }
     for (enum stage_control_kind kind = STAGE_CONTROL_MIX;
@@ -86,11 +73,11 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
                         stage->mixed ? "there are @mix and @bypass"
                                      : "give it @mix=1 at the start");
         *control = mix_control(stage, kind);
-    } else if (stage->plugin) {
-        enum status status = plugin_spec_port(stage->plugin->info, name, &port);
+    } else if (stage->ops->controls) {
+        enum status status = plugin_spec_port(stage->ops->controls(stage), name, &port);
         if (status != STATUS_OK)
             return status;
-        *control = port_control(stage, port);
+        *control = own_control(stage, port);
     } else {
         return fail(STATUS_USAGE, "stage %zu has no control '%s': it is no plugin", index + 1,
                     name);
@@ -103,11 +90,10 @@ enum status stage_controls_parse(const struct stage_list *list, const struct sta
                                  const char *text, float *value)
 {
     const struct stage *stage = &list->stages[control->stage];
-    if (control->kind == STAGE_CONTROL_PORT)
-        return plugin_spec_value(stage->plugin->info, control->port_index, stage->rate, text,
-                                  value);
-    return stage_mix_parse(control->kind == STAGE_CONTROL_MIX ? STAGE_MIX : STAGE_BYPASS, text,
-                           value);
+    if (control->kind == STAGE_CONTROL_OWN)
+        return plugin_spec_value(stage->ops->controls(stage), control->port_index, stage->rate,
+                                  text, value);
+    return stage_mix_parse(control->kind, text, value);
 }
 
 float stage_controls_fit(const struct stage_control *control, double value)
@@ -119,10 +105,8 @@ void stage_controls_set(const struct stage_list *list, const struct stage_contro
                         float value)
 {
     const struct stage *stage = &list->stages[control->stage];
-    if (control->kind == STAGE_CONTROL_PORT)
-        plugin_filter_set(stage->filter, control->port_index, value);
-    else if (control->kind == STAGE_CONTROL_MIX)
-        stage_mix_set(stage->mixed, value);
+    if (control->kind == STAGE_CONTROL_OWN)
+        stage->ops->control_set(stage, control->port_index, value);
     else
-        stage_mix_bypass(stage->mixed, value > 0);
+        stage_mix_set(stage->mixed, control->kind, value);
 }

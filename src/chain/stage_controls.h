@@ -12,18 +12,13 @@
 #ifndef HALO_STAGE_CONTROLS_H
 #define HALO_STAGE_CONTROLS_H
 
-#include "chain/specs.h"
-
-enum stage_control_kind { STAGE_CONTROL_PORT, STAGE_CONTROL_MIX, STAGE_CONTROL_BYPASS };
+#include "chain/stages.h"
 
 struct stage_control {
     enum stage_control_kind kind;
     size_t stage;                   /* its index in the list */
-    const struct plugin_port *port; /* of a plugin; NULL: of a mix */
-    size_t port_index;
-    const char *symbol; /* as in words: "gain", "@mix" */
-    const char *name;   /* for people */
-    const char *unit;   /* NULL: none */
+    const struct plugin_port *port; /* its symbol ("gain", "@mix"), points, and how it steps */
+    size_t port_index;              /* of the stage's own, as the stage counts them */
     struct plugin_range range;
     float value; /* as it was last set */
 };

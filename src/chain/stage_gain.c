@@ -1,12 +1,20 @@
-#include "chain/stage_gain.h"
-
+/* The stage that amplifies (gain.h). */
+#include "base/options.h"
+#include "chain/stages.h"
 #include "sound/gain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+struct stage_gain {
+    double factor; /* linear */
+    struct automation automation;
+};
+
 /* at=3s:gain=-6 */
-static enum status parse_gain_word(struct stage *stage, const char *word)
+static enum status parse_word(struct stage *stage, const char *word)
 {
+    struct stage_gain *gain = stage->data;
     struct automation_point point;
     const char *change;
     double db = 0;
@@ -19,35 +27,62 @@ static enum status parse_gain_word(struct stage *stage, const char *word)
     if (status == STATUS_OK && strncmp(change, "gain=", 5) != 0)
         status = fail(STATUS_USAGE, "what changes of --gain is its gain=, not '%s'", change);
     if (status == STATUS_OK)
-        status = specs_parse_db(change + 5, "gain=", &db);
+        status = options_parse_db(change + 5, "gain=", &db);
     point.value = (float)audio_from_db(db);
-    return status == STATUS_OK ? automation_add(&stage->automation, &point) : status;
+    stage->automated = true;
+    return status == STATUS_OK ? automation_add(&gain->automation, &point) : status;
 }
 
-enum status stage_gain_load(struct stage *stage, char **spec, const struct stream_format *format,
-                            const struct stage_settings *settings)
+static enum status stage_gain_load(struct stage *stage, char **spec,
+                                   const struct stream_format *format)
 {
-    (void)settings;
+    (void)format;
+    struct stage_gain *gain = stage->data = calloc(1, sizeof *gain);
+    if (!gain)
+        return fail_memory("a stage");
     double db = 0;
-    enum status status = specs_parse_db(spec[0], "--gain", &db);
+    enum status status = options_parse_db(spec[0], "--gain", &db);
+    gain->factor = audio_from_db(db);
     for (char **word = spec + 1; *word && status == STATUS_OK; word++)
-        status = parse_gain_word(stage, *word);
-    if (status != STATUS_OK)
-        return status;
-    stage->factor = audio_from_db(db);
-    stage->outputs = format->channels;
-    return STATUS_OK;
+        status = parse_word(stage, *word);
+    return status;
 }
 
-enum status stage_gain_create(struct stage *stage, size_t block, struct workers *workers,
-                              struct filter **filter)
+static void stage_gain_destroy(void *data)
+{
+    struct stage_gain *gain = data;
+    if (gain)
+        automation_free(&gain->automation);
+    free(gain);
+}
+
+static enum status stage_gain_create(struct stage *stage, size_t block, struct workers *workers,
+                                     struct filter **filter)
 {
     (void)workers;
+    const struct stage_gain *gain = stage->data;
     struct gain_settings settings = {
-        .factor = stage->factor,
-        .automation = &stage->automation,
+        .factor = gain->factor,
+        .automation = &gain->automation,
         .rate = stage->rate,
         .before = stage->before,
     };
     return gain_create_automated(stage->inputs, block, &settings, filter);
 }
+
+static void stage_gain_describe(const struct stage *stage, struct stage_info *info)
+{
+    const struct stage_gain *gain = stage->data;
+    info->gain = gain->factor;
+}
+
+const struct stage_ops stage_gain_ops = {
+    .option = "gain",
+    .argument = "DB",
+    .help = "amplify by DB decibels; at=12.5s:gain=-6 (a step) and\n"
+            "at=10s-12.5s:gain=-6 (a ramp) change that later",
+    .load = stage_gain_load,
+    .destroy = stage_gain_destroy,
+    .create = stage_gain_create,
+    .describe = stage_gain_describe,
+};

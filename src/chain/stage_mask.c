@@ -1,9 +1,9 @@
 #include "chain/stage_mask.h"
 
 #include "chain/mask_options.h"
-#include "convolve/convolver.h"
 #include "mask/design.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,35 +45,23 @@ static void note_mask(const struct mask *mask)
                     mask->paths[p].column + 1, mask->paths[p].output + 1);
 }
 
-enum status stage_mask_load(struct stage *stage, char **spec, const struct stream_format *format,
-                            const struct stage_settings *settings)
-{
-    stage->convolver = settings->convolver;
-    stage->convolver.rate = format->rate;
-    enum status status = load_mask(spec, format, settings, &stage->mask);
-    if (status != STATUS_OK)
-        return status;
-    stage->outputs = stage->mask->outputs;
-    note_mask(stage->mask);
-    return STATUS_OK;
-}
-
 enum status stage_mask_read(const char *text, const struct stream_format *format,
                             const struct stage_settings *settings, struct mask **result)
 {
-    char **spec = specs_split(text);
+    char **spec = spec_split(text);
     if (!spec)
         return fail_memory("a mask");
     struct mask *mask = NULL;
     enum status status = load_mask(spec, format, settings, &mask);
     free(spec);
-    if (status != STATUS_OK) {
-        mask_destroy(mask);
-        return status;
-    }
+    if (status != STATUS_OK)
+        goto fail;
     note_mask(mask);
     *result = mask;
     return STATUS_OK;
+fail:
+    mask_destroy(mask);
+    return status;
 }
 
 /* The channels of a sound that goes with the mask as it is. */
@@ -87,30 +75,31 @@ static size_t channels_for(const struct mask *mask, const struct mask_options *o
 
 enum status stage_mask_study(const char *text, size_t channels, struct mask **result)
 {
-    char **spec = specs_split(text);
+    char **spec = spec_split(text);
     if (!spec)
         return fail_memory("a mask");
     struct mask *mask = NULL;
     struct mask_options options = {.load.sound.channels = channels};
     enum status status = load_spec(spec, &options, &mask);
     free(spec);
-    if (status == STATUS_OK) {
-        struct stream_format format = {mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE, channels};
-        if (channels == 0)
-            format.channels = channels_for(mask, &options);
-        status = mask_options_apply(&options, &format, MASK_ALIGN_OWN, mask);
-    }
-    if (status != STATUS_OK) {
-        mask_destroy(mask);
-        return status;
-    }
+    if (status != STATUS_OK)
+        goto fail;
+    struct stream_format format = {mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE, channels};
+    if (channels == 0)
+        format.channels = channels_for(mask, &options);
+    status = mask_options_apply(&options, &format, MASK_ALIGN_OWN, mask);
+    if (status != STATUS_OK)
+        goto fail;
     *result = mask;
     return STATUS_OK;
+fail:
+    mask_destroy(mask);
+    return status;
 }
 
 enum status stage_mask_file(const char *text, char **file)
 {
-    char **spec = specs_split(text);
+    char **spec = spec_split(text);
     bool is_file = spec && !design_is_spec(spec[0]);
     *file = is_file ? strdup(spec[0]) : NULL;
     bool failed = !spec || (is_file && !*file);
@@ -118,27 +107,119 @@ enum status stage_mask_file(const char *text, char **file)
     return failed ? fail_memory("a mask") : STATUS_OK;
 }
 
-size_t stage_mask_preferred_block(const struct stage *stage, struct workers *workers, size_t most)
-{
-    struct convolver_settings settings = stage->convolver;
-    settings.workers = workers;
-    return convolver_preferred_block(&settings, stage->mask, most);
-}
+/* ---- the stage: its data is the mask ---- */
 
-enum status stage_mask_create(struct stage *stage, size_t block, struct workers *workers,
-                              struct filter **filter)
+static enum status stage_mask_load(struct stage *stage, char **spec,
+                                   const struct stream_format *format)
 {
-    struct convolver_settings settings = stage->convolver;
-    settings.block = block;
-    settings.workers = workers;
-    enum status status = convolver_create(&settings, stage->mask, filter);
+    struct mask *mask = NULL;
+    enum status status = load_mask(spec, format, &stage->settings, &mask);
+    stage->data = mask;
+    stage->settings.convolver.rate = format->rate;
     if (status != STATUS_OK)
         return status;
-    note_detail("mask %s: backend %s, %s, blocks of %zu frames on %zu threads", stage->mask->name,
+    stage->outputs = mask->outputs;
+    note_mask(mask);
+    return STATUS_OK;
+}
+
+static void stage_mask_destroy(void *data)
+{
+    mask_destroy(data);
+}
+
+struct mask *stage_mask_swap(struct stage *stage, struct mask *mask)
+{
+    struct mask *old = stage->data;
+    stage->data = mask;
+    return old;
+}
+
+static size_t stage_mask_preferred_block(const struct stage *stage, struct workers *workers,
+                                         size_t most)
+{
+    struct convolver_settings settings = stage->settings.convolver;
+    settings.workers = workers;
+    return convolver_preferred_block(&settings, stage->data, most);
+}
+
+static enum status stage_mask_create(struct stage *stage, size_t block, struct workers *workers,
+                                     struct filter **filter)
+{
+    const struct mask *mask = stage->data;
+    struct convolver_settings settings = stage->settings.convolver;
+    settings.block = block;
+    settings.workers = workers;
+    enum status status = convolver_create(&settings, mask, filter);
+    if (status != STATUS_OK)
+        return status;
+    note_detail("mask %s: backend %s, %s, blocks of %zu frames on %zu threads", mask->name,
                 convolver_backend(*filter), convolver_algorithm(*filter), block,
                 workers_count(workers));
     if (*convolver_reason(*filter))
-        note_detail("mask %s: auto took that backend: %s", stage->mask->name,
-                    convolver_reason(*filter));
+        note_detail("mask %s: auto took that backend: %s", mask->name, convolver_reason(*filter));
     return STATUS_OK;
 }
+
+/* It is prepared by now, and never changed. */
+static void stage_mask_discard(struct stage *stage)
+{
+    mask_discard_coefficients(stage->data);
+}
+
+static void stage_mask_describe(const struct stage *stage, struct stage_info *info)
+{
+    const struct mask *mask = stage->data;
+    info->taps = mask->taps;
+    info->gain = NAN;
+    if (!stage->filter)
+        return;
+    info->backend = convolver_backend(stage->filter);
+    info->algorithm = convolver_algorithm(stage->filter);
+    info->gpu_failures = convolver_failures(stage->filter);
+}
+
+static json_t *stage_mask_report_json(const struct stage *stage)
+{
+    const struct mask *mask = stage->data;
+    return json_pack("{s:I, s:I, s:I, s:s, s:s, s:I}", "taps", (json_int_t)mask->taps, "origin",
+                     (json_int_t)mask->origin, "paths", (json_int_t)mask->path_count, "backend",
+                     convolver_backend(stage->filter), "algorithm",
+                     convolver_algorithm(stage->filter), "gpu_failures",
+                     (json_int_t)convolver_failures(stage->filter));
+}
+
+/* hall.wav, invert:hall.wav, folder=FOLDER. What stands within combine: is none. */
+static const char *stage_mask_path_in(const char *word, size_t index, bool *perhaps)
+{
+    (void)perhaps;
+    if (index > 0)
+        return strncmp(word, "folder=", 7) == 0 ? word + 7 : NULL;
+    if (strncmp(word, "invert:", 7) == 0)
+        return word + 7;
+    return design_is_spec(word) ? NULL : word;
+}
+
+const struct stage_ops stage_mask_ops = {
+    .option = "mask",
+    .argument = "MASK",
+    .help = "filter with an impulse response: a sound file, text with one tap\n"
+            "a line and a column a channel, or one that is made (lowpass:1000;\n"
+            "halo mask make --help has all); several masks go in a row.\n"
+            "Options follow after commas and take effect in this order:\n"
+            "channel=N, trim=, length=, fade= (frames, or 10ms, 0.5s),\n"
+            "phase=minimum, delay=, order=lllrrlrr|llrrlrrl (true\n"
+            "stereo), map=auto|split|matrix, normalize=peak|energy|l1,\n"
+            "invert, gain=DB. Of samples without a header raw=FORMAT, rate=HZ\n"
+            "and channels=N tell; folder=FOLDER lets a configuration name files\n"
+            "in there",
+    .has_choices = true,
+    .load = stage_mask_load,
+    .destroy = stage_mask_destroy,
+    .preferred_block = stage_mask_preferred_block,
+    .create = stage_mask_create,
+    .discard = stage_mask_discard,
+    .describe = stage_mask_describe,
+    .report_json = stage_mask_report_json,
+    .path_in = stage_mask_path_in,
+};

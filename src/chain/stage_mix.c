@@ -17,9 +17,8 @@ struct stage_mix {
     struct history history;
     struct block dry;
     struct ramp wet;
-    size_t smooth;     /* frames */
-    uint64_t position; /* frames that came in */
-    size_t next;       /* point of the automation */
+    size_t smooth; /* frames */
+    struct automation_cursor cursor;
     char notice[300];
     bool absent; /* its block at hand is, by itself or since it was then */
     bool was_absent;
@@ -46,10 +45,10 @@ bool stage_mix_is_word(const char *word)
     return is_own(word) || (automation_is_word(word) && colon && is_own(colon + 1));
 }
 
-enum status stage_mix_parse(enum stage_mix_target target, const char *text, float *value)
+enum status stage_mix_parse(enum stage_control_kind kind, const char *text, float *value)
 {
     char *end;
-    if (target == STAGE_MIX) {
+    if (kind == STAGE_CONTROL_MIX) {
         *value = strtof(text, &end);
         if (end == text || *end || !(*value >= 0 && *value <= 1))
             return fail(STATUS_USAGE, "@mix= is a number from 0 to 1, not '%s'", text);
@@ -66,8 +65,8 @@ enum status stage_mix_parse(enum stage_mix_target target, const char *text, floa
 static enum status read_own(const char *word, size_t *target, float *value)
 {
     const char *equals = strchr(word, '=');
-    *target = begins(word, "@mix=") ? STAGE_MIX : STAGE_BYPASS;
-    return stage_mix_parse((enum stage_mix_target) * target, equals ? equals + 1 : "on", value);
+    *target = begins(word, "@mix=") ? STAGE_CONTROL_MIX : STAGE_CONTROL_BYPASS;
+    return stage_mix_parse((enum stage_control_kind)*target, equals ? equals + 1 : "on", value);
 }
 
 enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const char *word)
@@ -82,7 +81,7 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
     spec->given = true;
     if (later)
         return automation_add(&spec->automation, &point);
-    if (point.target == STAGE_BYPASS) {
+    if (point.target == STAGE_CONTROL_BYPASS) {
         spec->bypass = point.value > 0;
     } else {
         spec->has_mix = true;
@@ -93,16 +92,10 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
 
 /* ---- the step ---- */
 
-static void parse_points(struct stage_mix *mix, uint64_t position)
+static void apply_points(struct stage_mix *mix)
 {
-    const struct automation *automation = &mix->settings.spec->automation;
-    for (; mix->next < automation->count && automation->points[mix->next].at <= position;
-         mix->next++) {
-        const struct automation_point *point = &automation->points[mix->next];
-        if (point->target == STAGE_MIX)
-            atomic_store(&mix->mix, point->value);
-        else
-            atomic_store(&mix->bypass, point->value > 0);
+    for (const struct automation_point *point; (point = automation_due(&mix->cursor));) {
+        stage_mix_set(&mix->filter, (enum stage_control_kind)point->target, point->value);
         float to = atomic_load(&mix->bypass) ? 0 : atomic_load(&mix->mix);
         ramp_set(&mix->wet, to, point->over > mix->smooth ? (size_t)point->over : mix->smooth);
     }
@@ -167,27 +160,17 @@ static void look_for_sound(struct stage_mix *mix, float *const *out)
 static void stage_mix_process(struct filter *filter, const float *const *in, float *const *out)
 {
     struct stage_mix *mix = (struct stage_mix *)filter;
-    uint64_t before = mix->settings.before + mix->stage->latency;
     history_advance(&mix->history, in);
     filter_process(mix->stage, in, out);
     report(mix);
     look_for_sound(mix, out);
     parse_targets(mix);
     for (size_t at = 0, frames; at < filter->block; at += frames) {
-        uint64_t position = mix->position + at;
-        size_t left = filter->block - at;
-        frames = left;
-        if (position >= before) {
-            parse_points(mix, position - before);
-            frames = automation_span(&mix->settings.spec->automation, mix->next, position - before,
-                                     left);
-        } else if (before - position < left) {
-            frames = (size_t)(before - position);
-        }
+        apply_points(mix);
+        frames = automation_advance(&mix->cursor, filter->block - at);
         if (!is_all_wet(mix))
             blend(mix, out, at, frames);
     }
-    mix->position += filter->block;
 }
 
 /* ---- the filter ---- */
@@ -195,8 +178,8 @@ static void stage_mix_process(struct filter *filter, const float *const *in, flo
 static void begin(struct stage_mix *mix)
 {
     const struct stage_mix_spec *spec = mix->settings.spec;
-    mix->position = 0;
-    mix->next = 0;
+    mix->cursor.position = 0;
+    mix->cursor.next = 0;
     mix->absent = mix->was_absent = false;
     if (spec->automation.count > 0) {
         atomic_store(&mix->mix, spec->has_mix ? spec->mix : 1);
@@ -242,6 +225,8 @@ enum status stage_mix_create(struct filter *stage, const struct stage_mix_settin
     mix->stage = stage;
     mix->settings = *settings;
     mix->smooth = (size_t)(AUTOMATION_SMOOTH * settings->rate);
+    mix->cursor.automation = &settings->spec->automation;
+    mix->cursor.before = settings->before + stage->latency;
     atomic_init(&mix->mix, settings->spec->has_mix ? settings->spec->mix : 1);
     atomic_init(&mix->bypass, settings->spec->bypass);
     begin(mix);
@@ -249,22 +234,28 @@ enum status stage_mix_create(struct filter *stage, const struct stage_mix_settin
         history_init(&mix->history, stage->inputs, (size_t)stage->latency, stage->block);
     if (status == STATUS_OK)
         status = block_init(&mix->dry, stage->outputs, stage->block, "a stage");
-    if (status != STATUS_OK) {
-        stage_mix_destroy(&mix->filter);
-        return status;
-    }
+    if (status != STATUS_OK)
+        goto fail;
     *result = &mix->filter;
     return STATUS_OK;
+fail:
+    stage_mix_destroy(&mix->filter);
+    return status;
 }
 
-void stage_mix_set(struct filter *filter, float mix)
+void stage_mix_set(struct filter *filter, enum stage_control_kind kind, float value)
 {
-    atomic_store(&((struct stage_mix *)filter)->mix, fmaxf(0, fminf(1, mix)));
+    struct stage_mix *mix = (struct stage_mix *)filter;
+    if (kind == STAGE_CONTROL_MIX)
+        atomic_store(&mix->mix, fmaxf(0, fminf(1, value)));
+    else
+        atomic_store(&mix->bypass, value > 0);
 }
 
-void stage_mix_bypass(struct filter *filter, bool bypass)
+float stage_mix_value(const struct filter *filter, enum stage_control_kind kind)
 {
-    atomic_store(&((struct stage_mix *)filter)->bypass, bypass);
+    const struct stage_mix *mix = (const struct stage_mix *)filter;
+    return kind == STAGE_CONTROL_MIX ? atomic_load(&mix->mix) : (float)atomic_load(&mix->bypass);
 }
 
 void stage_mix_leave_out(struct filter *filter)
@@ -285,14 +276,4 @@ bool stage_mix_is_absent(const struct filter *filter)
 bool stage_mix_is_left_out(const struct filter *filter)
 {
     return atomic_load(&((const struct stage_mix *)filter)->left_out);
-}
-
-float stage_mix_value(const struct filter *filter)
-{
-    return atomic_load(&((const struct stage_mix *)filter)->mix);
-}
-
-bool stage_mix_is_bypassed(const struct filter *filter)
-{
-    return atomic_load(&((const struct stage_mix *)filter)->bypass);
 }

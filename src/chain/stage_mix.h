@@ -9,8 +9,7 @@
  * A live stage that is not done with a block in time is as bypassed until it is again; one that
  * fails is left out for good. A change is a ramp: over the time given, or AUTOMATION_SMOOTH
  * seconds. At rest at 1 no sample of the stage changes by a bit, at 0 none of what came to it.
- * Threads: stage_mix_set and stage_mix_bypass are for one control thread, while the step runs, or
- * for the step itself.
+ * Threads: stage_mix_set is for one control thread, while the step runs, or for the step itself.
  */
 #ifndef HALO_STAGE_MIX_H
 #define HALO_STAGE_MIX_H
@@ -18,7 +17,8 @@
 #include "sound/automation.h"
 #include "sound/filter.h"
 
-enum stage_mix_target { STAGE_MIX, STAGE_BYPASS };
+/* What can be changed of a stage: the first two by this, the last by the stage itself. */
+enum stage_control_kind { STAGE_CONTROL_MIX, STAGE_CONTROL_BYPASS, STAGE_CONTROL_OWN };
 
 /* All zero: nothing is asked. */
 struct stage_mix_spec {
@@ -26,14 +26,14 @@ struct stage_mix_spec {
     bool has_mix;
     float mix;
     bool bypass;
-    struct automation automation; /* of enum stage_mix_target */
+    struct automation automation; /* of enum stage_control_kind */
 };
 
 /* Whether a word is one of these. */
 bool stage_mix_is_word(const char *word);
 
 /* A value of one of them: "0.5", "on". Errors (usage): it cannot be that. */
-MUST_CHECK enum status stage_mix_parse(enum stage_mix_target target, const char *text,
+MUST_CHECK enum status stage_mix_parse(enum stage_control_kind kind, const char *text,
                                        float *value);
 
 /* Errors (usage): a value that it cannot have. */
@@ -53,10 +53,9 @@ MUST_CHECK enum status stage_mix_create(struct filter *stage,
                                         const struct stage_mix_settings *settings,
                                         struct filter **filter);
 
-void stage_mix_set(struct filter *filter, float mix);
-void stage_mix_bypass(struct filter *filter, bool bypass);
-float stage_mix_value(const struct filter *filter);
-bool stage_mix_is_bypassed(const struct filter *filter);
+/* A bypass is 0 or 1. */
+void stage_mix_set(struct filter *filter, enum stage_control_kind kind, float value);
+float stage_mix_value(const struct filter *filter, enum stage_control_kind kind);
 
 /* Real-time. For good, as a live stage that fails is. */
 void stage_mix_leave_out(struct filter *filter);

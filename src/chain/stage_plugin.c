@@ -1,14 +1,23 @@
-#include "chain/stage_plugin.h"
-
-#include "plugin/plugin_filter.h"
+/* The stages that are plugins: --lv2 and --ladspa. */
+#include "base/json_text.h"
+#include "chain/stages.h"
 #include "plugin/plugin_scanner.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static enum status parse_spec(struct stage_plugin *plugin, char **spec,
-                              const struct stream_format *format, bool streamed)
+struct stage_plugin {
+    struct plugin_info *info;
+    struct plugin_spec spec;
+    struct plugin_map map;
+    bool isolated;
+};
+
+static enum status parse_args(struct stage *stage, char **spec,
+                               const struct stream_format *format)
 {
+    struct stage_plugin *plugin = stage->data;
     const char *map = NULL;
     enum status status = STATUS_OK;
     for (char **word = spec; *word && status == STATUS_OK; word++) {
@@ -22,69 +31,36 @@ static enum status parse_spec(struct stage_plugin *plugin, char **spec,
         else
             status = plugin_spec_take(&plugin->spec, plugin->info, format->rate, *word);
     }
-    if (status == STATUS_OK && streamed && plugin->spec.automation.count > 0)
-        status = fail(STATUS_USAGE, "at= is for files: a stream has no beginning to count from");
+    stage->automated |= plugin->spec.automation.count > 0;
     if (status == STATUS_OK)
         status = plugin_map_init(&plugin->map, plugin->info, format->channels, map);
     return status;
 }
 
-enum status stage_plugin_load(struct stage *stage, char **spec, const struct stream_format *format,
-                              const struct stage_settings *settings)
+/* The kind of plugin is named as the stage's option. */
+static enum status stage_plugin_load(struct stage *stage, char **spec,
+                                     const struct stream_format *format)
 {
-    const struct plugin_kind *kind = plugin_kind_named(stage->kind->option);
-    struct stage_plugin *plugin = calloc(1, sizeof *plugin);
+    const struct plugin_kind *kind = plugin_kind_named(stage->ops->option);
+    struct stage_plugin *plugin = stage->data = calloc(1, sizeof *plugin);
     if (!plugin)
         return fail_memory("a plugin");
-    stage->plugin = plugin;
-    bool live = settings->convolver.live;
-    plugin->isolated = settings->isolate == ISOLATE_AUTO ? !live : settings->isolate == ISOLATE_ON;
+    enum isolate isolate = stage->settings.isolate;
+    plugin->isolated =
+        isolate == ISOLATE_AUTO ? !stage->settings.convolver.live : isolate == ISOLATE_ON;
     /* Where it may not harm halo, it may not while it is described either. */
     enum status status = plugin->isolated && kind->describing_runs_code
                              ? plugin_describe_isolated(kind, spec[0], &plugin->info)
                              : kind->describe(spec[0], &plugin->info);
     if (status == STATUS_OK)
-        status = parse_spec(plugin, spec + 1, format, settings->streamed);
+        status = parse_args(stage, spec + 1, format);
     stage->outputs = plugin->map.outputs;
     return status;
 }
 
-static void note_plugin(const struct stage *stage, const struct filter *filter)
+static void stage_plugin_destroy(void *data)
 {
-    struct plugin_filter_info stats = plugin_filter_info(filter);
-    note_detail("%s %s: %zu instance%s, blocks of %zu frames, latency %llu frames%s",
-                stage->kind->option, stage->plugin->info->id, stats.instances,
-                stats.instances == 1 ? "" : "s", stats.block, (unsigned long long)filter->latency,
-                stats.isolated ? ", in a process of its own" : "");
-}
-
-enum status stage_plugin_create(struct stage *stage, size_t block, struct workers *workers,
-                                struct filter **filter)
-{
-    (void)workers;
-    struct plugin_filter_settings settings = {
-        .info = stage->plugin->info,
-        .map = &stage->plugin->map,
-        .spec = &stage->plugin->spec,
-        .rate = stage->rate,
-        .channels = stage->inputs,
-        .block = block,
-        .live = stage->live,
-        .streamed = stage->streamed,
-        .isolated = stage->plugin->isolated,
-        .before = stage->before,
-        .latency = stage->latency,
-        .replayed = stage->replayed,
-        .delay = stage->held_back ? block : 0,
-    };
-    enum status status = plugin_filter_create(&settings, filter);
-    if (status == STATUS_OK)
-        note_plugin(stage, *filter);
-    return status;
-}
-
-void stage_plugin_destroy(struct stage_plugin *plugin)
-{
+    struct stage_plugin *plugin = data;
     if (!plugin)
         return;
     plugin_spec_free(&plugin->spec);
@@ -92,3 +68,151 @@ void stage_plugin_destroy(struct stage_plugin *plugin)
     plugin_info_destroy(plugin->info);
     free(plugin);
 }
+
+static void note_plugin(const struct stage *stage, const struct filter *filter)
+{
+    const struct stage_plugin *plugin = stage->data;
+    struct plugin_filter_info stats = plugin_filter_info(filter);
+    note_detail("%s %s: %zu instance%s, blocks of %zu frames, latency %llu frames%s",
+                stage->ops->option, plugin->info->id, stats.instances,
+                stats.instances == 1 ? "" : "s", stats.block, (unsigned long long)filter->latency,
+                stats.isolated ? ", in a process of its own" : "");
+}
+
+static enum status stage_plugin_create(struct stage *stage, size_t block, struct workers *workers,
+                                       struct filter **filter)
+{
+    (void)workers;
+    const struct stage_plugin *plugin = stage->data;
+    struct plugin_filter_settings settings = {
+        .info = plugin->info,
+        .map = &plugin->map,
+        .spec = &plugin->spec,
+        .rate = stage->rate,
+        .channels = stage->inputs,
+        .block = block,
+        .live = stage->settings.convolver.live,
+        .streamed = stage->settings.streamed,
+        .isolated = plugin->isolated,
+        .before = stage->before,
+        .latency = stage->latency,
+        .replayed = stage->settings.replayed,
+        .delay = stage->settings.held_back ? block : 0,
+    };
+    enum status status = plugin_filter_create(&settings, filter);
+    if (status == STATUS_OK)
+        note_plugin(stage, *filter);
+    return status;
+}
+
+static void stage_plugin_describe(const struct stage *stage, struct stage_info *info)
+{
+    const struct stage_plugin *plugin = stage->data;
+    info->id = plugin->info->id;
+    info->name = plugin->info->name;
+    info->gain = NAN;
+    info->keeps_state = plugin->info->keeps_state;
+    info->isolated = plugin->isolated;
+}
+
+static void stage_plugin_report(const struct stage *stage)
+{
+    const struct stage_plugin *plugin = stage->data;
+    struct plugin_filter_info stats = plugin_filter_info(stage->filter);
+    const char *id = plugin->info->id;
+    if (stats.bad > 0)
+        note("%s made %llu sample%s that are no numbers: they are silenced", id,
+             (unsigned long long)stats.bad, stats.bad == 1 ? "" : "s");
+    if (stats.missed > 0)
+        note("%s was not done in time with %llu block%s: the dry sound was heard", id,
+             (unsigned long long)stats.missed, stats.missed == 1 ? "" : "s");
+}
+
+static json_t *stage_plugin_report_json(const struct stage *stage)
+{
+    const struct stage_plugin *plugin = stage->data;
+    const struct filter *filter = stage->filter;
+    struct plugin_filter_info stats = plugin_filter_info(filter);
+    return json_pack("{s:o, s:I, s:I, s:b, s:I, s:I, s:I, s:o?}", "name",
+                     json_text(plugin->info->name), "instances", (json_int_t)stats.instances,
+                     "block", (json_int_t)stats.block, "isolated", stats.isolated, "late",
+                     (json_int_t)filter->late, "bad_samples", (json_int_t)stats.bad,
+                     "missed_blocks", (json_int_t)stats.missed, "failure",
+                     filter->failure ? json_text(filter->failure) : NULL);
+}
+
+static void stage_plugin_keep_latency(struct stage *stage)
+{
+    const struct stage_plugin *plugin = stage->data;
+    stage->latency = plugin_filter_info(stage->filter).latency;
+    if (stage->filter->late > 0)
+        note("%s told only now that its latency is %llu frames: from the start again with that",
+             plugin->info->id, (unsigned long long)stage->latency.most);
+}
+
+/* ---- chain files ---- */
+
+/* LIBRARY:LABEL with a slash, @state=FOLDER, and perhaps param:URI=PATH. */
+static const char *stage_plugin_path_in(const char *word, size_t index, bool *perhaps)
+{
+    if (index == 0)
+        return strchr(word, ':') && !strstr(word, "://") && strchr(word, '/') ? word : NULL;
+    if (strncmp(word, "@state=", 7) == 0)
+        return word + 7;
+    *perhaps = true;
+    const char *value = strncmp(word, "param:", 6) == 0 ? strchr(word, '=') : NULL;
+    return value ? value + 1 : NULL;
+}
+
+static enum status stage_plugin_save(const struct stage *stage, const char *folder)
+{
+    return plugin_filter_save(stage->filter, folder);
+}
+
+/* ---- live controls ---- */
+
+static const struct plugin_info *stage_plugin_controls(const struct stage *stage)
+{
+    return ((const struct stage_plugin *)stage->data)->info;
+}
+
+static float stage_plugin_control_value(const struct stage *stage, size_t port)
+{
+    return plugin_filter_value(stage->filter, port);
+}
+
+static void stage_plugin_control_set(const struct stage *stage, size_t port, float value)
+{
+    plugin_filter_set(stage->filter, port, value);
+}
+
+/* ---- the kinds ---- */
+
+#define PLUGIN_OPS                                                                                 \
+    .may_fail = true, .grain = PLUGIN_FILTER_BLOCK, .load = stage_plugin_load,                     \
+    .destroy = stage_plugin_destroy, .create = stage_plugin_create,                                \
+    .describe = stage_plugin_describe, .report = stage_plugin_report,                              \
+    .report_json = stage_plugin_report_json, .keep_latency = stage_plugin_keep_latency,            \
+    .path_in = stage_plugin_path_in, .save = stage_plugin_save, .controls = stage_plugin_controls, \
+    .control_value = stage_plugin_control_value, .control_set = stage_plugin_control_set
+
+const struct stage_ops stage_lv2_ops = {
+    .option = "lv2",
+    .argument = "URI",
+    .help = "an LV2 plugin (halo plugins list has all). Options follow after\n"
+            "commas: SYMBOL=VALUE of a control (-6dB, 1kHz, a label, on),\n"
+            "preset=URI, param:URI=VALUE of a parameter or a path,\n"
+            "@state=FOLDER of what --save-chain kept of it,\n"
+            "at=12.5s:SYMBOL=VALUE and at=10s-12.5s:SYMBOL=VALUE, a step and\n"
+            "a ramp in a file; @map=each or 1:2:0, the channels that its\n"
+            "inputs hear. For all stages: @mix=0..1 and @bypass",
+    PLUGIN_OPS,
+};
+
+const struct stage_ops stage_ladspa_ops = {
+    .option = "ladspa",
+    .argument = "LIBRARY:LABEL",
+    .help = "a LADSPA plugin; options as for --lv2, without presets and\n"
+            "parameters",
+    PLUGIN_OPS,
+};

@@ -1,6 +1,8 @@
 #include "chain/stage_spectral.h"
 
 #include "base/options.h"
+#include "chain/stages.h"
+#include "convolve/spectral.h"
 #include "mask/mask2d.h"
 
 #include <stdio.h>
@@ -10,109 +12,64 @@
 enum {
     SIZE_USUAL = 2048,
     OVERLAP_USUAL = 4, /* hops in a frame */
-    ROWS_REQUESTED = 256,
+    ROWS_PREFERRED = 256,
 };
 
 static const char *const scale_names[] = {[SPECTRAL_LINEAR] = "linear", [SPECTRAL_DB] = "db", NULL};
 static const char *const mode_names[] = {
     [SPECTRAL_MAGNITUDE] = "magnitude", [SPECTRAL_GAIN] = "gain", NULL};
-static const char *const preset_names[] = {"harmonic", "percussive", NULL};
+static const char *const preset_names[] = {"harmonic", "percussive", NULL}; /* modes, too */
 static const char *const boundary_names[] = {[CONVOLVE2D_ZERO] = "zero",
                                          [CONVOLVE2D_REPLICATE] = "replicate",
                                          [CONVOLVE2D_REFLECT] = "reflect",
                                          NULL};
 
-/* ---- words ---- */
-
-struct spec {
-    struct stage *stage;
-    struct spectral_settings *settings;
-    bool has_hop;
-    bool has_boundary;
-    bool has_preset;
-    bool has_way; /* scale= or mode= */
+struct stage_spectral {
+    struct mask2d *mask; /* NULL with a preset */
+    struct spectral_settings settings;
 };
 
-static enum status parse_size(struct spec *spec, const char *value)
-{
-    return options_parse_number("spectral size=", value, SPECTRAL_SIZE_LEAST, SPECTRAL_SIZE_MOST,
-                                &spec->settings->window.size);
-}
+/* ---- its spec ---- */
 
-static enum status parse_hop(struct spec *spec, const char *value)
-{
-    spec->has_hop = true;
-    return options_parse_number("spectral hop=", value, 1, SPECTRAL_SIZE_MOST,
-                                &spec->settings->window.hop);
-}
+/* SIZE_MAX: not given. */
+struct spectral_args {
+    size_t size, hop, window, scale, mode, boundary, preset;
+};
 
-static enum status parse_window(struct spec *spec, const char *value)
-{
-    size_t choice = 0;
-    enum status status = options_choose("spectral window=", value, spectral_shape_names, &choice);
-    spec->settings->window.shape = (enum spectral_shape)choice;
-    return status;
-}
-
-static enum status parse_scale(struct spec *spec, const char *value)
-{
-    size_t choice = 0;
-    enum status status = options_choose("spectral scale=", value, scale_names, &choice);
-    spec->settings->scale = (enum spectral_scale)choice;
-    spec->has_way = true;
-    return status;
-}
-
-static enum status parse_mode(struct spec *spec, const char *value)
-{
-    size_t choice = 0;
-    enum status status = options_choose("spectral mode=", value, mode_names, &choice);
-    spec->settings->mode = (enum spectral_mode)choice;
-    spec->has_way = true;
-    return status;
-}
-
-static enum status parse_boundary(struct spec *spec, const char *value)
-{
-    size_t choice = 0;
-    enum status status = options_choose("spectral edge=", value, boundary_names, &choice);
-    spec->settings->boundary = (enum convolve2d_boundary)choice;
-    spec->has_boundary = true;
-    return status;
-}
-
-static enum status parse_preset(struct spec *spec, const char *value)
-{
-    size_t choice = 0;
-    enum status status = options_choose("spectral preset=", value, preset_names, &choice);
-    spec->settings->mode = choice ? SPECTRAL_PERCUSSIVE : SPECTRAL_HARMONIC;
-    spec->has_preset = true;
-    return status;
-}
-
-/* The same as @mix=, which every stage has. */
-static enum status parse_mix(struct spec *spec, const char *value)
-{
-    char word[64];
-    snprintf(word, sizeof word, "@mix=%s", value);
-    return stage_mix_take(&spec->stage->mix, spec->stage->rate, word);
-}
-
-static const struct {
+static const struct spectral_option {
     const char *key;
-    enum status (*take)(struct spec *spec, const char *value);
+    size_t offset;            /* in struct spectral_args */
+    const char *const *names; /* to choose from; NULL: a number */
+    size_t least;
 } options[] = {
-    {"size", parse_size}, {"hop", parse_hop},   {"window", parse_window}, {"scale", parse_scale},
-    {"mode", parse_mode}, {"edge", parse_boundary}, {"preset", parse_preset}, {"mix", parse_mix},
+    {"size", offsetof(struct spectral_args, size), NULL, SPECTRAL_SIZE_LEAST},
+    {"hop", offsetof(struct spectral_args, hop), NULL, 1},
+    {"window", offsetof(struct spectral_args, window), spectral_shape_names, 0},
+    {"scale", offsetof(struct spectral_args, scale), scale_names, 0},
+    {"mode", offsetof(struct spectral_args, mode), mode_names, 0},
+    {"edge", offsetof(struct spectral_args, boundary), boundary_names, 0},
+    {"preset", offsetof(struct spectral_args, preset), preset_names, 0},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
-static enum status parse_word(struct spec *spec, const char *word)
+static enum status parse_word(struct stage *stage, const char *word, struct spectral_args *args)
 {
+    char name[64];
     size_t length = strcspn(word, "=");
-    for (size_t i = 0; i < OPTIONS && word[length]; i++)
-        if (strlen(options[i].key) == length && memcmp(options[i].key, word, length) == 0)
-            return options[i].take(spec, word + length + 1);
+    for (size_t i = 0; i < OPTIONS && word[length]; i++) {
+        const struct spectral_option *option = &options[i];
+        size_t *to = (size_t *)((char *)args + option->offset);
+        if (strlen(option->key) != length || memcmp(option->key, word, length) != 0)
+            continue;
+        snprintf(name, sizeof name, "spectral %s=", option->key);
+        return option->names ? options_choose(name, word + length + 1, option->names, to)
+                             : options_parse_number(name, word + length + 1, option->least,
+                                                    SPECTRAL_SIZE_MOST, to);
+    }
+    if (strncmp(word, "mix=", 4) == 0) { /* the same as @mix=, which every stage has */
+        snprintf(name, sizeof name, "@%s", word);
+        return stage_mix_take(&stage->mix, stage->rate, name);
+    }
     return fail(STATUS_USAGE,
                 "--spectral has the options size=, hop=, window=, scale=, mode=, edge=, preset=, "
                 "mix=, @mix= and @bypass, not '%s'",
@@ -124,69 +81,93 @@ static bool is_preset(const char *word)
     return strncmp(word, "preset=", 7) == 0;
 }
 
-/* A preset stands where a mask's name would, or else there is a mask. */
-static enum status check(const struct spec *spec, char *const *all)
+static size_t or_else(size_t given, size_t usual)
 {
-    if (spec->has_preset && !is_preset(all[0]))
-        return fail(STATUS_USAGE, "preset= has masks of its own; leave %s away", all[0]);
-    if (spec->has_preset && spec->has_way)
-        return fail(STATUS_USAGE, "scale= and mode= do not go with preset=, which has its own");
-    double sum;
-    return spectral_window_check(&spec->settings->window, &sum);
+    return given == SIZE_MAX ? usual : given;
 }
 
-static enum status parse_spec(struct stage *stage, char **all)
+/* A preset stands where a mask's name would, or else there is a mask. */
+static enum status apply(const struct spectral_args *args, const char *first,
+                         struct spectral_settings *settings)
 {
-    struct spectral_settings *settings = &stage->spectral->settings;
-    struct spec spec = {.stage = stage, .settings = settings};
+    bool has_preset = args->preset != SIZE_MAX;
+    if (has_preset && !is_preset(first))
+        return fail(STATUS_USAGE, "preset= has masks of its own; leave %s away", first);
+    if (has_preset && (args->scale != SIZE_MAX || args->mode != SIZE_MAX))
+        return fail(STATUS_USAGE, "scale= and mode= do not go with preset=, which has its own");
+    size_t mode =
+        has_preset ? SPECTRAL_HARMONIC + args->preset : or_else(args->mode, SPECTRAL_MAGNITUDE);
+    size_t boundary = has_preset ? CONVOLVE2D_REFLECT : CONVOLVE2D_ZERO; /* a mean of what is there */
+    settings->window = (struct spectral_window_settings){
+        .shape = (enum spectral_shape)args->window,
+        .size = args->size,
+        .hop = or_else(args->hop, args->size / OVERLAP_USUAL),
+    };
+    settings->scale = (enum spectral_scale)or_else(args->scale, SPECTRAL_LINEAR);
+    settings->mode = (enum spectral_mode)mode;
+    settings->boundary = (enum convolve2d_boundary)or_else(args->boundary, boundary);
+    double sum;
+    return spectral_window_check(&settings->window, &sum);
+}
+
+static enum status parse_args(struct stage *stage, char **spec)
+{
+    struct stage_spectral *spectral = stage->data;
+    struct spectral_args args = {SIZE_USUAL, SIZE_MAX, SPECTRAL_HANN, SIZE_MAX,
+                                 SIZE_MAX,   SIZE_MAX, SIZE_MAX};
     enum status status = STATUS_OK;
-    if (!is_preset(all[0]))
-        status = mask2d_from_spec(all, &stage->spectral->mask);
-    for (char **word = all + !is_preset(all[0]); *word && status == STATUS_OK; word++)
-        status = parse_word(&spec, *word);
-    if (spec.has_preset && !spec.has_boundary) /* a mean of what is there */
-        settings->boundary = CONVOLVE2D_REFLECT;
-    if (!spec.has_hop)
-        settings->window.hop = settings->window.size / OVERLAP_USUAL;
-    return status == STATUS_OK ? check(&spec, all) : status;
+    if (!is_preset(spec[0]))
+        status = mask2d_from_spec(spec, &spectral->mask);
+    for (char **word = spec + !is_preset(spec[0]); *word && status == STATUS_OK; word++)
+        status = parse_word(stage, *word, &args);
+    return status == STATUS_OK ? apply(&args, spec[0], &spectral->settings) : status;
 }
 
 /* ---- the stage ---- */
 
-enum status stage_spectral_load(struct stage *stage, char **spec,
-                                const struct stream_format *format,
-                                const struct stage_settings *settings)
+static enum status stage_spectral_load(struct stage *stage, char **spec,
+                                       const struct stream_format *format)
 {
-    stage->spectral = calloc(1, sizeof *stage->spectral);
-    if (!stage->spectral)
+    const struct convolver_settings *convolver = &stage->settings.convolver;
+    struct stage_spectral *spectral = stage->data = calloc(1, sizeof *spectral);
+    if (!spectral)
         return fail_memory("a stage");
-    bool is_direct = strcmp(settings->convolver.backend, "direct") == 0;
-    int64_t frames = settings->streamed ? 0 : settings->convolver.frames;
-    stage->spectral->settings = (struct spectral_settings){
+    bool is_direct = strcmp(convolver->backend, "direct") == 0;
+    int64_t frames = stage->settings.streamed ? 0 : convolver->frames;
+    spectral->settings = (struct spectral_settings){
         .channels = format->channels,
-        .window = {.shape = SPECTRAL_HANN, .size = SIZE_USUAL},
         .frames = frames > 0 ? (uint64_t)frames : 0,
         .end = frames > 0 ? (uint64_t)frames : 0, /* what stages before add comes to it */
         .rate = format->rate,
-        .backend = is_direct ? "cpu" : settings->convolver.backend,
-        .live = settings->convolver.live,
+        .backend = is_direct ? "cpu" : convolver->backend,
+        .live = convolver->live,
     };
-    stage->outputs = format->channels;
-    return parse_spec(stage, spec);
+    return parse_args(stage, spec);
 }
 
-size_t stage_spectral_preferred_block(const struct stage *stage, struct workers *workers, size_t most)
+static void stage_spectral_destroy(void *data)
+{
+    struct stage_spectral *spectral = data;
+    if (spectral)
+        mask2d_destroy(spectral->mask);
+    free(spectral);
+}
+
+static size_t stage_spectral_preferred_block(const struct stage *stage, struct workers *workers,
+                                             size_t most)
 {
     (void)workers;
-    size_t preferred = ROWS_REQUESTED * stage->spectral->settings.window.hop;
+    const struct stage_spectral *spectral = stage->data;
+    size_t preferred = ROWS_PREFERRED * spectral->settings.window.hop;
     return preferred < most ? preferred : most;
 }
 
-enum status stage_spectral_create(struct stage *stage, size_t block, struct workers *workers,
-                                  struct filter **filter)
+static enum status stage_spectral_create(struct stage *stage, size_t block, struct workers *workers,
+                                         struct filter **filter)
 {
-    struct spectral_settings settings = stage->spectral->settings;
-    const struct mask2d *mask = stage->spectral->mask;
+    const struct stage_spectral *spectral = stage->data;
+    struct spectral_settings settings = spectral->settings;
+    const struct mask2d *mask = spectral->mask;
     settings.mask = mask;
     settings.block = block;
     settings.workers = workers;
@@ -206,17 +187,50 @@ enum status stage_spectral_create(struct stage *stage, size_t block, struct work
     return STATUS_OK;
 }
 
-void stage_spectral_destroy(struct stage_spectral *spectral)
+static json_t *stage_spectral_report_json(const struct stage *stage)
 {
-    if (!spectral)
-        return;
-    mask2d_destroy(spectral->mask);
-    free(spectral);
+    const struct stage_spectral *spectral = stage->data;
+    const struct mask2d *mask = spectral->mask;
+    const struct spectral_window_settings *window = &spectral->settings.window;
+    return json_pack("{s:o*, s:o*, s:o*, s:I, s:I, s:s, s:s}", "rows",
+                     mask ? json_integer((json_int_t)mask->rows) : NULL, "columns",
+                     mask ? json_integer((json_int_t)mask->columns) : NULL, "separable",
+                     mask ? json_boolean(mask->is_separable) : NULL, "size",
+                     (json_int_t)window->size, "hop", (json_int_t)window->hop, "window",
+                     spectral_shape_names[window->shape], "backend",
+                     spectral_backend(stage->filter));
 }
+
+static const char *stage_spectral_path_in(const char *word, size_t index, bool *perhaps)
+{
+    (void)perhaps;
+    return index == 0 && !is_preset(word) && !mask2d_design_is_spec(word) ? word : NULL;
+}
+
+const struct stage_ops stage_spectral_ops = {
+    .option = "spectral",
+    .argument = "MASK2D",
+    .help = "convolve the spectrogram with a mask of two dimensions: text, a\n"
+            "row a line (filters/*.mask2d), or one that is made\n"
+            "(gaussian2d:7x7; halo mask make --help has all), or\n"
+            "preset=harmonic or percussive: what goes on, or what strikes.\n"
+            "Options: size=2048, hop=512, window=hann|hamming|blackman|sine|\n"
+            "rectangle, scale=linear|db, mode=magnitude|gain,\n"
+            "edge=zero|replicate|reflect, mix=0..1",
+    .no_boundary = "--edge does not go with --spectral, which has edge=",
+    .load = stage_spectral_load,
+    .destroy = stage_spectral_destroy,
+    .preferred_block = stage_spectral_preferred_block,
+    .create = stage_spectral_create,
+    .report_json = stage_spectral_report_json,
+    .path_in = stage_spectral_path_in,
+};
+
+/* ---- without a stage ---- */
 
 enum status stage_spectral_study(const char *text, struct mask2d **result)
 {
-    char **spec = specs_split(text);
+    char **spec = spec_split(text);
     if (!spec)
         return fail_memory("a mask");
     struct mask2d *mask = NULL;
@@ -224,25 +238,11 @@ enum status stage_spectral_study(const char *text, struct mask2d **result)
     if (status == STATUS_OK && spec[1])
         status = fail(STATUS_USAGE, "'%s' is no option of the mask %s", spec[1], spec[0]);
     free(spec);
-    if (status != STATUS_OK) {
-        mask2d_destroy(mask);
-        return status;
-    }
+    if (status != STATUS_OK)
+        goto fail;
     *result = mask;
     return STATUS_OK;
-}
-
-void stage_spectral_json(const struct stage *stage, json_t *object)
-{
-    const struct mask2d *mask = stage->spectral->mask;
-    const struct spectral_window_settings *window = &stage->spectral->settings.window;
-    if (mask) {
-        json_object_set_new(object, "rows", json_integer((json_int_t)mask->rows));
-        json_object_set_new(object, "columns", json_integer((json_int_t)mask->columns));
-        json_object_set_new(object, "separable", json_boolean(mask->is_separable));
-    }
-    json_object_set_new(object, "size", json_integer((json_int_t)window->size));
-    json_object_set_new(object, "hop", json_integer((json_int_t)window->hop));
-    json_object_set_new(object, "window", json_string(spectral_shape_names[window->shape]));
-    json_object_set_new(object, "backend", json_string(spectral_backend(stage->filter)));
+fail:
+    mask2d_destroy(mask);
+    return status;
 }

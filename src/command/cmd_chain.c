@@ -83,7 +83,7 @@ static void print_text(const struct settings *settings, const struct stage_list 
     for (size_t i = 0; i < list->count; i++)
         printf("  %zu  %zu > %-3zu latency %-6llu --%s %s\n", i + 1, list->stages[i].inputs,
                list->stages[i].outputs, (unsigned long long)list->stages[i].filter->latency,
-               list->stages[i].kind->option, list->stages[i].text);
+               list->stages[i].ops->option, list->stages[i].text);
 }
 
 static enum status print_json(const struct settings *settings, const struct stage_list *list,
@@ -98,7 +98,7 @@ static enum status print_json(const struct settings *settings, const struct stag
     for (size_t i = 0; i < list->count; i++) {
         const struct stage *stage = &list->stages[i];
         json_t *object = json_object();
-        json_object_set_new(object, "kind", json_string(stage->kind->option));
+        json_object_set_new(object, "kind", json_string(stage->ops->option));
         json_object_set_new(object, "words", json_text(stage->text));
         json_object_set_new(object, "inputs", json_integer((json_int_t)stage->inputs));
         json_object_set_new(object, "outputs", json_integer((json_int_t)stage->outputs));

@@ -6,7 +6,6 @@
 #include "base/workers.h"
 #include "chain/chain_save.h"
 #include "chain/report.h"
-#include "chain/stage_plugin.h"
 #include "command/render_options.h"
 #include "command/render_replay.h"
 #include "sound/engine.h"
@@ -41,8 +40,7 @@ static uint64_t frames_to_come(const struct source *source, const struct stage_l
         return UINT64_MAX;
     uint64_t frames = (uint64_t)source->frames;
     for (size_t i = 0; i < stages->count; i++)
-        if (stages->stages[i].mask)
-            frames += stages->stages[i].mask->taps;
+        frames += stage_describe(&stages->stages[i]).taps;
     return frames;
 }
 
@@ -69,9 +67,8 @@ static enum status prepare(struct job *job, struct render_options *options)
     if (options->block)
         block = options->block;
     status = stage_list_create(&options->chain.stages, channels, block, job->workers, &job->chain);
-    for (size_t i = 0; i < options->chain.stages.count && status == STATUS_OK; i++)
-        if (options->chain.stages.stages[i].mask) /* prepared by now, and never changed */
-            mask_discard_coefficients(options->chain.stages.stages[i].mask);
+    if (status == STATUS_OK)
+        stage_list_discard(&options->chain.stages);
     return status;
 }
 
@@ -112,10 +109,10 @@ static enum status lay_boundaries(struct job *job)
                     "--edge is for masks and gains: how far a plugin looks back is not "
                     "known");
     for (size_t i = 0; i < options->chain.stages.count; i++) {
-        if (options->chain.stages.stages[i].spectral)
-            return fail(STATUS_USAGE, "--edge does not go with --spectral, which has edge=");
-        if (options->chain.stages.stages[i].automation.count > 0 ||
-            options->chain.stages.stages[i].mix.automation.count > 0)
+        const struct stage *stage = &options->chain.stages.stages[i];
+        if (stage->ops->no_boundary)
+            return fail(STATUS_USAGE, "%s", stage->ops->no_boundary);
+        if (stage->automated)
             return fail(STATUS_USAGE, "at= does not go with --edge");
     }
     job->run.lead = job->chain->tail - job->chain->latency;
@@ -243,20 +240,6 @@ static enum status print_report(struct job *job)
     return report_print_json(report, to_standard_output(options) ? stderr : stdout);
 }
 
-/* Keep what latencies the plugins turned out to have. */
-static void keep_latencies(struct stage_list *stages)
-{
-    for (size_t i = 0; i < stages->count; i++) {
-        struct stage *stage = &stages->stages[i];
-        if (!stage->plugin)
-            continue;
-        stage->latency = plugin_filter_info(stage->filter).latency;
-        if (stage->filter->late > 0)
-            note("%s told only now that its latency is %llu frames: from the start again with that",
-                 stage->plugin->info->id, (unsigned long long)stage->latency.most);
-    }
-}
-
 static enum status render_once(struct render_options *options, bool may_run_again,
                                struct chain_save **save, bool *again)
 {
@@ -266,7 +249,7 @@ static enum status render_once(struct render_options *options, bool may_run_agai
         status = work(&job);
     *again = status == STATUS_OK && is_too_late(&job);
     if (*again)
-        keep_latencies(&options->chain.stages);
+        stage_list_keep_latencies(&options->chain.stages);
     else if (status == STATUS_OK)
         status = print_report(&job);
     sink_close(job.sink);

@@ -29,7 +29,7 @@ static enum status parse_tail(void *context, const struct option_row *row, const
     } else if (strcmp(value, "none") == 0) {
         options->tail = TAIL_NONE;
     } else if (strncmp(value, "until:", 6) == 0) {
-        status = specs_parse_db(value + 6, "the level of --tail until:", &db);
+        status = options_parse_db(value + 6, "the level of --tail until:", &db);
         options->tail = TAIL_UNTIL;
         options->until = audio_from_db(db);
     } else {
@@ -60,7 +60,7 @@ static enum status parse_peak(void *context, const struct option_row *row, const
     (void)row;
     struct render_options *options = context;
     double db = 0;
-    enum status status = specs_parse_db(value, "--normalize", &db);
+    enum status status = options_parse_db(value, "--normalize", &db);
     options->normalize = true;
     options->peak = audio_from_db(db);
     return status;

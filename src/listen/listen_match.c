@@ -16,23 +16,14 @@ void listen_match_free(struct listen_match *matching)
     matching->count = 0;
 }
 
-/* What the other stages make of any mask's sound. */
+/* What the other stages make of any mask's sound; NAN: more than they can tell. */
 static double gain_of_chain(const struct live_chain *chain)
 {
     double gain = 1;
     for (size_t i = 0; i < chain->stages.count; i++)
-        if (strcmp(chain->stages.stages[i].kind->option, "gain") == 0)
-            gain *= fabs(chain->stages.stages[i].factor);
+        if (i != chain->request.stage)
+            gain *= fabs(stage_describe(&chain->stages.stages[i]).gain);
     return gain;
-}
-
-static bool has_other_filters(const struct live_chain *chain)
-{
-    for (size_t i = 0; i < chain->stages.count; i++)
-        if (chain->stages.stages[i].plugin ||
-            (i != chain->request.stage && chain->stages.stages[i].mask))
-            return true;
-    return false;
 }
 
 /* No choice passes the limiter's ceiling, so that it treats none of them worse than others. */
@@ -40,7 +31,7 @@ static struct level_match_settings settings_of(const struct listen_match *matchi
 {
     double gain = gain_of_chain(matching->chain);
     struct level_match_settings settings = {.by = matching->options->by, .align = matching->options->align};
-    if (gain > 0 && !has_other_filters(matching->chain))
+    if (gain > 0)
         settings.ceiling = audio_from_db(matching->options->play.ceiling_db) / gain;
     return settings;
 }

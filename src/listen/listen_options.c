@@ -203,7 +203,7 @@ static size_t count_masks(const struct stage_list *stages)
 {
     size_t masks = 0;
     for (size_t i = 0; i < stages->count; i++)
-        masks += strcmp(stages->stages[i].kind->option, "mask") == 0;
+        masks += stages->stages[i].ops->has_choices;
     return masks;
 }
 

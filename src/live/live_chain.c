@@ -25,7 +25,7 @@ size_t live_chain_mask_latency(const struct live_chain *chain)
 {
     size_t latency = 0;
     for (size_t i = 0; i < chain->stages.count; i++)
-        if (chain->stages.stages[i].mask)
+        if (stage_describe(&chain->stages.stages[i]).taps > 0)
             latency += (size_t)chain->stages.stages[i].filter->latency;
     return latency;
 }
@@ -59,7 +59,6 @@ static enum status adapt_choices(struct live_chain *chain)
     if (!request->adapt)
         return STATUS_OK;
     enum status status = request->adapt(request->adapt_context, chain->masks, chain->choice_count);
-    chain->stages.stages[request->stage].mask = chain->masks[0];
     for (size_t i = 0; i < chain->choice_count; i++)
         chain->names[i] = chain->masks[i]->name;
     return status;
@@ -87,16 +86,18 @@ static enum status load_choices(struct live_chain *chain)
 {
     struct stage *stage = &chain->stages.stages[chain->request.stage];
     chain->choice_count = chain->request.other_count + 1;
-    chain->masks[0] = stage->mask;
+    chain->masks[0] = stage_mask_swap(stage, NULL);
     chain->texts[0] = stage->text;
-    chain->names[0] = stage->mask->name;
+    chain->names[0] = chain->masks[0]->name;
     chain->mask_format =
         (struct stream_format){.rate = chain->request.format.rate, .channels = stage->inputs};
     enum status status;
-    if ((status = load_others(chain)) || (status = adapt_choices(chain)) || (status = unite(chain)))
+    if ((status = load_others(chain)) || (status = adapt_choices(chain)))
         return status;
-    stage->convolver.taps = chain->taps;
-    return STATUS_OK;
+    status = unite(chain);
+    stage->settings.convolver.taps = chain->taps;
+    (void)stage_mask_swap(stage, chain->masks[0]); /* which stays the chain's */
+    return status;
 }
 
 static enum status prepare_choices(struct live_chain *chain)
@@ -111,9 +112,7 @@ static enum status prepare_choices(struct live_chain *chain)
 
 static void discard_coefficients(struct live_chain *chain)
 {
-    for (size_t i = 0; i < chain->stages.count; i++)
-        if (chain->stages.stages[i].mask)
-            mask_discard_coefficients(chain->stages.stages[i].mask);
+    stage_list_discard(&chain->stages);
     for (size_t i = 1; i < chain->choice_count; i++)
         mask_discard_coefficients(chain->masks[i]);
 }
@@ -125,8 +124,7 @@ static enum status copy_stages(struct live_chain *chain)
     const struct stage_list *stages = &chain->request.options->stages;
     for (size_t i = 0; i < stages->count; i++) {
         const struct stage *stage = &stages->stages[i];
-        enum status status =
-            stage_list_add(&chain->stages, stage->kind, stage->text, stage->origin);
+        enum status status = stage_list_add(&chain->stages, stage->ops, stage->text, stage->origin);
         if (status != STATUS_OK)
             return status;
     }
@@ -181,7 +179,8 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     if ((status = copy_stages(chain)) ||
         (status = stage_list_load(&chain->stages, &settings, &format)))
         return status;
-    bool has_mask = request->stage < chain->stages.count;
+    bool has_mask = request->stage < chain->stages.count &&
+                    chain->stages.stages[request->stage].ops->has_choices;
     if ((has_mask && (status = load_choices(chain))) || (status = create_filters(chain)) ||
         (has_mask && (status = prepare_choices(chain))) || (status = run_silence(chain)))
         return status;
@@ -194,8 +193,10 @@ void live_chain_free(struct live_chain *chain)
     choices_destroy(chain->choices);
     filter_destroy(chain->filter);
     workers_destroy(chain->workers);
-    stage_list_free(&chain->stages); /* with the first mask */
-    for (size_t i = 1; i < LIVE_CHOICES_MOST; i++)
+    if (choosing_stage(chain))
+        (void)stage_mask_swap(choosing_stage(chain), NULL);
+    stage_list_free(&chain->stages);
+    for (size_t i = 0; i < LIVE_CHOICES_MOST; i++)
         mask_destroy(chain->masks[i]);
     for (size_t i = 0; i < LIVE_CHOICES_MOST; i++)
         free(chain->replaced[i]);
@@ -231,7 +232,7 @@ static void take_in(struct live_chain *chain, size_t choice, char *text, struct 
     chain->masks[choice] = mask;
     chain->names[choice] = mask->name;
     if (choice == 0)
-        stage->mask = mask;
+        (void)stage_mask_swap(stage, mask);
     if (!text)
         return;
     free(chain->replaced[choice]);

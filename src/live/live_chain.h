@@ -39,7 +39,8 @@ struct live_chain {
     size_t choice_count;
     const char *texts[LIVE_CHOICES_MOST];  /* words of each */
     const char *names[LIVE_CHOICES_MOST];  /* as a person knows them */
-    struct mask *masks[LIVE_CHOICES_MOST]; /* without coefficients, once prepared */
+    struct mask *masks[LIVE_CHOICES_MOST]; /* without coefficients, once prepared; the stage has the
+                                              first, too */
     char *replaced[LIVE_CHOICES_MOST];     /* words that came later */
     size_t taps;                           /* of the longest mask that may come */
     size_t origin;

@@ -1,7 +1,5 @@
 #include "live/live_controls.h"
 
-#include "chain/stage_plugin.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,10 +53,9 @@ static double next_point(const struct stage_control *control, int direction)
 static double next_number(const struct stage_control *control, int direction)
 {
     double value = control->value, least = control->range.minimum, most = control->range.maximum;
-    bool is_logarithmic = control->port && control->port->is_logarithmic;
-    if (control->port && control->port->is_integer)
+    if (control->port->is_integer)
         return rint(value) + direction;
-    if (is_logarithmic && least > 0 && isfinite(most) && value > 0)
+    if (control->port->is_logarithmic && least > 0 && isfinite(most) && value > 0)
         return value * pow(most / least, direction / STEPS);
     double range = isfinite(most - least) ? most - least : fmax(1, fabs(value));
     return range > 0 ? value + direction * round_step(range / STEPS) : value;
@@ -67,9 +64,9 @@ static double next_number(const struct stage_control *control, int direction)
 static double next_value(const struct stage_control *control, int direction)
 {
     const struct plugin_port *port = control->port;
-    if (control->kind == STAGE_CONTROL_BYPASS || (port && port->is_toggle))
+    if (port->is_toggle)
         return control->value > 0 ? 0 : 1;
-    if (port && port->is_enumeration && port->point_count > 0)
+    if (port->is_enumeration && port->point_count > 0)
         return next_point(control, direction);
     return next_number(control, direction);
 }
@@ -156,7 +153,8 @@ enum status live_controls_set(struct live_controls *controls, size_t stage, cons
 const char *live_controls_symbol(const struct live_controls *controls,
                                  const struct live_event *event)
 {
-    return controls->controls[index_of(controls, event->stage, event->kind, event->port)].symbol;
+    size_t i = index_of(controls, event->stage, event->kind, event->port);
+    return controls->controls[i].port->symbol;
 }
 
 /* ---- what is shown ---- */
@@ -164,7 +162,8 @@ const char *live_controls_symbol(const struct live_controls *controls,
 /* What follows the last '/' of a URI, or the ':' of a library's label. */
 static const char *short_name(const struct stage *stage)
 {
-    const char *id = stage->plugin ? stage->plugin->info->id : stage->kind->option;
+    const struct stage_info info = stage_describe(stage);
+    const char *id = info.id ? info.id : stage->ops->option;
     const char *slash = strrchr(id, '/'), *colon = strrchr(id, ':');
     const char *tail = slash ? slash + 1 : colon ? colon + 1 : id;
     return *tail ? tail : id;
@@ -173,10 +172,10 @@ static const char *short_name(const struct stage *stage)
 static const char *label_of(const struct stage_control *control)
 {
     const struct plugin_port *port = control->port;
-    for (size_t i = 0; port && port->is_enumeration && i < port->point_count; i++)
+    for (size_t i = 0; port->is_enumeration && i < port->point_count; i++)
         if (port->points[i].value == control->value)
             return port->points[i].label;
-    if (control->kind == STAGE_CONTROL_BYPASS || (port && port->is_toggle))
+    if (port->is_toggle)
         return control->value > 0 ? "on" : "off";
     return NULL;
 }
@@ -186,12 +185,12 @@ static void put_text(struct live_controls *controls, const struct stage_control 
                      const char *state)
 {
     const struct stage *stage = &controls->stages->stages[control->stage];
-    const char *label = label_of(control), *unit = control->unit;
+    const char *label = label_of(control), *unit = control->port->unit;
     char number[32];
     snprintf(number, sizeof number, "%.4g", (double)control->value);
     snprintf(controls->text, sizeof controls->text, "%zu %s %s %s%s%s%s", control->stage + 1,
-             short_name(stage), control->symbol, label ? label : number, unit && !label ? " " : "",
-             unit && !label ? unit : "", state);
+             short_name(stage), control->port->symbol, label ? label : number,
+             unit && !label ? " " : "", unit && !label ? unit : "", state);
 }
 
 struct live_status_control live_controls_show(struct live_controls *controls)
@@ -207,7 +206,7 @@ struct live_status_control live_controls_show(struct live_controls *controls)
     return (struct live_status_control){
         .text = controls->text,
         .stage = control->stage + 1,
-        .symbol = control->symbol,
+        .symbol = control->port->symbol,
         .value = (double)control->value,
         .bypassed = bypassed,
         .failed = failed,

@@ -53,7 +53,7 @@ static void write_line(struct live_log *log, json_t *line)
 static bool runs_isolated(const struct stage_list *stages)
 {
     for (size_t i = 0; i < stages->count; i++)
-        if (stages->stages[i].plugin && plugin_filter_info(stages->stages[i].filter).isolated)
+        if (stage_describe(&stages->stages[i]).isolated)
             return true;
     return false;
 }
@@ -65,7 +65,7 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
     for (size_t i = 0; i < chain->stages.count; i++) {
         const struct stage *stage = &chain->stages.stages[i];
         json_array_append_new(stages,
-                              json_pack("[s, o]", stage->kind->option, json_text(stage->text)));
+                              json_pack("[s, o]", stage->ops->option, json_text(stage->text)));
     }
     for (size_t i = 0; i < request->other_count; i++)
         json_array_append_new(others, json_text(request->others[i]));

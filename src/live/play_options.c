@@ -13,9 +13,8 @@ static const double SECONDS_MOST = 1e9, CEILING_DEFAULT_DB = -1;
 static enum status parse_stage(void *context, const struct option_row *row, const char *value)
 {
     struct play_options *options = context;
-    const struct stage_kind *kind = stage_kind_named(row->name);
-    bool is_mask = strcmp(row->name, "mask") == 0;
-    if (options->or_waits && !is_mask)
+    const struct stage_ops *ops = stage_ops_named(row->name);
+    if (options->or_waits && !ops->has_choices)
         return fail(STATUS_USAGE, "--or is followed by --mask, not by --%s", row->name);
     if (options->or_waits && options->other_count + 1 == LIVE_CHOICES_MOST)
         return fail(STATUS_USAGE, "there may be %d masks to choose from", LIVE_CHOICES_MOST);
@@ -24,9 +23,9 @@ static enum status parse_stage(void *context, const struct option_row *row, cons
         options->others[options->other_count++] = value;
         return STATUS_OK;
     }
-    if (is_mask && options->choosing == SIZE_MAX)
+    if (ops->has_choices && options->choosing == SIZE_MAX)
         options->choosing = options->chain.stages.count;
-    return stage_list_add(&options->chain.stages, kind, value, NULL);
+    return stage_list_add(&options->chain.stages, ops, value, NULL);
 }
 
 static enum status parse_or(void *context, const struct option_row *row, const char *value)
@@ -35,7 +34,7 @@ static enum status parse_or(void *context, const struct option_row *row, const c
     struct play_options *options = context;
     const struct stage_list *stages = &options->chain.stages;
     size_t last = stages->count - 1;
-    if (stages->count == 0 || strcmp(stages->stages[last].kind->option, "mask") != 0)
+    if (stages->count == 0 || !stages->stages[last].ops->has_choices)
         return fail(STATUS_USAGE, "--or follows a --mask");
     if (options->other_count > 0 && options->choosing != last)
         return fail(STATUS_USAGE, "only one stage can have masks to choose from");
@@ -152,7 +151,7 @@ static enum status parse_ceiling(void *context, const struct option_row *row, co
 {
     (void)row;
     double *ceiling = &OPTIONS(context)->ceiling_db;
-    enum status status = specs_parse_db(value, "--ceiling", ceiling);
+    enum status status = options_parse_db(value, "--ceiling", ceiling);
     if (status == STATUS_OK && (*ceiling > 0 || *ceiling < -60))
         return fail(STATUS_USAGE, "--ceiling is from -60 to 0 dB, not '%s'", value);
     return status;

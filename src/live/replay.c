@@ -54,11 +54,11 @@ static enum status read_stages(struct replay *replay, const json_t *line)
     {
         const char *option = json_string_value(json_array_get(pair, 0));
         const char *spec = json_string_value(json_array_get(pair, 1));
-        const struct stage_kind *kind = option ? stage_kind_named(option) : NULL;
+        const struct stage_ops *ops = option ? stage_ops_named(option) : NULL;
         char *text = spec ? keep(replay, spec) : NULL;
-        if (!kind || !text)
+        if (!ops || !text)
             return fail_log(replay, "it has a stage that is not known");
-        enum status status = stage_list_add(&replay->options.stages, kind, text, NULL);
+        enum status status = stage_list_add(&replay->options.stages, ops, text, NULL);
         if (status != STATUS_OK)
             return status;
     }

@@ -66,7 +66,7 @@ void mask2d_write(const struct mask2d *mask, FILE *stream);
 /* Whether a word names a mask of two dimensions: by its ending, or one that is made. */
 bool mask2d_is_named(const char *word);
 
-/* From words as specs_split makes them: a file, or a specification, whose options are removed from
+/* From words as spec_split makes them: a file, or a specification, whose options are removed from
  * them. */
 MUST_CHECK enum status mask2d_from_spec(char **spec, struct mask2d **mask);
 

@@ -99,10 +99,22 @@ void automation_free(struct automation *automation)
     *automation = (struct automation){0};
 }
 
-size_t automation_span(const struct automation *automation, size_t next, uint64_t frame,
-                       size_t most)
+const struct automation_point *automation_due(struct automation_cursor *cursor)
 {
-    if (next == automation->count || automation->points[next].at - frame >= most)
-        return most;
-    return (size_t)(automation->points[next].at - frame);
+    const struct automation *automation = cursor->automation;
+    if (cursor->position < cursor->before || cursor->next == automation->count ||
+        automation->points[cursor->next].at > cursor->position - cursor->before)
+        return NULL;
+    return &automation->points[cursor->next++];
+}
+
+size_t automation_advance(struct automation_cursor *cursor, size_t most)
+{
+    const struct automation *automation = cursor->automation;
+    uint64_t from = cursor->position, to = cursor->before;
+    if (from >= to && cursor->next < automation->count)
+        to += automation->points[cursor->next].at;
+    size_t frames = to > from && to - from < most ? (size_t)(to - from) : most;
+    cursor->position += frames;
+    return frames;
 }

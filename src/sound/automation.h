@@ -3,7 +3,7 @@
  * A TIME is a count of frames (480) or a time (10ms, 12.5s), rounded to whole frames, from the
  * sound's first frame. One makes a step there, two a ramp: from the value that holds at the first
  * to the one given at the second.
- * Threads: any, one at a time; automation_span is real-time.
+ * Threads: any, one at a time; what is real-time says so.
  */
 #ifndef HALO_AUTOMATION_H
 #define HALO_AUTOMATION_H
@@ -43,8 +43,17 @@ MUST_CHECK enum status automation_add(struct automation *automation,
                                       const struct automation_point *point);
 void automation_free(struct automation *automation);
 
-/* Frames from `frame` on, at most `most`, before point `next` begins. */
-size_t automation_span(const struct automation *automation, size_t next, uint64_t frame,
-                       size_t most);
+/* How far a filter is, while blocks go by. */
+struct automation_cursor {
+    const struct automation *automation;
+    uint64_t before;   /* frames that the sound comes late: times count from there */
+    uint64_t position; /* frames that went by */
+    size_t next;       /* point */
+};
+
+/* Real-time. The next point that is due, or NULL where there is none; and go on by at most `most`
+ * frames, to where the next one is due. Returns how many. */
+const struct automation_point *automation_due(struct automation_cursor *cursor);
+size_t automation_advance(struct automation_cursor *cursor, size_t most);
 
 #endif

@@ -1,0 +1,254 @@
+#include "chain/stages.h"
+
+#include "chain/chain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BLOCK_DEFAULT = 1 << 16, /* frames, where no stage prefers one */
+    BLOCK_LEAST = 1 << 10,
+    BLOCK_SAMPLES_MOST = 1 << 23, /* of all channels: 32 MiB */
+};
+
+/* ---- the table ---- */
+
+/* The kinds, in the order of --help: NAME is stage_NAME_ops of stage_NAME.c. */
+#define STAGE_KINDS(ROW)                                                                           \
+    ROW(mask)                                                                                      \
+    ROW(gain)                                                                                      \
+    ROW(lv2)                                                                                       \
+    ROW(ladspa)                                                                                    \
+    ROW(spectral)
+
+#define DECLARE(name) extern const struct stage_ops stage_##name##_ops;
+STAGE_KINDS(DECLARE)
+
+#define ENTRY(name) &stage_##name##_ops,
+static const struct stage_ops *const kinds[] = {STAGE_KINDS(ENTRY)};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+_Static_assert(sizeof kinds / sizeof *kinds <= STAGE_KINDS_MOST, "chain files have room for each");
+
+const struct stage_ops *stage_ops_at(size_t index)
+{
+    return index < KINDS ? kinds[index] : NULL;
+}
+
+const struct stage_ops *stage_ops_named(const char *option)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (strcmp(kinds[i]->option, option) == 0)
+            return kinds[i];
+    return NULL;
+}
+
+struct stage_info stage_describe(const struct stage *stage)
+{
+    struct stage_info info = {.gain = 1};
+    if (stage->ops->describe)
+        stage->ops->describe(stage, &info);
+    return info;
+}
+
+/* ---- specs ---- */
+
+char **spec_split(const char *text)
+{
+    size_t length = strlen(text), count = 1;
+    for (size_t i = 0; i < length; i++)
+        count += text[i] == ',';
+    char **spec = malloc((count + 1) * sizeof *spec + length + 1);
+    if (!spec)
+        return NULL;
+    char *to = (char *)(spec + count + 1);
+    count = 0;
+    spec[count++] = to;
+    for (const char *from = text; *from; from++) {
+        if (from[0] == '\\' && from[1] == ',') {
+            *to++ = *++from;
+        } else if (*from == ',') {
+            *to++ = '\0';
+            spec[count++] = to;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+    spec[count] = NULL;
+    return spec;
+}
+
+/* ---- lists ---- */
+
+enum status stage_list_add(struct stage_list *list, const struct stage_ops *ops, const char *text,
+                           const char *origin)
+{
+    struct stage *stages = realloc(list->stages, (list->count + 1) * sizeof *stages);
+    if (stages)
+        list->stages = stages;
+    struct stage stage = {
+        .ops = ops, .text = strdup(text), .origin = origin ? strdup(origin) : NULL};
+    if (!stages || !stage.text || (origin && !stage.origin)) {
+        free(stage.text);
+        free(stage.origin);
+        return fail_memory("a stage");
+    }
+    stages[list->count++] = stage;
+    return STATUS_OK;
+}
+
+void stage_list_unload(struct stage_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct stage *stage = &list->stages[i];
+        (stage->ops->destroy ? stage->ops->destroy : free)(stage->data);
+        automation_free(&stage->mix.automation);
+        *stage = (struct stage){.ops = stage->ops,
+                                .text = stage->text,
+                                .origin = stage->origin,
+                                .latency = stage->latency};
+    }
+}
+
+void stage_list_free(struct stage_list *list)
+{
+    stage_list_unload(list);
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->stages[i].text);
+        free(list->stages[i].origin);
+    }
+    free(list->stages);
+    *list = (struct stage_list){0};
+}
+
+/* Takes out the words that every stage knows. */
+static enum status parse_mix_spec(struct stage *stage, char **spec)
+{
+    enum status status = STATUS_OK;
+    char **kept = spec;
+    for (char **word = spec; *word && status == STATUS_OK; word++) {
+        if (word > spec && stage_mix_is_word(*word))
+            status = stage_mix_take(&stage->mix, stage->rate, *word);
+        else
+            *kept++ = *word;
+    }
+    *kept = NULL;
+    return status;
+}
+
+static enum status load_stage(struct stage *stage, char **spec, const struct stream_format *format,
+                              const struct stage_settings *settings)
+{
+    stage->settings = *settings;
+    stage->inputs = stage->outputs = format->channels;
+    stage->rate = format->rate;
+    enum status status = parse_mix_spec(stage, spec);
+    stage->automated = stage->mix.automation.count > 0;
+    if (status == STATUS_OK)
+        status = stage->ops->load(stage, spec, format);
+    if (status == STATUS_OK && settings->streamed && stage->automated)
+        status = fail(STATUS_USAGE, "at= is for files: a stream has no beginning to count from");
+    return status;
+}
+
+enum status stage_list_load(struct stage_list *list, const struct stage_settings *settings,
+                            struct stream_format *format)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct stage *stage = &list->stages[i];
+        char **spec = spec_split(stage->text);
+        if (!spec)
+            return fail_memory("a stage");
+        const char *before = log_prefix(stage->origin);
+        enum status status = load_stage(stage, spec, format, settings);
+        log_prefix(before);
+        free(spec);
+        if (status != STATUS_OK)
+            return status;
+        format->channels = stage->outputs;
+    }
+    return STATUS_OK;
+}
+
+size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
+                        uint64_t most)
+{
+    size_t widest = channels, block = 0, grain = 1;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->stages[i].outputs > widest)
+            widest = list->stages[i].outputs;
+    if (most > BLOCK_SAMPLES_MOST / widest)
+        most = BLOCK_SAMPLES_MOST / widest;
+    if (most < BLOCK_LEAST)
+        most = BLOCK_LEAST;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct stage *stage = &list->stages[i];
+        const struct stage_ops *ops = stage->ops;
+        size_t preferred =
+            ops->preferred_block ? ops->preferred_block(stage, workers, (size_t)most) : 0;
+        if (preferred > block)
+            block = preferred;
+        if (ops->grain > grain)
+            grain = ops->grain;
+    }
+    if (block == 0)
+        block = most < BLOCK_DEFAULT ? (size_t)most : BLOCK_DEFAULT;
+    return block > grain ? block / grain * grain : grain;
+}
+
+/* A stage with a mix is in a filter of its own; so is one of a stream that may be left out. */
+static enum status wrap(struct stage *stage, size_t number)
+{
+    struct stage_mix_settings settings = {.spec = &stage->mix,
+                                          .rate = stage->rate,
+                                          .before = stage->before,
+                                          .number = number,
+                                          .live = stage->settings.convolver.live};
+    if (!stage->mix.given && !(stage->ops->may_fail && stage->settings.streamed))
+        return STATUS_OK;
+    return stage_mix_create(stage->filter, &settings, &stage->mixed);
+}
+
+static enum status append(struct stage *stage, size_t number, struct workers *workers,
+                          struct filter *chain)
+{
+    stage->before = chain->latency;
+    stage->tail_before = chain->tail;
+    stage->tail_unknown = chain->tail_unknown;
+    enum status status = stage->ops->create(stage, chain->block, workers, &stage->filter);
+    if (status == STATUS_OK)
+        status = wrap(stage, number);
+    if (status == STATUS_OK)
+        status = chain_append(chain, stage->mixed ? stage->mixed : stage->filter);
+    return status;
+}
+
+enum status stage_list_create(struct stage_list *list, size_t channels, size_t block,
+                              struct workers *workers, struct filter **result)
+{
+    struct filter *chain = NULL;
+    enum status status = chain_create(channels, block, &chain);
+    for (size_t i = 0; i < list->count && status == STATUS_OK; i++)
+        status = append(&list->stages[i], i + 1, workers, chain);
+    if (status != STATUS_OK)
+        goto fail;
+    *result = chain;
+    return STATUS_OK;
+fail:
+    filter_destroy(chain);
+    return status;
+}
+
+void stage_list_discard(struct stage_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->stages[i].ops->discard)
+            list->stages[i].ops->discard(&list->stages[i]);
+}
+
+void stage_list_keep_latencies(struct stage_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->stages[i].ops->keep_latency)
+            list->stages[i].ops->keep_latency(&list->stages[i]);
+}
