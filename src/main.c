@@ -11,7 +11,7 @@
 #include "command/cmd_plugins.h"
 #include "command/cmd_render.h"
 #include "command/cmd_spectrogram.h"
-#include "plugin/plugin_isolated.h"
+#include "plugin/plugin_isolated_instances.h"
 #include "plugin/plugin_scanner.h"
 #include "signal/fft.h"
 

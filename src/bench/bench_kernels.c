@@ -277,7 +277,7 @@ static enum status parse_cells(void *context, const struct option_row *row, cons
     return status;
 }
 
-static enum status parse_boundary(void *context, const struct option_row *row, const char *value)
+static enum status parse_boundary2d(void *context, const struct option_row *row, const char *value)
 {
     static const char *const names[] = {"zero", "replicate", "reflect", NULL};
     size_t choice = 0;
@@ -311,7 +311,7 @@ static const struct option_row rows_2d[] = {
      parse_rows},
     {"cells", 0, "KIND", "float (default), or byte: rounded and clamped to 0..255", parse_cells},
     {"channels", 0, "N", "planes of a picture; 1 by default", parse_channels},
-    {"edge", 0, "POLICY", "zero (default), replicate or reflect", parse_boundary},
+    {"edge", 0, "POLICY", "zero (default), replicate or reflect", parse_boundary2d},
     SHARED_ROWS,
 };
 

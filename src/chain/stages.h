@@ -80,7 +80,7 @@ struct stage_ops {
     bool has_choices;    /* live, --or names others to switch to: stage_mask.h */
     bool may_fail;       /* in a stream it may be late or fail, and is left out then */
     size_t grain;        /* frames: any block that this divides will do; 0: any at all */
-    const char *no_edge; /* why --edge does not go with it; NULL: it does */
+    const char *no_boundary; /* why --edge does not go with it; NULL: it does */
 
     /* Load what `words` name, NULL-terminated, for a sound of `format`: sets data, and outputs
      * where they are not the inputs. Errors: whatever is wrong with them. */
