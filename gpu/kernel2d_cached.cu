@@ -6,7 +6,7 @@
 template <typename T> __global__ void convolve2d_cached(kernel2d_job job)
 {
     extern __shared__ float shared[];
-    picture<T> p = picture_of<T>(job);
+    channel2d<T> p = channel2d_of<T>(job);
     int width = (int)blockDim.x, height = (int)blockDim.y;
     int x = (int)threadIdx.x, y = (int)threadIdx.y;
     int row, column;

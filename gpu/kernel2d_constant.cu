@@ -4,7 +4,7 @@
 
 template <typename T> __global__ void convolve2d_constant(kernel2d_job job)
 {
-    picture<T> p = picture_of<T>(job);
+    channel2d<T> p = channel2d_of<T>(job);
     int row, column;
     tile_corner(p.columns, (int)blockDim.x, (int)blockDim.y, &row, &column);
     row += (int)threadIdx.y;

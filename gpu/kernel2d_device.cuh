@@ -7,7 +7,7 @@
 #include <cuda_runtime.h>
 
 /* A job as one channel sees it, in numbers of 32 bits. */
-template <typename T> struct picture {
+template <typename T> struct channel2d {
     const T *in;
     T *out;
     int rows_in;
@@ -23,7 +23,8 @@ template <typename T> struct picture {
 };
 
 /* That of channel blockIdx.y. */
-template <typename T> __device__ __forceinline__ picture<T> picture_of(const kernel2d_job &job)
+template <typename T>
+__device__ __forceinline__ channel2d<T> channel2d_of(const kernel2d_job &job)
 {
     size_t channel = blockIdx.y;
     return {
@@ -64,7 +65,7 @@ __device__ __forceinline__ const T *row_at(const T *in, int row, size_t pitch)
 
 /* The cell, or a ghost cell beyond the boundary. */
 template <typename T>
-__device__ __forceinline__ float cell(const picture<T> &p, int row, int column)
+__device__ __forceinline__ float cell(const channel2d<T> &p, int row, int column)
 {
     row = place(row, p.rows_in, p.boundary);
     column = place(column, p.columns, p.boundary);
@@ -82,7 +83,7 @@ __device__ __forceinline__ void store(unsigned char *at, float sum)
 }
 
 template <typename T>
-__device__ __forceinline__ void put(const picture<T> &p, int row, int column, float sum)
+__device__ __forceinline__ void put(const channel2d<T> &p, int row, int column, float sum)
 {
     store(reinterpret_cast<T *>(reinterpret_cast<char *>(p.out) + (size_t)row * p.pitch_out) +
               column,

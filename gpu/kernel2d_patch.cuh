@@ -97,7 +97,7 @@ template <typename T>
 __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(kernel2d_job job)
 {
     __shared__ __align__(16) float shared[PATCH_TILE_ROWS * PATCH_PITCH];
-    picture<T> p = picture_of<T>(job);
+    channel2d<T> p = channel2d_of<T>(job);
     int thread = (int)(threadIdx.y * PATCH_ACROSS + threadIdx.x);
     int x = (int)threadIdx.x * PATCH_COLUMNS, y = (int)threadIdx.y * PATCH_ROWS;
     int row, column;

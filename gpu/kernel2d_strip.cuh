@@ -106,7 +106,7 @@ template <int WINDOW> struct window_places {
 };
 
 template <int WINDOW, typename T>
-__device__ __forceinline__ void find_places(window_places<WINDOW> &places, const picture<T> &p,
+__device__ __forceinline__ void find_places(window_places<WINDOW> &places, const channel2d<T> &p,
                                             int column)
 {
     places.is_there = 0;
@@ -120,7 +120,7 @@ __device__ __forceinline__ void find_places(window_places<WINDOW> &places, const
 
 /* Ghost cells and all; without branches, so that all loads are under way together. */
 template <int WINDOW, typename T>
-__device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const picture<T> &p, int row,
+__device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const channel2d<T> &p, int row,
                                             const window_places<WINDOW> &places)
 {
     row = place(row, p.rows_in, p.boundary);
@@ -163,7 +163,7 @@ struct strip_start {
 
 /* INSIDE: so are the rows, and all is read and written by fours. */
 template <int SIDE, bool INSIDE, typename T>
-__device__ __forceinline__ void run_down(const picture<T> &p, const strip_start &start)
+__device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_start &start)
 {
     constexpr int BEFORE = strip<SIDE>::BEFORE, WINDOW = strip<SIDE>::WINDOW;
     constexpr int BATCH = INSIDE ? strip<SIDE>::BATCH : SIDE <= 3 ? 2 : 1;
@@ -211,7 +211,7 @@ __device__ __forceinline__ void run_down(const picture<T> &p, const strip_start 
 template <int SIDE, typename T>
 __device__ __noinline__ void run_apart(const kernel2d_job &job, strip_start start)
 {
-    run_down<SIDE, false>(picture_of<T>(job), start);
+    run_down<SIDE, false>(channel2d_of<T>(job), start);
 }
 
 /* Strips of the first and last columns before all others. */
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(STRIP_THREADS, strip<SIDE>::BLOCKS)
 {
     constexpr int BEFORE = strip<SIDE>::BEFORE, WINDOW = strip<SIDE>::WINDOW;
     constexpr int BATCH = strip<SIDE>::BATCH;
-    picture<T> p = picture_of<T>(job);
+    channel2d<T> p = channel2d_of<T>(job);
     strip_start start;
     strip_corner(p.columns, p.rows, height, &start.top, &start.column);
     start.column += (int)threadIdx.x * STRIP_OUTPUTS;

@@ -7,7 +7,7 @@
 template <typename T> __global__ void convolve2d_tiled_in(kernel2d_job job)
 {
     extern __shared__ float shared[];
-    picture<T> p = picture_of<T>(job);
+    channel2d<T> p = channel2d_of<T>(job);
     int width = (int)blockDim.x, x = (int)threadIdx.x, y = (int)threadIdx.y;
     int tile_columns = width - p.mask_columns + 1;
     int tile_rows = (int)blockDim.y - p.mask_rows + 1;

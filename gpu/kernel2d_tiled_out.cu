@@ -6,7 +6,7 @@
 template <typename T> __global__ void convolve2d_tiled_out(kernel2d_job job)
 {
     extern __shared__ float shared[];
-    picture<T> p = picture_of<T>(job);
+    channel2d<T> p = channel2d_of<T>(job);
     int x = (int)threadIdx.x, y = (int)threadIdx.y;
     int width = (int)blockDim.x + p.mask_columns - 1, height = (int)blockDim.y + p.mask_rows - 1;
     int row, column;

@@ -36,11 +36,11 @@ static size_t tile_bytes(size_t threads, size_t taps)
 
 static cudaError_t tiled_load(const struct kernel_job *job, cudaStream_t stream)
 {
+    unsigned threads = job->threads ? job->threads : THREADS;
     /* Beyond 48 KB a kernel has to ask. */
-    cudaError_t error = cudaFuncSetAttribute(convolve_tiled,
-                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             (int)tile_bytes(job->threads ? job->threads : THREADS, job->taps));
-    return error != cudaSuccess ? error : load_constant_mask(job, stream);
+    CUDA_TRY(cudaFuncSetAttribute(convolve_tiled, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  (int)tile_bytes(threads, job->taps)));
+    return load_constant_mask(job, stream);
 }
 
 static cudaError_t tiled_launch(const struct kernel_job *job, cudaStream_t stream)

@@ -213,7 +213,8 @@ __device__ __forceinline__ void load_input(const live_state &s, unsigned input, 
 }
 
 /* The spectrum of input `role`'s last two blocks. */
-__device__ void add_spectrum(const live_state &s, const live_scratch &r, unsigned role, unsigned number)
+__device__ void add_spectrum(const live_state &s, const live_scratch &r, unsigned role,
+                             unsigned number)
 {
     const float *window = is_mine(s, role) ? r.mine : r.other;
     unsigned silent = s.fft - 2 * s.block;
@@ -372,8 +373,8 @@ __device__ readied make_ready(const live_state &s, const live_scratch &r,
 }
 
 /* sum[i] += the head of one path; lanes of a group share out an output's taps. */
-__device__ void add_head(const live_state &s, const live_scratch &r, const live_mask &mask, live_path path,
-                         unsigned number, bool is_ready)
+__device__ void add_head(const live_state &s, const live_scratch &r, const live_mask &mask,
+                         live_path path, unsigned number, bool is_ready)
 {
     const float *window = is_mine(s, path.input) ? r.mine : r.other;
     if (window == r.other) {
@@ -404,8 +405,8 @@ __device__ void add_head(const live_state &s, const live_scratch &r, const live_
     __syncthreads();
 }
 
-__device__ void answer(const live_state &s, const live_scratch &r, const live_slot &v, unsigned which,
-                       unsigned output, unsigned number, const readied &ready)
+__device__ void answer(const live_state &s, const live_scratch &r, const live_slot &v,
+                       unsigned which, unsigned output, unsigned number, const readied &ready)
 {
     bool is_ready = ready.code == v.code && !v.fresh;
     unsigned first = ready.first, last = ready.last;
@@ -435,8 +436,8 @@ __device__ void answer(const live_state &s, const live_scratch &r, const live_sl
 /* ---- the kernel ---- */
 
 /* One block of the stream; false if it was the word to stop. */
-__device__ bool run_block(const live_state &s, const live_scratch &r, live_slot (&slots)[LIVE_SLOTS],
-                          unsigned number, readied &ready)
+__device__ bool run_block(const live_state &s, const live_scratch &r,
+                          live_slot (&slots)[LIVE_SLOTS], unsigned number, readied &ready)
 {
     uint4 header;
     for (unsigned role = blockIdx.x; role < s.roles; role += gridDim.x)

@@ -342,18 +342,14 @@ static void set_defaults(struct kernel_bench_settings *settings, bool pictures)
 
 static void print_help(bool pictures)
 {
-    if (pictures)
-        puts("usage: halo bench kernels --dim 2 [options]\n\n"
-             "Time the GPU's convolution kernels of two dimensions on random pictures beside\n"
-             "a plain copy, each checked against double precision first.\n\noptions:");
-    else
-        puts("usage: halo bench kernels [options]\n\n"
-             "Time the GPU's convolution kernels on random data beside a plain copy,\n"
-             "each checked against double precision first.\n\noptions:");
-    if (pictures)
-        options_print(stdout, rows_2d, sizeof rows_2d / sizeof *rows_2d);
-    else
-        options_print(stdout, rows_1d, sizeof rows_1d / sizeof *rows_1d);
+    puts(pictures
+             ? "usage: halo bench kernels --dim 2 [options]\n\n"
+               "Time the GPU's convolution kernels of two dimensions on random pictures beside\n"
+               "a plain copy, each checked against double precision first.\n\noptions:"
+             : "usage: halo bench kernels [options]\n\n"
+               "Time the GPU's convolution kernels on random data beside a plain copy,\n"
+               "each checked against double precision first.\n\noptions:");
+    options_print(stdout, pictures ? rows_2d : rows_1d, SIZE_MAX);
     puts(pictures
              ? "\nexample: halo bench kernels --dim 2 --kernel register,tiled-out --masks 3x3,15x15"
              : "\nexample: halo bench kernels --kernel register,tiled --taps 5,65,257 --plot "
