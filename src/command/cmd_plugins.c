@@ -3,8 +3,8 @@
 #include "base/subcommand.h"
 
 static const struct subcommand commands[] = {
-    {"list", "lists the installed plugins, or those that match some words", cmd_plugins_list},
-    {"info", "describes a plugin, and how to use it", cmd_plugins_info},
+    {"list", "lists the plugins of this machine, or those that some words tell", cmd_plugins_list},
+    {"info", "tells what a plugin is, and how to use it", cmd_plugins_info},
     {0},
 };
 
