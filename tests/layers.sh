@@ -18,7 +18,7 @@ grep -rn '^ *# *include' --include='*.[ch]' . | awk -v layers="$2" '
         only["fftw3.h"] = "^signal/fft"
         only["ebur128.h"] = "^signal/loudness"
         only["sodium.h"] = "^base/"
-        only["portaudio.h"] = "^live/device"
+        only["portaudio.h"] = "^live/driver_portaudio"
         only["lo/"] = "^live/osc"
         only["lilv/"] = "^plugin/plugin_lv2"
         only["ladspa.h"] = "^plugin/plugin_ladspa"

@@ -1,6 +1,5 @@
 #include "listen/listen_session.h"
 
-#include "live/device_report.h"
 #include "signal/audio.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 #include "live/live_session.h"
 
-#include "live/device_report.h"
 #include "signal/audio.h"
 
 #include <stdio.h>
