@@ -229,7 +229,6 @@ static bool null_is_running(void)
 static void null_describe(struct device_info *info)
 {
     info->rate = (uint32_t)null.number[RATE];
-    info->output_latency = (uint64_t)null.number[PERIOD];
 }
 
 static void null_close(void)
