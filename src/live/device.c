@@ -1,5 +1,6 @@
 #include "live/device.h"
 
+#include "base/build_info.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
 #include "live/device_choose.h"
@@ -15,7 +16,7 @@ extern const struct device_driver driver_null, driver_portaudio;
 
 /* In the order of `halo devices`. */
 static const struct device_driver *const drivers[] = {
-#ifdef HALO_PORTAUDIO
+#ifdef HALO_WITH_PORTAUDIO
     &driver_portaudio,
 #endif
     &driver_null,
