@@ -97,36 +97,6 @@ START_TEST(sound_passes_without_delay)
 }
 END_TEST
 
-START_TEST(maps_choose_channels)
-{
-    jack_rig_start(RATE, 256);
-    struct block signal = noise(4, RATE / 8);
-    struct jack_wire *wire = jack_wire_open(&signal, 4, signal.frames);
-    static const size_t input_map[] = {4, 2}, output_map[] = {1, 4};
-    struct device_request request = duplex();
-    request.input = "EE"; /* a part of it, in any case */
-    request.output = "rec";
-    request.input_map = input_map;
-    request.input_map_count = 2;
-    request.output_map = output_map;
-    request.output_map_count = 2;
-    struct device *device = open_device(&request);
-    struct halver halver = {.channels = 2};
-    device_run(device, halve, &halver);
-    jack_wire_run(wire);
-    device_close(device);
-    const struct block *recorded = jack_wire_recorded(wire);
-    for (size_t i = 0; i < signal.frames; i++) {
-        ck_assert(recorded->data[0][i] == 0.5f * signal.data[3][i]);
-        ck_assert(recorded->data[3][i] == 0.5f * signal.data[1][i]);
-        ck_assert(recorded->data[1][i] == 0 && recorded->data[2][i] == 0);
-    }
-    jack_wire_close(wire);
-    block_free(&signal);
-    jack_rig_end(SIGTERM);
-}
-END_TEST
-
 START_TEST(silence_plays_where_no_step_runs)
 {
     jack_rig_start(RATE, 256);
@@ -277,10 +247,10 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        sound_passes_without_delay,       maps_choose_channels,
-        silence_plays_where_no_step_runs, server_stops_and_comes_back,
-        server_crashes_and_comes_back,    server_hangs_and_goes_on,
-        list_follows_the_server,          wrong_spec_are_refused,
+        sound_passes_without_delay,  silence_plays_where_no_step_runs,
+        server_stops_and_comes_back, server_crashes_and_comes_back,
+        server_hangs_and_goes_on,    list_follows_the_server,
+        wrong_spec_are_refused,
     };
     return jack_rig_is_there() ? suite_run("device_jack", tests, sizeof tests / sizeof *tests) : 77;
 }

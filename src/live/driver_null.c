@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct device_driver driver_null;
-
 enum { IDLE_NS = 1000000 /* between calls that no step runs in */, LATE_NS = 1000000000 };
 
 enum key { RATE, CHANNELS, PERIOD, PACE, JITTER, VARY, XRUN, LOSE, BACK, NUMBERS };
@@ -31,6 +29,10 @@ static const struct {
     [LOSE] = {"lose", 1, 1e15, 0},
     [BACK] = {"back", 0, 1e6, 0},
 };
+
+static const char form[] =
+    "in=FILE, out=FILE, rate=HZ, channels=N, period=FRAMES, pace=TIMES (real time; 0: as fast as it "
+    "can), jitter=MS, vary=FRAMES, xrun=FRAME, lose=FRAME and back=TRIES";
 
 static struct {
     char *spec;
@@ -64,7 +66,7 @@ static enum status take_word(char *word)
         while (key < NUMBERS && strcmp(word, keys[key].name) != 0)
             key++;
         if (key == NUMBERS || !value)
-            return fail(STATUS_USAGE, "device null takes no '%s', but %s", word, driver_null.spec);
+            return fail(STATUS_USAGE, "device null takes no '%s', but %s", word, form);
         null.number[key] = strtod(value, &end);
         if (end == value || *end || !(null.number[key] >= keys[key].least) ||
             null.number[key] > keys[key].most)
@@ -255,8 +257,7 @@ static void null_close(void)
 
 const struct device_driver driver_null = {
     .name = "null",
-    .spec = "in=FILE, out=FILE, rate=HZ, channels=N, period=FRAMES, pace=TIMES (real time; 0: as "
-            "fast as it can), jitter=MS, vary=FRAMES, xrun=FRAME, lose=FRAME and back=TRIES",
+    .spec = form,
     .enumerate = null_enumerate,
     .open = null_open,
     .is_running = null_is_running,
