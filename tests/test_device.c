@@ -16,7 +16,11 @@ START_TEST(no_device_is_said)
 {
     alsa_rig_cards(NULL, 0);
     struct command_result result = command_done("\"$HALO\" devices");
+#ifdef HALO_WITH_PORTAUDIO
     ck_assert_msg(strstr(result.out, "no sound device") != NULL, "%s", result.out);
+#else
+    ck_assert_msg(strstr(result.out, "no sound system") != NULL, "%s", result.out);
+#endif
     ck_assert_str_eq(result.err, "");
 }
 END_TEST

@@ -13,6 +13,10 @@
 
 enum { RATE = LIVE_RIG_RATE };
 
+/* For what is looked for at a recording's end, which comes some milliseconds after it was asked
+ * for. */
+#define REAL_TIME "--device null:in=in.wav "
+
 /* A square wave of half of full scale: peak and RMS are -6.0 dBFS. */
 static void begin(void)
 {
@@ -234,16 +238,16 @@ static void move(const char *from, const char *to)
 START_TEST(a_mask_that_changes_fades_in)
 {
     begin();
-    pid_t process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --watch --mask a.txt --or --mask b.txt "
+    pid_t process = live_rig_start(REAL_TIME "--block 256 --watch --mask a.txt --or --mask b.txt "
                                    "--record rec.wav --record-dry dry.wav");
-    live_rig_play(700);
+    live_rig_rest(700);
     sound_text("new.txt", "0.75\n");
     move("new.txt", "a.txt");
     live_rig_wait("mask a.txt is read");
-    live_rig_play(200);
+    live_rig_rest(200);
     sound_text("a.txt", "what is this\n");
     live_rig_wait("cannot read mask a.txt");
-    live_rig_play(200);
+    live_rig_rest(200);
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_int_eq(result.code, 0);
@@ -270,8 +274,8 @@ END_TEST
 START_TEST(ctrl_c_fades_out_and_reports)
 {
     begin();
-    pid_t process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --mask a.txt --record rec.wav");
-    live_rig_play(700);
+    pid_t process = live_rig_start(REAL_TIME "--block 256 --mask a.txt --record rec.wav");
+    live_rig_rest(700);
     kill(process, SIGINT);
     struct command_result result = live_rig_end(process);
     ck_assert_int_eq(result.code, 128 + SIGINT);

@@ -75,7 +75,10 @@ static bool has_default(const struct device_list *list)
 
 static void print_table(const struct device_list *list)
 {
-    if (!has_default(list))
+    if (list->host_count == 1) /* null's */
+        puts("This build knows no sound system (halo --version says why); install portaudio19-dev\n"
+             "and build again.");
+    else if (!has_default(list))
         puts("There is no sound device here. Plug one in, start a JACK server (jackd), or let\n"
              "ALSA know one in ~/.asoundrc; in a container, pass /dev/snd on to it.");
     for (size_t host = 0; host < list->host_count; host++) {

@@ -199,7 +199,6 @@ static void put_names(struct device_info *names, const struct device_list *list,
              choice->output ? choice->output->name : "");
 }
 
-/* The drivers from `first` to before `end` have listed their devices. */
 static enum status open_chosen(const struct device_request *request, const struct device_list *list,
                                bool named, struct device *device)
 {

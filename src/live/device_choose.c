@@ -13,7 +13,7 @@ static const char more[] = "; halo devices lists them";
 
 /* ---- a driver ---- */
 
-static enum status take_name(const struct device_driver *driver, const char **name, bool *named,
+static enum status match_driver(const struct device_driver *driver, const char **name, bool *named,
                              const char **spec)
 {
     size_t length = strlen(driver->name);
@@ -38,7 +38,7 @@ enum status device_choose_driver(const struct device_driver *driver, struct devi
     const char **names[] = {&request->host_api, &request->input, &request->output};
     enum status status = STATUS_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && status == STATUS_OK; i++)
-        status = take_name(driver, names[i], named, spec);
+        status = match_driver(driver, names[i], named, spec);
     return status;
 }
 

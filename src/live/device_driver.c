@@ -22,7 +22,7 @@ static void look_at_thread(struct device_stream *stream)
     struct realtime_before before;
     int policy = SCHED_OTHER;
     stream->priority = -1;
-    if (stream->unhurried || pthread_getschedparam(pthread_self(), &policy, &parameters) != 0)
+    if (stream->ordinary || pthread_getschedparam(pthread_self(), &policy, &parameters) != 0)
         return;
     bool realtime = policy == SCHED_FIFO || policy == SCHED_RR;
     if (realtime && parameters.sched_priority >= PRIORITY_LEAST)

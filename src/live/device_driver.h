@@ -32,7 +32,7 @@ struct device_slot {
 struct device_stream {
     struct device_channels in;
     struct device_channels out;
-    bool unhurried; /* the thread needs no real-time priority */
+    bool ordinary; /* the thread is to keep its priority */
     float *silence; /* DEVICE_FRAMES_MOST, for input that does not come */
     struct device_slot slot;
     struct device_slot *_Atomic current; /* NULL: silence */

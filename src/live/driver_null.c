@@ -1,7 +1,8 @@
-/* A device of no hardware: it records silence or a sound file, and plays to nowhere or to a
- * sound file, at real pace or at any other. What can go wrong with a device goes wrong with it
- * when it is asked to. Its files begin with the first block that a step runs, so that frame i of
- * `out` is what became of frame i of `in`. */
+/* A device without hardware: it records silence or a sound file and plays to nowhere or to a sound
+ * file, in real time, faster, or as fast as it can. Lost sound, jitter, periods that vary, loss and
+ * return are injected on request.
+ * Its files begin with the first block that a step runs: frame i of `out` is what became of frame
+ * i of `in`. They are read and written between steps, on the driver's thread. */
 #include "live/device_driver.h"
 
 #include "base/monotonic.h"
@@ -52,31 +53,31 @@ static struct {
 
 /* ---- what is asked of it ---- */
 
-static enum status take_word(char *word)
+static enum status parse_item(char *item)
 {
-    char *value = strchr(word, '='), *end;
+    char *value = strchr(item, '='), *end;
     if (value)
         *value++ = '\0';
-    if (value && strcmp(word, "in") == 0)
+    if (value && strcmp(item, "in") == 0)
         null.in = value;
-    else if (value && strcmp(word, "out") == 0)
+    else if (value && strcmp(item, "out") == 0)
         null.out = value;
     else {
         size_t key = 0;
-        while (key < NUMBERS && strcmp(word, keys[key].name) != 0)
+        while (key < NUMBERS && strcmp(item, keys[key].name) != 0)
             key++;
         if (key == NUMBERS || !value)
-            return fail(STATUS_USAGE, "device null takes no '%s', but %s", word, form);
+            return fail(STATUS_USAGE, "device null takes no '%s', but %s", item, form);
         null.number[key] = strtod(value, &end);
         if (end == value || *end || !(null.number[key] >= keys[key].least) ||
             null.number[key] > keys[key].most)
-            return fail(STATUS_USAGE, "device null: %s is from %g to %g, not '%s'", word,
+            return fail(STATUS_USAGE, "device null: %s is from %g to %g, not '%s'", item,
                         keys[key].least, keys[key].most, value);
     }
     return STATUS_OK;
 }
 
-static enum status take_spec(const char *spec)
+static enum status parse_spec(const char *spec)
 {
     enum status status = STATUS_OK;
     char *rest;
@@ -85,9 +86,9 @@ static enum status take_spec(const char *spec)
     null.spec = strdup(spec ? spec : "");
     if (!null.spec)
         return fail_memory("a device");
-    for (char *word = strtok_r(null.spec, ",", &rest); word && status == STATUS_OK;
-         word = strtok_r(NULL, ",", &rest))
-        status = take_word(word);
+    for (char *item = strtok_r(null.spec, ",", &rest); item && status == STATUS_OK;
+         item = strtok_r(NULL, ",", &rest))
+        status = parse_item(item);
     if (status == STATUS_OK && null.in)
         status = source_open_sound(null.in, true, &null.source);
     if (status == STATUS_OK && null.source) {
@@ -101,7 +102,7 @@ static enum status null_enumerate(const char *spec, struct device_list *list)
 {
     struct device_host *host;
     struct device_row *row;
-    enum status status = take_spec(spec);
+    enum status status = parse_spec(spec);
     if (status == STATUS_OK)
         status = device_list_add_host(list, "null", &host);
     if (status == STATUS_OK)
@@ -214,7 +215,7 @@ static enum status null_open(const struct device_target *target, struct device_s
     if (null.number[PERIOD] == 0)
         null.number[PERIOD] = request->block ? (double)request->block : 256;
     null.stream = stream;
-    stream->unhurried = null.number[PACE] != 1;
+    stream->ordinary = null.number[PACE] != 1;
     enum status status = open_files(target);
     if (status != STATUS_OK)
         return status;
