@@ -421,7 +421,7 @@ static double level(const struct ear *ear, size_t end)
 
 #define LIVE_INPUT                                                                                 \
     "--live-input --mask plain.txt --or --mask loud.txt --plain "                                  \
-    "--device null:in=input.wav,pace=2,period=256"
+    "--device null:in=input.wav,pace=4,period=256"
 
 /* A live input is measured as it comes. */
 START_TEST(a_live_input_is_matched_too)
