@@ -511,7 +511,8 @@ END_TEST
 START_TEST(a_lost_device_ends_it_and_keeps_the_log)
 {
     prepare();
-    pid_t process = start("noise.wav %s --device null:pace=2,lose=%d --plain --abx 5 --log log.json",
+    pid_t process = start("noise.wav %s --device null:pace=2,lose=%d --plain --abx 5 "
+                          "--log log.json",
                           choices, 2 * RATE);
     type("xA");
     wait_for("trial 2 of 5");

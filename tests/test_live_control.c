@@ -78,7 +78,8 @@ START_TEST(wrong_spec_are_refused)
     command_done("mkdir folder; touch empty.wav there.wav log.wav.log");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         command_refused(cases[i].code, cases[i].spec,
-                        "timeout -s KILL 20 \"$HALO\" live --plain --host-api null --seconds 0.05 %s",
+                        "timeout -s KILL 20 \"$HALO\" live --plain --host-api null "
+                        "--seconds 0.05 %s",
                         cases[i].options);
 }
 END_TEST
@@ -115,8 +116,9 @@ START_TEST(keys_do_what_the_screen_says)
         return;
     begin();
     tmux_open(110, 30,
-              "\"$HALO\" live " LIVE_RIG_DEVICE "--no-howl-guard --block 256 --mask a.txt --or --mask b.txt "
-              "--record rec.wav --record-dry dry.wav; echo ended with $?");
+              "\"$HALO\" live " LIVE_RIG_DEVICE
+              "--no-howl-guard --block 256 --mask a.txt --or --mask b.txt --record rec.wav "
+              "--record-dry dry.wav; echo ended with $?");
     const char *screen = tmux_wait("-12.0  -12.0");
     expect_in_row(row_with(screen, " in    1"), "-6.0   -6.0   -6.0");
     expect_in_row(row_with(screen, " out   2"), "-12.0  -12.0  -12.0");
@@ -187,8 +189,9 @@ START_TEST(every_line_is_json_and_the_last_reports)
 {
     begin();
     struct command_result result =
-        command_done("\"$HALO\" live " LIVE_RIG_DEVICE "--json --meter-interval 0.05 --seconds 0.7 --block 256 "
-                     "--mask a.txt --or --mask b.txt --mute");
+        command_done("\"$HALO\" live " LIVE_RIG_DEVICE
+                     "--json --meter-interval 0.05 --seconds 0.7 --block 256 --mask a.txt "
+                     "--or --mask b.txt --mute");
     size_t lines = 0;
     json_t *line = NULL;
     for (char *at = result.out, *end; (end = strchr(at, '\n')) != NULL; at = end + 1) {

@@ -17,7 +17,9 @@ enum { RATE = LIVE_RIG_RATE, BLOCK = 256, LONG_BLOCK = 1024 };
 
 #define AMP "http://lv2plug.in/plugins/eg-amp"
 #define DELAY "http://gareus.org/oss/lv2/nodelay"
-#define RECORDED LIVE_RIG_DEVICE "--record rec.wav --record-dry dry.wav --meter-interval 0.02 --block 256 "
+#define RECORDED                                                                                   \
+    LIVE_RIG_DEVICE                                                                                \
+    "--record rec.wav --record-dry dry.wav --meter-interval 0.02 --block 256 "
 /* Long blocks at half that pace, since one that is not done in time is silence. */
 #define APART                                                                                      \
     "--device null:in=in.wav,pace=2 --record rec.wav --record-dry dry.wav --meter-interval 0.02 "  \
@@ -208,8 +210,8 @@ START_TEST(the_screen_shows_the_control)
         return;
     begin();
     tmux_open(110, 30,
-              "\"$HALO\" live " LIVE_RIG_DEVICE "--block 256 --mask half.txt --lv2 " DELAY ",delay=480 --lv2 " AMP
-              "; echo ended with $?");
+              "\"$HALO\" live " LIVE_RIG_DEVICE "--block 256 --mask half.txt --lv2 " DELAY
+              ",delay=480 --lv2 " AMP "; echo ended with $?");
     const char *screen = tmux_wait(" control 2 nodelay ");
     ck_assert_msg(strstr(screen, "mask 0  plugins 480  output") != NULL, "%s", screen);
     ck_assert_msg(strstr(screen, "c control  + - change  b bypass") != NULL, "%s", screen);
@@ -333,11 +335,13 @@ START_TEST(samples_that_are_no_numbers_are_reported)
     if (!is_there("lv2", "urn:halo:test:nan"))
         return;
     begin();
-    pid_t process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --json --lv2 urn:halo:test:nan,2=24000");
+    pid_t process =
+        live_rig_start(LIVE_RIG_DEVICE "--block 256 --json --lv2 urn:halo:test:nan,2=24000");
     live_rig_wait("made samples that are no numbers");
     struct command_result result = end(process);
     ck_assert_msg(strstr(result.out, "\"bad_samples\":200") != NULL, "%s", result.out);
-    process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --isolate --seconds 1 --lv2 urn:halo:test:nan,2=24000");
+    process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --isolate --seconds 1 "
+                                             "--lv2 urn:halo:test:nan,2=24000");
     result = live_rig_end(process);
     ck_assert_msg(strstr(result.err, "made 200 samples that are no numbers") != NULL, "%s",
                   result.err);

@@ -36,6 +36,7 @@ struct device {
     const struct device_driver *driver;
     struct device_stream *stream;
     struct device_info names; /* and no other facts */
+    char label[264];           /* of both ends */
     size_t calls_seen;         /* by device_state, and when */
     int64_t seen_at;
 };
@@ -147,14 +148,6 @@ enum status device_list_init(struct device_list *list)
 
 /* ---- opening ---- */
 
-static enum status refuse_silence(const struct device_info *names)
-{
-    bool both = names->input[0] && names->output[0] && strcmp(names->input, names->output) != 0;
-    return fail(STATUS_FAILED, "%s%s%s was opened but gives no sound; is it in use or gone?",
-                names->input[0] ? names->input : names->output, both ? " and " : "",
-                both ? names->output : "");
-}
-
 /* Calls come: what their length is shows in the first of them. */
 static enum status learn_period(struct device *device)
 {
@@ -167,7 +160,8 @@ static enum status learn_period(struct device *device)
         if (calls >= LEARN_CALLS || (calls > 1 && now - first > LEARN_NS))
             break;
         if (now - begin > BEGIN_NS || !device->driver->is_running())
-            return refuse_silence(&device->names);
+            return fail(STATUS_FAILED, "%s was opened but gives no sound; is it in use or gone?",
+                        device->label);
         pause_briefly();
     }
     device->calls_seen = device->stream->calls;
@@ -189,14 +183,18 @@ static enum status make_stream(const struct device_choice *choice, struct device
     return STATUS_OK;
 }
 
-static void put_names(struct device_info *names, const struct device_list *list,
+static void put_names(struct device *device, const struct device_list *list,
                       const struct device_choice *choice)
 {
+    struct device_info *names = &device->names;
     const struct device_row *either = choice->input ? choice->input : choice->output;
     snprintf(names->host_api, sizeof names->host_api, "%s", list->hosts[either->host].name);
     snprintf(names->input, sizeof names->input, "%s", choice->input ? choice->input->name : "");
     snprintf(names->output, sizeof names->output, "%s",
              choice->output ? choice->output->name : "");
+    bool both = choice->input && choice->output && strcmp(names->input, names->output) != 0;
+    snprintf(device->label, sizeof device->label, "%s%s%s", either->name, both ? " and " : "",
+             both ? names->output : "");
 }
 
 static enum status open_chosen(const struct device_request *request, const struct device_list *list,
@@ -208,9 +206,9 @@ static enum status open_chosen(const struct device_request *request, const struc
         status = make_stream(&choice, device);
     if (status != STATUS_OK)
         return status;
-    put_names(&device->names, list, &choice);
+    put_names(device, list, &choice);
     device->driver = choice.input ? choice.input->driver : choice.output->driver;
-    const struct device_target target = {request, choice.input, choice.output};
+    const struct device_target target = {request, choice.input, choice.output, device->label};
     status = device->driver->open(&target, device->stream);
     return status == STATUS_OK ? learn_period(device) : status;
 }

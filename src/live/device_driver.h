@@ -54,6 +54,7 @@ struct device_target {
     const struct device_request *request;
     const struct device_row *input; /* NULL: none */
     const struct device_row *output;
+    const char *label; /* of both ends, for messages */
 };
 
 struct device_driver {

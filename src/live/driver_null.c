@@ -32,8 +32,8 @@ static const struct {
 };
 
 static const char form[] =
-    "in=FILE, out=FILE, rate=HZ, channels=N, period=FRAMES, pace=TIMES (real time; 0: as fast as it "
-    "can), jitter=MS, vary=FRAMES, xrun=FRAME, lose=FRAME and back=TRIES";
+    "in=FILE, out=FILE, rate=HZ, channels=N, period=FRAMES, pace=TIMES (real time; 0: as fast as "
+    "it can), jitter=MS, vary=FRAMES, xrun=FRAME, lose=FRAME and back=TRIES";
 
 static struct {
     char *spec;

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <portaudio.h>
 #include <stdio.h>
-#include <string.h>
 #ifdef HALO_PORTAUDIO_ALSA
 #include <pa_linux_alsa.h>
 #endif
@@ -226,13 +225,9 @@ static PaError open_and_start(const struct format *format, struct device_stream 
 
 static enum status refuse(const struct device_target *target, double rate, PaError error)
 {
-    const char *in = target->input ? target->input->name : "";
-    const char *out = target->output ? target->output->name : in;
-    bool both = *in && strcmp(in, out) != 0;
     const PaHostErrorInfo *host = Pa_GetLastHostErrorInfo();
     bool by_host = error == paUnanticipatedHostError && host && host->errorText[0];
-    return fail(STATUS_FAILED, "cannot open %s%s%s at %.0f Hz: %s", both ? in : out,
-                both ? " and " : "", both ? out : "", rate,
+    return fail(STATUS_FAILED, "cannot open %s at %.0f Hz: %s", target->label, rate,
                 by_host ? host->errorText : Pa_GetErrorText(error));
 }
 
