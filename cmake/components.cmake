@@ -51,7 +51,7 @@ pkg_check_modules(NCURSES QUIET IMPORTED_TARGET ncursesw)
 pkg_check_modules(LIBLO QUIET IMPORTED_TARGET liblo>=0.29)
 
 optional_part(CUDA "${CUDAToolkit_FOUND}" "${CUDAToolkit_VERSION}" "GPU convolver")
-optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" "live sound")
+optional_part(PORTAUDIO "${PORTAUDIO_FOUND}" "${PORTAUDIO_VERSION}" "sound devices")
 optional_part(LV2 "${LILV_FOUND}" "lilv ${LILV_VERSION}" "LV2 host")
 optional_part(LADSPA "${HALO_LADSPA_H}" "ladspa.h" "LADSPA host")
 optional_part(LV2_PLUGIN "${LV2_HEADERS_FOUND}" "lv2 ${LV2_HEADERS_VERSION}" "LV2 plugin")

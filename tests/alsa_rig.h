@@ -15,7 +15,6 @@ struct alsa_card {
     const char *outfile;  /* NULL: kept nowhere */
     unsigned rate;        /* 0: 48000 */
     unsigned channels;    /* 0: 2 */
-    double speed;         /* times real time; 0: 1 */
     unsigned long unplug; /* after so many frames the card is gone; 0: never */
 };
 

@@ -19,7 +19,7 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         only["fftw3.h"] = "^signal/fft"
         only["ebur128.h"] = "^signal/loudness"
         only["sodium.h"] = "^base/"
-        only["portaudio.h"] = "^live/device"
+        only["portaudio.h"] = "^live/driver_portaudio"
         only["lo/"] = "^live/osc"
         only["lilv/"] = "^plugin/plugin_lv2"
         only["ladspa.h"] = "^plugin/plugin_ladspa"

@@ -24,6 +24,21 @@ void live_rig_rest(int milliseconds)
     nanosleep(&pause, NULL);
 }
 
+void live_rig_play(int milliseconds)
+{
+    live_rig_rest(milliseconds / LIVE_RIG_PACE);
+}
+
+void live_rig_save(const struct block *block, const char *name)
+{
+    struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, LIVE_RIG_RATE,
+                                      block->channels, block->frames);
+    for (size_t c = 0; c < block->channels; c++)
+        memcpy(sound.block.data[c], block->data[c], block->frames * sizeof(float));
+    sound_save(&sound, name);
+    sound_free(&sound);
+}
+
 struct block live_rig_noise(size_t channels, size_t silence, size_t frames, float peak)
 {
     struct block block;

@@ -1,5 +1,5 @@
-/* halo live as a test starts it: its keys typed by the test, and what it recorded held
- * against what it should be.
+/* halo live as a test starts it: its keys typed by the test, and what it recorded compared with
+ * what it should be. It runs on the device null, faster than real time.
  *
  * Files are in command_folder(). What cannot be done fails the test.
  */
@@ -10,10 +10,16 @@
 #include "signal/audio.h"
 #include "sound.h"
 
-enum { LIVE_RIG_RATE = 48000 };
+enum { LIVE_RIG_RATE = 48000, LIVE_RIG_PACE = 4 /* times real time */ };
+
+/* Options: the device null, which records in.wav; at that pace, or as fast as it can. */
+#define LIVE_RIG_DEVICE "--device null:in=in.wav,pace=4 "
+#define LIVE_RIG_FAST "--device null:in=in.wav,out=out.wav,pace=0 "
 
 /* Noise of `peak` in every channel from `silence` frames on. */
 struct block live_rig_noise(size_t channels, size_t silence, size_t frames, float peak);
+
+void live_rig_save(const struct block *block, const char *name); /* as a WAV file */
 
 /* Start halo live in lines (or with --json) with these words (printf format); back when it runs.
  * One at a time. The feedback detector is off. */
@@ -29,6 +35,7 @@ void live_rig_wait(const char *spec);
 struct command_result live_rig_end(pid_t process);
 
 void live_rig_rest(int milliseconds);
+void live_rig_play(int milliseconds); /* the same of the stream, at LIVE_RIG_PACE */
 
 /* `heard`, from `first` on, is `truth` to -120 dB of the truth's peak. */
 void live_rig_expect(const struct block *heard, const struct block *truth, size_t first,

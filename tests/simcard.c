@@ -2,13 +2,12 @@
  *
  *     pcm.card { type simcard infile "in.raw" outfile "out.raw" }
  *
- * Frames move as a clock does: rate x speed a second by CLOCK_MONOTONIC. Capture reads
+ * Frames move as a clock does: `rate` a second by CLOCK_MONOTONIC. Capture reads
  * interleaved frames from infile (silence behind its end), playback appends to outfile;
  * files are touched by the first frame that moves, so that probing a card leaves them
  * alone. Whoever is late by a buffer gets -EPIPE, as of a real card.
  *
  *     rate 48000  channels 2     the only ones it takes
- *     speed 1.0                  times real time
  *     unplug 0                   after so many frames it is as a pulled USB plug is:
  *                                DISCONNECTED, and every call fails; 0: never
  */
@@ -33,7 +32,6 @@ struct card {
     long rate;
     long channels;
     long unplug;
-    double speed;
     bool running;
     int64_t begun;  /* ns */
     uint64_t reported;  /* frames since then that alsa-lib knows of */
@@ -46,11 +44,6 @@ static int64_t now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static double frames_a_second(const struct card *card)
-{
-    return (double)card->rate * card->speed;
 }
 
 static bool is_unplugged(struct card *card)
@@ -76,7 +69,7 @@ static int card_prepare(snd_pcm_ioplug_t *plug)
 static int card_start(snd_pcm_ioplug_t *plug)
 {
     struct card *card = plug->private_data;
-    int64_t half = (int64_t)(0.5e9 * (double)plug->period_size / frames_a_second(card));
+    int64_t half = (int64_t)(0.5e9 * (double)plug->period_size / (double)card->rate);
     const struct timespec interval = {.tv_sec = half / 1000000000, .tv_nsec = half % 1000000000};
     const struct itimerspec timer = {.it_interval = interval, .it_value = interval};
     card->begun = now_ns();
@@ -98,7 +91,7 @@ static snd_pcm_sframes_t card_pointer(snd_pcm_ioplug_t *plug)
     struct card *card = plug->private_data;
     if (is_unplugged(card) || !card->running)
         return (snd_pcm_sframes_t)(card->reported % plug->buffer_size);
-    uint64_t reached = (uint64_t)((double)(now_ns() - card->begun) * 1e-9 * frames_a_second(card));
+    uint64_t reached = (uint64_t)((double)(now_ns() - card->begun) * 1e-9 * (double)card->rate);
     snd_pcm_uframes_t open = snd_pcm_ioplug_avail(plug, plug->hw_ptr, plug->appl_ptr);
     if (reached - card->reported + open > plug->buffer_size)
         return -EPIPE;
@@ -224,8 +217,6 @@ static int take_entry(struct card *card, snd_config_t *entry)
         return take_text(entry, &card->infile);
     if (strcmp(id, "outfile") == 0)
         return take_text(entry, &card->outfile);
-    if (strcmp(id, "speed") == 0)
-        return snd_config_get_ireal(entry, &card->speed);
     if (strcmp(id, "rate") == 0)
         return snd_config_get_integer(entry, &card->rate);
     if (strcmp(id, "channels") == 0)
@@ -279,7 +270,6 @@ SND_PCM_PLUGIN_DEFINE_FUNC(simcard)
     if (!card)
         return -ENOMEM;
     card->file = -1;
-    card->speed = 1;
     card->rate = 48000;
     card->channels = 2;
     card->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);

@@ -1,16 +1,26 @@
-/* halo devices, and what is refused before a device is touched. */
+/* halo devices, what is refused before a device is touched, and the device null: what it plays,
+ * sample by sample, and what goes wrong with it when that is asked for. */
 #include "alsa_rig.h"
+#include "base/build_info.h"
+#include "base/monotonic.h"
 #include "command.h"
 #include "live/device.h"
+#include "live_rig.h"
 #include "suite.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 START_TEST(no_device_is_said)
 {
     alsa_rig_cards(NULL, 0);
     struct command_result result = command_done("\"$HALO\" devices");
+#ifdef HALO_WITH_PORTAUDIO
     ck_assert_msg(strstr(result.out, "no sound device") != NULL, "%s", result.out);
+#else
+    ck_assert_msg(strstr(result.out, "no sound system") != NULL, "%s", result.out);
+#endif
     ck_assert_str_eq(result.err, "");
 }
 END_TEST
@@ -23,17 +33,21 @@ START_TEST(json_without_devices)
     json_t *root = json_loads(result.out, JSON_REJECT_DUPLICATES, &error);
     ck_assert_msg(root != NULL, "%s\n%s", error.text, result.out);
     ck_assert(json_is_array(json_object_get(root, "host_apis")));
-    ck_assert_uint_eq(json_array_size(json_object_get(root, "devices")), 0);
+    json_t *devices = json_object_get(root, "devices"); /* the one without hardware */
+    ck_assert_uint_eq(json_array_size(devices), 1);
+    ck_assert_str_eq(command_cell_word(json_array_get(devices, 0), "name"), "null");
     json_decref(root);
 }
 END_TEST
 
 START_TEST(alsa_without_default_is_refused)
 {
+#ifdef HALO_WITH_PORTAUDIO
     command_refused(1, "ALSA has no device called default",
                     "ALSA_CONFIG_PATH=/dev/null \"$HALO\" devices");
     command_refused(1, "ALSA has no device called default",
                     "ALSA_CONFIG_PATH=/nowhere/at/all \"$HALO\" devices");
+#endif
 }
 END_TEST
 
@@ -59,5 +73,148 @@ START_TEST(opening_nothing_is_refused)
 }
 END_TEST
 
+/* ---- the device null ---- */
+
+enum { FRAMES = 20000 };
+
+/* Halves all there is. */
+struct halver {
+    size_t channels;
+    atomic_size_t frames;
+    atomic_size_t lost_at; /* frame; SIZE_MAX: never */
+    atomic_size_t times_lost;
+};
+
+static void halve(void *context, const float *const *in, float *const *out, size_t frames,
+                  bool lost)
+{
+    struct halver *halver = context;
+    for (size_t c = 0; c < halver->channels; c++)
+        for (size_t i = 0; i < frames; i++)
+            out[c][i] = 0.5f * in[c][i];
+    if (lost) {
+        halver->lost_at = halver->frames;
+        halver->times_lost++;
+    }
+    halver->frames += frames;
+}
+
+static struct device *open_null(const struct device_request *request)
+{
+    struct device *device = NULL;
+    struct device_request both = *request;
+    both.output = both.input;
+    both.wants_input = both.wants_output = true;
+    ck_assert_int_eq(device_open(&both, &device), STATUS_OK);
+    return device;
+}
+
+static void run_until(struct device *device, struct halver *halver, size_t frames)
+{
+    int64_t deadline = monotonic_ns() + INT64_C(20000000000);
+    device_run(device, halve, halver);
+    while (halver->frames < frames && device_state(device) == DEVICE_RUNNING) {
+        ck_assert_msg(monotonic_ns() < deadline, "the device stands still");
+        live_rig_rest(1);
+    }
+    ck_assert(device_stop(device));
+}
+
+/* A path in command_folder(). */
+static const char *spec(const char *format)
+{
+    static char text[512];
+    snprintf(text, sizeof text, format, command_folder(), command_folder());
+    return text;
+}
+
+START_TEST(maps_choose_channels)
+{
+    static const size_t input_map[] = {4, 2}, output_map[] = {1, 4};
+    command_clean();
+    struct block signal = live_rig_noise(4, 0, FRAMES, 0.5f);
+    live_rig_save(&signal, "in.wav");
+    const struct device_request request = {
+        .input = spec("null:in=%s/in.wav,out=%s/out.wav,pace=0,period=100"),
+        .input_map = input_map,
+        .input_map_count = 2,
+        .output_map = output_map,
+        .output_map_count = 2,
+    };
+    struct device *device = open_null(&request);
+    struct device_info info;
+    device_info(device, &info);
+    ck_assert_uint_eq(info.period, 100);
+    ck_assert(!info.varies);
+    ck_assert_str_eq(info.host_api, "null");
+    struct halver halver = {.channels = 2};
+    run_until(device, &halver, FRAMES);
+    device_close(device);
+    ck_assert_uint_eq(halver.times_lost, 0);
+    struct sound played = sound_load("out.wav");
+    float *const *out = played.block.data;
+    ck_assert_uint_ge(played.block.frames, FRAMES);
+    for (size_t i = 0; i < FRAMES; i++) {
+        ck_assert(out[0][i] == 0.5f * signal.data[3][i]);
+        ck_assert(out[3][i] == 0.5f * signal.data[1][i]);
+        ck_assert(out[1][i] == 0 && out[2][i] == 0);
+    }
+    sound_free(&played);
+    block_free(&signal);
+}
+END_TEST
+
+START_TEST(what_goes_wrong_is_seen)
+{
+    const struct device_request request = {
+        .input = "null:pace=0,period=64,jitter=1,vary=48,xrun=10000,lose=20000,back=1"};
+    struct device *device = open_null(&request);
+    struct device_info info;
+    struct halver halver = {.channels = 2};
+    run_until(device, &halver, SIZE_MAX);
+    ck_assert_int_eq(device_state(device), DEVICE_LOST);
+    device_info(device, &info);
+    ck_assert(info.varies);
+    ck_assert_uint_eq(halver.times_lost, 1);
+    ck_assert_uint_ge(halver.lost_at, 10000);
+    ck_assert_uint_le(halver.lost_at, 10000 + 64);
+    ck_assert_uint_ge(halver.frames, 20000);
+    ck_assert_uint_le(halver.frames, 20000 + 64);
+    device_close(device);
+
+    struct device_request again = request;
+    again.wants_output = true;
+    ck_assert_int_eq(device_open(&again, &device), STATUS_FAILED); /* away, once */
+    device = open_null(&request);
+    halver.frames = 0;
+    run_until(device, &halver, 50000); /* and is lost no more */
+    ck_assert_int_eq(device_state(device), DEVICE_RUNNING);
+    device_close(device);
+}
+END_TEST
+
+START_TEST(wrong_specs_are_refused)
+{
+    static const struct {
+        const char *device, *spec;
+    } cases[] = {
+        {"--device null:kazoo=1", "null takes no 'kazoo', but in=FILE, out=FILE, rate=HZ"},
+        {"--device null:period", "null takes no 'period'"},
+        {"--device null:period=x", "period is from 1 to 16384, not 'x'"},
+        {"--device null:pace=-1", "pace is from 0 to 1000"},
+        {"--device null:in=nix.wav", "nix.wav"},
+        {"--device null:out=nowhere/o.wav", "nowhere/o.wav"},
+        {"--input null:pace=2 --output null:pace=3", "are one device"},
+        {"--input null --output kazoo", "there is no output 'kazoo'; there is 0 null (null)"},
+        {"--device null:rate=8000 --rate 9000", "null does not run at 9000 Hz; it takes 8000"},
+    };
+    command_clean();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        command_refused(0, cases[i].spec, "\"$HALO\" live --plain --seconds 0.1 %s",
+                        cases[i].device);
+}
+END_TEST
+
 SUITE_MAIN("device", no_device_is_said, json_without_devices, wrong_spec_are_refused,
-           alsa_without_default_is_refused, opening_nothing_is_refused)
+           alsa_without_default_is_refused, opening_nothing_is_refused, maps_choose_channels,
+           what_goes_wrong_is_seen, wrong_specs_are_refused)

@@ -1,8 +1,7 @@
-/* halo listen through a JACK server: what is heard, what is shown, and tests that a listener
- * who hears passes, whoever guesses does not, and nobody can see through. */
+/* halo listen: what is heard, what is shown, and tests that a listener who hears passes, whoever
+ * guesses does not, and nobody can see through. */
 #include "command.h"
-#include "jack_ear.h"
-#include "jack_rig.h"
+#include "ear.h"
 #include "signal/audio.h"
 #include "sound.h"
 #include "suite.h"
@@ -19,8 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RATE = 48000, PERIOD = 256, LOOP = RATE / 2, LOOK = 2048, SETTLED = RATE / 4 };
+enum { RATE = 48000, LOOP = RATE / 2, LOOK = 2048, SETTLED = RATE / 3 };
 enum { PATIENCE = 15 /* seconds */, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
+
+/* The device, at twice real time. */
+#define PLAYED "--device null:pace=2,period=256 "
+#define HEARD "--device null:pace=2,period=256,out=ear.wav "
 
 static const char choices[] = "--mask bright.txt --or --mask dull.txt";
 
@@ -75,7 +78,7 @@ static pid_t start(const char *format, ...)
     va_end(arguments);
     make_keys();
     ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
-    pid_t process = command_start("exec \"$HALO\" listen %s --host-api jack <keys", spec);
+    pid_t process = command_start("exec \"$HALO\" listen %s <keys", spec);
     wait_for("0."); /* a line of the view, or the JSON of one */
     return process;
 }
@@ -105,13 +108,11 @@ static void prepare(void)
     noise = sound_noise("noise.wav", 7, FLOAT_WAV, RATE, 1, LOOP);
     sound_text("bright.txt", "0.5\n-0.5\n");
     sound_text("dull.txt", "0.5\n0.5\n");
-    jack_rig_start(RATE, PERIOD);
 }
 
 static void put_away(void)
 {
     sound_free(&noise);
-    jack_rig_end(SIGTERM);
 }
 
 /* The loop as it sounds through A or B, when it has gone round once. */
@@ -137,10 +138,10 @@ static double distance(const float *heard, const struct sound *pass, size_t plac
 }
 
 /* Where in the loop frame 0 of the recording would be. */
-static size_t find_place(struct jack_ear *ear, const struct sound *pass)
+static size_t find_place(struct ear *ear, const struct sound *pass)
 {
-    size_t end = jack_ear_wait(ear, SETTLED) - LOOK;
-    const float *heard = jack_ear_channel(ear, 0) + end;
+    size_t end = ear_wait(ear, SETTLED) - LOOK;
+    const float *heard = ear_channel(ear, 0) + end;
     for (size_t place = 0; place < LOOP; place++)
         if (fabs((double)heard[0] - (double)pass->block.data[0][LOOP + place]) < 1e-4 &&
             distance(heard, pass, place) < 1e-4)
@@ -149,10 +150,10 @@ static size_t find_place(struct jack_ear *ear, const struct sound *pass)
 }
 
 /* 0 or 1; the other one is clearly not it. */
-static size_t which_sounds(struct jack_ear *ear, const struct sound passes[2], size_t place)
+static size_t which_sounds(struct ear *ear, const struct sound passes[2], size_t place)
 {
-    size_t end = jack_ear_wait(ear, SETTLED) - LOOK;
-    const float *heard = jack_ear_channel(ear, 0) + end;
+    size_t end = ear_wait(ear, SETTLED) - LOOK;
+    const float *heard = ear_channel(ear, 0) + end;
     double errors[2];
     for (size_t i = 0; i < 2; i++)
         errors[i] = distance(heard, &passes[i], (place + end) % LOOP);
@@ -163,10 +164,10 @@ static size_t which_sounds(struct jack_ear *ear, const struct sound passes[2], s
 }
 
 /* Silences of at least 5 ms from frame `from` on. */
-static size_t count_gaps(const struct jack_ear *ear, size_t from)
+static size_t count_gaps(const struct ear *ear, size_t from)
 {
-    const float *heard = jack_ear_channel(ear, 0);
-    size_t gaps = 0, run = 0, end = jack_ear_frames(ear);
+    const float *heard = ear_channel(ear, 0);
+    size_t gaps = 0, run = 0, end = ear_frames(ear);
     for (size_t i = from; i < end; i++) {
         run = heard[i] == 0 ? run + 1 : 0;
         gaps += run == RATE / 200;
@@ -179,10 +180,10 @@ static size_t count_gaps(const struct jack_ear *ear, size_t from)
 START_TEST(keys_switch_and_nothing_else_changes)
 {
     prepare();
-    struct jack_ear *ear = jack_ear_open(NULL, 2, 12 * RATE);
+    struct ear *ear = ear_open(12 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s --output ear --plain", choices);
-    jack_ear_wait(ear, RATE); /* it fades in */
+    pid_t process = start("noise.wav %s " HEARD "--plain", choices);
+    ear_wait(ear, RATE); /* it fades in */
     size_t place = find_place(ear, &passes[0]);
     static const struct {
         const char *key;
@@ -195,10 +196,10 @@ START_TEST(keys_switch_and_nothing_else_changes)
     wait_for("there is no mask 9");
     type("0");
     wait_for("0 dry");
-    jack_ear_wait(ear, SETTLED);
-    size_t end = jack_ear_frames(ear) - LOOK;
+    ear_wait(ear, SETTLED);
+    size_t end = ear_frames(ear) - LOOK;
     for (size_t i = 0; i < LOOK; i++)
-        ck_assert_double_eq_tol((double)jack_ear_channel(ear, 1)[end + i],
+        ck_assert_double_eq_tol((double)ear_channel(ear, 1)[end + i],
                                 (double)noise.block.data[0][(place + end + i) % LOOP], 1e-6);
     type("q");
     struct command_result result = finish_well(process);
@@ -206,7 +207,7 @@ START_TEST(keys_switch_and_nothing_else_changes)
     ck_assert_msg(strstr(result.err, "blocks of 256 frames at 48000 Hz") != NULL, "%s", result.err);
     sound_free(&passes[0]);
     sound_free(&passes[1]);
-    jack_ear_close(ear);
+    ear_close(ear);
     put_away();
 }
 END_TEST
@@ -258,17 +259,17 @@ START_TEST(who_hears_passes_abx)
 {
     enum { TRIALS = 8 };
     prepare();
-    struct jack_ear *ear = jack_ear_open(NULL, 1, 40 * RATE);
+    struct ear *ear = ear_open(40 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s --output ear --json --abx %d --switch gap --log log.json",
+    pid_t process = start("noise.wav %s " HEARD "--json --abx %d --switch gap --log log.json",
                           choices, TRIALS);
-    jack_ear_wait(ear, RATE);
+    ear_wait(ear, RATE);
     size_t place = find_place(ear, &passes[0]);
     char heard[TRIALS + 1] = "", word[32];
     for (size_t trial = 0; trial < TRIALS; trial++) {
         snprintf(word, sizeof word, "trial %zu of", trial + 1);
         ck_assert_uint_eq(which_sounds(ear, passes, place), 0);
-        size_t from = jack_ear_frames(ear);
+        size_t from = ear_frames(ear);
         type("x");
         heard[trial] = "AB"[which_sounds(ear, passes, place)];
         /* Whether X is what sounded before or not, the way there is the same. */
@@ -294,7 +295,7 @@ START_TEST(who_hears_passes_abx)
     command_refused(1, "not the one of the commitment", "\"$HALO\" listen --verify wrong.json");
     sound_free(&passes[0]);
     sound_free(&passes[1]);
-    jack_ear_close(ear);
+    ear_close(ear);
     put_away();
 }
 END_TEST
@@ -303,7 +304,7 @@ START_TEST(who_guesses_does_as_the_key_has_it)
 {
     static const char guesses[] = "ABBABAAABBABABBB";
     prepare();
-    pid_t process = start("noise.wav %s --json --abx 16 --feedback", choices);
+    pid_t process = start("noise.wav %s " PLAYED "--json --abx 16 --feedback", choices);
     type("xaxb");
     type(guesses);
     struct command_result result = finish_well(process);
@@ -324,7 +325,7 @@ END_TEST
 START_TEST(stopping_early_is_meant_and_said)
 {
     prepare();
-    pid_t process = start("noise.wav %s --plain --abx 5 --log log.json", choices);
+    pid_t process = start("noise.wav %s " PLAYED "--plain --abx 5 --log log.json", choices);
     type("xAxBq");
     wait_for("stop the test early?");
     type("n");
@@ -342,14 +343,14 @@ START_TEST(stopping_early_is_meant_and_said)
     command_refused(1, "directory", "\"$HALO\" listen . %s", choices);
 
     /* So is an end by a signal, and one where nobody can answer any more. */
-    process = start("noise.wav %s --plain --abx 5 --log log2.json", choices);
+    process = start("noise.wav %s " PLAYED "--plain --abx 5 --log log2.json", choices);
     type("xA");
     wait_for("trial 2 of 5");
     kill(process, SIGINT);
     ck_assert_int_eq(finish(process).code, 128 + SIGINT);
     command_done("\"$HALO\" listen --verify log2.json");
     result =
-        command_run("printf xA | \"$HALO\" listen noise.wav %s --abx 5 --host-api jack", choices);
+        command_run("printf xA | \"$HALO\" listen noise.wav %s --abx 5 --device null", choices);
     ck_assert_int_eq(result.code, 0);
     ck_assert_msg(strstr(result.out, "over the 1 answered of 5") != NULL, "%s", result.out);
     put_away();
@@ -361,19 +362,19 @@ START_TEST(a_ranking_rates_what_is_heard)
 {
     enum { TRIALS = 3 };
     prepare();
-    struct jack_ear *ear = jack_ear_open(NULL, 1, 30 * RATE);
+    struct ear *ear = ear_open(30 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
     pid_t process =
-        start("noise.wav %s --output ear --json --blind %d --switch duck --log log.json", choices,
+        start("noise.wav %s " HEARD "--json --blind %d --switch duck --log log.json", choices,
               TRIALS);
-    jack_ear_wait(ear, RATE);
+    ear_wait(ear, RATE);
     size_t place = SIZE_MAX;
     for (size_t trial = 0; trial < TRIALS; trial++) {
         for (size_t letter = 0; letter < 2; letter++) {
             if (place == SIZE_MAX) { /* which of the two it is is not known as yet */
                 type("a");
-                size_t end = jack_ear_wait(ear, SETTLED) - LOOK;
-                const float *heard = jack_ear_channel(ear, 0) + end;
+                size_t end = ear_wait(ear, SETTLED) - LOOK;
+                const float *heard = ear_channel(ear, 0) + end;
                 for (size_t p = 0; p < 2 * LOOP && place == SIZE_MAX; p++)
                     if (distance(heard, &passes[p / LOOP], p % LOOP) < 1e-4)
                         place = (p % LOOP + LOOP - end % LOOP) % LOOP;
@@ -405,42 +406,50 @@ START_TEST(a_ranking_rates_what_is_heard)
     command_done("\"$HALO\" listen --verify log.json");
     sound_free(&passes[0]);
     sound_free(&passes[1]);
-    jack_ear_close(ear);
+    ear_close(ear);
     put_away();
 }
 END_TEST
 
-static double level(const struct jack_ear *ear, size_t end)
+static double level(const struct ear *ear, size_t end)
 {
     double sum = 0;
     for (size_t i = end - LOOP; i < end; i++)
-        sum += pow((double)jack_ear_channel(ear, 0)[i], 2);
+        sum += pow((double)ear_channel(ear, 0)[i], 2);
     return 10 * log10(sum / LOOP);
 }
+
+#define LIVE_INPUT                                                                                 \
+    "--live-input --mask plain.txt --or --mask loud.txt --plain "                                  \
+    "--device null:in=input.wav,pace=4,period=256"
 
 /* A live input is measured as it comes. */
 START_TEST(a_live_input_is_matched_too)
 {
     prepare();
-    struct jack_ear *ear = jack_ear_open(&noise.block, 1, 30 * RATE);
+    struct ear *ear = ear_open(30 * RATE);
+    struct sound input = sound_create(FLOAT_WAV, RATE, 1, 60 * RATE);
+    for (size_t i = 0; i < input.block.frames; i++)
+        input.block.data[0][i] = noise.block.data[0][i % LOOP];
+    sound_save(&input, "input.wav");
+    sound_free(&input);
     sound_text("plain.txt", "0.25\n");
     sound_text("loud.txt", "1\n");
-    pid_t process = start("--live-input --mask plain.txt --or --mask loud.txt --input ear --output "
-                          "ear --plain --fade 5ms");
-    jack_ear_wait(ear, RATE);
+    pid_t process = start(LIVE_INPUT ",out=ear.wav --fade 5ms");
+    ear_wait(ear, RATE);
     type("2");
-    double before = level(ear, jack_ear_wait(ear, RATE));
+    double before = level(ear, ear_wait(ear, RATE));
     wait_for("B: -12.0 dB");
-    double after = level(ear, jack_ear_wait(ear, RATE));
+    double after = level(ear, ear_wait(ear, RATE));
     type("1");
-    double other = level(ear, jack_ear_wait(ear, RATE));
+    double other = level(ear, ear_wait(ear, RATE));
     ck_assert_double_eq_tol(before - after, 12.04, 0.2);
     ck_assert_double_eq_tol(other, after, 0.1);
     type("q");
     finish_well(process);
+    ear_close(ear);
 
-    process = start("--live-input --mask plain.txt --or --mask loud.txt --input ear --output ear "
-                    "--plain --abx 2");
+    process = start(LIVE_INPUT " --abx 2");
     wait_for("the input is being measured");
     wait_for("trial 1 of 2");
     type("A");
@@ -449,12 +458,10 @@ START_TEST(a_live_input_is_matched_too)
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 2 right") != NULL, "%s", result.out);
 
-    process = start("--live-input --mask plain.txt --or --mask loud.txt --input ear --output ear "
-                    "--plain --abx 1 --match none"); /* nothing is waited for */
+    process = start(LIVE_INPUT " --abx 1 --match none"); /* nothing is waited for */
     type("xA");
     result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 1 right") != NULL, "%s", result.out);
-    jack_ear_close(ear);
     put_away();
 }
 END_TEST
@@ -462,7 +469,7 @@ END_TEST
 START_TEST(a_screen_shows_masks_and_their_picture)
 {
     prepare();
-    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --host-api jack; echo left with $?", choices);
+    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --device null; echo left with $?", choices);
     ck_assert_ptr_nonnull(strstr(tmux_wait("noise.wav 0:00."), "2  dull.txt"));
     tmux_type("2 p");
     tmux_wait("20k");
@@ -474,7 +481,7 @@ START_TEST(a_screen_shows_masks_and_their_picture)
     tmux_type("q");
     tmux_wait("left with 0");
 
-    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --host-api jack --abx 4; echo left with $?",
+    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --device null --abx 4; echo left with $?",
               choices);
     const char *screen = tmux_wait("> A  bright.txt");
     ck_assert_ptr_nonnull(strstr(screen, "X  ?"));
@@ -488,7 +495,7 @@ START_TEST(a_screen_shows_masks_and_their_picture)
     tmux_wait("left with 0");
     ck_assert_ptr_nonnull(strstr(tmux_screen(), "the 1 answered of 4"));
 
-    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --host-api jack --blind 4; echo left with $?",
+    tmux_open(100, 40, "\"$HALO\" listen noise.wav %s --device null --blind 4; echo left with $?",
               choices);
     tmux_wait(">A -    B -");
     tmux_type("b 4");
@@ -504,10 +511,11 @@ END_TEST
 START_TEST(a_lost_device_ends_it_and_keeps_the_log)
 {
     prepare();
-    pid_t process = start("noise.wav %s --plain --abx 5 --log log.json", choices);
+    pid_t process = start("noise.wav %s --device null:pace=2,lose=%d --plain --abx 5 "
+                          "--log log.json",
+                          choices, 2 * RATE);
     type("xA");
     wait_for("trial 2 of 5");
-    jack_rig_end(SIGKILL);
     struct command_result result = finish(process);
     ck_assert_int_eq(result.code, 1);
     ck_assert_msg(strstr(result.err, "is lost") != NULL, "%s", result.err);
@@ -524,8 +532,6 @@ int main(void)
         a_ranking_rates_what_is_heard,          a_live_input_is_matched_too,
         a_lost_device_ends_it_and_keeps_the_log};
     const TTest *const on_a_screen[] = {a_screen_shows_masks_and_their_picture};
-    if (!jack_rig_is_there())
-        return 77;
     int code = suite_run("listen", tests, sizeof tests / sizeof *tests);
     if (!tmux_there())
         return code == EXIT_SUCCESS ? 77 : code;

@@ -1,7 +1,6 @@
 /* halo live through an ALSA card of software: the sound, and a card that is pulled. */
 #include "alsa_rig.h"
 #include "live_rig.h"
-#include "plugin_rig.h"
 #include "suite.h"
 
 #include <math.h>
@@ -73,29 +72,7 @@ static void check_heard(size_t block, const char *stages)
 
 START_TEST(what_is_heard_is_what_render_makes)
 {
-    check_heard(64, "--mask \"$FILTERS/hall.wav\"");
     check_heard(1024, "--mask \"$FILTERS/hall.wav\"");
-}
-END_TEST
-
-/* Late by what is said; in blocks of less than a hop, and of more than one. */
-START_TEST(spectrograms_are_heard)
-{
-    check_heard(256, "--spectral \"$FILTERS/identity.mask2d\"");
-    check_heard(1024, "--spectral identity2d,scale=db,size=1024 --mask \"$FILTERS/hall.wav\"");
-}
-END_TEST
-
-/* Within halo and in a process of its own; @mix= and a mask around it. */
-START_TEST(plugins_are_heard)
-{
-    struct plugin_info *amp = plugin_rig_describe("ladspa", "mean:late-latency");
-    if (!amp)
-        return;
-    plugin_info_destroy(amp);
-    check_heard(64, "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5 --gain -6");
-    check_heard(1024, "--ladspa mean:late-latency,at=0,amount=300 --mask \"$FILTERS/hall.wav\"");
-    check_heard(1024, "--isolate --ladspa mean:late-latency,at=0,amount=300,@mix=0.5");
 }
 END_TEST
 
@@ -138,11 +115,5 @@ START_TEST(a_card_that_is_plugged_in_again_goes_on)
 }
 END_TEST
 
-int main(void)
-{
-    const TTest *const tests[] = {what_is_heard_is_what_render_makes, spectrograms_are_heard,
-                                  plugins_are_heard, a_pulled_card_ends_it_in_a_line,
-                                  a_card_that_is_plugged_in_again_goes_on};
-    plugin_rig_prepare();
-    return plugin_rig_code(suite_run("live_alsa", tests, sizeof tests / sizeof *tests));
-}
+SUITE_MAIN("live_alsa", what_is_heard_is_what_render_makes, a_pulled_card_ends_it_in_a_line,
+           a_card_that_is_plugged_in_again_goes_on)

@@ -1,5 +1,4 @@
-/* halo live, controlled from outside by OSC, on an ALSA card of software. */
-#include "alsa_rig.h"
+/* halo live, controlled from outside by OSC. */
 #include "live_rig.h"
 #include "suite.h"
 
@@ -16,17 +15,16 @@ static char port[16];
 
 static pid_t begin(const char *options)
 {
-    const struct alsa_card card = {.name = "card", .infile = "in.raw"};
     command_clean();
-    alsa_rig_cards(&card, 1);
-    struct block signal = live_rig_noise(2, 0, 10 * LIVE_RIG_RATE, 0.05f);
-    alsa_rig_save(&signal, "in.raw");
+    struct block signal = live_rig_noise(2, 0, 40 * LIVE_RIG_RATE, 0.05f);
+    live_rig_save(&signal, "in.wav");
     block_free(&signal);
     sound_text("a.txt", "0.5\n");
     sound_text("b.txt", "0.25\n");
     sound_text("c,1.txt", "0.125\n");
     pid_t process =
-        live_rig_start("--block 256 --osc 0 --mask a.txt --or --mask b.txt %s", options);
+        live_rig_start(LIVE_RIG_DEVICE "--block 256 --osc 0 --mask a.txt --or --mask b.txt %s",
+                       options);
     char path[128], line[256] = "";
     snprintf(path, sizeof path, "%s/.err", command_folder());
     FILE *file = fopen(path, "r");
@@ -73,7 +71,7 @@ START_TEST(commands_are_obeyed)
     live_rig_wait("cannot open mask nix.txt");
     lo_send(target, "/halo/choose", "i", 2);
     live_rig_wait("  2 c,1.txt  gain -6.5 dB  load");
-    live_rig_rest(100);
+    live_rig_play(100);
     end(process);
     live_rig_expect_replay();
 }

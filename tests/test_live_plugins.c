@@ -1,6 +1,5 @@
-/* halo live with plugins in its chain, on an ALSA card of software: what keys and OSC change is
- * heard, the log gives the recording again, and a plugin that fails is left out. */
-#include "alsa_rig.h"
+/* halo live with plugins in its chain: what keys and OSC change is heard, the log gives the
+ * recording again, and a plugin that fails is left out. */
 #include "live_rig.h"
 #include "plugin_rig.h"
 #include "suite.h"
@@ -18,18 +17,20 @@ enum { RATE = LIVE_RIG_RATE, BLOCK = 256, LONG_BLOCK = 1024 };
 
 #define AMP "http://lv2plug.in/plugins/eg-amp"
 #define DELAY "http://gareus.org/oss/lv2/nodelay"
-#define RECORDED "--record rec.wav --record-dry dry.wav --meter-interval 0.02 --block 256 "
-/* Long blocks, since one that is not done in time is silence. */
-#define APART "--record rec.wav --record-dry dry.wav --meter-interval 0.02 --block 1024 --isolate "
+#define RECORDED                                                                                   \
+    LIVE_RIG_DEVICE                                                                                \
+    "--record rec.wav --record-dry dry.wav --meter-interval 0.02 --block 256 "
+/* Long blocks at half that pace, since one that is not done in time is silence. */
+#define APART                                                                                      \
+    "--device null:in=in.wav,pace=2 --record rec.wav --record-dry dry.wav --meter-interval 0.02 "  \
+    "--block 1024 --isolate "
 
 /* Noise that the limiter has nothing to do with. */
 static void begin(void)
 {
-    const struct alsa_card card = {.name = "card", .infile = "in.raw"};
     command_clean();
-    alsa_rig_cards(&card, 1);
-    struct block signal = live_rig_noise(2, 0, 20 * RATE, 0.05f);
-    alsa_rig_save(&signal, "in.raw");
+    struct block signal = live_rig_noise(2, 0, 40 * RATE, 0.05f);
+    live_rig_save(&signal, "in.wav");
     block_free(&signal);
     sound_text("half.txt", "0.5\n");
     sound_text("quarter.txt", "0.25\n");
@@ -93,26 +94,26 @@ START_TEST(keys_change_a_plugin)
     begin();
     pid_t process = live_rig_start(RECORDED "--mask half.txt --lv2 " AMP ",gain=-6 --gain 0");
     live_rig_wait("[2 eg-amp gain -6 dB]");
-    live_rig_rest(700);
+    live_rig_play(700);
     live_rig_keys("+");
     live_rig_wait("[2 eg-amp gain -4 dB]");
-    live_rig_rest(100);
+    live_rig_play(100);
     live_rig_keys("--=-");
     live_rig_wait("[2 eg-amp gain -8 dB]");
-    live_rig_rest(100);
+    live_rig_play(100);
     live_rig_keys("b");
     live_rig_wait("[2 eg-amp gain -8 dB  BYPASSED]");
-    live_rig_rest(100);
+    live_rig_play(100);
     live_rig_keys("bc");
     live_rig_wait("[2 eg-amp @mix 1]");
     live_rig_keys("-----");
     live_rig_wait("[2 eg-amp @mix 0.9]");
-    live_rig_rest(100);
+    live_rig_play(100);
     live_rig_keys("c");
     live_rig_wait("[2 eg-amp @bypass off]");
     live_rig_keys("cC+");
     live_rig_wait("[2 eg-amp @bypass on  BYPASSED]");
-    live_rig_rest(100);
+    live_rig_play(100);
     end(process);
     const double gains[] = {0.5 * from_db(-6),
                             0.5 * from_db(-4),
@@ -154,14 +155,14 @@ START_TEST(in_processes_of_their_own_too)
     begin();
     pid_t process = live_rig_start(APART "--ladspa amp:amp_mono,Gain=0.5 --lv2 " AMP ",gain=-6");
     live_rig_wait("[1 amp_mono ");
-    live_rig_rest(700);
+    live_rig_rest(350);
     live_rig_keys("CCC");
     live_rig_wait("[2 eg-amp gain -6 dB]");
     live_rig_keys("+");
-    live_rig_rest(150);
+    live_rig_rest(75);
     live_rig_keys("b");
     live_rig_wait("BYPASSED");
-    live_rig_rest(150);
+    live_rig_rest(75);
     end(process);
     const double gains[] = {0.5 * from_db(-6), 0.5 * from_db(-4), 0.5};
     expect_gains(2 * LONG_BLOCK, gains, sizeof gains / sizeof *gains);
@@ -187,13 +188,13 @@ START_TEST(dry_is_as_late_as_plugins_are)
     begin();
     pid_t process = live_rig_start(RECORDED "--lv2 " DELAY ",delay=480 --mask half.txt --or "
                                             "--mask quarter.txt --ladspa amp:amp_mono,Gain=0.5");
-    live_rig_rest(700);
+    live_rig_play(700);
     live_rig_keys(" ");
     live_rig_wait("0 dry");
-    live_rig_rest(100);
+    live_rig_play(100);
     live_rig_keys("2");
     live_rig_wait("2 quarter.txt  [");
-    live_rig_rest(200);
+    live_rig_play(200);
     end(process);
     const double gains[] = {0.25, 1, 0.125};
     expect_gains(480, gains, sizeof gains / sizeof *gains);
@@ -209,8 +210,8 @@ START_TEST(the_screen_shows_the_control)
         return;
     begin();
     tmux_open(110, 30,
-              "\"$HALO\" live --block 256 --mask half.txt --lv2 " DELAY ",delay=480 --lv2 " AMP
-              "; echo ended with $?");
+              "\"$HALO\" live " LIVE_RIG_DEVICE "--block 256 --mask half.txt --lv2 " DELAY
+              ",delay=480 --lv2 " AMP "; echo ended with $?");
     const char *screen = tmux_wait(" control 2 nodelay ");
     ck_assert_msg(strstr(screen, "mask 0  plugins 480  output") != NULL, "%s", screen);
     ck_assert_msg(strstr(screen, "c control  + - change  b bypass") != NULL, "%s", screen);
@@ -250,22 +251,22 @@ START_TEST(osc_changes_a_plugin)
     begin();
     pid_t process = live_rig_start(RECORDED "--osc 0 --gain 0 --lv2 " AMP);
     lo_address target = osc_target();
-    live_rig_rest(700);
+    live_rig_play(700);
     lo_send(target, "/halo/control", "isf", 2, "gain", -12.0);
     live_rig_wait("[2 eg-amp gain -12 dB]");
-    live_rig_rest(100);
+    live_rig_play(100);
     lo_send(target, "/halo/control", "iss", 2, "Gai", "-3dB");
     live_rig_wait("[2 eg-amp gain -3 dB]");
-    live_rig_rest(100);
+    live_rig_play(100);
     lo_send(target, "/halo/mix", "if", 2, 0.5);
     live_rig_wait("[2 eg-amp @mix 0.5]");
-    live_rig_rest(100);
+    live_rig_play(100);
     lo_send(target, "/halo/bypass", "iT", 2);
     live_rig_wait("[2 eg-amp @bypass on  BYPASSED]");
-    live_rig_rest(100);
+    live_rig_play(100);
     lo_send(target, "/halo/bypass", "ii", 2, 0);
     live_rig_wait("[2 eg-amp @bypass off]");
-    live_rig_rest(100);
+    live_rig_play(100);
     lo_send(target, "/halo/control", "isf", 2, "kazoo", 1.0);
     live_rig_wait("has no control 'kazoo'; its controls: gain");
     lo_send(target, "/halo/control", "isf", 2, "gain", 100.0);
@@ -295,7 +296,7 @@ static void check_left_out(const char *plugin, const char *why)
     live_rig_wait(why);
     live_rig_wait("the sound goes on without it");
     live_rig_wait("FAILED");
-    live_rig_rest(300);
+    live_rig_rest(150);
     struct command_result result = end(process);
     const char *said = strstr(result.err, "the sound goes on without it");
     ck_assert_msg(strstr(result.err, "halo: stage 2: urn:halo:test:") != NULL, "%s", result.err);
@@ -334,11 +335,13 @@ START_TEST(samples_that_are_no_numbers_are_reported)
     if (!is_there("lv2", "urn:halo:test:nan"))
         return;
     begin();
-    pid_t process = live_rig_start("--block 256 --json --lv2 urn:halo:test:nan,2=24000");
+    pid_t process =
+        live_rig_start(LIVE_RIG_DEVICE "--block 256 --json --lv2 urn:halo:test:nan,2=24000");
     live_rig_wait("produced NaN or infinite samples");
     struct command_result result = end(process);
     ck_assert_msg(strstr(result.out, "\"bad_samples\":200") != NULL, "%s", result.out);
-    process = live_rig_start("--block 256 --isolate --seconds 1 --lv2 urn:halo:test:nan,2=24000");
+    process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --isolate --seconds 1 "
+                                             "--lv2 urn:halo:test:nan,2=24000");
     result = live_rig_end(process);
     ck_assert_msg(strstr(result.err, "made 200 samples that are no numbers") != NULL, "%s",
                   result.err);

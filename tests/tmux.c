@@ -1,5 +1,6 @@
 #include "tmux.h"
 
+#include "base/build_info.h"
 #include "command.h"
 
 #include <check.h>
@@ -16,6 +17,9 @@ static int opened; /* each has a socket of its own, since a server takes its tim
 
 bool tmux_there(void)
 {
+#ifndef HALO_WITH_SCREEN
+    return false;
+#endif
     if (system("tmux -V >/dev/null 2>&1") == 0)
         return true;
     fputs("tmux is not installed: nothing to show a screen on\n", stderr);

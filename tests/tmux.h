@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Is tmux installed? Prints that it is not. */
+/* Is tmux installed, and a screen built in? Prints that tmux is not. */
 bool tmux_there(void);
 
 /* Run a shell command (printf format) in a terminal of that size, in command_folder(), with

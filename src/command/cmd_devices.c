@@ -1,7 +1,7 @@
 #include "command/cmd_devices.h"
 
 #include "base/options.h"
-#include "live/device_list.h"
+#include "live/device.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -36,7 +36,9 @@ static void print_help(void)
     puts("usage: halo devices [options]\n\n"
          "List host APIs and their sound devices: index, channels in and out, rate, and the\n"
          "lowest and highest latency that the host suggests. A device is chosen by its index,\n"
-         "its name or a part of it. An asterisk marks what is taken without being asked for.\n\n"
+         "its name or a part of it. An asterisk marks what is taken without being asked for.\n"
+         "The device null has no hardware: --device null:in=IN.wav,out=OUT.wav reads one sound\n"
+         "file and writes another; halo(1) says what else it can be told.\n\n"
          "options:");
     options_print(stdout, rows, sizeof rows / sizeof *rows);
 }
@@ -63,13 +65,22 @@ static void print_row(const struct device_list *list, size_t index)
     printf("  %s\n", row->name);
 }
 
+static bool has_default(const struct device_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->hosts[list->rows[i].host].is_default)
+            return true;
+    return false;
+}
+
 static void print_table(const struct device_list *list)
 {
-    if (list->count == 0) {
+    if (list->host_count == 1) /* null's */
+        puts("This build knows no sound system (halo --version says why); install portaudio19-dev\n"
+             "and build again.");
+    else if (!has_default(list))
         puts("There is no sound device here. Plug one in, start a JACK server (jackd), or let\n"
              "ALSA know one in ~/.asoundrc; in a container, pass /dev/snd on to it.");
-        return;
-    }
     for (size_t host = 0; host < list->host_count; host++) {
         printf("%s%s\n", list->hosts[host].name,
                list->hosts[host].is_default ? " (the default host API)" : "");

@@ -1,7 +1,7 @@
 #include "listen/listen_session.h"
 
 #include "base/stop.h"
-#include "live/device_report.h"
+#include "signal/audio.h"
 
 #include <math.h>
 #include <poll.h>

@@ -1,35 +1,43 @@
 #include "live/device.h"
 
+#include "base/build_info.h"
 #include "base/monotonic.h"
+#include "base/realtime.h"
 #include "live/device_choose.h"
-#include "live/device_stream.h"
-#include "live/device_system.h"
 #include "signal/audio.h"
 
-#include <math.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#ifdef HALO_PORTAUDIO_ALSA
-#include <pa_linux_alsa.h>
+
+extern const struct device_driver driver_null, driver_portaudio;
+
+/* In the order of `halo devices`. */
+static const struct device_driver *const drivers[] = {
+#ifdef HALO_WITH_PORTAUDIO
+    &driver_portaudio,
 #endif
+    &driver_null,
+};
+enum { DRIVERS = sizeof drivers / sizeof *drivers };
 
 enum { LOOK_NS = 2000000 };
 #define SECOND INT64_C(1000000000)
 static const int64_t BEGIN_NS = 5 * SECOND;      /* PulseAudio takes 2 s to begin */
 static const int64_t LEARN_NS = SECOND / 2;      /* from the first call on, or so many calls */
 static const size_t LEARN_CALLS = 8;             /* the first one may be of another length */
-static const int64_t STOP_NS = 2 * SECOND;       /* for a step to return */
+static const int64_t STOP_NS = 2 * SECOND;       /* for a step to return, and for a close */
+static const int64_t AGAIN_NS = SECOND / 20;     /* for a close that hung before */
 static const int64_t SILENT_NS = SECOND * 3 / 2; /* without a call: lost */
-static const double LATENCY_MOST = 10;           /* PortAudio's for JACK may be nonsense */
 
 struct device {
-    PaStream *pa;
-    bool system; /* PortAudio is started */
-    struct device_choice choice;
+    const struct device_driver *driver;
     struct device_stream *stream;
-    size_t calls_seen; /* by device_state, and when */
+    struct device_info names; /* and no other facts */
+    char label[264];           /* of both ends */
+    size_t calls_seen;         /* by device_state, and when */
     int64_t seen_at;
 };
 
@@ -39,46 +47,106 @@ static void pause_briefly(void)
     nanosleep(&pause, NULL);
 }
 
+/* ---- closing, on a thread that may be left behind ---- */
+
+struct closing {
+    const struct device_driver *driver;
+    struct device_stream *stream; /* freed when the driver is done with it; NULL: none */
+    atomic_bool done;
+};
+
+/* One that hung when it was waited for; while it does, nothing can be opened. */
+static struct closing *left_behind;
+
+static void free_stream(struct device_stream *stream)
+{
+    if (stream)
+        free(stream->silence);
+    free(stream);
+}
+
+static void *close_main(void *argument)
+{
+    struct closing *closing = argument;
+    closing->driver->close();
+    free_stream(closing->stream);
+    closing->done = true;
+    return NULL;
+}
+
+static bool wait_for(const struct closing *closing, int64_t limit_ns)
+{
+    int64_t deadline = monotonic_ns() + limit_ns;
+    while (!closing->done && monotonic_ns() < deadline) {
+        if (closing->driver->wake)
+            closing->driver->wake();
+        pause_briefly();
+    }
+    return closing->done;
+}
+
+static void close_driver(const struct device_driver *driver, struct device_stream *stream)
+{
+    pthread_t thread;
+    struct closing *closing = calloc(1, sizeof *closing);
+    if (closing)
+        *closing = (struct closing){.driver = driver, .stream = stream};
+    if (!closing || !device_thread_start(&thread, close_main, closing)) {
+        free(closing); /* and the stream stays as it is */
+        return;
+    }
+    pthread_detach(thread);
+    if (driver->noisy)
+        device_hush();
+    bool done = wait_for(closing, STOP_NS);
+    device_unhush();
+    if (done)
+        free(closing);
+    else
+        left_behind = closing;
+}
+
+/* What hung may have come to its end since. */
+static enum status check_clear(void)
+{
+    if (left_behind && wait_for(left_behind, AGAIN_NS)) {
+        free(left_behind);
+        left_behind = NULL;
+    }
+    return left_behind
+               ? fail(STATUS_FAILED, "the sound system hangs since a device went; if that goes "
+                                     "on, start halo again")
+               : STATUS_OK;
+}
+
+/* ---- what there is ---- */
+
+static enum status enumerate(const struct device_driver *driver, const char *spec,
+                             struct device_list *list)
+{
+    size_t first = list->count;
+    enum status status = driver->enumerate(spec, list);
+    for (size_t i = first; i < list->count; i++) {
+        list->rows[i].driver = driver;
+        list->rows[i].index = i - first;
+    }
+    return status;
+}
+
+enum status device_list_init(struct device_list *list)
+{
+    *list = (struct device_list){0};
+    enum status status = check_clear();
+    for (size_t i = 0; i < DRIVERS && status == STATUS_OK; i++) {
+        status = enumerate(drivers[i], NULL, list);
+        close_driver(drivers[i], NULL);
+    }
+    if (status != STATUS_OK)
+        device_list_free(list);
+    return status;
+}
+
 /* ---- opening ---- */
-
-static void name_devices(const struct device *device, char *text, size_t size)
-{
-    const PaDeviceInfo *in = Pa_GetDeviceInfo(device->choice.input);
-    const PaDeviceInfo *out = Pa_GetDeviceInfo(device->choice.output);
-    bool both = in && out && strcmp(in->name, out->name) != 0;
-    snprintf(text, size, "%s%s%s", in ? in->name : "", both ? " and " : "",
-             both || !in ? out->name : "");
-}
-
-static enum status refuse(const struct device *device, PaError error)
-{
-    char names[300];
-    name_devices(device, names, sizeof names);
-    const PaHostErrorInfo *host = Pa_GetLastHostErrorInfo();
-    bool by_host = error == paUnanticipatedHostError && host && host->errorText[0];
-    return fail(STATUS_FAILED, "cannot open %s at %.0f Hz: %s", names, device->choice.rate,
-                by_host ? host->errorText : Pa_GetErrorText(error));
-}
-
-static PaError open_and_start(struct device *device)
-{
-    const struct device_choice *choice = &device->choice;
-    PaStreamParameters in = device_choose_parameters(choice->input, &choice->in, choice->latency);
-    PaStreamParameters out =
-        device_choose_parameters(choice->output, &choice->out, choice->latency);
-    PaError error =
-        Pa_OpenStream(&device->pa, choice->input == paNoDevice ? NULL : &in,
-                      choice->output == paNoDevice ? NULL : &out, choice->rate,
-                      paFramesPerBufferUnspecified, paNoFlag, device_stream_call, device->stream);
-    if (error != paNoError)
-        return error;
-#ifdef HALO_PORTAUDIO_ALSA
-    PaDeviceIndex either = choice->input == paNoDevice ? choice->output : choice->input;
-    if (Pa_GetHostApiInfo(Pa_GetDeviceInfo(either)->hostApi)->type == paALSA)
-        PaAlsa_EnableRealtimeScheduling(device->pa, 1);
-#endif
-    return Pa_StartStream(device->pa);
-}
 
 /* Calls come: what their length is shows in the first of them. */
 static enum status learn_period(struct device *device)
@@ -91,12 +159,9 @@ static enum status learn_period(struct device *device)
             first = now;
         if (calls >= LEARN_CALLS || (calls > 1 && now - first > LEARN_NS))
             break;
-        if (now - begin > BEGIN_NS || Pa_IsStreamActive(device->pa) != 1) {
-            char names[300];
-            name_devices(device, names, sizeof names);
+        if (now - begin > BEGIN_NS || !device->driver->is_running())
             return fail(STATUS_FAILED, "%s was opened but gives no sound; is it in use or gone?",
-                        names);
-        }
+                        device->label);
         pause_briefly();
     }
     device->calls_seen = device->stream->calls;
@@ -104,7 +169,7 @@ static enum status learn_period(struct device *device)
     return STATUS_OK;
 }
 
-static enum status start_stream(const struct device_request *request, struct device *device)
+static enum status make_stream(const struct device_choice *choice, struct device *device)
 {
     device->stream = calloc(1, sizeof *device->stream);
     float *silence = audio_alloc(DEVICE_FRAMES_MOST);
@@ -113,18 +178,65 @@ static enum status start_stream(const struct device_request *request, struct dev
         return fail_memory("a device");
     }
     device->stream->silence = silence;
-    enum status status = device_system_start();
-    device->system = status == STATUS_OK;
+    device->stream->in = choice->in;
+    device->stream->out = choice->out;
+    return STATUS_OK;
+}
+
+static void put_names(struct device *device, const struct device_list *list,
+                      const struct device_choice *choice)
+{
+    struct device_info *names = &device->names;
+    const struct device_row *either = choice->input ? choice->input : choice->output;
+    snprintf(names->host_api, sizeof names->host_api, "%s", list->hosts[either->host].name);
+    snprintf(names->input, sizeof names->input, "%s", choice->input ? choice->input->name : "");
+    snprintf(names->output, sizeof names->output, "%s",
+             choice->output ? choice->output->name : "");
+    bool both = choice->input && choice->output && strcmp(names->input, names->output) != 0;
+    snprintf(device->label, sizeof device->label, "%s%s%s", either->name, both ? " and " : "",
+             both ? names->output : "");
+}
+
+static enum status open_chosen(const struct device_request *request, const struct device_list *list,
+                               bool named, struct device *device)
+{
+    struct device_choice choice;
+    enum status status = device_choose(request, list, named, &choice);
     if (status == STATUS_OK)
-        status = device_choose(request, &device->choice);
+        status = make_stream(&choice, device);
     if (status != STATUS_OK)
         return status;
-    device->stream->in = device->choice.in;
-    device->stream->out = device->choice.out;
-    device_system_hush();
-    PaError error = open_and_start(device);
-    device_system_unhush();
-    return error == paNoError ? learn_period(device) : refuse(device, error);
+    put_names(device, list, &choice);
+    device->driver = choice.input ? choice.input->driver : choice.output->driver;
+    const struct device_target target = {request, choice.input, choice.output, device->label};
+    status = device->driver->open(&target, device->stream);
+    return status == STATUS_OK ? learn_period(device) : status;
+}
+
+/* A driver that is named is the only one to be asked. */
+static enum status open_device(const struct device_request *asked, struct device *device)
+{
+    struct device_request request = *asked;
+    struct device_list list = {0};
+    const char *spec = NULL;
+    bool named = false;
+    size_t first = 0, end = DRIVERS;
+    enum status status = check_clear();
+    for (size_t i = 0; i < DRIVERS && !named && status == STATUS_OK; i++) {
+        status = device_choose_driver(drivers[i], &request, &named, &spec);
+        first = named ? i : 0;
+        end = named ? i + 1 : DRIVERS;
+    }
+    size_t begun = first;
+    while (begun < end && status == STATUS_OK)
+        status = enumerate(drivers[begun++], spec, &list);
+    if (status == STATUS_OK)
+        status = open_chosen(&request, &list, named, device);
+    device_list_free(&list);
+    for (size_t i = first; i < begun; i++)
+        if (drivers[i] != device->driver)
+            close_driver(drivers[i], NULL);
+    return status;
 }
 
 enum status device_open(const struct device_request *request, struct device **result)
@@ -134,20 +246,12 @@ enum status device_open(const struct device_request *request, struct device **re
     struct device *device = calloc(1, sizeof *device);
     if (!device)
         return fail_memory("a device");
-    enum status status = start_stream(request, device);
+    enum status status = open_device(request, device);
     if (status == STATUS_OK)
         *result = device;
     else
         device_close(device);
     return status;
-}
-
-static void free_stream(void *context)
-{
-    struct device_stream *stream = context;
-    if (stream)
-        free(stream->silence);
-    free(stream);
 }
 
 void device_close(struct device *device)
@@ -156,8 +260,8 @@ void device_close(struct device *device)
         return;
     if (device->stream)
         device_stop(device);
-    if (device->system)
-        device_system_stop(device->pa, free_stream, device->stream);
+    if (device->driver)
+        close_driver(device->driver, device->stream);
     else
         free_stream(device->stream);
     free(device);
@@ -189,38 +293,37 @@ enum device_state device_state(struct device *device)
         device->seen_at = now;
     }
     bool silent = now - device->seen_at > SILENT_NS;
-    return silent || Pa_IsStreamActive(device->pa) != 1 ? DEVICE_LOST : DEVICE_RUNNING;
-}
-
-static void copy_name(PaDeviceIndex device, char *name, size_t size)
-{
-    const PaDeviceInfo *found_info = Pa_GetDeviceInfo(device);
-    snprintf(name, size, "%s", found_info ? found_info->name : "");
-}
-
-static uint64_t frames_of(double seconds, double rate)
-{
-    return seconds > 0 && seconds < LATENCY_MOST ? (uint64_t)llround(seconds * rate) : 0;
+    return silent || !device->driver->is_running() ? DEVICE_LOST : DEVICE_RUNNING;
 }
 
 void device_info(const struct device *device, struct device_info *info)
 {
-    const struct device_choice *choice = &device->choice;
     const struct device_stream *stream = device->stream;
-    const PaStreamInfo *found_info = Pa_GetStreamInfo(device->pa);
-    PaDeviceIndex either = choice->input == paNoDevice ? choice->output : choice->input;
-    *info = (struct device_info){
-        .rate = (uint32_t)lround(found_info->sampleRate),
-        .channels_in = stream->in.count,
-        .channels_out = stream->out.count,
-        .period = atomic_load(&stream->period),
-        .varies = atomic_load(&stream->varies),
-        .input_latency = frames_of(found_info->inputLatency, found_info->sampleRate),
-        .output_latency = frames_of(found_info->outputLatency, found_info->sampleRate),
-        .priority = atomic_load(&stream->priority),
-    };
-    snprintf(info->host_api, sizeof info->host_api, "%s",
-             Pa_GetHostApiInfo(Pa_GetDeviceInfo(either)->hostApi)->name);
-    copy_name(choice->input, info->input, sizeof info->input);
-    copy_name(choice->output, info->output, sizeof info->output);
+    *info = device->names;
+    info->channels_in = stream->in.count;
+    info->channels_out = stream->out.count;
+    info->period = atomic_load(&stream->period);
+    info->varies = atomic_load(&stream->varies);
+    info->priority = atomic_load(&stream->priority);
+    device->driver->describe(info);
+}
+
+/* ---- for people ---- */
+
+void device_describe(const struct device_info *info, char *text, size_t size)
+{
+    bool both = info->input[0] && strcmp(info->input, info->output) != 0;
+    snprintf(text, size, "%s: %s%s%s", info->host_api, both ? info->input : info->output,
+             both ? " -> " : "", both ? info->output : "");
+}
+
+void device_report_grants(const struct device_info *info)
+{
+    if (info->priority == 0)
+        note("no real-time priority: expect drop-outs under load; to allow it, add your user to "
+             "the group audio or put '@audio - rtprio 95' in /etc/security/limits.d/audio.conf");
+    if (!realtime_lock_memory())
+        note("memory cannot be locked (%s); to allow it, put '@audio - memlock unlimited' in "
+             "/etc/security/limits.d/audio.conf",
+             strerror(errno));
 }

@@ -8,7 +8,7 @@
  * writes them (the maps), from 0 everywhere else.
  * Threads: one control thread, which opens, runs, stops, asks and closes; the step is
  * called on a thread of the device. One device at a time.
- * PortAudio (its callback interface) is behind this; device*.c alone know it.
+ * The sound systems behind this are drivers (device_driver.h).
  */
 #ifndef HALO_DEVICE_H
 #define HALO_DEVICE_H
@@ -25,7 +25,7 @@ enum device_latency { DEVICE_LATENCY_LOW, DEVICE_LATENCY_HIGH, DEVICE_LATENCY_SE
 /* What a user asked for. Zero and NULL: as the system has it. */
 struct device_request {
     const char *host_api; /* its name, or a part that no other has */
-    const char *input;    /* a name, a part of one, or an index of `halo devices` */
+    const char *input;    /* a name, a part of one, an index of `halo devices`, or DRIVER:SPEC */
     const char *output;   /* likewise */
     bool wants_input;
     bool wants_output;
@@ -53,7 +53,7 @@ struct device_info {
     bool varies;             /* the calls were not all of one length */
     uint64_t input_latency;  /* frames; 0: the device does not say */
     uint64_t output_latency; /* likewise */
-    int priority;            /* of the device's thread, real-time; 0: it has none */
+    int priority; /* of the device's thread, real-time; 0: not granted, -1: not asked for */
 };
 
 enum device_state { DEVICE_RUNNING, DEVICE_LOST };
@@ -65,6 +65,45 @@ struct device;
  * lost or output ran dry just before this block. Real-time. */
 typedef void device_step(void *context, const float *const *in, float *const *out, size_t frames,
                          bool lost);
+
+/* ---- what there is ---- */
+
+struct device_host {
+    char name[64];
+    size_t devices;
+    bool is_default;
+};
+
+struct device_row {
+    char name[128];
+    const struct device_driver *driver;
+    size_t index;        /* in the driver's own list */
+    size_t host;         /* index into hosts */
+    size_t channels_in;  /* 0: cannot record */
+    size_t channels_out; /* 0: cannot play */
+    double rate;         /* Hz, the device's default */
+    double low_in;       /* seconds, the latencies that the host API suggests; 0: not known */
+    double high_in;
+    double low_out;
+    double high_out;
+    bool default_in; /* of its host API */
+    bool default_out;
+};
+
+/* Rows are in the order of their indices, by which device_open knows them too. */
+struct device_list {
+    struct device_host *hosts;
+    size_t host_count;
+    struct device_row *rows;
+    size_t count;
+};
+
+/* The sound devices of this machine as they are now, while none is open. Errors: the sound
+ * system's, memory. On failure the list is empty and safe to free. */
+MUST_CHECK enum status device_list_init(struct device_list *list);
+void device_list_free(struct device_list *list);
+
+/* ---- one that runs ---- */
 
 /* Open and start: silence plays, and the period is learnt. Takes up to 5 s where a device
  * is slow to begin. Errors (one line that says what there is to choose from): no such
@@ -90,5 +129,13 @@ enum device_state device_state(struct device *device);
  * device_open refuses as long as it hangs. A device that was lost can be opened again when it is
  * back. */
 void device_close(struct device *device);
+
+/* ---- for people ---- */
+
+/* "JACK: system", or with both ends where they differ. */
+void device_describe(const struct device_info *info, char *text, size_t size);
+
+/* Locks the memory, and notes what the system does not grant and how it would. */
+void device_report_grants(const struct device_info *info);
 
 #endif

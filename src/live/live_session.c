@@ -1,7 +1,7 @@
 #include "live/live_session.h"
 
 #include "base/stop.h"
-#include "live/device_report.h"
+#include "signal/audio.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -35,6 +35,7 @@
 #ifndef HALO_OSC_H
 #define HALO_OSC_H
 
+#include "base/build_info.h"
 #include "base/status.h"
 #include "view/live_status.h"
 
@@ -74,7 +75,9 @@ struct osc_command {
     char text[OSC_TEXT_MOST]; /* never empty where it is used */
 };
 
-/* port 0: any that is free. Errors: the port is taken; built without liblo. */
+#ifdef HALO_WITH_OSC
+
+/* port 0: any that is free. Errors: the port is taken. */
 MUST_CHECK enum status osc_open(unsigned port, struct osc **osc);
 void osc_close(struct osc *osc);
 
@@ -94,5 +97,22 @@ void osc_send_meters(struct osc *osc, const struct live_status *status);
  * count, so that one number tells of all that was ignored. */
 void osc_refuse(struct osc *osc);
 uint64_t osc_refused(const struct osc *osc);
+
+#else /* without liblo there is never one */
+
+MUST_CHECK static inline enum status osc_open(unsigned port, struct osc **osc)
+{
+    (void)port, (void)osc;
+    return fail(STATUS_FAILED, "cannot listen for OSC messages: halo was built without liblo");
+}
+#define osc_close(osc) ((void)(osc))
+#define osc_port(osc) ((void)(osc), 0u)
+#define osc_fd(osc) ((void)(osc), -1)
+#define osc_receive(osc, command) ((void)(osc), (void)(command), false)
+#define osc_send_meters(osc, status) ((void)(osc), (void)(status))
+#define osc_refuse(osc) ((void)(osc))
+#define osc_refused(osc) ((void)(osc), UINT64_C(0))
+
+#endif
 
 #endif

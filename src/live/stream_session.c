@@ -4,7 +4,6 @@
 #include "base/monotonic.h"
 #include "base/stop.h"
 #include "chain/report.h"
-#include "live/device_report.h"
 #include "signal/audio.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 #include "view/view.h"
 
+#include "base/build_info.h"
 #include "base/monotonic.h"
 #include "base/terminal.h"
 #include "view/view_kind.h"
@@ -12,17 +13,22 @@
 enum { LINE_MOST = 400 }; /* bytes of a message */
 
 static const struct view_kind *const kinds[] = {
+#ifdef HALO_WITH_SCREEN
     [VIEW_SCREEN] = &view_screen,
+#endif
     [VIEW_PLAIN] = &view_plain,
     [VIEW_JSON] = &view_json,
 };
 
 enum status view_open(enum view_choice choice, double interval, struct view **result)
 {
+    const struct view_kind *screen = kinds[VIEW_SCREEN];
     if (choice == VIEW_AUTO)
-        choice = view_screen_possible() ? VIEW_SCREEN : VIEW_PLAIN;
+        choice = screen && screen->is_possible() ? VIEW_SCREEN : VIEW_PLAIN;
     const struct view_kind *kind = kinds[choice];
     struct view *view;
+    if (!kind)
+        return fail(STATUS_FAILED, "cannot show a screen: halo was built without ncurses");
     enum status status = kind->open(&view);
     if (status != STATUS_OK)
         return status;

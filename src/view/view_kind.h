@@ -8,6 +8,7 @@
 #include "view/view_keys.h"
 
 struct view_kind {
+    bool (*is_possible)(void); /* can the terminal carry it? NULL: any can */
     enum status (*open)(struct view **view);
     void (*show)(struct view *view, const struct live_status *status); /* already to be shown */
     void (*message)(struct view *view, const char *text);              /* any thread */
@@ -28,8 +29,5 @@ struct view {
 };
 
 extern const struct view_kind view_screen, view_plain, view_json;
-
-/* Can the terminal carry a screen? */
-bool view_screen_possible(void);
 
 #endif

@@ -78,7 +78,7 @@ static void print_unread(const struct screen *screen)
 
 /* ---- the terminal ---- */
 
-bool view_screen_possible(void)
+static bool screen_is_possible(void)
 {
     int error;
     return isatty(STDOUT_FILENO) && terminal_is_ours() &&
@@ -127,7 +127,7 @@ static void screen_close(struct view *view)
 
 static enum status screen_open(struct view **view)
 {
-    if (!view_screen_possible())
+    if (!screen_is_possible())
         return fail(STATUS_FAILED, "cannot show a screen: standard input and output are not a "
                                    "terminal that can, in the foreground");
     struct screen *screen = calloc(1, sizeof *screen);
@@ -221,6 +221,7 @@ static int screen_key_fd(const struct view *view)
 }
 
 const struct view_kind view_screen = {
+    .is_possible = screen_is_possible,
     .open = screen_open,
     .show = screen_show,
     .message = screen_message,

@@ -1,4 +1,4 @@
-#include "live/device_jack.h"
+#include "live/driver_portaudio_jack.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -107,12 +107,12 @@ int jack_client_close(void *client)
     return 0;
 }
 
-void device_jack_adopt(bool begin)
+void portaudio_jack_adopt(bool begin)
 {
     adopting = begin;
 }
 
-void device_jack_wake(void)
+void portaudio_jack_wake(void)
 {
     pthread_mutex_lock(&jack.lock);
     wake();

@@ -8,18 +8,18 @@
  * failures to give things back are kept from PortAudio, which could do nothing about them,
  * and its wait can be ended with what it left for that purpose: its own shutdown callback.
  * Other clients of the process see JACK as it is.
- * Private to device*.c. Threads: any.
+ * Private to driver_portaudio*.c. Threads: any.
  */
-#ifndef HALO_DEVICE_JACK_H
-#define HALO_DEVICE_JACK_H
+#ifndef HALO_DRIVER_PORTAUDIO_JACK_H
+#define HALO_DRIVER_PORTAUDIO_JACK_H
 
 #include <stdbool.h>
 
 /* The JACK client that this thread registers between the two calls is PortAudio's. */
-void device_jack_adopt(bool begin);
+void portaudio_jack_adopt(bool begin);
 
 /* Wake a PortAudio call that waits for a dead server; nothing where there is none. To be
  * called again until the call that waits has returned. */
-void device_jack_wake(void);
+void portaudio_jack_wake(void);
 
 #endif

@@ -1,0 +1,153 @@
+/* What drivers have in common: their thread's way into a step, and small needs. */
+#include "live/device_driver.h"
+
+#include "base/realtime.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PRIORITY_LEAST = 10 }; /* below that others of the system easily come before */
+
+/* ---- the driver's thread ---- */
+
+/* It asks about itself once, while silence plays. Some systems give it the lowest real-time
+ * priority or none. */
+static void look_at_thread(struct device_stream *stream)
+{
+    struct sched_param parameters;
+    struct realtime_before before;
+    int policy = SCHED_OTHER;
+    stream->priority = -1;
+    if (stream->ordinary || pthread_getschedparam(pthread_self(), &policy, &parameters) != 0)
+        return;
+    bool realtime = policy == SCHED_FIFO || policy == SCHED_RR;
+    if (realtime && parameters.sched_priority >= PRIORITY_LEAST)
+        stream->priority = parameters.sched_priority;
+    else if (realtime_raise(REALTIME_PRIORITY, &before))
+        stream->priority = REALTIME_PRIORITY;
+    else
+        stream->priority = realtime ? parameters.sched_priority : 0;
+}
+
+/* The first call of a stream may bring what gathered before: it says nothing of others. */
+static void keep_count(struct device_stream *stream, size_t frames)
+{
+    size_t calls = atomic_load_explicit(&stream->calls, memory_order_relaxed);
+    if (calls == 0)
+        look_at_thread(stream);
+    if (calls > 1 && frames != atomic_load_explicit(&stream->period, memory_order_relaxed))
+        atomic_store_explicit(&stream->varies, true, memory_order_relaxed);
+    atomic_store_explicit(&stream->period, frames, memory_order_relaxed);
+    atomic_store_explicit(&stream->calls, calls + 1, memory_order_release);
+}
+
+static void fill_silence(const struct device_channels *channels, float *const *out, size_t frames,
+                         bool mapped_too)
+{
+    for (size_t c = 0; c < channels->opened; c++)
+        if (mapped_too || !channels->mapped[c])
+            memset(out[c], 0, frames * sizeof *out[c]);
+}
+
+static void run_slot(const struct device_stream *stream, const struct device_slot *slot,
+                      const float *const *input, float *const *output, size_t frames, bool lost)
+{
+    const float *in[DEVICE_CHANNELS_MOST];
+    float *out[DEVICE_CHANNELS_MOST];
+    for (size_t at = 0, length; at < frames; at += length, lost = false) {
+        length = frames - at < DEVICE_FRAMES_MOST ? frames - at : DEVICE_FRAMES_MOST;
+        for (size_t c = 0; c < stream->in.count; c++)
+            in[c] = input ? input[stream->in.map[c]] + at : stream->silence;
+        for (size_t c = 0; c < stream->out.count; c++)
+            out[c] = output[stream->out.map[c]] + at;
+        slot->step(slot->context, in, out, length, lost);
+    }
+}
+
+bool device_process(struct device_stream *stream, const float *const *in, float *const *out,
+                    size_t frames, bool lost)
+{
+    keep_count(stream, frames);
+    /* Said before `current` is read, so that whoever takes it away sees one or the other. */
+    atomic_store(&stream->inside, true);
+    const struct device_slot *slot = atomic_load(&stream->current);
+    if (slot)
+        run_slot(stream, slot, in, out, frames, lost);
+    atomic_store(&stream->inside, false);
+    if (out)
+        fill_silence(&stream->out, out, frames, !slot);
+    return slot;
+}
+
+/* ---- small needs ---- */
+
+static int standard_error = -1; /* where it led, while it leads nowhere */
+
+void device_hush(void)
+{
+    fflush(stderr);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    standard_error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (nowhere >= 0 && standard_error >= 0)
+        dup2(nowhere, STDERR_FILENO);
+    if (nowhere >= 0)
+        close(nowhere);
+}
+
+void device_unhush(void)
+{
+    if (standard_error < 0)
+        return;
+    fflush(stderr);
+    dup2(standard_error, STDERR_FILENO);
+    close(standard_error);
+    standard_error = -1;
+}
+
+bool device_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the control thread's */
+    bool started = pthread_create(thread, NULL, run, context) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+enum status device_list_add_host(struct device_list *list, const char *name,
+                                 struct device_host **host)
+{
+    *host = realloc(list->hosts, (list->host_count + 1) * sizeof **host);
+    if (!*host)
+        return fail_memory("a list of devices");
+    list->hosts = *host;
+    *host += list->host_count++;
+    **host = (struct device_host){0};
+    snprintf((*host)->name, sizeof (*host)->name, "%s", name);
+    return STATUS_OK;
+}
+
+enum status device_list_add(struct device_list *list, size_t host, const char *name,
+                            struct device_row **row)
+{
+    *row = realloc(list->rows, (list->count + 1) * sizeof **row);
+    if (!*row)
+        return fail_memory("a list of devices");
+    list->rows = *row;
+    *row += list->count++;
+    **row = (struct device_row){.host = host};
+    snprintf((*row)->name, sizeof (*row)->name, "%s", name);
+    list->hosts[host].devices++;
+    return STATUS_OK;
+}
+
+void device_list_free(struct device_list *list)
+{
+    free(list->hosts);
+    free(list->rows);
+    *list = (struct device_list){0};
+}
