@@ -327,7 +327,7 @@ const struct convolver_backend convolver_cuda_live = {
     .failure = live_failure,
     .prepare = live_prepare,
     .release = live_release,
-    .step = live_step,
+    .step = cuda_live_step,
     .post = live_post,
     .collect = live_collect,
 };

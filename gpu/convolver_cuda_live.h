@@ -99,7 +99,7 @@ void live_post(struct convolution *convolution, const float *const *in,
                const struct convolver_slot slots[CONVOLVER_SLOTS]);
 bool live_collect(struct convolution *convolution,
                   const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
-void live_step(struct convolution *convolution, const float *const *in,
+void cuda_live_step(struct convolution *convolution, const float *const *in,
                const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
 /* Start the resident kernel, unless it is there. */

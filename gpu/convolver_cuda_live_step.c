@@ -217,7 +217,7 @@ bool live_collect(struct convolution *convolution,
     return in_time && live->error == cudaSuccess;
 }
 
-void live_step(struct convolution *convolution, const float *const *in,
+void cuda_live_step(struct convolution *convolution, const float *const *in,
                const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     live_post(convolution, in, slots);
