@@ -1,12 +1,11 @@
 #include "live/device_system.h"
 
 #include "base/monotonic.h"
+#include "base/thread.h"
 #include "live/device_jack.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,14 +80,10 @@ static bool wait_for(const struct stop *stop, int64_t limit_ns)
 static bool start_thread(struct stop *stop)
 {
     pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the control thread's */
-    bool started = pthread_create(&thread, NULL, stop_main, stop) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started)
-        pthread_detach(thread);
-    return started;
+    if (thread_start(&thread, "halo stop", THREAD_AS_CALLER, stop_main, stop) != 0)
+        return false;
+    pthread_detach(thread);
+    return true;
 }
 
 void device_system_stop(PaStream *stream, void (*release)(void *context), void *context)

@@ -1,20 +1,17 @@
 #include "live/player_state.h"
 
+#include "base/thread.h"
+
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 
 static const double reserve_seconds = 0.1;
 
 static void init_lock(struct player *player)
 {
-    pthread_condattr_t monotonic;
     pthread_mutex_init(&player->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&player->wake, &monotonic);
+    thread_condition_init(&player->wake);
     pthread_cond_init(&player->filled, NULL);
-    pthread_condattr_destroy(&monotonic);
 }
 
 static size_t slots_for(const struct player *player, double seconds)
@@ -43,11 +40,7 @@ static enum status make_slots(struct player *player, double ahead)
 
 static enum status start_thread(struct player *player)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&player->thread, NULL, player_main, player);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = thread_start(&player->thread, "halo player", THREAD_AS_CALLER, player_main, player);
     player->has_thread = error == 0;
     return error ? fail(STATUS_FAILED, "cannot start a thread to read ahead with") : STATUS_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "base/monotonic.h"
 #include "base/own_program.h"
+#include "base/thread.h"
 #include "plugin/plugin_isolated_args.h"
 
 #include <ctype.h>
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -213,11 +213,7 @@ enum status plugin_child_start(const struct plugin_child_settings *settings, dou
         child->output = -1;
         plugin_child_doing(child, "while it was loaded", patience);
         atomic_init(&child->stop, INFINITY);
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        error = pthread_create(&child->thread, NULL, child_main, child);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        error = thread_start(&child->thread, "halo plugins", THREAD_AS_CALLER, child_main, child);
     }
     if (error) {
         close(settings->memory);
