@@ -6,7 +6,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CHUNK = 1024, BLOCK_MS = 400, SHORT_TERM_MS = 3000, LAID_OUT_MOST = 6 };
+enum {
+    CHUNK = 1024,
+    BLOCK_MS = 400,
+    SHORT_TERM_MS = 3000,
+    LAID_OUT_MOST = 6,
+    RATE_LEAST = 16,     /* Hz, that libebur128 takes */
+    RATE_MOST = 2822400, /* likewise; from 192 kHz on true peaks do not depend on it */
+    PEAK_DELAY = 24,     /* frames, at least half of libebur128's interpolating filter */
+};
 
 struct loudness {
     ebur128_state *state;
@@ -107,4 +115,55 @@ double loudness_rms(const struct loudness *meter)
 {
     double samples = (double)meter->frames * (double)meter->channels;
     return samples > 0 ? 10 * log10(meter->energy / samples) : -INFINITY;
+}
+
+/* ---- true peak: a state for each channel, as those take 64 at most ---- */
+
+struct true_peak {
+    size_t channels;
+    ebur128_state *channel[];
+};
+
+enum status true_peak_create(uint32_t rate, size_t channels, struct true_peak **result)
+{
+    struct true_peak *meter = calloc(1, sizeof *meter + channels * sizeof *meter->channel);
+    if (!meter)
+        return fail_memory("a meter");
+    meter->channels = channels;
+    rate = rate < RATE_LEAST ? RATE_LEAST : rate > RATE_MOST ? RATE_MOST : rate;
+    for (size_t c = 0; c < channels; c++) {
+        meter->channel[c] = ebur128_init(1, rate, EBUR128_MODE_TRUE_PEAK);
+        if (!meter->channel[c]) {
+            true_peak_destroy(meter);
+            return fail_memory("a meter");
+        }
+    }
+    *result = meter;
+    return STATUS_OK;
+}
+
+void true_peak_destroy(struct true_peak *meter)
+{
+    for (size_t c = 0; meter && c < meter->channels; c++)
+        if (meter->channel[c])
+            ebur128_destroy(&meter->channel[c]);
+    free(meter);
+}
+
+void true_peak_add(struct true_peak *meter, const float *const *planar, size_t frames)
+{
+    for (size_t c = 0; c < meter->channels; c++)
+        (void)ebur128_add_frames_float(meter->channel[c], planar[c], frames);
+}
+
+double true_peak_finish(struct true_peak *meter)
+{
+    static const float silence[PEAK_DELAY];
+    double highest = 0, peak = 0;
+    for (size_t c = 0; c < meter->channels; c++) {
+        (void)ebur128_add_frames_float(meter->channel[c], silence, PEAK_DELAY);
+        (void)ebur128_true_peak(meter->channel[c], 0, &peak);
+        highest = fmax(highest, peak);
+    }
+    return highest;
 }

@@ -1,4 +1,4 @@
-/* How loud a region is: EBU R128 (ITU-R BS.1770-4), by libebur128, and plain RMS.
+/* How loud a region is: EBU R128 (ITU-R BS.1770-4), by libebur128, plain RMS, and true peak.
  *
  * Figures are in LUFS and dBFS; silence is -infinity. Full scale is -1..1: a sine of full
  * scale has -3.01 dBFS RMS. Up to six channels are, by their number, mono, stereo, with
@@ -36,5 +36,15 @@ double loudness_short_term(const struct loudness *meter);
 
 /* Of all samples of all channels, unweighted, in dBFS. */
 double loudness_rms(const struct loudness *meter);
+
+/* The highest value a sound reaches between its samples: oversampled 4 times, from 96 kHz on
+ * twice; from 192 kHz on the samples' own. Errors: memory. */
+struct true_peak;
+MUST_CHECK enum status true_peak_create(uint32_t rate, size_t channels, struct true_peak **meter);
+void true_peak_destroy(struct true_peak *meter);
+void true_peak_add(struct true_peak *meter, const float *const *planar, size_t frames);
+
+/* The peak so far, linear; ends the measurement. */
+double true_peak_finish(struct true_peak *meter);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/io_thread.h"
 #include "base/stop.h"
-#include "signal/true_peak.h"
+#include "signal/loudness.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -387,7 +387,7 @@ enum status engine_run(struct filter *chain, struct source *source, struct sink 
     if (status == STATUS_OK && run.kind == TAIL_UNTIL)
         status = sink_open_memory(chain->outputs, &run.tail);
     if (status == STATUS_OK && settings->true_peak)
-        status = true_peak_create(chain->outputs, &run.true_peak);
+        status = true_peak_create(source->format.rate, chain->outputs, &run.true_peak);
     if (status == STATUS_OK)
         status = start_threads(&run);
     if (status == STATUS_OK)
