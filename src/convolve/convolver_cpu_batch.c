@@ -19,7 +19,7 @@ enum {
 
 static const size_t CACHE_FLOATS = 1 << 18; /* of masks' spectra that an output may need at once */
 
-struct batch_convolution {
+struct cpu_batch_convolution {
     struct convolver_shape shape;
     struct partition_plan plan;
     struct history history;
@@ -33,7 +33,7 @@ struct batch_convolution {
     float **samples; /* [worker] */
 };
 
-struct batch_mask {
+struct cpu_batch_mask {
     struct path_table paths;
     float *head;    /* direct form: column after column */
     size_t partitions;   /* that are not all zero */
@@ -42,7 +42,7 @@ struct batch_mask {
 
 static void batch_destroy(struct convolution *base)
 {
-    struct batch_convolution *convolution = (struct batch_convolution *)base;
+    struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
     size_t workers = workers_count(convolution->shape.workers);
     history_free(&convolution->history);
     fft_destroy(convolution->fft);
@@ -52,7 +52,7 @@ static void batch_destroy(struct convolution *base)
     free(convolution);
 }
 
-static enum status init_spectra(struct batch_convolution *convolution)
+static enum status init_spectra(struct cpu_batch_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
@@ -71,7 +71,7 @@ static enum status init_spectra(struct batch_convolution *convolution)
     return fft_create(plan->fft, &convolution->fft);
 }
 
-static enum status fill(struct batch_convolution *convolution)
+static enum status fill(struct cpu_batch_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
@@ -87,7 +87,7 @@ static enum status fill(struct batch_convolution *convolution)
 
 static enum status batch_create(const struct convolver_shape *shape, struct convolution **result)
 {
-    struct batch_convolution *convolution = calloc(1, sizeof *convolution);
+    struct cpu_batch_convolution *convolution = calloc(1, sizeof *convolution);
     if (!convolution)
         return fail_memory("a convolver");
     convolution->shape = *shape;
@@ -103,7 +103,7 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
 
 static void batch_reset(struct convolution *base)
 {
-    struct batch_convolution *convolution = (struct batch_convolution *)base;
+    struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
     history_reset(&convolution->history);
     convolution->newest = 0;
     for (size_t c = 0; convolution->spectra && c < convolution->shape.inputs; c++)
@@ -113,7 +113,7 @@ static void batch_reset(struct convolution *base)
 
 static void batch_describe(const struct convolution *base, char *text, size_t size)
 {
-    const struct batch_convolution *convolution = (const struct batch_convolution *)base;
+    const struct cpu_batch_convolution *convolution = (const struct cpu_batch_convolution *)base;
     snprintf(text, size, "%s", partition_algorithm_name(convolution->plan.algorithm));
 }
 
@@ -121,7 +121,7 @@ static void batch_describe(const struct convolution *base, char *text, size_t si
 
 static void batch_release(const struct convolution *convolution, struct prepared *base)
 {
-    struct batch_mask *prepared = (struct batch_mask *)base;
+    struct cpu_batch_mask *prepared = (struct cpu_batch_mask *)base;
     (void)convolution;
     path_table_free(&prepared->paths);
     free(prepared->head);
@@ -129,8 +129,8 @@ static void batch_release(const struct convolution *convolution, struct prepared
     free(prepared);
 }
 
-static enum status prepare_spectra(const struct batch_convolution *convolution,
-                                   const struct mask *mask, struct batch_mask *prepared)
+static enum status prepare_spectra(const struct cpu_batch_convolution *convolution,
+                                   const struct mask *mask, struct cpu_batch_mask *prepared)
 {
     const struct partition_plan *plan = &convolution->plan;
     size_t floats = convolution->floats, partition = plan->partitions > 1 ? plan->hop : mask->taps;
@@ -148,8 +148,8 @@ static enum status prepare_spectra(const struct batch_convolution *convolution,
 static enum status batch_prepare(const struct convolution *base, const struct mask *mask,
                                  struct prepared **result)
 {
-    const struct batch_convolution *convolution = (const struct batch_convolution *)base;
-    struct batch_mask *prepared = calloc(1, sizeof *prepared);
+    const struct cpu_batch_convolution *convolution = (const struct cpu_batch_convolution *)base;
+    struct cpu_batch_mask *prepared = calloc(1, sizeof *prepared);
     if (!prepared)
         return fail_memory("a mask");
     enum status status = path_table_init(&prepared->paths, mask);
@@ -168,7 +168,7 @@ static enum status batch_prepare(const struct convolution *base, const struct ma
 /* ---- the step; real-time ---- */
 
 /* Live the step does it all: waking threads takes longer than what they would do. */
-static void share_out(const struct batch_convolution *convolution, size_t pieces,
+static void share_out(const struct cpu_batch_convolution *convolution, size_t pieces,
                       workers_task *task, void *context)
 {
     if (!convolution->shape.live) {
@@ -179,12 +179,13 @@ static void share_out(const struct batch_convolution *convolution, size_t pieces
         task(context, piece, 0);
 }
 
-static float *spectrum_at(const struct batch_convolution *convolution, size_t input, size_t place)
+static float *spectrum_at(const struct cpu_batch_convolution *convolution, size_t input,
+                          size_t place)
 {
     return convolution->spectra[input] + place % convolution->depth * convolution->floats;
 }
 
-static size_t chunk_frames(const struct batch_convolution *convolution, size_t chunk)
+static size_t chunk_frames(const struct cpu_batch_convolution *convolution, size_t chunk)
 {
     size_t left = convolution->shape.block - chunk * convolution->plan.hop;
     return left < convolution->plan.hop ? left : convolution->plan.hop;
@@ -193,7 +194,7 @@ static size_t chunk_frames(const struct batch_convolution *convolution, size_t c
 /* One input's spectrum for one chunk: the chunk's frames and the past before it. */
 static void transform_chunk(void *context, size_t piece, size_t worker)
 {
-    struct batch_convolution *convolution = context;
+    struct cpu_batch_convolution *convolution = context;
     const struct partition_plan *plan = &convolution->plan;
     size_t input = piece / plan->chunks, chunk = piece % plan->chunks;
     size_t there = plan->history_frames + chunk_frames(convolution, chunk);
@@ -208,16 +209,16 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
                 spectrum_at(convolution, input, convolution->newest + chunk));
 }
 
-struct batch_job {
-    struct batch_convolution *convolution;
-    const struct batch_mask *prepared;
+struct cpu_batch_job {
+    struct cpu_batch_convolution *convolution;
+    const struct cpu_batch_mask *prepared;
     float *const *out;
 };
 
-static void finish_chunk(const struct batch_job *job, size_t output, size_t chunk, float *sum,
+static void finish_chunk(const struct cpu_batch_job *job, size_t output, size_t chunk, float *sum,
                          float *samples)
 {
-    const struct batch_convolution *convolution = job->convolution;
+    const struct cpu_batch_convolution *convolution = job->convolution;
     const struct partition_plan *plan = &convolution->plan;
     fft_inverse(convolution->fft, sum, samples);
     memcpy(job->out[output] + chunk * plan->hop, samples + plan->history_frames,
@@ -233,7 +234,7 @@ struct products {
 };
 
 /* To the sums of all chunks from `first` to `end`: the masks come from far, and once. */
-static void add_products(const struct batch_convolution *convolution, struct products *products,
+static void add_products(const struct cpu_batch_convolution *convolution, struct products *products,
                          size_t first, size_t end, float *sums)
 {
     size_t newest = convolution->newest + convolution->depth;
@@ -248,10 +249,10 @@ static void add_products(const struct batch_convolution *convolution, struct pro
     products->count = 0;
 }
 
-static void add_paths(const struct batch_job *job, size_t output, size_t first, size_t end,
+static void add_paths(const struct cpu_batch_job *job, size_t output, size_t first, size_t end,
                       float *sums)
 {
-    const struct batch_convolution *convolution = job->convolution;
+    const struct cpu_batch_convolution *convolution = job->convolution;
     const struct path_table *table = &job->prepared->paths;
     size_t partitions = job->prepared->partitions;
     struct products products = {0};
@@ -272,8 +273,8 @@ static void add_paths(const struct batch_job *job, size_t output, size_t first, 
 /* A group of chunks of one output. */
 static void overlap_save_output(void *context, size_t piece, size_t worker)
 {
-    const struct batch_job *job = context;
-    const struct batch_convolution *convolution = job->convolution;
+    const struct cpu_batch_job *job = context;
+    const struct cpu_batch_convolution *convolution = job->convolution;
     size_t chunks = convolution->plan.chunks, group = convolution->group;
     size_t groups = (chunks + group - 1) / group;
     size_t output = piece / groups, first = piece % groups * group;
@@ -288,17 +289,17 @@ static void overlap_save_output(void *context, size_t piece, size_t worker)
 static void direct_output(void *context, size_t output, size_t worker)
 {
     (void)worker;
-    const struct batch_job *job = context;
-    const struct batch_convolution *convolution = job->convolution;
+    const struct cpu_batch_job *job = context;
+    const struct cpu_batch_convolution *convolution = job->convolution;
     size_t block = convolution->shape.block;
     memset(job->out[output], 0, block * sizeof(float));
     add_head(&convolution->history, &job->prepared->paths, job->prepared->head,
              convolution->plan.head, output, block, job->out[output]);
 }
 
-static void run_slot(struct batch_job *job)
+static void run_slot(struct cpu_batch_job *job)
 {
-    const struct batch_convolution *convolution = job->convolution;
+    const struct cpu_batch_convolution *convolution = job->convolution;
     const struct convolver_shape *shape = &convolution->shape;
     size_t group = convolution->group;
     if (convolution->plan.algorithm == PARTITION_DIRECT)
@@ -311,7 +312,7 @@ static void run_slot(struct batch_job *job)
 static void batch_step(struct convolution *base, const float *const *in,
                        const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    struct batch_convolution *convolution = (struct batch_convolution *)base;
+    struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
     const struct convolver_shape *shape = &convolution->shape;
     history_advance(&convolution->history, in);
     if (convolution->plan.algorithm == PARTITION_OVERLAP_SAVE) {
@@ -320,8 +321,8 @@ static void batch_step(struct convolution *base, const float *const *in,
                   convolution);
     }
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
-        struct batch_job job = {convolution, (const struct batch_mask *)slots[v].prepared,
-                                slots[v].out};
+        struct cpu_batch_job job = {convolution, (const struct cpu_batch_mask *)slots[v].prepared,
+                                    slots[v].out};
         if (job.prepared)
             run_slot(&job);
     }

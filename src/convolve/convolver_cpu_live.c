@@ -26,7 +26,7 @@ static bool live_is_helped(const struct convolver_shape *shape)
 
 static void live_destroy(struct convolution *base)
 {
-    struct live_convolution *convolution = (struct live_convolution *)base;
+    struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
     const struct convolver_shape *shape = &convolution->shape;
     atomic_store(&convolution->leave, true);
     if (convolution->has_worker)
@@ -48,7 +48,7 @@ static void live_destroy(struct convolution *base)
     free(convolution);
 }
 
-static enum status init_segment(struct live_convolution *convolution, size_t s)
+static enum status init_segment(struct cpu_live_convolution *convolution, size_t s)
 {
     const struct partition_segment *cut = &convolution->plan.segments[s];
     struct segment *segment = &convolution->segments[s];
@@ -85,7 +85,7 @@ static size_t history_needed(const struct partition_plan *plan)
     return history_frames;
 }
 
-static int64_t jobs_period(const struct live_convolution *convolution)
+static int64_t jobs_period(const struct cpu_live_convolution *convolution)
 {
     size_t shortest = SIZE_MAX;
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
@@ -96,7 +96,7 @@ static int64_t jobs_period(const struct live_convolution *convolution)
     return (int64_t)(1e9 * (double)shortest / live_rate(convolution));
 }
 
-static enum status start_worker(struct live_convolution *convolution)
+static enum status start_worker(struct cpu_live_convolution *convolution)
 {
     convolution->worker_period = jobs_period(convolution);
     if (thread_start(&convolution->worker, "halo long masks", THREAD_BELOW_CALLER, live_work,
@@ -106,7 +106,7 @@ static enum status start_worker(struct live_convolution *convolution)
     return STATUS_OK;
 }
 
-static enum status init_due(struct live_convolution *convolution)
+static enum status init_due(struct cpu_live_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     bool helped = false;
@@ -121,7 +121,7 @@ static enum status init_due(struct live_convolution *convolution)
     return helped ? start_worker(convolution) : STATUS_OK;
 }
 
-static enum status init_arming(struct live_convolution *convolution)
+static enum status init_arming(struct cpu_live_convolution *convolution)
 {
     size_t longest = longest_transform(&convolution->plan);
     struct segment_job *job = &convolution->arming.job;
@@ -130,7 +130,7 @@ static enum status init_arming(struct live_convolution *convolution)
     return job->sum && job->samples ? STATUS_OK : fail_memory("a convolver");
 }
 
-static enum status fill(struct live_convolution *convolution)
+static enum status fill(struct cpu_live_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
@@ -150,7 +150,7 @@ static enum status fill(struct live_convolution *convolution)
 
 static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
 {
-    struct live_convolution *convolution = calloc(1, sizeof *convolution);
+    struct cpu_live_convolution *convolution = calloc(1, sizeof *convolution);
     if (!convolution)
         return fail_memory("a convolver");
     convolution->shape = *shape;
@@ -166,7 +166,7 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
 
 static void live_reset(struct convolution *base)
 {
-    struct live_convolution *convolution = (struct live_convolution *)base;
+    struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
     const struct convolver_shape *shape = &convolution->shape;
     convolution->end = 0;
     convolution->arming.number = 0;
@@ -194,7 +194,7 @@ static void live_reset(struct convolution *base)
 
 static void live_describe(const struct convolution *base, char *text, size_t size)
 {
-    const struct live_convolution *convolution = (const struct live_convolution *)base;
+    const struct cpu_live_convolution *convolution = (const struct cpu_live_convolution *)base;
     const struct partition_plan *plan = &convolution->plan;
     size_t used = (size_t)snprintf(text, size, "partitioned");
     if (plan->head > 0 && used < size)
@@ -209,7 +209,7 @@ static void live_describe(const struct convolution *base, char *text, size_t siz
 
 /* ---- masks ---- */
 
-static void mask_free(struct live_mask *prepared)
+static void mask_free(struct cpu_live_mask *prepared)
 {
     if (!prepared)
         return;
@@ -221,7 +221,7 @@ static void mask_free(struct live_mask *prepared)
 }
 
 /* A job may still be at the mask: it leaves it out from now on. */
-static void leave_out(struct segment *segment, const struct live_mask *prepared)
+static void leave_out(struct segment *segment, const struct cpu_live_mask *prepared)
 {
     job_lock(segment);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
@@ -232,15 +232,15 @@ static void leave_out(struct segment *segment, const struct live_mask *prepared)
 
 static void live_release(const struct convolution *base, struct prepared *prepared)
 {
-    struct live_convolution *convolution = (struct live_convolution *)base;
+    struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
     for (size_t s = 0; s < convolution->plan.segment_count; s++)
-        leave_out(&convolution->segments[s], (struct live_mask *)prepared);
-    mask_free((struct live_mask *)prepared);
+        leave_out(&convolution->segments[s], (struct cpu_live_mask *)prepared);
+    mask_free((struct cpu_live_mask *)prepared);
 }
 
-static enum status prepare_segment(const struct live_convolution *convolution, size_t s,
+static enum status prepare_segment(const struct cpu_live_convolution *convolution, size_t s,
                                    const struct mask *mask, float *samples,
-                                   struct live_mask *prepared)
+                                   struct cpu_live_mask *prepared)
 {
     const struct segment *segment = &convolution->segments[s];
     size_t size = segment->cut.size, offset = segment->cut.offset, floats = segment->floats;
@@ -258,8 +258,9 @@ static enum status prepare_segment(const struct live_convolution *convolution, s
     return STATUS_OK;
 }
 
-static enum status fill_mask(const struct live_convolution *convolution, const struct mask *mask,
-                             float *samples, struct live_mask *prepared)
+static enum status fill_mask(const struct cpu_live_convolution *convolution,
+                             const struct mask *mask, float *samples,
+                             struct cpu_live_mask *prepared)
 {
     const struct partition_plan *plan = &convolution->plan;
     enum status status = path_table_init(&prepared->paths, mask);
@@ -275,8 +276,8 @@ static enum status fill_mask(const struct live_convolution *convolution, const s
 static enum status live_prepare(const struct convolution *base, const struct mask *mask,
                                 struct prepared **result)
 {
-    const struct live_convolution *convolution = (const struct live_convolution *)base;
-    struct live_mask *prepared = calloc(1, sizeof *prepared);
+    const struct cpu_live_convolution *convolution = (const struct cpu_live_convolution *)base;
+    struct cpu_live_mask *prepared = calloc(1, sizeof *prepared);
     float *samples = audio_alloc(longest_transform(&convolution->plan));
     enum status status = prepared && samples ? fill_mask(convolution, mask, samples, prepared)
                                              : fail_memory("a mask");

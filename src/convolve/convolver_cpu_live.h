@@ -34,15 +34,15 @@ struct segment_job {
     size_t input;       /* to be transformed next; all of them come first */
     size_t slot;       /* then these: whose output comes next, and within it */
     size_t output;
-    size_t path;                  /* of the output, in the order of the slot's path table */
-    size_t partition;                  /* of the mask */
-    const struct live_mask *only; /* one that is armed; NULL: all that are wanted */
-    enum side_of_ring ring;       /* where its results go */
-    bool summing;                 /* the sum holds what came of the output so far */
-    float *sum;                   /* of the output */
-    float *samples;               /* of one transform */
-    double cost;                  /* ns by the model, all of it */
-    double done;                  /* of that */
+    size_t path;                      /* of the output, in the order of the slot's path table */
+    size_t partition;                      /* of the mask */
+    const struct cpu_live_mask *only; /* one that is armed; NULL: all that are wanted */
+    enum side_of_ring ring;           /* where its results go */
+    bool summing;                     /* the sum holds what came of the output so far */
+    float *sum;                       /* of the output */
+    float *samples;                   /* of one transform */
+    double cost;                      /* ns by the model, all of it */
+    double done;                      /* of that */
 };
 
 struct segment {
@@ -57,21 +57,21 @@ struct segment {
     struct segment_job job; /* for the partition that was full last */
     /* Whose masks the job is for. NULL: nobody waits for it (any more). The step's to write;
      * a mask that is about to be freed leaves under the lock. */
-    _Atomic(const struct live_mask *) wanted[CONVOLVER_SLOTS];
+    _Atomic(const struct cpu_live_mask *) wanted[CONVOLVER_SLOTS];
     atomic_flag lock;             /* held by who works on the job */
     atomic_uint_fast64_t deadline; /* frames; UINT64_MAX: nothing is left of the job */
 };
 
 /* The mask that a slot has in the jobs that begin. */
 struct joined {
-    const struct live_mask *mask; /* or NULL */
-    uint64_t number;              /* of it: another may come to lie where it did */
-    bool awaited;                 /* it was asked for since the step before */
+    const struct cpu_live_mask *mask; /* or NULL */
+    uint64_t number;                  /* of it: another may come to lie where it did */
+    bool awaited;                     /* it was asked for since the step before */
 };
 
 /* A mask on its way to a slot. */
 struct arming {
-    const struct live_mask *prepared;
+    const struct cpu_live_mask *prepared;
     uint64_t number; /* of it; 0: none is */
     size_t slot;
     size_t free_segments; /* the first ones, which the worker does not work on for the slot */
@@ -83,7 +83,7 @@ struct arming {
     struct segment_job job;
 };
 
-struct live_convolution {
+struct cpu_live_convolution {
     struct convolver_shape shape;
     struct partition_plan plan;
     struct history history;
@@ -100,7 +100,7 @@ struct live_convolution {
     int64_t worker_period; /* ns from one beginning of its shortest jobs to the next */
 };
 
-struct live_mask {
+struct cpu_live_mask {
     uint64_t number; /* from 1 on, no two alike */
     struct path_table paths;
     float *head;                             /* column after column, plan.head taps each */
@@ -111,16 +111,17 @@ struct live_mask {
 /* ---- jobs and the worker: convolver_cpu_live_job.c; real-time ---- */
 
 /* A segment's job for the partition that is full now. */
-void job_begin(struct live_convolution *convolution, size_t s);
+void job_begin(struct cpu_live_convolution *convolution, size_t s);
 
 /* As many units as come to no more than `until` ns of the whole job, or just the next one;
  * the lock is the caller's. */
-void job_run(struct live_convolution *convolution, size_t s, double until);
-void job_run_unit(struct live_convolution *convolution, size_t s);
+void job_run(struct cpu_live_convolution *convolution, size_t s, double until);
+void job_run_unit(struct cpu_live_convolution *convolution, size_t s);
 
 /* One unit of a job for an armed mask, whose partition is transformed; adds to job->done.
  * False: nothing was left of it. */
-bool job_run_armed(const struct live_convolution *convolution, size_t s, struct segment_job *job);
+bool job_run_armed(const struct cpu_live_convolution *convolution, size_t s,
+                   struct segment_job *job);
 
 /* The lock, waited for as long as a unit takes: the step asks for one that another may hold
  * only where a job was not done in time. */
@@ -134,13 +135,13 @@ void *live_work(void *convolution);
 /* ---- arming and the step: convolver_cpu_live_step.c; real-time ---- */
 
 /* Hz, of the stream; where nobody knows it, as high as it may be. */
-static inline double live_rate(const struct live_convolution *convolution)
+static inline double live_rate(const struct cpu_live_convolution *convolution)
 {
     return convolution->shape.rate ? convolution->shape.rate : 192000;
 }
 
 /* A slot is in no job that begins from now on. */
-void cpu_live_leave(struct live_convolution *convolution, size_t slot);
+void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot);
 
 /* See struct convolver_backend. */
 bool cpu_live_arm(struct convolution *convolution, size_t slot, const struct prepared *prepared,

@@ -35,7 +35,7 @@ static void transform_input(const struct segment *segment, size_t input)
 
 /* Add `frames` results, the first due at frame `at` of the stream, to an output's ring;
  * what was due before `now` is past. */
-static void add_due(const struct live_convolution *convolution, float *due, uint64_t at,
+static void add_due(const struct cpu_live_convolution *convolution, float *due, uint64_t at,
                     uint64_t now, const float *results, size_t frames)
 {
     size_t skip = now > at ? (size_t)(now - at) : 0;
@@ -57,7 +57,7 @@ static uint64_t due_at(const struct segment *segment, uint64_t full)
 }
 
 /* The sum of an output becomes samples. What an armed mask comes too late for is past. */
-static void lay_down(const struct live_convolution *convolution, const struct segment *segment,
+static void lay_down(const struct cpu_live_convolution *convolution, const struct segment *segment,
                      const struct segment_job *job)
 {
     fft_inverse(segment->fft, job->sum, job->samples);
@@ -68,7 +68,7 @@ static void lay_down(const struct live_convolution *convolution, const struct se
 
 /* The products of some parts of a path. */
 static void add_partitions(const struct segment *segment, const struct segment_job *job,
-                      const struct live_mask *prepared, size_t s, const struct mask_path *path,
+                      const struct cpu_live_mask *prepared, size_t s, const struct mask_path *path,
                       size_t count)
 {
     const float *inputs[PARTITIONS_MOST], *masks[PARTITIONS_MOST];
@@ -83,7 +83,7 @@ static void add_partitions(const struct segment *segment, const struct segment_j
 }
 
 /* How many of a mask's parts go together from this one on. */
-static size_t partitions_from(const struct live_mask *prepared, size_t s, size_t partition)
+static size_t partitions_from(const struct cpu_live_mask *prepared, size_t s, size_t partition)
 {
     size_t left = prepared->partitions[s] - partition;
     return left < PARTITIONS_MOST ? left : PARTITIONS_MOST;
@@ -91,7 +91,7 @@ static size_t partitions_from(const struct live_mask *prepared, size_t s, size_t
 
 /* ---- jobs ---- */
 
-static double job_cost(const struct live_convolution *convolution, size_t s)
+static double job_cost(const struct cpu_live_convolution *convolution, size_t s)
 {
     const struct segment *segment = &convolution->segments[s];
     const struct partition_segment *cut = &segment->cut;
@@ -99,7 +99,7 @@ static double job_cost(const struct live_convolution *convolution, size_t s)
     double product = partition_multiply_cost(2 * cut->size);
     double cost = (double)convolution->shape.inputs * transform;
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
-        const struct live_mask *prepared = atomic_load(&segment->wanted[v]);
+        const struct cpu_live_mask *prepared = atomic_load(&segment->wanted[v]);
         if (!prepared || prepared->partitions[s] == 0)
             continue;
         size_t outputs = convolution->shape.outputs, paths = prepared->paths.first[outputs];
@@ -109,7 +109,7 @@ static double job_cost(const struct live_convolution *convolution, size_t s)
     return cost;
 }
 
-void job_begin(struct live_convolution *convolution, size_t s)
+void job_begin(struct cpu_live_convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
     struct segment_job *job = &segment->job;
@@ -130,10 +130,10 @@ void job_begin(struct live_convolution *convolution, size_t s)
 /* What a job does next. */
 struct job_unit {
     enum { UNIT_NONE, UNIT_TRANSFORM, UNIT_PRODUCTS, UNIT_RESULT } kind;
-    double cost;                      /* ns by the model */
-    const struct live_mask *prepared; /* but for a transform: the slot's */
-    const struct mask_path *path;     /* of products */
-    size_t partitions;                     /* likewise: how many go together */
+    double cost;                          /* ns by the model */
+    const struct cpu_live_mask *prepared; /* but for a transform: the slot's */
+    const struct mask_path *path;         /* of products */
+    size_t partitions;                         /* likewise: how many go together */
 };
 
 static void begin_output(struct segment_job *job, size_t slot, size_t output)
@@ -146,12 +146,12 @@ static void begin_output(struct segment_job *job, size_t slot, size_t output)
 
 /* The mask that the job's slot waits for; slots that wait for nothing are passed over.
  * NULL: none is left. */
-static const struct live_mask *pass_to_slot(struct segment *segment, struct segment_job *job,
-                                             size_t s)
+static const struct cpu_live_mask *pass_to_slot(struct segment *segment, struct segment_job *job,
+                                                 size_t s)
 {
     size_t last = job->only ? job->slot + (job->slot < CONVOLVER_SLOTS) : CONVOLVER_SLOTS;
     for (; job->slot < last; begin_output(job, job->slot + 1, 0)) {
-        const struct live_mask *prepared =
+        const struct cpu_live_mask *prepared =
             job->only ? job->only : atomic_load(&segment->wanted[job->slot]);
         if (prepared && prepared->partitions[s] > 0)
             return prepared;
@@ -159,7 +159,7 @@ static const struct live_mask *pass_to_slot(struct segment *segment, struct segm
     return NULL;
 }
 
-static struct job_unit next_unit(const struct live_convolution *convolution,
+static struct job_unit next_unit(const struct cpu_live_convolution *convolution,
                                  struct segment *segment, struct segment_job *job, size_t s)
 {
     struct job_unit unit = {.cost = partition_fft_cost(2 * segment->cut.size)};
@@ -198,8 +198,8 @@ static void run_products(const struct segment *segment, struct segment_job *job,
     }
 }
 
-static void run_result(const struct live_convolution *convolution, const struct segment *segment,
-                       struct segment_job *job)
+static void run_result(const struct cpu_live_convolution *convolution,
+                       const struct segment *segment, struct segment_job *job)
 {
     if (job->summing) /* else the output has no path, and nothing is due */
         lay_down(convolution, segment, job);
@@ -209,7 +209,7 @@ static void run_result(const struct live_convolution *convolution, const struct 
         begin_output(job, job->only ? CONVOLVER_SLOTS : job->slot + 1, 0);
 }
 
-static void run_unit(const struct live_convolution *convolution, size_t s,
+static void run_unit(const struct cpu_live_convolution *convolution, size_t s,
                      const struct segment *segment, struct segment_job *job,
                      const struct job_unit *unit)
 {
@@ -222,7 +222,7 @@ static void run_unit(const struct live_convolution *convolution, size_t s,
     job->done += unit->cost;
 }
 
-void job_run(struct live_convolution *convolution, size_t s, double until)
+void job_run(struct cpu_live_convolution *convolution, size_t s, double until)
 {
     struct segment *segment = &convolution->segments[s];
     for (;;) {
@@ -237,7 +237,7 @@ void job_run(struct live_convolution *convolution, size_t s, double until)
     }
 }
 
-void job_run_unit(struct live_convolution *convolution, size_t s)
+void job_run_unit(struct cpu_live_convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
     struct job_unit unit = next_unit(convolution, segment, &segment->job, s);
@@ -247,7 +247,8 @@ void job_run_unit(struct live_convolution *convolution, size_t s)
         run_unit(convolution, s, segment, &segment->job, &unit);
 }
 
-bool job_run_armed(const struct live_convolution *convolution, size_t s, struct segment_job *job)
+bool job_run_armed(const struct cpu_live_convolution *convolution, size_t s,
+                   struct segment_job *job)
 {
     struct segment *segment = (struct segment *)&convolution->segments[s];
     struct job_unit unit = next_unit(convolution, segment, job, s);
@@ -293,7 +294,7 @@ void job_release(struct segment *segment)
 /* ---- the thread ---- */
 
 /* The job whose results are due first; segment_count where nothing is to be done. */
-static size_t most_urgent(const struct live_convolution *convolution)
+static size_t most_urgent(const struct cpu_live_convolution *convolution)
 {
     size_t best = convolution->plan.segment_count;
     uint64_t earliest = UINT64_MAX;
@@ -308,7 +309,7 @@ static size_t most_urgent(const struct live_convolution *convolution)
 }
 
 /* One unit of the most urgent job; false when there is none. */
-static bool help(struct live_convolution *convolution)
+static bool help(struct cpu_live_convolution *convolution)
 {
     size_t s = most_urgent(convolution);
     if (s == convolution->plan.segment_count)
@@ -322,7 +323,7 @@ static bool help(struct live_convolution *convolution)
 
 void *live_work(void *argument)
 {
-    struct live_convolution *convolution = argument;
+    struct cpu_live_convolution *convolution = argument;
     realtime_flush_denormals();
     struct poll_timer clock = poll_timer_start(convolution->worker_period, monotonic_ns());
     while (!atomic_load(&convolution->leave)) {

@@ -8,7 +8,7 @@
 static const double SHARE = 0.1;         /* of a block's time, that a block may take */
 static const double EMPTYING_COST = 0.4; /* ns a float: memory that is not in a cache */
 
-void cpu_live_leave(struct live_convolution *convolution, size_t slot)
+void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot)
 {
     convolution->joined[slot] = (struct joined){0};
     for (size_t s = 0; s < convolution->plan.segment_count; s++)
@@ -25,7 +25,7 @@ static bool take_token(struct segment *segment, bool at_once)
 
 /* The worker may be within a unit for the mask that left the slot: once each lock was ours
  * it is not. False: not all yet. */
-static bool wait_for_worker(struct live_convolution *convolution, bool at_once)
+static bool wait_for_worker(struct cpu_live_convolution *convolution, bool at_once)
 {
     struct arming *arming = &convolution->arming;
     for (; arming->free_segments < convolution->plan.segment_count; arming->free_segments++) {
@@ -37,8 +37,8 @@ static bool wait_for_worker(struct live_convolution *convolution, bool at_once)
     return true;
 }
 
-static void begin(struct live_convolution *convolution, size_t slot,
-                  const struct live_mask *prepared)
+static void begin(struct cpu_live_convolution *convolution, size_t slot,
+                  const struct cpu_live_mask *prepared)
 {
     struct arming *arming = &convolution->arming;
     cpu_live_leave(convolution, slot);
@@ -47,7 +47,7 @@ static void begin(struct live_convolution *convolution, size_t slot,
 }
 
 /* What was due to the mask that the slot had before goes. False: not all yet. */
-static bool empty_rings(struct live_convolution *convolution, double *left)
+static bool empty_rings(struct cpu_live_convolution *convolution, double *left)
 {
     struct arming *arming = &convolution->arming;
     size_t length = convolution->due_length, outputs = convolution->shape.outputs;
@@ -66,7 +66,7 @@ static bool empty_rings(struct live_convolution *convolution, double *left)
 }
 
 /* From now on the mask is in the jobs that begin. */
-static void join(struct live_convolution *convolution)
+static void join(struct cpu_live_convolution *convolution)
 {
     struct arming *arming = &convolution->arming;
     convolution->joined[arming->slot] =
@@ -80,7 +80,7 @@ static void join(struct live_convolution *convolution)
 
 /* Whether all inputs' spectra of the partition that was full last are there; if not, one more
  * is now, unless the worker is at it. */
-static bool is_transformed(struct live_convolution *convolution, size_t s, double *left)
+static bool is_transformed(struct cpu_live_convolution *convolution, size_t s, double *left)
 {
     struct segment *segment = &convolution->segments[s];
     if (!take_token(segment, isinf(*left))) {
@@ -99,7 +99,7 @@ static bool is_transformed(struct live_convolution *convolution, size_t s, doubl
 /* Pass to the next segment with a partition that was full before the mask joined and gives
  * what is still to come. The longest come first: they take the time in which others get past.
  * False: there is none. */
-static bool pass_to_segment(struct live_convolution *convolution)
+static bool pass_to_segment(struct cpu_live_convolution *convolution)
 {
     struct arming *arming = &convolution->arming;
     for (; arming->segment > 0; arming->segment--) {
@@ -111,7 +111,7 @@ static bool pass_to_segment(struct live_convolution *convolution)
     return false;
 }
 
-static void begin_job(struct live_convolution *convolution, size_t s)
+static void begin_job(struct cpu_live_convolution *convolution, size_t s)
 {
     struct arming *arming = &convolution->arming;
     arming->job = (struct segment_job){.full = arming->fulls[s],
@@ -126,7 +126,7 @@ static void begin_job(struct live_convolution *convolution, size_t s)
 }
 
 /* Jobs as they would have been. False: not all yet. */
-static bool catch_up(struct live_convolution *convolution, double *left)
+static bool catch_up(struct cpu_live_convolution *convolution, double *left)
 {
     struct arming *arming = &convolution->arming;
     while (*left > 0) {
@@ -148,8 +148,8 @@ static bool catch_up(struct live_convolution *convolution, double *left)
 
 bool cpu_live_arm(struct convolution *base, size_t slot, const struct prepared *mask, bool at_once)
 {
-    struct live_convolution *convolution = (struct live_convolution *)base;
-    const struct live_mask *prepared = (const struct live_mask *)mask;
+    struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
+    const struct cpu_live_mask *prepared = (const struct cpu_live_mask *)mask;
     struct arming *arming = &convolution->arming;
     struct joined *joined = &convolution->joined[slot];
     bool under_way = arming->number == prepared->number && arming->slot == slot;
@@ -175,7 +175,7 @@ bool cpu_live_arm(struct convolution *base, size_t slot, const struct prepared *
 
 /* The share of a job that this block has to do: of a worker's, what it has left undone when
  * the time is up. */
-static void run_share(struct live_convolution *convolution, size_t s)
+static void run_share(struct cpu_live_convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
     size_t block = convolution->shape.block;
@@ -193,12 +193,12 @@ static void run_share(struct live_convolution *convolution, size_t s)
     job_release(segment);
 }
 
-static bool is_full(const struct live_convolution *convolution, const struct segment *segment)
+static bool is_full(const struct cpu_live_convolution *convolution, const struct segment *segment)
 {
     return convolution->end % segment->cut.size == 0;
 }
 
-static void run_jobs(struct live_convolution *convolution)
+static void run_jobs(struct cpu_live_convolution *convolution)
 {
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
@@ -215,7 +215,8 @@ static void run_jobs(struct live_convolution *convolution)
 
 /* What is due to an output within the block, from both rings, which are empty there then.
  * `out` is NULL for a mask that does not sound yet: its time goes by too. */
-static void take_due(struct live_convolution *convolution, size_t slot, size_t output, float *out)
+static void take_due(struct cpu_live_convolution *convolution, size_t slot, size_t output,
+                     float *out)
 {
     size_t block = convolution->shape.block, length = convolution->due_length;
     size_t position = (size_t)((convolution->end - block) % length);
@@ -232,10 +233,10 @@ static void take_due(struct live_convolution *convolution, size_t slot, size_t o
     }
 }
 
-static void run_slot(struct live_convolution *convolution, size_t v,
+static void run_slot(struct cpu_live_convolution *convolution, size_t v,
                       const struct convolver_slot *slot)
 {
-    const struct live_mask *mask = (const struct live_mask *)slot->prepared;
+    const struct cpu_live_mask *mask = (const struct cpu_live_mask *)slot->prepared;
     for (size_t o = 0; o < convolution->shape.outputs; o++) {
         take_due(convolution, v, o, mask ? slot->out[o] : NULL);
         if (mask)
@@ -247,7 +248,7 @@ static void run_slot(struct live_convolution *convolution, size_t v,
 void cpu_live_step(struct convolution *base, const float *const *in,
                    const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
-    struct live_convolution *convolution = (struct live_convolution *)base;
+    struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
         struct joined *joined = &convolution->joined[v];
         if (joined->mask && !slots[v].prepared && !joined->awaited)

@@ -7,7 +7,7 @@
 
 static const double SILENCE = 1e-30; /* full scales: below, a bin has no phase */
 
-struct job {
+struct spectral_job {
     struct spectral *spectral;
     size_t rows; /* of each channel */
 };
@@ -36,7 +36,7 @@ static float *spectrum_of(const struct spectral *spectral, size_t channel, size_
 
 static void analyse(void *context, size_t piece, size_t worker)
 {
-    const struct job *job = context;
+    const struct spectral_job *job = context;
     struct spectral *spectral = job->spectral;
     size_t channel = piece / job->rows, row = piece % job->rows;
     const struct spectral_window_settings *window = &spectral->settings.window;
@@ -115,7 +115,7 @@ static void convolve(struct spectral *spectral, size_t rows)
 
 static void synthesise(void *context, size_t piece, size_t worker)
 {
-    const struct job *job = context;
+    const struct spectral_job *job = context;
     struct spectral *spectral = job->spectral;
     size_t channel = piece / job->rows, row = piece % job->rows;
     size_t size = spectral->settings.window.size;
@@ -158,7 +158,7 @@ static void forget(float *data, size_t gone, size_t kept)
 
 static void process_rows(struct spectral *spectral, size_t rows)
 {
-    struct job job = {spectral, rows};
+    struct spectral_job job = {spectral, rows};
     size_t channels = spectral->filter.inputs, after = spectral->after;
     size_t used = rows * spectral->settings.window.hop;
     run(spectral, channels * rows, analyse, &job);

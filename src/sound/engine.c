@@ -35,7 +35,7 @@ struct output {
 
 /* What a run keeps from block to block. The source belongs to the reading thread, the sink
  * and the totals to the writing one, while there are such. */
-struct run {
+struct engine_job {
     struct filter *chain;
     struct source *source;
     struct sink *sink;
@@ -74,7 +74,8 @@ int64_t engine_frames_out(const struct filter *chain, int64_t frames_in, enum ta
     return tail == TAIL_FULL ? frames_in + (int64_t)chain->tail : frames_in;
 }
 
-static enum status check_finite(const struct run *run, const struct block *block, size_t frames)
+static enum status check_finite(const struct engine_job *run, const struct block *block,
+                                size_t frames)
 {
     for (size_t c = 0; c < block->channels; c++) {
         size_t bad = audio_find_nonfinite(block->data[c], frames);
@@ -92,7 +93,7 @@ static enum status check_finite(const struct run *run, const struct block *block
     return STATUS_OK;
 }
 
-static enum status read_block(struct run *run, struct block *block)
+static enum status read_block(struct engine_job *run, struct block *block)
 {
     size_t got = 0;
     if (!run->ended) {
@@ -112,7 +113,7 @@ static enum status read_block(struct run *run, struct block *block)
 /* On the reading thread, or on the caller's where there is none. */
 static void read_input(void *context, size_t slot)
 {
-    struct run *run = context;
+    struct engine_job *run = context;
     struct input *input = &run->inputs[slot];
     if (run->broken) /* nobody looks at what comes after */
         return;
@@ -124,20 +125,20 @@ static void read_input(void *context, size_t slot)
     run->broken = input->status != STATUS_OK;
 }
 
-static uint64_t sound_frames(const struct run *run, uint64_t read)
+static uint64_t sound_frames(const struct engine_job *run, uint64_t read)
 {
     uint64_t around = run->settings->lead + run->settings->trail;
     return read > around ? read - around : 0;
 }
 
 /* Frames of output that are known to be wanted by then. */
-static uint64_t wanted(const struct run *run, uint64_t read, bool ended)
+static uint64_t wanted(const struct engine_job *run, uint64_t read, bool ended)
 {
     uint64_t frames = sound_frames(run, read);
     return ended && run->kind != TAIL_NONE ? frames + run->most : frames;
 }
 
-static enum status measure(const struct run *run, const float *const *planar, size_t frames)
+static enum status measure(const struct engine_job *run, const float *const *planar, size_t frames)
 {
     double peak = run->totals->peak;
     for (size_t c = 0; c < run->chain->outputs; c++) {
@@ -155,8 +156,8 @@ static enum status measure(const struct run *run, const float *const *planar, si
     return STATUS_OK;
 }
 
-static enum status emit(const struct run *run, struct sink *sink, float *const *planar, size_t from,
-                        size_t frames)
+static enum status emit(const struct engine_job *run, struct sink *sink, float *const *planar,
+                        size_t from, size_t frames)
 {
     const float *at[run->chain->outputs];
     if (frames == 0)
@@ -173,7 +174,7 @@ static enum status emit(const struct run *run, struct sink *sink, float *const *
 }
 
 /* Write what a block holds of the wanted output. */
-static enum status write_block(struct run *run, const struct output *output)
+static enum status write_block(struct engine_job *run, const struct output *output)
 {
     uint64_t skip = run->chain->latency + run->settings->lead;
     uint64_t start = output->position - run->chain->block; /* frame skip + i is the sound's i */
@@ -195,7 +196,7 @@ static enum status write_block(struct run *run, const struct output *output)
     return status;
 }
 
-static void show_progress(const struct run *run, uint64_t written)
+static void show_progress(const struct engine_job *run, uint64_t written)
 {
     const struct engine_run_settings *settings = run->settings;
     if (!settings->progress)
@@ -212,7 +213,7 @@ static void show_progress(const struct run *run, uint64_t written)
 /* On the writing thread, or on the caller's where there is none. */
 static void write_output(void *context, size_t slot)
 {
-    struct run *run = context;
+    struct engine_job *run = context;
     if (atomic_load(&run->write_status) != STATUS_OK)
         return;
     log_capture(run->write_problem, sizeof run->write_problem);
@@ -227,12 +228,12 @@ static enum status report(enum status status, const char *problem)
     return status == STATUS_FAILED || status == STATUS_USAGE ? fail(status, "%s", problem) : status;
 }
 
-static enum status write_result(struct run *run)
+static enum status write_result(struct engine_job *run)
 {
     return report((enum status)atomic_load(&run->write_status), run->write_problem);
 }
 
-static enum status take_input(struct run *run, const struct input **input)
+static enum status take_input(struct engine_job *run, const struct input **input)
 {
     size_t slot = 0;
     enum status status = run->reader ? io_thread_take(run->reader, &slot) : STATUS_OK;
@@ -244,12 +245,12 @@ static enum status take_input(struct run *run, const struct input **input)
     return report((*input)->status, (*input)->problem);
 }
 
-static bool is_too_late(const struct run *run)
+static bool is_too_late(const struct engine_job *run)
 {
     return run->settings->stop_late && run->chain->late > 0;
 }
 
-static enum status step(struct run *run, const struct input *input, struct output *output)
+static enum status step(struct engine_job *run, const struct input *input, struct output *output)
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
@@ -265,7 +266,7 @@ static enum status step(struct run *run, const struct input *input, struct outpu
 }
 
 /* A tail that nobody knows ends early where it is quiet. `done` frames are. */
-static bool is_quiet(struct run *run, const struct output *output, uint64_t done)
+static bool is_quiet(struct engine_job *run, const struct output *output, uint64_t done)
 {
     uint64_t known = sound_frames(run, output->read) + run->known;
     if (!run->chain->tail_unknown || !output->ended || done <= known)
@@ -279,7 +280,7 @@ static bool is_quiet(struct run *run, const struct output *output, uint64_t done
 }
 
 /* Frames of the sound that are done once `position` frames went through the chain. */
-static uint64_t frames_done(const struct run *run, uint64_t position, uint64_t all)
+static uint64_t frames_done(const struct engine_job *run, uint64_t position, uint64_t all)
 {
     uint64_t skip = run->chain->latency + run->settings->lead;
     uint64_t out = position > skip ? position - skip : 0;
@@ -287,7 +288,7 @@ static uint64_t frames_done(const struct run *run, uint64_t position, uint64_t a
 }
 
 /* One block from the source through the chain to the sink. */
-static enum status run_block(struct run *run, uint64_t position, bool *last)
+static enum status run_block(struct engine_job *run, uint64_t position, bool *last)
 {
     const struct input *input;
     size_t slot = 0;
@@ -315,7 +316,7 @@ static enum status run_block(struct run *run, uint64_t position, bool *last)
     return write_result(run);
 }
 
-static enum status run_blocks(struct run *run)
+static enum status run_blocks(struct engine_job *run)
 {
     enum status status = STATUS_OK;
     bool last = false;
@@ -329,7 +330,7 @@ static enum status run_blocks(struct run *run)
 
 /* Reading and writing go on beside the chain. Who waits for another program is left on the
  * thread that signals reach, which they free from its wait. */
-static enum status start_threads(struct run *run)
+static enum status start_threads(struct engine_job *run)
 {
     enum status status = STATUS_OK;
     if (!run->source->waits)
@@ -339,7 +340,7 @@ static enum status start_threads(struct run *run)
     return status;
 }
 
-static void stop_threads(struct run *run)
+static void stop_threads(struct engine_job *run)
 {
     io_thread_destroy(run->reader);
     io_thread_destroy(run->writer);
@@ -347,7 +348,7 @@ static void stop_threads(struct run *run)
 }
 
 /* Write the tail up to the last frame that is not below the level. */
-static enum status write_tail(struct run *run)
+static enum status write_tail(struct engine_job *run)
 {
     const struct block *tail = sink_memory(run->tail);
     size_t end = 0;
@@ -361,7 +362,7 @@ static enum status write_tail(struct run *run)
     return emit(run, run->sink, tail->data, 0, end);
 }
 
-static void set_tail(struct run *run)
+static void set_tail(struct engine_job *run)
 {
     const struct filter *chain = run->chain;
     run->kind = engine_tail(chain, run->settings->tail);
@@ -375,7 +376,7 @@ enum status engine_run(struct filter *chain, struct source *source, struct sink 
                        const struct engine_run_settings *settings, struct engine_totals *totals)
 {
     *totals = (struct engine_totals){0};
-    struct run run = {
+    struct engine_job run = {
         .chain = chain, .source = source, .sink = sink, .settings = settings, .totals = totals};
     set_tail(&run);
     enum status status = STATUS_OK;
