@@ -17,7 +17,7 @@ grep -rn '^ *# *include' --include='*.[ch]' . | awk -v layers="$2" '
         rank["main.c"] = count + 1
         only["fftw3.h"] = "^signal/fft"
         only["ebur128.h"] = "^signal/loudness"
-        only["sodium.h"] = "^base/"
+        only["sodium.h"] = "^listen/"
         only["portaudio.h"] = "^live/device"
         only["lo/"] = "^live/osc"
         only["lilv/"] = "^plugin/plugin_lv2"

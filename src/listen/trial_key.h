@@ -7,12 +7,11 @@
 #ifndef HALO_TRIAL_KEY_H
 #define HALO_TRIAL_KEY_H
 
-#include "base/digest.h"
 #include "base/status.h"
 
 #include <stddef.h>
 
-enum { TRIAL_SALT_BYTES = 16 };
+enum { TRIAL_SALT_BYTES = 16, DIGEST_TEXT = 65 /* 64 hexadecimal digits and the end */ };
 
 struct trial_key {
     char *draws;
@@ -23,6 +22,9 @@ struct trial_key {
 /* Takes `draws` (from malloc), also on failure; NULL is no memory. Errors: memory. */
 MUST_CHECK enum status trial_key_init(struct trial_key *key, char *draws);
 void trial_key_free(struct trial_key *key);
+
+/* The SHA-256 of a text (FIPS 180-4), by libsodium. */
+void digest_of_text(const char *text, char digest[DIGEST_TEXT]);
 
 /* The commitment of draws and salt. Errors: memory. */
 MUST_CHECK enum status trial_key_commit(const char *draws, const char *salt,

@@ -1,6 +1,5 @@
 #include "listen/trial_verify.h"
 
-#include "base/digest.h"
 #include "listen/trial_key.h"
 #include "listen/trial_ranking.h"
 #include "signal/binomial.h"

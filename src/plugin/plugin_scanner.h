@@ -1,7 +1,7 @@
 /* Looks at plugins in a child process, so that one that crashes or hangs while it is loaded takes
  * nothing else down.
  *
- * The child is this program (own_program.h) with the hidden command `plugin-scanner`; it
+ * The child is this program (own_program) with the hidden command `plugin-scanner`; it
  * lives as long as it answers, and the next question after a death starts another. Each question
  * and answer is a line of JSON over a socket: what plugins print themselves goes nowhere.
  * Threads: one at a time, that which the child came from must not end before it.

@@ -25,7 +25,7 @@ struct plugin_spec {
     struct plugin_value {
         size_t port;
         float value;
-    } * values;
+    } *values;
     size_t setting_count;
     struct plugin_setting *settings;
     char **kept;                  /* the settings' values */
@@ -43,5 +43,21 @@ MUST_CHECK enum status plugin_spec_port(const struct plugin_info *info, const ch
                                          size_t *port);
 MUST_CHECK enum status plugin_spec_value(const struct plugin_info *info, size_t port,
                                           uint32_t rate, const char *text, float *value);
+
+/* Names in one line of a message: some twenty, and how many more there are. */
+enum { SHORT_LIST_BYTES = 1200, SHORT_LIST_MOST = 20 };
+
+/* All zero: empty. */
+struct short_list {
+    char text[SHORT_LIST_BYTES];
+    size_t count;
+};
+
+/* A name that does not fit any more is cut. */
+void short_list_add(struct short_list *list, const char *name);
+
+/* "gain, mix and 3 more", with `more` ("; halo plugins info tells all") where names are left out;
+ * "none". Nothing is added after it. */
+const char *short_list_text(struct short_list *list, const char *more);
 
 #endif

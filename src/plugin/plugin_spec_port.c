@@ -1,5 +1,4 @@
 /* One control input of a plugin by name, and a value for it. */
-#include "base/short_list.h"
 #include "plugin/plugin_spec.h"
 
 #include <errno.h>

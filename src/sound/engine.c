@@ -1,8 +1,8 @@
 #include "sound/engine.h"
 
-#include "base/io_thread.h"
 #include "base/stop.h"
 #include "signal/loudness.h"
+#include "sound/io_thread.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -62,7 +62,8 @@ struct engine_job {
     atomic_int write_status; /* enum status: once it is not STATUS_OK nothing more is written */
 };
 
-enum tail engine_tail(const struct filter *chain, enum tail tail)
+/* What TAIL_FULL means for a chain. */
+static enum tail engine_tail(const struct filter *chain, enum tail tail)
 {
     return tail == TAIL_FULL && chain->tail_unknown ? TAIL_UNTIL : tail;
 }

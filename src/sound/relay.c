@@ -1,4 +1,4 @@
-#include "base/io_thread.h"
+#include "sound/io_thread.h"
 
 #include "base/monotonic.h"
 #include "base/stop.h"
