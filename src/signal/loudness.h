@@ -19,9 +19,6 @@ struct loudness;
 MUST_CHECK enum status loudness_create(uint32_t rate, size_t channels, struct loudness **meter);
 void loudness_destroy(struct loudness *meter);
 
-/* Forget all sound. Errors: memory. */
-MUST_CHECK enum status loudness_reset(struct loudness *meter);
-
 /* Errors: memory. */
 MUST_CHECK enum status loudness_add(struct loudness *meter, const float *const *planar,
                                     size_t frames);
@@ -30,9 +27,6 @@ MUST_CHECK enum status loudness_add(struct loudness *meter, const float *const *
  * The standard's blocks are 400 ms long. A shorter sound has none: it is measured whole,
  * with the standard's weighting and without the gates. */
 double loudness_integrated(const struct loudness *meter);
-
-/* Of the last 3 s, or of what there is of them; weighted, no gates. */
-double loudness_short_term(const struct loudness *meter);
 
 /* Of all samples of all channels, unweighted, in dBFS. */
 double loudness_rms(const struct loudness *meter);
