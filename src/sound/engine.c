@@ -294,12 +294,10 @@ static enum status run_block(struct engine_job *run, uint64_t position, bool *la
     const struct input *input;
     size_t slot = 0;
     enum status status = take_input(run, &input);
-    if (status == STATUS_OK && run->writer)
-        status = io_thread_take(run->writer, &slot);
+    if (status || (run->writer && (status = io_thread_take(run->writer, &slot))))
+        return status;
     struct output *output = &run->outputs[slot];
-    if (status == STATUS_OK)
-        status = step(run, input, output);
-    if (status != STATUS_OK)
+    if ((status = step(run, input, output)))
         return status;
     output->position = position;
     output->read = input->read;
@@ -319,14 +317,15 @@ static enum status run_block(struct engine_job *run, uint64_t position, bool *la
 
 static enum status run_blocks(struct engine_job *run)
 {
-    enum status status = STATUS_OK;
     bool last = false;
-    for (uint64_t position = run->chain->block; status == STATUS_OK && !last;
-         position += run->chain->block)
-        status = run_block(run, position, &last);
-    if (status == STATUS_OK && run->writer)
+    for (uint64_t position = run->chain->block; !last; position += run->chain->block) {
+        enum status status = run_block(run, position, &last);
+        if (status != STATUS_OK)
+            return status;
+    }
+    if (run->writer)
         io_thread_finish(run->writer);
-    return status == STATUS_OK ? write_result(run) : status;
+    return write_result(run);
 }
 
 /* Reading and writing go on beside the chain. Who waits for another program is left on the
@@ -373,6 +372,22 @@ static void set_tail(struct engine_job *run)
         run->most += (uint64_t)UNKNOWN_MOST * run->source->format.rate;
 }
 
+static enum status make_ready(struct engine_job *run)
+{
+    const struct filter *chain = run->chain;
+    enum status status;
+    for (size_t i = 0; i < SLOTS; i++)
+        if ((status = block_init(&run->inputs[i].block, chain->inputs, chain->block, "a block")) ||
+            (status = block_init(&run->outputs[i].block, chain->outputs, chain->block, "a block")))
+            return status;
+    if (run->kind == TAIL_UNTIL && (status = sink_open_memory(chain->outputs, &run->tail)))
+        return status;
+    if (run->settings->true_peak &&
+        (status = true_peak_create(run->source->format.rate, chain->outputs, &run->true_peak)))
+        return status;
+    return start_threads(run);
+}
+
 enum status engine_run(struct filter *chain, struct source *source, struct sink *sink,
                        const struct engine_run_settings *settings, struct engine_totals *totals)
 {
@@ -380,18 +395,7 @@ enum status engine_run(struct filter *chain, struct source *source, struct sink 
     struct engine_job run = {
         .chain = chain, .source = source, .sink = sink, .settings = settings, .totals = totals};
     set_tail(&run);
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < SLOTS && status == STATUS_OK; i++) {
-        status = block_init(&run.inputs[i].block, chain->inputs, chain->block, "a block");
-        if (status == STATUS_OK)
-            status = block_init(&run.outputs[i].block, chain->outputs, chain->block, "a block");
-    }
-    if (status == STATUS_OK && run.kind == TAIL_UNTIL)
-        status = sink_open_memory(chain->outputs, &run.tail);
-    if (status == STATUS_OK && settings->true_peak)
-        status = true_peak_create(source->format.rate, chain->outputs, &run.true_peak);
-    if (status == STATUS_OK)
-        status = start_threads(&run);
+    enum status status = make_ready(&run);
     if (status == STATUS_OK)
         status = run_blocks(&run);
     stop_threads(&run);
