@@ -84,16 +84,6 @@ static enum status add_masks(struct spectral *spectral)
 
 /* ---- memory ---- */
 
-static size_t common(size_t a, size_t b)
-{
-    while (b) {
-        size_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static enum status make_window(struct spectral *spectral)
 {
     const struct spectral_window_settings *window = &spectral->settings.window;
@@ -205,7 +195,7 @@ static void set_sizes(struct spectral *spectral)
     spectral->bins = size / 2 + 1;
     spectral->pitch = (spectral->bins + 15) / 16 * 16;
     spectral->spectrum_pitch = 2 * spectral->pitch;
-    spectral->grain = common(settings->block, hop);
+    spectral->grain = audio_common_divisor(settings->block, hop);
     size_t rows = settings->block / hop + 1;
     size_t most = BATCH_CELLS / (spectral->pitch * settings->channels);
     most = most < 1 ? 1 : most > BATCH_MOST ? BATCH_MOST : most;

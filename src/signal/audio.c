@@ -1,5 +1,6 @@
 #include "signal/audio.h"
 
+#include "base/noise.h"
 #include "base/simd.h"
 
 #include <math.h>
@@ -136,19 +137,10 @@ void audio_deinterleave(const float *interleaved, size_t channels, size_t frames
 
 enum { LEAST_LOSSLESS_BITS = 32 }; /* of a float sample; above, dither has nothing to hide */
 
-/* splitmix64's finaliser (Steele, Lea and Flood 2014): a good hash of a counter. */
-static uint64_t hash(uint64_t x)
-{
-    x += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
-}
-
 /* The sum of two uniform variables: triangular in -1..1. */
 static double triangular(uint64_t position)
 {
-    uint64_t bits = hash(position);
+    uint64_t bits = noise_hash(position);
     double a = (double)(bits >> 32), b = (double)(bits & UINT32_MAX);
     return (a + b) * 0x1p-32 - 1.0;
 }
@@ -176,6 +168,16 @@ uint64_t quantise_interleave(const float *const *planar, size_t at, size_t chann
 }
 
 /* ---- */
+
+uint64_t audio_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
 
 double audio_from_db(double db)
 {

@@ -63,6 +63,9 @@ void audio_deinterleave(const float *interleaved, size_t channels, size_t frames
 uint64_t quantise_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
                              unsigned bits, bool dither, uint64_t position, int32_t *out);
 
+/* The largest number that divides both. */
+uint64_t audio_common_divisor(uint64_t a, uint64_t b);
+
 double audio_from_db(double db);      /* 20 log10 convention: 6.02 dB -> 2 */
 double audio_to_db(double amplitude); /* 0 -> -infinity */
 
