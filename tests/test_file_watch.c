@@ -172,6 +172,23 @@ START_TEST(half_written_files_wait)
 }
 END_TEST
 
+/* A writer that neither goes on nor closes the file is not waited for. */
+START_TEST(still_files_are_reported)
+{
+    begin();
+    write_file("a", "1");
+    add("a", 1);
+    FILE *file = fopen("a", "w");
+    fputs("2", file);
+    fflush(file);
+    expect_silence();
+    expect(1);
+    fclose(file);
+    expect_silence();
+    end();
+}
+END_TEST
+
 START_TEST(links_are_followed)
 {
     begin();
@@ -243,5 +260,5 @@ START_TEST(what_cannot_be_watched_is_refused)
 END_TEST
 
 SUITE_MAIN("file_watch", writes_are_reported, replacements_are_reported, files_may_come_later,
-           bursts_are_few, half_written_files_wait, links_are_followed, folders_may_go_and_come,
-           what_cannot_be_watched_is_refused)
+           bursts_are_few, half_written_files_wait, still_files_are_reported, links_are_followed,
+           folders_may_go_and_come, what_cannot_be_watched_is_refused)
