@@ -19,11 +19,6 @@ static size_t longest_transform(const struct partition_plan *plan)
     return longest;
 }
 
-static bool live_is_helped(const struct convolver_shape *shape)
-{
-    return shape->live && workers_count(shape->workers) > 1;
-}
-
 static void live_destroy(struct convolution *base)
 {
     struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
@@ -50,25 +45,25 @@ static void live_destroy(struct convolution *base)
 
 static enum status init_segment(struct cpu_live_convolution *convolution, size_t s)
 {
+    const struct convolver_shape *shape = &convolution->shape;
     const struct partition_segment *cut = &convolution->plan.segments[s];
     struct segment *segment = &convolution->segments[s];
     segment->cut = *cut;
     segment->floats = fft_spectrum_floats(2 * cut->size);
     /* A mask that begins later looks back by as many partitions as are still due. */
-    segment->late = cut->offset / cut->size + 2;
-    segment->depth = cut->partitions + segment->late;
-    segment->spectra = rows_alloc(convolution->shape.inputs, segment->depth * segment->floats);
+    segment->depth = cut->partitions + cut->offset / cut->size + 2;
+    segment->spectra = rows_alloc(shape->inputs, segment->depth * segment->floats);
     segment->job.sum = audio_alloc(segment->floats);
     segment->job.samples = audio_alloc(2 * cut->size);
-    segment->job.ends = calloc(convolution->shape.inputs, sizeof *segment->job.ends);
+    segment->job.ends = calloc(shape->inputs, sizeof *segment->job.ends);
     if (!segment->spectra || !segment->job.sum || !segment->job.samples || !segment->job.ends)
         return fail_memory("a convolver");
-    bool helped = live_is_helped(&convolution->shape) &&
-                  partition_is_helped(cut->size, convolution->shape.block);
+    bool helped = shape->live && workers_count(shape->workers) > 1 &&
+                  partition_is_helped(cut->size, shape->block);
     segment->ring = helped ? WORKER_RING : STEPS_RING;
     atomic_flag_clear(&segment->lock);
     atomic_store(&segment->deadline, UINT64_MAX);
-    size_t due = cut->offset + convolution->shape.block;
+    size_t due = cut->offset + shape->block;
     if (due > convolution->due_length)
         convolution->due_length = due;
     return fft_create(2 * cut->size, &segment->fft);

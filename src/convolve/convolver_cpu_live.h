@@ -51,7 +51,6 @@ struct segment {
     size_t floats; /* of a spectrum */
     size_t depth;
     size_t newest;
-    size_t late;     /* results that can still be due when the next partition is full */
     float **spectra; /* [input] */
     enum side_of_ring ring;
     struct segment_job job; /* for the partition that was full last */

@@ -193,16 +193,11 @@ static void run_share(struct cpu_live_convolution *convolution, size_t s)
     job_release(segment);
 }
 
-static bool is_full(const struct cpu_live_convolution *convolution, const struct segment *segment)
-{
-    return convolution->end % segment->cut.size == 0;
-}
-
 static void run_jobs(struct cpu_live_convolution *convolution)
 {
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
-        if (is_full(convolution, segment)) {
+        if (convolution->end % segment->cut.size == 0) { /* a partition is full */
             job_lock(segment);
             job_begin(convolution, s);
             job_release(segment);
