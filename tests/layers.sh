@@ -18,7 +18,7 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         rank["main.c"] = count + 1
         only["fftw3.h"] = "^signal/fft"
         only["ebur128.h"] = "^signal/loudness"
-        only["sodium.h"] = "^base/"
+        only["sodium.h"] = "^listen/"
         only["portaudio.h"] = "^live/driver_portaudio"
         only["lo/"] = "^live/osc"
         only["lilv/"] = "^plugin/plugin_lv2"

@@ -419,11 +419,9 @@ START_TEST(limiter_is_the_same_in_any_blocks)
     struct limiter limiter;
     limiter_init(&limiter, CHANNELS, 4000, 0.5f);
     limit_all(&limiter, &one, SIZE_MAX);
-    ck_assert_uint_eq(limiter_bad(&limiter), 2);
     limiter_init(&limiter, CHANNELS, 4000, 0.5f);
     limit_all(&limiter, &other, 150);
     ck_assert(same(&one, &other));
-    ck_assert_uint_eq(limiter_bad(&limiter), 2);
     ck_assert(one.data[0][15000] == 0 && one.data[1][25000] == 0);
     ck_assert(one.data[0][19999] == 1e-3f); /* 2.5 s at this rate: the gain is 1 again */
     block_free(&one);

@@ -1,5 +1,5 @@
 /* Looks fall in with work that another thread makes: simulated, with both threads' faults. */
-#include "base/poll_timer.h"
+#include "convolve/convolver_cpu_live.h"
 #include "base/noise.h"
 #include "suite.h"
 

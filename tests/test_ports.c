@@ -1,5 +1,4 @@
 /* Ports and what they are made of: edges, spool, memory, quantising. */
-#include "signal/quantise.h"
 #include "sound/port.h"
 #include "stream.h"
 #include "suite.h"

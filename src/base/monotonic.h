@@ -5,13 +5,35 @@
 #include <stdint.h>
 #include <time.h>
 
-int64_t monotonic_ns(void); /* CLOCK_MONOTONIC's */
-double monotonic_seconds(void);
+/* CLOCK_MONOTONIC's. */
+static inline int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
-/* Sleep until monotonic_ns() is `ns`, or a signal comes. */
-void monotonic_sleep_until(int64_t ns);
+static inline double monotonic_seconds(void)
+{
+    return 1e-9 * (double)monotonic_ns();
+}
+
+static inline struct timespec monotonic_time(int64_t ns)
+{
+    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
 
 /* So many milliseconds from now, for waits that end by this clock. */
-struct timespec monotonic_after(long milliseconds);
+static inline struct timespec monotonic_after(long milliseconds)
+{
+    return monotonic_time(monotonic_ns() + 1000000 * (int64_t)milliseconds);
+}
+
+/* Sleep until monotonic_ns() is `ns`, or a signal comes. */
+static inline void monotonic_sleep_until(int64_t ns)
+{
+    struct timespec time = monotonic_time(ns);
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+}
 
 #endif

@@ -1,10 +1,9 @@
 #include "base/workers.h"
 
 #include "base/stop.h"
+#include "base/thread.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -75,19 +74,15 @@ static size_t processors(void)
 
 static bool start_helpers(struct workers *workers)
 {
-    /* Signals belong to the main thread: its reads and writes must return. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (workers->started < workers->count - 1) {
         struct helper *helper = &workers->helpers[workers->started];
         *helper = (struct helper){.workers = workers, .number = workers->started + 1};
-        if (pthread_create(&helper->thread, NULL, helper_main, helper) != 0)
-            break;
+        if (thread_start(&helper->thread, "halo worker", THREAD_AS_CALLER, helper_main, helper) !=
+            0)
+            return false;
         workers->started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return workers->started == workers->count - 1;
+    return true;
 }
 
 enum status workers_create(size_t count, struct workers **result)

@@ -2,7 +2,7 @@
 
 #include "base/gnuplot.h"
 #include "base/options.h"
-#include "base/terminal_output.h"
+#include "base/terminal.h"
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
 #include "mask/mask2d.h"

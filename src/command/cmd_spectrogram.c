@@ -3,7 +3,7 @@
 #include "base/gnuplot.h"
 #include "base/json_text.h"
 #include "base/stop.h"
-#include "base/terminal_output.h"
+#include "base/terminal.h"
 #include "spectrogram/sound_spectrogram.h"
 #include "spectrogram/spectrogram_options.h"
 #include "spectrogram/spectrogram_figure.h"

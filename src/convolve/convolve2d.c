@@ -15,11 +15,6 @@ size_t convolve2d_before(const struct mask2d *mask)
     return mask->rows - 1 - mask->rows / 2;
 }
 
-size_t convolve2d_after(const struct mask2d *mask)
-{
-    return mask->rows / 2;
-}
-
 static ptrdiff_t reflect(ptrdiff_t at, ptrdiff_t count)
 {
     ptrdiff_t period = 2 * (count - 1);
@@ -80,7 +75,7 @@ enum status convolve2d_create(const struct convolve2d_settings *settings, const 
     convolve->kind = kind;
     convolve->settings = *settings;
     convolve->before = convolve2d_before(mask);
-    convolve->after = convolve2d_after(mask);
+    convolve->after = mask->rows / 2;
     *result = convolve;
     return STATUS_OK;
 }

@@ -6,7 +6,7 @@
  * after its rows is there already, since whoever has the rows knows best:
  *
  *   in[c] points to the first row to be convolved. convolve2d_before rows before it and
- *   convolve2d_after rows after the last are there to be read, at the same pitch.
+ *   floor(rows/2) rows after the last are there to be read, at the same pitch.
  *   out[c] gets as many rows as are asked for. in and out do not overlap.
  *
  *   y[r][c] = sum over i, j of x[r - i + floor(rows/2)][c - j + floor(columns/2)] m[i][j]
@@ -74,9 +74,8 @@ MUST_CHECK enum status convolve2d_create(const struct convolve2d_settings *setti
                                          const struct mask2d *mask, struct convolve2d **convolve);
 void convolve2d_destroy(struct convolve2d *convolve);
 
-/* Rows of the picture that a mask reaches back and ahead. */
+/* Rows of the picture that a mask reaches back. */
 size_t convolve2d_before(const struct mask2d *mask);
-size_t convolve2d_after(const struct mask2d *mask);
 
 /* Real-time. */
 static inline void convolve2d_process(struct convolve2d *convolve, const float *const *in,

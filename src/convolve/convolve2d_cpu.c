@@ -75,7 +75,7 @@ static void convolve_row(const float *x, size_t pitch, struct pass pass, float *
 
 /* ---- the step ---- */
 
-struct job {
+struct rows_job {
     const struct convolve2d_on_cpu *cpu;
     const float *const *in;
     size_t in_pitch;
@@ -119,7 +119,7 @@ static void convolve_band(const struct convolve2d_on_cpu *cpu, const float *laid
 
 static void process_band(void *context, size_t piece, size_t worker)
 {
-    const struct job *job = context;
+    const struct rows_job *job = context;
     const struct convolve2d_on_cpu *cpu = job->cpu;
     size_t channel = piece / job->bands, first = piece % job->bands * BAND;
     size_t count = job->rows - first < BAND ? job->rows - first : BAND;
@@ -138,7 +138,7 @@ static void cpu_process(struct convolve2d *convolve, const float *const *in, siz
 {
     const struct convolve2d_settings *settings = &convolve->settings;
     size_t bands = (rows + BAND - 1) / BAND, pieces = bands * settings->channels;
-    struct job job = {
+    struct rows_job job = {
         (struct convolve2d_on_cpu *)convolve, in, in_pitch, out, out_pitch, rows, bands};
     if (settings->workers)
         workers_run(settings->workers, pieces, process_band, &job);

@@ -91,21 +91,20 @@ static const struct filter_kind convolver_kind = {
 static enum status prepare(struct convolver *convolver, const struct mask *mask,
                            struct convolver_mask **result)
 {
-    enum status status = STATUS_OK;
     struct convolver_mask *forms = calloc(1, sizeof *forms);
     if (!forms)
         return fail_memory("a mask");
-    for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES && status == STATUS_OK; s++) {
+    for (size_t s = (size_t)atomic_load(&convolver->side); s < SIDES; s++) {
         struct prepared *prepared = NULL;
         if (!convolver->backend[s])
             continue;
-        status = convolver->backend[s]->prepare(convolver->convolution[s], mask, &prepared);
-        if (status == STATUS_OK)
-            forms->of[s] = prepared;
-    }
-    if (status != STATUS_OK) {
-        mask_release(convolver, forms);
-        return status;
+        enum status status =
+            convolver->backend[s]->prepare(convolver->convolution[s], mask, &prepared);
+        forms->of[s] = prepared;
+        if (status != STATUS_OK) {
+            mask_release(convolver, forms);
+            return status;
+        }
     }
     forms->next = convolver->masks;
     convolver->masks = forms;
@@ -167,26 +166,29 @@ static enum status let_standby_run_along(struct convolver *convolver)
 {
     const struct convolver_shape *shape = &convolver->shape;
     double period = 1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000);
-    enum status status = STATUS_OK;
-    for (size_t v = 0; v < CONVOLVER_SLOTS && status == STATUS_OK; v++)
-        status = block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver");
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
+        enum status status =
+            block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver");
+        if (status != STATUS_OK)
+            return status;
+    }
     convolver->patience = GPU_SHARE * period;
-    convolver->along = status == STATUS_OK && is_affordable(convolver, period);
-    return status;
+    convolver->along = is_affordable(convolver, period);
+    return STATUS_OK;
 }
 
 static enum status fill(struct convolver *convolver, const struct convolver_backend *backend,
                         const struct mask *mask, bool live)
 {
     enum status status = create_side(convolver, MAIN, backend);
-    if (status == STATUS_OK && convolver->backend[MAIN]->failure)
-        status = create_standby(convolver);
-    if (status == STATUS_OK)
-        status = prepare(convolver, mask, &convolver->first);
+    if (status != STATUS_OK)
+        return status;
+    backend = convolver->backend[MAIN];
+    if ((backend->failure && (status = create_standby(convolver))) ||
+        (status = prepare(convolver, mask, &convolver->first)))
+        return status;
     convolver->current = convolver->first;
-    if (status == STATUS_OK && live && convolver->backend[MAIN]->collect)
-        status = let_standby_run_along(convolver);
-    return status;
+    return live && backend->collect ? let_standby_run_along(convolver) : STATUS_OK;
 }
 
 static struct convolver_shape shape_for(const struct convolver_settings *settings,

@@ -1,5 +1,10 @@
-/* The CPU's convolver for files, set up: buffers, the transform and the spectra of masks. */
-#include "convolve/convolver_cpu_batch.h"
+/* The CPU's convolver for blocks that are long against the mask: direct form, or overlap-save in
+ * chunks.
+ *
+ * The inputs' spectra of a block's chunks, and where the mask is in parts of the chunks
+ * before, lie in a ring; they serve every output and both slots of a fade.
+ */
+#include "convolve/convolver_cpu.h"
 
 #include "signal/audio.h"
 
@@ -7,10 +12,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    GROUP_MOST = 8, /* chunks of an output that go through a mask's spectra together */
+    PRODUCTS_MOST = 4,
+};
+
 static const size_t CACHE_FLOATS = 1 << 18; /* of masks' spectra that an output may need at once */
 
-static void batch_destroy(struct convolution *convolution)
+struct cpu_batch_convolution {
+    struct convolver_shape shape;
+    struct partition_plan plan;
+    struct history history;
+    struct fft *fft;
+    size_t floats;   /* of a spectrum */
+    size_t depth;    /* spectra an input keeps */
+    size_t newest;   /* where the block's first chunk lies; the others follow */
+    float **spectra; /* [input] */
+    size_t group;    /* chunks that are computed together, 1 to GROUP_MOST */
+    float **sums;    /* [worker], `group` spectra each */
+    float **samples; /* [worker] */
+};
+
+struct cpu_batch_mask {
+    struct path_table paths;
+    float *head;    /* direct form: column after column */
+    size_t partitions;   /* that are not all zero */
+    float *spectra; /* column after column, part after part */
+};
+
+static void batch_destroy(struct convolution *base)
 {
+    struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
     size_t workers = workers_count(convolution->shape.workers);
     history_free(&convolution->history);
     fft_destroy(convolution->fft);
@@ -20,7 +52,7 @@ static void batch_destroy(struct convolution *convolution)
     free(convolution);
 }
 
-static enum status init_spectra(struct convolution *convolution)
+static enum status init_spectra(struct cpu_batch_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
@@ -39,39 +71,39 @@ static enum status init_spectra(struct convolution *convolution)
     return fft_create(plan->fft, &convolution->fft);
 }
 
-static enum status fill(struct convolution *convolution)
+static enum status fill(struct cpu_batch_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
     double floats = 2.0 * (double)plan->history_frames + 3.0 * (double)shape->block;
     floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->partitions);
-    enum status status = check_memory(shape, floats);
     size_t history_frames = plan->algorithm == PARTITION_DIRECT ? shape->taps - 1 : plan->history_frames;
-    if (status == STATUS_OK)
-        status = history_init(&convolution->history, shape->inputs, history_frames, shape->block);
-    if (status == STATUS_OK && plan->algorithm == PARTITION_OVERLAP_SAVE)
-        status = init_spectra(convolution);
-    return status;
+    enum status status;
+    if ((status = check_memory(shape, floats)) ||
+        (status = history_init(&convolution->history, shape->inputs, history_frames, shape->block)))
+        return status;
+    return plan->algorithm == PARTITION_OVERLAP_SAVE ? init_spectra(convolution) : STATUS_OK;
 }
 
 static enum status batch_create(const struct convolver_shape *shape, struct convolution **result)
 {
-    struct convolution *convolution = calloc(1, sizeof *convolution);
+    struct cpu_batch_convolution *convolution = calloc(1, sizeof *convolution);
     if (!convolution)
         return fail_memory("a convolver");
     convolution->shape = *shape;
     convolution->plan = cpu_plan(shape);
     enum status status = fill(convolution);
     if (status != STATUS_OK) {
-        batch_destroy(convolution);
+        batch_destroy((struct convolution *)convolution);
         return status;
     }
-    *result = convolution;
+    *result = (struct convolution *)convolution;
     return STATUS_OK;
 }
 
-static void batch_reset(struct convolution *convolution)
+static void batch_reset(struct convolution *base)
 {
+    struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
     history_reset(&convolution->history);
     convolution->newest = 0;
     for (size_t c = 0; convolution->spectra && c < convolution->shape.inputs; c++)
@@ -79,15 +111,17 @@ static void batch_reset(struct convolution *convolution)
                convolution->depth * convolution->floats * sizeof(float));
 }
 
-static void batch_describe(const struct convolution *convolution, char *text, size_t size)
+static void batch_describe(const struct convolution *base, char *text, size_t size)
 {
+    const struct cpu_batch_convolution *convolution = (const struct cpu_batch_convolution *)base;
     snprintf(text, size, "%s", partition_algorithm_name(convolution->plan.algorithm));
 }
 
 /* ---- masks ---- */
 
-static void batch_release(const struct convolution *convolution, struct prepared *prepared)
+static void batch_release(const struct convolution *convolution, struct prepared *base)
 {
+    struct cpu_batch_mask *prepared = (struct cpu_batch_mask *)base;
     (void)convolution;
     path_table_free(&prepared->paths);
     free(prepared->head);
@@ -95,8 +129,8 @@ static void batch_release(const struct convolution *convolution, struct prepared
     free(prepared);
 }
 
-static enum status prepare_spectra(const struct convolution *convolution, const struct mask *mask,
-                                   struct prepared *prepared)
+static enum status prepare_spectra(const struct cpu_batch_convolution *convolution,
+                                   const struct mask *mask, struct cpu_batch_mask *prepared)
 {
     const struct partition_plan *plan = &convolution->plan;
     size_t floats = convolution->floats, partition = plan->partitions > 1 ? plan->hop : mask->taps;
@@ -111,10 +145,11 @@ static enum status prepare_spectra(const struct convolution *convolution, const 
     return made ? STATUS_OK : fail_memory("a mask");
 }
 
-static enum status batch_prepare(const struct convolution *convolution, const struct mask *mask,
+static enum status batch_prepare(const struct convolution *base, const struct mask *mask,
                                  struct prepared **result)
 {
-    struct prepared *prepared = calloc(1, sizeof *prepared);
+    const struct cpu_batch_convolution *convolution = (const struct cpu_batch_convolution *)base;
+    struct cpu_batch_mask *prepared = calloc(1, sizeof *prepared);
     if (!prepared)
         return fail_memory("a mask");
     enum status status = path_table_init(&prepared->paths, mask);
@@ -123,11 +158,174 @@ static enum status batch_prepare(const struct convolution *convolution, const st
     else if (status == STATUS_OK && !(prepared->head = copy_head(mask, convolution->plan.head)))
         status = fail_memory("a mask");
     if (status != STATUS_OK) {
-        batch_release(convolution, prepared);
+        batch_release(base, (struct prepared *)prepared);
         return status;
     }
-    *result = prepared;
+    *result = (struct prepared *)prepared;
     return STATUS_OK;
+}
+
+/* ---- the step; real-time ---- */
+
+/* Live the step does it all: waking threads takes longer than what they would do. */
+static void share_out(const struct cpu_batch_convolution *convolution, size_t pieces,
+                      workers_task *task, void *context)
+{
+    if (!convolution->shape.live) {
+        workers_run(convolution->shape.workers, pieces, task, context);
+        return;
+    }
+    for (size_t piece = 0; piece < pieces; piece++)
+        task(context, piece, 0);
+}
+
+static float *spectrum_at(const struct cpu_batch_convolution *convolution, size_t input,
+                          size_t place)
+{
+    return convolution->spectra[input] + place % convolution->depth * convolution->floats;
+}
+
+static size_t chunk_frames(const struct cpu_batch_convolution *convolution, size_t chunk)
+{
+    size_t left = convolution->shape.block - chunk * convolution->plan.hop;
+    return left < convolution->plan.hop ? left : convolution->plan.hop;
+}
+
+/* One input's spectrum for one chunk: the chunk's frames and the past before it. */
+static void transform_chunk(void *context, size_t piece, size_t worker)
+{
+    struct cpu_batch_convolution *convolution = context;
+    const struct partition_plan *plan = &convolution->plan;
+    size_t input = piece / plan->chunks, chunk = piece % plan->chunks;
+    size_t there = plan->history_frames + chunk_frames(convolution, chunk);
+    const float *from = history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
+    if (there < plan->fft || !fft_is_aligned(from)) {
+        float *samples = convolution->samples[worker];
+        memcpy(samples, from, there * sizeof *samples);
+        memset(samples + there, 0, (plan->fft - there) * sizeof *samples);
+        from = samples;
+    }
+    fft_forward(convolution->fft, from,
+                spectrum_at(convolution, input, convolution->newest + chunk));
+}
+
+struct cpu_batch_job {
+    struct cpu_batch_convolution *convolution;
+    const struct cpu_batch_mask *prepared;
+    float *const *out;
+};
+
+static void finish_chunk(const struct cpu_batch_job *job, size_t output, size_t chunk, float *sum,
+                         float *samples)
+{
+    const struct cpu_batch_convolution *convolution = job->convolution;
+    const struct partition_plan *plan = &convolution->plan;
+    fft_inverse(convolution->fft, sum, samples);
+    memcpy(job->out[output] + chunk * plan->hop, samples + plan->history_frames,
+           chunk_frames(convolution, chunk) * sizeof *samples);
+}
+
+/* Products that are added up together. */
+struct products {
+    size_t count;
+    size_t input[PRODUCTS_MOST];
+    size_t partition[PRODUCTS_MOST];
+    const float *mask[PRODUCTS_MOST];
+};
+
+/* To the sums of all chunks from `first` to `end`: the masks come from far, and once. */
+static void add_products(const struct cpu_batch_convolution *convolution, struct products *products,
+                         size_t first, size_t end, float *sums)
+{
+    size_t newest = convolution->newest + convolution->depth;
+    const float *inputs[PRODUCTS_MOST];
+    for (size_t chunk = first; chunk < end; chunk++) {
+        for (size_t i = 0; i < products->count; i++)
+            inputs[i] =
+                spectrum_at(convolution, products->input[i], newest + chunk - products->partition[i]);
+        fft_multiply_add_all(sums + (chunk - first) * convolution->floats, inputs, products->mask,
+                             products->count, convolution->floats);
+    }
+    products->count = 0;
+}
+
+static void add_paths(const struct cpu_batch_job *job, size_t output, size_t first, size_t end,
+                      float *sums)
+{
+    const struct cpu_batch_convolution *convolution = job->convolution;
+    const struct path_table *table = &job->prepared->paths;
+    size_t partitions = job->prepared->partitions;
+    struct products products = {0};
+    memset(sums, 0, (end - first) * convolution->floats * sizeof *sums);
+    for (size_t p = table->first[output]; p < table->first[output + 1]; p++)
+        for (size_t partition = 0; partition < partitions; partition++) {
+            size_t at = products.count++;
+            products.input[at] = table->paths[p].input;
+            products.partition[at] = partition;
+            products.mask[at] = job->prepared->spectra +
+                                (table->paths[p].column * partitions + partition) * convolution->floats;
+            if (products.count == PRODUCTS_MOST)
+                add_products(convolution, &products, first, end, sums);
+        }
+    add_products(convolution, &products, first, end, sums);
+}
+
+/* A group of chunks of one output. */
+static void overlap_save_output(void *context, size_t piece, size_t worker)
+{
+    const struct cpu_batch_job *job = context;
+    const struct cpu_batch_convolution *convolution = job->convolution;
+    size_t chunks = convolution->plan.chunks, group = convolution->group;
+    size_t groups = (chunks + group - 1) / group;
+    size_t output = piece / groups, first = piece % groups * group;
+    size_t end = first + group < chunks ? first + group : chunks;
+    float *sums = convolution->sums[worker];
+    add_paths(job, output, first, end, sums);
+    for (size_t chunk = first; chunk < end; chunk++)
+        finish_chunk(job, output, chunk, sums + (chunk - first) * convolution->floats,
+                     convolution->samples[worker]);
+}
+
+static void direct_output(void *context, size_t output, size_t worker)
+{
+    (void)worker;
+    const struct cpu_batch_job *job = context;
+    const struct cpu_batch_convolution *convolution = job->convolution;
+    size_t block = convolution->shape.block;
+    memset(job->out[output], 0, block * sizeof(float));
+    add_head(&convolution->history, &job->prepared->paths, job->prepared->head,
+             convolution->plan.head, output, block, job->out[output]);
+}
+
+static void run_slot(struct cpu_batch_job *job)
+{
+    const struct cpu_batch_convolution *convolution = job->convolution;
+    const struct convolver_shape *shape = &convolution->shape;
+    size_t group = convolution->group;
+    if (convolution->plan.algorithm == PARTITION_DIRECT)
+        share_out(convolution, shape->outputs, direct_output, job);
+    else
+        share_out(convolution, shape->outputs * ((convolution->plan.chunks + group - 1) / group),
+                  overlap_save_output, job);
+}
+
+static void batch_step(struct convolution *base, const float *const *in,
+                       const struct convolver_slot slots[CONVOLVER_SLOTS])
+{
+    struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
+    const struct convolver_shape *shape = &convolution->shape;
+    history_advance(&convolution->history, in);
+    if (convolution->plan.algorithm == PARTITION_OVERLAP_SAVE) {
+        convolution->newest = (convolution->newest + convolution->plan.chunks) % convolution->depth;
+        share_out(convolution, shape->inputs * convolution->plan.chunks, transform_chunk,
+                  convolution);
+    }
+    for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
+        struct cpu_batch_job job = {convolution, (const struct cpu_batch_mask *)slots[v].prepared,
+                                    slots[v].out};
+        if (job.prepared)
+            run_slot(&job);
+    }
 }
 
 const struct convolver_backend convolver_cpu_batch = {
@@ -138,5 +336,5 @@ const struct convolver_backend convolver_cpu_batch = {
     .describe = batch_describe,
     .prepare = batch_prepare,
     .release = batch_release,
-    .step = cpu_batch_step,
+    .step = batch_step,
 };

@@ -1,6 +1,7 @@
 /* The CPU's live convolver, set up: buffers, transforms and the spectra of masks. */
 #include "convolve/convolver_cpu_live.h"
 
+#include "base/thread.h"
 #include "signal/audio.h"
 
 #include <stdio.h>
@@ -18,15 +19,13 @@ static size_t longest_transform(const struct partition_plan *plan)
     return longest;
 }
 
-static bool live_is_helped(const struct convolver_shape *shape)
+static void live_destroy(struct convolution *base)
 {
-    return shape->live && workers_count(shape->workers) > 1;
-}
-
-static void live_destroy(struct convolution *convolution)
-{
+    struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
     const struct convolver_shape *shape = &convolution->shape;
-    live_worker_destroy(convolution->worker);
+    atomic_store(&convolution->leave, true);
+    if (convolution->has_worker)
+        pthread_join(convolution->worker, NULL);
     history_free(&convolution->history);
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
@@ -44,27 +43,27 @@ static void live_destroy(struct convolution *convolution)
     free(convolution);
 }
 
-static enum status init_segment(struct convolution *convolution, size_t s)
+static enum status init_segment(struct cpu_live_convolution *convolution, size_t s)
 {
+    const struct convolver_shape *shape = &convolution->shape;
     const struct partition_segment *cut = &convolution->plan.segments[s];
     struct segment *segment = &convolution->segments[s];
     segment->cut = *cut;
     segment->floats = fft_spectrum_floats(2 * cut->size);
     /* A mask that begins later looks back by as many partitions as are still due. */
-    segment->late = cut->offset / cut->size + 2;
-    segment->depth = cut->partitions + segment->late;
-    segment->spectra = rows_alloc(convolution->shape.inputs, segment->depth * segment->floats);
+    segment->depth = cut->partitions + cut->offset / cut->size + 2;
+    segment->spectra = rows_alloc(shape->inputs, segment->depth * segment->floats);
     segment->job.sum = audio_alloc(segment->floats);
     segment->job.samples = audio_alloc(2 * cut->size);
-    segment->job.ends = calloc(convolution->shape.inputs, sizeof *segment->job.ends);
+    segment->job.ends = calloc(shape->inputs, sizeof *segment->job.ends);
     if (!segment->spectra || !segment->job.sum || !segment->job.samples || !segment->job.ends)
         return fail_memory("a convolver");
-    bool helped = live_is_helped(&convolution->shape) &&
-                  partition_is_helped(cut->size, convolution->shape.block);
+    bool helped = shape->live && workers_count(shape->workers) > 1 &&
+                  partition_is_helped(cut->size, shape->block);
     segment->ring = helped ? WORKER_RING : STEPS_RING;
     atomic_flag_clear(&segment->lock);
     atomic_store(&segment->deadline, UINT64_MAX);
-    size_t due = cut->offset + convolution->shape.block;
+    size_t due = cut->offset + shape->block;
     if (due > convolution->due_length)
         convolution->due_length = due;
     return fft_create(2 * cut->size, &segment->fft);
@@ -81,7 +80,28 @@ static size_t history_needed(const struct partition_plan *plan)
     return history_frames;
 }
 
-static enum status init_due(struct convolution *convolution)
+static int64_t jobs_period(const struct cpu_live_convolution *convolution)
+{
+    size_t shortest = SIZE_MAX;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++) {
+        const struct segment *segment = &convolution->segments[s];
+        if (segment->ring == WORKER_RING && segment->cut.size < shortest)
+            shortest = segment->cut.size;
+    }
+    return (int64_t)(1e9 * (double)shortest / live_rate(convolution));
+}
+
+static enum status start_worker(struct cpu_live_convolution *convolution)
+{
+    convolution->worker_period = jobs_period(convolution);
+    if (thread_start(&convolution->worker, "halo long masks", THREAD_BELOW_CALLER, live_work,
+                     convolution) != 0)
+        return fail(STATUS_FAILED, "cannot start a thread; try --threads 1");
+    convolution->has_worker = true;
+    return STATUS_OK;
+}
+
+static enum status init_due(struct cpu_live_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     bool helped = false;
@@ -93,19 +113,19 @@ static enum status init_due(struct convolution *convolution)
             if (!convolution->due[r][v])
                 return fail_memory("a convolver");
         }
-    return helped ? live_worker_create(convolution, &convolution->worker) : STATUS_OK;
+    return helped ? start_worker(convolution) : STATUS_OK;
 }
 
-static enum status init_arming(struct convolution *convolution)
+static enum status init_arming(struct cpu_live_convolution *convolution)
 {
     size_t longest = longest_transform(&convolution->plan);
-    struct job *job = &convolution->arming.job;
+    struct segment_job *job = &convolution->arming.job;
     job->sum = audio_alloc(fft_spectrum_floats(longest));
     job->samples = audio_alloc(longest);
     return job->sum && job->samples ? STATUS_OK : fail_memory("a convolver");
 }
 
-static enum status fill(struct convolution *convolution)
+static enum status fill(struct cpu_live_convolution *convolution)
 {
     const struct convolver_shape *shape = &convolution->shape;
     const struct partition_plan *plan = &convolution->plan;
@@ -113,34 +133,35 @@ static enum status fill(struct convolution *convolution)
     double floats = 2.0 * (double)history_frames + (double)shape->taps;
     for (size_t s = 0; s < plan->segment_count; s++)
         floats += 3.0 * (double)(plan->segments[s].size * (plan->segments[s].partitions + 4));
-    enum status status = check_memory(shape, floats);
-    if (status == STATUS_OK)
-        status = history_init(&convolution->history, shape->inputs, history_frames, shape->block);
-    for (size_t s = 0; s < plan->segment_count && status == STATUS_OK; s++)
-        status = init_segment(convolution, s);
-    if (status == STATUS_OK)
-        status = init_arming(convolution);
-    return status == STATUS_OK ? init_due(convolution) : status;
+    enum status status;
+    if ((status = check_memory(shape, floats)) ||
+        (status = history_init(&convolution->history, shape->inputs, history_frames, shape->block)))
+        return status;
+    for (size_t s = 0; s < plan->segment_count; s++)
+        if ((status = init_segment(convolution, s)))
+            return status;
+    return (status = init_arming(convolution)) ? status : init_due(convolution);
 }
 
 static enum status live_create(const struct convolver_shape *shape, struct convolution **result)
 {
-    struct convolution *convolution = calloc(1, sizeof *convolution);
+    struct cpu_live_convolution *convolution = calloc(1, sizeof *convolution);
     if (!convolution)
         return fail_memory("a convolver");
     convolution->shape = *shape;
     convolution->plan = cpu_plan(shape);
     enum status status = fill(convolution);
     if (status != STATUS_OK) {
-        live_destroy(convolution);
+        live_destroy((struct convolution *)convolution);
         return status;
     }
-    *result = convolution;
+    *result = (struct convolution *)convolution;
     return STATUS_OK;
 }
 
-static void live_reset(struct convolution *convolution)
+static void live_reset(struct convolution *base)
 {
+    struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
     const struct convolver_shape *shape = &convolution->shape;
     convolution->end = 0;
     convolution->arming.number = 0;
@@ -166,8 +187,9 @@ static void live_reset(struct convolution *convolution)
                 memset(convolution->due[r][v][o], 0, convolution->due_length * sizeof(float));
 }
 
-static void live_describe(const struct convolution *convolution, char *text, size_t size)
+static void live_describe(const struct convolution *base, char *text, size_t size)
 {
+    const struct cpu_live_convolution *convolution = (const struct cpu_live_convolution *)base;
     const struct partition_plan *plan = &convolution->plan;
     size_t used = (size_t)snprintf(text, size, "partitioned");
     if (plan->head > 0 && used < size)
@@ -176,13 +198,13 @@ static void live_describe(const struct convolution *convolution, char *text, siz
         used += (size_t)snprintf(text + used, size - used, "%s %zu x %zu",
                                  s > 0 || plan->head > 0 ? "," : ":", plan->segments[s].partitions,
                                  plan->segments[s].size);
-    if (convolution->worker && used < size)
+    if (convolution->has_worker && used < size)
         snprintf(text + used, size - used, ", helped");
 }
 
 /* ---- masks ---- */
 
-static void prepared_free(struct prepared *prepared)
+static void mask_free(struct cpu_live_mask *prepared)
 {
     if (!prepared)
         return;
@@ -194,7 +216,7 @@ static void prepared_free(struct prepared *prepared)
 }
 
 /* A job may still be at the mask: it leaves it out from now on. */
-static void leave_out(struct segment *segment, const struct prepared *prepared)
+static void leave_out(struct segment *segment, const struct cpu_live_mask *prepared)
 {
     job_lock(segment);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++)
@@ -203,17 +225,17 @@ static void leave_out(struct segment *segment, const struct prepared *prepared)
     job_release(segment);
 }
 
-static void live_release(const struct convolution *constant, struct prepared *prepared)
+static void live_release(const struct convolution *base, struct prepared *prepared)
 {
-    struct convolution *convolution = (struct convolution *)constant;
+    struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
     for (size_t s = 0; s < convolution->plan.segment_count; s++)
-        leave_out(&convolution->segments[s], prepared);
-    prepared_free(prepared);
+        leave_out(&convolution->segments[s], (struct cpu_live_mask *)prepared);
+    mask_free((struct cpu_live_mask *)prepared);
 }
 
-static enum status prepare_segment(const struct convolution *convolution, size_t s,
+static enum status prepare_segment(const struct cpu_live_convolution *convolution, size_t s,
                                    const struct mask *mask, float *samples,
-                                   struct prepared *prepared)
+                                   struct cpu_live_mask *prepared)
 {
     const struct segment *segment = &convolution->segments[s];
     size_t size = segment->cut.size, offset = segment->cut.offset, floats = segment->floats;
@@ -231,27 +253,35 @@ static enum status prepare_segment(const struct convolution *convolution, size_t
     return STATUS_OK;
 }
 
-static enum status live_prepare(const struct convolution *convolution, const struct mask *mask,
-                                struct prepared **result)
+static enum status fill_mask(const struct cpu_live_convolution *convolution,
+                             const struct mask *mask, float *samples,
+                             struct cpu_live_mask *prepared)
 {
     const struct partition_plan *plan = &convolution->plan;
-    struct prepared *prepared = calloc(1, sizeof *prepared);
-    float *samples = audio_alloc(longest_transform(plan));
-    enum status status = prepared && samples ? STATUS_OK : fail_memory("a mask");
-    if (status == STATUS_OK)
-        prepared->number = 1 + atomic_fetch_add(&masks_prepared, 1);
-    if (status == STATUS_OK)
-        status = path_table_init(&prepared->paths, mask);
-    if (status == STATUS_OK && !(prepared->head = copy_head(mask, plan->head)))
+    enum status status = path_table_init(&prepared->paths, mask);
+    prepared->number = 1 + atomic_fetch_add(&masks_prepared, 1);
+    prepared->head = copy_head(mask, plan->head);
+    if (status == STATUS_OK && !prepared->head)
         status = fail_memory("a mask");
     for (size_t s = 0; s < plan->segment_count && status == STATUS_OK; s++)
         status = prepare_segment(convolution, s, mask, samples, prepared);
+    return status;
+}
+
+static enum status live_prepare(const struct convolution *base, const struct mask *mask,
+                                struct prepared **result)
+{
+    const struct cpu_live_convolution *convolution = (const struct cpu_live_convolution *)base;
+    struct cpu_live_mask *prepared = calloc(1, sizeof *prepared);
+    float *samples = audio_alloc(longest_transform(&convolution->plan));
+    enum status status = prepared && samples ? fill_mask(convolution, mask, samples, prepared)
+                                             : fail_memory("a mask");
     free(samples);
     if (status != STATUS_OK) {
-        prepared_free(prepared);
+        mask_free(prepared);
         return status;
     }
-    *result = prepared;
+    *result = (struct prepared *)prepared;
     return STATUS_OK;
 }
 

@@ -1,12 +1,181 @@
-/* The CPU's live convolver at work: everything here runs in the real-time step. */
+/* The CPU's live convolver at work, and a mask made ready to sound on a slot that is silent while
+ * the stream goes on: everything here runs in the real-time step. */
 #include "convolve/convolver_cpu_live.h"
 
 #include <math.h>
 #include <string.h>
 
+static const double SHARE = 0.1;         /* of a block's time, that a block may take */
+static const double EMPTYING_COST = 0.4; /* ns a float: memory that is not in a cache */
+
+void cpu_live_leave(struct cpu_live_convolution *convolution, size_t slot)
+{
+    convolution->joined[slot] = (struct joined){0};
+    for (size_t s = 0; s < convolution->plan.segment_count; s++)
+        atomic_store(&convolution->segments[s].wanted[slot], NULL);
+}
+
+/* A lock that the step can do without for a block. */
+static bool take_token(struct segment *segment, bool at_once)
+{
+    if (at_once)
+        job_lock(segment);
+    return at_once || job_try(segment);
+}
+
+/* The worker may be within a unit for the mask that left the slot: once each lock was ours
+ * it is not. False: not all yet. */
+static bool wait_for_worker(struct cpu_live_convolution *convolution, bool at_once)
+{
+    struct arming *arming = &convolution->arming;
+    for (; arming->free_segments < convolution->plan.segment_count; arming->free_segments++) {
+        struct segment *segment = &convolution->segments[arming->free_segments];
+        if (!take_token(segment, at_once))
+            return false;
+        job_release(segment);
+    }
+    return true;
+}
+
+static void begin(struct cpu_live_convolution *convolution, size_t slot,
+                  const struct cpu_live_mask *prepared)
+{
+    struct arming *arming = &convolution->arming;
+    cpu_live_leave(convolution, slot);
+    *arming = (struct arming){
+        .prepared = prepared, .number = prepared->number, .slot = slot, .job = arming->job};
+}
+
+/* What was due to the mask that the slot had before goes. False: not all yet. */
+static bool empty_rings(struct cpu_live_convolution *convolution, double *left)
+{
+    struct arming *arming = &convolution->arming;
+    size_t length = convolution->due_length, outputs = convolution->shape.outputs;
+    size_t rings = convolution->due[WORKER_RING][0] ? RINGS : WORKER_RING;
+    while (arming->emptied < rings * outputs * length && *left > 0) {
+        size_t row = arming->emptied / length, from = arming->emptied % length;
+        size_t count = length - from;
+        if ((double)count * EMPTYING_COST > *left)
+            count = (size_t)ceil(*left / EMPTYING_COST);
+        float *due = convolution->due[row / outputs][arming->slot][row % outputs];
+        memset(due + from, 0, count * sizeof *due);
+        arming->emptied += count;
+        *left -= (double)count * EMPTYING_COST;
+    }
+    return arming->emptied == rings * outputs * length;
+}
+
+/* From now on the mask is in the jobs that begin. */
+static void join(struct cpu_live_convolution *convolution)
+{
+    struct arming *arming = &convolution->arming;
+    convolution->joined[arming->slot] =
+        (struct joined){.mask = arming->prepared, .number = arming->prepared->number};
+    arming->joined = true;
+    arming->caught_up = true;
+    arming->segment = convolution->plan.segment_count;
+    for (size_t s = 0; s < convolution->plan.segment_count; s++)
+        arming->fulls[s] = convolution->segments[s].job.full;
+}
+
+/* Whether all inputs' spectra of the partition that was full last are there; if not, one more
+ * is now, unless the worker is at it. */
+static bool is_transformed(struct cpu_live_convolution *convolution, size_t s, double *left)
+{
+    struct segment *segment = &convolution->segments[s];
+    if (!take_token(segment, isinf(*left))) {
+        *left = 0;
+        return false;
+    }
+    bool wanting = segment->job.input < convolution->shape.inputs;
+    double done = segment->job.done;
+    if (wanting)
+        job_run_unit(convolution, s);
+    *left -= segment->job.done - done;
+    job_release(segment);
+    return !wanting;
+}
+
+/* Pass to the next segment with a partition that was full before the mask joined and gives
+ * what is still to come. The longest come first: they take the time in which others get past.
+ * False: there is none. */
+static bool pass_to_segment(struct cpu_live_convolution *convolution)
+{
+    struct arming *arming = &convolution->arming;
+    for (; arming->segment > 0; arming->segment--) {
+        size_t s = arming->segment - 1;
+        uint64_t full = arming->fulls[s];
+        if (full > 0 && full + convolution->segments[s].cut.offset > convolution->end)
+            return true;
+    }
+    return false;
+}
+
+static void begin_job(struct cpu_live_convolution *convolution, size_t s)
+{
+    struct arming *arming = &convolution->arming;
+    arming->job = (struct segment_job){.full = arming->fulls[s],
+                                       .input = convolution->shape.inputs,
+                                       .slot = arming->slot,
+                                       .only = arming->prepared,
+                                       .ring = STEPS_RING,
+                                       .sum = arming->job.sum,
+                                       .samples = arming->job.samples};
+    arming->fulls[s] -= convolution->segments[s].cut.size;
+    arming->caught_up = false;
+}
+
+/* Jobs as they would have been. False: not all yet. */
+static bool catch_up(struct cpu_live_convolution *convolution, double *left)
+{
+    struct arming *arming = &convolution->arming;
+    while (*left > 0) {
+        if (arming->caught_up) {
+            if (!pass_to_segment(convolution))
+                return true;
+            size_t s = arming->segment - 1;
+            bool newest = arming->fulls[s] == convolution->segments[s].job.full;
+            if (!newest || is_transformed(convolution, s, left))
+                begin_job(convolution, s);
+            continue;
+        }
+        double done = arming->job.done;
+        arming->caught_up = !job_run_armed(convolution, arming->segment - 1, &arming->job);
+        *left -= arming->job.done - done;
+    }
+    return false;
+}
+
+bool cpu_live_arm(struct convolution *base, size_t slot, const struct prepared *mask, bool at_once)
+{
+    struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
+    const struct cpu_live_mask *prepared = (const struct cpu_live_mask *)mask;
+    struct arming *arming = &convolution->arming;
+    struct joined *joined = &convolution->joined[slot];
+    bool under_way = arming->number == prepared->number && arming->slot == slot;
+    if (!under_way && joined->number != prepared->number)
+        begin(convolution, slot, prepared);
+    else if (!under_way)
+        return joined->awaited = true;
+    double period = 1e9 * (double)convolution->shape.block / live_rate(convolution);
+    double left = at_once ? INFINITY : SHARE * period;
+    if (!arming->joined &&
+        (!wait_for_worker(convolution, at_once) || !empty_rings(convolution, &left)))
+        return false;
+    if (!arming->joined)
+        join(convolution);
+    bool ready = catch_up(convolution, &left);
+    joined->awaited = true;
+    if (ready)
+        arming->number = 0;
+    return ready;
+}
+
+/* ---- the step ---- */
+
 /* The share of a job that this block has to do: of a worker's, what it has left undone when
  * the time is up. */
-static void run_share(struct convolution *convolution, size_t s)
+static void run_share(struct cpu_live_convolution *convolution, size_t s)
 {
     struct segment *segment = &convolution->segments[s];
     size_t block = convolution->shape.block;
@@ -24,16 +193,11 @@ static void run_share(struct convolution *convolution, size_t s)
     job_release(segment);
 }
 
-static bool is_full(const struct convolution *convolution, const struct segment *segment)
-{
-    return convolution->end % segment->cut.size == 0;
-}
-
-static void run_jobs(struct convolution *convolution)
+static void run_jobs(struct cpu_live_convolution *convolution)
 {
     for (size_t s = 0; s < convolution->plan.segment_count; s++) {
         struct segment *segment = &convolution->segments[s];
-        if (is_full(convolution, segment)) {
+        if (convolution->end % segment->cut.size == 0) { /* a partition is full */
             job_lock(segment);
             job_begin(convolution, s);
             job_release(segment);
@@ -46,7 +210,8 @@ static void run_jobs(struct convolution *convolution)
 
 /* What is due to an output within the block, from both rings, which are empty there then.
  * `out` is NULL for a mask that does not sound yet: its time goes by too. */
-static void take_due(struct convolution *convolution, size_t slot, size_t output, float *out)
+static void take_due(struct cpu_live_convolution *convolution, size_t slot, size_t output,
+                     float *out)
 {
     size_t block = convolution->shape.block, length = convolution->due_length;
     size_t position = (size_t)((convolution->end - block) % length);
@@ -63,20 +228,22 @@ static void take_due(struct convolution *convolution, size_t slot, size_t output
     }
 }
 
-static void run_slot(struct convolution *convolution, size_t v,
+static void run_slot(struct cpu_live_convolution *convolution, size_t v,
                       const struct convolver_slot *slot)
 {
+    const struct cpu_live_mask *mask = (const struct cpu_live_mask *)slot->prepared;
     for (size_t o = 0; o < convolution->shape.outputs; o++) {
-        take_due(convolution, v, o, slot->prepared ? slot->out[o] : NULL);
-        if (slot->prepared)
-            add_head(&convolution->history, &slot->prepared->paths, slot->prepared->head,
-                     convolution->plan.head, o, convolution->shape.block, slot->out[o]);
+        take_due(convolution, v, o, mask ? slot->out[o] : NULL);
+        if (mask)
+            add_head(&convolution->history, &mask->paths, mask->head, convolution->plan.head, o,
+                     convolution->shape.block, slot->out[o]);
     }
 }
 
-void cpu_live_step(struct convolution *convolution, const float *const *in,
+void cpu_live_step(struct convolution *base, const float *const *in,
                    const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
+    struct cpu_live_convolution *convolution = (struct cpu_live_convolution *)base;
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
         struct joined *joined = &convolution->joined[v];
         if (joined->mask && !slots[v].prepared && !joined->awaited)

@@ -9,27 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct convolution {
+struct direct_convolution {
     struct convolver_shape shape;
     struct history history;
     size_t tiles; /* a block's, the last one perhaps short */
 };
 
-struct prepared {
+struct direct_mask {
     size_t taps;
     float *columns;
     struct path_table paths;
 };
 
-static void direct_destroy(struct convolution *convolution)
+static void direct_destroy(struct convolution *base)
 {
+    struct direct_convolution *convolution = (struct direct_convolution *)base;
     history_free(&convolution->history);
     free(convolution);
 }
 
 static enum status direct_create(const struct convolver_shape *shape, struct convolution **result)
 {
-    struct convolution *convolution = calloc(1, sizeof *convolution);
+    struct direct_convolution *convolution = calloc(1, sizeof *convolution);
     if (!convolution)
         return fail_memory("a convolver");
     convolution->shape = *shape;
@@ -37,16 +38,16 @@ static enum status direct_create(const struct convolver_shape *shape, struct con
     enum status status =
         history_init(&convolution->history, shape->inputs, shape->taps - 1, shape->block);
     if (status != STATUS_OK) {
-        direct_destroy(convolution);
+        direct_destroy((struct convolution *)convolution);
         return status;
     }
-    *result = convolution;
+    *result = (struct convolution *)convolution;
     return STATUS_OK;
 }
 
-static void direct_reset(struct convolution *convolution)
+static void direct_reset(struct convolution *base)
 {
-    history_reset(&convolution->history);
+    history_reset(&((struct direct_convolution *)base)->history);
 }
 
 static void direct_describe(const struct convolution *convolution, char *text, size_t size)
@@ -55,8 +56,9 @@ static void direct_describe(const struct convolution *convolution, char *text, s
     snprintf(text, size, "direct");
 }
 
-static void direct_release(const struct convolution *convolution, struct prepared *prepared)
+static void direct_release(const struct convolution *convolution, struct prepared *base)
 {
+    struct direct_mask *prepared = (struct direct_mask *)base;
     (void)convolution;
     path_table_free(&prepared->paths);
     free(prepared->columns);
@@ -66,28 +68,26 @@ static void direct_release(const struct convolution *convolution, struct prepare
 static enum status direct_prepare(const struct convolution *convolution, const struct mask *mask,
                                   struct prepared **result)
 {
-    (void)convolution;
-    struct prepared *prepared = calloc(1, sizeof *prepared);
+    struct direct_mask *prepared = calloc(1, sizeof *prepared);
     if (!prepared)
         return fail_memory("a mask");
-    enum status status = path_table_init(&prepared->paths, mask);
     size_t bytes = mask->columns * mask->taps * sizeof *prepared->columns;
     prepared->taps = mask->taps;
     prepared->columns = malloc(bytes);
-    if (status == STATUS_OK && !prepared->columns)
-        status = fail_memory("a mask");
+    enum status status =
+        prepared->columns ? path_table_init(&prepared->paths, mask) : fail_memory("a mask");
     if (status != STATUS_OK) {
-        direct_release(convolution, prepared);
+        direct_release(convolution, (struct prepared *)prepared);
         return status;
     }
     memcpy(prepared->columns, mask->coefficients, bytes);
-    *result = prepared;
+    *result = (struct prepared *)prepared;
     return STATUS_OK;
 }
 
-struct job {
-    const struct convolution *convolution;
-    const struct prepared *prepared;
+struct direct_job {
+    const struct direct_convolution *convolution;
+    const struct direct_mask *prepared;
     float *const *out;
 };
 
@@ -95,9 +95,9 @@ struct job {
 static void direct_tile(void *context, size_t piece, size_t worker)
 {
     (void)worker;
-    const struct job *job = context;
-    const struct convolution *convolution = job->convolution;
-    const struct prepared *prepared = job->prepared;
+    const struct direct_job *job = context;
+    const struct direct_convolution *convolution = job->convolution;
+    const struct direct_mask *prepared = job->prepared;
     size_t output = piece / convolution->tiles;
     size_t start = piece % convolution->tiles * FIR_TILE;
     size_t left = convolution->shape.block - start;
@@ -112,13 +112,15 @@ static void direct_tile(void *context, size_t piece, size_t worker)
         job->out[output][start + i] = (float)sum[i];
 }
 
-static void direct_step(struct convolution *convolution, const float *const *in,
+static void direct_step(struct convolution *base, const float *const *in,
                         const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
+    struct direct_convolution *convolution = (struct direct_convolution *)base;
     const struct convolver_shape *shape = &convolution->shape;
     history_advance(&convolution->history, in);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
-        struct job job = {convolution, slots[v].prepared, slots[v].out};
+        struct direct_job job = {convolution, (const struct direct_mask *)slots[v].prepared,
+                                 slots[v].out};
         if (job.prepared)
             workers_run(shape->workers, shape->outputs * convolution->tiles, direct_tile, &job);
     }

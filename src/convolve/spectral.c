@@ -84,16 +84,6 @@ static enum status add_masks(struct spectral *spectral)
 
 /* ---- memory ---- */
 
-static size_t common(size_t a, size_t b)
-{
-    while (b) {
-        size_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static enum status make_window(struct spectral *spectral)
 {
     const struct spectral_window_settings *window = &spectral->settings.window;
@@ -131,18 +121,19 @@ static enum status make_blocks(struct spectral *spectral)
     const struct spectral_settings *settings = &spectral->settings;
     size_t size = settings->window.size, hop = settings->window.hop, channels = settings->channels;
     size_t after = spectral->after, batch = spectral->batch;
-    enum status status = block_init(&spectral->in, channels, size + settings->block, what);
-    if (status == STATUS_OK)
-        status = block_init(&spectral->rows, channels, (2 * after + batch) * spectral->pitch, what);
-    if (status == STATUS_OK)
-        status = block_init(&spectral->spectra, channels,
-                            (after + batch) * spectral->spectrum_pitch, what);
+    const struct {
+        struct block *block;
+        size_t frames;
+    } blocks[] = {{&spectral->in, size + settings->block},
+                  {&spectral->rows, (2 * after + batch) * spectral->pitch},
+                  {&spectral->spectra, (after + batch) * spectral->spectrum_pitch},
+                  {&spectral->frames, batch * size},
+                  {&spectral->out, settings->block + 2 * hop + size}};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks && status == STATUS_OK; i++)
+        status = block_init(blocks[i].block, channels, blocks[i].frames, what);
     for (size_t k = 0; k < spectral->convolution_count && status == STATUS_OK; k++)
         status = block_init(&spectral->convolved[k], channels, batch * spectral->pitch, what);
-    if (status == STATUS_OK)
-        status = block_init(&spectral->frames, channels, batch * size, what);
-    if (status == STATUS_OK)
-        status = block_init(&spectral->out, channels, settings->block + 2 * hop + size, what);
     return status;
 }
 
@@ -204,7 +195,7 @@ static void set_sizes(struct spectral *spectral)
     spectral->bins = size / 2 + 1;
     spectral->pitch = (spectral->bins + 15) / 16 * 16;
     spectral->spectrum_pitch = 2 * spectral->pitch;
-    spectral->grain = common(settings->block, hop);
+    spectral->grain = audio_common_divisor(settings->block, hop);
     size_t rows = settings->block / hop + 1;
     size_t most = BATCH_CELLS / (spectral->pitch * settings->channels);
     most = most < 1 ? 1 : most > BATCH_MOST ? BATCH_MOST : most;
@@ -219,20 +210,14 @@ enum status spectral_create(const struct spectral_settings *settings, struct fil
     spectral->settings = *settings;
     spectral->settings.workers = settings->live ? NULL : settings->workers;
     enum status status = make_window(spectral);
-    if (status == STATUS_OK) {
-        set_sizes(spectral);
-        find_sound(spectral);
-        status = add_masks(spectral);
-        spectral->settings.mask = NULL; /* which may go now */
-    }
-    if (status == STATUS_OK)
-        status = make_transforms(spectral);
-    if (status == STATUS_OK)
-        status = make_blocks(spectral);
-    if (status != STATUS_OK) {
-        spectral_destroy(&spectral->filter);
-        return status;
-    }
+    if (status != STATUS_OK)
+        goto fail;
+    set_sizes(spectral);
+    find_sound(spectral);
+    if ((status = add_masks(spectral)) || (status = make_transforms(spectral)) ||
+        (status = make_blocks(spectral)))
+        goto fail;
+    spectral->settings.mask = NULL; /* which may go now */
     const struct spectral_window_settings *window = &spectral->settings.window;
     spectral->filter = (struct filter){
         .kind = &spectral_kind,
@@ -245,6 +230,9 @@ enum status spectral_create(const struct spectral_settings *settings, struct fil
     spectral_reset(&spectral->filter);
     *result = &spectral->filter;
     return STATUS_OK;
+fail:
+    spectral_destroy(&spectral->filter);
+    return status;
 }
 
 const char *spectral_backend(const struct filter *filter)

@@ -39,14 +39,6 @@ struct spectral {
     int64_t row;         /* the next one */
 };
 
-/* Real-time. What the sound's cells are to be multiplied by: `cells` are the picture's, `spectrum`
- * its bins as pairs, `convolved` what was made of the picture; `gains` may be one of them. */
-void spectral_gains(const struct spectral *spectral, const float *cells, const float *spectrum,
-                    const float *const convolved[SPECTRAL_PICTURES], float *gains);
-
-/* The cell of a magnitude, which counts in full scales. */
-float spectral_cell(enum spectral_scale scale, double magnitude);
-
 /* See struct filter_kind. */
 void spectral_process(struct filter *filter, const float *const *in, float *const *out);
 

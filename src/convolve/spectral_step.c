@@ -6,8 +6,77 @@
 #include <string.h>
 
 static const double SILENCE = 1e-30; /* full scales: below, a bin has no phase */
+static const double FLOOR_DB = -120;
+static const double GAIN_MOST = 1e30; /* times a bin that is not 0: no NaN */
 
-struct job {
+/* ---- from the convolved picture to what the bins are multiplied by ---- */
+
+/* The cell of a magnitude, which counts in full scales. */
+static float spectral_cell(enum spectral_scale scale, double magnitude)
+{
+    if (scale == SPECTRAL_LINEAR)
+        return (float)magnitude;
+    return (float)fmax(audio_to_db(magnitude) - FLOOR_DB, 0);
+}
+
+/* A cell at the floor stands for all that is below it: what is not raised stays. */
+static double replace_db(const struct spectral *spectral, double cell, const float *bin,
+                         double convolved)
+{
+    double target = fmax(convolved, 0);
+    if (cell > 0)
+        return audio_from_db(target - cell);
+    double magnitude = hypot((double)bin[0], (double)bin[1]) / spectral->full_scale;
+    if (magnitude == 0 || target == 0)
+        return magnitude == 0 ? 0 : 1;
+    return audio_from_db(target + FLOOR_DB) / magnitude;
+}
+
+static double share(double part, double rest)
+{
+    double sum = part * part + rest * rest;
+    return sum > 0 ? part * part / sum : 0;
+}
+
+static double clamp(double value)
+{
+    return fmin(fmax(value, 0), 1);
+}
+
+/* What the sound's cells are to be multiplied by: `cells` are the picture's, `spectrum`
+ * its bins as pairs, `convolved` what was made of the picture; `gains` may be one of them. */
+static void spectral_gains(const struct spectral *spectral, const float *cells,
+                           const float *spectrum, const float *const convolved[SPECTRAL_PICTURES],
+                           float *gains)
+{
+    const struct spectral_settings *settings = &spectral->settings;
+    bool is_db = settings->scale == SPECTRAL_DB;
+    for (size_t b = 0; b < spectral->bins; b++) {
+        double cell = (double)cells[b], to = (double)convolved[0][b], gain = 0;
+        switch (settings->mode) {
+        case SPECTRAL_MAGNITUDE:
+            if (is_db)
+                gain = replace_db(spectral, cell, spectrum + 2 * b, to);
+            else if (cell > 0)
+                gain = fmax(to, 0) / cell;
+            break;
+        case SPECTRAL_GAIN:
+            gain = clamp(is_db ? to / -FLOOR_DB : to);
+            break;
+        case SPECTRAL_HARMONIC:
+            gain = share(to, (double)convolved[1][b]);
+            break;
+        case SPECTRAL_PERCUSSIVE:
+            gain = share((double)convolved[1][b], to);
+            break;
+        }
+        gains[b] = (float)fmin(gain, GAIN_MOST);
+    }
+}
+
+/* ---- the step ---- */
+
+struct spectral_job {
     struct spectral *spectral;
     size_t rows; /* of each channel */
 };
@@ -36,7 +105,7 @@ static float *spectrum_of(const struct spectral *spectral, size_t channel, size_
 
 static void analyse(void *context, size_t piece, size_t worker)
 {
-    const struct job *job = context;
+    const struct spectral_job *job = context;
     struct spectral *spectral = job->spectral;
     size_t channel = piece / job->rows, row = piece % job->rows;
     const struct spectral_window_settings *window = &spectral->settings.window;
@@ -115,7 +184,7 @@ static void convolve(struct spectral *spectral, size_t rows)
 
 static void synthesise(void *context, size_t piece, size_t worker)
 {
-    const struct job *job = context;
+    const struct spectral_job *job = context;
     struct spectral *spectral = job->spectral;
     size_t channel = piece / job->rows, row = piece % job->rows;
     size_t size = spectral->settings.window.size;
@@ -158,7 +227,7 @@ static void forget(float *data, size_t gone, size_t kept)
 
 static void process_rows(struct spectral *spectral, size_t rows)
 {
-    struct job job = {spectral, rows};
+    struct spectral_job job = {spectral, rows};
     size_t channels = spectral->filter.inputs, after = spectral->after;
     size_t used = rows * spectral->settings.window.hop;
     run(spectral, channels * rows, analyse, &job);

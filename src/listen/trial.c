@@ -1,9 +1,18 @@
 #include "listen/trial.h"
 
-#include "base/secure_random.h"
+#include "listen/secure_random.h"
 
 #include <math.h>
+#include <sodium.h>
 #include <stdlib.h>
+#include <string.h>
+
+void digest_of_text(const char *text, char digest[DIGEST_TEXT])
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256(hash, (const unsigned char *)text, strlen(text));
+    sodium_bin2hex(digest, DIGEST_TEXT, hash, sizeof hash);
+}
 
 enum status trial_commit(const char *draws, const char *salt, char commitment[DIGEST_TEXT])
 {

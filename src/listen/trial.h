@@ -11,13 +11,12 @@
 #ifndef HALO_TRIAL_H
 #define HALO_TRIAL_H
 
-#include "base/digest.h"
 #include "base/status.h"
 #include "listen/trial_log.h"
 
 #include <stdio.h>
 
-enum { TRIAL_SALT_BYTES = 16 };
+enum { TRIAL_SALT_BYTES = 16, DIGEST_TEXT = 65 /* 64 hexadecimal digits and the end */ };
 
 /* The secret of a blind test: what was drawn, and a salt that nobody can guess.
  *
@@ -55,6 +54,9 @@ struct trial {
     double began;    /* the trial's first sound; NaN: not yet */
     double *seconds; /* each trial took */
 };
+
+/* The SHA-256 of a text (FIPS 180-4), by libsodium. */
+void digest_of_text(const char *text, char digest[DIGEST_TEXT]);
 
 /* For the kinds: draws the test. The log stays the caller's, outlives the test, and serves no
  * other. Errors: memory, no random source; destroy in any case. */

@@ -1,6 +1,6 @@
 #include "listen/trial_abx.h"
 
-#include "base/secure_random.h"
+#include "listen/secure_random.h"
 #include "signal/median.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "listen/trial_ranking.h"
 
-#include "base/secure_random.h"
+#include "listen/secure_random.h"
 #include "signal/median.h"
 
 #include <math.h>

@@ -188,11 +188,10 @@ static void take_commands(struct live_session *session)
 
 void live_control_wait(struct live_session *session, int milliseconds)
 {
-    struct pollfd fds[3] = {
+    struct pollfd fds[2] = {
         {.fd = view_key_fd(session->stream.view), .events = POLLIN},
         {.fd = session->osc ? osc_fd(session->osc) : -1, .events = POLLIN},
-        {.fd = session->watch ? file_watch_fd(session->watch) : -1, .events = POLLIN},
     };
-    (void)poll(fds, 3, milliseconds);
+    (void)poll(fds, 2, milliseconds);
     take_commands(session);
 }

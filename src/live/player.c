@@ -1,8 +1,9 @@
 #include "base/monotonic.h"
 #include "live/player_state.h"
 
+#include "base/thread.h"
+
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -12,13 +13,9 @@ static const double RESERVE_SECONDS = 0.1;
 
 static void init_lock(struct player *player)
 {
-    pthread_condattr_t monotonic;
     pthread_mutex_init(&player->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&player->wake, &monotonic);
+    thread_condition_init(&player->wake);
     pthread_cond_init(&player->filled, NULL);
-    pthread_condattr_destroy(&monotonic);
 }
 
 static size_t slots_for(const struct player *player, double seconds)
@@ -161,11 +158,7 @@ static void *read_ahead(void *argument)
 
 static enum status start_thread(struct player *player)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&player->thread, NULL, read_ahead, player);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = thread_start(&player->thread, "halo player", THREAD_AS_CALLER, read_ahead, player);
     player->has_thread = error == 0;
     return error ? fail(STATUS_FAILED, "cannot start a thread to read ahead with") : STATUS_OK;
 }

@@ -1,9 +1,10 @@
 #include "base/monotonic.h"
 #include "live/recorder_state.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -187,11 +188,8 @@ static void *write_ring(void *argument)
 
 static enum status start_thread(struct recorder *recorder)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&recorder->thread, NULL, write_ring, recorder);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error =
+        thread_start(&recorder->thread, "halo recorder", THREAD_AS_CALLER, write_ring, recorder);
     return error ? fail(STATUS_FAILED, "cannot start a thread to record with") : STATUS_OK;
 }
 
@@ -214,13 +212,9 @@ static void recorder_free(struct recorder *recorder)
 
 static void init_lock(struct recorder *recorder)
 {
-    pthread_condattr_t monotonic;
     pthread_mutex_init(&recorder->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&recorder->asked, &monotonic);
+    thread_condition_init(&recorder->asked);
     pthread_cond_init(&recorder->answered, NULL);
-    pthread_condattr_destroy(&monotonic);
 }
 
 static enum status make_buffers(struct recorder *recorder, double frames)

@@ -19,16 +19,6 @@ static const double NEGLIGIBLE = 1e-7;
 
 enum { RING = 2048 }; /* taps of the slower rate the resampler may ring on a side */
 
-static uint32_t common_divisor(uint32_t a, uint32_t b)
-{
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The taps set in silence, long enough to ring out, with time zero on a tap
  * that both rates share. */
 struct padding {
@@ -40,7 +30,7 @@ struct padding {
 
 static struct padding padding_for(const struct mask *mask, uint32_t rate)
 {
-    uint32_t divisor = common_divisor(mask->rate, rate);
+    uint32_t divisor = (uint32_t)audio_common_divisor(mask->rate, rate);
     uint64_t up = rate / divisor, down = mask->rate / divisor;
     uint64_t ring = up >= down ? RING : (RING * down + up - 1) / up;
     uint64_t zero = (mask->origin + ring + down - 1) / down * down;

@@ -1,7 +1,7 @@
 #include "plugin/plugin_child.h"
 
 #include "base/monotonic.h"
-#include "base/own_program.h"
+#include "base/thread.h"
 #include "plugin/plugin_isolated.h"
 
 #include <ctype.h>
@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -213,11 +212,7 @@ enum status plugin_child_start(const struct plugin_child_settings *settings, dou
         child->output = -1;
         plugin_child_doing(child, "while it was loaded", patience);
         atomic_init(&child->stop, INFINITY);
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        error = pthread_create(&child->thread, NULL, child_main, child);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        error = thread_start(&child->thread, "halo plugins", THREAD_AS_CALLER, child_main, child);
     }
     if (error) {
         close(settings->memory);
@@ -242,4 +237,10 @@ void plugin_child_stop(struct plugin_child *child, double seconds)
     pthread_join(child->thread, NULL);
     isolated_args_free(child->settings.arguments);
     free(child);
+}
+
+const char *own_program(void)
+{
+    const char *other = getenv("HALO_PROGRAM");
+    return other && *other ? other : "/proc/self/exe";
 }

@@ -38,4 +38,8 @@ const char *plugin_child_end(const struct plugin_child *child);
 /* Wait for its end for `seconds`, then kill it. Takes NULL. */
 void plugin_child_stop(struct plugin_child *child, double seconds);
 
+/* The program that runs, to run it again as a child: what may crash or hang is left to that. The
+ * variable HALO_PROGRAM names another: a test is not halo itself. */
+const char *own_program(void);
+
 #endif

@@ -12,7 +12,7 @@
 #ifndef HALO_PLUGIN_ISOLATED_H
 #define HALO_PLUGIN_ISOLATED_H
 
-#include "base/futex.h"
+#include "plugin/futex.h"
 #include "plugin/plugin_instances.h"
 
 #include <limits.h>

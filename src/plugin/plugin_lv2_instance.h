@@ -15,7 +15,6 @@ struct lv2_instance {
     const LilvPlugin *bundle;
     LilvInstance *instance;
     bool is_active;  /* from the first reset on */
-    bool has_run;    /* on sound, since it was activated */
     bool complained; /* of an error that it logged while it ran: once */
     uint32_t block;
     struct lv2_features features;

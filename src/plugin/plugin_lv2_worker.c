@@ -1,9 +1,8 @@
 #include "plugin/plugin_lv2_worker.h"
 
 #include "base/ring.h"
+#include "base/thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,23 +163,13 @@ void lv2_worker_serve(struct lv2_worker *worker, LilvInstance *instance)
     worker->plugin = lilv_instance_get_handle(instance);
 }
 
-/* At an ordinary priority, whatever the caller's is: it loads files. */
+/* At an ordinary priority: it loads files. */
 enum status lv2_worker_start(struct lv2_worker *worker)
 {
     if (!worker->interface)
         return STATUS_OK;
-    pthread_attr_t ordinary;
-    const struct sched_param none = {0};
-    pthread_attr_init(&ordinary);
-    pthread_attr_setinheritsched(&ordinary, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(&ordinary, SCHED_OTHER);
-    pthread_attr_setschedparam(&ordinary, &none);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    worker->is_isolated = pthread_create(&worker->thread, &ordinary, worker_main, worker) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&ordinary);
+    worker->is_isolated =
+        thread_start(&worker->thread, "halo lv2 worker", THREAD_ORDINARY, worker_main, worker) == 0;
     return worker->is_isolated ? STATUS_OK : fail(STATUS_FAILED, "cannot start a plugin's worker");
 }
 

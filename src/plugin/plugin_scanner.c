@@ -2,8 +2,8 @@
 
 #include "base/json_text.h"
 #include "base/monotonic.h"
-#include "base/own_program.h"
 #include "base/stop.h"
+#include "plugin/plugin_child.h"
 #include "plugin/plugin_info_json.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* Scans plugins in a child process, so that one that crashes or hangs while it is loaded does no
  * harm.
  *
- * The child is this program (own_program.h) with the internal command `plugin-scanner`; it serves
+ * The child is this program (own_program) with the internal command `plugin-scanner`; it serves
  * questions until it dies, and the next question starts another. Questions and answers are lines of
  * JSON over a socket; output of the plugins is discarded. Threads: one at a time; the one that
  * started the child must not end before it.

@@ -1,9 +1,9 @@
 #include "plugin/plugin_spec.h"
 
 #include "base/short_list.h"
-
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -217,3 +217,5 @@ void plugin_spec_free(struct plugin_spec *spec)
     automation_free(&spec->automation);
     *spec = (struct plugin_spec){0};
 }
+
+/* ---- names in a message ---- */

@@ -1,7 +1,7 @@
 /* One control input of a plugin by name, and a value for it. */
-#include "base/short_list.h"
 #include "plugin/plugin_spec.h"
 
+#include "base/short_list.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 #include "signal/audio.h"
 
+#include "base/noise.h"
 #include "base/simd.h"
 
 #include <math.h>
@@ -130,6 +131,52 @@ void audio_deinterleave(const float *interleaved, size_t channels, size_t frames
     for (size_t c = 0; c < channels; c++)
         for (size_t i = 0; i < frames; i++)
             planar[c][at + i] = interleaved[i * channels + c];
+}
+
+/* ---- integers ---- */
+
+enum { LEAST_LOSSLESS_BITS = 32 }; /* of a float sample; above, dither has nothing to hide */
+
+/* The sum of two uniform variables: triangular in -1..1. */
+static double triangular(uint64_t position)
+{
+    uint64_t bits = noise_hash(position);
+    double a = (double)(bits >> 32), b = (double)(bits & UINT32_MAX);
+    return (a + b) * 0x1p-32 - 1.0;
+}
+
+uint64_t quantise_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
+                             unsigned bits, bool dither, uint64_t position, int32_t *out)
+{
+    double scale = ldexp(1.0, (int)bits - 1);
+    double most = scale - 1.0, least = -scale;
+    unsigned shift = 32 - bits;
+    bool dithered = dither && bits < LEAST_LOSSLESS_BITS;
+    uint64_t clipped = 0;
+    for (size_t c = 0; c < channels; c++) {
+        for (size_t i = 0; i < frames; i++) {
+            double exact = (double)planar[c][at + i] * scale;
+            double value = rint(exact);
+            clipped += value > most || value < least;
+            if (dithered && value != exact)
+                value = rint(exact + triangular(position + i * channels + c));
+            value = value > most ? most : value < least ? least : value;
+            out[i * channels + c] = (int32_t)((uint32_t)(int32_t)value << shift);
+        }
+    }
+    return clipped;
+}
+
+/* ---- */
+
+uint64_t audio_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
 }
 
 double audio_from_db(double db)

@@ -49,6 +49,23 @@ void audio_interleave(const float *const *planar, size_t at, size_t channels, si
 void audio_deinterleave(const float *interleaved, size_t channels, size_t frames,
                         float *const *planar, size_t at);
 
+/* Float samples to integers: rounded, saturated, and where bits are lost dithered.
+ *
+ * Dither is triangular (TPDF) of two steps' width, from a hash of the sample's
+ * position, so that the same sound always gives the same bytes whatever the
+ * block length. A sample the integer format holds exactly loses no bit and gets
+ * no dither: silence stays silence, an untouched file stays untouched.
+ * Source: Lipshitz, Wannamaker and Vanderkooy, "Quantization and Dither", JAES 1992.
+ *
+ * Interleave `frames` frames, from planar[c][at] on, into left-justified 32-bit integers of `bits`
+ * significant bits (8..32). `position`: of the first sample in the whole sound,
+ * in samples of all channels. Returns how many samples were out of range. */
+uint64_t quantise_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
+                             unsigned bits, bool dither, uint64_t position, int32_t *out);
+
+/* The largest number that divides both. */
+uint64_t audio_common_divisor(uint64_t a, uint64_t b);
+
 double audio_from_db(double db);      /* 20 log10 convention: 6.02 dB -> 2 */
 double audio_to_db(double amplitude); /* 0 -> -infinity */
 

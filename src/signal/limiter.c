@@ -17,7 +17,6 @@ void limiter_init(struct limiter *limiter, size_t channels, uint32_t rate, float
     limiter->release = -expm1(-1 / (RELEASE_SECONDS * rate));
     limiter->gain = 1;
     atomic_init(&limiter->gain_shown, 1.0f);
-    atomic_init(&limiter->bad, 0);
 }
 
 /* The highest magnitude of all channels in each frame. */
@@ -55,12 +54,10 @@ static void next_gains(struct limiter *limiter, const float *highest, size_t fra
     limiter->gain = gain;
 }
 
-static void silence_bad(struct limiter *limiter, float *samples, size_t frames)
+static void silence_bad(float *samples, size_t frames)
 {
-    for (size_t at = 0; (at += audio_find_nonfinite(samples + at, frames - at)) < frames;) {
+    for (size_t at = 0; (at += audio_find_nonfinite(samples + at, frames - at)) < frames;)
         samples[at] = 0.0f;
-        atomic_fetch_add_explicit(&limiter->bad, 1, memory_order_relaxed);
-    }
 }
 
 static void limit_chunk(struct limiter *limiter, float *const *planar, size_t at, size_t frames)
@@ -68,7 +65,7 @@ static void limit_chunk(struct limiter *limiter, float *const *planar, size_t at
     float highest[CHUNK] = {0};
     double gains[CHUNK];
     for (size_t c = 0; c < limiter->channels; c++) {
-        silence_bad(limiter, planar[c] + at, frames);
+        silence_bad(planar[c] + at, frames);
         raise_highest(planar[c] + at, frames, highest);
     }
     next_gains(limiter, highest, frames, gains);
@@ -99,9 +96,4 @@ double limiter_reduction(const struct limiter *limiter)
 {
     return 0 -
            audio_to_db((double)atomic_load_explicit(&limiter->gain_shown, memory_order_relaxed));
-}
-
-uint64_t limiter_bad(const struct limiter *limiter)
-{
-    return atomic_load_explicit(&limiter->bad, memory_order_relaxed);
 }

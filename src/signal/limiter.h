@@ -5,9 +5,9 @@
  * exponentially, time constant 150 ms. There is no look-ahead, so a hard hit is cut where it
  * stands: this protects ears and speakers, it does not master.
  * No output is beyond the ceiling by even a rounding. While the gain is 1 and nothing exceeds,
- * no sample changes by a bit. NaN and infinity become silence and are counted. The same input
- * gives the same output whatever the length of the blocks.
- * Threads: one processes; any may ask for reduction and count. Real-time: all calls.
+ * no sample changes by a bit. NaN and infinity become silence. The same input gives the same
+ * output whatever the length of the blocks.
+ * Threads: one processes; any may ask for the reduction. Real-time: all calls.
  */
 #ifndef HALO_LIMITER_H
 #define HALO_LIMITER_H
@@ -22,7 +22,6 @@ struct limiter {
     double release; /* the part of the way to 1 that a frame goes */
     double gain;
     _Atomic float gain_shown;
-    _Atomic uint64_t bad;
 };
 
 /* `ceiling` is linear and above 0, `rate` in frames a second. Holds no memory. */
@@ -32,6 +31,5 @@ void limiter_init(struct limiter *limiter, size_t channels, uint32_t rate, float
 void limiter_process(struct limiter *limiter, float *const *planar, size_t frames);
 
 double limiter_reduction(const struct limiter *limiter); /* dB after the last block, 0 or more */
-uint64_t limiter_bad(const struct limiter *limiter);     /* samples */
 
 #endif

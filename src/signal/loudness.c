@@ -6,7 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CHUNK = 1024, BLOCK_MS = 400, SHORT_TERM_MS = 3000, LAID_OUT_MOST = 6 };
+enum {
+    CHUNK = 1024,
+    BLOCK_MS = 400,
+    LAID_OUT_MOST = 6,
+    RATE_LEAST = 16,     /* Hz, that libebur128 takes */
+    RATE_MOST = 2822400, /* likewise; from 192 kHz on true peaks do not depend on it */
+    PEAK_DELAY = 24,     /* frames, at least half of libebur128's interpolating filter */
+};
 
 struct loudness {
     ebur128_state *state;
@@ -29,8 +36,7 @@ void loudness_destroy(struct loudness *meter)
 
 static enum status start(struct loudness *meter)
 {
-    meter->state =
-        ebur128_init((unsigned)meter->channels, meter->rate, EBUR128_MODE_I | EBUR128_MODE_S);
+    meter->state = ebur128_init((unsigned)meter->channels, meter->rate, EBUR128_MODE_I);
     if (!meter->state)
         return fail(STATUS_FAILED, "cannot measure the loudness of %zu channels at %u Hz",
                     meter->channels, meter->rate);
@@ -56,14 +62,6 @@ enum status loudness_create(uint32_t rate, size_t channels, struct loudness **re
     return STATUS_OK;
 }
 
-enum status loudness_reset(struct loudness *meter)
-{
-    ebur128_destroy(&meter->state);
-    meter->frames = 0;
-    meter->energy = 0;
-    return start(meter);
-}
-
 enum status loudness_add(struct loudness *meter, const float *const *planar, size_t frames)
 {
     for (size_t done = 0, part; done < frames; done += part) {
@@ -78,33 +76,70 @@ enum status loudness_add(struct loudness *meter, const float *const *planar, siz
     return STATUS_OK;
 }
 
-/* Weighted, of the last `most` milliseconds or of what there is of them. */
-static double ungated(const struct loudness *meter, uint64_t most)
-{
-    double level = -INFINITY;
-    uint64_t there = meter->frames * 1000 / meter->rate;
-    uint64_t window = there < 1 ? 1 : there < most ? there : most;
-    if (meter->frames > 0)
-        (void)ebur128_loudness_window(meter->state, (unsigned long)window, &level);
-    return level;
-}
-
 double loudness_integrated(const struct loudness *meter)
 {
     double level = -INFINITY;
-    if (meter->frames * 1000 < (uint64_t)BLOCK_MS * meter->rate)
-        return ungated(meter, BLOCK_MS);
-    (void)ebur128_loudness_global(meter->state, &level);
+    uint64_t milliseconds = meter->frames * 1000 / meter->rate;
+    if (milliseconds >= BLOCK_MS)
+        (void)ebur128_loudness_global(meter->state, &level);
+    else if (meter->frames > 0)
+        (void)ebur128_loudness_window(meter->state, milliseconds ? milliseconds : 1, &level);
     return level;
-}
-
-double loudness_short_term(const struct loudness *meter)
-{
-    return ungated(meter, SHORT_TERM_MS);
 }
 
 double loudness_rms(const struct loudness *meter)
 {
     double samples = (double)meter->frames * (double)meter->channels;
     return samples > 0 ? 10 * log10(meter->energy / samples) : -INFINITY;
+}
+
+/* ---- true peak: a state for each channel, as those take 64 at most ---- */
+
+struct true_peak {
+    size_t channels;
+    ebur128_state *channel[];
+};
+
+enum status true_peak_create(uint32_t rate, size_t channels, struct true_peak **result)
+{
+    struct true_peak *meter = calloc(1, sizeof *meter + channels * sizeof *meter->channel);
+    if (!meter)
+        return fail_memory("a meter");
+    meter->channels = channels;
+    rate = rate < RATE_LEAST ? RATE_LEAST : rate > RATE_MOST ? RATE_MOST : rate;
+    for (size_t c = 0; c < channels; c++) {
+        meter->channel[c] = ebur128_init(1, rate, EBUR128_MODE_TRUE_PEAK);
+        if (!meter->channel[c]) {
+            true_peak_destroy(meter);
+            return fail_memory("a meter");
+        }
+    }
+    *result = meter;
+    return STATUS_OK;
+}
+
+void true_peak_destroy(struct true_peak *meter)
+{
+    for (size_t c = 0; meter && c < meter->channels; c++)
+        if (meter->channel[c])
+            ebur128_destroy(&meter->channel[c]);
+    free(meter);
+}
+
+void true_peak_add(struct true_peak *meter, const float *const *planar, size_t frames)
+{
+    for (size_t c = 0; c < meter->channels; c++)
+        (void)ebur128_add_frames_float(meter->channel[c], planar[c], frames);
+}
+
+double true_peak_finish(struct true_peak *meter)
+{
+    static const float silence[PEAK_DELAY];
+    double highest = 0, peak = 0;
+    for (size_t c = 0; c < meter->channels; c++) {
+        (void)ebur128_add_frames_float(meter->channel[c], silence, PEAK_DELAY);
+        (void)ebur128_true_peak(meter->channel[c], 0, &peak);
+        highest = fmax(highest, peak);
+    }
+    return highest;
 }

@@ -1,4 +1,4 @@
-/* How loud a region is: EBU R128 (ITU-R BS.1770-4), by libebur128, and plain RMS.
+/* How loud a region is: EBU R128 (ITU-R BS.1770-4), by libebur128, plain RMS, and true peak.
  *
  * Figures are in LUFS and dBFS; silence is -infinity. Full scale is -1..1: a sine of full
  * scale has -3.01 dBFS RMS. Up to six channels are, by their number, mono, stereo, with
@@ -19,9 +19,6 @@ struct loudness;
 MUST_CHECK enum status loudness_create(uint32_t rate, size_t channels, struct loudness **meter);
 void loudness_destroy(struct loudness *meter);
 
-/* Forget all sound. Errors: memory. */
-MUST_CHECK enum status loudness_reset(struct loudness *meter);
-
 /* Errors: memory. */
 MUST_CHECK enum status loudness_add(struct loudness *meter, const float *const *planar,
                                     size_t frames);
@@ -31,10 +28,17 @@ MUST_CHECK enum status loudness_add(struct loudness *meter, const float *const *
  * with the standard's weighting and without the gates. */
 double loudness_integrated(const struct loudness *meter);
 
-/* Of the last 3 s, or of what there is of them; weighted, no gates. */
-double loudness_short_term(const struct loudness *meter);
-
 /* Of all samples of all channels, unweighted, in dBFS. */
 double loudness_rms(const struct loudness *meter);
+
+/* The highest value a sound reaches between its samples: oversampled 4 times, from 96 kHz on
+ * twice; from 192 kHz on the samples' own. Errors: memory. */
+struct true_peak;
+MUST_CHECK enum status true_peak_create(uint32_t rate, size_t channels, struct true_peak **meter);
+void true_peak_destroy(struct true_peak *meter);
+void true_peak_add(struct true_peak *meter, const float *const *planar, size_t frames);
+
+/* The peak so far, linear; ends the measurement. */
+double true_peak_finish(struct true_peak *meter);
 
 #endif

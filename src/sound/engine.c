@@ -1,8 +1,8 @@
 #include "sound/engine.h"
 
-#include "base/io_thread.h"
 #include "base/stop.h"
-#include "signal/true_peak.h"
+#include "signal/loudness.h"
+#include "sound/io_thread.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -35,7 +35,7 @@ struct output {
 
 /* What a run keeps from block to block. The source belongs to the reading thread, the sink
  * and the totals to the writing one, while there are such. */
-struct run {
+struct engine_job {
     struct filter *chain;
     struct source *source;
     struct sink *sink;
@@ -62,7 +62,8 @@ struct run {
     atomic_int write_status; /* enum status: once it is not STATUS_OK nothing more is written */
 };
 
-enum tail engine_tail(const struct filter *chain, enum tail tail)
+/* What TAIL_FULL means for a chain. */
+static enum tail engine_tail(const struct filter *chain, enum tail tail)
 {
     return tail == TAIL_FULL && chain->tail_unknown ? TAIL_UNTIL : tail;
 }
@@ -74,7 +75,8 @@ int64_t engine_frames_out(const struct filter *chain, int64_t frames_in, enum ta
     return tail == TAIL_FULL ? frames_in + (int64_t)chain->tail : frames_in;
 }
 
-static enum status check_finite(const struct run *run, const struct block *block, size_t frames)
+static enum status check_finite(const struct engine_job *run, const struct block *block,
+                                size_t frames)
 {
     for (size_t c = 0; c < block->channels; c++) {
         size_t bad = audio_find_nonfinite(block->data[c], frames);
@@ -92,7 +94,7 @@ static enum status check_finite(const struct run *run, const struct block *block
     return STATUS_OK;
 }
 
-static enum status read_block(struct run *run, struct block *block)
+static enum status read_block(struct engine_job *run, struct block *block)
 {
     size_t got = 0;
     if (!run->ended) {
@@ -112,7 +114,7 @@ static enum status read_block(struct run *run, struct block *block)
 /* On the reading thread, or on the caller's where there is none. */
 static void read_input(void *context, size_t slot)
 {
-    struct run *run = context;
+    struct engine_job *run = context;
     struct input *input = &run->inputs[slot];
     if (run->broken) /* nobody looks at what comes after */
         return;
@@ -124,20 +126,20 @@ static void read_input(void *context, size_t slot)
     run->broken = input->status != STATUS_OK;
 }
 
-static uint64_t sound_frames(const struct run *run, uint64_t read)
+static uint64_t sound_frames(const struct engine_job *run, uint64_t read)
 {
     uint64_t around = run->settings->lead + run->settings->trail;
     return read > around ? read - around : 0;
 }
 
 /* Frames of output that are known to be wanted by then. */
-static uint64_t wanted(const struct run *run, uint64_t read, bool ended)
+static uint64_t wanted(const struct engine_job *run, uint64_t read, bool ended)
 {
     uint64_t frames = sound_frames(run, read);
     return ended && run->kind != TAIL_NONE ? frames + run->most : frames;
 }
 
-static enum status measure(const struct run *run, const float *const *planar, size_t frames)
+static enum status measure(const struct engine_job *run, const float *const *planar, size_t frames)
 {
     double peak = run->totals->peak;
     for (size_t c = 0; c < run->chain->outputs; c++) {
@@ -155,8 +157,8 @@ static enum status measure(const struct run *run, const float *const *planar, si
     return STATUS_OK;
 }
 
-static enum status emit(const struct run *run, struct sink *sink, float *const *planar, size_t from,
-                        size_t frames)
+static enum status emit(const struct engine_job *run, struct sink *sink, float *const *planar,
+                        size_t from, size_t frames)
 {
     const float *at[run->chain->outputs];
     if (frames == 0)
@@ -173,7 +175,7 @@ static enum status emit(const struct run *run, struct sink *sink, float *const *
 }
 
 /* Write what a block holds of the wanted output. */
-static enum status write_block(struct run *run, const struct output *output)
+static enum status write_block(struct engine_job *run, const struct output *output)
 {
     uint64_t skip = run->chain->latency + run->settings->lead;
     uint64_t start = output->position - run->chain->block; /* frame skip + i is the sound's i */
@@ -195,7 +197,7 @@ static enum status write_block(struct run *run, const struct output *output)
     return status;
 }
 
-static void show_progress(const struct run *run, uint64_t written)
+static void show_progress(const struct engine_job *run, uint64_t written)
 {
     const struct engine_run_settings *settings = run->settings;
     if (!settings->progress)
@@ -212,7 +214,7 @@ static void show_progress(const struct run *run, uint64_t written)
 /* On the writing thread, or on the caller's where there is none. */
 static void write_output(void *context, size_t slot)
 {
-    struct run *run = context;
+    struct engine_job *run = context;
     if (atomic_load(&run->write_status) != STATUS_OK)
         return;
     log_capture(run->write_problem, sizeof run->write_problem);
@@ -227,12 +229,12 @@ static enum status report(enum status status, const char *problem)
     return status == STATUS_FAILED || status == STATUS_USAGE ? fail(status, "%s", problem) : status;
 }
 
-static enum status write_result(struct run *run)
+static enum status write_result(struct engine_job *run)
 {
     return report((enum status)atomic_load(&run->write_status), run->write_problem);
 }
 
-static enum status take_input(struct run *run, const struct input **input)
+static enum status take_input(struct engine_job *run, const struct input **input)
 {
     size_t slot = 0;
     enum status status = run->reader ? io_thread_take(run->reader, &slot) : STATUS_OK;
@@ -244,12 +246,12 @@ static enum status take_input(struct run *run, const struct input **input)
     return report((*input)->status, (*input)->problem);
 }
 
-static bool is_too_late(const struct run *run)
+static bool is_too_late(const struct engine_job *run)
 {
     return run->settings->stop_late && run->chain->late > 0;
 }
 
-static enum status step(struct run *run, const struct input *input, struct output *output)
+static enum status step(struct engine_job *run, const struct input *input, struct output *output)
 {
     if (stop_requested())
         return STATUS_INTERRUPTED;
@@ -265,7 +267,7 @@ static enum status step(struct run *run, const struct input *input, struct outpu
 }
 
 /* A tail that nobody knows ends early where it is quiet. `done` frames are. */
-static bool is_quiet(struct run *run, const struct output *output, uint64_t done)
+static bool is_quiet(struct engine_job *run, const struct output *output, uint64_t done)
 {
     uint64_t known = sound_frames(run, output->read) + run->known;
     if (!run->chain->tail_unknown || !output->ended || done <= known)
@@ -279,7 +281,7 @@ static bool is_quiet(struct run *run, const struct output *output, uint64_t done
 }
 
 /* Frames of the sound that are done once `position` frames went through the chain. */
-static uint64_t frames_done(const struct run *run, uint64_t position, uint64_t all)
+static uint64_t frames_done(const struct engine_job *run, uint64_t position, uint64_t all)
 {
     uint64_t skip = run->chain->latency + run->settings->lead;
     uint64_t out = position > skip ? position - skip : 0;
@@ -287,17 +289,15 @@ static uint64_t frames_done(const struct run *run, uint64_t position, uint64_t a
 }
 
 /* One block from the source through the chain to the sink. */
-static enum status run_block(struct run *run, uint64_t position, bool *last)
+static enum status run_block(struct engine_job *run, uint64_t position, bool *last)
 {
     const struct input *input;
     size_t slot = 0;
     enum status status = take_input(run, &input);
-    if (status == STATUS_OK && run->writer)
-        status = io_thread_take(run->writer, &slot);
+    if (status || (run->writer && (status = io_thread_take(run->writer, &slot))))
+        return status;
     struct output *output = &run->outputs[slot];
-    if (status == STATUS_OK)
-        status = step(run, input, output);
-    if (status != STATUS_OK)
+    if ((status = step(run, input, output)))
         return status;
     output->position = position;
     output->read = input->read;
@@ -315,21 +315,22 @@ static enum status run_block(struct run *run, uint64_t position, bool *last)
     return write_result(run);
 }
 
-static enum status run_blocks(struct run *run)
+static enum status run_blocks(struct engine_job *run)
 {
-    enum status status = STATUS_OK;
     bool last = false;
-    for (uint64_t position = run->chain->block; status == STATUS_OK && !last;
-         position += run->chain->block)
-        status = run_block(run, position, &last);
-    if (status == STATUS_OK && run->writer)
+    for (uint64_t position = run->chain->block; !last; position += run->chain->block) {
+        enum status status = run_block(run, position, &last);
+        if (status != STATUS_OK)
+            return status;
+    }
+    if (run->writer)
         io_thread_finish(run->writer);
-    return status == STATUS_OK ? write_result(run) : status;
+    return write_result(run);
 }
 
 /* Reading and writing go on beside the chain. Who waits for another program is left on the
  * thread that signals reach, which they free from its wait. */
-static enum status start_threads(struct run *run)
+static enum status start_threads(struct engine_job *run)
 {
     enum status status = STATUS_OK;
     if (!run->source->waits)
@@ -339,7 +340,7 @@ static enum status start_threads(struct run *run)
     return status;
 }
 
-static void stop_threads(struct run *run)
+static void stop_threads(struct engine_job *run)
 {
     io_thread_destroy(run->reader);
     io_thread_destroy(run->writer);
@@ -347,7 +348,7 @@ static void stop_threads(struct run *run)
 }
 
 /* Write the tail up to the last frame that is not below the level. */
-static enum status write_tail(struct run *run)
+static enum status write_tail(struct engine_job *run)
 {
     const struct block *tail = sink_memory(run->tail);
     size_t end = 0;
@@ -361,7 +362,7 @@ static enum status write_tail(struct run *run)
     return emit(run, run->sink, tail->data, 0, end);
 }
 
-static void set_tail(struct run *run)
+static void set_tail(struct engine_job *run)
 {
     const struct filter *chain = run->chain;
     run->kind = engine_tail(chain, run->settings->tail);
@@ -371,25 +372,30 @@ static void set_tail(struct run *run)
         run->most += (uint64_t)UNKNOWN_MOST * run->source->format.rate;
 }
 
+static enum status make_ready(struct engine_job *run)
+{
+    const struct filter *chain = run->chain;
+    enum status status;
+    for (size_t i = 0; i < SLOTS; i++)
+        if ((status = block_init(&run->inputs[i].block, chain->inputs, chain->block, "a block")) ||
+            (status = block_init(&run->outputs[i].block, chain->outputs, chain->block, "a block")))
+            return status;
+    if (run->kind == TAIL_UNTIL && (status = sink_open_memory(chain->outputs, &run->tail)))
+        return status;
+    if (run->settings->true_peak &&
+        (status = true_peak_create(run->source->format.rate, chain->outputs, &run->true_peak)))
+        return status;
+    return start_threads(run);
+}
+
 enum status engine_run(struct filter *chain, struct source *source, struct sink *sink,
                        const struct engine_run_settings *settings, struct engine_totals *totals)
 {
     *totals = (struct engine_totals){0};
-    struct run run = {
+    struct engine_job run = {
         .chain = chain, .source = source, .sink = sink, .settings = settings, .totals = totals};
     set_tail(&run);
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < SLOTS && status == STATUS_OK; i++) {
-        status = block_init(&run.inputs[i].block, chain->inputs, chain->block, "a block");
-        if (status == STATUS_OK)
-            status = block_init(&run.outputs[i].block, chain->outputs, chain->block, "a block");
-    }
-    if (status == STATUS_OK && run.kind == TAIL_UNTIL)
-        status = sink_open_memory(chain->outputs, &run.tail);
-    if (status == STATUS_OK && settings->true_peak)
-        status = true_peak_create(chain->outputs, &run.true_peak);
-    if (status == STATUS_OK)
-        status = start_threads(&run);
+    enum status status = make_ready(&run);
     if (status == STATUS_OK)
         status = run_blocks(&run);
     stop_threads(&run);

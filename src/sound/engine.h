@@ -45,9 +45,6 @@ MUST_CHECK enum status engine_run(struct filter *chain, struct source *source, s
                                   const struct engine_run_settings *settings,
                                   struct engine_totals *totals);
 
-/* What TAIL_FULL means for a chain. */
-enum tail engine_tail(const struct filter *chain, enum tail tail);
-
 /* Frames that engine_run will write, or FRAMES_UNKNOWN. */
 int64_t engine_frames_out(const struct filter *chain, int64_t frames_in, enum tail tail);
 

@@ -104,25 +104,25 @@ static enum status read_middle(struct boundary_source *boundary, float *const *p
 
 /* Where extended frame `index` (counted from the sound's first) comes from, and
  * how many frames on from there run in one direction. */
-struct run {
+struct boundary_run {
     uint64_t from;
     int direction;
     uint64_t frames;
 };
 
-static struct run run_at(enum boundary policy, int64_t index, int64_t length)
+static struct boundary_run run_at(enum boundary policy, int64_t index, int64_t length)
 {
     if (policy == BOUNDARY_WRAP) {
         int64_t from = (index % length + length) % length;
-        return (struct run){(uint64_t)from, 1, (uint64_t)(length - from)};
+        return (struct boundary_run){(uint64_t)from, 1, (uint64_t)(length - from)};
     }
     if (length == 1)
-        return (struct run){0, 1, 1};
+        return (struct boundary_run){0, 1, 1};
     int64_t period = 2 * (length - 1);
     int64_t phase = (index % period + period) % period;
     if (phase < length)
-        return (struct run){(uint64_t)phase, 1, (uint64_t)(length - phase)};
-    return (struct run){(uint64_t)(period - phase), -1, (uint64_t)(period - phase)};
+        return (struct boundary_run){(uint64_t)phase, 1, (uint64_t)(length - phase)};
+    return (struct boundary_run){(uint64_t)(period - phase), -1, (uint64_t)(period - phase)};
 }
 
 static void reverse(const struct boundary_source *boundary, float *const *planar, size_t at, size_t frames)
@@ -140,7 +140,7 @@ static enum status read_moved(struct boundary_source *boundary, float *const *pl
 {
     int64_t index = (int64_t)boundary->position - (int64_t)boundary->before;
     while (frames > 0) {
-        struct run run = run_at(boundary->boundary, index, (int64_t)boundary->length);
+        struct boundary_run run = run_at(boundary->boundary, index, (int64_t)boundary->length);
         size_t part = frames < run.frames ? frames : (size_t)run.frames, got;
         uint64_t from = run.direction > 0 ? run.from : run.from - part + 1;
         enum status status = source_seek(boundary->inner, from);

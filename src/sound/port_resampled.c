@@ -138,16 +138,6 @@ static const struct source_kind resampled_kind = {
     .close = resampled_close,
 };
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 enum status source_open_resampled(struct source *inner, uint32_t rate, struct source **result)
 {
     struct resampled *resampled = calloc(1, sizeof *resampled);
@@ -155,7 +145,7 @@ enum status source_open_resampled(struct source *inner, uint32_t rate, struct so
         source_close(inner);
         return fail_memory("resampling");
     }
-    uint64_t divisor = common_divisor(inner->format.rate, rate);
+    uint64_t divisor = audio_common_divisor(inner->format.rate, rate);
     resampled->inner = inner;
     resampled->up = rate / divisor;
     resampled->down = inner->format.rate / divisor;

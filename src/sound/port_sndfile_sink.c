@@ -4,7 +4,6 @@
  * it is whole. Anything else (a pipe, a device) is written through. */
 #include "base/atomic_file.h"
 #include "base/stop.h"
-#include "signal/quantise.h"
 #include "sound/port.h"
 #include "sound/stream_header.h"
 #include "sound/stream_io.h"

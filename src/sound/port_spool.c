@@ -55,9 +55,7 @@ static enum status spool_write(struct sink *sink, const float *const *planar, si
     struct spool *spool = ((struct spool_sink *)sink)->spool;
     for (size_t done = 0; done < frames;) {
         size_t part = frames - done < spool->chunk ? frames - done : spool->chunk;
-        for (size_t c = 0; c < spool->channels; c++)
-            for (size_t i = 0; i < part; i++)
-                spool->interleaved[i * spool->channels + c] = planar[c][done + i];
+        audio_interleave(planar, done, spool->channels, part, spool->interleaved);
         size_t count = part * spool->channels;
         if (fwrite(spool->interleaved, sizeof(float), count, spool->file) != count)
             return spool_failed("write");
@@ -99,9 +97,7 @@ static enum status spool_read(struct source *source, float *const *planar, size_
         size_t count = part * spool->channels;
         if (fread(spool->interleaved, sizeof(float), count, spool->file) != count)
             return spool_failed("read");
-        for (size_t c = 0; c < spool->channels; c++)
-            for (size_t i = 0; i < part; i++)
-                planar[c][*got + i] = spool->interleaved[i * spool->channels + c];
+        audio_deinterleave(spool->interleaved, spool->channels, part, planar, *got);
         *got += part;
         reader->position += part;
     }

@@ -35,12 +35,13 @@ static enum status fill_memory(struct region *region, struct sink *memory, uint6
     size_t got = 1;
     for (uint64_t done = 0; status == STATUS_OK && done < most && got > 0; done += got) {
         size_t part = most - done < CHUNK ? (size_t)(most - done) : CHUNK;
-        status = source_read(region->source, chunk.data, part, &got);
-        if (status == STATUS_OK && stop_requested())
+        if ((status = source_read(region->source, chunk.data, part, &got)))
+            break;
+        if (stop_requested())
             status = STATUS_INTERRUPTED;
-        if (status == STATUS_OK && done + got > capacity)
+        else if (done + got > capacity)
             status = refuse_long(region);
-        if (status == STATUS_OK)
+        else
             status = sink_write(memory, (const float *const *)chunk.data, got);
     }
     block_free(&chunk);
@@ -52,12 +53,10 @@ static enum status keep(struct region *region, uint64_t most)
 {
     struct sink *memory = NULL;
     struct source *source = NULL;
-    enum status status = sink_open_memory(region->format.channels, &memory);
-    if (status == STATUS_OK)
-        status = fill_memory(region, memory, most);
-    if (status == STATUS_OK)
-        status = source_open_memory(sink_memory(memory), region->source->format.rate, &source);
-    if (status != STATUS_OK) {
+    enum status status;
+    if ((status = sink_open_memory(region->format.channels, &memory)) ||
+        (status = fill_memory(region, memory, most)) ||
+        (status = source_open_memory(sink_memory(memory), region->source->format.rate, &source))) {
         sink_close(memory);
         return status;
     }
@@ -98,16 +97,15 @@ static enum status keep_if_short(struct region *region)
     uint64_t frames = region->to - region->from;
     if (frames >= (uint64_t)REGION_SHORT_SECONDS * region->format.rate)
         return STATUS_OK;
-    enum status status = source_seek(region->source, region->from);
-    if (status == STATUS_OK)
-        status = keep(region, frames);
+    enum status status;
+    if ((status = source_seek(region->source, region->from)) || (status = keep(region, frames)))
+        return status;
+    if (region->source->frames == 0)
+        return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", region->name,
+                    (unsigned long long)region->from);
     region->base = region->from;
-    if (status == STATUS_OK && region->source->frames == 0)
-        status = fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", region->name,
-                      (unsigned long long)region->from);
-    if (status == STATUS_OK)
-        region->to = region->from + (uint64_t)region->source->frames;
-    return status;
+    region->to = region->from + (uint64_t)region->source->frames;
+    return STATUS_OK;
 }
 
 static enum status fill(struct region *region, const struct region_settings *settings)
@@ -122,14 +120,12 @@ static enum status fill(struct region *region, const struct region_settings *set
         return fail_memory("a passage");
     if (!region->source->seekable || region->source->frames == FRAMES_UNKNOWN)
         status = keep(region, UINT64_MAX);
-    if (status == STATUS_OK)
-        status = change_rate(region, settings->rate);
-    if (status != STATUS_OK)
+    if (status || (status = change_rate(region, settings->rate)))
         return status;
     region->format = region->source->format;
     region->frames = (uint64_t)region->source->frames;
     status = set_ends(region, settings->from, settings->to);
-    return status == STATUS_OK ? keep_if_short(region) : status;
+    return status ? status : keep_if_short(region);
 }
 
 enum status region_open(const struct region_settings *settings, struct region **result)

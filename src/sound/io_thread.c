@@ -1,11 +1,10 @@
-#include "base/io_thread.h"
+#include "sound/io_thread.h"
 
+#include "base/monotonic.h"
 #include "base/stop.h"
+#include "base/thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { LOOK_MS = 50 }; /* between looks at whether a signal came */
 
@@ -60,16 +59,9 @@ enum status io_thread_create(size_t slots, enum io_thread_begin begin,
     io_thread->given = begin == IO_THREAD_WITH_THREAD ? slots : 0;
     pthread_mutex_init(&io_thread->lock, NULL);
     pthread_cond_init(&io_thread->given_some, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&io_thread->done_some, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    io_thread->started = pthread_create(&io_thread->thread, NULL, io_thread_main, io_thread) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    thread_condition_init(&io_thread->done_some);
+    io_thread->started =
+        thread_start(&io_thread->thread, "halo file", THREAD_AS_CALLER, io_thread_main, io_thread) == 0;
     if (!io_thread->started) {
         io_thread_destroy(io_thread);
         return fail(STATUS_FAILED, "cannot start a thread to read or write with");
@@ -94,21 +86,11 @@ void io_thread_destroy(struct io_thread *io_thread)
     free(io_thread);
 }
 
-static struct timespec next_look(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_nsec += LOOK_MS * 1000000L;
-    time.tv_sec += time.tv_nsec / 1000000000L;
-    time.tv_nsec %= 1000000000L;
-    return time;
-}
-
 enum status io_thread_take(struct io_thread *io_thread, size_t *slot)
 {
     pthread_mutex_lock(&io_thread->lock);
     while (io_thread->done + io_thread->lent == io_thread->taken && !stop_requested()) {
-        struct timespec until = next_look();
+        struct timespec until = monotonic_after(LOOK_MS);
         pthread_cond_timedwait(&io_thread->done_some, &io_thread->lock, &until);
     }
     pthread_mutex_unlock(&io_thread->lock);

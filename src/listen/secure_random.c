@@ -1,4 +1,4 @@
-#include "base/secure_random.h"
+#include "listen/secure_random.h"
 
 #include <sodium.h>
 

@@ -1,4 +1,4 @@
-#include "base/futex.h"
+#include "plugin/futex.h"
 
 #include "base/monotonic.h"
 
