@@ -218,4 +218,3 @@ void plugin_spec_free(struct plugin_spec *spec)
     *spec = (struct plugin_spec){0};
 }
 
-/* ---- names in a message ---- */
