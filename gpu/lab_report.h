@@ -2,7 +2,7 @@
 #ifndef HALO_GPU_LAB_REPORT_H
 #define HALO_GPU_LAB_REPORT_H
 
-#include "bench/bench_common.h"
+#include "bench/bench.h"
 #include "lab.h"
 
 struct lab_report;

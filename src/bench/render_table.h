@@ -2,7 +2,7 @@
 #ifndef HALO_RENDER_TABLE_H
 #define HALO_RENDER_TABLE_H
 
-#include "bench/bench_common.h"
+#include "bench/bench.h"
 #include "bench/render_lab.h"
 
 struct render_table;

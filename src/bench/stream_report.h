@@ -2,7 +2,7 @@
 #ifndef HALO_STREAM_REPORT_H
 #define HALO_STREAM_REPORT_H
 
-#include "bench/bench_common.h"
+#include "bench/bench.h"
 #include "bench/stream_lab.h"
 
 extern const char *const stream_pace_names[]; /* by enum stream_pace; NULL ends them */

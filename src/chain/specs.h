@@ -108,7 +108,4 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
 MUST_CHECK enum status stage_list_create(struct stage_list *list, size_t channels, size_t block,
                                          struct workers *workers, struct filter **chain);
 
-/* A number with an optional unit "dB". Errors (usage), naming `what`. */
-MUST_CHECK enum status specs_parse_db(const char *text, const char *what, double *db);
-
 #endif

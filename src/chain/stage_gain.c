@@ -1,5 +1,6 @@
 #include "chain/stage_gain.h"
 
+#include "base/options.h"
 #include "sound/gain.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static enum status parse_gain_word(struct stage *stage, const char *word)
     if (status == STATUS_OK && strncmp(change, "gain=", 5) != 0)
         status = fail(STATUS_USAGE, "what changes of --gain is its gain=, not '%s'", change);
     if (status == STATUS_OK)
-        status = specs_parse_db(change + 5, "gain=", &db);
+        status = options_parse_db("gain=", change + 5, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db);
     point.value = (float)audio_from_db(db);
     return status == STATUS_OK ? automation_add(&stage->automation, &point) : status;
 }
@@ -29,7 +30,8 @@ enum status stage_gain_load(struct stage *stage, char **spec, const struct strea
 {
     (void)settings;
     double db = 0;
-    enum status status = specs_parse_db(spec[0], "--gain", &db);
+    enum status status =
+        options_parse_db("--gain", spec[0], -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db);
     for (char **word = spec + 1; *word && status == STATUS_OK; word++)
         status = parse_gain_word(stage, *word);
     if (status != STATUS_OK)

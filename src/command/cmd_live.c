@@ -1,5 +1,3 @@
-#include "command/cmd_live.h"
-
 #include "base/monotonic.h"
 #include "base/stop.h"
 #include "live/live_session.h"
@@ -73,17 +71,14 @@ static enum status live(const struct live_options *options)
     return status == STATUS_OK && stop_requested() ? STATUS_INTERRUPTED : status;
 }
 
-enum status cmd_live(int argc, char **argv)
+enum status live_run(void *context)
 {
-    struct live_options options;
-    enum status status = live_options_parse(&options, argc, argv);
-    if (status == STATUS_OK && options.play.help) {
-        live_options_print_help();
-    } else if (status == STATUS_OK) {
-        note_verbosity(options.play.verbosity);
-        stop_watch();
-        status = live(&options);
-    }
-    live_options_free(&options);
-    return status;
+    struct live_options *options = context;
+    enum status status = live_options_check(options);
+    if (status != STATUS_OK)
+        return status;
+    options->play.device.wants_input = true;
+    note_verbosity(options->play.verbosity);
+    stop_watch();
+    return live(options);
 }

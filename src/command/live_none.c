@@ -1,7 +1,7 @@
-/* Stands in for the commands that need PortAudio where it is not built in. */
-#include "command/cmd_devices.h"
-#include "command/cmd_live.h"
+/* Stands in for what needs PortAudio where it is not built in. */
+#include "command/commands.h"
 #include "listen/listen_play.h"
+#include "live/live_options.h"
 
 static enum status refuse(void)
 {
@@ -9,15 +9,21 @@ static enum status refuse(void)
                                "portaudio19-dev and build again");
 }
 
-enum status cmd_devices(int argc, char **argv)
+static enum status refuse_devices(int argc, char **argv)
 {
     (void)argc, (void)argv;
     return refuse();
 }
 
-enum status cmd_live(int argc, char **argv)
+const struct command command_devices = {
+    .name = "halo devices",
+    .summary = "list the sound devices of this machine",
+    .main = refuse_devices,
+};
+
+enum status live_run(void *options)
 {
-    (void)argc, (void)argv;
+    (void)options;
     return refuse();
 }
 

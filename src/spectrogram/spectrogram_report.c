@@ -32,7 +32,7 @@ enum status spectrogram_report_print(const struct spectrogram_options *options,
     json_t *sounds = json_array();
     for (size_t i = 0; i < figure->count; i++)
         json_array_append_new(
-            sounds, sound_object(options->sounds[i], &figure->pictures[i], &report->sounds[i]));
+            sounds, sound_object(options->sounds.values[i], &figure->pictures[i], &report->sounds[i]));
     json_t *root = json_pack(
         "{s:o, s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "file",
         options->file ? json_text(options->file) : json_null(), "frequency",
