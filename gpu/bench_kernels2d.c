@@ -1,9 +1,8 @@
-/* The words of the laboratory of two dimensions. */
+/* halo bench kernels --dim 2: the options of the laboratory of two dimensions. */
 #include "bench_kernels2d.h"
 
 #include "lab2d.h"
 #include "lab2d_report.h"
-#include "lab_words.h"
 
 #include <string.h>
 
@@ -16,21 +15,26 @@ static const size_t PICTURE_SIDE_MOST = KERNEL2D_SIDE_MOST;
 static const size_t PICTURE_CELLS_MOST = (size_t)1 << 33;
 
 struct bench_options {
-    struct lab_common common; /* first: the words' takers know nothing else */
+    enum bench_form form;
+    const char *plot;
+    const char *read;           /* a file to take the measurements from */
+    struct number_list kernels; /* indices, as kernel2d_at has them; none: all */
+    size_t dimensions;
     struct lab2d_settings lab;
 };
 
-/* Calls take for each word of a list separated by commas. */
-static enum status parse_words(const char *value,
-                              enum status (*take)(struct bench_options *options, const char *word),
-                              struct bench_options *options)
+/* Calls parse for each word of a list separated by commas. */
+static enum status parse_args(const char *value,
+                               enum status (*parse)(struct bench_options *options,
+                                                    const char *word),
+                               struct bench_options *options)
 {
     enum status status = STATUS_OK;
     do {
         char word[64];
         size_t length = strcspn(value, ",");
         snprintf(word, sizeof word, "%.*s", (int)length, value);
-        status = take(options, word);
+        status = parse(options, word);
         value += length;
     } while (status == STATUS_OK && *value++ == ',');
     return status;
@@ -52,18 +56,6 @@ static enum status add_size(const char *option, const char *word, size_t least, 
         status = options_parse_number(option, x + 1, least, most, &size.columns);
     list->values[list->count++] = size;
     return status;
-}
-
-static enum status add_kernel(struct bench_options *options, const char *word)
-{
-    const struct kernel2d *kernel = kernel2d_named(word);
-    if (!kernel || options->lab.kernel_count == OPTIONS_LIST_MOST)
-        return fail(STATUS_USAGE,
-                    "there is no kernel of two dimensions '%s'; there are basic, constant, "
-                    "tiled-in, tiled-out, cached and register",
-                    word);
-    options->lab.kernels[options->lab.kernel_count++] = kernel;
-    return STATUS_OK;
 }
 
 static enum status add_mask(struct bench_options *options, const char *word)
@@ -110,129 +102,45 @@ static enum status add_block(struct bench_options *options, const char *word)
     return STATUS_OK;
 }
 
-static enum status parse_kernel(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct bench_options *)context)->lab.kernel_count = 0;
-    return parse_words(value, add_kernel, context);
-}
-
 static enum status parse_masks(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct bench_options *)context)->lab.masks.count = 0;
-    return parse_words(value, add_mask, context);
+    return parse_args(value, add_mask, context);
 }
 
 static enum status parse_sizes(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct bench_options *)context)->lab.sizes.count = 0;
-    return parse_words(value, add_picture, context);
+    return parse_args(value, add_picture, context);
 }
 
 static enum status parse_blocks(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
     ((struct bench_options *)context)->lab.blocks.count = 0;
-    return parse_words(value, add_block, context);
+    return parse_args(value, add_block, context);
 }
 
-static enum status parse_rows(void *context, const struct option_row *row, const char *value)
+static void choose_kernels(struct bench_options *options)
 {
-    static const char *const names[] = {"packed", "pitched", NULL};
-    return options_choose_list(row->name, value, names,
-                               &((struct bench_options *)context)->lab.pitched);
-}
-
-static enum status parse_cells(void *context, const struct option_row *row, const char *value)
-{
-    static const char *const names[] = {"float", "byte", NULL};
-    size_t choice = 0;
-    enum status status = options_choose(row->name, value, names, &choice);
-    ((struct bench_options *)context)->lab.cells = (enum kernel2d_cells)choice;
-    return status;
-}
-
-static enum status parse_boundary(void *context, const struct option_row *row, const char *value)
-{
-    static const char *const names[] = {"zero", "replicate", "reflect", NULL};
-    size_t choice = 0;
-    enum status status = options_choose(row->name, value, names, &choice);
-    ((struct bench_options *)context)->lab.boundary = (enum kernel2d_boundary)choice;
-    return status;
-}
-
-static enum status parse_channels(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, CHANNELS_MOST,
-                                &((struct bench_options *)context)->lab.channels);
-}
-
-static enum status parse_repeats(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, REPEATS_MOST,
-                                &((struct bench_options *)context)->lab.repeats);
-}
-
-static enum status parse_dimensions(void *context, const struct option_row *row, const char *value)
-{
-    size_t dimensions;
-    (void)context;
-    return options_parse_number(row->name, value, 2, 2, &dimensions);
-}
-
-static const struct option_row rows[] = {
-    {"dim", 0, "2", "pictures instead of sound", parse_dimensions},
-    {"kernel", 0, "LIST", "basic, constant, tiled-in, tiled-out, cached, register;\nall by default",
-     parse_kernel},
-    {"masks", 0, "LIST",
-     "rows and columns of masks; 3x3,5x5,7x7,9x9,15x15,31x31 by\n"
-     "default",
-     parse_masks},
-    {"sizes", 0, "LIST", "rows and columns of pictures; 8192x8192 by default", parse_sizes},
-    {"blocks", 0, "LIST",
-     "threads of a block across and down, of register: threads\n"
-     "across and rows of a strip; 0, each kernel's own choice, by\ndefault",
-     parse_blocks},
-    {"rows", 0, "LIST",
-     "pitched (default): rows padded by cudaMallocPitch, or\n"
-     "packed",
-     parse_rows},
-    {"cells", 0, "KIND", "float (default), or byte: rounded and clamped to 0..255", parse_cells},
-    {"channels", 0, "N", "planes of a picture; 1 by default", parse_channels},
-    {"edge", 0, "POLICY", "zero (default), replicate or reflect", parse_boundary},
-    {"repeats", 0, "N", "runs the median is taken of; 11 by default", parse_repeats},
-    {"csv", 0, NULL, "print comma-separated values", bench_parse_csv},
-    {"json", 0, NULL, "print one JSON object", bench_parse_json},
-    {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", lab_parse_plot},
-    {"read", 0, "FILE", "plot what --csv printed on another machine", lab_parse_read},
-    {"help", 'h', NULL, "print this", bench_parse_help},
-    {0},
-};
-
-static void set_defaults(struct lab2d_settings *lab)
-{
-    while (kernel2d_at(lab->kernel_count)) {
-        lab->kernels[lab->kernel_count] = kernel2d_at(lab->kernel_count);
-        lab->kernel_count++;
-    }
-    lab->masks = (struct size2d_list){6, {{3, 3}, {5, 5}, {7, 7}, {9, 9}, {15, 15}, {31, 31}}};
-    lab->sizes = (struct size2d_list){1, {{8192, 8192}}};
-    lab->blocks = (struct size2d_list){1, {{0, 0}}};
-    lab->pitched = (struct number_list){1, {1}};
-    lab->channels = 1;
-    lab->repeats = 11;
+    struct lab2d_settings *lab = &options->lab;
+    const struct kernel2d *kernel;
+    for (size_t i = 0; i < options->kernels.count; i++)
+        lab->kernels[lab->kernel_count++] = kernel2d_at(options->kernels.values[i]);
+    while (options->kernels.count == 0 && (kernel = kernel2d_at(lab->kernel_count)))
+        lab->kernels[lab->kernel_count++] = kernel;
 }
 
 static enum status plot_file(struct bench_options *options)
 {
     struct lab_device device;
     struct lab2d_report *report;
-    if (!options->common.plot)
+    if (!options->plot)
         return fail(STATUS_USAGE, "--read goes with --plot FILE");
-    enum status status = lab2d_report_read(options->common.read, &options->lab, &device,
-                                           options->common.plot, &report);
+    enum status status =
+        lab2d_report_read(options->read, &options->lab, &device, options->plot, &report);
     if (status == STATUS_OK)
         status = lab2d_report_finish(report);
     lab2d_report_destroy(report);
@@ -246,8 +154,7 @@ static enum status measure(const struct bench_options *options)
     enum status status = lab_device_open(&device);
     if (status != STATUS_OK)
         return status;
-    status = lab2d_report_create(&options->lab, &device, options->common.common.form,
-                                 options->common.plot, &report);
+    status = lab2d_report_create(&options->lab, &device, options->form, options->plot, &report);
     if (status == STATUS_OK)
         status = lab2d_run(&options->lab, &device, lab2d_report_take, report);
     if (status == STATUS_OK)
@@ -256,19 +163,75 @@ static enum status measure(const struct bench_options *options)
     return status;
 }
 
-enum status bench_kernels2d(int argc, char **argv)
+static enum status run(void *context)
 {
-    struct bench_options options = {0};
-    set_defaults(&options.lab);
-    enum status status = options_parse(argc, argv, "halo bench kernels --dim 2", rows, &options);
-    if (status != STATUS_OK)
-        return status;
-    if (!options.common.common.help)
-        return options.common.read ? plot_file(&options) : measure(&options);
-    puts("usage: halo bench kernels --dim 2 [options]\n\n"
-         "Time the GPU's convolution kernels of two dimensions on random pictures beside\n"
-         "a plain copy, each checked against double precision first.\n\noptions:");
-    options_print(stdout, rows, sizeof rows / sizeof *rows);
-    puts("\nexample: halo bench kernels --dim 2 --kernel register,tiled-out --masks 3x3,15x15");
-    return STATUS_OK;
+    struct bench_options *options = context;
+    choose_kernels(options);
+    return options->read ? plot_file(options) : measure(options);
 }
+
+static const char *kernel_name(size_t index)
+{
+    const struct kernel2d *kernel = kernel2d_at(index);
+    return kernel ? kernel->name : NULL;
+}
+
+static const char *const row_names[] = {"packed", "pitched", NULL};
+static const char *const cell_names[] = {"float", "byte", NULL};
+static const char *const boundary_names[] = {"zero", "replicate", "reflect", NULL};
+
+static const struct option_row rows[] = {
+    OPT_INTEGER("dim", "2", struct bench_options, dimensions, 2, 2, "pictures instead of sound"),
+    OPT_CHOICES("kernel", "LIST", struct bench_options, kernels,
+                "basic, constant, tiled-in, tiled-out, cached, register;\nall by default",
+                .name_at = kernel_name),
+    OPT_PARSE("masks", "LIST", parse_masks,
+              "rows and columns of masks; 3x3,5x5,7x7,9x9,15x15,31x31 by\n"
+              "default"),
+    OPT_PARSE("sizes", "LIST", parse_sizes, "rows and columns of pictures; 8192x8192 by default"),
+    OPT_PARSE("blocks", "LIST", parse_blocks,
+              "threads of a block across and down, of register: threads\n"
+              "across and rows of a strip; 0, each kernel's own choice, by\ndefault"),
+    OPT_CHOICES("rows", "LIST", struct bench_options, lab.pitched,
+                "pitched (default): rows padded by cudaMallocPitch, or\n"
+                "packed",
+                .names = row_names),
+    OPT_CHOICE("cells", "KIND", struct bench_options, lab.cells, cell_names,
+               "float (default), or byte: rounded and clamped to 0..255"),
+    OPT_INTEGER("channels", "N", struct bench_options, lab.channels, 1, CHANNELS_MOST,
+                "planes of a picture; 1 by default"),
+    OPT_CHOICE("edge", "POLICY", struct bench_options, lab.boundary, boundary_names,
+               "zero (default), replicate or reflect"),
+    OPT_INTEGER("repeats", "N", struct bench_options, lab.repeats, 1, REPEATS_MOST,
+                "runs the median is taken of; 11 by default"),
+    BENCH_FORMS(struct bench_options, form),
+    OPT_FILE("plot", "FILE", struct bench_options, plot,
+             "draw a .svg, .png or .pdf, through gnuplot"),
+    OPT_FILE("read", "FILE", struct bench_options, read,
+             "plot what --csv printed on another machine"),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+const struct command bench_kernels2d = {
+    .name = "halo bench kernels --dim 2",
+    .usage = "usage: halo bench kernels --dim 2 [options]\n\n"
+             "Time the GPU's convolution kernels of two dimensions on random pictures beside\n"
+             "a plain copy, each checked against double precision first.",
+    .ending = "example: halo bench kernels --dim 2 --kernel register,tiled-out --masks 3x3,15x15",
+    .groups = groups,
+    .size = sizeof(struct bench_options),
+    .defaults =
+        &(const struct bench_options){
+            .lab =
+                {
+                    .masks = {6, {{3, 3}, {5, 5}, {7, 7}, {9, 9}, {15, 15}, {31, 31}}},
+                    .sizes = {1, {{8192, 8192}}},
+                    .blocks = {1, {{0, 0}}},
+                    .pitched = {1, {1}},
+                    .channels = 1,
+                    .repeats = 11,
+                }},
+    .run = run,
+};

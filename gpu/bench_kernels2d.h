@@ -2,8 +2,8 @@
 #ifndef HALO_GPU_BENCH_KERNELS2D_H
 #define HALO_GPU_BENCH_KERNELS2D_H
 
-#include "base/status.h"
+#include "bench/bench.h"
 
-MUST_CHECK enum status bench_kernels2d(int argc, char **argv);
+extern const struct command bench_kernels2d;
 
 #endif
