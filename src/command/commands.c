@@ -90,10 +90,10 @@ const struct command command_halo = {
     .ending = "halo COMMAND --help tells about a command; man halo tells it all.",
     .groups = groups,
     .commands =
-        (const struct command *const[]){&command_render, &command_live, &command_listen,
-                                        &command_devices, &command_mask, &command_spectrogram,
-                                        &command_plugins, &command_chain, &command_bench,
-                                        &command_plugin_instances, &command_plugin_scanner, NULL},
+        (const struct command *const[]){
+            &command_render, &command_live, &command_listen, &command_devices, &command_mask,
+            &command_spectrogram, &command_plugins, &command_chain, &command_bench,
+            &command_list_options, &command_plugin_instances, &command_plugin_scanner, NULL},
     .size = sizeof(struct settings),
     .run = run,
 };

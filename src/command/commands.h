@@ -11,5 +11,6 @@ extern const struct command command_render, command_devices, command_chain_check
 extern const struct command command_mask_show, command_mask_make, command_mask_plot,
     command_mask_convert;
 extern const struct command command_plugins_list, command_plugins_info;
+extern const struct command command_list_options;
 
 #endif

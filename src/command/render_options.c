@@ -9,6 +9,7 @@
 enum { BLOCK_MOST = 1 << 24 }; /* frames */
 
 static const char *const boundary_names[] = {"zero", "replicate", "reflect", "wrap", NULL};
+static const char *const tail_names[] = {"full", "none", "until:-80dB", NULL}; /* and others */
 static const char *const dither_names[] = {"none", "tpdf", NULL};
 
 static enum status parse_tail(void *context, const struct option_row *row, const char *value)
@@ -43,7 +44,8 @@ static const struct option_row rows[] = {
               "full (default): frames + taps - 1; none: the input's\n"
               "frames; until:-80dB: until it stays below that level.\n"
               "Plugins tell no tail: full is until:-80dB then, 30 s at\n"
-              "most, or until 5 s were quiet"),
+              "most, or until 5 s were quiet",
+              .names = tail_names),
     OPT_STRING("format", "FORMAT", struct render_options, request.samples,
                "pcm16, pcm24, pcm32, float or double; the input's\n"
                "otherwise"),

@@ -74,6 +74,8 @@ static enum status parse_latency(void *context, const struct option_row *row, co
 
 /* ---- rows ---- */
 
+static const char *const latency_names[] = {"low", "high", NULL}; /* or a time */
+
 const struct option_row play_options_or[] = {
     OPT_PARSE("or", NULL, parse_or, "before --mask: another choice instead of the mask before"),
     {0},
@@ -94,7 +96,7 @@ const struct option_row play_options_device[] = {
     OPT_INTEGERS("output-map", "LIST", struct play_options, output_map, 1, DEVICE_CHANNELS_MOST,
                  "the device's channels to play to, such as 3,4"),
     OPT_PARSE("latency", "LATENCY", parse_latency,
-              "of the device: low (default), high or milliseconds"),
+              "of the device: low (default), high or milliseconds", .names = latency_names),
     OPT_STRING("input", "NAME", struct play_options, device.input, "the device to record from"),
     OPT_INTEGER("channels", "N", struct play_options, device.channels_in, 1, DEVICE_CHANNELS_MOST,
                 "of the input; the device's, 2 at most, by default"),
