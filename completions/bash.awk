@@ -5,9 +5,9 @@ $2 == "command" {
     all[++commands] = $1
     parent = $1
     if (sub(/ [^ ]*$/, "", parent))
-        words[parent] = words[parent] " " $5
+        wanted[parent] = wanted[parent] " " $5
 }
-$2 == "argument" && $7 == "file" { words[$1] = "@file" }
+$2 == "argument" && $7 == "file" { wanted[$1] = "@file" }
 $2 == "option" {
     options[$1] = options[$1] " --" $5
     if ($7 == "")
@@ -22,7 +22,7 @@ END {
     print "_halo()"
     print "{"
     print "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}"
-    print "    local command=halo options= words= values= list= prefix= word"
+    print "    local command=halo options= wanted= values= list= prefix= word"
     print "    [[ $current == = ]] && current="
     print "    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}"
     print "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do"
@@ -34,13 +34,13 @@ END {
     for (i = 1; i <= commands; i++) {
         print "    '" all[i] "')"
         print "        options='" substr(options[all[i]], 2) "'"
-        print "        words='" words[all[i]] "'"
+        print "        wanted='" wanted[all[i]] "'"
         print "        case $before in\n" values[all[i]] "        esac\n        ;;"
     }
     print "    esac"
     print "    if [[ ! $values ]]; then"
-    print "        values=$words"
-    print "        [[ $current == -* || ! $words ]] && values=$options"
+    print "        values=$wanted"
+    print "        [[ $current == -* || ! $wanted ]] && values=$options"
     print "    fi"
     print "    if [[ $values == @file ]]; then"
     print "        compopt -o filenames 2>/dev/null"

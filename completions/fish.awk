@@ -2,14 +2,14 @@
 BEGIN { FS = "\t" }
 
 # Up to the first semicolon, within single quotes.
-function text(words) {
-    sub(/;.*/, "", words)
-    gsub(/[\\']/, "\\\\&", words)
-    return "'" words "'"
+function text(line) {
+    sub(/;.*/, "", line)
+    gsub(/[\\']/, "\\\\&", line)
+    return "'" line "'"
 }
 
-function add(command, words) {
-    lines[++count] = "complete -c halo -n \"__halo_is '" command "'\" " words
+function add(command, line) {
+    lines[++count] = "complete -c halo -n \"__halo_is '" command "'\" " line
 }
 
 $2 == "command" {

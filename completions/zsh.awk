@@ -2,11 +2,11 @@
 BEGIN { FS = "\t" }
 
 # Up to the first semicolon, within single quotes.
-function text(words) {
-    sub(/;.*/, "", words)
-    gsub(/[]:[\\]/, "\\\\&", words)
-    gsub(/'/, "'\\''", words)
-    return words
+function text(line) {
+    sub(/;.*/, "", line)
+    gsub(/[]:[\\]/, "\\\\&", line)
+    gsub(/'/, "'\\''", line)
+    return line
 }
 
 function name(command) {

@@ -7,16 +7,16 @@
 #
 # becomes the options of a command, each described as in its --help or, where the page has it, in
 # full, and only named where it has been described before. To describe an option that the command does not have is an error.
-function fail(words) {
-    print FILENAME ": " words > "/dev/stderr"
+function fail(text) {
+    print FILENAME ": " text > "/dev/stderr"
     failed = 1
     exit 1
 }
 
-function escape(words) {
-    gsub(/\\/, "\\e", words)
-    gsub(/-/, "\\-", words)
-    return words
+function escape(text) {
+    gsub(/\\/, "\\e", text)
+    gsub(/-/, "\\-", text)
+    return text
 }
 
 function bold(option) {

@@ -72,7 +72,7 @@ struct string_list {
             .value = true)
 /* A flag that stores VALUE in an enum or a bool. */
 #define OPT_VALUE(NAME, TYPE, FIELD, VALUE, ...)                                                   \
-    OPT_ROW(NAME, NULL, OPTION_FLAG, TYPE, FIELD, sizeof((TYPE *)0)->FIELD, __VA_ARGS__,           \
+    OPT_ROW(NAME, NULL, OPTION_FLAG, TYPE, FIELD, sizeof(((TYPE *)0)->FIELD), __VA_ARGS__,         \
             .value = VALUE)
 #define OPT_STRING(NAME, ARGUMENT, TYPE, FIELD, ...)                                               \
     OPT_ROW(NAME, ARGUMENT, OPTION_STRING, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, const char *),       \
@@ -91,7 +91,7 @@ struct string_list {
             OPT_SIZE(TYPE, FIELD, struct number_list), __VA_ARGS__, .least = LEAST, .most = MOST)
 /* An enum, or a bool: the index of the name. */
 #define OPT_CHOICE(NAME, ARGUMENT, TYPE, FIELD, NAMES, ...)                                        \
-    OPT_ROW(NAME, ARGUMENT, OPTION_CHOICE, TYPE, FIELD, sizeof((TYPE *)0)->FIELD, __VA_ARGS__,     \
+    OPT_ROW(NAME, ARGUMENT, OPTION_CHOICE, TYPE, FIELD, sizeof(((TYPE *)0)->FIELD), __VA_ARGS__,   \
             .names = NAMES)
 #define OPT_CHOICES(NAME, ARGUMENT, TYPE, FIELD, ...)                                              \
     OPT_ROW(NAME, ARGUMENT, OPTION_CHOICES, TYPE, FIELD,                                           \

@@ -168,7 +168,7 @@ static const char *argument_names(const struct command *command, char names[NAME
     return *names ? names : "options only";
 }
 
-static enum status take_argument(struct parser *parser, const char *value)
+static enum status parse_argument(struct parser *parser, const char *value)
 {
     const struct option_row *row = parser->argument;
     const struct command *command = parser->command;
@@ -177,7 +177,7 @@ static enum status take_argument(struct parser *parser, const char *value)
         parser->argument += row->kind != OPTION_STRINGS;
         return option_store(row, parser->options, value);
     }
-    snprintf(help, sizeof help, "%s --help tells more", command->name);
+    snprintf(help, sizeof help, "see %s --help", command->name);
     return fail(STATUS_USAGE, "%s takes %s, not %s'%s'; %s", command->name,
                 argument_names(command, names), row ? "also " : "", value,
                 command->surplus ? command->surplus : help);
@@ -192,11 +192,11 @@ static enum status check_arguments(const struct parser *parser)
     const struct string_list *list = (void *)((char *)parser->options + row->offset);
     if (row->kind == OPTION_STRINGS && list->count > 0)
         return STATUS_OK;
-    return fail(STATUS_USAGE, "%s needs %s; %s --help tells more", parser->command->name,
+    return fail(STATUS_USAGE, "%s needs %s; see %s --help", parser->command->name,
                 argument_names(parser->command, names), parser->command->name);
 }
 
-static enum status take_option(struct parser *parser, int number, const char *value)
+static enum status parse_option(struct parser *parser, int number, const char *value)
 {
     const struct option_group *group;
     const struct option_row *row = row_of(parser, number, &group);
@@ -222,12 +222,12 @@ static enum status parse(struct parser *parser, int argc, char **argv)
         if (number == '?' || number == ':')
             status = refuse(parser, number, argv);
         else if (number == 1)
-            status = take_argument(parser, optarg);
+            status = parse_argument(parser, optarg);
         else
-            status = take_option(parser, number, optarg);
+            status = parse_option(parser, number, optarg);
     }
     for (int i = optind; status == STATUS_OK && i < argc; i++)
-        status = take_argument(parser, argv[i]); /* behind -- */
+        status = parse_argument(parser, argv[i]); /* behind -- */
     return status == STATUS_OK ? check_arguments(parser) : status;
 }
 
@@ -273,9 +273,9 @@ static enum status refuse_command(const struct command *command, const char *wor
                  program_short_name(*own));
     }
     const char *meant = suggest_text(&near);
-    enum status status = fail(STATUS_USAGE, "%s has %s%s%s%s%s%s %s --help tells more",
-                              command->name, names, *word ? ", but no '" : "", word,
-                              *word ? "'" : "", meant, *meant ? "" : ";", command->name);
+    enum status status = fail(STATUS_USAGE, "%s has %s%s%s%s%s%s see %s --help", command->name,
+                              names, *word ? ", but no '" : "", word, *word ? "'" : "", meant,
+                              *meant ? "" : ";", command->name);
     suggest_free(&near);
     return status;
 }
