@@ -207,7 +207,7 @@ START_TEST(wrong_spec_are_refused)
         {1, "directory", ". --mask a.txt --to-file o.wav"},
         {2, "empty.wav from 0.000 s on: it is 0.000 s long",
          "empty.wav --mask a.txt --to-file o.wav"},
-        {2, "one sound", "in.wav in.wav"},
+        {2, "takes SOUND, not also", "in.wav in.wav"},
         {2, "--to 1 s comes before --from 2 s", "in.wav --from 2 --to 1"},
         {2, "it is 2.000 s long", "in.wav --from 9 --to-file o.wav"},
         {2, "not both", "in.wav --live-input"},

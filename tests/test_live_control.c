@@ -69,8 +69,8 @@ START_TEST(wrong_spec_are_refused)
         {2, "--latency is low, high or milliseconds", "--latency fast"},
         {2, "--block takes a number from 32 to 4096", "--block 31"},
         {2, "--fade takes seconds from 0 to 10", "--fade 11s"},
-        {2, "--ceiling is from -60 to 0 dB", "--ceiling 1"},
-        {2, "halo live takes no 'a.wav'", "a.wav"},
+        {2, "--ceiling must be a number of dB from -60 to 0", "--ceiling 1"},
+        {2, "not 'a.wav'; a mask is named with --mask", "a.wav"},
     };
     begin();
     alsa_rig_cards(NULL, 0);

@@ -127,7 +127,7 @@ static bool is_there(const char *kind, const char *id)
 static void make(struct stage_set *set, size_t block, size_t threads)
 {
     command_clean();
-    chain_options_init(&set->options);
+    set->options = (struct chain_options)CHAIN_OPTIONS_DEFAULTS;
     set->options.threads = threads;
     snprintf(set->first, sizeof set->first, "%s/hall.wav", getenv("FILTERS"));
     snprintf(set->second, sizeof set->second, "%s/plate.wav", getenv("FILTERS"));

@@ -168,7 +168,7 @@ START_TEST(bad_masks_are_named)
     sound_text("nan.txt", "1\nnan\n");
     sound_text("good.txt", "1\n");
     sound_text("words.txt", "hello\n");
-    command_refused(2, "which mask", "\"$HALO\" mask show");
+    command_refused(2, "needs MASK", "\"$HALO\" mask show");
     command_refused(2, "--help", "\"$HALO\" mask");
     command_refused(2, "'paint'", "\"$HALO\" mask paint");
     command_refused(1, "nosuch", "\"$HALO\" mask show nosuch");

@@ -112,7 +112,7 @@ START_TEST(what_cannot_be_drawn_is_refused)
     command_done("\"$HALO\" mask plot m.txt -o a.svg");
     command_refused(1, "a.svg", "\"$HALO\" mask plot m.txt -o a.svg");
     command_done("\"$HALO\" mask plot m.txt -f -o a.svg");
-    command_refused(2, "which mask", "\"$HALO\" mask plot");
+    command_refused(2, "needs MASK", "\"$HALO\" mask plot");
     command_refused(2, ".svg, .png or .pdf", "\"$HALO\" mask plot m.txt -o a.gif");
     command_refused(2, "impulse, step", "\"$HALO\" mask plot m.txt --what colour");
     command_refused(2, "12 curves",

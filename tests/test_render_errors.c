@@ -44,6 +44,12 @@ START_TEST(wrong_usage_is_reported)
     } rows[] = {
         {"help", ""},
         {"rendr", "rendr in.wav out.wav"},
+        {"did you mean --json?", "render in.wav out.wav --jsno"},
+        {"did you mean --force or --format?", "render in.wav out.wav --fo"},
+        {"--verbose=3 is not an option or takes no value", "render in.wav out.wav --verbose=3"},
+        {"--tail needs a value", "render in.wav out.wav --tail"},
+        {"did you mean render?", "rendr in.wav out.wav"},
+        {"takes IN and OUT, not also 'more.wav'", "render in.wav out.wav more.wav"},
         {"IN and OUT", "render"},
         {"IN and OUT", "render in.wav"},
         {"IN and OUT", "render --mask m.wav"},

@@ -349,7 +349,7 @@ START_TEST(spec_that_cannot_be)
 {
     command_clean();
     save_sine("tone.wav", 1, 1000, 1);
-    command_refused(2, "which sound", "\"$HALO\" spectrogram");
+    command_refused(2, "needs SOUND", "\"$HALO\" spectrogram");
     command_refused(2, "has 1 channel, and no channel 2",
                     "\"$HALO\" spectrogram tone.wav --channel 2");
     command_refused(2, "it is 1 s long", "\"$HALO\" spectrogram tone.wav --from 2");

@@ -1,33 +1,47 @@
-/* A command's options: one table makes the parser and the --help text. */
+/* Options as rows of a table: each says what its value may be and where it is stored. Parser,
+ * --help, the completion of shells and the man page are made of the same rows (program.h).
+ *
+ *   OPT_FLAG("json", struct settings, json, "print one JSON object")
+ *   OPT_INTEGER("rate", "HZ", struct settings, rate, 1, RATE_MOST, "of the sound")
+ *
+ * Further members may follow the help: .letter = 'f', .given = OPT_GIVEN(struct settings, osc).
+ */
 #ifndef HALO_OPTIONS_H
 #define HALO_OPTIONS_H
 
 #include "base/status.h"
 
-#include <stdio.h>
+#include <stdint.h>
 
-struct option_row {
-    const char *name;     /* without the dashes; NULL: what is not an option */
-    char letter;          /* short form, or 0 */
-    const char *argument; /* NULL: takes none */
-    const char *help;     /* lines separated by \n */
-    /* Called in the order given. A status other than STATUS_OK ends the parsing. */
-    enum status (*take)(void *context, const struct option_row *row, const char *value);
+enum option_kind {
+    OPTION_PARSE,    /* by the row's function, else by its group's */
+    OPTION_FLAG,     /* stores `value` */
+    OPTION_STRING,   /* the text itself, which the command line owns */
+    OPTION_STRINGS,  /* of arguments: all that follow, in a struct string_list */
+    OPTION_INTEGER,  /* whole numbers, also 2^28, from `least` to `most` */
+    OPTION_INTEGERS, /* separated by commas, in a struct number_list */
+    OPTION_CHOICE,   /* one of the names; `value` and its index */
+    OPTION_CHOICES,  /* separated by commas, their indices in a struct number_list */
+    OPTION_WORD,     /* one of the names; the text itself */
+    OPTION_SECONDS,  /* with a fraction or a unit, such as 2, 0.5s or 20ms */
+    OPTION_DB,       /* with "dB" or without */
 };
 
-/* The last of `rows` has no name and takes positional arguments, or has no `take`: then
- * there are none. `command` is for
- * messages: "halo render". Errors (usage): unknown or ambiguous options, a missing
- * or unwanted value. */
-MUST_CHECK enum status options_parse(int argc, char **argv, const char *command,
-                                     const struct option_row *rows, void *context);
-
-/* Print `count` rows, or all up to the last where there are fewer. */
-void options_print(FILE *stream, const struct option_row *rows, size_t count);
-
-/* The value of an option among `names` (NULL-terminated); usage error otherwise. */
-MUST_CHECK enum status options_choose(const char *option, const char *value,
-                                      const char *const *names, size_t *index);
+struct option_row {
+    const char *name; /* without the dashes; of an argument, as --help calls it; NULL: the end */
+    const char *argument; /* NULL: takes no value */
+    enum option_kind kind;
+    size_t offset, size;                  /* of the field */
+    const char *help;                     /* lines separated by \n */
+    char letter;                          /* short form, or 0 */
+    bool is_file;                         /* shells complete names of files */
+    size_t given;                         /* OPT_GIVEN: a bool that becomes true; 0: none */
+    int value;                            /* of a flag; of the first name of a choice */
+    double least, most;                   /* bounds; `least` 1: an argument that is needed */
+    const char *const *names;             /* NULL-terminated; or: */
+    const char *(*name_at)(size_t index); /* NULL past the last */
+    enum status (*parse)(void *options, const struct option_row *row, const char *value);
+};
 
 enum { OPTIONS_LIST_MOST = 64 };
 
@@ -36,21 +50,91 @@ struct number_list {
     size_t values[OPTIONS_LIST_MOST];
 };
 
-/* Seconds, with or without a fraction or a unit (20ms, 1.5s), from `least` to `most`. Usage errors
- * otherwise. */
+struct string_list {
+    size_t count;
+    const char **values;
+};
+
+/* ---- rows; a field of another type does not compile ---- */
+
+#define OPT_SIZE(TYPE, FIELD, WANTED) _Generic(&((TYPE *)0)->FIELD, WANTED *: sizeof(WANTED))
+#define OPT_ROW(NAME, ARGUMENT, KIND, TYPE, FIELD, SIZE, ...)                                      \
+    {.name = NAME,                                                                                 \
+     .argument = ARGUMENT,                                                                         \
+     .kind = KIND,                                                                                 \
+     .offset = offsetof(TYPE, FIELD),                                                              \
+     .size = SIZE,                                                                                 \
+     .help = __VA_ARGS__}
+#define OPT_GIVEN(TYPE, FIELD) (offsetof(TYPE, FIELD) + OPT_SIZE(TYPE, FIELD, bool))
+
+#define OPT_FLAG(NAME, TYPE, FIELD, ...)                                                           \
+    OPT_ROW(NAME, NULL, OPTION_FLAG, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, bool), __VA_ARGS__,        \
+            .value = true)
+/* A flag that stores VALUE in an enum or a bool. */
+#define OPT_VALUE(NAME, TYPE, FIELD, VALUE, ...)                                                   \
+    OPT_ROW(NAME, NULL, OPTION_FLAG, TYPE, FIELD, sizeof(((TYPE *)0)->FIELD), __VA_ARGS__,         \
+            .value = VALUE)
+#define OPT_STRING(NAME, ARGUMENT, TYPE, FIELD, ...)                                               \
+    OPT_ROW(NAME, ARGUMENT, OPTION_STRING, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, const char *),       \
+            __VA_ARGS__)
+#define OPT_FILE(NAME, ARGUMENT, TYPE, FIELD, ...)                                                 \
+    OPT_STRING(NAME, ARGUMENT, TYPE, FIELD, __VA_ARGS__, .is_file = true)
+/* A size_t or an uint32_t. */
+#define OPT_INTEGER(NAME, ARGUMENT, TYPE, FIELD, LEAST, MOST, ...)                                 \
+    OPT_ROW(NAME, ARGUMENT, OPTION_INTEGER, TYPE, FIELD,                                           \
+            _Generic(&((TYPE *)0)->FIELD, size_t *: sizeof(size_t), uint32_t *: sizeof(uint32_t)), \
+            __VA_ARGS__, .least = LEAST, .most = MOST)
+#define OPT_FRAMES(NAME, TYPE, FIELD, LEAST, MOST, ...)                                            \
+    OPT_INTEGER(NAME, "FRAMES", TYPE, FIELD, LEAST, MOST, __VA_ARGS__)
+#define OPT_INTEGERS(NAME, ARGUMENT, TYPE, FIELD, LEAST, MOST, ...)                                \
+    OPT_ROW(NAME, ARGUMENT, OPTION_INTEGERS, TYPE, FIELD,                                          \
+            OPT_SIZE(TYPE, FIELD, struct number_list), __VA_ARGS__, .least = LEAST, .most = MOST)
+/* An enum, or a bool: the index of the name. */
+#define OPT_CHOICE(NAME, ARGUMENT, TYPE, FIELD, NAMES, ...)                                        \
+    OPT_ROW(NAME, ARGUMENT, OPTION_CHOICE, TYPE, FIELD, sizeof(((TYPE *)0)->FIELD), __VA_ARGS__,   \
+            .names = NAMES)
+#define OPT_CHOICES(NAME, ARGUMENT, TYPE, FIELD, ...)                                              \
+    OPT_ROW(NAME, ARGUMENT, OPTION_CHOICES, TYPE, FIELD,                                           \
+            OPT_SIZE(TYPE, FIELD, struct number_list), __VA_ARGS__)
+#define OPT_WORD(NAME, ARGUMENT, TYPE, FIELD, ...)                                                 \
+    OPT_ROW(NAME, ARGUMENT, OPTION_WORD, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, const char *),         \
+            __VA_ARGS__)
+#define OPT_SECONDS(NAME, ARGUMENT, TYPE, FIELD, LEAST, MOST, ...)                                 \
+    OPT_ROW(NAME, ARGUMENT, OPTION_SECONDS, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, double),            \
+            __VA_ARGS__, .least = LEAST, .most = MOST)
+#define OPT_DB(NAME, TYPE, FIELD, LEAST, MOST, ...)                                                \
+    OPT_ROW(NAME, "DB", OPTION_DB, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, double), __VA_ARGS__,        \
+            .least = LEAST, .most = MOST)
+/* What is real work to read. */
+#define OPT_PARSE(NAME, ARGUMENT, PARSE, ...)                                                      \
+    {.name = NAME, .argument = ARGUMENT, .parse = PARSE, .help = __VA_ARGS__}
+/* What is not an option, 1 or 0 first: whether it is needed; and all that follow. */
+#define OPT_ARGUMENT(NAME, TYPE, FIELD, ...)                                                       \
+    OPT_ROW(NAME, NULL, OPTION_STRING, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, const char *), NULL,     \
+            .least = __VA_ARGS__)
+#define OPT_ARGUMENTS(NAME, TYPE, FIELD, ...)                                                      \
+    OPT_ROW(NAME, NULL, OPTION_STRINGS, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, struct string_list),    \
+            NULL, .least = __VA_ARGS__)
+
+/* Store `value` (NULL: of a flag) in the struct that the row is of. Errors: usage, memory. */
+MUST_CHECK enum status option_store(const struct option_row *row, void *options, const char *value);
+
+/* The names to choose from, or NULL past the last and where there are none. */
+const char *option_choice(const struct option_row *row, size_t index);
+
+/* ---- values; usage errors name the option ---- */
+
+MUST_CHECK enum status options_choose(const char *option, const char *value,
+                                      const char *const *names, size_t *index);
 MUST_CHECK enum status options_parse_seconds(const char *option, const char *text, double least,
                                              double most, double *seconds);
-
-/* A number of decibels, with or without the unit dB; `what` names it. Usage errors otherwise. */
-MUST_CHECK enum status options_parse_db(const char *text, const char *what, double *db);
-
-/* Whole numbers from `least` to `most`, also as powers such as 2^28: one, or a list
- * separated by commas; or names, whose indices are listed. Usage errors otherwise. */
 MUST_CHECK enum status options_parse_number(const char *option, const char *text, size_t least,
                                             size_t most, size_t *value);
-MUST_CHECK enum status options_parse_list(const char *option, const char *text, size_t least,
-                                          size_t most, struct number_list *list);
-MUST_CHECK enum status options_choose_list(const char *option, const char *text,
-                                           const char *const *names, struct number_list *list);
+
+enum { OPTIONS_DB_MOST = 300 };
+
+/* `what` stands in the message as it is: "--gain", "gain=". */
+MUST_CHECK enum status options_parse_db(const char *what, const char *text, double least,
+                                        double most, double *db);
 
 #endif

@@ -1,5 +1,5 @@
 /* halo bench kernels: the options of both kinds, sound and pictures. */
-#include "bench/cmd_bench.h"
+#include "bench/bench.h"
 #include "bench/kernel_bench.h"
 #include "bench/kernel_bench_report.h"
 #include "gpu/fft_plan.h"
@@ -13,366 +13,158 @@ enum {
     REPEATS_MOST = 100000,
 };
 
-static const size_t SAMPLES_MOST = (size_t)1 << 33; /* of sound, or cells of a picture */
+#define SAMPLES_MOST 0x1p33 /* of sound, or cells of a picture */
 
 struct kernel_bench_options {
-    struct bench_common common; /* first: the words' takers know nothing else */
+    enum bench_form form;
     const char *plot;
     const char *read; /* a file to take the measurements from */
+    size_t dimensions;
+    struct number_list taps, samples, threads, fft; /* of sound */
     struct kernel_bench_settings settings;
 };
 
-static struct kernel_bench_settings *settings_of(void *context)
-{
-    return &((struct kernel_bench_options *)context)->settings;
-}
-
-/* ---- options of both ---- */
-
-/* Calls add for each word of a list separated by commas. */
-static enum status parse_list(struct kernel_bench_settings *settings, const char *value,
-                              enum status (*add)(struct kernel_bench_settings *settings,
-                                                 const char *word))
-{
-    enum status status = STATUS_OK;
-    do {
-        char word[64];
-        size_t length = strcspn(value, ",");
-        snprintf(word, sizeof word, "%.*s", (int)length, value);
-        status = add(settings, word);
-        value += length;
-    } while (status == STATUS_OK && *value++ == ',');
-    return status;
-}
-
-static enum status add_kernel(struct kernel_bench_settings *settings, const char *word)
-{
-    const struct kernel_bench_kind *kind = settings->kind;
-    struct number_list *kernels = &settings->kernels;
-    size_t k = 0;
-    while (kind->kernel_name(k) && strcmp(kind->kernel_name(k), word) != 0)
-        k++;
-    if (!kind->kernel_name(k) || kernels->count == OPTIONS_LIST_MOST)
-        return fail(STATUS_USAGE, "there is no kernel '%s'; there are %s", word, kind->kernels);
-    kernels->values[kernels->count++] = k;
-    return STATUS_OK;
-}
-
-static enum status parse_kernel(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    settings_of(context)->kernels.count = 0;
-    return parse_list(settings_of(context), value, add_kernel);
-}
-
-static enum status parse_repeats(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, REPEATS_MOST, &settings_of(context)->repeats);
-}
-
-/* Which kind it is was decided before (wants_pictures). */
-static enum status parse_dimensions(void *context, const struct option_row *row, const char *value)
-{
-    size_t dimensions, least = settings_of(context)->kind == &kernel_bench_2d ? 2 : 1;
-    return options_parse_number(row->name, value, least, 2, &dimensions);
-}
-
-static enum status parse_plot(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct kernel_bench_options *)context)->plot = value;
-    return STATUS_OK;
-}
-
-static enum status parse_read(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct kernel_bench_options *)context)->read = value;
-    return STATUS_OK;
-}
-
-/* The last rows of both tables. */
-#define SHARED_ROWS                                                                                \
-    {"repeats", 0, "N", "runs the median is taken of; 11 by default", parse_repeats},              \
-        {"csv", 0, NULL, "print comma-separated values", bench_parse_csv},                          \
-        {"json", 0, NULL, "print one JSON object", bench_parse_json},                               \
-        {"plot", 0, "FILE", "draw a .svg, .png or .pdf, through gnuplot", parse_plot},             \
-        {"read", 0, "FILE", "plot what --csv printed on another machine", parse_read},             \
-        {"help", 'h', NULL, "print this", bench_parse_help}, {0}
-
-/* ---- options of sound ---- */
-
-/* Numbers, as sizes of one row. */
-static enum status parse_lengths(const struct option_row *row, const char *value, size_t least,
-                                 size_t most, struct size2d_list *list)
-{
-    struct number_list numbers;
-    enum status status = options_parse_list(row->name, value, least, most, &numbers);
-    for (list->count = 0; status == STATUS_OK && list->count < numbers.count; list->count++)
-        list->values[list->count] = (struct size2d){1, numbers.values[list->count]};
-    return status;
-}
-
-static enum status parse_taps(void *context, const struct option_row *row, const char *value)
-{
-    return parse_lengths(row, value, 1, TAPS_MOST, &settings_of(context)->masks);
-}
-
-static enum status parse_samples(void *context, const struct option_row *row, const char *value)
-{
-    return parse_lengths(row, value, 1, SAMPLES_MOST, &settings_of(context)->sizes);
-}
-
-static enum status parse_threads(void *context, const struct option_row *row, const char *value)
-{
-    struct size2d_list *list = &settings_of(context)->blocks;
-    enum status status = parse_lengths(row, value, 0, THREADS_MOST, list);
-    for (size_t i = 0; status == STATUS_OK && i < list->count; i++)
-        if (list->values[i].columns % 32 != 0)
-            status = fail(STATUS_USAGE,
-                          "--threads takes multiples of 32, or 0 for each kernel's "
-                          "own choice, not %zu",
-                          list->values[i].columns);
-    return status;
-}
-
-static enum status parse_fft(void *context, const struct option_row *row, const char *value)
-{
-    struct size2d_list *list = &settings_of(context)->transforms;
-    enum status status = parse_lengths(row, value, 0, FFT_MOST, list);
-    for (size_t i = 0; status == STATUS_OK && i < list->count; i++) {
-        size_t fft = list->values[i].columns;
-        if (fft != 0 && (fft < FFT_FUSED_LEAST || (fft & (fft - 1)) != 0))
-            status = fail(STATUS_USAGE,
-                          "--fft takes powers of two from %d to %d, or 0 for the cheapest, not "
-                          "%zu",
-                          FFT_FUSED_LEAST, FFT_MOST, fft);
-    }
-    return status;
-}
-
-static enum status parse_boundary(void *context, const struct option_row *row, const char *value)
-{
-    static const char *const names[] = {"zero", "replicate", NULL};
-    size_t choice = 0;
-    enum status status = options_choose(row->name, value, names, &choice);
-    settings_of(context)->boundary = (enum kernel_boundary)choice;
-    return status;
-}
-
-static const struct option_row rows_1d[] = {
-    {"dim", 0, "N", "2: pictures instead of sound, with options of their own,\nsee --dim 2 --help",
-     parse_dimensions},
-    {"kernel", 0, "LIST", "basic, constant, tiled, cached, register, fft; all by\ndefault",
-     parse_kernel},
-    {"taps", 0, "LIST",
-     "mask lengths; 5,17,65,257,1025,4097 by default; beyond\n"
-     "16384, what constant memory holds, fft only",
-     parse_taps},
-    {"samples", 0, "LIST", "array sizes; 2^28 by default", parse_samples},
-    {"threads", 0, "LIST", "threads a block; 0, each kernel's own choice, by default",
-     parse_threads},
-    {"fft", 0, "LIST", "transform lengths of fft; 0, the cheapest, by default", parse_fft},
-    {"boundary", 0, "POLICY", "zero (default) or replicate", parse_boundary},
-    SHARED_ROWS,
-};
-
-/* ---- options of pictures ---- */
+/* ---- sizes ---- */
 
 /* "3x5", or "3" for a square. */
-static enum status add_size(const char *option, const char *word, size_t least, size_t most,
+static enum status add_size(const struct option_row *row, const char *word,
                             struct size2d_list *list)
 {
     char first[64];
     const char *x = strchr(word, 'x');
     struct size2d size = {0};
+    size_t least = (size_t)row->least, most = (size_t)row->most;
     if (list->count == OPTIONS_LIST_MOST)
-        return fail(STATUS_USAGE, "--%s takes up to %d sizes", option, OPTIONS_LIST_MOST);
+        return fail(STATUS_USAGE, "--%s takes up to %d sizes", row->name, OPTIONS_LIST_MOST);
     snprintf(first, sizeof first, "%.*s", x ? (int)(x - word) : (int)strlen(word), word);
-    enum status status = options_parse_number(option, first, least, most, &size.rows);
+    TRY(options_parse_number(row->name, first, least, most, &size.rows));
     size.columns = size.rows;
-    if (status == STATUS_OK && x)
-        status = options_parse_number(option, x + 1, least, most, &size.columns);
+    if (x)
+        TRY(options_parse_number(row->name, x + 1, least, most, &size.columns));
     list->values[list->count++] = size;
-    return status;
-}
-
-static enum status add_mask(struct kernel_bench_settings *settings, const char *word)
-{
-    struct size2d_list *masks = &settings->masks;
-    enum status status = add_size("masks", word, 1, KERNEL_TAPS_CONSTANT, masks);
-    if (status != STATUS_OK)
-        return status;
-    struct size2d mask = masks->values[masks->count - 1];
-    if (mask.rows * mask.columns > KERNEL_TAPS_CONSTANT)
-        return fail(STATUS_USAGE,
-                    "--masks takes up to %d coefficients, the 64 KB of constant memory, and "
-                    "%s has %zu",
-                    KERNEL_TAPS_CONSTANT, word, mask.rows * mask.columns);
     return STATUS_OK;
 }
 
-static enum status add_picture(struct kernel_bench_settings *settings, const char *word)
+static enum status parse_sizes(void *options, const struct option_row *row, const char *value)
 {
-    struct size2d_list *sizes = &settings->sizes;
-    enum status status = add_size("sizes", word, 1, KERNEL2D_SIDE_MOST, sizes);
-    if (status != STATUS_OK)
-        return status;
-    struct size2d size = sizes->values[sizes->count - 1];
-    if (size.rows * size.columns > SAMPLES_MOST)
-        return fail(STATUS_USAGE, "--sizes takes up to 2^33 cells, and %s has more", word);
+    struct size2d_list *list = (struct size2d_list *)(void *)((char *)options + row->offset);
+    list->count = 0;
+    do {
+        char word[64];
+        size_t length = strcspn(value, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, value);
+        TRY(add_size(row, word, list));
+        value += length;
+    } while (*value++ == ',');
     return STATUS_OK;
 }
 
-/* Threads across and down: columns first, as CUDA has them. */
-static enum status add_block(struct kernel_bench_settings *settings, const char *word)
+#define OPT_SIZES(NAME, FIELD, LEAST, MOST, ...)                                                   \
+    OPT_PARSE(NAME, "LIST", parse_sizes, __VA_ARGS__,                                              \
+              .offset = offsetof(struct kernel_bench_options, settings.FIELD), .least = LEAST,     \
+              .most = MOST)
+
+/* Numbers, as sizes of one row. */
+static void take_lengths(const struct number_list *numbers, struct size2d_list *list)
 {
-    struct size2d_list *blocks = &settings->blocks;
-    enum status status = add_size("blocks", word, 0, TILE2D_THREADS_MOST, blocks);
-    if (status != STATUS_OK)
-        return status;
-    struct size2d *block = &blocks->values[blocks->count - 1];
-    *block = (struct size2d){.rows = block->columns, .columns = block->rows};
-    if ((block->rows == 0) != (block->columns == 0))
-        return fail(STATUS_USAGE,
-                    "--blocks takes threads across and down such as 32x8, or 0 for each kernel's "
-                    "own choice, not %s",
-                    word);
+    for (list->count = 0; list->count < numbers->count; list->count++)
+        list->values[list->count] = (struct size2d){1, numbers->values[list->count]};
+}
+
+static enum status take_sound(struct kernel_bench_options *options)
+{
+    const struct number_list *threads = &options->threads, *fft = &options->fft;
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->values[i] % 32 != 0)
+            return fail(STATUS_USAGE,
+                        "--threads takes multiples of 32, or 0 for each kernel's own choice, "
+                        "not %zu",
+                        threads->values[i]);
+    for (size_t i = 0; i < fft->count; i++) {
+        size_t length = fft->values[i];
+        if (length != 0 && (length < FFT_FUSED_LEAST || (length & (length - 1)) != 0))
+            return fail(STATUS_USAGE,
+                        "--fft takes powers of two from %d to %d, or 0 for the cheapest, not %zu",
+                        FFT_FUSED_LEAST, FFT_MOST, length);
+    }
+    take_lengths(&options->taps, &options->settings.masks);
+    take_lengths(&options->samples, &options->settings.sizes);
+    take_lengths(threads, &options->settings.blocks);
+    take_lengths(fft, &options->settings.transforms);
     return STATUS_OK;
 }
 
-static enum status parse_masks(void *context, const struct option_row *row, const char *value)
+static enum status take_pictures(struct kernel_bench_options *options)
 {
-    (void)row;
-    settings_of(context)->masks.count = 0;
-    return parse_list(settings_of(context), value, add_mask);
+    struct kernel_bench_settings *settings = &options->settings;
+    for (size_t i = 0; i < settings->masks.count; i++) {
+        struct size2d mask = settings->masks.values[i];
+        if (mask.rows * mask.columns > KERNEL_TAPS_CONSTANT)
+            return fail(STATUS_USAGE,
+                        "--masks takes up to %d coefficients, the 64 KB of constant memory, and "
+                        "%zux%zu has %zu",
+                        KERNEL_TAPS_CONSTANT, mask.rows, mask.columns, mask.rows * mask.columns);
+    }
+    for (size_t i = 0; i < settings->sizes.count; i++) {
+        struct size2d size = settings->sizes.values[i];
+        if ((double)size.rows * (double)size.columns > SAMPLES_MOST)
+            return fail(STATUS_USAGE, "--sizes takes up to 2^33 cells, and %zux%zu has more",
+                        size.rows, size.columns);
+    }
+    for (size_t i = 0; i < settings->blocks.count; i++) {
+        struct size2d block = settings->blocks.values[i];
+        if ((block.rows == 0) != (block.columns == 0))
+            return fail(STATUS_USAGE,
+                        "--blocks takes threads across and down such as 32x8, or 0 for each "
+                        "kernel's own choice, not %zux%zu",
+                        block.rows, block.columns);
+        /* Columns first, as CUDA has them. */
+        settings->blocks.values[i] = (struct size2d){.rows = block.columns, .columns = block.rows};
+    }
+    return STATUS_OK;
 }
-
-static enum status parse_sizes(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    settings_of(context)->sizes.count = 0;
-    return parse_list(settings_of(context), value, add_picture);
-}
-
-static enum status parse_blocks(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    settings_of(context)->blocks.count = 0;
-    return parse_list(settings_of(context), value, add_block);
-}
-
-static enum status parse_rows(void *context, const struct option_row *row, const char *value)
-{
-    static const char *const names[] = {"packed", "pitched", NULL};
-    return options_choose_list(row->name, value, names, &settings_of(context)->pitched);
-}
-
-static enum status parse_cells(void *context, const struct option_row *row, const char *value)
-{
-    static const char *const names[] = {"float", "byte", NULL};
-    size_t choice = 0;
-    enum status status = options_choose(row->name, value, names, &choice);
-    settings_of(context)->cells = (enum kernel2d_cells)choice;
-    return status;
-}
-
-static enum status parse_boundary2d(void *context, const struct option_row *row, const char *value)
-{
-    static const char *const names[] = {"zero", "replicate", "reflect", NULL};
-    size_t choice = 0;
-    enum status status = options_choose(row->name, value, names, &choice);
-    settings_of(context)->boundary = (enum kernel_boundary)choice;
-    return status;
-}
-
-static enum status parse_channels(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, CHANNELS_MOST,
-                                &settings_of(context)->channels);
-}
-
-static const struct option_row rows_2d[] = {
-    {"dim", 0, "2", "pictures instead of sound", parse_dimensions},
-    {"kernel", 0, "LIST", "basic, constant, tiled-in, tiled-out, cached, register;\nall by default",
-     parse_kernel},
-    {"masks", 0, "LIST",
-     "rows and columns of masks; 3x3,5x5,7x7,9x9,15x15,31x31 by\n"
-     "default",
-     parse_masks},
-    {"sizes", 0, "LIST", "rows and columns of pictures; 8192x8192 by default", parse_sizes},
-    {"blocks", 0, "LIST",
-     "threads of a block across and down, of register: threads\n"
-     "across and rows of a strip; 0, each kernel's own choice, by\ndefault",
-     parse_blocks},
-    {"rows", 0, "LIST",
-     "pitched (default): rows padded by cudaMallocPitch, or\n"
-     "packed",
-     parse_rows},
-    {"cells", 0, "KIND", "float (default), or byte: rounded and clamped to 0..255", parse_cells},
-    {"channels", 0, "N", "planes of a picture; 1 by default", parse_channels},
-    {"edge", 0, "POLICY", "zero (default), replicate or reflect", parse_boundary2d},
-    SHARED_ROWS,
-};
 
 /* ---- the command ---- */
-
-static void set_defaults(struct kernel_bench_settings *settings, bool pictures)
-{
-    *settings = (struct kernel_bench_settings){
-        .kind = pictures ? &kernel_bench_2d : &kernel_bench_1d,
-        .masks = {6, {{1, 5}, {1, 17}, {1, 65}, {1, 257}, {1, 1025}, {1, 4097}}},
-        .sizes = {1, {{1, (size_t)1 << 28}}},
-        .blocks = {1, {{0, 0}}},
-        .transforms = {1, {{0, 0}}},
-        .pitched = {1, {pictures}},
-        .channels = 1,
-        .repeats = 11,
-    };
-    if (pictures) {
-        settings->masks =
-            (struct size2d_list){6, {{3, 3}, {5, 5}, {7, 7}, {9, 9}, {15, 15}, {31, 31}}};
-        settings->sizes = (struct size2d_list){1, {{8192, 8192}}};
-    }
-    while (settings->kind->kernel_name(settings->kernels.count)) {
-        settings->kernels.values[settings->kernels.count] = settings->kernels.count;
-        settings->kernels.count++;
-    }
-}
-
-static void print_help(bool pictures)
-{
-    puts(pictures
-             ? "usage: halo bench kernels --dim 2 [options]\n\n"
-               "Time the GPU's convolution kernels of two dimensions on random pictures beside\n"
-               "a plain copy, each checked against double precision first.\n\noptions:"
-             : "usage: halo bench kernels [options]\n\n"
-               "Time the GPU's convolution kernels on random data beside a plain copy,\n"
-               "each checked against double precision first.\n\noptions:");
-    options_print(stdout, pictures ? rows_2d : rows_1d, SIZE_MAX);
-    puts(pictures
-             ? "\nexample: halo bench kernels --dim 2 --kernel register,tiled-out --masks 3x3,15x15"
-             : "\nexample: halo bench kernels --kernel register,tiled --taps 5,65,257 --plot "
-               "kernels.svg");
-}
 
 static enum status measure(const struct kernel_bench_options *options)
 {
     struct kernel_bench_device device = {0};
     struct kernel_bench_report *report = NULL;
-    enum bench_form form = options->read ? BENCH_NOTHING : options->common.form;
-    enum status status = options->read ? STATUS_OK : kernel_bench_device_open(&device);
-    if (status != STATUS_OK)
-        return status;
-    if ((status =
-             kernel_bench_report_create(&options->settings, &device, form, options->plot, &report)))
-        return status;
-    status = options->read ? kernel_bench_report_read(report, options->read, &device)
-                           : kernel_bench_run(&options->settings, &device, report);
+    enum bench_form form = options->read ? BENCH_NOTHING : options->form;
+    if (!options->read)
+        TRY(kernel_bench_device_open(&device));
+    TRY(kernel_bench_report_create(&options->settings, &device, form, options->plot, &report));
+    enum status status = options->read
+                             ? kernel_bench_report_read(report, options->read, &device)
+                             : kernel_bench_run(&options->settings, &device, report);
     if (status == STATUS_OK)
         status = kernel_bench_report_finish(report);
     kernel_bench_report_destroy(report);
     return status;
+}
+
+static enum status run(struct kernel_bench_options *options, const struct kernel_bench_kind *kind)
+{
+    struct kernel_bench_settings *settings = &options->settings;
+    settings->kind = kind;
+    if (settings->kernels.count == 0)
+        for (; kind->kernel_name(settings->kernels.count); settings->kernels.count++)
+            settings->kernels.values[settings->kernels.count] = settings->kernels.count;
+    if (options->read && !options->plot)
+        return fail(STATUS_USAGE, "--read goes with --plot FILE");
+    return measure(options);
+}
+
+static enum status run_1d(void *options)
+{
+    TRY(take_sound(options));
+    return run(options, &kernel_bench_1d);
+}
+
+static enum status run_2d(void *options)
+{
+    TRY(take_pictures(options));
+    return run(options, &kernel_bench_2d);
 }
 
 /* It decides which options there are, so it is looked for before they are parsed. */
@@ -385,20 +177,136 @@ static bool wants_pictures(int argc, char **argv)
     return false;
 }
 
-enum status bench_kernels(int argc, char **argv)
+static const char *kernel_name_1d(size_t index)
 {
-    struct kernel_bench_options options = {0};
-    bool pictures = wants_pictures(argc, argv);
-    set_defaults(&options.settings, pictures);
-    enum status status = options_parse(argc, argv, options.settings.kind->command,
-                                       pictures ? rows_2d : rows_1d, &options);
-    if (status != STATUS_OK)
-        return status;
-    if (options.common.help) {
-        print_help(pictures);
-        return STATUS_OK;
-    }
-    if (options.read && !options.plot)
-        return fail(STATUS_USAGE, "--read goes with --plot FILE");
-    return measure(&options);
+    return kernel_bench_1d.kernel_name(index);
 }
+
+static const char *kernel_name_2d(size_t index)
+{
+    return kernel_bench_2d.kernel_name(index);
+}
+
+static const char *const row_names[] = {"packed", "pitched", NULL};
+static const char *const cell_names[] = {"float", "byte", NULL};
+static const char *const boundary_names_1d[] = {"zero", "replicate", NULL};
+static const char *const boundary_names_2d[] = {"zero", "replicate", "reflect", NULL};
+
+static const struct option_row rows_1d[] = {
+    OPT_INTEGER("dim", "N", struct kernel_bench_options, dimensions, 1, 2,
+                "2: pictures instead of sound, with options of their own,\nsee --dim 2 --help"),
+    OPT_CHOICES("kernel", "LIST", struct kernel_bench_options, settings.kernels,
+                "basic, constant, tiled, cached, register, fft; all by\ndefault",
+                .name_at = kernel_name_1d),
+    OPT_INTEGERS("taps", "LIST", struct kernel_bench_options, taps, 1, TAPS_MOST,
+                 "mask lengths; 5,17,65,257,1025,4097 by default; beyond\n"
+                 "16384, what constant memory holds, fft only"),
+    OPT_INTEGERS("samples", "LIST", struct kernel_bench_options, samples, 1, SAMPLES_MOST,
+                 "array sizes; 2^28 by default"),
+    OPT_INTEGERS("threads", "LIST", struct kernel_bench_options, threads, 0, THREADS_MOST,
+                 "threads a block; 0, each kernel's own choice, by default"),
+    OPT_INTEGERS("fft", "LIST", struct kernel_bench_options, fft, 0, FFT_MOST,
+                 "transform lengths of fft; 0, the cheapest, by default"),
+    OPT_CHOICE("boundary", "POLICY", struct kernel_bench_options, settings.boundary,
+               boundary_names_1d, "zero (default) or replicate"),
+    {0},
+};
+
+static const struct option_row rows_2d[] = {
+    OPT_INTEGER("dim", "2", struct kernel_bench_options, dimensions, 2, 2,
+                "pictures instead of sound"),
+    OPT_CHOICES("kernel", "LIST", struct kernel_bench_options, settings.kernels,
+                "basic, constant, tiled-in, tiled-out, cached, register;\nall by default",
+                .name_at = kernel_name_2d),
+    OPT_SIZES("masks", masks, 1, KERNEL_TAPS_CONSTANT,
+              "rows and columns of masks; 3x3,5x5,7x7,9x9,15x15,31x31 by\n"
+              "default"),
+    OPT_SIZES("sizes", sizes, 1, KERNEL2D_SIDE_MOST,
+              "rows and columns of pictures; 8192x8192 by default"),
+    OPT_SIZES("blocks", blocks, 0, TILE2D_THREADS_MOST,
+              "threads of a block across and down, of register: threads\n"
+              "across and rows of a strip; 0, each kernel's own choice, by\ndefault"),
+    OPT_CHOICES("rows", "LIST", struct kernel_bench_options, settings.pitched,
+                "pitched (default): rows padded by cudaMallocPitch, or\n"
+                "packed",
+                .names = row_names),
+    OPT_CHOICE("cells", "KIND", struct kernel_bench_options, settings.cells, cell_names,
+               "float (default), or byte: rounded and clamped to 0..255"),
+    OPT_INTEGER("channels", "N", struct kernel_bench_options, settings.channels, 1, CHANNELS_MOST,
+                "planes of a picture; 1 by default"),
+    OPT_CHOICE("edge", "POLICY", struct kernel_bench_options, settings.boundary,
+               boundary_names_2d, "zero (default), replicate or reflect"),
+    {0},
+};
+
+static const struct option_row rows_of_both[] = {
+    OPT_INTEGER("repeats", "N", struct kernel_bench_options, settings.repeats, 1, REPEATS_MOST,
+                "runs the median is taken of; 11 by default"),
+    BENCH_FORMS(struct kernel_bench_options, form),
+    OPT_FILE("plot", "FILE", struct kernel_bench_options, plot,
+             "draw a .svg, .png or .pdf, through gnuplot"),
+    OPT_FILE("read", "FILE", struct kernel_bench_options, read,
+             "plot what --csv printed on another machine"),
+    {0},
+};
+
+static const struct option_group groups_1d[] = {
+    {.heading = "options", .rows = rows_1d}, {.rows = rows_of_both}, {0}};
+static const struct option_group groups_2d[] = {
+    {.heading = "options", .rows = rows_2d}, {.rows = rows_of_both}, {0}};
+
+#define SUMMARY "times the GPU's convolution kernels beside a plain copy"
+
+static const struct command command_1d = {
+    .name = "halo bench kernels",
+    .summary = SUMMARY,
+    .usage = "usage: halo bench kernels [options]\n\n"
+             "Time the GPU's convolution kernels on random data beside a plain copy,\n"
+             "each checked against double precision first.",
+    .ending = "example: halo bench kernels --kernel register,tiled --taps 5,65,257 --plot "
+              "kernels.svg",
+    .groups = groups_1d,
+    .size = sizeof(struct kernel_bench_options),
+    .defaults =
+        &(const struct kernel_bench_options){
+            .taps = {6, {5, 17, 65, 257, 1025, 4097}},
+            .samples = {1, {(size_t)1 << 28}},
+            .threads = {1, {0}},
+            .fft = {1, {0}},
+            .settings = {.pitched = {1, {0}}, .channels = 1, .repeats = 11},
+        },
+    .run = run_1d,
+};
+
+static const struct command command_2d = {
+    .name = "halo bench kernels --dim 2",
+    .usage = "usage: halo bench kernels --dim 2 [options]\n\n"
+             "Time the GPU's convolution kernels of two dimensions on random pictures beside\n"
+             "a plain copy, each checked against double precision first.",
+    .ending = "example: halo bench kernels --dim 2 --kernel register,tiled-out --masks 3x3,15x15",
+    .groups = groups_2d,
+    .size = sizeof(struct kernel_bench_options),
+    .defaults =
+        &(const struct kernel_bench_options){
+            .settings = {.masks = {6, {{3, 3}, {5, 5}, {7, 7}, {9, 9}, {15, 15}, {31, 31}}},
+                         .sizes = {1, {{8192, 8192}}},
+                         .blocks = {1, {{0, 0}}},
+                         .transforms = {1, {{0, 0}}},
+                         .pitched = {1, {1}},
+                         .channels = 1,
+                         .repeats = 11},
+        },
+    .run = run_2d,
+};
+
+static enum status run_either(int argc, char **argv)
+{
+    return program_run(wants_pictures(argc, argv) ? &command_2d : &command_1d, argc, argv);
+}
+
+const struct command bench_kernels = {
+    .name = "halo bench kernels",
+    .summary = SUMMARY,
+    .groups = groups_1d,
+    .main = run_either,
+};

@@ -1,12 +1,9 @@
-/* halo bench stream: the stream bench's words and its grid. */
+/* halo bench stream: the options of the stream bench and its grid. */
 #include "base/stop.h"
-#include "bench/bench_common.h"
-#include "bench/cmd_bench.h"
+#include "bench/bench.h"
 #include "bench/stream_report.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -17,15 +14,14 @@ enum {
     RATE_MOST = 1000000,
     THREADS_MOST = 1024,
     BLOCKS_MOST = 10000000,
-    SECONDS_MOST = 1000000,
-    BACKENDS_MOST = 8,
     BACK_TO_BACK_BLOCKS = 100000,
     STRETCH_SECONDS = 20, /* of a cell, where nothing else is asked for */
     HOPELESS = 2,         /* times its length: a paced cell so slow will not catch up */
 };
 
 struct stream_options {
-    struct bench_common common;    /* first: the words' takers know nothing else */
+    enum bench_form form;
+    enum verbosity verbosity;
     struct number_list backends; /* indices, as convolver_backend_name has them */
     struct number_list modes;
     struct number_list blocks;
@@ -38,129 +34,6 @@ struct stream_options {
     double seconds; /* at most, a cell; 0: likewise */
     double warm_up; /* seconds */
 };
-
-/* ---- words ---- */
-
-static enum status parse_backend(void *context, const struct option_row *row, const char *value)
-{
-    const char *names[BACKENDS_MOST + 1] = {0};
-    for (size_t i = 0; i < BACKENDS_MOST && convolver_backend_name(i); i++)
-        names[i] = convolver_backend_name(i);
-    return options_choose_list(row->name, value, names,
-                               &((struct stream_options *)context)->backends);
-}
-
-static enum status parse_mode(void *context, const struct option_row *row, const char *value)
-{
-    return options_choose_list(row->name, value, stream_mode_names,
-                               &((struct stream_options *)context)->modes);
-}
-
-static enum status parse_pace(void *context, const struct option_row *row, const char *value)
-{
-    return options_choose_list(row->name, value, stream_pace_names,
-                               &((struct stream_options *)context)->paces);
-}
-
-static enum status parse_block(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_list(row->name, value, 1, BLOCK_MOST,
-                              &((struct stream_options *)context)->blocks);
-}
-
-static enum status parse_channels(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_list(row->name, value, 1, CHANNELS_MOST,
-                              &((struct stream_options *)context)->channels);
-}
-
-static enum status parse_taps(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_list(row->name, value, 1, TAPS_MOST,
-                              &((struct stream_options *)context)->taps);
-}
-
-static enum status parse_rate(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, RATE_LEAST, RATE_MOST,
-                                &((struct stream_options *)context)->rate);
-}
-
-static enum status parse_threads(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, THREADS_MOST,
-                                &((struct stream_options *)context)->threads);
-}
-
-static enum status parse_count(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, BLOCKS_MOST,
-                                &((struct stream_options *)context)->count);
-}
-
-static enum status parse_seconds(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_seconds(row->name, value, 0.001, SECONDS_MOST,
-                                 &((struct stream_options *)context)->seconds);
-}
-
-static enum status parse_warm_up(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_seconds(row->name, value, 0, SECONDS_MOST,
-                                 &((struct stream_options *)context)->warm_up);
-}
-
-static enum status parse_verbose(void *context, const struct option_row *row, const char *value)
-{
-    (void)context, (void)row, (void)value;
-    note_verbosity(VERBOSITY_VERBOSE);
-    return STATUS_OK;
-}
-
-static const struct option_row rows[] = {
-    {"backend", 0, "LIST", "cpu (default), cuda, direct", parse_backend},
-    {"gpu-mode", 0, "LIST", "how cuda goes about it: auto (default), resident, graph", parse_mode},
-    {"block", 0, "LIST", "frames a block; 64 by default", parse_block},
-    {"channels", 0, "LIST", "each with a mask of its own; 2 by default", parse_channels},
-    {"taps", 0, "LIST", "mask lengths; 1024 by default", parse_taps},
-    {"rate", 0, "HZ", "frames a second; 48000 by default", parse_rate},
-    {"pace", 0, "LIST", "paced, spun, back-to-back; the first and last by default", parse_pace},
-    {"blocks", 0, "N",
-     "blocks to time in a cell; by default 20 seconds' worth\npaced, 100000 back to back",
-     parse_count},
-    {"seconds", 0, "S",
-     "time a cell may take, however many blocks that makes; by\n"
-     "default twice its blocks' own length paced, 20 back to back",
-     parse_seconds},
-    {"warm-up", 0, "S", "seconds before, not timed; 0.5 by default", parse_warm_up},
-    {"threads", 0, "N", "from 2 on a helper has long partitions on the CPU; 1 by\ndefault",
-     parse_threads},
-    {"csv", 0, NULL, "print comma-separated values", bench_parse_csv},
-    {"json", 0, NULL, "print one JSON object", bench_parse_json},
-    {"verbose", 'v', NULL, "say what priority and memory the system granted", parse_verbose},
-    {"help", 'h', NULL, "print this", bench_parse_help},
-    {0},
-};
-
-static void print_help(void)
-{
-    puts("usage: halo bench stream [options]\n\n"
-         "Hand blocks of noise one by one to a convolver, as live sound comes, and time\n"
-         "each from handing it in to having its output: the median, the 99th, the 99.9th\n"
-         "and the 99.99th percentile and the longest, against the deadline, which is a\n"
-         "block's own length.\n"
-         "Lists, separated by commas, make a grid, a row a cell. Outputs are compared with\n"
-         "double precision; a wrong one ends the bench.\n\noptions:");
-    options_print(stdout, rows, sizeof rows / sizeof *rows);
-    puts("\npaced: a block every period, as a sound card has it, with real-time priority\n"
-         "and locked memory where the system allows that. `missed` blocks took longer than\n"
-         "their period; `late` ones were not there at its end, be it for one before them.\n"
-         "spun: the same at ordinary priority, the thread never sleeping, so that no waking is\n"
-         "in the times.\n"
-         "back-to-back: each as soon as the one before is done. Only here is the processors'\n"
-         "time told (cpu s per s: of all threads, for a second of sound), since waiting spins.\n\n"
-         "example: halo bench stream --backend cpu,cuda --taps 1024,480000 --channels 2,64");
-}
 
 /* ---- the grid ---- */
 
@@ -213,10 +86,13 @@ static bool cell_at(const struct stream_options *options, size_t number, struct 
     return true;
 }
 
-static enum status measure(const struct stream_options *options)
+static enum status measure(void *context)
 {
+    const struct stream_options *options = context;
     struct stream_report *report;
-    enum status status = stream_report_create(options->common.form, &report);
+    note_verbosity(options->verbosity);
+    stop_watch();
+    enum status status = stream_report_create(options->form, &report);
     for (size_t n = 0; n < cell_count(options) && status == STATUS_OK; n++) {
         struct stream_cell cell;
         struct stream_row row;
@@ -232,26 +108,76 @@ static enum status measure(const struct stream_options *options)
     return status;
 }
 
-enum status bench_stream(int argc, char **argv)
-{
-    struct stream_options options = {
-        .backends = {1, {0}},
-        .modes = {1, {GPU_MODE_AUTO}},
-        .blocks = {1, {64}},
-        .channels = {1, {2}},
-        .taps = {1, {1024}},
-        .paces = {2, {STREAM_PACED, STREAM_BACK_TO_BACK}},
-        .rate = 48000,
-        .threads = 1,
-        .warm_up = 0.5,
-    };
-    enum status status = options_parse(argc, argv, "halo bench stream", rows, &options);
-    if (status != STATUS_OK)
-        return status;
-    if (options.common.help) {
-        print_help();
-        return STATUS_OK;
-    }
-    stop_watch();
-    return measure(&options);
-}
+#define SECONDS_MOST 1e6
+
+static const struct option_row rows[] = {
+    OPT_CHOICES("backend", "LIST", struct stream_options, backends, "cpu (default), cuda, direct",
+                .name_at = convolver_backend_name),
+    OPT_CHOICES("gpu-mode", "LIST", struct stream_options, modes,
+                "how cuda goes about it: auto (default), resident, graph",
+                .names = stream_mode_names),
+    OPT_INTEGERS("block", "LIST", struct stream_options, blocks, 1, BLOCK_MOST,
+                 "frames a block; 64 by default"),
+    OPT_INTEGERS("channels", "LIST", struct stream_options, channels, 1, CHANNELS_MOST,
+                 "each with a mask of its own; 2 by default"),
+    OPT_INTEGERS("taps", "LIST", struct stream_options, taps, 1, TAPS_MOST,
+                 "mask lengths; 1024 by default"),
+    OPT_INTEGER("rate", "HZ", struct stream_options, rate, RATE_LEAST, RATE_MOST,
+                "frames a second; 48000 by default"),
+    OPT_CHOICES("pace", "LIST", struct stream_options, paces,
+                "paced, spun, back-to-back; the first and last by default",
+                .names = stream_pace_names),
+    OPT_INTEGER("blocks", "N", struct stream_options, count, 1, BLOCKS_MOST,
+                "blocks to time in a cell; by default 20 seconds' worth\n"
+                "paced, 100000 back to back"),
+    OPT_SECONDS("seconds", "S", struct stream_options, seconds, 0.001, SECONDS_MOST,
+                "time a cell may take, however many blocks that makes; by\n"
+                "default twice its blocks' own length paced, 20 back to back"),
+    OPT_SECONDS("warm-up", "S", struct stream_options, warm_up, 0, SECONDS_MOST,
+                "seconds before, not timed; 0.5 by default"),
+    OPT_INTEGER("threads", "N", struct stream_options, threads, 1, THREADS_MOST,
+                "from 2 on a helper has long partitions on the CPU; 1 by\ndefault"),
+    BENCH_FORMS(struct stream_options, form),
+    OPT_VALUE("verbose", struct stream_options, verbosity, VERBOSITY_VERBOSE,
+              "say what priority and memory the system granted", .letter = 'v'),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+const struct command bench_stream = {
+    .name = "halo bench stream",
+    .summary = "times blocks that come one by one, as in live sound",
+    .usage = "usage: halo bench stream [options]\n\n"
+             "Hand blocks of noise one by one to a convolver, as live sound comes, and time\n"
+             "each from handing it in to having its output: the median, the 99th, the 99.9th\n"
+             "and the 99.99th percentile and the longest, against the deadline, which is a\n"
+             "block's own length.\n"
+             "Lists, separated by commas, make a grid, a row a cell. Outputs are compared with\n"
+             "double precision; a wrong one ends the bench.",
+    .ending =
+        "paced: a block every period, as a sound card has it, with real-time priority\n"
+        "and locked memory where the system allows that. `missed` blocks took longer than\n"
+        "their period; `late` ones were not there at its end, be it for one before them.\n"
+        "spun: the same at ordinary priority, the thread never sleeping, so that no waking is\n"
+        "in the times.\n"
+        "back-to-back: each as soon as the one before is done. Only here is the processors'\n"
+        "time told (cpu s per s: of all threads, for a second of sound), since waiting spins.\n\n"
+        "example: halo bench stream --backend cpu,cuda --taps 1024,480000 --channels 2,64",
+    .groups = groups,
+    .size = sizeof(struct stream_options),
+    .defaults =
+        &(const struct stream_options){
+            .verbosity = VERBOSITY_NORMAL,
+            .backends = {1, {0}},
+            .modes = {1, {GPU_MODE_AUTO}},
+            .blocks = {1, {64}},
+            .channels = {1, {2}},
+            .taps = {1, {1024}},
+            .paces = {2, {STREAM_PACED, STREAM_BACK_TO_BACK}},
+            .rate = 48000,
+            .threads = 1,
+            .warm_up = 0.5,
+        },
+    .run = measure,
+};

@@ -2,7 +2,7 @@
 #ifndef HALO_KERNEL_BENCH_REPORT_H
 #define HALO_KERNEL_BENCH_REPORT_H
 
-#include "bench/bench_common.h"
+#include "bench/bench.h"
 #include "bench/kernel_bench.h"
 
 struct kernel_bench_report {

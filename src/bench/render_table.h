@@ -1,9 +1,9 @@
-/* What the render bench measured, as a table, CSV or JSON. */
+/* What the render laboratory measured, as a table, CSV or JSON. */
 #ifndef HALO_RENDER_TABLE_H
 #define HALO_RENDER_TABLE_H
 
-#include "bench/bench_common.h"
-#include "bench/render_bench.h"
+#include "bench/bench.h"
+#include "bench/render_lab.h"
 
 struct render_table;
 

@@ -1,9 +1,9 @@
-/* What the stream bench measured, as a table, CSV or JSON. */
+/* What the stream laboratory measured, as a table, CSV or JSON. */
 #ifndef HALO_STREAM_REPORT_H
 #define HALO_STREAM_REPORT_H
 
-#include "bench/bench_common.h"
-#include "bench/stream_bench.h"
+#include "bench/bench.h"
+#include "bench/stream_lab.h"
 
 extern const char *const stream_pace_names[]; /* by enum stream_pace; NULL ends them */
 extern const char *const stream_mode_names[]; /* by enum gpu_mode; likewise */

@@ -9,153 +9,82 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- words ---- */
-
-static enum status parse_channel(const char *text, struct mask_options *options)
-{
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(text, &end, 10);
-    if (errno || end == text || *end || value == 0 || strchr(text, '-'))
-        return fail(STATUS_USAGE, "channel= must be a whole number from 1 on, not '%s'", text);
-    options->channel = value;
-    return STATUS_OK;
-}
+/* ---- the command line ---- */
 
 /* Frames, or a time with its unit. */
-static enum status parse_span(const char *text, const char *key, struct mask_span *span)
+static enum status parse_span(void *options, const struct option_row *row, const char *text)
 {
     char *end;
     errno = 0;
     double value = strtod(text, &end);
     bool number = end != text && !errno && isfinite(value) && value >= 0;
     bool seconds = strcmp(end, "s") == 0 || strcmp(end, "ms") == 0;
+    struct mask_span *span = (void *)((char *)options + row->offset);
     if (!number || (*end && !seconds) || (!seconds && value != floor(value)))
-        return fail(STATUS_USAGE, "%s= takes frames or a time, such as 480, 10ms or 0.5s, not '%s'",
-                    key, text);
+        return fail(STATUS_USAGE, "%s takes frames or a time, such as 480, 10ms or 0.5s, not '%s'",
+                    row->name, text);
     *span = (struct mask_span){strcmp(end, "ms") == 0 ? value * 1e-3 : value, seconds};
+    if (value == 0 && row->least > 0)
+        return fail(STATUS_USAGE, "%s keeps a tap at least, not '%s'", row->name, text);
     return STATUS_OK;
 }
 
-static enum status parse_trim(const char *text, struct mask_options *options)
+static enum status parse_order(void *options, const struct option_row *row, const char *text)
 {
-    return parse_span(text, "trim", &options->trim);
-}
-
-static enum status parse_length(const char *text, struct mask_options *options)
-{
-    enum status status = parse_span(text, "length", &options->length);
-    if (status == STATUS_OK && options->length.value == 0)
-        status = fail(STATUS_USAGE, "length= keeps a tap at least, not '%s'", text);
-    return status;
-}
-
-static enum status parse_fade(const char *text, struct mask_options *options)
-{
-    return parse_span(text, "fade", &options->fade);
-}
-
-static enum status parse_delay(const char *text, struct mask_options *options)
-{
-    return parse_span(text, "delay", &options->delay);
-}
-
-static enum status parse_phase(const char *text, struct mask_options *options)
-{
-    if (strcmp(text, "minimum") != 0)
-        return fail(STATUS_USAGE, "phase= is minimum, not '%s'", text);
-    options->minimum_phase = true;
+    bool is_crossed = strcasecmp(text, "llrrlrrl") == 0;
+    if (!is_crossed && strcasecmp(text, "lllrrlrr") != 0)
+        return fail(STATUS_USAGE, "%s is lllrrlrr or llrrlrrl, not '%s'", row->name, text);
+    ((struct mask_options *)options)->order =
+        is_crossed ? MASK_ORDER_LL_RR_LR_RL : MASK_ORDER_LL_LR_RL_RR;
     return STATUS_OK;
 }
 
-static enum status parse_order(const char *text, struct mask_options *options)
+static enum status parse_raw(void *options, const struct option_row *row, const char *text)
 {
-    if (strcasecmp(text, "lllrrlrr") == 0)
-        options->order = MASK_ORDER_LL_LR_RL_RR;
-    else if (strcasecmp(text, "llrrlrrl") == 0)
-        options->order = MASK_ORDER_LL_RR_LR_RL;
-    else
-        return fail(STATUS_USAGE, "order= is lllrrlrr or llrrlrrl, not '%s'", text);
-    return STATUS_OK;
+    const struct raw_format *format = raw_format_named(text);
+    ((struct mask_options *)options)->load.raw.format = format;
+    return format ? STATUS_OK
+                  : fail(STATUS_USAGE, "%s is one of %s, not '%s'", row->name, raw_format_names(),
+                         text);
 }
 
-static enum status parse_map(const char *text, struct mask_options *options)
-{
-    if (strcmp(text, "auto") == 0)
-        options->map = MASK_MAP_AUTO;
-    else if (strcmp(text, "split") == 0)
-        options->map = MASK_MAP_SPLIT;
-    else if (strcmp(text, "matrix") == 0)
-        options->map = MASK_MAP_MATRIX;
-    else
-        return fail(STATUS_USAGE, "map= is auto, split or matrix, not '%s'", text);
-    return STATUS_OK;
-}
+#define OPT_SPAN(NAME, FIELD, LEAST)                                                               \
+    {.name = NAME,                                                                                 \
+     .parse = parse_span,                                                                          \
+     .offset = offsetof(struct mask_options, FIELD),                                               \
+     .least = LEAST}
 
-static enum status parse_normalize(const char *text, struct mask_options *options)
-{
-    if (strcmp(text, "peak") == 0)
-        options->normalize = MASK_NORMALIZE_PEAK;
-    else if (strcmp(text, "energy") == 0)
-        options->normalize = MASK_NORMALIZE_ENERGY;
-    else if (strcmp(text, "l1") == 0)
-        options->normalize = MASK_NORMALIZE_L1;
-    else
-        return fail(STATUS_USAGE, "normalize= is peak, energy or l1, not '%s'", text);
-    return STATUS_OK;
-}
+static const char *const phase_names[] = {"minimum", NULL};
+static const char *const map_names[] = {"auto", "split", "matrix", NULL};
+static const char *const normalize_names[] = {"peak", "energy", "l1", NULL};
 
-static enum status parse_gain(const char *text, struct mask_options *options)
-{
-    return options_parse_db(text, "gain=", &options->gain);
-}
-
-static enum status parse_raw(const char *text, struct mask_options *options)
-{
-    struct raw_layout *raw = &options->load.raw;
-    raw->format = raw_format_named(text);
-    return raw->format
-               ? STATUS_OK
-               : fail(STATUS_USAGE, "raw= is one of %s, not '%s'", raw_format_names(), text);
-}
-
-static enum status parse_rate(const char *text, struct mask_options *options)
-{
-    size_t rate = 0;
-    enum status status = options_parse_number("rate=", text, 1, MASK_RATE_MOST, &rate);
-    options->load.raw.rate = (uint32_t)rate;
-    return status;
-}
-
-static enum status parse_channels(const char *text, struct mask_options *options)
-{
-    return options_parse_number("channels=", text, 1, MASK_CHANNELS_MOST,
-                                &options->load.raw.channels);
-}
-
-static enum status parse_folder(const char *text, struct mask_options *options)
-{
-    options->load.folder = text;
-    return STATUS_OK;
-}
-
-static const struct option {
-    const char *key;
-    enum status (*take)(const char *text, struct mask_options *options);
-} table[] = {
-    {"channel", parse_channel},   {"trim", parse_trim},     {"length", parse_length},
-    {"fade", parse_fade},         {"phase", parse_phase},   {"delay", parse_delay},
-    {"order", parse_order},       {"map", parse_map},       {"normalize", parse_normalize},
-    {"gain", parse_gain},         {"raw", parse_raw},       {"rate", parse_rate},
-    {"channels", parse_channels}, {"folder", parse_folder},
+static const struct option_row rows[] = {
+    OPT_INTEGER("channel=", NULL, struct mask_options, channel, 1, MASK_CHANNELS_MOST, NULL),
+    OPT_SPAN("trim=", trim, 0),
+    OPT_SPAN("length=", length, 1),
+    OPT_SPAN("fade=", fade, 0),
+    OPT_SPAN("delay=", delay, 0),
+    OPT_CHOICE("phase=", NULL, struct mask_options, minimum_phase, phase_names, NULL,
+               .value = true),
+    OPT_PARSE("order=", NULL, parse_order, NULL),
+    OPT_CHOICE("map=", NULL, struct mask_options, map, map_names, NULL),
+    OPT_CHOICE("normalize=", NULL, struct mask_options, normalize, normalize_names, NULL,
+               .value = MASK_NORMALIZE_PEAK),
+    OPT_DB("gain=", struct mask_options, gain, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, NULL),
+    OPT_PARSE("raw=", NULL, parse_raw, NULL),
+    OPT_INTEGER("rate=", NULL, struct mask_options, load.raw.rate, 1, MASK_RATE_MOST, NULL),
+    OPT_INTEGER("channels=", NULL, struct mask_options, load.raw.channels, 1, MASK_CHANNELS_MOST,
+                NULL),
+    OPT_STRING("folder=", NULL, struct mask_options, load.folder, NULL),
+    {0},
 };
 
 enum status mask_options_parse(const char *word, const char *others, struct mask_options *options)
 {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        size_t length = strlen(table[i].key);
-        if (strncmp(word, table[i].key, length) == 0 && word[length] == '=')
-            return table[i].take(word + length + 1, options);
+    for (const struct option_row *row = rows; row->name; row++) {
+        size_t length = strlen(row->name);
+        if (strncmp(word, row->name, length) == 0)
+            return option_store(row, options, word + length);
     }
     if (strcmp(word, "invert") == 0) {
         options->invert = true;

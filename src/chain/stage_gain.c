@@ -27,7 +27,7 @@ static enum status parse_word(struct stage *stage, const char *word)
     if (status == STATUS_OK && strncmp(change, "gain=", 5) != 0)
         status = fail(STATUS_USAGE, "what changes of --gain is its gain=, not '%s'", change);
     if (status == STATUS_OK)
-        status = options_parse_db(change + 5, "gain=", &db);
+        status = options_parse_db("gain=", change + 5, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db);
     point.value = (float)audio_from_db(db);
     stage->automated = true;
     return status == STATUS_OK ? automation_add(&gain->automation, &point) : status;
@@ -41,7 +41,8 @@ static enum status stage_gain_load(struct stage *stage, char **spec,
     if (!gain)
         return fail_memory("a stage");
     double db = 0;
-    enum status status = options_parse_db(spec[0], "--gain", &db);
+    enum status status = 
+        options_parse_db("--gain", spec[0], -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db);
     gain->factor = audio_from_db(db);
     for (char **word = spec + 1; *word && status == STATUS_OK; word++)
         status = parse_word(stage, *word);

@@ -1,9 +1,7 @@
-#include "command/cmd_chain.h"
-
 #include "base/json_text.h"
-#include "base/options.h"
 #include "base/stop.h"
 #include "chain/chain_file.h"
+#include "command/commands.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -16,62 +14,7 @@ struct settings {
     size_t rate;
     size_t channels;
     bool json;
-    bool help;
 };
-
-static enum status parse_file(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct settings *settings = context;
-    if (settings->file)
-        return fail(STATUS_USAGE, "one FILE, not also '%s'", value);
-    settings->file = value;
-    return STATUS_OK;
-}
-
-static enum status parse_rate(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, RATE_MOST,
-                                &((struct settings *)context)->rate);
-}
-
-static enum status parse_channels(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, CHANNELS_MOST,
-                                &((struct settings *)context)->channels);
-}
-
-static enum status parse_json(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->json = true;
-    return STATUS_OK;
-}
-
-static enum status parse_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->help = true;
-    return STATUS_OK;
-}
-
-static const struct option_row rows[] = {
-    {"rate", 0, "HZ", "of the sound that is to go through it; 48000 by default", parse_rate},
-    {"channels", 0, "N", "of that sound; 2 by default", parse_channels},
-    {"json", 0, NULL, "print one JSON object", parse_json},
-    {"help", 'h', NULL, "print this", parse_help},
-    {.take = parse_file},
-};
-
-static void print_help(void)
-{
-    puts("usage: halo chain check FILE [options]\n\n"
-         "Load a chain of stages from a file, as halo render IN OUT --save-chain FILE writes it,\n"
-         "with all its masks and plugins, and say what it comes to.\n\n"
-         "options:");
-    options_print(stdout, rows, sizeof rows / sizeof *rows);
-    puts("\nexample: halo chain check hall.yml --channels 1");
-}
 
 static void print_text(const struct settings *settings, const struct stage_list *list,
                        const struct filter *chain)
@@ -112,14 +55,16 @@ static enum status print_json(const struct settings *settings, const struct stag
     return failed ? fail(STATUS_FAILED, "cannot write standard output") : STATUS_OK;
 }
 
-static enum status check(const struct settings *settings)
+static enum status check(void *options)
 {
+    const struct settings *settings = options;
     const struct stage_settings stage_settings = {.convolver = {.backend = "cpu"}};
     struct stream_format format = {.rate = (uint32_t)settings->rate,
                                    .channels = settings->channels};
     struct stage_list list = {0};
     struct workers *workers = NULL;
     struct filter *chain = NULL;
+    stop_watch();
     enum status status = chain_file_load(settings->file, &list);
     if (status == STATUS_OK)
         status = stage_list_load(&list, &stage_settings, &format);
@@ -137,25 +82,33 @@ static enum status check(const struct settings *settings)
     return status;
 }
 
-enum status cmd_chain(int argc, char **argv)
-{
-    const char *word = argc > 1 ? argv[1] : "";
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        print_help();
-        return STATUS_OK;
-    }
-    if (strcmp(word, "check") != 0)
-        return fail(STATUS_USAGE, "halo chain does one thing, check: halo chain check FILE");
-    struct settings settings = {.rate = 48000, .channels = 2};
-    enum status status = options_parse(argc - 1, argv + 1, "halo chain check", rows, &settings);
-    if (status != STATUS_OK)
-        return status;
-    if (settings.help) {
-        print_help();
-        return STATUS_OK;
-    }
-    if (!settings.file)
-        return fail(STATUS_USAGE, "FILE is needed; halo chain --help tells more");
-    stop_watch();
-    return check(&settings);
-}
+static const struct option_row rows[] = {
+    OPT_INTEGER("rate", "HZ", struct settings, rate, 1, RATE_MOST,
+                "of the sound that is to go through it; 48000 by default"),
+    OPT_INTEGER("channels", "N", struct settings, channels, 1, CHANNELS_MOST,
+                "of that sound; 2 by default"),
+    OPT_FLAG("json", struct settings, json, "print one JSON object"),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+static const struct option_row arguments[] = {
+    OPT_ARGUMENT("FILE", struct settings, file, 1, .is_file = true),
+    {0},
+};
+
+const struct command command_chain_check = {
+    .name = "halo chain check",
+    .summary = "check a chain of stages that is kept in a file",
+    .usage =
+        "usage: halo chain check FILE [options]\n\n"
+        "Load a chain of stages from a file, as halo render IN OUT --save-chain FILE writes it,\n"
+        "with all its masks and plugins, and say what it comes to.",
+    .arguments = arguments,
+    .ending = "example: halo chain check hall.yml --channels 1",
+    .groups = groups,
+    .defaults = &(const struct settings){.rate = 48000, .channels = 2},
+    .size = sizeof(struct settings),
+    .run = check,
+};

@@ -1,6 +1,4 @@
-#include "command/cmd_devices.h"
-
-#include "base/options.h"
+#include "command/commands.h"
 #include "live/device.h"
 
 #include <jansson.h>
@@ -8,40 +6,7 @@
 
 struct settings {
     bool json;
-    bool help;
 };
-
-static enum status parse_json(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->json = true;
-    return STATUS_OK;
-}
-
-static enum status parse_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->help = true;
-    return STATUS_OK;
-}
-
-static const struct option_row rows[] = {
-    {"json", 0, NULL, "print one JSON object", parse_json},
-    {"help", 'h', NULL, "print this", parse_help},
-    {0},
-};
-
-static void print_help(void)
-{
-    puts("usage: halo devices [options]\n\n"
-         "List host APIs and their sound devices: index, channels in and out, rate, and the\n"
-         "lowest and highest latency that the host suggests. A device is chosen by its index,\n"
-         "its name or a part of it. An asterisk marks what is taken without being asked for.\n"
-         "The device null has no hardware: --device null:in=IN.wav,out=OUT.wav reads one sound\n"
-         "file and writes another; halo(1) says what else it can be told.\n\n"
-         "options:");
-    options_print(stdout, rows, sizeof rows / sizeof *rows);
-}
 
 /* ---- for people ---- */
 
@@ -137,22 +102,36 @@ static enum status print_json(const struct device_list *list)
     return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the devices as JSON");
 }
 
-enum status cmd_devices(int argc, char **argv)
+static enum status list(void *options)
 {
-    struct settings settings = {0};
-    enum status status = options_parse(argc, argv, "halo devices", rows, &settings);
-    if (status != STATUS_OK)
-        return status;
-    if (settings.help) {
-        print_help();
-        return STATUS_OK;
-    }
+    const struct settings *settings = options;
     struct device_list list;
-    status = device_list_init(&list);
-    if (status == STATUS_OK && settings.json)
+    enum status status = device_list_init(&list);
+    if (status == STATUS_OK && settings->json)
         status = print_json(&list);
     else if (status == STATUS_OK)
         print_table(&list);
     device_list_free(&list);
     return status;
 }
+
+static const struct option_row rows[] = {
+    OPT_FLAG("json", struct settings, json, "print one JSON object"),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+const struct command command_devices = {
+    .name = "halo devices",
+    .summary = "list the sound devices of this machine",
+    .usage = "usage: halo devices [options]\n\n"
+             "List host APIs and their sound devices: index, channels in and out, rate, and the\n"
+             "lowest and highest latency that the host suggests. A device is chosen by its index,\n"
+             "its name or a part of it. An asterisk marks what is used by default.\n"
+             "The device null has no hardware: --device null:in=IN.wav,out=OUT.wav reads one sound\n"
+             "file and writes another; see halo(1).",
+    .groups = groups,
+    .size = sizeof(struct settings),
+    .run = list,
+};

@@ -1,5 +1,3 @@
-#include "command/cmd_listen.h"
-
 #include "base/stop.h"
 #include "listen/listen_file.h"
 #include "listen/listen_session.h"
@@ -20,19 +18,15 @@ static enum status verify(const char *log)
     return status;
 }
 
-enum status cmd_listen(int argc, char **argv)
+enum status listen_run(void *context)
 {
-    struct listen_options options;
-    enum status status = listen_options_parse(&options, argc, argv);
-    if (status == STATUS_OK && options.play.help) {
-        listen_options_print_help();
-    } else if (status == STATUS_OK && options.verify) {
-        status = verify(options.verify);
-    } else if (status == STATUS_OK) {
-        note_verbosity(options.play.verbosity);
-        stop_watch();
-        status = options.to_file ? listen_to_file(&options) : listen_session_run(&options);
-    }
-    listen_options_free(&options);
-    return status;
+    struct listen_options *options = context;
+    if (options->verify)
+        return verify(options->verify);
+    enum status status = listen_options_check(options);
+    if (status != STATUS_OK)
+        return status;
+    note_verbosity(options->play.verbosity);
+    stop_watch();
+    return options->to_file ? listen_to_file(options) : listen_session_run(options);
 }

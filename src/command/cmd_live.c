@@ -1,19 +1,12 @@
-#include "command/cmd_live.h"
-
 #include "base/stop.h"
 #include "live/live_session.h"
 
-enum status cmd_live(int argc, char **argv)
+enum status live_run(void *context)
 {
-    struct live_options options;
-    enum status status = live_options_parse(&options, argc, argv);
-    if (status == STATUS_OK && options.play.help) {
-        live_options_print_help();
-    } else if (status == STATUS_OK) {
-        note_verbosity(options.play.verbosity);
-        stop_watch();
-        status = live_session_run(&options);
-    }
-    live_options_free(&options);
-    return status;
+    struct live_options *options = context;
+    TRY(live_options_check(options));
+    options->play.device.wants_input = true;
+    note_verbosity(options->play.verbosity);
+    stop_watch();
+    return live_session_run(options);
 }

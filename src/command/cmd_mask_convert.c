@@ -1,6 +1,5 @@
-#include "base/options.h"
 #include "chain/stage_mask.h"
-#include "command/cmd_mask.h"
+#include "command/commands.h"
 #include "mask/mask_write.h"
 
 #include <stdio.h>
@@ -12,120 +11,9 @@ struct settings {
     const char *in, *out;
     const char *raw, *rate, *channels, *folder; /* as the options of --mask have them */
     struct mask_write_settings write;
-    const struct mask_config_writer *to; /* NULL: by the ending of OUT */
-    size_t inputs;                       /* channels of the sound; 0: by the mask */
-    bool help;
+    const char *to; /* a program; NULL: by the ending of OUT */
+    size_t inputs;  /* channels of the sound; 0: by the mask */
 };
-
-static enum status parse_to(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct settings *settings = context;
-    for (size_t i = 0; (settings->to = mask_config_writer_at(i)); i++)
-        if (strcmp(settings->to->name, value) == 0)
-            return STATUS_OK;
-    return fail(STATUS_USAGE, "--to is jconvolver, camilladsp, brutefir or eqapo, not '%s'", value);
-}
-
-static enum status parse_format(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    static const char *const names[] = {"float", "double", NULL};
-    size_t index;
-    enum status status = options_choose("--format", value, names, &index);
-    if (status == STATUS_OK)
-        ((struct settings *)context)->write.is_double = index == 1;
-    return status;
-}
-
-static enum status parse_raw(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct settings *)context)->raw = value;
-    return STATUS_OK;
-}
-
-static enum status parse_rate(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct settings *)context)->rate = value;
-    return STATUS_OK;
-}
-
-static enum status parse_channels(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct settings *)context)->channels = value;
-    return STATUS_OK;
-}
-
-static enum status parse_inputs(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct settings *settings = context;
-    return options_parse_number("--inputs", value, 1, MASK_CHANNELS_MOST, &settings->inputs);
-}
-
-static enum status parse_folder(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct settings *)context)->folder = value;
-    return STATUS_OK;
-}
-
-static enum status parse_force(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->write.force = true;
-    return STATUS_OK;
-}
-
-static enum status parse_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->help = true;
-    return STATUS_OK;
-}
-
-static enum status parse_file(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct settings *settings = context;
-    if (settings->out)
-        return fail(STATUS_USAGE, "halo mask convert takes IN and OUT, not '%s' besides", value);
-    *(settings->in ? &settings->out : &settings->in) = value;
-    return STATUS_OK;
-}
-
-static const struct option_row rows[] = {
-    {"to", 0, "PROGRAM",
-     "OUT is a configuration of jconvolver (and fconvolver),\n"
-     "camilladsp, brutefir or eqapo; the files that it names are\n"
-     "written beside it",
-     parse_to},
-    {"format", 0, "FORMAT", "samples of a WAV: float (default) or double", parse_format},
-    {"raw", 0, "FORMAT", "IN is samples without a header: F32_LE, S16_LE, ...", parse_raw},
-    {"rate", 0, "HZ", "the rate of a mask that does not say it", parse_rate},
-    {"channels", 0, "N", "channels of --raw (default: 1)", parse_channels},
-    {"inputs", 0, "N",
-     "channels of the sound that --to is for (default: 2, or as\n"
-     "many as the mask has)",
-     parse_inputs},
-    {"folder", 0, "FOLDER", "in which a configuration may name files", parse_folder},
-    {"force", 'f', NULL, "replace files that exist", parse_force},
-    {"help", 'h', NULL, "print this", parse_help},
-    {NULL, 0, NULL, NULL, parse_file},
-};
-
-static void print_help(void)
-{
-    puts(
-        "usage: halo mask convert IN OUT [options]\n\n"
-        "Write a mask of any kind as another: OUT ends with .wav, .txt (text, a column a channel)\n"
-        "or .mask (text that keeps paths and time zero, too).\n\n"
-        "options:");
-    options_print(stdout, rows, sizeof rows / sizeof *rows);
-}
 
 static bool ends_with(const char *path, const char *ending)
 {
@@ -161,7 +49,11 @@ static enum status write_config(const struct settings *settings, struct mask *ma
         TRY(mask_route(mask, 2, MASK_ORDER_LL_LR_RL_RR, MASK_MAP_AUTO));
     if (mask->origin)
         note("%s cannot store that time zero is at tap %zu", settings->out, mask->origin);
-    return mask_config_write(settings->to, mask, settings->out, &settings->write);
+    const struct mask_config_writer *writer;
+    for (size_t i = 0; (writer = mask_config_writer_at(i)); i++)
+        if (strcmp(writer->name, settings->to) == 0)
+            break;
+    return mask_config_write(writer, mask, settings->out, &settings->write);
 }
 
 /* IN with what the options say about it, in the words of --mask. */
@@ -191,8 +83,9 @@ static enum status load(const struct settings *settings, struct mask **mask)
     return status;
 }
 
-static enum status convert(struct settings *settings)
+static enum status convert(void *options)
 {
+    struct settings *settings = options;
     struct mask *mask;
     char *file;
     bool is_mask = ends_with(settings->out, ".mask");
@@ -221,17 +114,52 @@ static enum status convert(struct settings *settings)
     return status;
 }
 
-enum status cmd_mask_convert(int argc, char **argv)
+static const char *writer_name(size_t index)
 {
-    struct settings settings = {0};
-    enum status status = options_parse(argc, argv, "halo mask convert", rows, &settings);
-    if (status != STATUS_OK)
-        return status;
-    if (settings.help) {
-        print_help();
-        return STATUS_OK;
-    }
-    if (!settings.out)
-        return fail(STATUS_USAGE, "halo mask convert needs IN and OUT; see --help");
-    return convert(&settings);
+    const struct mask_config_writer *writer = mask_config_writer_at(index);
+    return writer ? writer->name : NULL;
 }
+
+static const char *const format_names[] = {"float", "double", NULL};
+
+static const struct option_row rows[] = {
+    OPT_WORD("to", "PROGRAM", struct settings, to,
+             "OUT is a configuration of jconvolver (and fconvolver),\n"
+             "camilladsp, brutefir or eqapo; the files that it names are\n"
+             "written beside it",
+             .name_at = writer_name),
+    OPT_CHOICE("format", "FORMAT", struct settings, write.is_double, format_names,
+               "samples of a WAV: float (default) or double"),
+    OPT_STRING("raw", "FORMAT", struct settings, raw,
+               "IN is samples without a header: F32_LE, S16_LE, ..."),
+    OPT_STRING("rate", "HZ", struct settings, rate, "the rate of a mask that does not say it"),
+    OPT_STRING("channels", "N", struct settings, channels, "channels of --raw (default: 1)"),
+    OPT_INTEGER("inputs", "N", struct settings, inputs, 1, MASK_CHANNELS_MOST,
+                "channels of the sound that --to is for (default: 2, or as\n"
+                "many as the mask has)"),
+    OPT_FILE("folder", "FOLDER", struct settings, folder,
+             "in which a configuration may name files"),
+    OPT_FLAG("force", struct settings, write.force, "replace files that exist", .letter = 'f'),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+static const struct option_row arguments[] = {
+    OPT_ARGUMENT("IN", struct settings, in, 1, .is_file = true),
+    OPT_ARGUMENT("OUT", struct settings, out, 1, .is_file = true),
+    {0},
+};
+
+const struct command command_mask_convert = {
+    .name = "halo mask convert",
+    .summary = "writes a mask as another kind, or for another program",
+    .usage =
+        "usage: halo mask convert IN OUT [options]\n\n"
+        "Write a mask of any kind as another: OUT ends with .wav, .txt (text, a column a channel)\n"
+        "or .mask (text that keeps paths and time zero, too).",
+    .arguments = arguments,
+    .groups = groups,
+    .size = sizeof(struct settings),
+    .run = convert,
+};

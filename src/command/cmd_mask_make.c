@@ -1,8 +1,6 @@
-#include "command/cmd_mask.h"
-
-#include "base/options.h"
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
+#include "command/commands.h"
 #include "mask/design.h"
 #include "mask/mask2d.h"
 #include "mask/mask_write.h"
@@ -17,71 +15,8 @@ struct settings {
     const char *output;
     struct sound_format_request request;
     bool force;
-    bool help;
 };
 
-static enum status parse_output(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct settings *)context)->output = value;
-    return STATUS_OK;
-}
-
-static enum status parse_format(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct settings *)context)->request.samples = value;
-    return STATUS_OK;
-}
-
-static enum status parse_force(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->force = true;
-    return STATUS_OK;
-}
-
-static enum status parse_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->help = true;
-    return STATUS_OK;
-}
-
-static enum status parse_spec(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct settings *settings = context;
-    if (settings->spec)
-        return fail(STATUS_USAGE,
-                    "halo mask make makes one mask; '%s' is one too many (quote a "
-                    "SPEC that has blanks)",
-                    value);
-    settings->spec = value;
-    return STATUS_OK;
-}
-
-static const struct option_row rows[] = {
-    {"output", 'o', "FILE", "the file to write: sound, or text of a mask of two dimensions",
-     parse_output},
-    {"format", 0, "FORMAT", "of its samples: float (default), double, pcm24, ...", parse_format},
-    {"force", 'f', NULL, "replace FILE if it exists", parse_force},
-    {"help", 'h', NULL, "print this", parse_help},
-    {NULL, 0, NULL, NULL, parse_spec},
-};
-
-static void print_help(void)
-{
-    puts("usage: halo mask make SPEC -o FILE [options]\n\n"
-         "Make a mask and write it. A SPEC stands wherever a mask is named, too:\n"
-         "halo render in.wav out.wav --mask lowpass:1000,gain=-3\n\n"
-         "options:");
-    options_print(stdout, rows, sizeof rows / sizeof *rows);
-    puts("\nEvery kind takes rate=HZ: 48000 here, the sound's where a mask is used.\n");
-    design_print_kinds(stdout);
-    puts("\nmasks of two dimensions, for --spectral and as text (NAME.mask2d); rows of time x\n"
-         "columns of frequency:");
-    mask2d_design_print_kinds(stdout);
 }
 
 static enum status write_mask(const struct settings *settings, const struct mask *mask)
@@ -151,19 +86,49 @@ static enum status make(const struct settings *settings)
     return status;
 }
 
-enum status cmd_mask_make(int argc, char **argv)
+static enum status run(void *options)
 {
-    struct settings settings = {0};
-    enum status status = options_parse(argc, argv, "halo mask make", rows, &settings);
-    if (status != STATUS_OK)
-        return status;
-    if (settings.help) {
-        print_help();
-        return STATUS_OK;
-    }
-    if (!settings.spec)
-        return fail(STATUS_USAGE, "which mask? see halo mask make --help");
-    if (!settings.output)
+    const struct settings *settings = options;
+    if (!settings->output)
         return fail(STATUS_USAGE, "no output: -o FILE names the file to write");
-    return mask2d_design_is_spec(settings.spec) ? make2d(&settings) : make(&settings);
+    return mask2d_design_is_spec(settings->spec) ? make2d(settings) : make(settings);
 }
+
+static void print_kinds(void)
+{
+    puts("\nEvery kind takes rate=HZ: 48000 here, the sound's where a mask is used.\n");
+    design_print_kinds(stdout);
+    puts("\nmasks of two dimensions, for --spectral and as text (NAME.mask2d); rows of time x\n"
+         "columns of frequency:");
+    mask2d_design_print_kinds(stdout);
+}
+
+static const struct option_row rows[] = {
+    OPT_FILE("output", "FILE", struct settings, output,
+             "the file to write: sound, or text of a mask of two dimensions", .letter = 'o'),
+    OPT_STRING("format", "FORMAT", struct settings, request.samples,
+               "of its samples: float (default), double, pcm24, ..."),
+    OPT_FLAG("force", struct settings, force, "replace FILE if it exists", .letter = 'f'),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+static const struct option_row arguments[] = {
+    OPT_ARGUMENT("SPEC", struct settings, spec, 1),
+    {0},
+};
+
+const struct command command_mask_make = {
+    .name = "halo mask make",
+    .summary = "makes one from a line of words: lowpass:1000",
+    .usage = "usage: halo mask make SPEC -o FILE [options]\n\n"
+             "Make a mask and write it. A SPEC stands wherever a mask is named, too:\n"
+             "halo render in.wav out.wav --mask lowpass:1000,gain=-3",
+    .arguments = arguments,
+    .groups = groups,
+    .print_ending = print_kinds,
+    .surplus = "quote a SPEC that has blanks",
+    .size = sizeof(struct settings),
+    .run = run,
+};

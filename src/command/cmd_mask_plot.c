@@ -1,10 +1,8 @@
-#include "command/cmd_mask.h"
-
 #include "base/gnuplot.h"
-#include "base/options.h"
 #include "base/terminal.h"
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
+#include "command/commands.h"
 #include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"
 #include "mask/mask_plot.h"
@@ -20,79 +18,11 @@ static const char *const subplot_names[] = {"impulse", "step",        "magnitude
                                           "delay",   "spectrogram", NULL};
 
 struct settings {
-    char **texts; /* the user's words */
+    struct string_list texts; /* of --mask */
     struct mask **masks;
-    size_t count;
     struct mask_plot plot;
-    bool chosen; /* panels */
-    bool help;
+    struct number_list subplots; /* none: as usual */
 };
-
-/* ---- words ---- */
-
-static enum status parse_mask(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct settings *settings = context;
-    settings->texts[settings->count++] = (char *)value;
-    return STATUS_OK;
-}
-
-static enum status parse_output(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    ((struct settings *)context)->plot.file = value;
-    return gnuplot_check_file(value);
-}
-
-static enum status parse_what(void *context, const struct option_row *row, const char *value)
-{
-    struct settings *settings = context;
-    struct number_list list;
-    enum status status = options_choose_list(row->name, value, subplot_names, &list);
-    for (size_t i = 0; i < list.count && status == STATUS_OK; i++)
-        settings->plot.subplots[list.values[i]] = true;
-    settings->chosen = true;
-    return status;
-}
-
-static enum status parse_force(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->plot.force = true;
-    return STATUS_OK;
-}
-
-static enum status parse_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->help = true;
-    return STATUS_OK;
-}
-
-static const struct option_row rows[] = {
-    {"output", 'o', "FILE", "draw a .svg, .png or .pdf; else text is printed", parse_output},
-    {"what", 0, "LIST",
-     "impulse, step, magnitude, phase, delay (group delay), spectrogram\n"
-     "(default: those that say something in a file, magnitude in text)",
-     parse_what},
-    {"force", 'f', NULL, "replace FILE if it is there", parse_force},
-    {"help", 'h', NULL, "print this", parse_help},
-    {NULL, 0, NULL, NULL, parse_mask},
-};
-
-static void print_help(void)
-{
-    puts(
-        "usage: halo mask plot MASK... [options]\n\n"
-        "Draw masks over each other, a curve for each of their channels. A mask is named as behind\n"
-        "--mask, options and all: hall.wav,channel=1,phase=minimum; or as behind --spectral, drawn\n"
-        "as a picture. Files are drawn by gnuplot.\n\n"
-        "options:");
-    options_print(stdout, rows, sizeof rows / sizeof *rows);
-}
-
-/* ---- work ---- */
 
 static uint32_t rate_of(const struct mask *mask)
 {
@@ -130,9 +60,9 @@ static enum status add_curves(struct settings *settings, const char *text, const
 
 static enum status load_all(struct settings *settings)
 {
-    for (size_t i = 0; i < settings->count; i++) {
-        TRY(stage_mask_study(settings->texts[i], 0, &settings->masks[i]));
-        TRY(add_curves(settings, settings->texts[i], settings->masks[i]));
+    for (size_t i = 0; i < settings->texts.count; i++) {
+        TRY(stage_mask_study(settings->texts.values[i], 0, &settings->masks[i]));
+        TRY(add_curves(settings, settings->texts.values[i], settings->masks[i]));
     }
     return STATUS_OK;
 }
@@ -141,7 +71,7 @@ static enum status load_all(struct settings *settings)
 static enum status print_magnitudes(const struct settings *settings)
 {
     static const char letters[] = "ABCDEFGHI";
-    size_t lines = settings->count + 1;
+    size_t lines = settings->texts.count + 1;
     struct response_plot_settings request = {
         .width = settings->plot.width,
         .height = settings->plot.height > lines + RESPONSE_PLOT_HEIGHT_LEAST
@@ -154,23 +84,23 @@ static enum status print_magnitudes(const struct settings *settings)
     if (request.width < RESPONSE_PLOT_WIDTH_LEAST)
         request.width = RESPONSE_PLOT_WIDTH_LEAST;
     enum status status = response_plot(&request, (const struct mask *const *)settings->masks, letters,
-                                       settings->count, &text);
+                                       settings->texts.count, &text);
     if (status != STATUS_OK)
         return status;
     fputs(text, stdout);
     free(text);
-    for (size_t i = 0; i < settings->count; i++)
-        printf("%c  %s\n", letters[i], short_name(settings->texts[i]));
+    for (size_t i = 0; i < settings->texts.count; i++)
+        printf("%c  %s\n", letters[i], short_name(settings->texts.values[i]));
     return STATUS_OK;
 }
 
 /* Whether they can be drawn over one axis by response_plot. */
 static bool are_alike(const struct settings *settings)
 {
-    for (size_t i = 1; i < settings->count; i++)
+    for (size_t i = 1; i < settings->texts.count; i++)
         if (rate_of(settings->masks[i]) != rate_of(settings->masks[0]))
             return false;
-    return settings->count <= RESPONSE_PLOT_MASKS;
+    return settings->texts.count <= RESPONSE_PLOT_MASKS;
 }
 
 static enum status draw(struct settings *settings)
@@ -179,7 +109,7 @@ static enum status draw(struct settings *settings)
     TRY(load_all(settings));
     if (plot->file)
         return mask_plot_draw(plot);
-    if (!settings->chosen)
+    if (settings->subplots.count == 0)
         plot->subplots[MASK_SUBPLOT_MAGNITUDE] = true;
     setlocale(LC_CTYPE, ""); /* for the terminal's characters */
     terminal_output_size(&plot->width, &plot->height);
@@ -200,8 +130,8 @@ static enum status draw(struct settings *settings)
 static size_t count_2d(const struct settings *settings)
 {
     size_t count = 0;
-    for (size_t i = 0; i < settings->count; i++)
-        count += mask2d_is_named(settings->texts[i]);
+    for (size_t i = 0; i < settings->texts.count; i++)
+        count += mask2d_is_named(settings->texts.values[i]);
     return count;
 }
 
@@ -219,16 +149,16 @@ static enum status draw_2d(const struct settings *settings)
 {
     struct mask2d_plot plot = {.file = settings->plot.file, .force = settings->plot.force};
     struct mask2d *masks[MASK2D_PLOT_MOST] = {0};
-    if (count_2d(settings) < settings->count || settings->chosen)
+    if (count_2d(settings) < settings->texts.count || settings->subplots.count > 0)
         return fail(STATUS_USAGE, "two-dimensional masks are drawn separately, %s",
-                    settings->chosen ? "without --what" : "without one-dimensional ones");
-    if (settings->count > MASK2D_PLOT_MOST)
+                    settings->subplots.count > 0 ? "without --what" : "without one-dimensional ones");
+    if (settings->texts.count > MASK2D_PLOT_MOST)
         return fail(STATUS_USAGE, "that is more than %d masks", MASK2D_PLOT_MOST);
     enum status status = STATUS_OK;
-    for (; plot.count < settings->count && status == STATUS_OK; plot.count++) {
-        status = stage_spectral_study(settings->texts[plot.count], &masks[plot.count]);
+    for (; plot.count < settings->texts.count && status == STATUS_OK; plot.count++) {
+        status = stage_spectral_study(settings->texts.values[plot.count], &masks[plot.count]);
         plot.masks[plot.count] = masks[plot.count];
-        plot.names[plot.count] = short_name(settings->texts[plot.count]);
+        plot.names[plot.count] = short_name(settings->texts.values[plot.count]);
     }
     if (status == STATUS_OK && plot.file)
         status = mask2d_plot_draw(&plot);
@@ -239,24 +169,52 @@ static enum status draw_2d(const struct settings *settings)
     return status;
 }
 
-enum status cmd_mask_plot(int argc, char **argv)
+static enum status run(void *options)
 {
-    struct settings settings = {
-        .texts = calloc((size_t)argc, sizeof *settings.texts),
-        .masks = calloc((size_t)argc, sizeof *settings.masks),
-    };
-    enum status status = settings.texts && settings.masks ? STATUS_OK : fail_memory("options");
-    if (status == STATUS_OK)
-        status = options_parse(argc, argv, "halo mask plot", rows, &settings);
-    if (status == STATUS_OK && settings.help)
-        print_help();
-    else if (status == STATUS_OK && settings.count == 0)
-        status = fail(STATUS_USAGE, "which mask? see halo mask plot --help");
-    else if (status == STATUS_OK)
-        status = count_2d(&settings) > 0 ? draw_2d(&settings) : draw(&settings);
-    for (size_t i = 0; settings.masks && i < settings.count; i++)
-        mask_destroy(settings.masks[i]);
-    free(settings.masks);
-    free(settings.texts);
+    struct settings *settings = options;
+    enum status status = settings->plot.file ? gnuplot_check_file(settings->plot.file) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    settings->masks = calloc(settings->texts.count, sizeof *settings->masks);
+    if (!settings->masks)
+        return fail_memory("masks");
+    for (size_t i = 0; i < settings->subplots.count; i++)
+        settings->plot.subplots[settings->subplots.values[i]] = true;
+    status = count_2d(settings) > 0 ? draw_2d(settings) : draw(settings);
+    for (size_t i = 0; i < settings->texts.count; i++)
+        mask_destroy(settings->masks[i]);
+    free(settings->masks);
     return status;
 }
+
+static const struct option_row rows[] = {
+    OPT_FILE("output", "FILE", struct settings, plot.file,
+             "draw a .svg, .png or .pdf; else text is printed", .letter = 'o'),
+    OPT_CHOICES("what", "LIST", struct settings, subplots,
+                "impulse, step, magnitude, phase, delay (group delay), spectrogram\n"
+                "(default: those that say something in a file, magnitude in text)",
+                .names = subplot_names),
+    OPT_FLAG("force", struct settings, plot.force, "replace FILE if it is there", .letter = 'f'),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+static const struct option_row arguments[] = {
+    OPT_ARGUMENTS("MASK", struct settings, texts, 1, .is_file = true),
+    {0},
+};
+
+const struct command command_mask_plot = {
+    .name = "halo mask plot",
+    .summary = "draws masks over each other",
+    .usage =
+        "usage: halo mask plot MASK... [options]\n\n"
+        "Draw masks over each other, a curve for each of their channels. A mask is named as behind\n"
+        "--mask, options and all: hall.wav,channel=1,phase=minimum; or as behind --spectral, drawn\n"
+        "as a picture. Files are drawn by gnuplot.",
+    .arguments = arguments,
+    .groups = groups,
+    .size = sizeof(struct settings),
+    .run = run,
+};

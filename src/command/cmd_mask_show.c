@@ -1,9 +1,7 @@
-#include "command/cmd_mask.h"
-
 #include "base/json_text.h"
-#include "base/options.h"
 #include "chain/stage_mask.h"
 #include "chain/stage_spectral.h"
+#include "command/commands.h"
 #include "mask/mask2d.h"
 #include "mask/mask2d_summary.h"
 #include "mask/mask_summary.h"
@@ -12,88 +10,14 @@
 #include "sound/port.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { RATE_MOST = 10000000, CHANNELS_MOST = 256 };
 
 struct settings {
-    char **masks; /* the user's words */
-    size_t count;
+    struct string_list masks; /* of --mask */
     struct stream_format sound;
     bool json;
-    bool help;
 };
-
-/* ---- words ---- */
-
-static enum status parse_mask(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct settings *settings = context;
-    settings->masks[settings->count++] = (char *)value;
-    return STATUS_OK;
-}
-
-static enum status parse_sound(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct source *source;
-    enum status status = source_open_sound(value, true, &source);
-    if (status != STATUS_OK)
-        return status;
-    ((struct settings *)context)->sound = source->format;
-    source_close(source);
-    return STATUS_OK;
-}
-
-static enum status parse_rate(void *context, const struct option_row *row, const char *value)
-{
-    size_t rate = 0;
-    enum status status = options_parse_number(row->name, value, 1, RATE_MOST, &rate);
-    ((struct settings *)context)->sound.rate = (uint32_t)rate;
-    return status;
-}
-
-static enum status parse_channels(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, CHANNELS_MOST,
-                                &((struct settings *)context)->sound.channels);
-}
-
-static enum status parse_json(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->json = true;
-    return STATUS_OK;
-}
-
-static enum status parse_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->help = true;
-    return STATUS_OK;
-}
-
-static const struct option_row rows[] = {
-    {"for", 0, "SOUND", "also say what does not go with this sound file", parse_sound},
-    {"rate", 0, "HZ", "also say what does not go with a sound of this rate", parse_rate},
-    {"channels", 0, "N", "also say what does not go with a sound of N channels", parse_channels},
-    {"json", 0, NULL, "print one JSON object", parse_json},
-    {"help", 'h', NULL, "print this", parse_help},
-    {NULL, 0, NULL, NULL, parse_mask},
-};
-
-static void print_help(void)
-{
-    puts("usage: halo mask show MASK... [options]\n\n"
-         "Tell what masks are, and what is likely to be wrong with them, each trouble with the\n"
-         "option that mends it. A mask is named as behind --mask, options and all:\n"
-         "hall.wav,trim=10ms,gain=-6; or as behind --spectral: box2d:3x3, edge.mask2d.\n\n"
-         "options:");
-    options_print(stdout, rows, sizeof rows / sizeof *rows);
-}
-
-/* ---- work ---- */
 
 /* With the sound's channels where they go together, else as it is by itself; the doctor
  * tells. */
@@ -149,14 +73,15 @@ static enum status show(const struct settings *settings, const char *text, json_
 }
 
 /* One that cannot be read does not keep the others from being shown. */
-static enum status show_all(const struct settings *settings)
+static enum status show_all(void *options)
 {
+    const struct settings *settings = options;
     json_t *masks = json_array();
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < settings->count; i++) {
+    for (size_t i = 0; i < settings->masks.count; i++) {
         if (i > 0 && !settings->json)
             puts("");
-        enum status own = show(settings, settings->masks[i], masks);
+        enum status own = show(settings, settings->masks.values[i], masks);
         status = status == STATUS_OK ? own : status;
     }
     enum status printed = STATUS_OK;
@@ -167,18 +92,46 @@ static enum status show_all(const struct settings *settings)
     return status == STATUS_OK ? printed : status;
 }
 
-enum status cmd_mask_show(int argc, char **argv)
+static enum status parse_sound(void *context, const struct option_row *row, const char *value)
 {
-    struct settings settings = {.masks = calloc((size_t)argc, sizeof *settings.masks)};
-    if (!settings.masks)
-        return fail_memory("options");
-    enum status status = options_parse(argc, argv, "halo mask show", rows, &settings);
-    if (status == STATUS_OK && settings.help)
-        print_help();
-    else if (status == STATUS_OK && settings.count == 0)
-        status = fail(STATUS_USAGE, "which mask? see halo mask show --help");
-    else if (status == STATUS_OK)
-        status = show_all(&settings);
-    free(settings.masks);
-    return status;
+    (void)row;
+    struct source *source;
+    enum status status = source_open_sound(value, true, &source);
+    if (status != STATUS_OK)
+        return status;
+    ((struct settings *)context)->sound = source->format;
+    source_close(source);
+    return STATUS_OK;
 }
+
+static const struct option_row rows[] = {
+    OPT_PARSE("for", "SOUND", parse_sound, "also say what does not go with this sound file",
+              .is_file = true),
+    OPT_INTEGER("rate", "HZ", struct settings, sound.rate, 1, RATE_MOST,
+                "also say what does not go with a sound of this rate"),
+    OPT_INTEGER("channels", "N", struct settings, sound.channels, 1, CHANNELS_MOST,
+                "also say what does not go with a sound of N channels"),
+    OPT_FLAG("json", struct settings, json, "print one JSON object"),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+static const struct option_row arguments[] = {
+    OPT_ARGUMENTS("MASK", struct settings, masks, 1, .is_file = true),
+    {0},
+};
+
+const struct command command_mask_show = {
+    .name = "halo mask show",
+    .summary = "tells what a mask is, and what is wrong with it",
+    .usage =
+        "usage: halo mask show MASK... [options]\n\n"
+        "Tell what masks are, and what is likely to be wrong with them, each trouble with the\n"
+        "option that mends it. A mask is named as behind --mask, options and all:\n"
+        "hall.wav,trim=10ms,gain=-6; or as behind --spectral: box2d:3x3, edge.mask2d.",
+    .arguments = arguments,
+    .groups = groups,
+    .size = sizeof(struct settings),
+    .run = show_all,
+};

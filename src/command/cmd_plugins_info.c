@@ -1,8 +1,6 @@
-#include "command/cmd_plugins.h"
-
 #include "base/json_text.h"
-#include "base/options.h"
 #include "base/stop.h"
+#include "command/commands.h"
 #include "plugin/plugin_summary.h"
 #include "plugin/plugin_info_json.h"
 #include "plugin/plugin_scanner.h"
@@ -13,52 +11,7 @@
 struct settings {
     const char *id;
     bool json;
-    bool help;
 };
-
-/* ---- words ---- */
-
-static enum status parse_id(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct settings *settings = context;
-    if (settings->id)
-        return fail(STATUS_USAGE, "one plugin at a time: %s or %s", settings->id, value);
-    settings->id = value;
-    return STATUS_OK;
-}
-
-static enum status parse_json(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->json = true;
-    return STATUS_OK;
-}
-
-static enum status parse_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->help = true;
-    return STATUS_OK;
-}
-
-static const struct option_row rows[] = {
-    {"json", 0, NULL, "print one JSON object", parse_json},
-    {"help", 'h', NULL, "print this", parse_help},
-    {NULL, 0, NULL, NULL, parse_id},
-};
-
-static void print_help(void)
-{
-    puts("usage: halo plugins info URI|LIBRARY:LABEL [options]\n\n"
-         "Describe a plugin: its controls with symbols, ranges, defaults and units, and a\n"
-         "command line that uses it. Its latency is what it reports after running for a while at\n"
-         "48 kHz; it runs in a process of its own.\n\n"
-         "options:");
-    options_print(stdout, rows, sizeof rows / sizeof *rows);
-}
-
-/* ---- work ---- */
 
 /* An LV2 plugin is named by a URI, and those have one of few beginnings. */
 static const struct plugin_kind *kind_of(const char *id)
@@ -108,8 +61,9 @@ static enum status report(const struct settings *settings, const json_t *answer,
     return status;
 }
 
-static enum status show(const struct settings *settings)
+static enum status show(void *options)
 {
+    const struct settings *settings = options;
     json_t *answer;
     char death[PLUGIN_TROUBLE];
     stop_watch();
@@ -120,15 +74,28 @@ static enum status show(const struct settings *settings)
     return status;
 }
 
-enum status cmd_plugins_info(int argc, char **argv)
-{
-    struct settings settings = {0};
-    enum status status = options_parse(argc, argv, "halo plugins info", rows, &settings);
-    if (status == STATUS_OK && settings.help)
-        print_help();
-    else if (status == STATUS_OK && !settings.id)
-        status = fail(STATUS_USAGE, "which plugin? halo plugins list lists them");
-    else if (status == STATUS_OK)
-        status = show(&settings);
-    return status;
-}
+static const struct option_row rows[] = {
+    OPT_FLAG("json", struct settings, json, "print one JSON object"),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+static const struct option_row arguments[] = {
+    OPT_ARGUMENT("URI|LIBRARY:LABEL", struct settings, id, 1),
+    {0},
+};
+
+const struct command command_plugins_info = {
+    .name = "halo plugins info",
+    .summary = "describe a plugin, and how to use it",
+    .usage =
+        "usage: halo plugins info URI|LIBRARY:LABEL [options]\n\n"
+        "Describe a plugin: its controls with symbols, ranges, defaults and units, and a\n"
+        "command line that uses it. Its latency is what it reports after running for a while at\n"
+        "48 kHz; it runs in a process of its own.",
+    .arguments = arguments,
+    .groups = groups,
+    .size = sizeof(struct settings),
+    .run = show,
+};

@@ -1,79 +1,21 @@
-#include "command/cmd_plugins.h"
-
 #include "base/json_text.h"
-#include "base/options.h"
 #include "base/stop.h"
+#include "command/commands.h"
 #include "plugin/plugin_memory.h"
 #include "plugin/plugin_instances.h"
 #include "plugin/plugin_scan.h"
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ID_WIDTH_MOST = 64 };
 
 struct settings {
-    const struct plugin_kind *kind; /* NULL: all */
-    char **args;                   /* the user's */
-    size_t word_count;
+    const char *kind; /* NULL: all */
+    struct string_list args;
     bool json;
-    bool help;
 };
-
-/* ---- words ---- */
-
-static enum status parse_kind(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct settings *settings = context;
-    settings->kind = plugin_kind_named(value);
-    return settings->kind
-               ? STATUS_OK
-               : fail(STATUS_USAGE, "there is no kind of plugins '%s': lv2 or ladspa", value);
-}
-
-static enum status parse_json(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->json = true;
-    return STATUS_OK;
-}
-
-static enum status parse_help(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    ((struct settings *)context)->help = true;
-    return STATUS_OK;
-}
-
-static enum status parse_word(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct settings *settings = context;
-    settings->args[settings->word_count++] = (char *)value;
-    return STATUS_OK;
-}
-
-static const struct option_row rows[] = {
-    {"kind", 0, "KIND", "only plugins of this kind: lv2 or ladspa", parse_kind},
-    {"json", 0, NULL, "print one JSON object", parse_json},
-    {"help", 'h', NULL, "print this", parse_help},
-    {NULL, 0, NULL, NULL, parse_word},
-};
-
-static void print_help(void)
-{
-    puts("usage: halo plugins list [WORDS] [options]\n\n"
-         "List the LV2 and LADSPA plugins of this machine: kind, what names it behind --lv2 or\n"
-         "--ladspa, channels in and out, name and maker. With words, those that have each of\n"
-         "them in their id, name, maker or category. They are looked for where LV2_PATH and\n"
-         "LADSPA_PATH tell, else where the system has them; one that crashes or hangs over it\n"
-         "is skipped, and from then on until it is upgraded.\n\n"
-         "options:");
-    options_print(stdout, rows, sizeof rows / sizeof *rows);
-}
 
 static bool has(const char *text, const char *word)
 {
@@ -82,8 +24,8 @@ static bool has(const char *text, const char *word)
 
 static bool is_wanted(const struct settings *settings, const struct plugin_info *info)
 {
-    for (size_t i = 0; i < settings->word_count; i++) {
-        const char *word = settings->args[i];
+    for (size_t i = 0; i < settings->args.count; i++) {
+        const char *word = settings->args.values[i];
         if (!has(info->id, word) && !has(info->name, word) && !has(info->maker, word) &&
             !has(info->category, word))
             return false;
@@ -166,11 +108,13 @@ static enum status print_json(const struct settings *settings, const struct plug
                       "the plugins");
 }
 
-static enum status list(const struct settings *settings)
+static enum status list(void *options)
 {
+    const struct settings *settings = options;
     struct plugin_scan scan;
     stop_watch();
-    enum status status = plugin_scan_init(&scan, settings->kind, 0);
+    enum status status =
+        plugin_scan_init(&scan, settings->kind ? plugin_kind_named(settings->kind) : NULL, 0);
     if (status == STATUS_OK && settings->json)
         status = print_json(settings, &scan);
     else if (status == STATUS_OK)
@@ -182,16 +126,34 @@ static enum status list(const struct settings *settings)
     return status;
 }
 
-enum status cmd_plugins_list(int argc, char **argv)
-{
-    struct settings settings = {.args = calloc((size_t)argc, sizeof *settings.args)};
-    if (!settings.args)
-        return fail_memory("options");
-    enum status status = options_parse(argc, argv, "halo plugins list", rows, &settings);
-    if (status == STATUS_OK && settings.help)
-        print_help();
-    else if (status == STATUS_OK)
-        status = list(&settings);
-    free(settings.args);
-    return status;
-}
+static const char *const kind_names[] = {"lv2", "ladspa", NULL};
+
+static const struct option_row rows[] = {
+    OPT_WORD("kind", "KIND", struct settings, kind, "only plugins of this kind: lv2 or ladspa",
+             .names = kind_names),
+    OPT_FLAG("json", struct settings, json, "print one JSON object"),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+static const struct option_row arguments[] = {
+    OPT_ARGUMENTS("WORDS", struct settings, args, 0),
+    {0},
+};
+
+const struct command command_plugins_list = {
+    .name = "halo plugins list",
+    .summary = "lists the plugins of this machine, or those that some words tell",
+    .usage =
+        "usage: halo plugins list [WORDS] [options]\n\n"
+        "List the LV2 and LADSPA plugins of this machine: kind, what names it behind --lv2 or\n"
+        "--ladspa, channels in and out, name and maker. With words, those that have each of\n"
+        "them in their id, name, maker or category. They are looked for where LV2_PATH and\n"
+        "LADSPA_PATH tell, else where the system has them; one that crashes or hangs over it\n"
+        "is skipped, and from then on until it is upgraded.",
+    .arguments = arguments,
+    .groups = groups,
+    .size = sizeof(struct settings),
+    .run = list,
+};

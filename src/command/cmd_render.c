@@ -1,5 +1,3 @@
-#include "command/cmd_render.h"
-
 #include "base/monotonic.h"
 #include "base/progress.h"
 #include "base/stop.h"
@@ -153,7 +151,7 @@ static enum status run_normalized(struct job *job)
     double peak = job->report.totals.peak;
     if (status == STATUS_OK && peak == 0)
         note("the sound is silent: there is nothing to normalize");
-    job->report.scale = peak > 0 ? fmin(job->options->peak, most) / peak : 1;
+    job->report.scale = peak > 0 ? fmin(audio_from_db(job->options->peak_db), most) / peak : 1;
     if (status == STATUS_OK)
         status = gain_create(job->format.channels, 1 << 14, job->report.scale, &gain);
     if (status == STATUS_OK) {
@@ -272,19 +270,15 @@ static enum status render_sound(struct render_options *options)
     return status;
 }
 
-enum status cmd_render(int argc, char **argv)
+enum status render_run(void *context)
 {
-    struct render_options options;
-    enum status status = render_options_parse(&options, argc, argv);
-    if (status == STATUS_OK && options.help) {
-        render_options_print_help();
-    } else if (status == STATUS_OK) {
-        /* A report on standard error stands alone there. */
-        bool alone = options.json && to_standard_output(&options);
-        note_verbosity(alone ? VERBOSITY_QUIET : options.verbosity);
-        stop_watch();
-        status = options.replay ? render_replay(&options) : render_sound(&options);
-    }
-    render_options_free(&options);
-    return status;
+    struct render_options *options = context;
+    enum status status = render_options_check(options);
+    if (status != STATUS_OK)
+        return status;
+    /* A report on standard error stands alone there. */
+    bool alone = options->json && to_standard_output(options);
+    note_verbosity(alone ? VERBOSITY_QUIET : options->verbosity);
+    stop_watch();
+    return options->replay ? render_replay(options) : render_sound(options);
 }

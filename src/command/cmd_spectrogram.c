@@ -1,5 +1,3 @@
-#include "command/cmd_spectrogram.h"
-
 #include "base/gnuplot.h"
 #include "base/json_text.h"
 #include "base/stop.h"
@@ -50,23 +48,23 @@ static void parse_names(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     bool differ = true;
-    for (size_t i = 0; i < options->count; i++) {
-        const char *slash = strrchr(options->sounds[i], '/');
-        job->figure.names[i] = slash && slash[1] ? slash + 1 : options->sounds[i];
+    for (size_t i = 0; i < options->sounds.count; i++) {
+        const char *slash = strrchr(options->sounds.values[i], '/');
+        job->figure.names[i] = slash && slash[1] ? slash + 1 : options->sounds.values[i];
         for (size_t k = 0; k < i; k++)
             differ = differ && strcmp(job->figure.names[i], job->figure.names[k]) != 0;
     }
-    for (size_t i = 0; i < options->count; i++)
-        if (strcmp(options->sounds[i], "-") == 0)
+    for (size_t i = 0; i < options->sounds.count; i++)
+        if (strcmp(options->sounds.values[i], "-") == 0)
             job->figure.names[i] = "standard input";
         else if (!differ)
-            job->figure.names[i] = options->sounds[i];
+            job->figure.names[i] = options->sounds.values[i];
 }
 
 static enum status open_all(struct spectrogram_job *job)
 {
-    for (size_t i = 0; i < job->options->count; i++)
-        TRY(source_open_sound(job->options->sounds[i], job->options->allow_truncated,
+    for (size_t i = 0; i < job->options->sounds.count; i++)
+        TRY(source_open_sound(job->options->sounds.values[i], job->options->allow_truncated,
                               &job->sources[i]));
     return STATUS_OK;
 }
@@ -74,7 +72,7 @@ static enum status open_all(struct spectrogram_job *job)
 static struct spectrogram_axis axis_of(const struct spectrogram_job *job)
 {
     uint32_t rate = 0;
-    for (size_t i = 0; i < job->options->count; i++)
+    for (size_t i = 0; i < job->options->sounds.count; i++)
         rate = job->sources[i]->format.rate > rate ? job->sources[i]->format.rate : rate;
     double high = rate / 2.0;
     return (struct spectrogram_axis){
@@ -124,7 +122,7 @@ static enum status measure_all(struct spectrogram_job *job)
 {
     struct spectrogram_axis axis = axis_of(job);
     job->figure.from = job->options->from;
-    job->figure.count = job->options->count;
+    job->figure.count = job->options->sounds.count;
     for (size_t i = 0; i < job->figure.count; i++)
         TRY(measure_one(job, i, &axis));
     spectrogram_figure_scale(&job->figure, (double)job->options->range);
@@ -138,8 +136,8 @@ static enum status check_output(const struct spectrogram_options *options)
 {
     struct stat output, input;
     bool exists = stat(options->file, &output) == 0;
-    for (size_t i = 0; i < options->count && exists; i++)
-        if (stat(options->sounds[i], &input) == 0 && input.st_dev == output.st_dev &&
+    for (size_t i = 0; i < options->sounds.count && exists; i++)
+        if (stat(options->sounds.values[i], &input) == 0 && input.st_dev == output.st_dev &&
             input.st_ino == output.st_ino)
             return fail(STATUS_FAILED, "cannot write %s: it is the input; choose another name",
                         options->file);
@@ -149,16 +147,16 @@ static enum status check_output(const struct spectrogram_options *options)
 static enum status lay_out_file(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
-    job->whole = spectrogram_plot_usual(options->count);
+    job->whole = spectrogram_plot_usual(options->sounds.count);
     if (options->width)
         job->whole.width = (double)options->width;
     if (options->height)
         job->whole.height = (double)options->height;
-    struct spectrogram_size inner = spectrogram_plot_inner(options->count, job->whole);
+    struct spectrogram_size inner = spectrogram_plot_inner(options->sounds.count, job->whole);
     if (inner.width < INNER_LEAST || inner.height < INNER_LEAST)
         return fail(STATUS_USAGE, "%.0f by %.0f pixels are too few for %zu picture%s",
-                    job->whole.width, job->whole.height, options->count,
-                    options->count == 1 ? "" : "s");
+                    job->whole.width, job->whole.height, options->sounds.count,
+                    options->sounds.count == 1 ? "" : "s");
     job->rows = (size_t)fmin(inner.height, ROWS_MOST);
     job->columns_most = (size_t)fmax(fmin(inner.width, COLUMNS_MOST), COLUMNS_LEAST);
     return STATUS_OK;
@@ -184,7 +182,7 @@ static enum status lay_out_text(struct spectrogram_job *job)
                     SPECTROGRAM_TEXT_WIDTH_LEAST, SPECTROGRAM_TEXT_HEIGHT_LEAST);
     text->ink = inks[terminal_output_colours()];
     text->halves = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    job->rows = spectrogram_text_rows(options->count, text);
+    job->rows = spectrogram_text_rows(options->sounds.count, text);
     job->columns_most = TEXT_COLUMNS;
     return STATUS_OK;
 }
@@ -238,7 +236,7 @@ static enum status print_json(const struct spectrogram_options *options,
     json_t *sounds = json_array();
     for (size_t i = 0; i < figure->count; i++)
         json_array_append_new(sounds,
-                              sound_object(options->sounds[i], &figure->pictures[i], &measured[i]));
+                              sound_object(options->sounds.values[i], &figure->pictures[i], &measured[i]));
     json_t *root = json_pack(
         "{s:o, s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "file", json_text(options->file),
         "frequency", axis->is_log ? "log" : "linear", "window",
@@ -266,22 +264,17 @@ static enum status draw(struct spectrogram_job *job)
     return STATUS_OK;
 }
 
-enum status cmd_spectrogram(int argc, char **argv)
+enum status spectrogram_run(void *options)
 {
-    struct spectrogram_options options;
-    enum status status = spectrogram_options_parse(argc, argv, &options);
+    struct spectrogram_job job = {.options = options};
+    enum status status = spectrogram_options_check(options);
     if (status != STATUS_OK)
         return status;
-    if (options.help) {
-        spectrogram_options_help();
-        return STATUS_OK;
-    }
-    struct spectrogram_job job = {.options = &options};
     stop_watch();
     parse_names(&job);
     status = draw(&job);
     spectrogram_figure_free(&job.figure);
-    for (size_t i = 0; i < options.count; i++)
+    for (size_t i = 0; i < job.options->sounds.count; i++)
         source_close(job.sources[i]);
     return status;
 }

@@ -8,7 +8,7 @@
 #include "sound/port.h"
 
 struct render_options {
-    struct chain_options chain; /* first: see there */
+    struct chain_options chain;
     const char *input;
     const char *output;
     const char *save_chain; /* NULL: nowhere */
@@ -19,19 +19,18 @@ struct render_options {
     double until; /* linear */
     bool tail_given;
     bool normalize;
-    double peak; /* linear, to normalize to */
+    double peak_db; /* to normalize to */
     bool dither;
     size_t block; /* frames; 0: the masks' wish */
     bool force;
     bool json;
-    bool help;
     enum verbosity verbosity;
 };
 
-/* Read the command line; argv[0] is "render". Errors: wrong usage. Free in any case. */
-MUST_CHECK enum status render_options_parse(struct render_options *options, int argc, char **argv);
-void render_options_free(struct render_options *options);
+/* What goes together. Errors: usage. */
+MUST_CHECK enum status render_options_check(struct render_options *options);
 
-void render_options_print_help(void);
+/* halo render, with a struct render_options (cmd_render.c). */
+MUST_CHECK enum status render_run(void *options);
 
 #endif

@@ -39,9 +39,9 @@ static const struct convolver_backend *backend_named(const char *name)
     return NULL;
 }
 
-bool convolver_backend_exists(const char *name)
+const char *convolver_choice_name(size_t index)
 {
-    return strcmp(name, "auto") == 0 || backend_named(name) != NULL;
+    return index == 0 ? "auto" : convolver_backend_name(index - 1);
 }
 
 static void convolver_reset(struct filter *filter)

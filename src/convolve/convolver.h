@@ -40,7 +40,7 @@ struct convolver_settings {
 
 /* Name of backend `index`, or NULL past the last. */
 const char *convolver_backend_name(size_t index);
-bool convolver_backend_exists(const char *name); /* "auto" too */
+const char *convolver_choice_name(size_t index); /* likewise, "auto" first */
 
 /* The filter's latency is the first mask's origin, its tail taps - 1. A backend that can
  * fail in a step (a GPU) has the CPU standing by: made ready here, and handed the last

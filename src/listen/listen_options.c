@@ -3,194 +3,66 @@
 #include "live/live_log.h"
 #include "signal/binomial.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define OPTIONS(context) ((struct listen_options *)(context))
+#define SECONDS_MOST 1e9
 
-static const double SECONDS_MOST = 1e9;
-
-static enum status take_live_input(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    OPTIONS(context)->live_input = true;
-    return STATUS_OK;
-}
-
-static enum status parse_from(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_seconds(row->name, value, 0, SECONDS_MOST, &OPTIONS(context)->from);
-}
-
-static enum status parse_to(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_seconds(row->name, value, 1e-6, SECONDS_MOST, &OPTIONS(context)->to);
-}
-
-static enum status parse_match(void *context, const struct option_row *row, const char *value)
-{
-    static const char *const names[] = {
-        [LEVEL_MATCH_NONE] = "none", [LEVEL_MATCH_RMS] = "rms", [LEVEL_MATCH_R128] = "r128", NULL};
-    size_t choice = LEVEL_MATCH_R128;
-    enum status status = options_choose(row->name, value, names, &choice);
-    OPTIONS(context)->by = (enum level_match_by)choice;
-    return status;
-}
-
-static enum status parse_no_align(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    OPTIONS(context)->align = false;
-    return STATUS_OK;
-}
-
-static enum status take_switch(void *context, const struct option_row *row, const char *value)
-{
-    size_t choice = SWITCH_FADE;
-    enum status status = options_choose(row->name, value, live_log_shapes, &choice);
-    OPTIONS(context)->play.way.shape = (enum switch_shape)choice;
-    return status;
-}
-
-static enum status parse_abx(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, BINOMIAL_TRIALS_MOST, &OPTIONS(context)->abx);
-}
-
-static enum status parse_blind(void *context, const struct option_row *row, const char *value)
-{
-    return options_parse_number(row->name, value, 1, BINOMIAL_TRIALS_MOST,
-                                &OPTIONS(context)->blind);
-}
-
-static enum status parse_feedback(void *context, const struct option_row *row, const char *value)
-{
-    (void)row, (void)value;
-    OPTIONS(context)->feedback = true;
-    return STATUS_OK;
-}
-
-static enum status parse_log(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    OPTIONS(context)->log = value;
-    return STATUS_OK;
-}
-
-static enum status parse_verify(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    OPTIONS(context)->verify = value;
-    return STATUS_OK;
-}
-
-static enum status parse_to_file(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    OPTIONS(context)->to_file = value;
-    return STATUS_OK;
-}
-
-static enum status parse_script(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    OPTIONS(context)->script = value;
-    return STATUS_OK;
-}
-
-static enum status parse_sound(void *context, const struct option_row *row, const char *value)
-{
-    (void)row;
-    struct listen_options *options = context;
-    if (options->sound)
-        return fail(STATUS_USAGE,
-                    "halo listen plays one sound, not %s and %s; a mask is named "
-                    "with --mask",
-                    options->sound, value);
-    options->sound = value;
-    return STATUS_OK;
-}
+static const char *const match_names[] = {
+    [LEVEL_MATCH_NONE] = "none", [LEVEL_MATCH_RMS] = "rms", [LEVEL_MATCH_R128] = "r128", NULL};
 
 static const struct option_row region_rows[] = {
-    {"live-input", 0, NULL, "listen to the device's input instead of a sound", take_live_input},
-    {"from", 0, "TIME", "play the sound from there on, such as 12s", parse_from},
-    {"to", 0, "TIME", "up to there; then it begins again", parse_to},
-    {"match", 0, "HOW",
-     "make the masks equally loud: r128 (the loudness of\n"
-     "EBU R128, by default), rms or none",
-     parse_match},
-    {"no-align", 0, NULL, "leave the masks as late as they are", parse_no_align},
-    {"switch", 0, "HOW",
-     "fade (a crossfade, by default), duck (down, then up)\n"
-     "or gap (with a silence between)",
-     take_switch},
+    OPT_FLAG("live-input", struct listen_options, live_input,
+             "listen to the device's input instead of a sound"),
+    OPT_SECONDS("from", "TIME", struct listen_options, from, 0, SECONDS_MOST,
+                "play the sound from there on, such as 12s"),
+    OPT_SECONDS("to", "TIME", struct listen_options, to, 1e-6, SECONDS_MOST,
+                "up to there; then it begins again"),
+    OPT_CHOICE("match", "HOW", struct listen_options, by, match_names,
+               "make the masks equally loud: r128 (the loudness of\n"
+               "EBU R128, by default), rms or none"),
+    OPT_VALUE("no-align", struct listen_options, align, false,
+              "leave the masks as late as they are"),
+    OPT_CHOICE("switch", "HOW", struct listen_options, play.way.shape, live_log_shapes,
+               "fade (a crossfade, by default), duck (down, then up)\n"
+               "or gap (with a silence between)"),
+    {0},
 };
 
 static const struct option_row test_rows[] = {
-    {"abx", 0, "N", "a blind test of N trials with two masks: is X A or B?", parse_abx},
-    {"blind", 0, "N", "N blind trials: rate up to 9 shuffled masks, 1 to 5", parse_blind},
-    {"feedback", 0, NULL, "tell after each answer whether it was right", parse_feedback},
-    {"log", 0, "FILE", "write what happened in the test, as JSON", parse_log},
-    {"verify", 0, "LOG", "check the log of a test, and play nothing", parse_verify},
+    OPT_INTEGER("abx", "N", struct listen_options, abx, 1, BINOMIAL_TRIALS_MOST,
+                "a blind test of N trials with two masks: is X A or B?"),
+    OPT_INTEGER("blind", "N", struct listen_options, blind, 1, BINOMIAL_TRIALS_MOST,
+                "N blind trials: rate up to 9 shuffled masks, 1 to 5"),
+    OPT_FLAG("feedback", struct listen_options, feedback,
+             "tell after each answer whether it was right"),
+    OPT_FILE("log", "FILE", struct listen_options, log, "write what happened in the test, as JSON"),
+    OPT_FILE("verify", "LOG", struct listen_options, verify,
+             "check the log of a test, and play nothing"),
+    {0},
 };
 
 static const struct option_row file_rows[] = {
-    {"to-file", 0, "OUT", "write to a sound file and play nothing", parse_to_file},
-    {"script", 0, "SCRIPT", "what to switch to when: \"0:A 5s:B\"", parse_script},
+    OPT_FILE("to-file", "OUT", struct listen_options, to_file,
+             "write to a sound file and play nothing"),
+    OPT_STRING("script", "SCRIPT", struct listen_options, script,
+               "what to switch to when: \"0:A 5s:B\""),
+    {0},
 };
 
-#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
-
-static const struct {
-    const char *title;
-    const struct option_row *rows; /* before them, what all that plays has */
-    size_t count;
-    size_t (*shared)(struct option_row *rows);
-} parts[] = {
-    {"stages, in the order given", NULL, 0, play_options_stages},
-    {"what plays", region_rows, COUNT(region_rows), NULL},
-    {"blind tests", test_rows, COUNT(test_rows), NULL},
-    {"without a device", file_rows, COUNT(file_rows), NULL},
-    {"the device", NULL, 0, play_options_device},
-    {"options", NULL, 0, play_options_rest},
+static const struct option_group groups[] = {
+    PLAY_STAGES(offsetof(struct listen_options, play)),
+    {.heading = "what plays", .rows = region_rows},
+    {.heading = "blind tests", .rows = test_rows},
+    {.heading = "without a device", .rows = file_rows},
+    PLAY_DEVICE(offsetof(struct listen_options, play)),
+    PLAY_OTHERS("options", offsetof(struct listen_options, play)),
+    {0},
 };
 
-enum { ROWS_MOST = PLAY_OPTIONS_MOST + 24, PARTS = COUNT(parts) };
-
-static void collect(struct option_row rows[ROWS_MOST], size_t counts[PARTS])
-{
-    struct option_row *at = rows;
-    for (size_t i = 0; i < PARTS; i++) {
-        counts[i] = parts[i].shared ? parts[i].shared(at) : 0;
-        if (parts[i].count > 0)
-            memcpy(at + counts[i], parts[i].rows, parts[i].count * sizeof *at);
-        counts[i] += parts[i].count;
-        at += counts[i];
-    }
-    *at = (struct option_row){.take = parse_sound};
-}
-
-void listen_options_print_help(void)
-{
-    struct option_row rows[ROWS_MOST], *at = rows;
-    size_t counts[PARTS];
-    collect(rows, counts);
-    puts("usage: halo listen SOUND [stages and options]\n"
-         "       halo listen --live-input [stages and options]\n"
-         "       halo listen --verify LOG\n\n"
-         "Play a sound over and over, and switch between masks that are made equally loud and\n"
-         "equally late. The first --mask is A, the one after the first --or is B, and so on.\n"
-         "Keys: 1-9 choose, space the dry signal, arrows seek (up and down 10 s), home the\n"
-         "start, [ ] gain, m mute, p a picture of the masks, c and C choose a plugin's control,\n"
-         "+ and - change it, b bypasses the plugin, q leave. In a test with --abx:\n"
-         "a b x listen, A or B says which of them X is. With --blind: a b c... listen, 1-5 rate\n"
-         "what is heard, Enter ends the trial. q ends a test before its time.");
-    for (size_t i = 0; i < PARTS; at += counts[i], i++) {
-        printf("\n%s:\n", parts[i].title);
-        options_print(stdout, at, counts[i]);
-    }
-    puts("\nexample: halo listen voice.wav --mask small-room.wav --or --mask hall.wav --abx 16");
-}
+static const struct option_row arguments[] = {
+    OPT_ARGUMENT("SOUND", struct listen_options, sound, 0, .is_file = true),
+    {0},
+};
 
 /* ---- what goes together ---- */
 
@@ -262,18 +134,10 @@ static enum status check_test(const struct listen_options *options)
     return STATUS_OK;
 }
 
-enum status listen_options_parse(struct listen_options *options, int argc, char **argv)
+enum status listen_options_check(struct listen_options *options)
 {
-    struct option_row rows[ROWS_MOST];
-    size_t counts[PARTS];
-    collect(rows, counts);
-    *options = (struct listen_options){.by = LEVEL_MATCH_R128, .align = true};
-    play_options_init(&options->play);
-    enum status status = options_parse(argc, argv, "halo listen", rows, options);
-    if (status != STATUS_OK || options->play.help || options->verify)
-        return status;
     options->play.device.wants_input = options->live_input;
-    status = play_options_check(&options->play);
+    enum status status = play_options_check(&options->play);
     if (status == STATUS_OK)
         status = check_source(options);
     if (status == STATUS_OK)
@@ -281,7 +145,33 @@ enum status listen_options_parse(struct listen_options *options, int argc, char 
     return status == STATUS_OK ? check_test(options) : status;
 }
 
-void listen_options_free(struct listen_options *options)
+static void free_options(void *options)
 {
-    play_options_free(&options->play);
+    play_options_free(&((struct listen_options *)options)->play);
 }
+
+const struct command command_listen = {
+    .name = "halo listen",
+    .summary = "play a sound through masks and compare them, blind if you like",
+    .usage =
+        "usage: halo listen SOUND [stages and options]\n"
+        "       halo listen --live-input [stages and options]\n"
+        "       halo listen --verify LOG\n\n"
+        "Play a sound over and over, and switch between masks that are made equally loud and\n"
+        "equally late. The first --mask is A, the one after the first --or is B, and so on.\n"
+        "Keys: 1-9 choose, space the dry signal, arrows seek (up and down 10 s), home the\n"
+        "start, [ ] gain, m mute, p a picture of the masks, c and C choose a plugin's control,\n"
+        "+ and - change it, b bypasses the plugin, q leave. In a test with --abx:\n"
+        "a b x listen, A or B says which of them X is. With --blind: a b c... listen, 1-5 rate\n"
+        "what is heard, Enter ends the trial. q ends a test before its time.",
+    .ending = "example: halo listen voice.wav --mask small-room.wav --or --mask hall.wav --abx 16",
+    .arguments = arguments,
+    .groups = groups,
+    .surplus = "a mask is named with --mask",
+    .size = sizeof(struct listen_options),
+    .defaults = &(const struct listen_options){.play = PLAY_OPTIONS_DEFAULTS,
+                                               .by = LEVEL_MATCH_R128,
+                                               .align = true},
+    .run = listen_run,
+    .free = free_options,
+};

@@ -8,8 +8,8 @@
 enum { LISTEN_CHOICES_MOST = 9 }; /* A to I, keys 1 to 9 */
 
 struct listen_options {
-    struct play_options play; /* first: see there */
-    const char *sound;        /* NULL: the device's input */
+    struct play_options play;
+    const char *sound; /* NULL: the device's input */
     bool live_input;
     double from, to; /* seconds; `to` 0: the end */
     enum level_match_by by;
@@ -23,11 +23,13 @@ struct listen_options {
     const char *verify;
 };
 
-/* Read the command line; argv[0] is "listen". Errors: wrong usage. Free in any case. */
-MUST_CHECK enum status listen_options_parse(struct listen_options *options, int argc, char **argv);
-void listen_options_free(struct listen_options *options);
+extern const struct command command_listen;
 
-void listen_options_print_help(void);
+/* What goes together. Errors: usage. */
+MUST_CHECK enum status listen_options_check(struct listen_options *options);
+
+/* halo listen, with a struct listen_options (cmd_listen.c). */
+MUST_CHECK enum status listen_run(void *options);
 
 /* What there is to choose from; without a mask 0. */
 size_t listen_options_choices(const struct listen_options *options);

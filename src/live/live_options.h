@@ -5,7 +5,7 @@
 #include "live/play_options.h"
 
 struct live_options {
-    struct play_options play; /* first: see there */
+    struct play_options play;
     bool muted;
     bool guard; /* against howls */
     bool watch;
@@ -16,10 +16,12 @@ struct live_options {
     size_t osc_port;
 };
 
-/* Read the command line; argv[0] is "live". Errors: wrong usage. Free in any case. */
-MUST_CHECK enum status live_options_parse(struct live_options *options, int argc, char **argv);
-void live_options_free(struct live_options *options);
+extern const struct command command_live;
 
-void live_options_print_help(void);
+/* What goes together. Errors: usage. */
+MUST_CHECK enum status live_options_check(struct live_options *options);
+
+/* halo live, with a struct live_options (cmd_live.c). */
+MUST_CHECK enum status live_run(void *options);
 
 #endif

@@ -8,39 +8,58 @@
 #include "live/live_chain.h"
 #include "view/view.h"
 
-/* The first member of a command's options: the rows below take it for their context. */
 struct play_options {
-    struct chain_options chain; /* first: see there */
+    struct chain_options chain;
     const char *others[LIVE_CHOICES_MOST];
     size_t other_count;
     size_t choosing; /* the stage that has them; SIZE_MAX: none */
     bool or_waits;   /* for its mask */
     struct device_request device;
-    size_t input_map[OPTIONS_LIST_MOST];
-    size_t output_map[OPTIONS_LIST_MOST];
-    struct choices_way way; /* without its frames */
-    double fade;            /* seconds */
+    struct number_list input_map, output_map; /* which `device` points to, after the check */
+    struct choices_way way;                   /* without its frames */
+    double fade;                              /* seconds */
     double ceiling_db;
     double seconds; /* to run; 0: until it is stopped */
     bool force;
     bool json;
     double interval; /* seconds; 0: as the view likes it */
     bool plain;
-    bool help;
     enum verbosity verbosity;
 };
 
-enum { PLAY_OPTIONS_MOST = CHAIN_OPTIONS_MOST + 28 };
+#define PLAY_OPTIONS_DEFAULTS                                                                      \
+    {.chain = CHAIN_OPTIONS_DEFAULTS,                                                              \
+     .choosing = SIZE_MAX,                                                                         \
+     .device = {.block = 64, .wants_output = true},                                                \
+     .fade = 0.02,                                                                                 \
+     .ceiling_db = -1,                                                                             \
+     .verbosity = VERBOSITY_NORMAL}
 
-void play_options_init(struct play_options *options);
 void play_options_free(struct play_options *options);
 
-/* Rows of the stages and --or; then of the device; then of the rest with the chain's. */
-size_t play_options_stages(struct option_row *rows);
-size_t play_options_device(struct option_row *rows);
-size_t play_options_rest(struct option_row *rows);
+extern const struct option_row play_options_or[], play_options_device[], play_options_others[];
+MUST_CHECK enum status play_options_parse_stage(void *options, const struct option_row *row,
+                                                const char *value);
 
-/* After parsing. */
+/* Groups of a command whose options have a struct play_options at AT. */
+#define PLAY_STAGES(AT)                                                                            \
+    {.heading = "stages, in the order given",                                                      \
+     .make_rows = chain_options_stages,                                                            \
+     .parse = play_options_parse_stage,                                                            \
+     .offset = AT},                                                                                \
+    {                                                                                              \
+        .rows = play_options_or, .offset = AT                                                      \
+    }
+#define PLAY_DEVICE(AT) {.heading = "the device", .rows = play_options_device, .offset = AT}
+#define PLAY_OTHERS(HEADING, AT)                                                                   \
+    {.heading = HEADING,                                                                           \
+     .rows = chain_options_rows,                                                                   \
+     .offset = (AT) + offsetof(struct play_options, chain)},                                       \
+    {                                                                                              \
+        .rows = play_options_others, .offset = AT                                                  \
+    }
+
+/* What goes together, after parsing. The struct must not be moved afterwards. Errors: usage. */
 MUST_CHECK enum status play_options_check(struct play_options *options);
 
 enum view_choice play_options_view(const struct play_options *options);

@@ -215,7 +215,6 @@ enum status replay_load(struct replay *replay, const char *path,
                         const struct chain_options *options)
 {
     *replay = (struct replay){.path = path};
-    chain_options_init(&replay->options);
     replay->options.threads = options->threads;
     replay->options.settings = options->settings;
     FILE *file = fopen(path, "re");

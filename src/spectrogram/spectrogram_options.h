@@ -2,16 +2,15 @@
 #ifndef HALO_SPECTROGRAM_OPTIONS_H
 #define HALO_SPECTROGRAM_OPTIONS_H
 
-#include "base/status.h"
+#include "base/program.h"
 #include "signal/window.h"
 #include "spectrogram/spectrogram_figure.h"
 
 struct spectrogram_options {
-    size_t count;
-    const char *sounds[SPECTROGRAM_FIGURE_MOST]; /* "-": standard input */
-    const char *file;                           /* NULL: the terminal */
-    size_t channel;                             /* counted from 1; 0: all */
-    double from, to;                            /* seconds; to 0: the end */
+    struct string_list sounds; /* "-": standard input */
+    const char *file;          /* NULL: the terminal */
+    size_t channel;            /* counted from 1; 0: all */
+    double from, to;           /* seconds; to 0: the end */
     enum window window;
     size_t size, hop;     /* frames; 0: as usual */
     size_t range;         /* dB */
@@ -20,13 +19,15 @@ struct spectrogram_options {
     bool allow_truncated;
     bool force;
     bool json;
-    bool help;
 };
 
-/* Usage errors. Without `help` there is a sound at least. */
-MUST_CHECK enum status spectrogram_options_parse(int argc, char **argv,
-                                                 struct spectrogram_options *options);
-void spectrogram_options_help(void);
+extern const struct command command_spectrogram;
+
+/* What goes together. Errors: usage. */
+MUST_CHECK enum status spectrogram_options_check(const struct spectrogram_options *options);
+
+/* halo spectrogram, with a struct spectrogram_options (cmd_spectrogram.c). */
+MUST_CHECK enum status spectrogram_run(void *options);
 
 extern const char *const spectrogram_window_names[]; /* of enum window, and NULL */
 

@@ -1,0 +1,114 @@
+#include "command/commands.h"
+
+#include "base/build_info.h"
+#include "bench/bench.h"
+#include "listen/listen_options.h"
+#include "live/live_options.h"
+#include "plugin/plugin_isolated_instances.h"
+#include "plugin/plugin_scanner.h"
+#include "signal/fft.h"
+#include "spectrogram/spectrogram_options.h"
+
+#include <jansson.h>
+#include <sndfile.h>
+#include <soxr.h>
+
+static const struct command command_mask = {
+    .name = "halo mask",
+    .summary = "look at masks, and make them",
+    .commands = (const struct command *const[]){&command_mask_show, &command_mask_make,
+                                                &command_mask_plot, &command_mask_convert, NULL},
+};
+
+static const struct command command_plugins = {
+    .name = "halo plugins",
+    .summary = "list audio plugins, and tell what one is",
+    .commands = (const struct command *const[]){&command_plugins_list, &command_plugins_info, NULL},
+};
+
+static const struct command command_chain = {
+    .name = "halo chain",
+    .summary = "check a chain of stages that is kept in a file",
+    .commands = (const struct command *const[]){&command_chain_check, NULL},
+};
+
+#ifdef HALO_NO_CUDA
+static enum status refuse_kernels(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    return fail(STATUS_FAILED, "halo bench kernels needs CUDA, which was not there when this halo was "
+                               "built; halo --version lists what is built in");
+}
+
+static const struct command bench_kernels = {
+    .name = "halo bench kernels",
+    .summary = "times the GPU's convolution kernels beside a plain copy",
+    .main = refuse_kernels,
+};
+#endif
+
+static const struct command command_bench = {
+    .name = "halo bench",
+    .summary = "measure parts of the program on this machine",
+    .commands = (const struct command *const[]){&bench_kernels, &bench_render, &bench_stream,
+                                                &bench_tune, NULL},
+};
+
+static const struct command command_plugin_instances = {
+    .name = "halo plugin-instances",
+    .main = plugin_instances_serve,
+};
+
+static const struct command command_plugin_scanner = {
+    .name = "halo plugin-scanner",
+    .main = cmd_plugin_scanner,
+};
+
+/* ---- halo itself ---- */
+
+struct settings {
+    bool version;
+};
+
+static enum status run(void *options)
+{
+    if (!((const struct settings *)options)->version)
+        return fail(STATUS_USAGE, "which command? halo --help lists them");
+    printf("halo %s\n"
+           "cuda: %s\n"
+           "portaudio: %s\n"
+           "lv2: %s\n"
+           "ladspa: %s\n"
+           "lv2_plugin: %s\n"
+           "screen: %s\n"
+           "osc: %s\n"
+           "with %s, %s, soxr %s, jansson %s\n",
+           HALO_VERSION, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT, HALO_LADSPA_TEXT,
+           HALO_LV2_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT, sf_version_string(),
+           fft_library(), soxr_version(), jansson_version_str());
+    return STATUS_OK;
+}
+
+static const struct option_row rows[] = {
+    OPT_FLAG("version", struct settings, version, "print the version and what is built in",
+             .letter = 'V'),
+    {0},
+};
+
+static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
+
+const struct command command_halo = {
+    .name = "halo",
+    .usage = "usage: halo COMMAND [arguments]\n\n"
+             "Convolve sound with filter masks (impulse responses).\n\n"
+             "commands:",
+    .ending = "halo COMMAND --help tells about a command; man halo tells it all.",
+    .groups = groups,
+    .commands =
+        (const struct command *const[]){
+            &command_render, &command_live, &command_listen, &command_devices, &command_mask,
+            &command_spectrogram, &command_plugins, &command_chain, &command_bench,
+            &command_list_options, &command_plugin_instances, &command_plugin_scanner, NULL},
+    .size = sizeof(struct settings),
+    .run = run,
+};

@@ -1,0 +1,16 @@
+/* The commands of halo, each at the end of its file; live, listen, spectrogram and the benches
+ * are declared with their options. */
+#ifndef HALO_COMMANDS_H
+#define HALO_COMMANDS_H
+
+#include "base/program.h"
+
+extern const struct command command_halo; /* all of them */
+
+extern const struct command command_render, command_devices, command_chain_check;
+extern const struct command command_mask_show, command_mask_make, command_mask_plot,
+    command_mask_convert;
+extern const struct command command_plugins_list, command_plugins_info;
+extern const struct command command_list_options;
+
+#endif

@@ -1,0 +1,70 @@
+/* halo list-options: the tables of all commands as text, of which the build makes the completion
+ * of shells (completions/) and the man page (docs/man_page.awk). A line each, fields separated by
+ * tabs:
+ *
+ *   COMMAND  command|option|argument  HEADING LETTER NAME ARGUMENT VALUE CHOICES HELP
+ *
+ * VALUE says what may be given: file, choice (one of CHOICES), list (of them), any; "" nothing. */
+#include "command/commands.h"
+
+#include <string.h>
+
+static void print_help(const char *help)
+{
+    putchar('\t');
+    for (; help && *help; help++)
+        putchar(*help == '\n' ? ' ' : *help);
+    putchar('\n');
+}
+
+static const char *value_of(const struct option_row *row)
+{
+    if (row->is_file)
+        return "file";
+    if (option_choice(row, 0))
+        return row->kind == OPTION_CHOICES ? "list" : "choice";
+    return row->argument ? "any" : "";
+}
+
+static void print_option(const struct command *command, const char *heading,
+                         const struct option_row *row)
+{
+    printf("%s\toption\t%s\t%.1s\t%s\t%s\t%s\t", command->name, heading, &row->letter, row->name,
+           row->argument ? row->argument : "", value_of(row));
+    for (size_t i = 0; option_choice(row, i); i++)
+        printf("%s%s", i ? " " : "", option_choice(row, i));
+    print_help(row->help);
+}
+
+static void print_command(const struct command *command)
+{
+    const char *heading = "";
+    const struct option_group *group;
+    const struct option_row *row;
+    printf("%s\tcommand\t\t\t%s\t\t\t", command->name, program_short_name(command));
+    print_help(command->summary);
+    for (const struct command *const *own = command->commands; own && *own; own++)
+        if ((*own)->summary)
+            print_command(*own);
+    for (row = command->arguments; row && row->name; row++)
+        printf("%s\targument\t\t\t%s\t\t%s\t\t\n", command->name, row->name, value_of(row));
+    for (size_t i = 0; (row = program_option(command, i, &group)); i++) {
+        if (group && group->heading)
+            heading = group->heading;
+        print_option(command, heading, row);
+    }
+}
+
+static enum status run(void *options)
+{
+    (void)options;
+    print_command(&command_halo);
+    return STATUS_OK;
+}
+
+const struct command command_list_options = {
+    .name = "halo list-options",
+    .usage = "usage: halo list-options\n\n"
+             "List the options of all commands, for programs.",
+    .run = run,
+};
