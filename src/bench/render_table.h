@@ -3,7 +3,7 @@
 #define HALO_RENDER_TABLE_H
 
 #include "bench/bench.h"
-#include "bench/render_lab.h"
+#include "bench/render_bench.h"
 
 struct render_table;
 

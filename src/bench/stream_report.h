@@ -3,7 +3,7 @@
 #define HALO_STREAM_REPORT_H
 
 #include "bench/bench.h"
-#include "bench/stream_lab.h"
+#include "bench/stream_bench.h"
 
 extern const char *const stream_pace_names[]; /* by enum stream_pace; NULL ends them */
 extern const char *const stream_mode_names[]; /* by enum gpu_mode; likewise */

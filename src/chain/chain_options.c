@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_MOST = 1024, STAGE_KINDS_MOST = 16 };
+enum { THREADS_MOST = 1024 };
 
 static enum status parse_chain(void *options, const struct option_row *row, const char *value)
 {

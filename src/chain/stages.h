@@ -23,7 +23,7 @@
 
 #include <jansson.h>
 
-enum { STAGE_KINDS_MOST = 8 };
+enum { STAGE_KINDS_MOST = 16 };
 
 enum isolate { ISOLATE_AUTO, ISOLATE_ON, ISOLATE_OFF };
 

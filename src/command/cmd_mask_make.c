@@ -17,8 +17,6 @@ struct settings {
     bool force;
 };
 
-}
-
 static enum status write_mask(const struct settings *settings, const struct mask *mask)
 {
     const struct sound_traits traits = {.format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
