@@ -56,7 +56,7 @@ static bool empty_rings(struct convolution *convolution, double *left)
     struct arming *arming = &convolution->arming;
     size_t length = convolution->due_length, outputs = convolution->shape.outputs;
     size_t rings = convolution->due[WORKER_RING][0] ? RINGS : WORKER_RING;
-    while (arming->emptied<rings * outputs * length && * left> 0) {
+    while (arming->emptied < rings * outputs * length && *left > 0) {
         size_t row = arming->emptied / length, from = arming->emptied % length;
         size_t count = length - from;
         if ((double)count * EMPTYING_COST > *left)

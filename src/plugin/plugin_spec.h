@@ -25,7 +25,7 @@ struct plugin_spec {
     struct plugin_value {
         size_t port;
         float value;
-    } * values;
+    } *values;
     size_t setting_count;
     struct plugin_setting *settings;
     char **kept;                  /* the settings' values */
