@@ -1,5 +1,6 @@
 /* halo: picks the command. */
 #include "base/build_info.h"
+#include "base/commit.h"
 #include "base/status.h"
 #include "base/stop.h"
 #include "bench/cmd_bench.h"
@@ -60,7 +61,7 @@ static void print_help(void)
 
 static void print_version(void)
 {
-    printf("halo %s\n"
+    printf("halo %s%s\n"
            "cuda: %s\n"
            "portaudio: %s\n"
            "lv2: %s\n"
@@ -69,9 +70,9 @@ static void print_version(void)
            "screen: %s\n"
            "osc: %s\n"
            "with %s, %s, soxr %s, jansson %s\n",
-           HALO_VERSION, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT, HALO_LADSPA_TEXT,
-           HALO_LV2_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT, sf_version_string(),
-           fft_library(), soxr_version(), jansson_version_str());
+           HALO_VERSION, HALO_COMMIT, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT,
+           HALO_LADSPA_TEXT, HALO_LV2_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT,
+           sf_version_string(), fft_library(), soxr_version(), jansson_version_str());
 }
 
 static const struct command *command_named(const char *name)
