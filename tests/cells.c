@@ -97,7 +97,7 @@ void cells_switched(double **a, double **b, size_t outputs, size_t frames, size_
             new = t < 0.75 ? 0 : 4 * t - 3;
         }
         for (size_t o = 0; o < outputs; o++)
-            a[o][i] = old * a[o][i] + new *b[o][i];
+            a[o][i] = old * a[o][i] + new * b[o][i];
     }
 }
 

@@ -92,19 +92,11 @@ void truth_add_plain(const float *x, size_t n, const float *h, size_t taps, doub
             y[i + k] += (double)x[i] * (double)h[k];
 }
 
-void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y)
+/* One piece of x by a transform of `length`. */
+static void add_piece(const float *x, size_t n, const float *h, size_t taps, double complex *a,
+                      size_t length, double *y)
 {
-    if (n == 0)
-        return;
-    if (n * taps <= 1 << 20) {
-        truth_add_plain(x, n, h, taps, y);
-        return;
-    }
-    size_t length = 1;
-    while (length < n + taps - 1)
-        length *= 2;
     /* One complex transform of both: x real, h imaginary; (x + ih)^2 has 2 x*h imaginary. */
-    double complex *a = must(malloc(length * sizeof *a));
     for (size_t i = 0; i < length; i++)
         a[i] = pair(i < n ? (double)x[i] : 0, i < taps ? (double)h[i] : 0);
     const double complex *roots = roots_of(length);
@@ -116,6 +108,20 @@ void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y)
     transform(a, length, roots, 1);
     for (size_t i = 0; i < n + taps - 1; i++)
         y[i] += cimag(a[i]) / 2 / (double)length;
+}
+
+void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y)
+{
+    if (n * taps <= 1 << 18 || taps <= 32) {
+        truth_add_plain(x, n, h, taps, y);
+        return;
+    }
+    size_t length = 4096; /* pieces whose transform stays in the cache, where the mask lets them */
+    while (length < 4 * taps && length < n + taps - 1)
+        length *= 2;
+    double complex *a = must(malloc(length * sizeof *a));
+    for (size_t at = 0, most = length - taps + 1; at < n; at += most)
+        add_piece(x + at, n - at < most ? n - at : most, h, taps, a, length, y + at);
     free(a);
 }
 

@@ -1,10 +1,15 @@
-/* What a real-time thread asks of the system: priority, memory that stays, no denormals. */
+/* What a real-time thread asks of the system: priority, memory that stays, no denormals; and the
+ * marker of what it calls. */
 #ifndef HALO_REALTIME_H
 #define HALO_REALTIME_H
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
+
+/* Marks a function that a real-time step may call: it allocates nothing, takes no lock, opens no
+ * file, prints nothing, and calls only what is marked too (tests/realtime_calls.py). */
+#define HALO_REALTIME
 
 /* What audio servers take, and below the kernel's own watchdogs. */
 enum { REALTIME_PRIORITY = 60 };

@@ -1,6 +1,7 @@
 #include "command/commands.h"
 
 #include "base/build_info.h"
+#include "base/commit.h"
 #include "bench/bench.h"
 #include "listen/listen_options.h"
 #include "live/live_options.h"
@@ -74,7 +75,7 @@ static enum status run(void *options)
 {
     if (!((const struct settings *)options)->version)
         return fail(STATUS_USAGE, "which command? halo --help lists them");
-    printf("halo %s\n"
+    printf("halo %s%s\n"
            "cuda: %s\n"
            "portaudio: %s\n"
            "lv2: %s\n"
@@ -83,7 +84,7 @@ static enum status run(void *options)
            "screen: %s\n"
            "osc: %s\n"
            "with %s, %s, soxr %s, jansson %s\n",
-           HALO_VERSION, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT, HALO_LADSPA_TEXT,
+           HALO_VERSION, HALO_COMMIT, HALO_CUDA_TEXT, HALO_PORTAUDIO_TEXT, HALO_LV2_TEXT, HALO_LADSPA_TEXT,
            HALO_LV2_PLUGIN_TEXT, HALO_SCREEN_TEXT, HALO_OSC_TEXT, sf_version_string(),
            fft_library(), soxr_version(), jansson_version_str());
     return STATUS_OK;

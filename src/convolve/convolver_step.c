@@ -35,7 +35,7 @@ static void mix(const struct convolver *convolver, float *const *out)
             continue;
         for (size_t c = 0; c < filter->outputs; c++) {
             float new = convolver->coming.data[c][i];
-            out[c][i] = weights.new == 1 ? new : weights.old *out[c][i] + weights.new *new;
+            out[c][i] = weights.new == 1 ? new : weights.old * out[c][i] + weights.new * new;
         }
     }
 }

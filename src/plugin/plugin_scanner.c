@@ -23,8 +23,6 @@ enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 28, LOOK_MS = 200 };
 
 static const double PATIENCE = 10; /* seconds: a slow disk, and much data to read at first */
 
-extern char **environ;
-
 /* ---- the process ---- */
 
 static int spawn(struct plugin_scanner *scanner, int its_socket)

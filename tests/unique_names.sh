@@ -1,0 +1,38 @@
+#!/bin/sh
+# Each struct, enum and union of the program has a name of its own.
+#   unique_names.sh SOURCE
+set -eu
+cd "$1"
+# Names that still stand for two things; none is to be added.
+known="bench bench_options cell convolution curve direction instance job kind line prepared progress reading
+room run runs settings share table unit voice window words work"
+
+find src gpu lv2 -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | sort | xargs grep -HoE \
+    '(^|[^a-z_])(struct|enum|union)( __align__\([0-9]*\))? +[A-Za-z_][A-Za-z0-9_]* *\{' |
+    awk -v known="$known" '
+    BEGIN {
+        count = split(known, names, " ")
+        for (i = 1; i <= count; i++)
+            allowed[names[i]] = 1
+    }
+    {
+        file = $0
+        sub(/:.*/, "", file)
+        name = $0
+        sub(/ *\{.*/, "", name)
+        sub(/.* /, "", name)
+        seen++
+        if (name in where && !(name in allowed)) {
+            print name " is defined in " where[name] " and in " file > "/dev/stderr"
+            failed = 1
+        }
+        where[name] = file
+    }
+    END {
+        if (seen < 300) {
+            print seen + 0 " definitions: too few to be all" > "/dev/stderr"
+            failed = 1
+        }
+        print seen " names"
+        exit failed
+    }'
