@@ -9,7 +9,7 @@ a live input without added delay, compares masks by ear in blind tests,
 and hosts LV2 and LADSPA plugins in the same chain. It is an LV2 plugin
 itself.")
 set(CPACK_STRIP_FILES ON)
-set(CPACK_DEBIAN_PACKAGE_MAINTAINER "the halo authors <halo@halo-convolver.org>")
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "the halo authors <maintainers@halo.example>")
 set(CPACK_DEBIAN_PACKAGE_SECTION sound)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox)
