@@ -63,7 +63,7 @@ static bool gpu_wins_picture(double seconds, size_t channels, size_t side, size_
 }
 
 /* As they were measured: docs/measurements.md. */
-START_TEST(pictures_go_where_they_are_done_first)
+START_TEST(pictures_go_where_they_finish_first)
 {
     ck_assert(!gpu_wins_picture(60, 2, 9, 16));
     ck_assert(!gpu_wins_picture(60, 2, 63, 16));
@@ -77,4 +77,4 @@ START_TEST(pictures_go_where_they_are_done_first)
 END_TEST
 
 SUITE_MAIN("backend_cost", small_jobs_stay_on_the_cpu, large_jobs_go_to_the_gpu,
-           more_work_costs_more, pictures_go_where_they_are_done_first)
+           more_work_costs_more, pictures_go_where_they_finish_first)

@@ -18,7 +18,7 @@ static void expect_one_line(const char *arguments, int code, const char *spec)
     ck_assert_str_eq(result.out, "");
 }
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const char *const wrong[][2] = {
         {"", "kernels"},
@@ -57,7 +57,7 @@ START_TEST(wrong_spec_are_refused)
 }
 END_TEST
 
-START_TEST(missing_gpu_is_said)
+START_TEST(missing_gpu_is_reported)
 {
     /* An empty list of devices hides those that are there. */
     struct command_result result =
@@ -68,7 +68,7 @@ START_TEST(missing_gpu_is_said)
 }
 END_TEST
 
-START_TEST(missing_gpu_is_said_for_pictures)
+START_TEST(missing_gpu_is_reported_for_pictures)
 {
     struct command_result result =
         command_run("CUDA_VISIBLE_DEVICES= \"$HALO\" bench kernels --dim 2 --sizes 100");
@@ -149,6 +149,6 @@ START_TEST(plots_pictures_measured_elsewhere)
 }
 END_TEST
 
-SUITE_MAIN("bench", kernels_can_be_named, wrong_spec_are_refused, missing_gpu_is_said,
-           plots_what_was_measured_elsewhere, missing_gpu_is_said_for_pictures,
+SUITE_MAIN("bench", kernels_can_be_named, wrong_arguments_are_refused, missing_gpu_is_reported,
+           plots_what_was_measured_elsewhere, missing_gpu_is_reported_for_pictures,
            help_lists_both_kinds, plots_pictures_measured_elsewhere)

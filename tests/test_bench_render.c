@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const char *const wrong[][2] = {
         {"--backend fastest", "fastest"}, {"--taps 0", "--taps"},
@@ -26,7 +26,7 @@ START_TEST(wrong_spec_are_refused)
 }
 END_TEST
 
-START_TEST(folders_that_are_none_are_refused)
+START_TEST(invalid_folders_are_refused)
 {
     command_clean();
     command_refused(1, "nowhere/halo-bench-", "\"$HALO\" bench render --folder nowhere");
@@ -34,7 +34,7 @@ START_TEST(folders_that_are_none_are_refused)
 }
 END_TEST
 
-START_TEST(missing_gpu_is_said)
+START_TEST(missing_gpu_is_reported)
 {
     command_clean();
     command_refused(1, "--backend cpu",
@@ -106,7 +106,7 @@ START_TEST(other_backends_have_no_transforms_to_report)
 }
 END_TEST
 
-START_TEST(the_shortest_sound_does)
+START_TEST(the_shortest_sound_works)
 {
     command_done("\"$HALO\" bench render --seconds 0.001 --rate 1000 --taps 1 --rounds 1");
 }
@@ -159,7 +159,7 @@ START_TEST(a_signal_leaves_nothing)
 }
 END_TEST
 
-START_TEST(help_reports_of_it)
+START_TEST(help_describes_it)
 {
     struct command_result result = command_done("\"$HALO\" bench --help");
     ck_assert_ptr_nonnull(strstr(result.out, "render"));
@@ -168,7 +168,7 @@ START_TEST(help_reports_of_it)
 }
 END_TEST
 
-SUITE_MAIN("bench_render", wrong_spec_are_refused, folders_that_are_none_are_refused,
-           missing_gpu_is_said, a_grid_is_measured, other_backends_have_no_transforms_to_report,
-           the_shortest_sound_does, tables_have_whole_rows, a_signal_leaves_nothing,
-           help_reports_of_it)
+SUITE_MAIN("bench_render", wrong_arguments_are_refused, invalid_folders_are_refused,
+           missing_gpu_is_reported, a_grid_is_measured, other_backends_have_no_transforms_to_report,
+           the_shortest_sound_works, tables_have_whole_rows, a_signal_leaves_nothing,
+           help_describes_it)

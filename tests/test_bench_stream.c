@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const char *const wrong[][2] = {
         {"--backend fastest", "fastest"},
@@ -56,7 +56,7 @@ START_TEST(lists_are_not_endless)
 }
 END_TEST
 
-START_TEST(missing_gpu_is_said)
+START_TEST(missing_gpu_is_reported)
 {
     /* An empty list of devices hides those that are there. A build without CUDA says that. */
     struct command_result result =
@@ -205,7 +205,7 @@ START_TEST(a_signal_ends_it)
 }
 END_TEST
 
-START_TEST(help_reports_of_both)
+START_TEST(help_describes_both)
 {
     struct command_result result = command_done("\"$HALO\" bench --help");
     ck_assert(strstr(result.out, "kernels") && strstr(result.out, "stream"));
@@ -214,6 +214,6 @@ START_TEST(help_reports_of_both)
 }
 END_TEST
 
-SUITE_MAIN("bench_stream", wrong_spec_are_refused, lists_are_not_endless, missing_gpu_is_said,
+SUITE_MAIN("bench_stream", wrong_arguments_are_refused, lists_are_not_endless, missing_gpu_is_reported,
            a_grid_is_measured, lists_multiply, slow_cells_end, tables_have_whole_rows,
-           a_signal_ends_it, help_reports_of_both)
+           a_signal_ends_it, help_describes_both)

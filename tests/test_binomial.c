@@ -47,14 +47,14 @@ static void check_figures(const struct figures *right)
     ck_assert_uint_eq(binomial_trials_needed(right->hits, right->n), right->needed);
 }
 
-START_TEST(figures_are_those_r_gave)
+START_TEST(figures_equal_stored_ones_of_r)
 {
     for (size_t i = 0; i < sizeof from_r / sizeof *from_r; i++)
         check_figures(&from_r[i]);
 }
 END_TEST
 
-START_TEST(figures_are_those_r_gives)
+START_TEST(figures_equal_those_of_r)
 {
     static const struct figures pairs[] = {{.hits = 12, .n = 16},     {.hits = 7, .n = 9},
                                            {.hits = 700, .n = 1200},  {.hits = 3, .n = 50},
@@ -82,7 +82,7 @@ START_TEST(figures_are_those_r_gives)
 }
 END_TEST
 
-START_TEST(ends_are_whole)
+START_TEST(extremes_are_exact)
 {
     ck_assert_double_eq(binomial_p_value(0, 0), 1);
     ck_assert_double_eq(binomial_interval(0, 0).low, 0);
@@ -104,5 +104,5 @@ START_TEST(tails_add_up)
 }
 END_TEST
 
-SUITE_MAIN("binomial", figures_are_those_r_gave, figures_are_those_r_gives, ends_are_whole,
+SUITE_MAIN("binomial", figures_equal_stored_ones_of_r, figures_equal_those_of_r, extremes_are_exact,
            tails_add_up)

@@ -110,7 +110,7 @@ START_TEST(a_sound_that_fails_leaves_no_chain)
 }
 END_TEST
 
-START_TEST(check_reports_what_it_comes_to)
+START_TEST(check_reports_the_chain)
 {
     make_sounds();
     command_done("\"$HALO\" render in.wav a.wav -q --mask lowpass:1000,taps=101 --gain -3 "
@@ -130,7 +130,7 @@ static void expect_refused(const char *text, const char *spec)
     command_refused(1, spec, "\"$HALO\" chain check bad.yml");
 }
 
-START_TEST(bad_chains_are_named)
+START_TEST(bad_chains_are_refused)
 {
     make_sounds();
     expect_refused("", "empty");
@@ -169,7 +169,7 @@ END_TEST
 #define CONVOLVER "LV2_PATH=%s/..:/usr/lib/lv2 "
 #define MASK "urn:halo:convolver:stereo,param:urn:halo:convolver#mask="
 
-START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
+START_TEST(plugin_state_is_saved_beside_the_chain)
 {
     make_sounds();
     struct sound mask = sound_noise("a,b.wav", 4, WAVF, 48000, 2, 700);
@@ -223,7 +223,7 @@ START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
 }
 END_TEST
 #else
-START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
+START_TEST(plugin_state_is_saved_beside_the_chain)
 {
     puts("skipped: this halo is built without LV2 plugins");
 }
@@ -231,6 +231,6 @@ END_TEST
 #endif
 
 SUITE_MAIN("chain file", a_sound_that_fails_leaves_no_chain,
-           what_a_plugin_keeps_lies_beside_the_chain, a_saved_chain_gives_the_same_sound,
+           plugin_state_is_saved_beside_the_chain, a_saved_chain_gives_the_same_sound,
            paths_are_from_the_files_folder, saving_again_changes_nothing,
-           a_chain_stands_among_other_stages, check_reports_what_it_comes_to, bad_chains_are_named)
+           a_chain_stands_among_other_stages, check_reports_the_chain, bad_chains_are_refused)

@@ -157,7 +157,7 @@ START_TEST(masks_take_turns)
 }
 END_TEST
 
-START_TEST(the_cpu_goes_on_where_the_gpu_fails)
+START_TEST(the_cpu_continues_where_the_gpu_fails)
 {
     static const char *const faults[] = {"3:memory", "0:lost"};
     for (size_t f = 0; f < 2; f++) {
@@ -185,6 +185,6 @@ int main(void)
         return 77;
     }
     const TTest *const tests[] = {rows_at_a_time_equal_the_truth, masks_take_turns,
-                                  the_cpu_goes_on_where_the_gpu_fails};
+                                  the_cpu_continues_where_the_gpu_fails};
     return suite_run("convolve2d_cuda", tests, sizeof tests / sizeof *tests);
 }

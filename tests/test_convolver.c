@@ -271,7 +271,7 @@ START_TEST(masks_in_turn_live)
 }
 END_TEST
 
-START_TEST(change_refuses_what_does_not_fit)
+START_TEST(unsuitable_changes_are_refused)
 {
     struct workers *workers = cells_crew(1);
     struct mask *mask = truth_noise_mask(1, 2, 100);
@@ -292,7 +292,7 @@ START_TEST(change_refuses_what_does_not_fit)
 }
 END_TEST
 
-START_TEST(reset_forgets)
+START_TEST(reset_clears_the_history)
 {
     struct workers *workers = cells_crew(1);
     const size_t blocks[] = {64, 8192};
@@ -372,7 +372,7 @@ static void check_failing(size_t taps, size_t block, int after, size_t change_at
     workers_destroy(workers);
 }
 
-START_TEST(failing_backend_is_left_for_the_cpu)
+START_TEST(failing_backend_is_replaced_by_the_cpu)
 {
     const size_t taps[] = {1, 63, 1000, 20000};
     for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
@@ -452,7 +452,7 @@ START_TEST(cpu_steps_in_for_late_blocks)
 }
 END_TEST
 
-SUITE_MAIN("convolver", cpu_steps_in_for_late_blocks, failing_backend_is_left_for_the_cpu,
+SUITE_MAIN("convolver", cpu_steps_in_for_late_blocks, failing_backend_is_replaced_by_the_cpu,
            truth_is_true, cpu_equals_truth, direct_equals_truth, long_masks_in_small_blocks,
            long_masks_live, hard_signals, change_of_mask, many_changes_in_a_row, masks_in_turn_live,
-           change_refuses_what_does_not_fit, reset_forgets)
+           unsuitable_changes_are_refused, reset_clears_the_history)

@@ -200,7 +200,7 @@ START_TEST(many_changes_while_resident)
 }
 END_TEST
 
-START_TEST(reset_forgets)
+START_TEST(reset_clears_the_history)
 {
     static const char *const ways[] = {"cuda", "cuda/resident", "cuda/graph"};
     struct workers *workers = cells_crew(1);
@@ -225,7 +225,7 @@ START_TEST(reset_forgets)
 END_TEST
 
 /* A GPU that fails at any block leaves no trace in the sound. */
-START_TEST(failing_gpu_is_left_for_the_cpu)
+START_TEST(failing_gpu_is_replaced_by_the_cpu)
 {
     static const char *const ways[] = {"cuda", "cuda/resident", "cuda/graph"};
     static const char *const faults[] = {"0", "1:memory", "7:lost", "40"};
@@ -303,14 +303,14 @@ START_TEST(late_blocks_come_from_the_cpu)
 END_TEST
 
 /* It is left for good then, and by the whole process: the last of all tests. */
-START_TEST(silent_gpu_is_left_for_the_cpu)
+START_TEST(silent_gpu_is_replaced_by_the_cpu)
 {
     check_late(GPU_MODE_RESIDENT, 5000, "20:never", 10, 1);
 }
 END_TEST
 
 /* Sound of 16 bits, of 24 and of more travels as such, and may change in mid-stream. */
-START_TEST(integers_cross_the_bus_whole)
+START_TEST(integers_are_transferred_exactly)
 {
     struct workers *workers = cells_crew(2);
     struct mask *mask = truth_noise_mask(1, 2, 300);
@@ -418,14 +418,14 @@ int main(void)
         paths_of_all_kinds,
         change_of_mask,
         many_changes_while_resident,
-        reset_forgets,
-        failing_gpu_is_left_for_the_cpu,
+        reset_clears_the_history,
+        failing_gpu_is_replaced_by_the_cpu,
         late_blocks_come_from_the_cpu,
-        integers_cross_the_bus_whole,
+        integers_are_transferred_exactly,
         two_convolvers_in_turn,
         too_long_a_mask_is_refused,
         all_gpus_together,
-        silent_gpu_is_left_for_the_cpu,
+        silent_gpu_is_replaced_by_the_cpu,
     };
     return suite_run("convolver_cuda", tests, sizeof tests / sizeof *tests);
 }

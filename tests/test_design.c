@@ -131,7 +131,7 @@ static const double bandstop_hamming[] = {0.0009143011579, 0, -0.003813007178, -
                                           -0.0144022782,   0, 0.06373631463,   0.1342762922,
                                           0.1258375331,    0, -0.1697082202,   0.7463577031};
 
-START_TEST(windowed_filters_are_scipys)
+START_TEST(windowed_filters_equal_scipy)
 {
     expect_symmetric("lowpass:6000,taps=31,atten=60", lowpass_kaiser, COUNT(lowpass_kaiser), 2e-8);
     expect_symmetric("lowpass:6k,taps=16,window=hamming", lowpass_hamming, COUNT(lowpass_hamming),
@@ -148,7 +148,7 @@ END_TEST
 /* A. V. Oppenheim, R. W. Schafer, "Discrete-Time Signal Processing", the example of a Kaiser
  * low-pass: edges 0.4 pi and 0.6 pi, ripple 0.001, M = 37, that is 38 taps; and scipy's
  * kaiserord(80, 500 / 24000) is 483. An even number goes up by one. */
-START_TEST(kaiser_gives_the_taps)
+START_TEST(kaiser_sets_the_number_of_taps)
 {
     static const struct {
         const char *text;
@@ -220,7 +220,7 @@ static const double octave_bandpass[] = {
     0.1052451665,   0.09032105344,  -0.01957271598, -0.1455197431,
     -0.170043986,   -0.05075992963, 0.1241966009,   0.2065793973};
 
-START_TEST(equiripple_is_published_and_octaves)
+START_TEST(equiripple_equals_published_and_octave)
 {
     expect_symmetric("equiripple:0-3840 1; 7680- 0,taps=24", published, COUNT(published), 2e-5);
     expect_symmetric("equiripple:0-3840 1; 7680-24000 0,taps=24", octave_lowpass,
@@ -300,7 +300,7 @@ START_TEST(simple_masks)
 END_TEST
 
 /* A quarter of a turn late, at the full level, away from the ends. */
-START_TEST(hilbert_turns)
+START_TEST(hilbert_shifts_by_90_degrees)
 {
     struct mask *mask = make("hilbert:255");
     ck_assert_uint_eq(mask->origin, 127);
@@ -345,7 +345,7 @@ static const double a_weighting[] = {-50.5, -44.7, -39.4, -34.6, -30.2, -26.2, -
                                      -0.8,  0,     0.6,   1.0,   1.2,   1.3,   1.2,   1.0,
                                      0.5,   -0.1,  -1.1,  -2.5,  -4.3,  -6.6,  -9.3};
 
-START_TEST(curves_of_standards)
+START_TEST(standard_curves)
 {
     static const char *const phases[] = {"", ",phase=linear"};
     struct level weighting[COUNT(a_weighting)];
@@ -393,7 +393,7 @@ static const double butterworth[] = {0.01440144035, 0.0523203343,  0.08989456929
                                      0.1186338512,  0.1173032413,  0.1096269809,  0.09801061812,
                                      0.08434239419, 0.07004452562, 0.05613546475, 0.04329615611};
 
-START_TEST(parametric_is_the_cookbooks)
+START_TEST(parametric_equals_the_cookbook)
 {
     static const struct level peak[] = {{1000, -6}, {20, 0}};
     expect_taps("parametric:PK 1000 -6 1.4; HS 8000 2", peak_and_shelf, COUNT(peak_and_shelf),
@@ -485,7 +485,7 @@ START_TEST(rooms_decay_as_asked)
 END_TEST
 
 /* The first reflection of a room is where geometry has it: from the floor, the nearest. */
-START_TEST(rooms_reflect_where_walls_are)
+START_TEST(rooms_reflect_at_their_walls)
 {
     /* Source and ears as in design_rooms.c, the first ear: 0.43 - 0.1 / 10 of the length. */
     struct mask *mask = make("room:rt60=0.5,size=10x10x10,seed=3");
@@ -553,7 +553,7 @@ static void expect_undone(const char *spec, const char *options, double from, do
     mask_destroy(inverse);
 }
 
-START_TEST(inverses_undo)
+START_TEST(inverses_flatten)
 {
     expect_undone("parametric:PK 1000 -6 1.4; HS 8000 2", "limit=40dB", 20, 23000);
     expect_undone("parametric:PK 1000 -6 1.4; HS 8000 2", "limit=40dB,phase=full", 20, 23000);
@@ -601,7 +601,7 @@ START_TEST(options_are_split)
 }
 END_TEST
 
-START_TEST(bad_spec_are_refused)
+START_TEST(bad_specs_are_refused)
 {
     static const char *const cases[][2] = {
         {"lowpas:1000", "lowpass, highpass"},
@@ -778,11 +778,11 @@ START_TEST(octave_agrees)
 }
 END_TEST
 
-SUITE_MAIN("design", windowed_filters_are_scipys, kaiser_gives_the_taps,
-           filters_keep_their_attenuation, equiripple_is_published_and_octaves,
-           long_equiripple_alternates, simple_masks, hilbert_turns, curves_of_standards,
-           drawn_curves, parametric_is_the_cookbooks, minimum_phase_keeps_the_magnitude,
-           rooms_decay_as_asked, rooms_reflect_where_walls_are, rooms_have_seeds,
-           cascades_are_convolved, inverses_undo, inverses_keep_their_limit, options_are_split,
-           bad_spec_are_refused, a_mask_is_written, a_spec_filters,
+SUITE_MAIN("design", windowed_filters_equal_scipy, kaiser_sets_the_number_of_taps,
+           filters_keep_their_attenuation, equiripple_equals_published_and_octave,
+           long_equiripple_alternates, simple_masks, hilbert_shifts_by_90_degrees, standard_curves,
+           drawn_curves, parametric_equals_the_cookbook, minimum_phase_keeps_the_magnitude,
+           rooms_decay_as_asked, rooms_reflect_at_their_walls, rooms_have_seeds,
+           cascades_are_convolved, inverses_flatten, inverses_keep_their_limit, options_are_split,
+           bad_specs_are_refused, a_mask_is_written, a_spec_filters,
            files_are_combined_at_their_rate, octave_agrees)

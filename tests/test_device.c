@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-START_TEST(no_device_is_said)
+START_TEST(missing_device_is_reported)
 {
     alsa_rig_cards(NULL, 0);
     struct command_result result = command_done("\"$HALO\" devices");
@@ -51,7 +51,7 @@ START_TEST(alsa_without_default_is_refused)
 }
 END_TEST
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     command_refused(2, "--colour is not an option", "\"$HALO\" devices --colour");
     command_refused(2, "takes options only", "\"$HALO\" devices please");
@@ -164,7 +164,7 @@ START_TEST(maps_choose_channels)
 }
 END_TEST
 
-START_TEST(what_goes_wrong_is_seen)
+START_TEST(injected_faults_are_reported)
 {
     const struct device_request request = {
         .input = "null:pace=0,period=64,jitter=1,vary=48,xrun=10000,lose=20000,back=1"};
@@ -215,6 +215,6 @@ START_TEST(wrong_specs_are_refused)
 }
 END_TEST
 
-SUITE_MAIN("device", no_device_is_said, json_without_devices, wrong_spec_are_refused,
+SUITE_MAIN("device", missing_device_is_reported, json_without_devices, wrong_arguments_are_refused,
            alsa_without_default_is_refused, opening_nothing_is_refused, maps_choose_channels,
-           what_goes_wrong_is_seen, wrong_specs_are_refused)
+           injected_faults_are_reported, wrong_specs_are_refused)

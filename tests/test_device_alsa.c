@@ -136,7 +136,7 @@ START_TEST(sound_passes_at_the_period_asked_for)
 }
 END_TEST
 
-START_TEST(one_direction_alone)
+START_TEST(one_direction_only)
 {
     const struct alsa_card card = {.name = "card"};
     alsa_rig_cards(&card, 1);
@@ -213,5 +213,5 @@ START_TEST(cards_are_listed)
 }
 END_TEST
 
-SUITE_MAIN("device_alsa", sound_passes_at_the_period_asked_for, one_direction_alone,
+SUITE_MAIN("device_alsa", sound_passes_at_the_period_asked_for, one_direction_only,
            card_is_pulled_and_comes_back, cards_are_listed)

@@ -172,7 +172,7 @@ START_TEST(server_crashes_and_comes_back)
 END_TEST
 
 /* Stopped, not dead: what hangs is left behind, and ends when the server goes on. */
-START_TEST(server_hangs_and_goes_on)
+START_TEST(server_hangs_and_continues)
 {
     struct device_request request = duplex();
     jack_rig_start(RATE, 256);
@@ -210,7 +210,7 @@ END_TEST
 
 /* ---- words ---- */
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     jack_rig_start(RATE, 256);
     struct block signal = noise(1, 64);
@@ -249,8 +249,8 @@ int main(void)
     const TTest *const tests[] = {
         sound_passes_without_delay,  silence_plays_where_no_step_runs,
         server_stops_and_comes_back, server_crashes_and_comes_back,
-        server_hangs_and_goes_on,    list_follows_the_server,
-        wrong_spec_are_refused,
+        server_hangs_and_continues,    list_follows_the_server,
+        wrong_arguments_are_refused,
     };
     return jack_rig_is_there() ? suite_run("device_jack", tests, sizeof tests / sizeof *tests) : 77;
 }

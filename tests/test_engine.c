@@ -182,7 +182,7 @@ START_TEST(impulse_comes_out_at_latency)
 }
 END_TEST
 
-START_TEST(refuses_what_is_not_a_number)
+START_TEST(nan_is_refused)
 {
     const float bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 3; i++) {
@@ -206,4 +206,4 @@ START_TEST(refuses_what_is_not_a_number)
 END_TEST
 
 SUITE_MAIN("engine", tail_and_alignment, tail_until_a_level, masks_in_a_row_and_gain,
-           impulse_comes_out_at_latency, refuses_what_is_not_a_number)
+           impulse_comes_out_at_latency, nan_is_refused)

@@ -193,7 +193,7 @@ static void expect_none(const char *name, const struct sound *sound)
     free(louder);
 }
 
-START_TEST(recordings_are_none)
+START_TEST(recordings_are_not_feedback)
 {
     DIR *folder = opendir(getenv("WAV"));
     size_t sounds = 0;
@@ -221,7 +221,7 @@ static struct sound tones(const double *frequencies, const double *amplitudes, s
     return sound;
 }
 
-START_TEST(noise_and_music_are_none)
+START_TEST(noise_and_music_are_not_feedback)
 {
     const double chord[] = {261.63, 329.63, 392.00}, equal[] = {0.2, 0.2, 0.2};
     const double note[] = {220, 440, 660, 880}, partials[] = {0.3, 0.15, 0.1, 0.05};
@@ -248,7 +248,7 @@ static void slope(float *samples, size_t frames, double from_db, double to_db)
     }
 }
 
-START_TEST(steady_and_fading_tones_below_the_ceiling_are_none)
+START_TEST(steady_and_fading_tones_below_the_ceiling_are_not_feedback)
 {
     enum { FRAMES = 3 * RATE };
     static float samples[FRAMES];
@@ -304,7 +304,7 @@ START_TEST(any_blocks_give_the_same_answer)
 END_TEST
 
 /* One channel of several howls; what is no number neither howls nor deafens. */
-START_TEST(each_channel_is_heard_by_itself)
+START_TEST(channels_are_detected_separately)
 {
     enum { FRAMES = RATE };
     static float quiet[FRAMES], feedback[FRAMES];
@@ -330,13 +330,13 @@ int main(void)
 {
     const TTest *const tests[] = {loops_that_run_away_are_found,
                                   loops_that_hold_are_left_alone,
-                                  recordings_are_none,
-                                  noise_and_music_are_none,
-                                  steady_and_fading_tones_below_the_ceiling_are_none,
+                                  recordings_are_not_feedback,
+                                  noise_and_music_are_not_feedback,
+                                  steady_and_fading_tones_below_the_ceiling_are_not_feedback,
                                   a_growing_tone_is_found_before_the_ceiling,
                                   a_pinned_tone_is_found,
                                   any_blocks_give_the_same_answer,
-                                  each_channel_is_heard_by_itself};
+                                  channels_are_detected_separately};
     command_folder(); /* names the recordings' folder */
     return suite_run("howl_guard", tests, sizeof tests / sizeof *tests);
 }

@@ -123,7 +123,7 @@ START_TEST(replacements_are_reported)
 }
 END_TEST
 
-START_TEST(files_may_come_later)
+START_TEST(files_may_appear_later)
 {
     begin();
     add("a", 3);
@@ -134,7 +134,7 @@ START_TEST(files_may_come_later)
 END_TEST
 
 /* 100 writes are one change or two, not 100. */
-START_TEST(bursts_are_few)
+START_TEST(bursts_are_merged)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
     begin();
@@ -215,7 +215,7 @@ START_TEST(links_are_followed)
 }
 END_TEST
 
-START_TEST(folders_may_go_and_come)
+START_TEST(folders_may_disappear_and_return)
 {
     begin();
     mkdir("masks", 0777);
@@ -242,7 +242,7 @@ START_TEST(folders_may_go_and_come)
 }
 END_TEST
 
-START_TEST(what_cannot_be_watched_is_refused)
+START_TEST(unwatchable_paths_are_refused)
 {
     char said[256] = "", path[PATH_MAX + 8];
     begin();
@@ -259,6 +259,6 @@ START_TEST(what_cannot_be_watched_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("file_watch", writes_are_reported, replacements_are_reported, files_may_come_later,
-           bursts_are_few, half_written_files_wait, still_files_are_reported, links_are_followed,
-           folders_may_go_and_come, what_cannot_be_watched_is_refused)
+SUITE_MAIN("file_watch", writes_are_reported, replacements_are_reported, files_may_appear_later,
+           bursts_are_merged, half_written_files_wait, still_files_are_reported, links_are_followed,
+           folders_may_disappear_and_return, unwatchable_paths_are_refused)

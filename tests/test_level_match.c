@@ -154,7 +154,7 @@ END_TEST
 
 /* Against sums over the loop that the definition makes: of long tails over a short region, of
  * several masks at once, from a part of the sound. */
-START_TEST(levels_are_those_of_the_loop)
+START_TEST(levels_are_measured_over_the_loop)
 {
     static const char *const names[] = {"hall.wav", "telephone.wav", "comb.txt", "slap-echo.wav",
                                         "reverse.wav"};
@@ -188,7 +188,7 @@ START_TEST(levels_are_those_of_the_loop)
 END_TEST
 
 /* Whatever the delays, origins and kinds: all are equally late at last. */
-START_TEST(all_line_up)
+START_TEST(delays_are_matched)
 {
     static const char *const names[] = {"identity.txt",       "lowpass-1k.wav",   "hall.wav",
                                         "moving-average.txt", "highpass-100.wav", "reverse.wav"};
@@ -229,7 +229,7 @@ START_TEST(all_line_up)
 END_TEST
 
 /* Not aligned: but masks of other origins still mean the same time by theirs. */
-START_TEST(origins_are_evened_out)
+START_TEST(origins_are_matched)
 {
     const struct level_match_settings settings = {.by = LEVEL_MATCH_NONE};
     struct region *region = recording("drums.wav", 0, 1);
@@ -248,7 +248,7 @@ START_TEST(origins_are_evened_out)
 }
 END_TEST
 
-START_TEST(none_passes_the_ceiling)
+START_TEST(no_choice_exceeds_the_ceiling)
 {
     struct region *region = recording("drums.wav", 0, 3);
     struct mask *masks[3];
@@ -336,7 +336,7 @@ static void look(void *context, uint64_t frames, int64_t total)
     *seen = (struct seen){frames, total, seen->calls + 1};
 }
 
-START_TEST(progress_comes_to_its_end)
+START_TEST(progress_reaches_its_end)
 {
     struct seen seen = {0};
     struct region *region = recording("drums.wav", 0, 0);
@@ -365,7 +365,7 @@ static double ffmpeg_loudness(const struct sound *sound)
     return value;
 }
 
-START_TEST(fair_choices_are_equally_loud_to_ffmpeg)
+START_TEST(matched_choices_are_equally_loud_to_ffmpeg)
 {
     static const char *const names[] = {"telephone.wav", "hall.wav"};
     struct region *region = recording("drums.wav", 0, 0);
@@ -393,10 +393,10 @@ END_TEST
 int main(void)
 {
     const TTest *const always[] = {
-        a_softer_later_copy_is_the_same, levels_are_those_of_the_loop, all_line_up,
-        origins_are_evened_out,          none_passes_the_ceiling,      silence_is_left_out,
-        sound_in_memory_does_not_loop,   progress_comes_to_its_end};
-    const TTest *const with_ffmpeg[] = {fair_choices_are_equally_loud_to_ffmpeg};
+        a_softer_later_copy_is_the_same, levels_are_measured_over_the_loop, delays_are_matched,
+        origins_are_matched,          no_choice_exceeds_the_ceiling,      silence_is_left_out,
+        sound_in_memory_does_not_loop,   progress_reaches_its_end};
+    const TTest *const with_ffmpeg[] = {matched_choices_are_equally_loud_to_ffmpeg};
     int failed = suite_run("match", always, sizeof always / sizeof *always);
     if (failed || system("command -v ffmpeg >/dev/null 2>&1") == 0)
         return failed ? failed : suite_run("match_ffmpeg", with_ffmpeg, 1);

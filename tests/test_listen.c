@@ -255,7 +255,7 @@ static void expect_committed(const char *out, const json_t *result)
     ck_assert(strstr(out, shown) < strstr(out, "\"event\":\"result\""));
 }
 
-START_TEST(who_hears_passes_abx)
+START_TEST(a_discriminating_listener_passes_abx)
 {
     enum { TRIALS = 8 };
     prepare();
@@ -300,7 +300,7 @@ START_TEST(who_hears_passes_abx)
 }
 END_TEST
 
-START_TEST(who_guesses_does_as_the_key_has_it)
+START_TEST(a_guesser_scores_by_the_key)
 {
     static const char guesses[] = "ABBABAAABBABABBB";
     prepare();
@@ -322,7 +322,7 @@ START_TEST(who_guesses_does_as_the_key_has_it)
 }
 END_TEST
 
-START_TEST(stopping_early_is_meant_and_said)
+START_TEST(stopping_early_is_confirmed_and_reported)
 {
     prepare();
     pid_t process = start("noise.wav %s " PLAYED "--plain --abx 5 --log log.json", choices);
@@ -358,7 +358,7 @@ START_TEST(stopping_early_is_meant_and_said)
 END_TEST
 
 /* The mask under a letter is heard, and rated by what it is. */
-START_TEST(a_ranking_rates_what_is_heard)
+START_TEST(a_ranking_rates_the_playing_mask)
 {
     enum { TRIALS = 3 };
     prepare();
@@ -508,7 +508,7 @@ START_TEST(a_screen_shows_masks_and_their_picture)
 }
 END_TEST
 
-START_TEST(a_lost_device_ends_it_and_keeps_the_log)
+START_TEST(a_lost_device_ends_the_test_and_keeps_the_log)
 {
     prepare();
     pid_t process = start("noise.wav %s --device null:pace=2,lose=%d --plain --abx 5 "
@@ -527,10 +527,10 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        keys_switch_and_nothing_else_changes,   who_hears_passes_abx,
-        who_guesses_does_as_the_key_has_it,     stopping_early_is_meant_and_said,
-        a_ranking_rates_what_is_heard,          a_live_input_is_matched_too,
-        a_lost_device_ends_it_and_keeps_the_log};
+        keys_switch_and_nothing_else_changes,   a_discriminating_listener_passes_abx,
+        a_guesser_scores_by_the_key,     stopping_early_is_confirmed_and_reported,
+        a_ranking_rates_the_playing_mask,          a_live_input_is_matched_too,
+        a_lost_device_ends_the_test_and_keeps_the_log};
     const TTest *const on_a_screen[] = {a_screen_shows_masks_and_their_picture};
     int code = suite_run("listen", tests, sizeof tests / sizeof *tests);
     if (!tmux_there())

@@ -84,7 +84,7 @@ START_TEST(a_switch_is_the_two_renders_weighted)
 END_TEST
 
 /* A mask that is a softer and later copy of the other becomes the very same: no switch shows. */
-START_TEST(a_softer_later_copy_cannot_be_reported_isolated)
+START_TEST(a_softer_later_copy_is_indistinguishable)
 {
     char text[1024] = "";
     command_clean();
@@ -128,7 +128,7 @@ START_TEST(the_file_begins_with_the_sound)
 END_TEST
 
 /* A plugin makes all of it late; the file is not, and switches are where they were asked for. */
-START_TEST(plugins_keep_choices_in_their_places)
+START_TEST(plugins_keep_choices_aligned)
 {
     struct plugin_info *info = plugin_rig_describe("lv2", "http://gareus.org/oss/lv2/nodelay");
     if (!info)
@@ -195,7 +195,7 @@ END_TEST
 
 /* ---- words ---- */
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
@@ -251,7 +251,7 @@ START_TEST(wrong_spec_are_refused)
 }
 END_TEST
 
-START_TEST(help_names_what_there_is)
+START_TEST(help_lists_the_options)
 {
     struct command_result help = command_done("\"$HALO\" listen --help");
     static const char *const spec[] = {"--live-input", "--from",     "--match",  "--no-align",
@@ -267,11 +267,11 @@ int main(void)
 {
     const TTest *const tests[] = {
         a_switch_is_the_two_renders_weighted,
-        a_softer_later_copy_cannot_be_reported_isolated,
+        a_softer_later_copy_is_indistinguishable,
         the_file_begins_with_the_sound,
-        plugins_keep_choices_in_their_places,
-        wrong_spec_are_refused,
-        help_names_what_there_is,
+        plugins_keep_choices_aligned,
+        wrong_arguments_are_refused,
+        help_lists_the_options,
         choices_are_equally_loud_to_ffmpeg,
     };
     size_t count = sizeof tests / sizeof *tests;

@@ -70,13 +70,13 @@ static void check_heard(size_t block, const char *stages)
         ck_assert_msg(++tries < 15, "the machine is too slow for %zu frames", block);
 }
 
-START_TEST(what_is_heard_is_what_render_makes)
+START_TEST(output_equals_render)
 {
     check_heard(1024, "--mask \"$FILTERS/hall.wav\"");
 }
 END_TEST
 
-START_TEST(a_pulled_card_ends_it_in_a_line)
+START_TEST(an_unplugged_card_ends_it_with_one_line)
 {
     command_clean();
     struct alsa_card card = {.name = "card", .unplug = RATE / 2};
@@ -94,7 +94,7 @@ START_TEST(a_pulled_card_ends_it_in_a_line)
 }
 END_TEST
 
-START_TEST(a_card_that_is_plugged_in_again_goes_on)
+START_TEST(a_card_that_is_plugged_in_again_resumes)
 {
     command_clean();
     struct alsa_card card = {.name = "card", .unplug = RATE / 2};
@@ -115,5 +115,5 @@ START_TEST(a_card_that_is_plugged_in_again_goes_on)
 }
 END_TEST
 
-SUITE_MAIN("live_alsa", what_is_heard_is_what_render_makes, a_pulled_card_ends_it_in_a_line,
-           a_card_that_is_plugged_in_again_goes_on)
+SUITE_MAIN("live_alsa", output_equals_render, an_unplugged_card_ends_it_with_one_line,
+           a_card_that_is_plugged_in_again_resumes)

@@ -34,7 +34,7 @@ static void begin(void)
 
 /* ---- what is refused ---- */
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
@@ -84,7 +84,7 @@ START_TEST(wrong_spec_are_refused)
 }
 END_TEST
 
-START_TEST(no_device_is_said)
+START_TEST(missing_device_is_reported)
 {
     command_clean();
     alsa_rig_cards(NULL, 0);
@@ -110,7 +110,7 @@ static void expect_in_row(const char *row, const char *spec)
     ck_assert_msg(strstr(row, spec) != NULL, "no \"%s\" in: %s", spec, row);
 }
 
-START_TEST(keys_do_what_the_screen_says)
+START_TEST(keys_do_what_the_screen_shows)
 {
     if (!tmux_there())
         return;
@@ -337,7 +337,7 @@ START_TEST(a_recording_is_readable_after_a_crash)
 }
 END_TEST
 
-SUITE_MAIN("live_control", wrong_spec_are_refused, no_device_is_said, keys_do_what_the_screen_says,
+SUITE_MAIN("live_control", wrong_arguments_are_refused, missing_device_is_reported, keys_do_what_the_screen_shows,
            ctrl_c_at_the_screen_ends_it, every_line_is_json_and_the_last_reports,
            a_mask_that_changes_fades_in, ctrl_c_fades_out_and_reports,
            a_second_ctrl_c_ends_it_at_once, a_recording_is_readable_after_a_crash)

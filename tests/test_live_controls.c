@@ -119,7 +119,7 @@ START_TEST(steps_are_as_ports_are)
 }
 END_TEST
 
-START_TEST(all_controls_come_by_turns)
+START_TEST(keys_cycle_through_all_controls)
 {
     if (!begin())
         return;
@@ -142,7 +142,7 @@ START_TEST(all_controls_come_by_turns)
 }
 END_TEST
 
-START_TEST(the_step_says_where_it_took_a_change)
+START_TEST(the_step_reports_the_frame_of_a_change)
 {
     if (!begin())
         return;
@@ -173,7 +173,7 @@ static void refuse(size_t stage, const char *symbol, const char *value, const ch
     ck_assert_msg(strstr(why, spec) != NULL, "%s", why);
 }
 
-START_TEST(what_cannot_be_is_refused)
+START_TEST(impossible_requests_are_refused)
 {
     if (!begin())
         return;
@@ -191,8 +191,8 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {steps_are_as_ports_are, all_controls_come_by_turns,
-                                  the_step_says_where_it_took_a_change, what_cannot_be_is_refused};
+    const TTest *const tests[] = {steps_are_as_ports_are, keys_cycle_through_all_controls,
+                                  the_step_reports_the_frame_of_a_change, impossible_requests_are_refused};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("live_controls", tests, sizeof tests / sizeof *tests));
 }

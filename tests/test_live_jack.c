@@ -10,7 +10,7 @@
 
 enum { RATE = LIVE_RIG_RATE, FADE_IN = RATE / 2 };
 
-START_TEST(what_is_heard_is_what_render_makes)
+START_TEST(output_equals_render)
 {
     static const char stages[] = "--mask \"$FILTERS/hall.wav\"";
     command_clean();
@@ -56,7 +56,7 @@ static void check_death(int number)
     sound_free(&heard);
 }
 
-START_TEST(a_dead_server_ends_it_in_a_line)
+START_TEST(a_dead_server_ends_it_with_one_line)
 {
     check_death(SIGTERM);
     check_death(SIGKILL);
@@ -91,7 +91,7 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {what_is_heard_is_what_render_makes,
-                                  a_dead_server_ends_it_in_a_line, it_comes_back_with_the_server};
+    const TTest *const tests[] = {output_equals_render,
+                                  a_dead_server_ends_it_with_one_line, it_comes_back_with_the_server};
     return jack_rig_is_there() ? suite_run("live_jack", tests, sizeof tests / sizeof *tests) : 77;
 }

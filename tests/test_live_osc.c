@@ -77,7 +77,7 @@ START_TEST(commands_are_obeyed)
 }
 END_TEST
 
-START_TEST(what_is_wrong_is_counted)
+START_TEST(bad_messages_are_counted)
 {
     pid_t process = begin("--json --meter-interval 0.02");
     lo_send(target, "/halo/choose", "i", 3);
@@ -97,4 +97,4 @@ START_TEST(what_is_wrong_is_counted)
 }
 END_TEST
 
-SUITE_MAIN("live_osc", commands_are_obeyed, what_is_wrong_is_counted)
+SUITE_MAIN("live_osc", commands_are_obeyed, bad_messages_are_counted)

@@ -104,7 +104,7 @@ START_TEST(ring_keeps_order_and_content_between_threads)
 }
 END_TEST
 
-START_TEST(ring_takes_what_fits)
+START_TEST(ring_accepts_what_fits)
 {
     struct ring *ring;
     int in[20], out[20];
@@ -126,7 +126,7 @@ START_TEST(ring_takes_what_fits)
 }
 END_TEST
 
-START_TEST(ring_refuses_what_cannot_be)
+START_TEST(ring_refuses_impossible_sizes)
 {
     struct ring *ring;
     char reported[200];
@@ -195,7 +195,7 @@ START_TEST(meter_averages_over_300_ms)
 }
 END_TEST
 
-START_TEST(meter_peak_is_since_the_reading_before_and_is_held)
+START_TEST(meter_peak_covers_each_interval_and_is_held)
 {
     struct meter *meter;
     struct meter_reading reading;
@@ -248,7 +248,7 @@ START_TEST(meter_counts_a_run_as_one_clip)
 }
 END_TEST
 
-START_TEST(meter_survives_what_is_no_number)
+START_TEST(meter_survives_nan)
 {
     struct meter *meter;
     struct meter_reading reading;
@@ -293,7 +293,7 @@ START_TEST(ramp_at_rest)
 }
 END_TEST
 
-START_TEST(ramp_goes_in_equal_steps)
+START_TEST(ramp_moves_in_equal_steps)
 {
     enum { LENGTH = 24000 };
     struct block block = noise(CHANNELS, LENGTH + 100, 0);
@@ -370,7 +370,7 @@ static void limit_all(struct limiter *limiter, struct block *block, size_t most)
     }
 }
 
-START_TEST(limiter_passes_what_is_below)
+START_TEST(limiter_leaves_sound_below_the_ceiling)
 {
     struct limiter limiter;
     float ceiling = (float)audio_from_db(-1);
@@ -448,9 +448,9 @@ START_TEST(limiter_links_channels_and_releases)
 }
 END_TEST
 
-SUITE_MAIN("live_parts", ring_keeps_order_and_content_between_threads, ring_takes_what_fits,
-           ring_refuses_what_cannot_be, meter_shows_a_sine, meter_averages_over_300_ms,
-           meter_peak_is_since_the_reading_before_and_is_held, meter_counts_a_run_as_one_clip,
-           meter_survives_what_is_no_number, ramp_at_rest, ramp_goes_in_equal_steps,
-           ramp_is_the_same_in_any_blocks, limiter_passes_what_is_below, limiter_never_exceeds,
+SUITE_MAIN("live_parts", ring_keeps_order_and_content_between_threads, ring_accepts_what_fits,
+           ring_refuses_impossible_sizes, meter_shows_a_sine, meter_averages_over_300_ms,
+           meter_peak_covers_each_interval_and_is_held, meter_counts_a_run_as_one_clip,
+           meter_survives_nan, ramp_at_rest, ramp_moves_in_equal_steps,
+           ramp_is_the_same_in_any_blocks, limiter_leaves_sound_below_the_ceiling, limiter_never_exceeds,
            limiter_is_the_same_in_any_blocks, limiter_links_channels_and_releases)

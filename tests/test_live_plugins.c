@@ -148,7 +148,7 @@ START_TEST(logs_of_other_stages_are_refused)
 }
 END_TEST
 
-START_TEST(in_processes_of_their_own_too)
+START_TEST(isolated_plugins_do_the_same)
 {
     if (!is_there("lv2", AMP) || !is_there("ladspa", "amp:amp_mono"))
         return;
@@ -170,7 +170,7 @@ START_TEST(in_processes_of_their_own_too)
 }
 END_TEST
 
-START_TEST(without_plugins_there_is_nothing_to_change)
+START_TEST(control_keys_do_nothing_without_plugins)
 {
     begin();
     pid_t process = live_rig_start(RECORDED "--mask half.txt");
@@ -181,7 +181,7 @@ START_TEST(without_plugins_there_is_nothing_to_change)
 END_TEST
 
 /* The dry signal comes when that of the chain does. */
-START_TEST(dry_is_as_late_as_plugins_are)
+START_TEST(dry_is_delayed_by_plugin_latency)
 {
     if (!is_there("lv2", DELAY) || !is_there("ladspa", "amp:amp_mono"))
         return;
@@ -330,7 +330,7 @@ START_TEST(a_plugin_that_hangs_is_left_out)
 }
 END_TEST
 
-START_TEST(samples_that_are_no_numbers_are_reported)
+START_TEST(nan_samples_are_reported)
 {
     if (!is_there("lv2", "urn:halo:test:nan"))
         return;
@@ -352,16 +352,16 @@ int main(void)
 {
     const TTest *const tests[] = {keys_change_a_plugin,
                                   logs_of_other_stages_are_refused,
-                                  in_processes_of_their_own_too,
-                                  without_plugins_there_is_nothing_to_change,
-                                  dry_is_as_late_as_plugins_are,
+                                  isolated_plugins_do_the_same,
+                                  control_keys_do_nothing_without_plugins,
+                                  dry_is_delayed_by_plugin_latency,
                                   the_screen_shows_the_control,
 #ifdef HALO_TEST_OSC
                                   osc_changes_a_plugin,
 #endif
                                   a_plugin_that_crashes_is_left_out,
                                   a_plugin_that_hangs_is_left_out,
-                                  samples_that_are_no_numbers_are_reported};
+                                  nan_samples_are_reported};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("live_plugins", tests, sizeof tests / sizeof *tests));
 }

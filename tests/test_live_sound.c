@@ -48,7 +48,7 @@ static void check_heard(size_t period, size_t channels, const char *stages)
     check_heard_late(period, channels, 0, stages, LIVE_RIG_FAST);
 }
 
-START_TEST(what_is_heard_is_what_render_makes)
+START_TEST(output_equals_render)
 {
     check_heard(64, 2, "--mask \"$FILTERS/hall.wav\"");
     check_heard(1024, 2, "--mask \"$FILTERS/hall.wav\"");
@@ -59,7 +59,7 @@ START_TEST(what_is_heard_is_what_render_makes)
 END_TEST
 
 /* A block later, once a call has another length than the first ones. */
-START_TEST(periods_that_change_cost_a_block)
+START_TEST(changing_periods_cost_a_block)
 {
     check_heard_late(128, 2, 128, "--mask \"$FILTERS/hall.wav\"",
                      "--device null:in=in.wav,out=out.wav,pace=0,vary=100");
@@ -67,7 +67,7 @@ START_TEST(periods_that_change_cost_a_block)
 END_TEST
 
 /* Late by what is said; in blocks of less than a hop, and of more than one. */
-START_TEST(spectrograms_are_heard)
+START_TEST(spectral_stages_equal_render)
 {
     check_heard_late(256, 2, 1792, "--spectral \"$FILTERS/identity.mask2d\"",
                      LIVE_RIG_FAST);
@@ -80,7 +80,7 @@ END_TEST
 /* In processes of their own, blocks have to be done in time. */
 static const char in_time[] = "--device null:in=in.wav,out=out.wav,pace=1";
 
-START_TEST(plugins_are_heard_as_render_makes_them)
+START_TEST(plugins_equal_render)
 {
     static const char stages[] = "--lv2 http://lv2plug.in/plugins/eg-amp,gain=-6 "
                                  "--lv2 http://gareus.org/oss/lv2/nodelay,delay=480 "
@@ -102,7 +102,7 @@ START_TEST(plugins_are_heard_as_render_makes_them)
 END_TEST
 
 /* Within halo and in a process of its own; @mix= and a mask around it. */
-START_TEST(plugins_of_late_latency_are_heard)
+START_TEST(plugins_with_late_latency_equal_render)
 {
     struct plugin_info *amp = plugin_rig_describe("ladspa", "mean:late-latency");
     if (!amp)
@@ -340,11 +340,11 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        what_is_heard_is_what_render_makes,
-        periods_that_change_cost_a_block,
-        spectrograms_are_heard,
-        plugins_are_heard_as_render_makes_them,
-        plugins_of_late_latency_are_heard,
+        output_equals_render,
+        changing_periods_cost_a_block,
+        spectral_stages_equal_render,
+        plugins_equal_render,
+        plugins_with_late_latency_equal_render,
         switches_gains_and_mutes_null,
         a_recording_replays_after_many_keys,
         lost_sound_is_counted,

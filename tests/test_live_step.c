@@ -281,7 +281,7 @@ END_TEST
 /* Not faster than it is made for, since a worker has its time; and at the priorities of live
  * sound. Where these are not granted, the step naps when the worker was put off its processor
  * at a bad moment. */
-START_TEST(with_a_worker_neither)
+START_TEST(steps_with_a_worker_allocate_nothing_and_call_nothing)
 {
     struct stage_set set = {
         .period = 64, .steps = getenv("HALO_TEST_FULL") ? STEPS : STEPS / 5, .paced = true};
@@ -349,7 +349,7 @@ static void check_reblock(size_t block, size_t first, size_t most, size_t delay)
     block_free(&out);
 }
 
-START_TEST(other_lengths_come_a_block_later)
+START_TEST(other_block_lengths_cost_a_block)
 {
     check_reblock(64, 64, 0, 0);
     check_reblock(64, 256, 0, 0);
@@ -366,7 +366,7 @@ int main(void)
         puts("skipped: a sanitizer is in the way, or the system has no seccomp filters");
         return 77;
     }
-    const TTest *const tests[] = {steps_allocate_nothing_and_call_nothing, with_a_worker_neither,
-                                  other_lengths_come_a_block_later};
+    const TTest *const tests[] = {steps_allocate_nothing_and_call_nothing, steps_with_a_worker_allocate_nothing_and_call_nothing,
+                                  other_block_lengths_cost_a_block};
     return suite_run("live_step", tests, sizeof tests / sizeof *tests);
 }

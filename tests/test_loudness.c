@@ -44,7 +44,7 @@ static void expect_integrated(struct loudness *meter, double right)
     loudness_destroy(meter);
 }
 
-START_TEST(sines_are_as_loud_as_ebu_says)
+START_TEST(sines_match_ebu_loudness)
 {
     struct loudness *meter = meter_of(2);
     add_stereo(meter, -23, 20); /* case 1 */
@@ -72,7 +72,7 @@ START_TEST(sines_are_as_loud_as_ebu_says)
 }
 END_TEST
 
-START_TEST(channels_weigh_as_they_should)
+START_TEST(channels_are_weighted)
 {
     struct loudness *meter = meter_of(5);
     add_sine(meter, 5, (const double[]){-28, -28, -24, -30, -30}, 20); /* case 6 */
@@ -89,7 +89,7 @@ START_TEST(channels_weigh_as_they_should)
 }
 END_TEST
 
-START_TEST(short_sounds_have_a_level)
+START_TEST(short_sounds_have_a_loudness)
 {
     struct loudness *meter = meter_of(2);
     ck_assert(isinf(loudness_integrated(meter)) && loudness_integrated(meter) < 0);
@@ -111,7 +111,7 @@ END_TEST
 
 /* Sines of an amplitude, of a fraction of the rate and a phase in degrees: cases 15 to 19, which
  * may be 0.2 dB too high and 0.4 dB too low. */
-START_TEST(true_peaks_are_as_ebu_says)
+START_TEST(true_peaks_match_ebu)
 {
     static const struct {
         double amplitude, fraction, phase, right;
@@ -138,7 +138,7 @@ START_TEST(true_peaks_are_as_ebu_says)
 END_TEST
 
 /* What is added in odd pieces is as loud as all at once. */
-START_TEST(pieces_make_the_whole)
+START_TEST(pieces_equal_the_whole)
 {
     struct loudness *whole = meter_of(2), *pieces = meter_of(2);
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, 100000);
@@ -188,7 +188,7 @@ static void compare(const char *path)
     sound_free(&sound);
 }
 
-START_TEST(recordings_are_as_loud_as_ffmpeg_says)
+START_TEST(recordings_match_ffmpeg_loudness)
 {
     static const char *const names[] = {"voice", "guitar", "drums", "sweep", "pink-noise"};
     char path[512];
@@ -207,10 +207,10 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const always[] = {sines_are_as_loud_as_ebu_says, channels_weigh_as_they_should,
-                                   short_sounds_have_a_level, pieces_make_the_whole,
-                                   true_peaks_are_as_ebu_says};
-    const TTest *const with_ffmpeg[] = {recordings_are_as_loud_as_ffmpeg_says};
+    const TTest *const always[] = {sines_match_ebu_loudness, channels_are_weighted,
+                                   short_sounds_have_a_loudness, pieces_equal_the_whole,
+                                   true_peaks_match_ebu};
+    const TTest *const with_ffmpeg[] = {recordings_match_ffmpeg_loudness};
     int failed = suite_run("loudness", always, sizeof always / sizeof *always);
     if (failed || system("command -v ffmpeg >/dev/null 2>&1") == 0)
         return failed ? failed : suite_run("loudness_ffmpeg", with_ffmpeg, 1);

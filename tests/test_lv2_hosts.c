@@ -67,7 +67,7 @@ static void check_lv2apply(const char *name, size_t channels, size_t mask_channe
     sound_free(&wanted);
 }
 
-START_TEST(lv2apply_makes_what_halo_makes)
+START_TEST(lv2apply_equals_halo)
 {
     check_lv2apply("mono", 1, 1);
     check_lv2apply("stereo", 2, 2);
@@ -128,7 +128,7 @@ static void check_jalv(const char *name, const char *const in[], const char *con
     sound_free(&wanted);
 }
 
-START_TEST(jalv_makes_what_halo_makes)
+START_TEST(jalv_equals_halo)
 {
     check_jalv("mono", (const char *[]){"in"}, (const char *[]){"out"}, 1);
     check_jalv("stereo", (const char *[]){"in_left", "in_right"},
@@ -153,7 +153,7 @@ static void check_halo(const char *name, size_t channels, size_t mask_channels)
     sound_free(&wanted);
 }
 
-START_TEST(halo_makes_with_it_what_it_makes_itself)
+START_TEST(halo_hosts_its_own_plugin)
 {
     if (!HALO_HOSTS_LV2)
         return;
@@ -174,9 +174,9 @@ static bool is_there(const char *program, const char *package)
 
 int main(void)
 {
-    const TTest *const tests[] = {the_descriptions_are_valid, lv2apply_makes_what_halo_makes,
-                                  jalv_makes_what_halo_makes,
-                                  halo_makes_with_it_what_it_makes_itself};
+    const TTest *const tests[] = {the_descriptions_are_valid, lv2apply_equals_halo,
+                                  jalv_equals_halo,
+                                  halo_hosts_its_own_plugin};
     if (!is_there("lv2_validate", "lv2-dev") || !is_there("sord_validate", "sordi") ||
         !is_there("lv2apply", "lilv-utils") || !is_there("jalv", "jalv") || !jack_rig_is_there())
         return 77;

@@ -325,7 +325,7 @@ START_TEST(controls_are_smooth)
 }
 END_TEST
 
-START_TEST(off_is_dry_to_the_bit)
+START_TEST(disabled_is_bit_exact_dry)
 {
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 2, 2000);
@@ -454,7 +454,7 @@ static void check_change(size_t taps, size_t other, bool gpu)
     change_end(&change);
 }
 
-START_TEST(masks_fade_over_and_know_the_past)
+START_TEST(mask_changes_crossfade_with_history)
 {
     check_change(1000, 1000, false);
     check_change(100, 30000, false);
@@ -464,7 +464,7 @@ START_TEST(masks_fade_over_and_know_the_past)
 }
 END_TEST
 
-START_TEST(the_last_of_many_requests_comes_true)
+START_TEST(the_last_of_many_requests_wins)
 {
     struct change change = change_begin(3000, 2000);
     const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_REPORTED};
@@ -520,7 +520,7 @@ static void check_refused(const char *name, const char *mask, const char *spec)
     block_free(&out);
 }
 
-START_TEST(bad_masks_are_logged_and_the_old_one_stays)
+START_TEST(bad_masks_are_logged_and_the_old_one_is_kept)
 {
     command_clean();
     save_taps("good.wav", 300, 200, 0.5f);
@@ -537,7 +537,7 @@ START_TEST(bad_masks_are_logged_and_the_old_one_stays)
 }
 END_TEST
 
-START_TEST(mono_takes_the_first_channel_and_says_so)
+START_TEST(mono_uses_the_first_channel_and_logs_it)
 {
     command_clean();
     struct sound saved = sound_noise("mask.wav", 3, FLOAT_WAV, RATE, 2, 500);
@@ -558,7 +558,7 @@ END_TEST
 
 /* ---- sessions ---- */
 
-START_TEST(sessions_bring_the_mask_back)
+START_TEST(sessions_restore_the_mask)
 {
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 2, 3000);
@@ -615,7 +615,7 @@ START_TEST(a_session_keeps_a_mask_that_is_missing)
 }
 END_TEST
 
-START_TEST(a_session_that_comes_later_knows_the_past)
+START_TEST(a_session_restored_later_has_the_history)
 {
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 1, 3000);
@@ -641,7 +641,7 @@ START_TEST(a_session_that_comes_later_knows_the_past)
 }
 END_TEST
 
-START_TEST(an_empty_session_takes_the_mask_away)
+START_TEST(an_empty_session_removes_the_mask)
 {
     command_clean();
     save_taps("mask.wav", 300, 200, 0.5f);
@@ -659,7 +659,7 @@ START_TEST(an_empty_session_takes_the_mask_away)
 }
 END_TEST
 
-START_TEST(activation_forgets_the_sound)
+START_TEST(activation_clears_the_history)
 {
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 1, 3000);
@@ -736,7 +736,7 @@ static void *work_on(void *argument)
 }
 
 /* As in a host that plays: the worker is a thread of its own. */
-START_TEST(the_worker_works_beside_run)
+START_TEST(the_worker_runs_beside_run)
 {
     struct change change = change_begin(20000, 3000);
     const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_REPORTED};
@@ -816,7 +816,7 @@ START_TEST(many_instances_live_side_by_side)
 }
 END_TEST
 
-START_TEST(the_module_shows_nothing_else)
+START_TEST(the_module_exports_nothing_else)
 {
     void *module = dlopen(HALO_LV2_MODULE, RTLD_NOW | RTLD_LOCAL);
     ck_assert_ptr_nonnull(module);
@@ -829,11 +829,11 @@ END_TEST
 
 SUITE_MAIN("lv2_plugin", gpu_makes_the_same, sound_is_the_truth, any_blocks_give_the_same_samples,
            masks_are_resampled, sound_goes_on_after_a_long_silence, controls_do_what_they_say,
-           controls_are_smooth, off_is_dry_to_the_bit, without_a_mask_sound_passes,
-           masks_fade_over_and_know_the_past, the_last_of_many_requests_comes_true,
-           bad_masks_are_logged_and_the_old_one_stays, mono_takes_the_first_channel_and_says_so,
-           sessions_bring_the_mask_back, a_session_keeps_a_mask_that_is_missing,
-           a_session_that_comes_later_knows_the_past, an_empty_session_takes_the_mask_away,
-           activation_forgets_the_sound, the_mask_is_reported_when_asked, run_allocates_nothing,
-           the_worker_works_beside_run, many_instances_live_side_by_side,
-           the_module_shows_nothing_else)
+           controls_are_smooth, disabled_is_bit_exact_dry, without_a_mask_sound_passes,
+           mask_changes_crossfade_with_history, the_last_of_many_requests_wins,
+           bad_masks_are_logged_and_the_old_one_is_kept, mono_uses_the_first_channel_and_logs_it,
+           sessions_restore_the_mask, a_session_keeps_a_mask_that_is_missing,
+           a_session_restored_later_has_the_history, an_empty_session_removes_the_mask,
+           activation_clears_the_history, the_mask_is_reported_when_asked, run_allocates_nothing,
+           the_worker_runs_beside_run, many_instances_live_side_by_side,
+           the_module_exports_nothing_else)

@@ -61,7 +61,7 @@ static void expect_refused(const char *text, size_t size, const char *spec)
     ck_assert_msg(strstr(said, "some.mask2d") && strstr(said, spec), "%s", said);
 }
 
-START_TEST(what_is_no_mask_is_refused)
+START_TEST(invalid_masks_are_refused)
 {
     static const struct {
         const char *text, *spec;
@@ -122,7 +122,7 @@ static void expect_written_back(const struct mask2d *mask)
     free(text);
 }
 
-START_TEST(what_is_written_is_read_again)
+START_TEST(written_masks_are_read_back)
 {
     static const size_t sizes[][2] = {{1, 1}, {3, 5}, {128, 128}, {1, 16384}, {16384, 1}};
     float *taps = malloc(MASK2D_TAPS_MOST * sizeof *taps);
@@ -155,7 +155,7 @@ static bool is_separable(size_t rows, size_t columns, const float *taps)
     return separable;
 }
 
-START_TEST(products_are_reported_from_others)
+START_TEST(separable_masks_are_recognised)
 {
     enum { ROWS = 9, COLUMNS = 14 };
     float down[ROWS], across[COLUMNS], taps[ROWS * COLUMNS];
@@ -205,7 +205,7 @@ static double sum_of(const struct mask2d *mask)
     return sum;
 }
 
-START_TEST(made_masks_are_what_they_say)
+START_TEST(made_masks_follow_their_formulas)
 {
     static const struct {
         const char *text;
@@ -247,7 +247,7 @@ START_TEST(made_masks_are_what_they_say)
 }
 END_TEST
 
-START_TEST(made_masks_that_cannot_be_are_refused)
+START_TEST(impossible_made_masks_are_refused)
 {
     static const struct {
         const char *text, *spec;
@@ -285,7 +285,7 @@ START_TEST(made_masks_that_cannot_be_are_refused)
 END_TEST
 
 /* The recipe's and the program's own are two pieces of code. */
-START_TEST(filters_are_what_is_made)
+START_TEST(filters_equal_made_masks)
 {
     static const char *const rows[][2] = {
         {"identity", "identity2d"},
@@ -341,7 +341,7 @@ START_TEST(mask_make_writes_them)
 }
 END_TEST
 
-START_TEST(mask_show_reports_of_them)
+START_TEST(mask_show_describes_them)
 {
     struct command_result result =
         command_done("\"$HALO\" mask show \"$FILTERS/onset-edge.mask2d\" sharpen2d:3x3");
@@ -390,7 +390,7 @@ START_TEST(mask_plot_draws_them)
 }
 END_TEST
 
-START_TEST(they_are_no_masks_of_one_dimension)
+START_TEST(they_are_refused_as_masks_of_one_dimension)
 {
     command_clean();
     command_refused(2, "is a two-dimensional mask: use --spectral",
@@ -401,8 +401,8 @@ START_TEST(they_are_no_masks_of_one_dimension)
 }
 END_TEST
 
-SUITE_MAIN("mask2d", text_is_read, what_is_no_mask_is_refused, size_is_bounded,
-           what_is_written_is_read_again, products_are_reported_from_others,
-           made_masks_are_what_they_say, made_masks_that_cannot_be_are_refused,
-           filters_are_what_is_made, mask_make_writes_them, mask_show_reports_of_them,
-           mask_plot_draws_them, they_are_no_masks_of_one_dimension)
+SUITE_MAIN("mask2d", text_is_read, invalid_masks_are_refused, size_is_bounded,
+           written_masks_are_read_back, separable_masks_are_recognised,
+           made_masks_follow_their_formulas, impossible_made_masks_are_refused,
+           filters_equal_made_masks, mask_make_writes_them, mask_show_describes_them,
+           mask_plot_draws_them, they_are_refused_as_masks_of_one_dimension)

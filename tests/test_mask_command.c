@@ -65,7 +65,7 @@ START_TEST(everything_is_listed)
 END_TEST
 
 /* Whoever does as the doctor says has nothing wrong any more. */
-START_TEST(what_the_lint_says_helps)
+START_TEST(lint_remedies_work)
 {
     static const struct {
         const char *mask, *trouble, *remedy;
@@ -130,7 +130,7 @@ static double number_at(const json_t *object, const char *key)
     return json_number_value(value);
 }
 
-START_TEST(json_has_all)
+START_TEST(json_is_complete)
 {
     command_clean();
     save_room("late.wav", 48000, 2, 480, 1);
@@ -162,7 +162,7 @@ START_TEST(json_has_all)
 }
 END_TEST
 
-START_TEST(bad_masks_are_named)
+START_TEST(bad_masks_are_refused)
 {
     command_clean();
     sound_text("nan.txt", "1\nnan\n");
@@ -196,5 +196,5 @@ START_TEST(help_is_there)
 END_TEST
 
 SUITE_MAIN("mask command", nothing_is_wrong_with_filters, everything_is_listed,
-           what_the_lint_says_helps, masks_are_compared_with_a_sound, json_has_all,
-           bad_masks_are_named, help_is_there)
+           lint_remedies_work, masks_are_compared_with_a_sound, json_is_complete,
+           bad_masks_are_refused, help_is_there)

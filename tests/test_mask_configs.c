@@ -96,7 +96,7 @@ START_TEST(jconvolver_refused)
 }
 END_TEST
 
-START_TEST(files_from_elsewhere)
+START_TEST(files_from_other_folders)
 {
     command_done("mkdir -p config irs");
     make_masks();
@@ -357,6 +357,6 @@ START_TEST(camilladsp_refused)
 END_TEST
 
 SUITE_MAIN("mask_configs", jconvolver_by_hand, packed_matrix, jconvolver_refused,
-           files_from_elsewhere, convolver_by_hand, brutefir_refused, eqapo_channels,
+           files_from_other_folders, convolver_by_hand, brutefir_refused, eqapo_channels,
            eqapo_includes, eqapo_refused, equaliser_listing, rew_filter_settings,
            camilladsp_by_hand, camilladsp_refused)

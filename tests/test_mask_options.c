@@ -186,7 +186,7 @@ START_TEST(times_without_a_rate)
 }
 END_TEST
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const char *const spec[] = {
         "trim=100",     "trim=-1",      "trim=1.5",        "trim=1h",    "trim=",
@@ -286,5 +286,5 @@ END_TEST
 
 SUITE_MAIN("mask options", cuts_and_delays, order_is_fixed, fade_is_a_raised_cosine,
            fade_comes_after_length, normalize_peak, normalize_outputs, silence_stays_silence,
-           delay_keeps_time_zero, times_without_a_rate, wrong_spec_are_refused,
+           delay_keeps_time_zero, times_without_a_rate, wrong_arguments_are_refused,
            zeros_are_reflected, twins_have_the_same_gains, render_takes_them)

@@ -260,7 +260,7 @@ static struct mask *room(size_t columns, size_t taps, double decay)
 
 #define NO_SOUND ((struct stream_format){0})
 
-START_TEST(a_good_room_has_nothing)
+START_TEST(a_good_room_has_no_lint)
 {
     struct mask *mask = room(2, 20000, 8000);
     ck_assert_str_eq(diagnose(mask, NO_SOUND), "");
@@ -493,7 +493,7 @@ END_TEST
 
 SUITE_MAIN("mask facts", dirac, moving_average, phases, phases_of_filters,
            twins_are_of_minimum_phase, hall_as_octave_has_it, lowpass_as_octave_has_it,
-           outputs_add_their_inputs, a_good_room_has_nothing, the_sound_does_not_fit,
+           outputs_add_their_inputs, a_good_room_has_no_lint, the_sound_does_not_fit,
            silence_is_found, a_cut_tail_is_found, levels_are_found, another_order_is_found,
            curves_of_a_moving_average, curves_of_one_zero, long_impulses_keep_their_peaks,
            spectrograms_show_when_and_where, roughness)

@@ -115,7 +115,7 @@ START_TEST(commands_are_understood)
 }
 END_TEST
 
-START_TEST(bundles_are_taken_isolated)
+START_TEST(bundles_are_unpacked)
 {
     begin();
     lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -208,7 +208,7 @@ static const char *const true_packets[] = {
 };
 static const size_t true_sizes[] = {24, 32, 36, 24};
 
-START_TEST(garbage_is_counted_and_no_more)
+START_TEST(garbage_is_only_counted)
 {
     begin();
     int fd = raw_socket();
@@ -230,7 +230,7 @@ START_TEST(garbage_is_counted_and_no_more)
 END_TEST
 
 /* True packets with bytes changed and ends cut off. */
-START_TEST(broken_packets_do_no_harm)
+START_TEST(broken_packets_are_harmless)
 {
     uint64_t state = 88172645463325252;
     begin();
@@ -298,7 +298,7 @@ static in_addr_t outer_address(void)
     return found;
 }
 
-START_TEST(only_loopback_is_heard)
+START_TEST(only_loopback_is_accepted)
 {
     struct sockaddr_in bound;
     socklen_t size = sizeof bound;
@@ -458,7 +458,7 @@ START_TEST(subscribers_get_meters)
 }
 END_TEST
 
-START_TEST(blind_meters_report_nothing)
+START_TEST(blind_meters_reveal_nothing)
 {
     struct heard heard = {.in = 0};
     struct live_status blind = picture;
@@ -479,7 +479,7 @@ START_TEST(blind_meters_report_nothing)
 END_TEST
 
 /* One that is gone is forgotten, and there is room for others again. */
-START_TEST(subscribers_that_are_gone_are_forgotten)
+START_TEST(dead_subscribers_are_removed)
 {
     struct heard heard = {.in = 0};
     struct osc_command command;
@@ -511,7 +511,7 @@ START_TEST(subscribers_that_are_gone_are_forgotten)
 }
 END_TEST
 
-SUITE_MAIN("osc", commands_are_understood, bundles_are_taken_isolated, odd_messages_are_counted,
-           garbage_is_counted_and_no_more, broken_packets_do_no_harm, floods_are_bounded,
-           only_loopback_is_heard, a_taken_port_is_refused, subscribers_get_meters,
-           blind_meters_report_nothing, subscribers_that_are_gone_are_forgotten)
+SUITE_MAIN("osc", commands_are_understood, bundles_are_unpacked, odd_messages_are_counted,
+           garbage_is_only_counted, broken_packets_are_harmless, floods_are_bounded,
+           only_loopback_is_accepted, a_taken_port_is_refused, subscribers_get_meters,
+           blind_meters_reveal_nothing, dead_subscribers_are_removed)

@@ -168,7 +168,7 @@ START_TEST(a_seek_leaves_no_hole)
 }
 END_TEST
 
-START_TEST(what_is_missing_is_silence)
+START_TEST(missing_sound_is_silence)
 {
     float samples[1000], *rows[] = {samples};
     size_t silent = 0;
@@ -289,7 +289,7 @@ START_TEST(a_pipe_is_kept)
 }
 END_TEST
 
-START_TEST(what_is_cut_short_ends_there)
+START_TEST(truncated_files_end_early)
 {
     struct sound sound =
         sound_noise("noise.wav", 8, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, 12 * RATE);
@@ -305,7 +305,7 @@ START_TEST(what_is_cut_short_ends_there)
 END_TEST
 
 /* The file shrinks under the player's hands. */
-START_TEST(what_is_cut_while_it_plays)
+START_TEST(files_truncated_while_playing)
 {
     struct sound sound =
         sound_noise("noise.wav", 9, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, 12 * RATE);
@@ -352,7 +352,7 @@ START_TEST(what_is_cut_while_it_plays)
 }
 END_TEST
 
-START_TEST(what_cannot_play_is_refused)
+START_TEST(unplayable_files_are_refused)
 {
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, RATE);
     sound_save(&sound, "second.wav");
@@ -375,6 +375,6 @@ START_TEST(what_cannot_play_is_refused)
 END_TEST
 
 SUITE_MAIN("player", loops_are_exact, seeks_are_exact, a_seek_leaves_no_hole,
-           what_is_missing_is_silence, another_rate_is_the_same_sound,
-           another_rate_is_the_same_after_a_seek, a_pipe_is_kept, what_is_cut_short_ends_there,
-           what_is_cut_while_it_plays, what_cannot_play_is_refused)
+           missing_sound_is_silence, another_rate_is_the_same_sound,
+           another_rate_is_the_same_after_a_seek, a_pipe_is_kept, truncated_files_end_early,
+           files_truncated_while_playing, unplayable_files_are_refused)

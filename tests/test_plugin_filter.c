@@ -126,7 +126,7 @@ END_TEST
 
 /* Told only after a third of a second: the first run is late and knows by how much, the second
  * one is right from its first frame. */
-START_TEST(latency_that_is_reported_late_is_made_up_for_the_next_time)
+START_TEST(late_latency_is_right_after_a_restart)
 {
     static const char *const spec[] = {"at=18000", "amount=300", NULL};
     struct rig rig;
@@ -274,7 +274,7 @@ END_TEST
 
 /* ---- controls while the sound goes on ---- */
 
-START_TEST(controls_are_taken_at_the_next_block)
+START_TEST(controls_apply_at_the_next_block)
 {
     static const char *const spec[] = {"0=-6", NULL};
     struct rig rig;
@@ -373,7 +373,7 @@ START_TEST(stages_list_their_controls)
 }
 END_TEST
 
-START_TEST(streams_take_no_times)
+START_TEST(streams_refuse_times)
 {
     static const char *const texts[][2] = {{"gain", "0,at=3s:gain=3"},
                                            {"gain", "0,at=3s:@mix=0"},
@@ -476,7 +476,7 @@ static struct filter *make_mix(const struct stage_mix_spec *spec, bool live,
     return mix;
 }
 
-START_TEST(dry_is_aligned_and_goes_round)
+START_TEST(dry_is_aligned_and_bypasses)
 {
     static const struct stage_mix_spec rows[] = {
         {.has_mix = true, .mix = 0.25f}, {.has_mix = true, .mix = 1}, {.bypass = true}, {0}};
@@ -526,7 +526,7 @@ START_TEST(mixes_change_at_their_time)
 }
 END_TEST
 
-START_TEST(live_a_stage_that_fails_is_left_out)
+START_TEST(live_a_failing_stage_is_left_out)
 {
     const struct stage_mix_spec none = {0};
     struct doubler *doubler;
@@ -550,7 +550,7 @@ START_TEST(live_a_stage_that_fails_is_left_out)
 }
 END_TEST
 
-START_TEST(live_a_stage_that_is_late_is_left_out_meanwhile)
+START_TEST(live_a_late_stage_is_left_out_meanwhile)
 {
     const struct stage_mix_spec none = {0};
     struct doubler *doubler;
@@ -582,19 +582,19 @@ int main(void)
 {
     const TTest *const tests[] = {blocks_are_powers_of_two_where_they_can_be,
                                   latency_is_known_beforehand,
-                                  latency_that_is_reported_late_is_made_up_for_the_next_time,
+                                  late_latency_is_right_after_a_restart,
                                   sound_stays_in_place_while_latency_changes,
                                   steps_begin_at_the_next_block,
                                   ramps_have_a_value_for_each_block,
                                   bad_samples_are_silenced_and_counted,
-                                  controls_are_taken_at_the_next_block,
+                                  controls_apply_at_the_next_block,
                                   stages_list_their_controls,
-                                  streams_take_no_times,
+                                  streams_refuse_times,
                                   steps_allocate_nothing,
-                                  dry_is_aligned_and_goes_round,
+                                  dry_is_aligned_and_bypasses,
                                   mixes_change_at_their_time,
-                                  live_a_stage_that_fails_is_left_out,
-                                  live_a_stage_that_is_late_is_left_out_meanwhile};
+                                  live_a_failing_stage_is_left_out,
+                                  live_a_late_stage_is_left_out_meanwhile};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("plugin filter", tests, sizeof tests / sizeof *tests));
 }

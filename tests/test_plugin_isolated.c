@@ -118,7 +118,7 @@ static void check_same(const struct plugin_info *info, const struct plugin_insta
     block_free(&out[1]);
 }
 
-START_TEST(ladspa_sounds_the_same)
+START_TEST(isolated_ladspa_is_identical)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
     if (!info)
@@ -129,7 +129,7 @@ START_TEST(ladspa_sounds_the_same)
 }
 END_TEST
 
-START_TEST(a_limiter_sounds_the_same)
+START_TEST(isolated_limiter_is_identical)
 {
     struct plugin_info *info =
         plugin_rig_describe("ladspa", "fast_lookahead_limiter_1913:fastLookaheadLimiter");
@@ -162,7 +162,7 @@ START_TEST(late_latency_is_reported_by_block)
 }
 END_TEST
 
-START_TEST(lv2_sounds_the_same)
+START_TEST(isolated_lv2_is_identical)
 {
     static const char *const ids[] = {"http://lv2plug.in/plugins/eg-amp",
                                       "http://gareus.org/oss/lv2/dpl#stereo",
@@ -302,7 +302,7 @@ START_TEST(openings_fail_in_one_line)
 }
 END_TEST
 
-START_TEST(no_program_is_reported)
+START_TEST(a_missing_program_is_reported)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
     if (!info)
@@ -334,7 +334,7 @@ static bool has_shared_memory(void)
     return found;
 }
 
-START_TEST(nothing_is_left)
+START_TEST(nothing_is_left_behind)
 {
     size_t before = plugin_rig_descriptors();
     check_end("ladspa", "mean:crash", 30, "crashed at 0.496 s, in block 94 (segmentation fault)");
@@ -391,7 +391,7 @@ static struct reported spec_reported(enum verbosity verbosity)
     return reported;
 }
 
-START_TEST(what_a_plugin_prints_is_a_detail)
+START_TEST(plugin_output_becomes_a_detail)
 {
     struct reported reported = spec_reported(VERBOSITY_VERBOSE);
     ck_assert_uint_eq(reported.out, 3 * PIECE / BLOCK);
@@ -440,7 +440,7 @@ START_TEST(live_is_a_piece_late)
 END_TEST
 
 /* A child that is behind catches up, and learns of all changes. */
-START_TEST(live_goes_on_after_late_pieces)
+START_TEST(live_continues_after_late_pieces)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:slow");
     if (!info)
@@ -496,7 +496,7 @@ static void check_live_end(const char *id, double patience, const char *spec)
     plugin_info_destroy(info);
 }
 
-START_TEST(live_ends_wait_for_nobody)
+START_TEST(live_ends_do_not_wait)
 {
     check_live_end("mean:crash", 30, "crashed at 0.000 s, in block 1 (segmentation fault)");
     check_live_end("mean:exit", 30, "ended its process at 0.000 s, in block 1");
@@ -570,20 +570,20 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {ladspa_sounds_the_same,
-                                  a_limiter_sounds_the_same,
+    const TTest *const tests[] = {isolated_ladspa_is_identical,
+                                  isolated_limiter_is_identical,
                                   late_latency_is_reported_by_block,
-                                  lv2_sounds_the_same,
+                                  isolated_lv2_is_identical,
                                   lv2_presets_reach_the_child,
                                   lv2_settings_and_states_reach_the_child,
                                   ends_are_reported,
                                   openings_fail_in_one_line,
-                                  no_program_is_reported,
-                                  nothing_is_left,
-                                  what_a_plugin_prints_is_a_detail,
+                                  a_missing_program_is_reported,
+                                  nothing_is_left_behind,
+                                  plugin_output_becomes_a_detail,
                                   live_is_a_piece_late,
-                                  live_goes_on_after_late_pieces,
-                                  live_ends_wait_for_nobody,
+                                  live_continues_after_late_pieces,
+                                  live_ends_do_not_wait,
                                   the_child_dies_with_its_parent,
                                   a_signal_ends_waiting_for_one_that_hangs,
                                   terminal_signals_are_halo_s};

@@ -289,7 +289,7 @@ START_TEST(delays_are_exact)
 }
 END_TEST
 
-START_TEST(what_has_no_input_sounds)
+START_TEST(generators_make_sound)
 {
     filter_by("sine:sine_fcac", "frequency", 1000, "amplitude", 0.5F);
     for (size_t i = 0; i < FRAMES; i++) {
@@ -321,7 +321,7 @@ START_TEST(a_latency_is_reported)
 }
 END_TEST
 
-START_TEST(a_reset_forgets_sound_and_keeps_values)
+START_TEST(reset_clears_sound_and_keeps_values)
 {
     /* All keep their state over deactivate and activate. */
     static const char *const ids[] = {"svf_1214:svf", "divider_1186:divider", "sc1_1425:sc1",
@@ -365,7 +365,7 @@ static void check_refusal(const char *id, const char *spec)
     ck_assert_msg(strstr(text, spec) != NULL, "%s: no \"%s\" in: %s", id, spec, text);
 }
 
-START_TEST(unknown_names_are_refused_with_near_ones)
+START_TEST(unknown_names_are_refused_with_suggestions)
 {
     check_refusal("amp_1182:amp", "did you mean amp_1181");
     check_refusal("nothing_like_it:amp", "there is no LADSPA library nothing_like_it in ");
@@ -379,7 +379,7 @@ START_TEST(unknown_names_are_refused_with_near_ones)
 }
 END_TEST
 
-START_TEST(an_id_leads_back_to_its_plugin)
+START_TEST(ids_find_their_plugins)
 {
     static const char *const ids[] = {"amp_1181:amp", "amp_1181.so:amp",
                                       "/usr/lib/ladspa/amp_1181.so:amp",
@@ -407,11 +407,11 @@ int main(void)
                                   side_chains_are_known_by_their_names,
                                   gains_are_exact,
                                   delays_are_exact,
-                                  what_has_no_input_sounds,
+                                  generators_make_sound,
                                   a_latency_is_reported,
-                                  a_reset_forgets_sound_and_keeps_values,
-                                  unknown_names_are_refused_with_near_ones,
-                                  an_id_leads_back_to_its_plugin};
+                                  reset_clears_sound_and_keeps_values,
+                                  unknown_names_are_refused_with_suggestions,
+                                  ids_find_their_plugins};
     enum { OWN = 5, TESTS = sizeof tests / sizeof *tests }; /* the first need no packages */
     static const char *const needed[] = {"/usr/lib/ladspa/amp_1181.so", "/usr/lib/ladspa/cmt.so",
                                          "/usr/lib/ladspa/amp.so"};

@@ -228,7 +228,7 @@ static void check_reset(const char *uri, struct plugin_settings settings)
     lv2_rig_close(&other);
 }
 
-START_TEST(reset_forgets_all_sound)
+START_TEST(reset_clears_all_sound)
 {
     char path[PATH_MAX];
     command_clean();
@@ -258,6 +258,6 @@ int main(void)
         simple_plugins_are_exact, latencies_are_read,
         bundles_are_described,    responses_are_there_from_the_first_frame,
         sampler_gets_its_sample,  parameters_have_their_types,
-        presets_set_values,       reset_forgets_all_sound};
+        presets_set_values,       reset_clears_all_sound};
     return suite_run("plugin_lv2", tests, sizeof tests / sizeof *tests);
 }

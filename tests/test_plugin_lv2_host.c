@@ -75,7 +75,7 @@ START_TEST(values_begin_as_described)
 }
 END_TEST
 
-START_TEST(what_cannot_be_offered_is_named)
+START_TEST(unsupported_requirements_are_named)
 {
     const struct plugin_settings plain = {0}, odd = {.block = 100};
     lv2_rig_refused("urn:halo:probe:feature", plain, "requires the feature urn:halo:probe:needed");
@@ -88,7 +88,7 @@ START_TEST(what_cannot_be_offered_is_named)
 }
 END_TEST
 
-START_TEST(unknown_uri_names_like_ones)
+START_TEST(unknown_uris_are_refused_with_suggestions)
 {
     char why[1024];
     struct plugin_info *info;
@@ -113,7 +113,7 @@ static int promises_with(struct plugin_settings settings)
     return promises;
 }
 
-START_TEST(only_what_is_true_is_promised)
+START_TEST(offered_features_are_true)
 {
     const int always = PROBE_FIXED | PROBE_BOUNDED | PROBE_DEFAULT_STATE;
     struct plugin_settings settings = {.block = 64};
@@ -191,7 +191,7 @@ START_TEST(work_is_done_after_the_run_in_files)
 }
 END_TEST
 
-START_TEST(work_is_done_isolated_live)
+START_TEST(work_is_done_in_its_own_thread_live)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){.live = true}, 64);
@@ -337,7 +337,7 @@ static void count_id(void *context, const char *id)
     *(size_t *)context += strcmp(id, PROBE_URI) == 0;
 }
 
-START_TEST(all_are_listed)
+START_TEST(all_plugins_are_listed)
 {
     size_t holders = 0, ids = 0;
     ck_assert_int_eq(plugin_lv2.list(count_holder, &holders), STATUS_OK);
@@ -352,20 +352,20 @@ int main(void)
     setenv("LV2_PATH", PROBE_LV2 ":/usr/local/lib/lv2:/usr/lib/lv2", 1);
     const TTest *const tests[] = {ports_are_described,
                                   values_begin_as_described,
-                                  what_cannot_be_offered_is_named,
-                                  unknown_uri_names_like_ones,
-                                  only_what_is_true_is_promised,
+                                  unsupported_requirements_are_named,
+                                  unknown_uris_are_refused_with_suggestions,
+                                  offered_features_are_true,
                                   ports_have_their_buffers,
                                   messages_come_once_and_in_order,
                                   bad_settings_are_refused,
                                   work_is_done_after_the_run_in_files,
-                                  work_is_done_isolated_live,
+                                  work_is_done_in_its_own_thread_live,
                                   live_step_neither_allocates_nor_prints,
                                   errors_of_a_run_are_reported_later,
                                   presets_are_listed_and_loaded,
                                   state_is_kept_with_its_files,
                                   files_of_an_instance_go_with_it,
                                   reset_keeps_values,
-                                  all_are_listed};
+                                  all_plugins_are_listed};
     return suite_run("plugin_lv2_host", tests, sizeof tests / sizeof *tests);
 }

@@ -106,7 +106,7 @@ START_TEST(values_are_read)
 }
 END_TEST
 
-START_TEST(wrong_spec_are_refused_with_what_is_right)
+START_TEST(wrong_specs_are_refused_with_a_correction)
 {
     static const char *const rows[][2] = {
         {"foo=1", "g, gain, p4, p5, p6, p7, p8, p9, p10, at"},
@@ -188,7 +188,7 @@ START_TEST(a_value_has_one_ramp_at_a_time)
 }
 END_TEST
 
-START_TEST(hundreds_of_ports_make_no_endless_line)
+START_TEST(hundreds_of_ports_give_a_short_line)
 {
     enum { MANY = 300 };
     static struct plugin_port many[MANY];
@@ -253,7 +253,7 @@ static struct plugin_info of_width(struct plugin_port *audio, size_t inputs, siz
 
 enum { BESIDE = 1000 };
 
-START_TEST(channels_are_laid)
+START_TEST(channels_are_mapped)
 {
     static const struct {
         size_t inputs, outputs, channels;
@@ -317,6 +317,6 @@ START_TEST(channels_are_laid)
 }
 END_TEST
 
-SUITE_MAIN("plugin words", values_are_read, wrong_spec_are_refused_with_what_is_right,
-           a_value_has_one_ramp_at_a_time, hundreds_of_ports_make_no_endless_line,
-           presets_and_parameters_are_found, times_are_read_and_kept_in_order, channels_are_laid)
+SUITE_MAIN("plugin words", values_are_read, wrong_specs_are_refused_with_a_correction,
+           a_value_has_one_ramp_at_a_time, hundreds_of_ports_give_a_short_line,
+           presets_and_parameters_are_found, times_are_read_and_kept_in_order, channels_are_mapped)

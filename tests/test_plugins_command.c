@@ -45,7 +45,7 @@ static const char *word_of(const json_t *object, const char *key)
 
 /* ---- list ---- */
 
-START_TEST(a_list_has_all_and_reports_what_was_skipped)
+START_TEST(a_list_is_complete_and_reports_skipped_plugins)
 {
     offer("mean crash-loaded crash-asked");
     struct command_result result = command_done("$HALO plugins list --json");
@@ -72,7 +72,7 @@ START_TEST(a_list_has_all_and_reports_what_was_skipped)
 }
 END_TEST
 
-START_TEST(every_word_has_to_occur)
+START_TEST(every_search_term_must_occur)
 {
     offer("mean");
     struct command_result result = command_done("$HALO plugins list LATENCY tests");
@@ -108,7 +108,7 @@ START_TEST(a_crash_is_remembered_until_the_file_changes)
 }
 END_TEST
 
-START_TEST(a_spoilt_memory_is_an_empty_one)
+START_TEST(a_damaged_cache_is_ignored)
 {
     static const char *const spoilt[] = {"",
                                          "nonsense",
@@ -133,7 +133,7 @@ START_TEST(a_spoilt_memory_is_an_empty_one)
 }
 END_TEST
 
-START_TEST(no_library_of_ladspa_is_skipped_too)
+START_TEST(bad_ladspa_libraries_are_skipped)
 {
     offer("mean");
     command_done("echo nonsense > ladspa/text.so");
@@ -147,7 +147,7 @@ START_TEST(no_library_of_ladspa_is_skipped_too)
 END_TEST
 
 /* In this process, for a short patience. */
-START_TEST(what_hangs_is_skipped)
+START_TEST(hanging_plugins_are_skipped)
 {
     offer("hang-asked hang-loaded mean");
     struct plugin_scan scan;
@@ -197,7 +197,7 @@ START_TEST(ctrl_c_ends_a_scan_and_its_child)
 END_TEST
 
 #ifdef HALO_WITH_LV2
-START_TEST(libraries_of_lv2_are_tried_too)
+START_TEST(lv2_libraries_are_probed)
 {
     offer("crash-loaded crash-asked mean many-ports");
     command_done("mkdir lv2 && cd lv2 && for name in crash-loaded crash-asked mean many-ports; do"
@@ -252,7 +252,7 @@ START_TEST(info_reports_ports_latency_and_a_command)
 }
 END_TEST
 
-START_TEST(info_of_what_crashes_when_it_runs)
+START_TEST(info_of_a_plugin_that_crashes_when_run)
 {
     offer("mean");
     struct command_result result = command_done("$HALO plugins info mean:crash --json");
@@ -269,7 +269,7 @@ START_TEST(info_of_what_crashes_when_it_runs)
 }
 END_TEST
 
-START_TEST(names_that_are_none_are_refused)
+START_TEST(unknown_names_are_refused)
 {
     offer("mean crash-asked");
     command_refused(1, "did you mean copy?", "$HALO plugins info mean:copi");
@@ -283,7 +283,7 @@ START_TEST(names_that_are_none_are_refused)
 }
 END_TEST
 
-START_TEST(help_answers)
+START_TEST(help_works)
 {
     struct command_result result = command_done("$HALO plugins --help");
     ck_assert_ptr_nonnull(strstr(result.out, "list"));
@@ -297,7 +297,7 @@ END_TEST
 
 /* ---- what a child says ---- */
 
-START_TEST(an_info_comes_through_a_child_unchanged)
+START_TEST(info_passes_through_a_child_unchanged)
 {
     offer("mean");
     const struct plugin_kind *kind = plugin_kind_named("ladspa");
@@ -322,20 +322,20 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        a_list_has_all_and_reports_what_was_skipped,
-        every_word_has_to_occur,
+        a_list_is_complete_and_reports_skipped_plugins,
+        every_search_term_must_occur,
         a_crash_is_remembered_until_the_file_changes,
-        a_spoilt_memory_is_an_empty_one,
-        no_library_of_ladspa_is_skipped_too,
-        what_hangs_is_skipped,
+        a_damaged_cache_is_ignored,
+        bad_ladspa_libraries_are_skipped,
+        hanging_plugins_are_skipped,
         ctrl_c_ends_a_scan_and_its_child,
         info_reports_ports_latency_and_a_command,
-        info_of_what_crashes_when_it_runs,
-        names_that_are_none_are_refused,
-        help_answers,
-        an_info_comes_through_a_child_unchanged,
+        info_of_a_plugin_that_crashes_when_run,
+        unknown_names_are_refused,
+        help_works,
+        info_passes_through_a_child_unchanged,
 #ifdef HALO_WITH_LV2
-        libraries_of_lv2_are_tried_too,
+        lv2_libraries_are_probed,
 #endif
     };
     command_folder();

@@ -50,7 +50,7 @@ static struct tally simulate(const struct beat *beat)
     return tally;
 }
 
-START_TEST(looks_keep_the_beat)
+START_TEST(polls_lock_to_the_work)
 {
     static const struct beat beats[] = {
         {0},
@@ -71,7 +71,7 @@ START_TEST(looks_keep_the_beat)
 END_TEST
 
 /* Three periods' work goes by, and no more. */
-START_TEST(a_stall_is_made_good)
+START_TEST(a_stall_is_recovered)
 {
     enum { STALLS = 200 };
     struct tally tally =
@@ -82,7 +82,7 @@ START_TEST(a_stall_is_made_good)
 END_TEST
 
 /* Wherever in the looks' period it begins. */
-START_TEST(work_that_begins_again_is_found)
+START_TEST(work_that_restarts_is_found)
 {
     enum { PLACES = 32 };
     for (size_t p = 0; p < PLACES; p++) {
@@ -93,7 +93,7 @@ START_TEST(work_that_begins_again_is_found)
 END_TEST
 
 /* Where no work comes any more, a look a period is enough. */
-START_TEST(silence_costs_little)
+START_TEST(idle_polls_are_few)
 {
     int64_t now = 0;
     struct poll_timer clock = poll_timer_start(PERIOD, now);
@@ -104,5 +104,5 @@ START_TEST(silence_costs_little)
 }
 END_TEST
 
-SUITE_MAIN("poll_timer", looks_keep_the_beat, a_stall_is_made_good, work_that_begins_again_is_found,
-           silence_costs_little)
+SUITE_MAIN("poll_timer", polls_lock_to_the_work, a_stall_is_recovered, work_that_restarts_is_found,
+           idle_polls_are_few)

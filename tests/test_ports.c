@@ -47,7 +47,7 @@ static void check_boundary(enum boundary boundary, size_t n, size_t before, size
     block_free(&sound);
 }
 
-START_TEST(boundaries_as_the_textbook)
+START_TEST(boundaries_follow_the_textbook)
 {
     const size_t lengths[] = {0, 1, 2, 7, 100}, around[] = {0, 1, 5, 99, 333},
                  blocks[] = {1, 8, 1000};
@@ -59,7 +59,7 @@ START_TEST(boundaries_as_the_textbook)
 }
 END_TEST
 
-START_TEST(spool_gives_back_what_it_took)
+START_TEST(spool_returns_its_content)
 {
     enum { N = 100001 };
     struct block sound = stream_noise(1, 3, N), back;
@@ -150,5 +150,5 @@ START_TEST(exact_samples_stay)
 }
 END_TEST
 
-SUITE_MAIN("ports", boundaries_as_the_textbook, spool_gives_back_what_it_took, quantising_saturates,
+SUITE_MAIN("ports", boundaries_follow_the_textbook, spool_returns_its_content, quantising_saturates,
            dither_is_triangular, dither_does_not_depend_on_blocks, exact_samples_stay)

@@ -78,7 +78,7 @@ static void sleep_ms(long ms)
     nanosleep(&time, NULL);
 }
 
-START_TEST(what_is_handed_over_is_in_the_file)
+START_TEST(every_frame_is_written)
 {
     const size_t channels[] = {1, 2, 8}, blocks[] = {1, 64, 1000, 4096};
     for (size_t e = 0; e < 3; e++)
@@ -107,7 +107,7 @@ START_TEST(what_is_handed_over_is_in_the_file)
 END_TEST
 
 /* Short of 4 GB a .wav is a plain one, that every program reads. */
-START_TEST(a_wav_is_a_wav)
+START_TEST(short_wavs_are_plain)
 {
     char head[12] = "";
     struct recording recording;
@@ -122,7 +122,7 @@ START_TEST(a_wav_is_a_wav)
 }
 END_TEST
 
-START_TEST(what_is_lost_becomes_silence)
+START_TEST(lost_frames_become_silence)
 {
     struct recording recording;
     struct recorder *recorder = record("lost.wav", 2, 0.01); /* 512 frames */
@@ -219,7 +219,7 @@ START_TEST(a_killed_recording_is_readable)
 END_TEST
 
 /* As a full disk: what is written stays, the failure is told once, the step may go on. */
-START_TEST(a_full_disk_ends_the_recording_alone)
+START_TEST(a_full_disk_ends_only_the_recording)
 {
     enum { ROOM = 100000 };
     struct rlimit before, full;
@@ -275,7 +275,7 @@ static void expect_refusal(const char *name, bool force, const char *spec, enum 
     ck_assert_msg(strstr(reported, spec) != NULL, "%s: %s", name, reported);
 }
 
-START_TEST(what_cannot_be_recorded_to_is_refused)
+START_TEST(unwritable_recordings_are_refused)
 {
     struct recording recording;
     struct stat about;
@@ -299,7 +299,7 @@ START_TEST(what_cannot_be_recorded_to_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("recorder", what_is_handed_over_is_in_the_file, a_wav_is_a_wav,
-           what_is_lost_becomes_silence, a_flushed_file_is_whole_while_it_grows,
-           a_killed_recording_is_readable, a_full_disk_ends_the_recording_alone,
-           what_cannot_be_recorded_to_is_refused)
+SUITE_MAIN("recorder", every_frame_is_written, short_wavs_are_plain,
+           lost_frames_become_silence, a_flushed_file_is_whole_while_it_grows,
+           a_killed_recording_is_readable, a_full_disk_ends_only_the_recording,
+           unwritable_recordings_are_refused)

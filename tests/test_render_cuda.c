@@ -58,7 +58,7 @@ START_TEST(every_way_equals_the_truth)
 END_TEST
 
 /* The last one is a real fault, after which the process has no GPU. */
-START_TEST(failing_gpu_is_left_for_the_cpu)
+START_TEST(failing_gpu_is_replaced_by_the_cpu)
 {
     static const char *const faults[] = {"0", "1:memory", "2:lost", "3:trap"};
     static const char *const modes[] = {"--block 5000 --backend cuda", "--gpu-mode resident",
@@ -99,7 +99,7 @@ START_TEST(masks_in_a_row)
 }
 END_TEST
 
-START_TEST(what_cannot_be_is_refused)
+START_TEST(impossible_requests_are_refused)
 {
     command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 1000);
@@ -116,7 +116,7 @@ int main(void)
         puts("no GPU here: rendering on it is not tested");
         return 77;
     }
-    const TTest *const tests[] = {every_way_equals_the_truth, failing_gpu_is_left_for_the_cpu,
-                                  masks_in_a_row, what_cannot_be_is_refused};
+    const TTest *const tests[] = {every_way_equals_the_truth, failing_gpu_is_replaced_by_the_cpu,
+                                  masks_in_a_row, impossible_requests_are_refused};
     return suite_run("render_cuda", tests, sizeof tests / sizeof *tests);
 }

@@ -141,7 +141,7 @@ START_TEST(names_may_look_like_options)
 }
 END_TEST
 
-START_TEST(help_is_no_error)
+START_TEST(help_is_not_an_error)
 {
     const char *const spec[] = {"--help",        "-h",        "--version",           "-V",
                                  "render --help", "render -h", "render in.wav --help"};
@@ -165,7 +165,7 @@ static void refuse_sound(const char *name, const char *spec)
     command_refused(1, "standard input", "cat %s 2>/dev/null | \"$HALO\" render - out.wav", name);
 }
 
-START_TEST(what_is_no_sound_is_refused)
+START_TEST(invalid_sounds_are_refused)
 {
     begin();
     command_done(
@@ -186,11 +186,11 @@ START_TEST(what_is_no_sound_is_refused)
 }
 END_TEST
 
-START_TEST(files_nobody_may_read_are_refused)
+START_TEST(unreadable_files_are_refused)
 {
     begin();
     if (geteuid() == 0) {
-        puts("not run: files_nobody_may_read_are_refused, since root may");
+        puts("not run: unreadable_files_are_refused, since root may");
         return;
     }
     command_done("chmod 0 in.wav");
@@ -252,7 +252,7 @@ START_TEST(aiff_of_no_channels_or_rate_is_refused)
 END_TEST
 
 /* The library behind MP3 has words of its own, which nobody asked for. */
-START_TEST(cut_mp3_is_reported_in_one_line)
+START_TEST(truncated_mp3_is_reported_in_one_line)
 {
     enum { MP3 = 0x230000 | 0x82 }; /* SF_FORMAT_MPEG and _LAYER_III, which older headers lack */
     SF_INFO info = {.samplerate = 48000, .channels = 2, .format = MP3};
@@ -266,7 +266,7 @@ START_TEST(cut_mp3_is_reported_in_one_line)
 }
 END_TEST
 
-START_TEST(sounds_of_no_numbers_are_refused)
+START_TEST(nan_sounds_are_refused)
 {
     const float bad[] = {NAN, INFINITY, -INFINITY};
     const size_t places[] = {0, 4999, 150000, 299999};
@@ -326,7 +326,7 @@ static void refuse_mask(const char *name, const char *spec)
                     "\"$HALO\" render in.wav out.wav --gain 3 --mask m.wav --mask %s,gain=1", name);
 }
 
-START_TEST(what_is_no_mask_is_refused)
+START_TEST(invalid_masks_are_refused)
 {
     begin();
     command_done(
@@ -346,7 +346,7 @@ START_TEST(what_is_no_mask_is_refused)
 }
 END_TEST
 
-START_TEST(cut_masks_are_refused)
+START_TEST(truncated_masks_are_refused)
 {
     begin();
     command_done("head -c 300 m.wav >cut.wav");
@@ -354,7 +354,7 @@ START_TEST(cut_masks_are_refused)
 }
 END_TEST
 
-START_TEST(masks_of_no_numbers_are_refused)
+START_TEST(nan_masks_are_refused)
 {
     const float bad[] = {NAN, INFINITY, -INFINITY};
     begin();
@@ -462,7 +462,7 @@ END_TEST
 
 /* ---- the output ---- */
 
-START_TEST(places_that_cannot_be_written_are_refused)
+START_TEST(unwritable_outputs_are_refused)
 {
     begin();
     command_done("mkdir folder folder.wav; echo x >file");
@@ -477,7 +477,7 @@ START_TEST(places_that_cannot_be_written_are_refused)
 END_TEST
 
 /* A FLAC holds 8 channels, an Opus file few rates. */
-START_TEST(what_a_container_cannot_hold_is_refused)
+START_TEST(unsupported_container_contents_are_refused)
 {
     begin();
     sound_noise_file("nine.wav", 1, WAV16, 48000, 9, 100);
@@ -560,12 +560,12 @@ START_TEST(damaged_headers_never_crash)
 END_TEST
 
 SUITE_MAIN("render errors", wrong_usage_is_reported, commas_in_names_are_escaped,
-           names_may_look_like_options, help_is_no_error, what_is_no_sound_is_refused,
-           files_nobody_may_read_are_refused, headers_of_no_channels_or_rate_are_refused,
-           aiff_of_no_channels_or_rate_is_refused, cut_mp3_is_reported_in_one_line,
-           sounds_of_no_numbers_are_refused, doubles_beyond_floats_are_refused,
-           sums_beyond_floats_are_refused, what_is_no_mask_is_refused, cut_masks_are_refused,
-           masks_of_no_numbers_are_refused, bad_lines_are_named,
-           masks_longer_than_memory_are_refused, places_that_cannot_be_written_are_refused,
-           what_a_container_cannot_hold_is_refused, refusal_is_one_line,
+           names_may_look_like_options, help_is_not_an_error, invalid_sounds_are_refused,
+           unreadable_files_are_refused, headers_of_no_channels_or_rate_are_refused,
+           aiff_of_no_channels_or_rate_is_refused, truncated_mp3_is_reported_in_one_line,
+           nan_sounds_are_refused, doubles_beyond_floats_are_refused,
+           sums_beyond_floats_are_refused, invalid_masks_are_refused, truncated_masks_are_refused,
+           nan_masks_are_refused, bad_lines_are_named,
+           masks_longer_than_memory_are_refused, unwritable_outputs_are_refused,
+           unsupported_container_contents_are_refused, refusal_is_one_line,
            damaged_headers_never_crash)

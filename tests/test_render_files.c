@@ -491,7 +491,7 @@ static void set_sizes(const char *name, uint32_t value, bool au)
     close(fd);
 }
 
-START_TEST(sizes_of_nothing_mean_a_stream)
+START_TEST(zero_sizes_mean_a_stream)
 {
     const uint32_t sizes[] = {0, UINT32_MAX};
     for (size_t i = 0; i < 2; i++)
@@ -519,7 +519,7 @@ START_TEST(sizes_of_nothing_mean_a_stream)
 }
 END_TEST
 
-START_TEST(chunks_around_the_sound_are_no_sound)
+START_TEST(other_chunks_are_ignored)
 {
     command_clean();
     make_tagged("in.wav", WAV16); /* its LIST chunk lies before or behind the samples */
@@ -551,7 +551,7 @@ START_TEST(report_of_a_stream_goes_to_standard_error)
 }
 END_TEST
 
-START_TEST(stream_is_passed_on_while_it_comes)
+START_TEST(streams_are_passed_on_while_they_arrive)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 200000);
@@ -617,7 +617,7 @@ START_TEST(devices_named_for_streams_work)
 }
 END_TEST
 
-START_TEST(reader_that_goes_away_is_an_error)
+START_TEST(closed_pipe_is_an_error)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 300000);
@@ -668,7 +668,7 @@ static unsigned mode_of(const char *name)
     return about.st_mode & 07777;
 }
 
-START_TEST(permissions_are_those_of_any_atomic_file)
+START_TEST(permissions_follow_the_umask)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 10);
@@ -702,7 +702,7 @@ START_TEST(existing_file_is_kept_without_force)
 END_TEST
 
 /* What was there stays as it was, down to the inode, when rendering over it fails. */
-START_TEST(failure_leaves_what_stood_there)
+START_TEST(failure_keeps_the_existing_file)
 {
     command_clean();
     struct sound bad = sound_create(WAVF, 48000, 1, 200000);
@@ -792,7 +792,7 @@ END_TEST
 
 /* ---- cut short ---- */
 
-START_TEST(cut_files_are_refused)
+START_TEST(truncated_files_are_refused)
 {
     const struct {
         const char *name;
@@ -837,7 +837,7 @@ START_TEST(cut_files_are_refused)
 }
 END_TEST
 
-START_TEST(cut_streams_are_refused)
+START_TEST(truncated_streams_are_refused)
 {
     const int formats[] = {WAV16, SF_FORMAT_AU | SF_FORMAT_PCM_16};
     for (size_t i = 0; i < 2; i++) {
@@ -856,7 +856,7 @@ START_TEST(cut_streams_are_refused)
 END_TEST
 
 /* Only the sound counts: a cut chunk behind it takes nothing away. */
-START_TEST(whole_sound_before_a_cut_chunk_is_read)
+START_TEST(sound_before_a_truncated_chunk_is_read)
 {
     command_clean();
     sound_noise_file("in.wav", 2, WAV16, 48000, 1, 1000);
@@ -950,7 +950,7 @@ static size_t check_saturation(const struct sound *in, const struct sound *out, 
     return clipped;
 }
 
-START_TEST(integers_saturate_and_say_so)
+START_TEST(integers_saturate_and_are_reported)
 {
     const int formats[] = {WAVU8, WAV16, WAV24, SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
                            SF_FORMAT_AIFF | SF_FORMAT_PCM_S8};
@@ -1018,7 +1018,7 @@ static double peak_of(const char *name)
     return peak;
 }
 
-START_TEST(normalizing_gives_that_peak)
+START_TEST(normalizing_sets_the_peak)
 {
     const double levels[] = {-1, -0.1, -20, 0, 6};
     const char *const stages[] = {"", "--gain 40", "--mask \"$FILTERS/small-room.wav\",gain=-30"};
@@ -1101,7 +1101,7 @@ static void interrupt(int number, bool (*when)(void), const char *options)
     ck_assert_ptr_null(strstr(result.err, "rror")); /* nobody failed */
 }
 
-START_TEST(signals_leave_no_half_file)
+START_TEST(signals_leave_no_partial_file)
 {
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < 3; i++) {
@@ -1166,7 +1166,7 @@ END_TEST
     "unshare -rm sh -c 'mount -t tmpfs -o size=128k tmpfs disk && echo precious >disk/old.wav && " \
     "{ %s; code=$?; ls -A disk >left; cat disk/old.wav >>left; exit $code; }'"
 
-START_TEST(full_disk_leaves_no_half_file)
+START_TEST(full_disk_leaves_no_partial_file)
 {
     const char *const outs[] = {"disk/out.wav", "disk/out.flac", "disk/out.ogg", "disk/old.wav -f",
                                 "disk/out.wav --normalize -1"};
@@ -1174,7 +1174,7 @@ START_TEST(full_disk_leaves_no_half_file)
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 600000); /* 2.4 MB */
     command_done("mkdir disk");
     if (command_run(ON_SMALL_DISK, ":").code != 0) {
-        puts("not run: full_disk_leaves_no_half_file, for want of the right to mount");
+        puts("not run: full_disk_leaves_no_partial_file, for want of the right to mount");
         return; /* the limit below stands in for it */
     }
     for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
@@ -1191,7 +1191,7 @@ START_TEST(full_disk_leaves_no_half_file)
 }
 END_TEST
 
-START_TEST(file_size_limit_leaves_no_half_file)
+START_TEST(file_size_limit_leaves_no_partial_file)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 600000);
@@ -1293,17 +1293,17 @@ SUITE_MAIN("render files",
            every_format_of_the_library_is_read, container_by_name_and_samples_as_the_input,
            format_and_container_can_be_chosen, any_rate_is_kept, identity_is_exact,
            tags_are_carried_over, tags_go_through_pipes, pipes_give_what_files_give,
-           redirected_streams_are_streams, au_goes_through_pipes, sizes_of_nothing_mean_a_stream,
-           chunks_around_the_sound_are_no_sound, report_of_a_stream_goes_to_standard_error,
-           stream_is_passed_on_while_it_comes, fifo_is_written_through, devices_are_written_through,
-           devices_named_for_streams_work, reader_that_goes_away_is_an_error,
-           symbolic_links_are_followed, permissions_are_those_of_any_atomic_file,
-           existing_file_is_kept_without_force, failure_leaves_what_stood_there,
+           redirected_streams_are_streams, au_goes_through_pipes, zero_sizes_mean_a_stream,
+           other_chunks_are_ignored, report_of_a_stream_goes_to_standard_error,
+           streams_are_passed_on_while_they_arrive, fifo_is_written_through, devices_are_written_through,
+           devices_named_for_streams_work, closed_pipe_is_an_error,
+           symbolic_links_are_followed, permissions_follow_the_umask,
+           existing_file_is_kept_without_force, failure_keeps_the_existing_file,
            input_is_never_the_output, same_command_same_bytes, same_command_same_samples_of_ogg,
-           cut_files_are_refused, cut_streams_are_refused, whole_sound_before_a_cut_chunk_is_read,
+           truncated_files_are_refused, truncated_streams_are_refused, sound_before_a_truncated_chunk_is_read,
            dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
-           integers_saturate_and_say_so, floats_do_not_clip, normalizing_gives_that_peak,
+           integers_saturate_and_are_reported, floats_do_not_clip, normalizing_sets_the_peak,
            normalizing_keeps_the_samples_in_proportion, silence_cannot_be_normalized_and_stays,
-           signals_leave_no_half_file, signals_end_a_wait, signals_leave_no_spool,
-           full_disk_leaves_no_half_file, file_size_limit_leaves_no_half_file,
+           signals_leave_no_partial_file, signals_end_a_wait, signals_leave_no_spool,
+           full_disk_leaves_no_partial_file, file_size_limit_leaves_no_partial_file,
            wav_past_4_gb_is_rf64)

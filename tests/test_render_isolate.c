@@ -17,7 +17,7 @@ static void make_input(void)
     sound_free(&sound);
 }
 
-START_TEST(ends_are_one_line_and_no_file)
+START_TEST(failures_give_one_line_and_no_file)
 {
     static const char *const ends[][2] = {
         {"--lv2 urn:halo:test:crash,at=24000",
@@ -40,7 +40,7 @@ START_TEST(ends_are_one_line_and_no_file)
 }
 END_TEST
 
-START_TEST(a_file_that_stood_there_stays)
+START_TEST(an_existing_file_is_kept)
 {
     make_input();
     command_done("echo mine >out.wav");
@@ -60,7 +60,7 @@ START_TEST(a_crash_has_no_report)
 END_TEST
 
 /* What it prints does not get among the sound, nor among the numbers. */
-START_TEST(a_plugin_s_spec_spoil_nothing)
+START_TEST(plugin_output_is_kept_from_the_sound)
 {
     make_input();
     command_done("$HALO render in.wav - --ladspa mean:copy >copy.wav");
@@ -73,7 +73,7 @@ START_TEST(a_plugin_s_spec_spoil_nothing)
 }
 END_TEST
 
-START_TEST(isolated_and_here_make_the_same_file)
+START_TEST(isolated_and_in_process_files_are_equal)
 {
     static const char *const stages[] = {
         "--lv2 http://lv2plug.in/plugins/eg-amp,gain=-6",
@@ -113,11 +113,11 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {ends_are_one_line_and_no_file,
-                                  a_file_that_stood_there_stays,
+    const TTest *const tests[] = {failures_give_one_line_and_no_file,
+                                  an_existing_file_is_kept,
                                   a_crash_has_no_report,
-                                  a_plugin_s_spec_spoil_nothing,
-                                  isolated_and_here_make_the_same_file,
+                                  plugin_output_is_kept_from_the_sound,
+                                  isolated_and_in_process_files_are_equal,
                                   a_signal_ends_a_plugin_that_hangs};
     plugin_rig_prepare();
     static const char *const needed[][2] = {

@@ -38,7 +38,7 @@ static void expect_same_channels(const char *a, const char *b)
 
 /* ---- what comes out ---- */
 
-START_TEST(plugins_do_what_their_formulas_say)
+START_TEST(plugins_follow_their_formulas)
 {
     static const struct {
         const char *stage;
@@ -106,7 +106,7 @@ START_TEST(latency_that_is_reported_is_taken_off)
 }
 END_TEST
 
-START_TEST(masks_are_the_same_around_plugins)
+START_TEST(masks_work_around_plugins)
 {
     static const char *const stages[] = {
         "--mask m.wav --lv2 " NODELAY ",delay=480",
@@ -254,7 +254,7 @@ START_TEST(values_change_at_their_time)
 }
 END_TEST
 
-START_TEST(stages_come_and_go)
+START_TEST(stages_fade_in_and_out)
 {
     command_clean();
     struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 1, N);
@@ -347,7 +347,7 @@ START_TEST(crashes_end_the_render)
 }
 END_TEST
 
-START_TEST(tails_end_where_they_are_quiet)
+START_TEST(tails_end_when_quiet)
 {
     command_clean();
     struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 1, N);
@@ -380,7 +380,7 @@ END_TEST
 
 /* ---- refusals ---- */
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
@@ -437,20 +437,20 @@ static bool is_there(void)
 
 int main(void)
 {
-    const TTest *const tests[] = {plugins_do_what_their_formulas_say,
+    const TTest *const tests[] = {plugins_follow_their_formulas,
                                   latency_that_is_reported_is_taken_off,
-                                  masks_are_the_same_around_plugins,
+                                  masks_work_around_plugins,
                                   channels_are_mapped,
                                   bypassed_stages_change_no_bit,
                                   mixes_are_aligned,
                                   values_change_at_their_time,
-                                  stages_come_and_go,
+                                  stages_fade_in_and_out,
                                   latency_reported_late_renders_again,
                                   a_chain_is_saved_once,
                                   bad_samples_are_counted,
                                   crashes_end_the_render,
-                                  tails_end_where_they_are_quiet,
-                                  wrong_spec_are_refused};
+                                  tails_end_when_quiet,
+                                  wrong_arguments_are_refused};
     plugin_rig_prepare();
     if (!is_there())
         return plugin_rig_code(EXIT_SUCCESS);

@@ -107,7 +107,7 @@ static void check_truth(const char *spec, struct spectral_settings settings, str
     mask2d_destroy(mask);
 }
 
-START_TEST(what_is_made_is_the_truth)
+START_TEST(output_equals_the_truth)
 {
     command_clean();
     save_noise();
@@ -150,7 +150,7 @@ START_TEST(blocks_threads_and_pipes_make_no_difference)
 END_TEST
 
 /* What one stage does, another does before or after; and each knows how late the sound is. */
-START_TEST(it_goes_with_other_stages)
+START_TEST(it_combines_with_other_stages)
 {
     command_clean();
     save_noise();
@@ -173,7 +173,7 @@ START_TEST(it_goes_with_other_stages)
 }
 END_TEST
 
-START_TEST(report_reports)
+START_TEST(report_is_complete)
 {
     command_clean();
     save_noise();
@@ -202,7 +202,7 @@ START_TEST(report_reports)
 }
 END_TEST
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
@@ -267,7 +267,7 @@ static double struck_db(const char *name)
     return db;
 }
 
-START_TEST(recordings_come_isolated)
+START_TEST(recordings_are_separated)
 {
     command_clean();
     double drums = struck_db("drums.wav"), guitar = struck_db("guitar.wav");
@@ -275,6 +275,6 @@ START_TEST(recordings_come_isolated)
 }
 END_TEST
 
-SUITE_MAIN("render_spectral", identity_gives_the_sound_back, what_is_made_is_the_truth,
-           blocks_threads_and_pipes_make_no_difference, it_goes_with_other_stages, report_reports,
-           wrong_spec_are_refused, recordings_come_isolated)
+SUITE_MAIN("render_spectral", identity_gives_the_sound_back, output_equals_the_truth,
+           blocks_threads_and_pipes_make_no_difference, it_combines_with_other_stages, report_is_complete,
+           wrong_arguments_are_refused, recordings_are_separated)

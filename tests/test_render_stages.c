@@ -189,7 +189,7 @@ END_TEST
 
 /* Mono to two channels, those through true stereo: the other order would make
  * other channels of it, and each change of length shows. */
-START_TEST(stages_work_in_the_order_given)
+START_TEST(stages_apply_in_order)
 {
     const struct mask_path spread[] = {{0, 0, 0}, {0, 1, 1}};
     const struct mask_path stereo[] = {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}};
@@ -553,7 +553,7 @@ END_TEST
 /* ---- align and tail ---- */
 
 /* numpy's convolve(x, h, "same"): output i is the full convolution's i + (taps - 1) / 2. */
-START_TEST(centre_is_as_textbooks_index)
+START_TEST(centre_follows_textbook_indexing)
 {
     const size_t taps[] = {1, 2, 3, 4, 5, 64, 65, 1000, 1001};
     for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
@@ -665,7 +665,7 @@ static void check_until(const char *spec, double level, size_t echo)
     sound_free(&full);
 }
 
-START_TEST(tail_goes_on_until_it_stays_below)
+START_TEST(tail_ends_when_it_stays_below)
 {
     check_until("-80dB", 1e-4, 0);
     check_until("-80", 1e-4, 0);
@@ -716,7 +716,7 @@ static const char *report_text(json_t *root, const char *key)
     return text;
 }
 
-START_TEST(report_reports_all)
+START_TEST(report_is_complete)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 44100, 2, 10000);
@@ -751,7 +751,7 @@ START_TEST(report_reports_all)
 }
 END_TEST
 
-START_TEST(report_reports_the_latency_of_centred_masks)
+START_TEST(report_has_the_latency_of_centred_masks)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
@@ -792,7 +792,7 @@ START_TEST(quiet_prints_nothing)
 }
 END_TEST
 
-START_TEST(normal_output_is_for_people)
+START_TEST(normal_output_is_text)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 500000);
@@ -925,7 +925,7 @@ START_TEST(backends_agree)
 }
 END_TEST
 
-START_TEST(auto_says_what_it_took)
+START_TEST(auto_reports_its_choice)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 100);
@@ -937,7 +937,7 @@ START_TEST(auto_says_what_it_took)
 END_TEST
 
 /* No GPU, or a build without CUDA: auto makes do, and who asks for one is told. */
-START_TEST(missing_gpu_is_said)
+START_TEST(missing_gpu_is_reported)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
@@ -952,7 +952,7 @@ START_TEST(missing_gpu_is_said)
 }
 END_TEST
 
-START_TEST(blocks_of_any_length_do)
+START_TEST(blocks_of_any_length_work)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 2, 5000);
@@ -993,15 +993,15 @@ START_TEST(long_masks_on_long_sounds)
 END_TEST
 
 SUITE_MAIN("render stages", masks_are_routed, counts_that_do_not_fit_are_refused,
-           matrices_that_do_not_divide_are_refused, gains_are_exact, stages_work_in_the_order_given,
+           matrices_that_do_not_divide_are_refused, gains_are_exact, stages_apply_in_order,
            text_masks_are_read, resampled_masks_keep_their_response,
            resampled_identity_changes_no_tone, masks_of_the_same_or_no_rate_stay,
            resampled_masks_are_routed, boundaries_are_ghost_cells, boundaries_hold_for_masks_in_a_row,
-           boundaries_need_no_tail, boundaries_of_streams_are_right_or_refused, centre_is_as_textbooks_index,
+           boundaries_need_no_tail, boundaries_of_streams_are_right_or_refused, centre_follows_textbook_indexing,
            odd_symmetric_masks_shift_no_phase, tails_have_the_length_promised,
-           tail_goes_on_until_it_stays_below, shortest_sounds, report_reports_all,
-           report_reports_the_latency_of_centred_masks, report_survives_strange_names,
-           quiet_prints_nothing, normal_output_is_for_people, verbose_reports_the_paths,
+           tail_ends_when_it_stays_below, shortest_sounds, report_is_complete,
+           report_has_the_latency_of_centred_masks, report_survives_strange_names,
+           quiet_prints_nothing, normal_output_is_text, verbose_reports_the_paths,
            verbose_reports_the_true_peak, terminal_shows_progress, backends_agree,
-           missing_gpu_is_said, blocks_of_any_length_do, auto_says_what_it_took,
+           missing_gpu_is_reported, blocks_of_any_length_work, auto_reports_its_choice,
            threads_give_the_same_bytes, long_masks_on_long_sounds)

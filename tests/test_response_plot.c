@@ -74,7 +74,7 @@ static void expect_figures(struct mask *mask, double (*power)(double))
     mask_destroy(mask);
 }
 
-START_TEST(figures_are_those_of_the_formula)
+START_TEST(values_equal_the_formula)
 {
     expect_figures(low_pass(), low_pass_power);
     expect_figures(comb(), comb_power);
@@ -87,7 +87,7 @@ static double deep_comb_power(double hertz)
     return pow(cos(pi * hertz / 50), 2);
 }
 
-START_TEST(low_frequencies_are_in_their_place)
+START_TEST(low_frequencies_are_placed_right)
 {
     const struct response_axis axis = {.low = 20, .high = 60, .points = 40};
     double db[40];
@@ -189,7 +189,7 @@ static size_t line_of(const struct picture *picture, size_t column, char letter)
 
 static const struct response_plot_settings ascii = {.width = WIDTH, .height = HEIGHT, .rate = RATE};
 
-START_TEST(curves_are_where_they_should_be)
+START_TEST(curves_are_drawn_in_place)
 {
     static const struct {
         const char *label;
@@ -227,7 +227,7 @@ START_TEST(curves_are_where_they_should_be)
 END_TEST
 
 /* Equal curves share the cells in turn, and every letter is to be found. */
-START_TEST(equal_curves_are_all_seen)
+START_TEST(equal_curves_are_all_visible)
 {
     static const char letters[] = "123456789";
     struct mask *masks[RESPONSE_PLOT_MASKS];
@@ -306,6 +306,6 @@ START_TEST(too_small_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("response_plot", figures_are_those_of_the_formula, low_frequencies_are_in_their_place,
-           paths_count_together, curves_are_where_they_should_be, equal_curves_are_all_seen,
+SUITE_MAIN("response_plot", values_equal_the_formula, low_frequencies_are_placed_right,
+           paths_count_together, curves_are_drawn_in_place, equal_curves_are_all_visible,
            pictures_keep_their_size, too_small_is_refused)

@@ -276,7 +276,7 @@ START_TEST(silence_stays_silence)
 END_TEST
 
 /* No later than it must be: a hop less where the block is in step with the hops. */
-START_TEST(latency_is_what_it_says)
+START_TEST(latency_is_as_reported)
 {
     static const struct {
         size_t block, rows;
@@ -395,7 +395,7 @@ static double kept_db(const struct spectral_truth *truth, const float *mix, cons
     return db;
 }
 
-START_TEST(drums_and_strings_come_isolated)
+START_TEST(drums_and_strings_are_separated)
 {
     static float chord[MIX], drums[MIX];
     struct block mix;
@@ -439,6 +439,6 @@ END_TEST
 
 SUITE_MAIN("spectral", every_way_and_block_agrees_with_the_truth,
            long_blocks_and_threads_make_no_difference, identity_gives_the_sound_back,
-           silence_stays_silence, latency_is_what_it_says,
+           silence_stays_silence, latency_is_as_reported,
            windows_that_do_not_give_the_sound_back_are_refused, steps_allocate_nothing,
-           drums_and_strings_come_isolated)
+           drums_and_strings_are_separated)

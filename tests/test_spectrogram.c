@@ -153,7 +153,7 @@ START_TEST(a_click_is_a_line_at_its_time)
 }
 END_TEST
 
-START_TEST(columns_stand_for_what_they_gather)
+START_TEST(columns_show_the_loudest_of_their_span)
 {
     struct block block = stream_noise(7, 1, 65 * HOP + 100);
     struct sound_spectrogram_settings settings = settings_for(RATE, true);
@@ -207,7 +207,7 @@ START_TEST(channels_are_averaged_by_power)
 END_TEST
 
 /* A part of the sound is that part of its picture: what lies around is heard. */
-START_TEST(a_part_is_as_in_the_whole)
+START_TEST(a_part_equals_the_whole)
 {
     struct block block = stream_noise(3, 1, 80 * HOP);
     struct sound_spectrogram_settings settings = settings_for(RATE, true);
@@ -243,7 +243,7 @@ END_TEST
 
 /* ---- axes, scale, colours ---- */
 
-START_TEST(axes_go_there_and_back)
+START_TEST(axes_are_invertible)
 {
     struct spectrogram_axis axes[] = {{true, 100, 20, 24000}, {false, 240, 0, 24000}};
     ck_assert_double_eq_tol(spectrogram_axis_hz(&axes[0], 0), 20, 1e-9);
@@ -365,7 +365,7 @@ START_TEST(a_figure_has_one_scale)
 END_TEST
 
 SUITE_MAIN("spectrogram", a_sine_has_its_level_and_place, a_sine_is_narrow,
-           a_click_is_a_line_at_its_time, columns_stand_for_what_they_gather,
-           channels_are_averaged_by_power, a_part_is_as_in_the_whole, sounds_of_any_length,
-           axes_go_there_and_back, ticks_are_round_numbers, colours_are_viridis,
+           a_click_is_a_line_at_its_time, columns_show_the_loudest_of_their_span,
+           channels_are_averaged_by_power, a_part_equals_the_whole, sounds_of_any_length,
+           axes_are_invertible, ticks_are_round_numbers, colours_are_viridis,
            the_nearest_of_256_colours, a_figure_has_one_scale)

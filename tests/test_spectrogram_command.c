@@ -55,7 +55,7 @@ static const json_t *sound_of(const json_t *root, size_t index)
     return json_array_get(json_object_get(root, "sounds"), index);
 }
 
-START_TEST(the_report_reports_what_there_is)
+START_TEST(the_report_is_complete)
 {
     command_clean();
     save_sine("tone.wav", 1.5, 1000, 0.1);
@@ -255,7 +255,7 @@ START_TEST(streams_are_drawn_as_files)
 }
 END_TEST
 
-START_TEST(hours_take_no_memory)
+START_TEST(long_sounds_use_little_memory)
 {
     command_clean();
     sound_sparse("short.wav", 8000, 1, 8000);
@@ -320,7 +320,7 @@ END_TEST
 
 /* ---- refusals ---- */
 
-START_TEST(sounds_that_cannot_be_drawn)
+START_TEST(undrawable_sounds_are_refused)
 {
     command_clean();
     save_sine("tone.wav", 1, 1000, 1);
@@ -345,7 +345,7 @@ START_TEST(sounds_that_cannot_be_drawn)
 }
 END_TEST
 
-START_TEST(spec_that_cannot_be)
+START_TEST(impossible_options_are_refused)
 {
     command_clean();
     save_sine("tone.wav", 1, 1000, 1);
@@ -370,7 +370,7 @@ START_TEST(spec_that_cannot_be)
 }
 END_TEST
 
-START_TEST(files_that_cannot_be_written)
+START_TEST(unwritable_files_are_refused)
 {
     command_clean();
     save_sine("tone.wav", 1, 1000, 1);
@@ -390,17 +390,17 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {the_report_reports_what_there_is,
+    const TTest *const tests[] = {the_report_is_complete,
                                   gnuplot_gets_the_right_picture,
                                   files_hold_what_they_should,
                                   odd_sounds_are_drawn,
                                   streams_are_drawn_as_files,
-                                  hours_take_no_memory,
+                                  long_sounds_use_little_memory,
                                   plain_text_where_there_is_no_terminal,
                                   colours_where_the_terminal_has_them,
-                                  sounds_that_cannot_be_drawn,
-                                  spec_that_cannot_be,
-                                  files_that_cannot_be_written};
+                                  undrawable_sounds_are_refused,
+                                  impossible_options_are_refused,
+                                  unwritable_files_are_refused};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");
         return 77;

@@ -49,7 +49,7 @@ START_TEST(operations_per_byte_are_the_textbooks)
 }
 END_TEST
 
-START_TEST(strips_take_small_masks)
+START_TEST(strips_are_for_small_masks)
 {
     ck_assert_uint_eq(strip_side(1, 1), 3);
     ck_assert_uint_eq(strip_side(3, 3), 3);
@@ -100,7 +100,7 @@ static struct kernel2d_job job_of(size_t mask_rows, size_t mask_columns, unsigne
                                  .block = {columns, rows}};
 }
 
-START_TEST(what_cannot_be_done_is_said)
+START_TEST(unsupported_sizes_are_reported)
 {
     enum { SHARED = 227 * 1024 };
     struct kernel2d_job job = job_of(128, 128, 0, 0);
@@ -163,5 +163,5 @@ START_TEST(kernels_have_names)
 END_TEST
 
 SUITE_MAIN("tile2d", tiles_and_what_they_load, operations_per_byte_are_the_textbooks,
-           strips_take_small_masks, strips_fill_the_gpu, what_cannot_be_done_is_said, truth_by_hand,
+           strips_are_for_small_masks, strips_fill_the_gpu, unsupported_sizes_are_reported, truth_by_hand,
            kernels_have_names)

@@ -91,7 +91,7 @@ START_TEST(guesses_follow_the_binomial)
 }
 END_TEST
 
-START_TEST(who_hears_is_right)
+START_TEST(a_discriminating_listener_is_right)
 {
     struct session session = session_begin(TRIALS, false);
     take_test(session.abx, TRIALS, 0);
@@ -105,7 +105,7 @@ START_TEST(who_hears_is_right)
 END_TEST
 
 /* A draw that hangs on the one before would tell more than the sound does. */
-START_TEST(draws_do_not_hang_together)
+START_TEST(random_draws_are_independent)
 {
     enum { DRAWS = 10000 };
     struct session session = session_begin(DRAWS, false);
@@ -121,7 +121,7 @@ START_TEST(draws_do_not_hang_together)
 }
 END_TEST
 
-START_TEST(nothing_is_reported_before_the_end)
+START_TEST(nothing_is_revealed_before_the_end)
 {
     struct session session = session_begin(2, false);
     char commitment[DIGEST_TEXT], text[128], digest[DIGEST_TEXT];
@@ -145,7 +145,7 @@ START_TEST(nothing_is_reported_before_the_end)
 }
 END_TEST
 
-START_TEST(feedback_reports_where_it_is_wanted)
+START_TEST(feedback_is_given_on_request)
 {
     struct session session = session_begin(TRIALS, true);
     while (!session.abx->over) {
@@ -191,7 +191,7 @@ static void expect_event(const json_t *root, size_t index, double time, int tria
     ck_assert_str_eq(json_string_value(json_object_get(line, key)), value);
 }
 
-START_TEST(the_log_has_all)
+START_TEST(the_log_is_complete)
 {
     struct session session = session_begin(2, false);
     trial_log_choice(session.log, "hall.wav", 0, 0);
@@ -232,7 +232,7 @@ START_TEST(the_log_has_all)
 }
 END_TEST
 
-START_TEST(stopping_early_is_said)
+START_TEST(stopping_early_is_reported)
 {
     struct session session = session_begin(TRIALS, false);
     take_test(session.abx, 10, 1);
@@ -283,7 +283,7 @@ static void expect_fault(const json_t *root, const char *spec)
     ck_assert_msg(strstr(fault, spec) != NULL, "not '%s': '%s'", spec, fault);
 }
 
-START_TEST(verifying_finds_what_was_changed)
+START_TEST(verifying_finds_changes)
 {
     struct session session = session_begin(TRIALS, false);
     take_test(session.abx, TRIALS, 4);
@@ -318,7 +318,7 @@ START_TEST(verifying_finds_what_was_changed)
 END_TEST
 
 /* A p-value so small that a change of it is smaller yet. */
-START_TEST(verifying_sees_small_figures)
+START_TEST(verifying_compares_small_p_values)
 {
     struct session session = session_begin(40, false);
     take_test(session.abx, 40, 0);
@@ -333,7 +333,7 @@ START_TEST(verifying_sees_small_figures)
 }
 END_TEST
 
-START_TEST(verifying_refuses_what_is_no_log)
+START_TEST(verifying_refuses_other_files)
 {
     static const char *const texts[] = {"", "[]", "{}", "{\"test\": \"abx\", \"trials\": 16}"};
     const char *fault;
@@ -348,7 +348,7 @@ START_TEST(verifying_refuses_what_is_no_log)
 }
 END_TEST
 
-SUITE_MAIN("trial_abx", guesses_follow_the_binomial, who_hears_is_right, draws_do_not_hang_together,
-           nothing_is_reported_before_the_end, feedback_reports_where_it_is_wanted, the_log_has_all,
-           stopping_early_is_said, verifying_finds_what_was_changed, verifying_sees_small_figures,
-           verifying_refuses_what_is_no_log)
+SUITE_MAIN("trial_abx", guesses_follow_the_binomial, a_discriminating_listener_is_right, random_draws_are_independent,
+           nothing_is_revealed_before_the_end, feedback_is_given_on_request, the_log_is_complete,
+           stopping_early_is_reported, verifying_finds_changes, verifying_compares_small_p_values,
+           verifying_refuses_other_files)

@@ -40,7 +40,7 @@ static void take_trial(struct trial *ranking, size_t masks, double now)
     ck_assert(trial_ranking_confirm(ranking, now + 7));
 }
 
-START_TEST(who_hears_ranks_them)
+START_TEST(a_discriminating_listener_ranks_them)
 {
     enum { MASKS = 4, TRIALS = 12 };
     struct session session = session_begin(MASKS, TRIALS);
@@ -67,7 +67,7 @@ END_TEST
 
 /* 6 orders of 3 masks in 9,999 trials: chi-square of 5 degrees beyond 50.7 comes once in
  * 10^9 runs. */
-START_TEST(orders_are_even)
+START_TEST(orders_are_uniform)
 {
     enum { MASKS = 3, TRIALS = 9999, ORDERS = 6 };
     static const char *const orders[ORDERS] = {"123", "132", "213", "231", "312", "321"};
@@ -93,7 +93,7 @@ END_TEST
 
 /* Rankings by a guesser: one in twenty is below 5 %, within six standard deviations and
  * what the chi-square approximation is off with 12 trials of 4. */
-START_TEST(guesses_rank_nothing)
+START_TEST(guesses_find_no_difference)
 {
     enum { SESSIONS = 2000, MASKS = 4, TRIALS = 12 };
     uint64_t state = 7;
@@ -149,7 +149,7 @@ static char *printed(const struct trial *ranking)
     return text;
 }
 
-START_TEST(the_result_reads_well)
+START_TEST(the_result_is_readable)
 {
     struct session session = session_begin(3, 4);
     take_trial(session.ranking, 3, 0);
@@ -201,7 +201,7 @@ static void expect_fault(const json_t *root, const char *spec)
     ck_assert_msg(strstr(found, spec) != NULL, "not '%s': '%s'", spec, found);
 }
 
-START_TEST(verifying_finds_what_was_changed)
+START_TEST(verifying_finds_changes)
 {
     struct session session = session_begin(3, 12);
     for (int t = 0; t < 5; t++)
@@ -262,6 +262,6 @@ START_TEST(verifying_survives_nonsense)
 }
 END_TEST
 
-SUITE_MAIN("trial_ranking", who_hears_ranks_them, orders_are_even, guesses_rank_nothing,
-           ratings_may_change_until_confirmed, the_result_reads_well,
-           verifying_finds_what_was_changed, verifying_survives_nonsense)
+SUITE_MAIN("trial_ranking", a_discriminating_listener_ranks_them, orders_are_uniform, guesses_find_no_difference,
+           ratings_may_change_until_confirmed, the_result_is_readable,
+           verifying_finds_changes, verifying_survives_nonsense)

@@ -44,7 +44,7 @@ static void open_demo(int columns, int rows)
 
 /* ---- the screen ---- */
 
-START_TEST(a_screen_reports_all)
+START_TEST(a_screen_shows_everything)
 {
     open_demo(100, 30);
     const char *screen = tmux_screen();
@@ -115,7 +115,7 @@ START_TEST(special_keys_arrive)
 }
 END_TEST
 
-START_TEST(blind_hides_what_sounds)
+START_TEST(blind_hides_the_playing_mask)
 {
     open_demo(100, 30);
     tmux_type("2 b");
@@ -199,7 +199,7 @@ START_TEST(screens_follow_the_terminal)
 END_TEST
 
 /* Where the terminal has neither colours nor Unicode. */
-START_TEST(plain_terminals_will_do)
+START_TEST(plain_terminals_work)
 {
     tmux_open(80, 24, "LC_ALL=C TERM=vt100 %s screen", VIEW_DEMO);
     const char *screen = tmux_wait("q leave");
@@ -229,7 +229,7 @@ static void leaves_tidily(const char *kind, const char *spec, const char *keys)
     ck_assert_msg(!contains(screen, "▶"), "%s %s: left behind:\n%s", kind, keys, screen);
 }
 
-START_TEST(terminals_are_put_back)
+START_TEST(terminals_are_restored)
 {
     static const char *const keys[] = {
         "q", "C-c", "x", "a", "h", "C-\\\\", "f q",
@@ -286,7 +286,7 @@ START_TEST(plain_keys_are_not_echoed)
 }
 END_TEST
 
-START_TEST(plain_says_what_is_new)
+START_TEST(plain_prints_changes)
 {
     struct command_result result =
         command_done("(sleep 0.5; printf m; sleep 2) | %s plain 0 2.2", VIEW_DEMO);
@@ -402,7 +402,7 @@ static void *talk(void *argument)
     return NULL;
 }
 
-START_TEST(lines_come_one_at_a_time)
+START_TEST(lines_are_not_interleaved)
 {
     pthread_t threads[TALKERS];
     int seven = 7;
@@ -422,11 +422,11 @@ int main(void)
     if (!tmux_there())
         return 77;
     const TTest *const tests[] = {
-        a_screen_reports_all,        keys_change_what_is_shown, special_keys_arrive,
-        blind_hides_what_sounds,   messages_reach_the_screen, screens_follow_the_terminal,
-        plain_terminals_will_do,   terminals_are_put_back,    late_messages_are_printed,
-        a_screen_needs_a_terminal, plain_keys_are_not_echoed, plain_says_what_is_new,
-        json_lines_are_objects,    json_is_blind_too,         lines_come_one_at_a_time,
+        a_screen_shows_everything,        keys_change_what_is_shown, special_keys_arrive,
+        blind_hides_the_playing_mask,   messages_reach_the_screen, screens_follow_the_terminal,
+        plain_terminals_work,   terminals_are_restored,    late_messages_are_printed,
+        a_screen_needs_a_terminal, plain_keys_are_not_echoed, plain_prints_changes,
+        json_lines_are_objects,    json_is_blind_too,         lines_are_not_interleaved,
     };
     return suite_run("view", tests, sizeof tests / sizeof *tests);
 }
