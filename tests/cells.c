@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double BOUND_DB = -130; /* of max|x| sum|h|, for every signal and mask */
-static const double PEAK_DB = -125;  /* of the truth's peak, for noise through noise */
+static const double BOUND_DB = -130; /* relative to max|x| sum|h|, for every signal and mask */
+static const double PEAK_DB = -125; /* relative to the peak of the truth, for noise through noise */
 
 struct workers *cells_crew(size_t count)
 {
@@ -89,7 +89,7 @@ void cells_switched(double **a, double **b, size_t outputs, size_t frames, size_
 {
     for (size_t i = at; i < frames; i++) {
         double t = i - at >= fade ? 1 : (double)(i - at) / (double)fade, old = 1 - t, new = t;
-        if (shape == SWITCH_DUCK) { /* down in the first half, up in the second */
+        if (shape == SWITCH_DUCK) { /* falling in the first half, rising in the second */
             old = t < 0.5 ? 1 - 2 * t : 0;
             new = t < 0.5 ? 0 : 2 * t - 1;
         } else if (shape == SWITCH_GAP) { /* in the first and the last quarter */
@@ -120,7 +120,7 @@ void cells_check_change(const char *backend, size_t taps_a, size_t taps_b, size_
     char what[160];
     snprintf(what, sizeof what, "%s, %zu to %zu taps, blocks of %zu, at %zu, fade %zu", backend,
              taps_a, taps_b, block, at, fade);
-    struct workers *workers = cells_crew(strstr(backend, "/live") ? 2 : 1); /* with a helper */
+    struct workers *workers = cells_crew(strstr(backend, "/live") ? 2 : 1); /* with a worker */
     size_t longest = taps_a > taps_b ? taps_a : taps_b;
     size_t n = at + fade + 2 * longest + 5 * block;
     struct mask *a = truth_noise_mask(3, channels, taps_a);

@@ -36,7 +36,7 @@ const char *command_folder(void)
         perror("mkdtemp");
         abort();
     }
-    setenv("HALO", HALO_PROGRAM, 0); /* a bundle elsewhere names its own */
+    setenv("HALO", HALO_PROGRAM, 0); /* a bundle installed elsewhere sets its own */
     setenv("FILTERS", HALO_FILTERS, 0);
     setenv("WAV", HALO_WAV, 0);
     atexit(remove_folder);
@@ -118,13 +118,12 @@ void command_refused(int code, const char *spec, const char *format, ...)
     bool one_line = command_lines(result.err) == 1 && strncmp(result.err, "halo: ", 6) == 0;
     ck_assert_msg(as_asked, "%s\nexit code %d, not %d\n%s", line, result.code, code, result.err);
     ck_assert_msg(one_line, "%s\nnot one line \"halo: ...\":\n%s", line, result.err);
-    ck_assert_msg(strstr(result.err, spec) != NULL, "%s\nno \"%s\" in: %s", line, spec,
-                  result.err);
+    ck_assert_msg(strstr(result.err, spec) != NULL, "%s\nno \"%s\" in: %s", line, spec, result.err);
     ck_assert_msg(strcmp(before, command_files()) == 0, "%s\nleft files: %s\nthere were: %s", line,
                   command_files(), before);
 }
 
-/* ---- processes of their own ---- */
+/* ---- background processes ---- */
 
 static void become(const char *line)
 {
@@ -138,7 +137,7 @@ static void become(const char *line)
     close(in);
     close(out);
     close(err);
-    /* A shell's background job would ignore it. */
+    /* A background job of a shell would ignore SIGINT. */
     signal(SIGINT, SIG_DFL);
     execl("/bin/sh", "sh", "-c", line, (char *)NULL);
     _exit(127);
@@ -237,7 +236,7 @@ const char *command_files(void)
     return names;
 }
 
-/* ---- what was printed ---- */
+/* ---- output ---- */
 
 size_t command_lines(const char *text)
 {

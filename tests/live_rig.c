@@ -51,7 +51,7 @@ struct block live_rig_noise(size_t channels, size_t silence, size_t frames, floa
     return block;
 }
 
-/* What it has printed there so far. */
+/* The text printed there so far. */
 static const char *printed(const char *name)
 {
     static char text[65536];
@@ -95,12 +95,12 @@ pid_t live_rig_start(const char *format, ...)
     snprintf(path, sizeof path, "%s/keys", command_folder());
     unlink(path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
-    keys = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that neither waits */
+    keys = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that neither open blocks */
     ck_assert_int_ge(keys, 0);
-    /* A log of the run before must not be taken for this one's. */
+    /* Removes the log of an earlier run. */
     ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
     pid_t process = command_start("exec \"$HALO\" live --plain --no-howl-guard %s <keys", spec);
-    wait_for("\n", false); /* the first line of the view */
+    wait_for("\n", false); /* the first line of the status */
     return process;
 }
 
@@ -129,7 +129,7 @@ void live_rig_expect(const struct block *heard, const struct block *truth, size_
         for (size_t i = first; i < first + frames; i++) {
             double difference = fabs((double)heard->data[c][i] - (double)truth->data[c][i]);
             peak = fmax(peak, fabs((double)truth->data[c][i]));
-            if (!(difference <= error)) { /* NaN too */
+            if (!(difference <= error)) { /* also false for NaN */
                 error = difference;
                 where = i;
             }

@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum {
-    VALUES = 9, /* ports before the audio */
+    VALUES = 9, /* control ports before the audio ports */
     EVENTS = 16384,
     QUEUE_MOST = 64,
     MESSAGE_MOST = 8192,
@@ -50,7 +50,7 @@ struct lv2_host {
     LV2_URID_Map map;
     LV2_Worker_Schedule schedule;
     LV2_Log_Log log;
-    pthread_mutex_t lock; /* of the queue and the log */
+    pthread_mutex_t lock; /* of the queue and of the log */
     struct message queue[QUEUE_MOST];
     size_t queued;
     char lines[LOG_MOST];
@@ -59,7 +59,7 @@ struct lv2_host {
 
 /* ---- features ---- */
 
-/* One map for all, as hosts have it. */
+/* One map for all instances, as in real hosts. */
 static LV2_URID map_uri(LV2_URID_Map_Handle handle, const char *uri)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -186,8 +186,8 @@ static void instantiate(struct lv2_host *host)
         if (host->request.worker != LV2_HOST_WORKS_NEVER)
             features[count++] = &work;
     }
-    host->handle =
-        host->descriptor->instantiate(host->descriptor, host->request.rate, HALO_LV2_BUNDLE, features);
+    host->handle = host->descriptor->instantiate(host->descriptor, host->request.rate,
+                                                 HALO_LV2_BUNDLE, features);
     ck_assert_ptr_nonnull(host->handle);
 }
 
@@ -332,7 +332,8 @@ static void hear(struct lv2_host *host)
         lv2_atom_object_get(object, map_uri(NULL, LV2_PATCH__value), &value, 0);
         ck_assert_ptr_nonnull(value);
         ck_assert_uint_eq(value->type, map_uri(NULL, LV2_ATOM__Path));
-        snprintf(host->reported, sizeof host->reported, "%s", (const char *)LV2_ATOM_BODY_CONST(value));
+        snprintf(host->reported, sizeof host->reported, "%s",
+                 (const char *)LV2_ATOM_BODY_CONST(value));
     }
 }
 

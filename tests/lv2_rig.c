@@ -31,7 +31,7 @@ struct lv2_rig lv2_rig_open(const char *uri, struct plugin_settings settings, si
 {
     struct lv2_rig rig = {.settings = completed(settings)};
     ck_assert_int_eq(plugin_lv2.describe(uri, &rig.info), STATUS_OK);
-    /* Past what info->refusal says: no sound is no harm here. */
+    /* Keep going after info->refusal: a plugin without sound is fine here. */
     ck_assert_int_eq(plugin_lv2.create(rig.info, &rig.settings, &rig.plugin), STATUS_OK);
     size_t blocks = (frames + rig.settings.block - 1) / rig.settings.block;
     rig.in = stream_noise(1, rig.plugin->inputs, blocks * rig.settings.block);

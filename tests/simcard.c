@@ -1,14 +1,14 @@
-/* A sound card in user space, for tests: a plugin of alsa-lib (external ioplug).
+/* A simulated sound card for tests: a plugin of alsa-lib (external ioplug).
  *
  *     pcm.card { type simcard infile "in.raw" outfile "out.raw" }
  *
- * Frames move as a clock does: `rate` a second by CLOCK_MONOTONIC. Capture reads
- * interleaved frames from infile (silence behind its end), playback appends to outfile;
- * files are touched by the first frame that moves, so that probing a card leaves them
- * alone. Whoever is late by a buffer gets -EPIPE, as of a real card.
+ * Frames move at `rate` by CLOCK_MONOTONIC. Capture reads interleaved frames from infile
+ * (silence after its end), playback appends to outfile. Files are opened when the first frame
+ * moves, so that probing a card leaves them alone. A client that is late by a whole buffer gets
+ * -EPIPE, as from a real card.
  *
- *     rate 48000  channels 2     the only ones it takes
- *     unplug 0                   after so many frames it is as a pulled USB plug is:
+ *     rate 48000  channels 2     the only rate and channel count it supports
+ *     unplug 0                   after this many frames it behaves as an unplugged USB card:
  *                                DISCONNECTED, and every call fails; 0: never
  */
 #include <alsa/asoundlib.h>
@@ -33,10 +33,10 @@ struct card {
     long channels;
     long unplug;
     bool running;
-    int64_t begun;  /* ns */
-    uint64_t reported;  /* frames since then that alsa-lib knows of */
-    uint64_t moved; /* frames through the file, in all */
-    size_t frame;   /* bytes */
+    int64_t begun;     /* ns */
+    uint64_t reported; /* frames since then that alsa-lib knows about */
+    uint64_t moved;    /* frames passed through the file in total */
+    size_t frame;      /* bytes */
 };
 
 static int64_t now_ns(void)
@@ -54,7 +54,7 @@ static bool is_unplugged(struct card *card)
     return unplugged;
 }
 
-/* ---- what alsa-lib calls ---- */
+/* ---- callbacks of alsa-lib ---- */
 
 static int card_prepare(snd_pcm_ioplug_t *plug)
 {
@@ -65,7 +65,7 @@ static int card_prepare(snd_pcm_ioplug_t *plug)
     return is_unplugged(card) ? -ENODEV : 0;
 }
 
-/* Wakes twice a period, since a period's end need not fall on the timer's. */
+/* Wakes twice per period, since the end of a period need not coincide with the timer. */
 static int card_start(snd_pcm_ioplug_t *plug)
 {
     struct card *card = plug->private_data;
@@ -261,7 +261,7 @@ static int set_limits(struct card *card)
     return error;
 }
 
-/* The name and the parameters are alsa-lib's own, in the order it calls with. */
+/* Name and parameters are given by alsa-lib. */
 SND_PCM_PLUGIN_DEFINE_FUNC(simcard);
 SND_PCM_PLUGIN_DEFINE_FUNC(simcard)
 {
@@ -290,11 +290,11 @@ SND_PCM_PLUGIN_DEFINE_FUNC(simcard)
     }
     error = set_limits(card);
     if (error < 0) {
-        snd_pcm_ioplug_delete(&card->plug); /* closes, and that releases */
+        snd_pcm_ioplug_delete(&card->plug); /* closing releases the card */
         return error;
     }
     *pcmp = card->plug.pcm;
     return 0;
 }
-/* What SND_PCM_PLUGIN_SYMBOL says, without its second semicolon. */
+/* SND_PCM_PLUGIN_SYMBOL without its second semicolon. */
 SND_DLSYM_BUILD_VERSION(SND_PCM_PLUGIN_ENTRY(simcard), SND_PCM_DLSYM_VERSION)

@@ -1,5 +1,4 @@
-/* halo bench kernels from the outside, as far as it goes without a GPU: the kernels
- * themselves are test_kernels' affair. */
+/* halo bench kernels as a command, without a GPU; test_kernels tests the kernels themselves. */
 #include "command.h"
 #include "gpu/kernel.h"
 #include "suite.h"
@@ -59,7 +58,7 @@ END_TEST
 
 START_TEST(missing_gpu_is_reported)
 {
-    /* An empty list of devices hides those that are there. */
+    /* An empty list hides the GPUs of this machine. */
     struct command_result result =
         command_run("CUDA_VISIBLE_DEVICES= \"$HALO\" bench kernels --samples 1000");
     ck_assert_int_eq(result.code, 1);
@@ -91,7 +90,7 @@ START_TEST(help_lists_both_kinds)
 }
 END_TEST
 
-/* halo render knows every kernel there is by its name, and no other. */
+/* halo render accepts the name of every kernel and no other. */
 START_TEST(kernels_can_be_named)
 {
     for (size_t k = 0; kernel_at(k); k++) {

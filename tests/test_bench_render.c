@@ -1,5 +1,4 @@
-/* halo bench render from the outside. No time is asserted: a machine that is busy is
- * slow, and right. */
+/* halo bench render as a command. No time is asserted, since a busy machine is slow. */
 #include "command.h"
 #include "suite.h"
 
@@ -55,7 +54,7 @@ static void expect_plausible(const json_t *cell)
     ck_assert_double_eq_tol(command_cell_number(cell, "times_real_time"),
                             command_cell_number(cell, "seconds") / wall,
                             1e-3 * command_cell_number(cell, "times_real_time"));
-    /* The block alone takes as much. */
+    /* The block alone takes this much. */
     ck_assert_double_ge(command_cell_number(cell, "peak_bytes"),
                         4 * command_cell_number(cell, "block"));
 }
@@ -84,7 +83,7 @@ START_TEST(a_grid_is_measured)
         double distance = command_cell_number(cell, "distance");
         ck_assert_double_eq_tol(distance, command_cell_number(cell, "wall_s") / floor_s,
                                 1e-6 * distance);
-        /* Eight taps are no transform's work, three thousand are. */
+        /* Eight taps are convolved directly, three thousand by transforms. */
         ck_assert((command_cell_number(cell, "transform_pairs") > 0) == (taps[i] > 8));
         ck_assert((command_cell_number(cell, "transforms_s") > 0) == (taps[i] > 8));
     }
@@ -137,7 +136,7 @@ START_TEST(tables_have_whole_rows)
     size_t columns = count_of(line, '|'), rows = 0;
     for (; *line == '|'; line = strchr(line, '\n') + 1, rows++)
         ck_assert_uint_eq(count_of(line, '|'), columns);
-    ck_assert_uint_eq(rows, 4); /* the head, its rule and two cells */
+    ck_assert_uint_eq(rows, 4); /* the header, its rule and two cells */
 }
 END_TEST
 

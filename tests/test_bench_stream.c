@@ -1,5 +1,4 @@
-/* halo bench stream from the outside. No time is asserted: a machine that is busy is
- * slow, and right. */
+/* halo bench stream as a command. No time is asserted, since a busy machine is slow. */
 #include "command.h"
 #include "suite.h"
 
@@ -58,7 +57,7 @@ END_TEST
 
 START_TEST(missing_gpu_is_reported)
 {
-    /* An empty list of devices hides those that are there. A build without CUDA says that. */
+    /* An empty list hides the GPUs of this machine. A build without CUDA reports that instead. */
     struct command_result result =
         command_run("CUDA_VISIBLE_DEVICES= \"$HALO\" bench stream --backend cuda --blocks 10");
     ck_assert_int_eq(result.code, 1);
@@ -126,7 +125,7 @@ START_TEST(lists_multiply)
         "--channels 1,3 --block 16,17 --blocks 20 --warm-up 0 --pace back-to-back --threads 2 "
         "--rate 44100 --json");
     json_t *cells = command_cells(&result);
-    ck_assert_uint_eq(json_array_size(cells), 16); /* the modes are the GPU's alone */
+    ck_assert_uint_eq(json_array_size(cells), 16); /* only the GPU has modes */
     for (size_t i = 0; i < 16; i++) {
         const json_t *cell = json_array_get(cells, i);
         ck_assert_str_eq(command_cell_word(cell, "backend"), i < 8 ? "cpu" : "direct");
@@ -157,7 +156,7 @@ START_TEST(slow_cells_end)
 }
 END_TEST
 
-/* On the line, outside quotes. */
+/* Counts on the line, outside quotes. */
 static size_t count_of(const char *text, char character)
 {
     size_t count = 0;
@@ -190,7 +189,7 @@ START_TEST(tables_have_whole_rows)
     size_t columns = count_of(line, '|'), rows = 0;
     for (; *line == '|'; line = strchr(line, '\n') + 1, rows++)
         ck_assert_uint_eq(count_of(line, '|'), columns);
-    ck_assert_uint_eq(rows, 4); /* the head, its rule and two cells */
+    ck_assert_uint_eq(rows, 4); /* the header, its rule and two cells */
 }
 END_TEST
 
@@ -214,6 +213,6 @@ START_TEST(help_describes_both)
 }
 END_TEST
 
-SUITE_MAIN("bench_stream", wrong_arguments_are_refused, lists_are_not_endless, missing_gpu_is_reported,
-           a_grid_is_measured, lists_multiply, slow_cells_end, tables_have_whole_rows,
-           a_signal_ends_it, help_describes_both)
+SUITE_MAIN("bench_stream", wrong_arguments_are_refused, lists_are_not_endless,
+           missing_gpu_is_reported, a_grid_is_measured, lists_multiply, slow_cells_end,
+           tables_have_whole_rows, a_signal_ends_it, help_describes_both)

@@ -1,5 +1,5 @@
-/* The figures of a test of hits and misses, against R's (binom.test, qbinom, pbinom): those
- * below, and where R is installed, those that it gives now. */
+/* The statistics of a binomial test against R (binom.test, qbinom, pbinom): stored values, and
+ * where R is installed, its present output. */
 #include "signal/binomial.h"
 #include "suite.h"
 
@@ -13,7 +13,7 @@ struct figures {
     size_t needed;
 };
 
-/* What R 4.2.2 printed for R_FIGURES of each pair. */
+/* Output of R 4.2.2 for R_FIGURES of each pair. */
 static const struct figures from_r[] = {
     {12, 16, 0.03840637207031252, 0.4762291801038725, 0.9273379617471178, 23},
     {16, 16, 1.525878906250001e-05, 0.7940927857921773, 1, 5},
@@ -92,7 +92,7 @@ START_TEST(extremes_are_exact)
 }
 END_TEST
 
-/* All counts of many n: the tails of hits and misses add up to one and the middle. */
+/* For all counts of many n, both tails and the middle add up to one. */
 START_TEST(tails_add_up)
 {
     for (size_t n = 1; n <= 10000; n = n * 2 + 1)

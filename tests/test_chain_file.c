@@ -1,4 +1,4 @@
-/* Chains kept as text: what was saved gives the same sound again, from any folder. */
+/* Chain files: a saved chain gives the same sound again, from any folder. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -188,7 +188,7 @@ START_TEST(plugin_state_is_saved_beside_the_chain)
     command_done("mkdir bundles && cp -r %s bundles/halo.lv2 && LV2_PATH=bundles:/usr/lib/lv2 "
                  "\"$HALO\" render in.wav d.wav -q --chain moved/chain.yml && rm d.wav",
                  HALO_LV2_BUNDLE);
-    /* The state alone has the mask and the values, too. */
+    /* The state alone holds the mask and the values, too. */
     command_done("sed -i -e /param:/d -e /gain=-6/d moved/chain.yml && " CONVOLVER
                  "\"$HALO\" render in.wav c.wav -q --chain moved/chain.yml",
                  HALO_LV2_BUNDLE);
@@ -200,7 +200,7 @@ START_TEST(plugin_state_is_saved_beside_the_chain)
     command_done(CONVOLVER "\"$HALO\" render in.wav d.wav -q -f --lv2 '" MASK
                            "mask.txt' --save-chain moved/chain.yml",
                  HALO_LV2_BUNDLE);
-    /* A stage more before it: each state goes where its stage is now. */
+    /* With another stage before it, each state follows its stage. */
     command_done(CONVOLVER "\"$HALO\" render in.wav e.wav -q -f --gain 0 --chain moved/chain.yml "
                            "--save-chain moved/chain.yml",
                  HALO_LV2_BUNDLE);
@@ -230,7 +230,7 @@ START_TEST(plugin_state_is_saved_beside_the_chain)
 END_TEST
 #endif
 
-SUITE_MAIN("chain file", a_sound_that_fails_leaves_no_chain,
-           plugin_state_is_saved_beside_the_chain, a_saved_chain_gives_the_same_sound,
-           paths_are_from_the_files_folder, saving_again_changes_nothing,
-           a_chain_stands_among_other_stages, check_reports_the_chain, bad_chains_are_refused)
+SUITE_MAIN("chain file", a_sound_that_fails_leaves_no_chain, plugin_state_is_saved_beside_the_chain,
+           a_saved_chain_gives_the_same_sound, paths_are_from_the_files_folder,
+           saving_again_changes_nothing, a_chain_stands_among_other_stages, check_reports_the_chain,
+           bad_chains_are_refused)

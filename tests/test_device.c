@@ -1,5 +1,5 @@
-/* halo devices, what is refused before a device is touched, and the device null: what it plays,
- * sample by sample, and what goes wrong with it when that is asked for. */
+/* halo devices, options refused before a device is opened, and the device null: its output,
+ * sample by sample, and its injected faults. */
 #include "alsa_rig.h"
 #include "base/build_info.h"
 #include "base/monotonic.h"
@@ -33,7 +33,7 @@ START_TEST(json_without_devices)
     json_t *root = json_loads(result.out, JSON_REJECT_DUPLICATES, &error);
     ck_assert_msg(root != NULL, "%s\n%s", error.text, result.out);
     ck_assert(json_is_array(json_object_get(root, "host_apis")));
-    json_t *devices = json_object_get(root, "devices"); /* the one without hardware */
+    json_t *devices = json_object_get(root, "devices"); /* the null device */
     ck_assert_uint_eq(json_array_size(devices), 1);
     ck_assert_str_eq(command_cell_word(json_array_get(devices, 0), "name"), "null");
     json_decref(root);
@@ -77,7 +77,7 @@ END_TEST
 
 enum { FRAMES = 20000 };
 
-/* Halves all there is. */
+/* Halves the sound. */
 struct halver {
     size_t channels;
     atomic_size_t frames;
@@ -184,10 +184,10 @@ START_TEST(injected_faults_are_reported)
 
     struct device_request again = request;
     again.wants_output = true;
-    ck_assert_int_eq(device_open(&again, &device), STATUS_FAILED); /* away, once */
+    ck_assert_int_eq(device_open(&again, &device), STATUS_FAILED); /* lost, once */
     device = open_null(&request);
     halver.frames = 0;
-    run_until(device, &halver, 50000); /* and is lost no more */
+    run_until(device, &halver, 50000); /* and not lost again */
     ck_assert_int_eq(device_state(device), DEVICE_RUNNING);
     device_close(device);
 }

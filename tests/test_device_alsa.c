@@ -1,4 +1,4 @@
-/* Devices through ALSA, on cards of software: what comes out, and a card that is pulled. */
+/* Devices through ALSA on simulated cards: their output, and unplugging. */
 #include "alsa_rig.h"
 #include "base/monotonic.h"
 #include "command.h"
@@ -62,7 +62,7 @@ static void run_until(struct device *device, struct halver *halver, size_t frame
     ck_assert(device_stop(device));
 }
 
-/* Where in x is what was played first? Noise says it by its first frames. */
+/* The index in x of the first frame played, found by its noise. */
 static size_t find(const float *x, size_t count, const float *played)
 {
     for (size_t i = 0; i + 8 <= count; i++) {
@@ -76,7 +76,7 @@ static size_t find(const float *x, size_t count, const float *played)
     return 0;
 }
 
-/* All that was played, but for silence before and after, is half of the input in a row. */
+/* Everything played, without leading and trailing silence, is half of the input without a gap. */
 static void expect_halved(const struct block *played, const struct block *signal, size_t frames)
 {
     size_t begin = 0;
@@ -91,7 +91,7 @@ static void expect_halved(const struct block *played, const struct block *signal
                           "channel %zu, frame %zu", c, i);
 }
 
-/* False: the machine was too late for the card, and there is a hole in the sound. */
+/* False: the machine was too slow for the card and lost sound. */
 static bool passes_halved(size_t block)
 {
     command_clean();
@@ -99,10 +99,10 @@ static bool passes_halved(size_t block)
     struct block signal = save_noise("in.raw", 2, 4 * RATE);
     alsa_rig_cards(&card, 1);
     struct device_request request = {.input = "card",
-                               .output = "card",
-                               .wants_input = true,
-                               .wants_output = true,
-                               .block = block};
+                                     .output = "card",
+                                     .wants_input = true,
+                                     .wants_output = true,
+                                     .block = block};
     struct device *device = NULL;
     ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
     struct device_info info;
@@ -112,7 +112,7 @@ static bool passes_halved(size_t block)
     ck_assert_str_eq(info.host_api, "ALSA");
     struct halver halver = {0};
     run_until(device, &halver, RATE / 4);
-    /* The buffer plays out before the card is closed. */
+    /* The buffer is played to its end before the card is closed. */
     for (int i = 0; i < 10; i++)
         rest();
     device_info(device, &info);

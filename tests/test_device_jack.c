@@ -1,4 +1,4 @@
-/* Devices through JACK: what comes out, sample by sample, and a server that dies. */
+/* Devices through JACK: the output, sample by sample, and a server that dies. */
 #include "base/monotonic.h"
 #include "command.h"
 #include "jack_rig.h"
@@ -23,7 +23,7 @@ static struct block noise(size_t channels, size_t frames)
     return block;
 }
 
-/* Halves all there is, and counts. */
+/* Halves the sound, and counts. */
 struct halver {
     size_t channels;
     atomic_size_t calls;
@@ -81,7 +81,7 @@ static void check_halved(size_t period)
     ck_assert(device_stop(device));
     device_close(device);
     ck_assert_uint_eq(jack_wire_gaps(wire), 0);
-    /* Not a frame later than it went in. */
+    /* Recorded in the same cycle as it was sent. */
     for (size_t c = 0; c < 2; c++)
         for (size_t i = 0; i < signal.frames; i++)
             ck_assert(jack_wire_recorded(wire)->data[c][i] == 0.5f * signal.data[c][i]);
@@ -171,7 +171,7 @@ START_TEST(server_crashes_and_comes_back)
 }
 END_TEST
 
-/* Stopped, not dead: what hangs is left behind, and ends when the server goes on. */
+/* Stopped, not dead: the hanging client is abandoned, and ends when the server continues. */
 START_TEST(server_hangs_and_continues)
 {
     struct device_request request = duplex();
@@ -208,7 +208,7 @@ START_TEST(list_follows_the_server)
 }
 END_TEST
 
-/* ---- words ---- */
+/* ---- options ---- */
 
 START_TEST(wrong_arguments_are_refused)
 {
@@ -235,8 +235,7 @@ START_TEST(wrong_arguments_are_refused)
         enum status status = device_open(&cases[i].request, &device);
         log_capture(NULL, 0);
         ck_assert_int_ne(status, STATUS_OK);
-        ck_assert_msg(strstr(text, cases[i].spec) != NULL, "no \"%s\" in: %s", cases[i].spec,
-                      text);
+        ck_assert_msg(strstr(text, cases[i].spec) != NULL, "no \"%s\" in: %s", cases[i].spec, text);
     }
     jack_wire_close(wire);
     block_free(&signal);
@@ -249,7 +248,7 @@ int main(void)
     const TTest *const tests[] = {
         sound_passes_without_delay,  silence_plays_where_no_step_runs,
         server_stops_and_comes_back, server_crashes_and_comes_back,
-        server_hangs_and_continues,    list_follows_the_server,
+        server_hangs_and_continues,  list_follows_the_server,
         wrong_arguments_are_refused,
     };
     return jack_rig_is_there() ? suite_run("device_jack", tests, sizeof tests / sizeof *tests) : 77;

@@ -1,4 +1,4 @@
-/* SHA-256 against the examples of FIPS 180-2, and draws from the system's source. */
+/* SHA-256 against the examples of FIPS 180-2, and numbers from the system's random source. */
 #include "listen/secure_random.h"
 #include "listen/trial.h"
 #include "suite.h"
@@ -28,7 +28,7 @@ START_TEST(digests_equal_the_standard)
 }
 END_TEST
 
-/* Each value as often as any other: chi-square of 5 degrees beyond 50.7 once in 10^9 runs. */
+/* All values are equally frequent: chi-square of 5 degrees exceeds 50.7 once in 10^9 runs. */
 START_TEST(random_draws_are_uniform)
 {
     enum { SIDES = 6, DRAWS = 60000 };

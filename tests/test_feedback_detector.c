@@ -1,7 +1,8 @@
-/* The feedback detector against loops that run away, and against sounds that do not.
+/* The feedback detector on loops that run away, and on sounds that do not.
  *
- * A loop is a microphone that hears a slot and, later, a loudspeaker by way of a room; what it
- * hears goes through a gain, the guard and the limiter to the loudspeaker. */
+ * A loop is a microphone that picks up a source and, later, a loudspeaker through a room; its
+ * signal goes through a gain, the detector and the limiter to the loudspeaker.
+ */
 #include "command.h"
 #include "live/feedback_detector.h"
 #include "signal/audio.h"
@@ -28,7 +29,7 @@ static struct feedback_detector *guard_of(size_t channels, uint32_t rate)
     return guard;
 }
 
-/* The frame at whose block's end a howl was found, or NEVER. */
+/* The frame at the end of the block in which feedback was found, or NEVER. */
 static size_t found_in(const float *samples, size_t frames, uint32_t rate, size_t block,
                        double *frequency)
 {
@@ -55,11 +56,11 @@ static struct sound recording(const char *name)
 
 /* ---- loops ---- */
 
-/* Sound arrives straight and by reflections, its highs and lows softened by one pole each. */
+/* Sound arrives directly and by reflections, filtered by one pole at each end of the band. */
 struct room {
     size_t delays[REFLECTIONS];
     double levels[REFLECTIONS];
-    double low, high; /* states */
+    double low, high; /* filter states */
 };
 
 #define LOW_POLE 0.5
@@ -75,7 +76,7 @@ static double response(const struct room *room, double frequency)
     return cabs(sum * low * high);
 }
 
-/* Of which the loudest frequency comes back as loud as it was. */
+/* At the gain 1 the loudest frequency returns as loud as it was. */
 static struct room room_of(uint64_t seed)
 {
     struct room room = {.levels = {1}};
@@ -106,12 +107,12 @@ static double heard(struct room *room, const float *played, size_t at, size_t de
 }
 
 struct run {
-    size_t over;  /* the frame where the limiter first had to act, or NEVER */
+    size_t over;  /* the first frame where the limiter acts, or NEVER */
     size_t found; /* or NEVER */
     double frequency;
 };
 
-/* At most `seconds` of it, ended by the guard. */
+/* At most `seconds`, ended by the detector. */
 static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double seconds)
 {
     static float played[20 * RATE];
@@ -139,8 +140,8 @@ static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double s
     return run;
 }
 
-/* All within three seconds of meeting the ceiling, or before, and nearly all within two: where
- * two modes of a room are as loud, it takes that long until one of them wins. */
+/* All are found within three seconds of reaching the ceiling, or before, and nearly all within
+ * two: where two modes of a room are equally loud, it takes that long until one dominates. */
 START_TEST(loops_that_run_away_are_found)
 {
     const double gains[] = {1.1, 1.2, 1.5, 2};
@@ -176,7 +177,7 @@ END_TEST
 
 /* ---- sounds ---- */
 
-/* Any sound at any of these gains is none. */
+/* No sound at any of these gains is taken for feedback. */
 static void expect_none(const char *name, const struct sound *sound)
 {
     const double gains[] = {-12, 0, 12, 18, 24};
@@ -210,7 +211,7 @@ START_TEST(recordings_are_not_feedback)
 }
 END_TEST
 
-/* Partials at these frequencies and amplitudes, for three seconds. */
+/* Three seconds of partials at these frequencies and amplitudes. */
 static struct sound tones(const double *frequencies, const double *amplitudes, size_t count)
 {
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, (size_t)3 * RATE);
@@ -238,7 +239,7 @@ START_TEST(noise_and_music_are_not_feedback)
 }
 END_TEST
 
-/* 1 kHz, its level in dB below full scale going from one to another. */
+/* A 1 kHz tone whose level in dBFS moves from one value to another. */
 static void slope(float *samples, size_t frames, double from_db, double to_db)
 {
     for (size_t i = 0; i < frames; i++) {
@@ -256,9 +257,9 @@ START_TEST(steady_and_fading_tones_below_the_ceiling_are_not_feedback)
     ck_assert_uint_eq(found_in(samples, FRAMES, RATE, BLOCK, NULL), NEVER);
     slope(samples, FRAMES, -1.5, -1.5);
     ck_assert_uint_eq(found_in(samples, FRAMES, RATE, BLOCK, NULL), NEVER);
-    slope(samples, FRAMES, 20, -40); /* dying away, from far beyond the ceiling */
+    slope(samples, FRAMES, 20, -40); /* fading, from far above the ceiling */
     ck_assert_uint_eq(found_in(samples, FRAMES, RATE, BLOCK, NULL), NEVER);
-    slope(samples, FRAMES, -30, -15); /* growing, and far from the ceiling */
+    slope(samples, FRAMES, -30, -15); /* growing, and far below the ceiling */
     ck_assert_uint_eq(found_in(samples, FRAMES, RATE, BLOCK, NULL), NEVER);
 }
 END_TEST
@@ -303,7 +304,7 @@ START_TEST(any_blocks_give_the_same_answer)
 }
 END_TEST
 
-/* One channel of several howls; what is no number neither howls nor deafens. */
+/* One channel of several has feedback; NaN neither triggers nor disables the detector. */
 START_TEST(channels_are_detected_separately)
 {
     enum { FRAMES = RATE };
@@ -318,7 +319,7 @@ START_TEST(channels_are_detected_separately)
     ck_assert(!feedback_detector_process(guard, rows, FRAMES));
     rows[0] = feedback;
     ck_assert(feedback_detector_process(guard, rows, FRAMES));
-    ck_assert(!feedback_detector_process(guard, rows, RATE / 4)); /* it forgot */
+    ck_assert(!feedback_detector_process(guard, rows, RATE / 4)); /* it was reset */
     feedback_detector_reset(guard);
     ck_assert(!feedback_detector_process(guard, rows, RATE / 4));
     feedback_detector_destroy(guard);
@@ -337,6 +338,6 @@ int main(void)
                                   a_pinned_tone_is_found,
                                   any_blocks_give_the_same_answer,
                                   channels_are_detected_separately};
-    command_folder(); /* names the recordings' folder */
+    command_folder(); /* names the folder of the recordings */
     return suite_run("howl_guard", tests, sizeof tests / sizeof *tests);
 }

@@ -1,5 +1,5 @@
-/* halo listen: what is heard, what is shown, and tests that a listener who hears passes, whoever
- * guesses does not, and nobody can see through. */
+/* halo listen: what it plays and shows; and its blind tests, which a discriminating listener
+ * passes, a guesser does not, and whose key cannot be found out. */
 #include "command.h"
 #include "ear.h"
 #include "signal/audio.h"
@@ -21,7 +21,7 @@
 enum { RATE = 48000, LOOP = RATE / 2, LOOK = 2048, SETTLED = RATE / 3 };
 enum { PATIENCE = 15 /* seconds */, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 
-/* The device, at twice real time. */
+/* The device null, at twice real time. */
 #define PLAYED "--device null:pace=2,period=256 "
 #define HEARD "--device null:pace=2,period=256,out=ear.wav "
 
@@ -42,11 +42,11 @@ static void make_keys(void)
     snprintf(path, sizeof path, "%s/keys", command_folder());
     unlink(path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
-    keys = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that neither waits */
+    keys = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that neither open blocks */
     ck_assert_int_ge(keys, 0);
 }
 
-/* Whether it has printed the words so far. */
+/* Whether it has printed these words so far. */
 static bool has_said(const char *name, const char *spec)
 {
     static char text[1 << 18];
@@ -79,7 +79,7 @@ static pid_t start(const char *format, ...)
     make_keys();
     ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
     pid_t process = command_start("exec \"$HALO\" listen %s <keys", spec);
-    wait_for("0."); /* a line of the view, or the JSON of one */
+    wait_for("0."); /* a line of the status, or its JSON */
     return process;
 }
 
@@ -98,7 +98,7 @@ static struct command_result finish_well(pid_t process)
     return result;
 }
 
-/* ---- the sound, its masks, and what of them is heard ---- */
+/* ---- the sound, its masks, and the output ---- */
 
 static struct sound noise;
 
@@ -115,7 +115,7 @@ static void put_away(void)
     sound_free(&noise);
 }
 
-/* The loop as it sounds through A or B, when it has gone round once. */
+/* The loop as played through A or B, after its first pass. */
 static struct sound loop_through(char choice)
 {
     command_done("\"$HALO\" listen noise.wav %s --to-file pass.wav --force --seconds 1 "
@@ -126,7 +126,7 @@ static struct sound loop_through(char choice)
     return pass;
 }
 
-/* How far the last frames that were heard are from those at this place of the loop. */
+/* The difference between the last frames recorded and those at this place of the loop. */
 static double distance(const float *heard, const struct sound *pass, size_t place)
 {
     double error = 0;
@@ -137,7 +137,7 @@ static double distance(const float *heard, const struct sound *pass, size_t plac
     return error;
 }
 
-/* Where in the loop frame 0 of the recording would be. */
+/* The position in the loop of frame 0 of the recording. */
 static size_t find_place(struct ear *ear, const struct sound *pass)
 {
     size_t end = ear_wait(ear, SETTLED) - LOOK;
@@ -149,7 +149,7 @@ static size_t find_place(struct ear *ear, const struct sound *pass)
     ck_abort_msg("what is heard is not the loop through mask A");
 }
 
-/* 0 or 1; the other one is clearly not it. */
+/* 0 or 1; the other one clearly differs. */
 static size_t which_sounds(struct ear *ear, const struct sound passes[2], size_t place)
 {
     size_t end = ear_wait(ear, SETTLED) - LOOK;
@@ -175,7 +175,7 @@ static size_t count_gaps(const struct ear *ear, size_t from)
     return gaps;
 }
 
-/* ---- tests ---- */
+/* ---- blind tests ---- */
 
 START_TEST(keys_switch_and_nothing_else_changes)
 {
@@ -212,14 +212,14 @@ START_TEST(keys_switch_and_nothing_else_changes)
 }
 END_TEST
 
-/* What was shown up to the test's end tells nothing of the key. */
+/* Nothing shown before the test's end reveals the key. */
 static void expect_nothing_reported(const char *out)
 {
     const char *end = strstr(out, "\"event\":\"result\"");
     ck_assert_msg(end != NULL, "no result: %s", out);
     static const char *const spec[] = {"\"chosen\":0",       "\"chosen\":1",     "\"chosen\":2",
-                                        "\"out\":[",          "\"hidden\":false", "\"draws\"",
-                                        "\"switching\":true", "\"load_now\":0",   "\"salt\""};
+                                       "\"out\":[",          "\"hidden\":false", "\"draws\"",
+                                       "\"switching\":true", "\"load_now\":0",   "\"salt\""};
     for (size_t i = 0; i < sizeof spec / sizeof *spec; i++) {
         const char *found = strstr(out, spec[i]);
         ck_assert_msg(!found || found > end, "%s is told before the end", spec[i]);
@@ -240,7 +240,7 @@ static double number_in(const json_t *result, const char *key)
     return json_number_value(json_object_get(json_object_get(result, "result"), key));
 }
 
-/* The key that it reveals is that of the commitment shown at the start. */
+/* The key revealed matches the commitment shown at the start. */
 static void expect_committed(const char *out, const json_t *result)
 {
     const char *draws, *salt, *commitment;
@@ -261,8 +261,8 @@ START_TEST(a_discriminating_listener_passes_abx)
     prepare();
     struct ear *ear = ear_open(40 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s " HEARD "--json --abx %d --switch gap --log log.json",
-                          choices, TRIALS);
+    pid_t process =
+        start("noise.wav %s " HEARD "--json --abx %d --switch gap --log log.json", choices, TRIALS);
     ear_wait(ear, RATE);
     size_t place = find_place(ear, &passes[0]);
     char heard[TRIALS + 1] = "", word[32];
@@ -272,7 +272,7 @@ START_TEST(a_discriminating_listener_passes_abx)
         size_t from = ear_frames(ear);
         type("x");
         heard[trial] = "AB"[which_sounds(ear, passes, place)];
-        /* Whether X is what sounded before or not, the way there is the same. */
+        /* Whether X is what played before or not, the switch sounds the same. */
         ck_assert_uint_eq(count_gaps(ear, from), 1);
         type((char[]){heard[trial], '\0'});
     }
@@ -309,14 +309,15 @@ START_TEST(a_guesser_scores_by_the_key)
     type(guesses);
     struct command_result result = finish_well(process);
     json_t *reported = result_of(result.out);
-    const char *draws = json_string_value(json_object_get(json_object_get(reported, "key"), "draws"));
+    const char *draws =
+        json_string_value(json_object_get(json_object_get(reported, "key"), "draws"));
     size_t hits = 0, right = 0;
     for (size_t i = 0; i < 16; i++)
         hits += draws[i] == guesses[i];
     for (const char *at = result.out; (at = strstr(at, ", and that is right")) != NULL; at++)
         right++;
     ck_assert_double_eq(number_in(reported, "hits"), (double)hits);
-    ck_assert_uint_eq(right, hits); /* the feedback that was asked for */
+    ck_assert_uint_eq(right, hits); /* the feedback option */
     json_decref(reported);
     put_away();
 }
@@ -342,7 +343,7 @@ START_TEST(stopping_early_is_confirmed_and_reported)
     command_refused(1, "nope.wav", "\"$HALO\" listen nope.wav %s", choices);
     command_refused(1, "directory", "\"$HALO\" listen . %s", choices);
 
-    /* So is an end by a signal, and one where nobody can answer any more. */
+    /* The same for an end by a signal, and one where no answer is possible any more. */
     process = start("noise.wav %s " PLAYED "--plain --abx 5 --log log2.json", choices);
     type("xA");
     wait_for("trial 2 of 5");
@@ -357,21 +358,20 @@ START_TEST(stopping_early_is_confirmed_and_reported)
 }
 END_TEST
 
-/* The mask under a letter is heard, and rated by what it is. */
+/* The mask under a letter is played, and rated by its identity. */
 START_TEST(a_ranking_rates_the_playing_mask)
 {
     enum { TRIALS = 3 };
     prepare();
     struct ear *ear = ear_open(30 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process =
-        start("noise.wav %s " HEARD "--json --blind %d --switch duck --log log.json", choices,
-              TRIALS);
+    pid_t process = start("noise.wav %s " HEARD "--json --blind %d --switch duck --log log.json",
+                          choices, TRIALS);
     ear_wait(ear, RATE);
     size_t place = SIZE_MAX;
     for (size_t trial = 0; trial < TRIALS; trial++) {
         for (size_t letter = 0; letter < 2; letter++) {
-            if (place == SIZE_MAX) { /* which of the two it is is not known as yet */
+            if (place == SIZE_MAX) { /* which of the two is not known yet */
                 type("a");
                 size_t end = ear_wait(ear, SETTLED) - LOOK;
                 const float *heard = ear_channel(ear, 0) + end;
@@ -423,7 +423,7 @@ static double level(const struct ear *ear, size_t end)
     "--live-input --mask plain.txt --or --mask loud.txt --plain "                                  \
     "--device null:in=input.wav,pace=4,period=256"
 
-/* A live input is measured as it comes. */
+/* A live input is measured while it arrives. */
 START_TEST(a_live_input_is_matched_too)
 {
     prepare();
@@ -458,7 +458,7 @@ START_TEST(a_live_input_is_matched_too)
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 2 right") != NULL, "%s", result.out);
 
-    process = start(LIVE_INPUT " --abx 1 --match none"); /* nothing is waited for */
+    process = start(LIVE_INPUT " --abx 1 --match none"); /* nothing waits */
     type("xA");
     result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 1 right") != NULL, "%s", result.out);
@@ -500,7 +500,7 @@ START_TEST(a_screen_shows_masks_and_their_picture)
     tmux_wait(">A -    B -");
     tmux_type("b 4");
     screen = tmux_wait(">B 4");
-    ck_assert_ptr_null(strstr(screen, "bright.txt (")); /* beyond the command line itself */
+    ck_assert_ptr_null(strstr(screen, "bright.txt (")); /* except for the command line itself */
     tmux_type("q y");
     tmux_wait("left with 0");
     tmux_close();
@@ -526,11 +526,13 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        keys_switch_and_nothing_else_changes,   a_discriminating_listener_passes_abx,
-        a_guesser_scores_by_the_key,     stopping_early_is_confirmed_and_reported,
-        a_ranking_rates_the_playing_mask,          a_live_input_is_matched_too,
-        a_lost_device_ends_the_test_and_keeps_the_log};
+    const TTest *const tests[] = {keys_switch_and_nothing_else_changes,
+                                  a_discriminating_listener_passes_abx,
+                                  a_guesser_scores_by_the_key,
+                                  stopping_early_is_confirmed_and_reported,
+                                  a_ranking_rates_the_playing_mask,
+                                  a_live_input_is_matched_too,
+                                  a_lost_device_ends_the_test_and_keeps_the_log};
     const TTest *const on_a_screen[] = {a_screen_shows_masks_and_their_picture};
     int code = suite_run("listen", tests, sizeof tests / sizeof *tests);
     if (!tmux_there())

@@ -1,4 +1,4 @@
-/* halo listen without a device: what it writes, what it matches, and what it refuses. */
+/* halo listen without a device: its output files, its matching, and its errors. */
 #include "command.h"
 #include "plugin_rig.h"
 #include "signal/audio.h"
@@ -17,7 +17,7 @@ static bool ffmpeg_is_there(void)
     return command_run("command -v ffmpeg").code == 0;
 }
 
-/* A number of one choice in what --to-file --json printed. */
+/* A number of one choice in the output of --to-file --json. */
 static double figure(const struct command_result *result, size_t choice, const char *key)
 {
     json_t *report = json_loads(result->out, 0, NULL);
@@ -30,7 +30,7 @@ static double figure(const struct command_result *result, size_t choice, const c
     return value;
 }
 
-/* The old mask's share where one gives way to the other from frame `at` on. */
+/* The weight of the old mask in a crossfade that starts at frame `at`. */
 static double share(const char *shape, double frame, double at, double fade, double *other)
 {
     double t = fmin(1, fmax(0, (frame - at) / fade));
@@ -39,7 +39,7 @@ static double share(const char *shape, double frame, double at, double fade, dou
     return strcmp(shape, "fade") == 0 ? 1 - t : fmax(0, 1 - steep * t);
 }
 
-/* The file against the two whole renders, weighted. */
+/* The file against the two complete renders, weighted. */
 static void check_switch(const char *shape, double fade)
 {
     const size_t at = 3 * RATE / 4;
@@ -83,7 +83,8 @@ START_TEST(a_switch_is_the_two_renders_weighted)
 }
 END_TEST
 
-/* A mask that is a softer and later copy of the other becomes the very same: no switch shows. */
+/* A mask that is a softer, later copy of the other becomes identical: the switch leaves no
+ * trace. */
 START_TEST(a_softer_later_copy_is_indistinguishable)
 {
     char text[1024] = "";
@@ -109,7 +110,7 @@ START_TEST(a_softer_later_copy_is_indistinguishable)
 }
 END_TEST
 
-/* A centred mask is late; the file is not. */
+/* A centred mask has latency; the file has none. */
 START_TEST(the_file_begins_with_the_sound)
 {
     command_clean();
@@ -127,7 +128,7 @@ START_TEST(the_file_begins_with_the_sound)
 }
 END_TEST
 
-/* A plugin makes all of it late; the file is not, and switches are where they were asked for. */
+/* A plugin adds latency to all choices; the file has none, and switches are at their times. */
 START_TEST(plugins_keep_choices_aligned)
 {
     struct plugin_info *info = plugin_rig_describe("lv2", "http://gareus.org/oss/lv2/nodelay");
@@ -154,7 +155,7 @@ START_TEST(plugins_keep_choices_aligned)
 }
 END_TEST
 
-/* ---- loudness, as ffmpeg has it ---- */
+/* ---- loudness, against ffmpeg ---- */
 
 /* Of the last of three passes. */
 static double loudness(const char *choice, const char *how)
@@ -193,7 +194,7 @@ START_TEST(choices_are_equally_loud_to_ffmpeg)
 }
 END_TEST
 
-/* ---- words ---- */
+/* ---- options ---- */
 
 START_TEST(wrong_arguments_are_refused)
 {
@@ -255,9 +256,9 @@ START_TEST(help_lists_the_options)
 {
     struct command_result help = command_done("\"$HALO\" listen --help");
     static const char *const spec[] = {"--live-input", "--from",     "--match",  "--no-align",
-                                        "--switch",     "--abx",      "--blind",  "--feedback",
-                                        "--verify",     "--to-file",  "--script", "--or",
-                                        "--fade",       "--host-api", "q leave"};
+                                       "--switch",     "--abx",      "--blind",  "--feedback",
+                                       "--verify",     "--to-file",  "--script", "--or",
+                                       "--fade",       "--host-api", "q leave"};
     for (size_t i = 0; i < sizeof spec / sizeof *spec; i++)
         ck_assert_msg(strstr(help.out, spec[i]) != NULL, "--help lacks %s", spec[i]);
 }
@@ -266,12 +267,9 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        a_switch_is_the_two_renders_weighted,
-        a_softer_later_copy_is_indistinguishable,
-        the_file_begins_with_the_sound,
-        plugins_keep_choices_aligned,
-        wrong_arguments_are_refused,
-        help_lists_the_options,
+        a_switch_is_the_two_renders_weighted, a_softer_later_copy_is_indistinguishable,
+        the_file_begins_with_the_sound,       plugins_keep_choices_aligned,
+        wrong_arguments_are_refused,          help_lists_the_options,
         choices_are_equally_loud_to_ffmpeg,
     };
     size_t count = sizeof tests / sizeof *tests;

@@ -1,4 +1,4 @@
-/* halo live through an ALSA card of software: the sound, and a card that is pulled. */
+/* halo live through a simulated ALSA card: the sound, and unplugging. */
 #include "alsa_rig.h"
 #include "live_rig.h"
 #include "suite.h"
@@ -11,7 +11,7 @@ enum { RATE = LIVE_RIG_RATE, SILENCE = RATE, FRAMES = 2 * RATE };
 
 static const struct alsa_card CARD = {.name = "card", .infile = "in.raw", .outfile = "out.raw"};
 
-/* How much later than `truth` `heard` is, by where noise is the same. */
+/* The delay of `heard` against `truth`, found by matching noise. */
 static size_t find_delay(const struct block *heard, const struct block *truth)
 {
     enum { DELAY_MOST = 16384, ALIKE = 256, FROM = SILENCE + RATE / 4 };
@@ -28,7 +28,7 @@ static size_t find_delay(const struct block *heard, const struct block *truth)
     return 0;
 }
 
-/* False: the machine was too late for the card, and there is a hole in the sound. */
+/* False: the machine was too slow for the card and lost sound. */
 static bool is_heard(size_t block, const char *stages)
 {
     command_clean();
@@ -52,7 +52,7 @@ static bool is_heard(size_t block, const char *stages)
         struct sound truth = sound_load("truth.wav");
         struct block heard = alsa_rig_load("out.raw", 2);
         size_t delay = find_delay(&heard, &truth.block), frames = FRAMES - RATE / 4;
-        for (size_t c = 0; c < 2; c++) /* the cards began together; what was heard goes back */
+        for (size_t c = 0; c < 2; c++) /* the cards started together; the delay is subtracted */
             memmove(heard.data[c], heard.data[c] + delay, (heard.frames - delay) * sizeof(float));
         live_rig_expect(&heard, &truth.block, SILENCE, frames - SILENCE);
         block_free(&heard);

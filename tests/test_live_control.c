@@ -1,5 +1,5 @@
-/* halo live as people and scripts use it: what it refuses, its screen and keys, its lines,
- * masks that change on disk, and signals. On a device that records a tone. */
+/* halo live as used by people and scripts: errors, screen and keys, line output, mask files that
+ * change, and signals. The device records a tone. */
 #include "alsa_rig.h"
 #include "live_rig.h"
 #include "suite.h"
@@ -13,8 +13,7 @@
 
 enum { RATE = LIVE_RIG_RATE };
 
-/* For what is looked for at a recording's end, which comes some milliseconds after it was asked
- * for. */
+/* Margin at the end of a recording, which comes some milliseconds after the request. */
 #define REAL_TIME "--device null:in=in.wav "
 
 /* A square wave of half of full scale: peak and RMS are -6.0 dBFS. */
@@ -32,7 +31,7 @@ static void begin(void)
     sound_text("b.txt", "0.25\n");
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 START_TEST(wrong_arguments_are_refused)
 {
@@ -183,7 +182,7 @@ START_TEST(ctrl_c_at_the_screen_ends_it)
 }
 END_TEST
 
-/* ---- lines ---- */
+/* ---- line output ---- */
 
 START_TEST(every_line_is_json_and_the_last_reports)
 {
@@ -222,9 +221,9 @@ START_TEST(every_line_is_json_and_the_last_reports)
 }
 END_TEST
 
-/* ---- masks that change ---- */
+/* ---- mask files that change ---- */
 
-/* Of what was heard at a frame, by what came in. */
+/* The gain of the output at a frame. */
 static double ratio_at(const struct sound *heard, const struct sound *dry, size_t frame)
 {
     return (double)heard->block.data[0][frame] / (double)dry->block.data[0][frame];
@@ -242,7 +241,7 @@ START_TEST(a_mask_that_changes_fades_in)
 {
     begin();
     pid_t process = live_rig_start(REAL_TIME "--block 256 --watch --mask a.txt --or --mask b.txt "
-                                   "--record rec.wav --record-dry dry.wav");
+                                             "--record rec.wav --record-dry dry.wav");
     live_rig_rest(700);
     sound_text("new.txt", "0.75\n");
     move("new.txt", "a.txt");
@@ -260,7 +259,7 @@ START_TEST(a_mask_that_changes_fades_in)
     size_t end = heard.block.frames - RATE / 5;
     ck_assert(fabs(ratio_at(&heard, &dry, RATE * 6 / 10) - 0.5) < 1e-6);
     ck_assert(fabs(ratio_at(&heard, &dry, end) - 0.75) < 1e-6);
-    size_t between = 0; /* a fade: 20 ms of what is neither */
+    size_t between = 0; /* during a fade: 20 ms of neither */
     for (size_t i = RATE * 6 / 10; i < end; i++) {
         double ratio = ratio_at(&heard, &dry, i);
         between += ratio > 0.5001 && ratio < 0.7499;
@@ -289,7 +288,7 @@ START_TEST(ctrl_c_fades_out_and_reports)
     size_t frames = heard.block.frames;
     ck_assert(fabsf(samples[frames - 1]) < 1e-3f);
     ck_assert(fabsf(samples[frames - RATE / 4]) > 0.2f);
-    for (size_t i = frames - RATE / 4; i + 1 < frames; i++) /* nothing is cut off */
+    for (size_t i = frames - RATE / 4; i + 1 < frames; i++) /* nothing is truncated */
         ck_assert(fabsf(fabsf(samples[i]) - fabsf(samples[i + 1])) < 1e-3f);
     sound_free(&heard);
 }
@@ -312,15 +311,15 @@ START_TEST(a_recording_is_readable_after_a_crash)
 {
     begin();
     pid_t process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --mask a.txt --or --mask b.txt "
-                                   "--record rec.wav --record-dry dry.wav");
+                                                   "--record rec.wav --record-dry dry.wav");
     live_rig_rest(300);
     live_rig_keys("2");
-    live_rig_rest(700); /* headers are renewed twice a second */
+    live_rig_rest(700); /* headers are updated twice a second */
     kill(process, SIGKILL);
     ck_assert_int_eq(live_rig_end(process).code, 128 + SIGKILL);
     struct sound heard = sound_load("rec.wav");
     ck_assert_uint_gt(heard.block.frames, RATE / 2);
-    /* The last line may be cut, no other. */
+    /* Only the last line may be incomplete. */
     command_done("printf '{\"frame\":12' >>rec.wav.log; "
                  "\"$HALO\" render dry.wav again.wav --replay rec.wav.log");
     command_done("{ cat rec.wav.log; printf '\\n'; } >broken.log");
@@ -337,7 +336,8 @@ START_TEST(a_recording_is_readable_after_a_crash)
 }
 END_TEST
 
-SUITE_MAIN("live_control", wrong_arguments_are_refused, missing_device_is_reported, keys_do_what_the_screen_shows,
-           ctrl_c_at_the_screen_ends_it, every_line_is_json_and_the_last_reports,
-           a_mask_that_changes_fades_in, ctrl_c_fades_out_and_reports,
-           a_second_ctrl_c_ends_it_at_once, a_recording_is_readable_after_a_crash)
+SUITE_MAIN("live_control", wrong_arguments_are_refused, missing_device_is_reported,
+           keys_do_what_the_screen_shows, ctrl_c_at_the_screen_ends_it,
+           every_line_is_json_and_the_last_reports, a_mask_that_changes_fades_in,
+           ctrl_c_fades_out_and_reports, a_second_ctrl_c_ends_it_at_once,
+           a_recording_is_readable_after_a_crash)

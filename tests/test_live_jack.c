@@ -1,5 +1,4 @@
-/* halo live through a JACK server: every sample that is heard is what render makes of the same,
- * and a server that dies. */
+/* halo live through a JACK server: every output sample equals render, and a server that dies. */
 #include "jack_rig.h"
 #include "live_rig.h"
 #include "suite.h"
@@ -75,7 +74,7 @@ START_TEST(it_comes_back_with_the_server)
     jack_rig_start(44100, 128);
     live_rig_wait("still waiting: system does not run at 48000 Hz");
     jack_rig_end(SIGTERM);
-    jack_rig_start(RATE, 100); /* no multiple of the blocks */
+    jack_rig_start(RATE, 100); /* not a multiple of the block */
     live_rig_wait("the device is back");
     live_rig_rest(300);
     live_rig_keys("q");
@@ -91,7 +90,7 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {output_equals_render,
-                                  a_dead_server_ends_it_with_one_line, it_comes_back_with_the_server};
+    const TTest *const tests[] = {output_equals_render, a_dead_server_ends_it_with_one_line,
+                                  it_comes_back_with_the_server};
     return jack_rig_is_there() ? suite_run("live_jack", tests, sizeof tests / sizeof *tests) : 77;
 }

@@ -1,4 +1,4 @@
-/* halo live, controlled from outside by OSC. */
+/* halo live under OSC control. */
 #include "live_rig.h"
 #include "suite.h"
 
@@ -22,9 +22,8 @@ static pid_t begin(const char *options)
     sound_text("a.txt", "0.5\n");
     sound_text("b.txt", "0.25\n");
     sound_text("c,1.txt", "0.125\n");
-    pid_t process =
-        live_rig_start(LIVE_RIG_DEVICE "--block 256 --osc 0 --mask a.txt --or --mask b.txt %s",
-                       options);
+    pid_t process = live_rig_start(
+        LIVE_RIG_DEVICE "--block 256 --osc 0 --mask a.txt --or --mask b.txt %s", options);
     char path[128], line[256] = "";
     snprintf(path, sizeof path, "%s/.err", command_folder());
     FILE *file = fopen(path, "r");
@@ -65,7 +64,7 @@ START_TEST(commands_are_obeyed)
     lo_send(target, "/halo/choose", "i", 2);
     live_rig_wait("  2 b.txt  gain -6.5 dB  load");
     lo_send(target, "/halo/choose", "i", 1);
-    lo_send(target, "/halo/load", "is", 2, "c,1.txt"); /* within the switch: after it */
+    lo_send(target, "/halo/load", "is", 2, "c,1.txt"); /* after the switch has ended */
     live_rig_wait("mask c,1.txt is read");
     lo_send(target, "/halo/load", "is", 2, "nix.txt");
     live_rig_wait("cannot open mask nix.txt");

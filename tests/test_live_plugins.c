@@ -1,5 +1,5 @@
-/* halo live with plugins in its chain: what keys and OSC change is heard, the log gives the
- * recording again, and a plugin that fails is left out. */
+/* halo live with plugins in its chain: keys and OSC change the output, the log reproduces the
+ * recording, and a failing plugin is left out. */
 #include "live_rig.h"
 #include "plugin_rig.h"
 #include "suite.h"
@@ -20,12 +20,12 @@ enum { RATE = LIVE_RIG_RATE, BLOCK = 256, LONG_BLOCK = 1024 };
 #define RECORDED                                                                                   \
     LIVE_RIG_DEVICE                                                                                \
     "--record rec.wav --record-dry dry.wav --meter-interval 0.02 --block 256 "
-/* Long blocks at half that pace, since one that is not done in time is silence. */
+/* Long blocks at half that pace, since a late block is silent. */
 #define APART                                                                                      \
     "--device null:in=in.wav,pace=2 --record rec.wav --record-dry dry.wav --meter-interval 0.02 "  \
     "--block 1024 --isolate "
 
-/* Noise that the limiter has nothing to do with. */
+/* Noise below the limiter's ceiling. */
 static void begin(void)
 {
     command_clean();
@@ -54,7 +54,7 @@ static struct command_result end(pid_t process)
 
 /* ---- the recordings ---- */
 
-/* From `at` on, as long as ever this frame is `gain` times what came in `latency` before. */
+/* Frames from `at` on, as long as they are `gain` times the input `latency` frames before. */
 static size_t frames_like(const struct sound *heard, const struct sound *dry, size_t at,
                           size_t latency, double gain)
 {
@@ -65,7 +65,8 @@ static size_t frames_like(const struct sound *heard, const struct sound *dry, si
     return i - at;
 }
 
-/* Each of the gains was heard for a while, in this order. Returns the frame of the last. */
+/* Each of the gains was in effect for a while, in this order. Returns the first frame of the
+ * last. */
 static size_t expect_gains(size_t latency, const double *gains, size_t count)
 {
     struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
@@ -180,7 +181,7 @@ START_TEST(control_keys_do_nothing_without_plugins)
 }
 END_TEST
 
-/* The dry signal comes when that of the chain does. */
+/* Dry signal and chain are aligned. */
 START_TEST(dry_is_delayed_by_plugin_latency)
 {
     if (!is_there("lv2", DELAY) || !is_there("ladspa", "amp:amp_mono"))
@@ -285,7 +286,7 @@ START_TEST(osc_changes_a_plugin)
 END_TEST
 #endif
 
-/* ---- plugins that fail ---- */
+/* ---- failing plugins ---- */
 
 static void check_left_out(const char *plugin, const char *why)
 {
@@ -303,7 +304,7 @@ static void check_left_out(const char *plugin, const char *why)
     ck_assert_msg(strstr(said + 1, "the sound goes on without it") == NULL, "%s", result.err);
     struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
     ck_assert_uint_ge(frames_like(&heard, &dry, RATE * 6 / 10, LONG_BLOCK, 0.5), RATE / 2);
-    /* It sounds on at once, and faded in, though that it failed may be known much later. */
+    /* The sound continues at once with a fade, although the failure may be reported much later. */
     size_t from = (at / LONG_BLOCK + 1) * LONG_BLOCK, faded = from + RATE / 100;
     ck_assert_uint_eq(frames_like(&heard, &dry, from, LONG_BLOCK, 0.5) / 8, 0);
     ck_assert_uint_ge(frames_like(&heard, &dry, faded, LONG_BLOCK, 0.5), RATE / 10);

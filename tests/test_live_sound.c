@@ -1,5 +1,5 @@
-/* halo live without hardware: every sample that is heard is what render makes of the same,
- * switches and all; and a device that is lost. */
+/* halo live without hardware: every output sample equals render, switches included; and a device
+ * that is lost. */
 #include "live_rig.h"
 #include "plugin_rig.h"
 #include "suite.h"
@@ -11,10 +11,10 @@
 
 enum { RATE = LIVE_RIG_RATE, FADE_IN = RATE / 2 };
 
-/* ---- a signal in, and what comes out ---- */
+/* ---- input and output ---- */
 
-/* Frame i of out.wav was played when frame i of in.wav was recorded. `latency`: frames that the
- * stages make the sound late; what is rendered has none. */
+/* Frame i of out.wav was played when frame i of in.wav was recorded. `latency`: frames added by
+ * the stages; render removes them. */
 static void check_heard_late(size_t period, size_t channels, size_t latency, const char *stages,
                              const char *device)
 {
@@ -58,7 +58,7 @@ START_TEST(output_equals_render)
 }
 END_TEST
 
-/* A block later, once a call has another length than the first ones. */
+/* One block is added once a call has another length than the first ones. */
 START_TEST(changing_periods_cost_a_block)
 {
     check_heard_late(128, 2, 128, "--mask \"$FILTERS/hall.wav\"",
@@ -66,18 +66,17 @@ START_TEST(changing_periods_cost_a_block)
 }
 END_TEST
 
-/* Late by what is said; in blocks of less than a hop, and of more than one. */
+/* The latency is as reported, for blocks shorter and longer than a hop. */
 START_TEST(spectral_stages_equal_render)
 {
-    check_heard_late(256, 2, 1792, "--spectral \"$FILTERS/identity.mask2d\"",
-                     LIVE_RIG_FAST);
+    check_heard_late(256, 2, 1792, "--spectral \"$FILTERS/identity.mask2d\"", LIVE_RIG_FAST);
     check_heard_late(1024, 2, 768,
                      "--spectral identity2d,scale=db,size=1024 --mask \"$FILTERS/hall.wav\"",
                      LIVE_RIG_FAST);
 }
 END_TEST
 
-/* In processes of their own, blocks have to be done in time. */
+/* Isolated plugins have to finish each block in time. */
 static const char in_time[] = "--device null:in=in.wav,out=out.wav,pace=1";
 
 START_TEST(plugins_equal_render)
@@ -101,15 +100,14 @@ START_TEST(plugins_equal_render)
 }
 END_TEST
 
-/* Within halo and in a process of its own; @mix= and a mask around it. */
+/* In process and isolated; with @mix= and between masks. */
 START_TEST(plugins_with_late_latency_equal_render)
 {
     struct plugin_info *amp = plugin_rig_describe("ladspa", "mean:late-latency");
     if (!amp)
         return;
     plugin_info_destroy(amp);
-    check_heard_late(64, 2, 300,
-                     "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5 --gain -6",
+    check_heard_late(64, 2, 300, "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5 --gain -6",
                      LIVE_RIG_FAST);
     check_heard_late(1024, 2, 300,
                      "--ladspa mean:late-latency,at=0,amount=300 --mask \"$FILTERS/hall.wav\"",
@@ -119,9 +117,9 @@ START_TEST(plugins_with_late_latency_equal_render)
 }
 END_TEST
 
-/* ---- what was done, and what was recorded ---- */
+/* ---- the log and the recording ---- */
 
-/* What an event changes goes to its value in a straight line. */
+/* The value changed by an event moves to its target linearly. */
 struct line {
     double from, to;
     size_t at, frames;
@@ -150,7 +148,7 @@ struct reported {
     size_t fade;
 };
 
-/* In the order of their frames: a switch is logged when it is over. */
+/* In order of frames: a switch is logged when it has ended. */
 static size_t read_log(struct reported *events)
 {
     char path[128];
@@ -162,9 +160,10 @@ static size_t read_log(struct reported *events)
     for (size_t i = 0; (line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL)) != NULL; i++) {
         if (i > 0) {
             bool chosen = json_object_get(line, "choice") != NULL;
-            struct reported event = {.frame = (size_t)command_cell_number(line, "frame"),
-                                 .value = command_cell_number(line, chosen ? "choice" : "value"),
-                                 .fade = chosen ? (size_t)command_cell_number(line, "fade") : 0};
+            struct reported event = {
+                .frame = (size_t)command_cell_number(line, "frame"),
+                .value = command_cell_number(line, chosen ? "choice" : "value"),
+                .fade = chosen ? (size_t)command_cell_number(line, "fade") : 0};
             snprintf(event.what, sizeof event.what, "%s", command_cell_word(line, "event"));
             size_t at = count++;
             ck_assert_uint_lt(at, EVENTS_MOST);
@@ -178,9 +177,9 @@ static size_t read_log(struct reported *events)
     return count;
 }
 
-/* By the words of live.h and of the command line, not by the program's code. */
+/* Written from live.h and the option syntax, independently of the program's code. */
 struct model {
-    struct line gain, fade, wet, second; /* second: how much of mask 2 sounds */
+    struct line gain, fade, wet, second; /* second: the weight of mask 2 */
     bool muted, ends;
 };
 
@@ -258,7 +257,7 @@ START_TEST(switches_gains_and_mutes_null)
     type_slowly(" ", 100);
     type_slowly(" ", 100);
     type_slowly("[[[", 50);
-    type_slowly("2", 30); /* a switch is asked for while another is under way */
+    type_slowly("2", 30); /* a switch is requested during another */
     type_slowly("1", 300);
     type_slowly("m", 100);
     type_slowly("m", 600);
@@ -301,7 +300,7 @@ START_TEST(a_recording_replays_after_many_keys)
 }
 END_TEST
 
-/* ---- a device that goes ---- */
+/* ---- a lost device ---- */
 
 START_TEST(lost_sound_is_counted)
 {
@@ -313,7 +312,7 @@ START_TEST(lost_sound_is_counted)
 }
 END_TEST
 
-/* Blocks of another length after the return are no matter either. */
+/* Blocks of another length after the reconnection work too. */
 START_TEST(it_comes_back_with_the_device)
 {
     command_clean();

@@ -1,5 +1,5 @@
-/* Loudness: the sine cases of EBU Tech 3341 (table 1), and recordings and noise against
- * ffmpeg's own meter, where it is installed. */
+/* Loudness: the sine cases of EBU Tech 3341 (table 1), and recordings and noise against ffmpeg's
+ * meter, where installed. */
 #include "base/noise.h"
 #include "command.h"
 #include "signal/loudness.h"
@@ -19,7 +19,7 @@ static struct loudness *meter_of(size_t channels)
     return meter;
 }
 
-/* A sine of 1 kHz for some seconds, at a peak level for each channel (dBFS). */
+/* A 1 kHz sine of some seconds, at a peak level for each channel (dBFS). */
 static void add_sine(struct loudness *meter, size_t channels, const double *levels, double seconds)
 {
     size_t frames = (size_t)lrint(seconds * RATE);
@@ -78,7 +78,7 @@ START_TEST(channels_are_weighted)
     add_sine(meter, 5, (const double[]){-28, -28, -24, -30, -30}, 20); /* case 6 */
     expect_integrated(meter, -23);
     meter = meter_of(6);
-    add_sine(meter, 6, (const double[]){-28, -28, -24, 0, -30, -30}, 20); /* bass left out */
+    add_sine(meter, 6, (const double[]){-28, -28, -24, 0, -30, -30}, 20); /* bass is weighted out */
     expect_integrated(meter, -23);
     meter = meter_of(1);
     add_sine(meter, 1, (const double[]){-20}, 5);
@@ -109,8 +109,8 @@ START_TEST(short_sounds_have_a_loudness)
 }
 END_TEST
 
-/* Sines of an amplitude, of a fraction of the rate and a phase in degrees: cases 15 to 19, which
- * may be 0.2 dB too high and 0.4 dB too low. */
+/* Sines with an amplitude, a fraction of the rate and a phase in degrees: cases 15 to 19, with
+ * tolerances of +0.2 dB and -0.4 dB. */
 START_TEST(true_peaks_match_ebu)
 {
     static const struct {
@@ -137,7 +137,7 @@ START_TEST(true_peaks_match_ebu)
 }
 END_TEST
 
-/* What is added in odd pieces is as loud as all at once. */
+/* Feeding pieces of odd lengths gives the same result as feeding all at once. */
 START_TEST(pieces_equal_the_whole)
 {
     struct loudness *whole = meter_of(2), *pieces = meter_of(2);
@@ -161,7 +161,7 @@ START_TEST(pieces_equal_the_whole)
 }
 END_TEST
 
-/* The last value that ffmpeg's filter gives under that name. */
+/* The last value of this name printed by ffmpeg's filter. */
 static double from_ffmpeg(const char *path, const char *name)
 {
     double value;
@@ -178,7 +178,7 @@ static void compare(const char *path)
 {
     struct loudness *meter;
     struct sound sound = sound_load(path);
-    /* ffmpeg's figures come every 100 ms. */
+    /* ffmpeg prints values every 100 ms. */
     size_t frames = sound.block.frames, step = sound.rate / 10, even = frames / step * step;
     const float *const *data = (const float *const *)sound.block.data;
     ck_assert_int_eq(loudness_create(sound.rate, sound.block.channels, &meter), STATUS_OK);

@@ -1,4 +1,5 @@
-/* Masks of two dimensions: read, written, made, told to be separable; and halo mask for them. */
+/* Two-dimensional masks: read, written, made and tested for separability; and halo mask for
+ * them. */
 #include "chain/stages.h"
 #include "command.h"
 #include "mask/mask2d.h"
@@ -86,7 +87,7 @@ START_TEST(invalid_masks_are_refused)
 }
 END_TEST
 
-/* As many as fit are taken, one more is not. */
+/* As many as fit are accepted, one more is not. */
 START_TEST(size_is_bounded)
 {
     enum { ROWS = 128 };
@@ -128,7 +129,7 @@ START_TEST(written_masks_are_read_back)
     float *taps = malloc(MASK2D_TAPS_MOST * sizeof *taps);
     truth_noise(1, taps, MASK2D_TAPS_MOST);
     for (size_t i = 0; i < 100; i++)
-        taps[i] *= -1e-38f; /* as long as numbers get */
+        taps[i] *= -1e-38f; /* the longest number */
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         struct mask2d *mask;
         ck_assert_int_eq(mask2d_create("noise", sizes[s][0], sizes[s][1], taps, &mask), STATUS_OK);
@@ -139,7 +140,7 @@ START_TEST(written_masks_are_read_back)
 }
 END_TEST
 
-/* ---- separable ---- */
+/* ---- separability ---- */
 
 static bool is_separable(size_t rows, size_t columns, const float *taps)
 {
@@ -162,12 +163,12 @@ START_TEST(separable_masks_are_recognised)
     for (uint64_t seed = 1; seed < 50; seed++) {
         truth_noise(seed, down, ROWS);
         truth_noise(seed + 100, across, COLUMNS);
-        across[3] = 0; /* a whole column of nothing */
+        across[3] = 0; /* a column of zeros */
         for (size_t i = 0; i < ROWS; i++)
             for (size_t j = 0; j < COLUMNS; j++)
                 taps[i * COLUMNS + j] = down[i] * across[j];
         ck_assert(is_separable(ROWS, COLUMNS, taps));
-        taps[seed % (ROWS * COLUMNS)] += 0.001f; /* one coefficient is another */
+        taps[seed % (ROWS * COLUMNS)] += 0.001f; /* one coefficient differs */
         ck_assert(!is_separable(ROWS, COLUMNS, taps));
     }
     ck_assert(is_separable(2, 2, (const float[]){0, 0, 0, 0}));
@@ -180,7 +181,7 @@ START_TEST(separable_masks_are_recognised)
 }
 END_TEST
 
-/* ---- made ---- */
+/* ---- made masks ---- */
 
 static enum status make(const char *text, struct mask2d **mask)
 {
@@ -233,14 +234,14 @@ START_TEST(made_masks_follow_their_formulas)
         mask2d_destroy(mask);
     }
     struct mask2d *bell = made("gaussian2d:7x5,sigma=1.5");
-    for (size_t i = 0; i < 7; i++) /* each is e^(-d^2 / 2 sigma^2) of the middle */
+    for (size_t i = 0; i < 7; i++) /* each is e^(-d^2 / 2 sigma^2) times the middle */
         for (size_t j = 0; j < 5; j++) {
             double x = (double)i - 3, y = (double)j - 2;
             ck_assert_double_eq_tol((double)bell->taps[i * 5 + j] / (double)bell->taps[3 * 5 + 2],
                                     exp(-(x * x + y * y) / 4.5), 1e-6);
         }
     mask2d_destroy(bell);
-    struct mask2d *onset = made("onset2d:3x3"); /* Prewitt's, a mean on either side */
+    struct mask2d *onset = made("onset2d:3x3"); /* Prewitt's: a mean on either side */
     for (size_t i = 0; i < 9; i++)
         ck_assert_float_eq_tol(onset->taps[i], (1 - (float)(i / 3)) / 3, 1e-7f);
     mask2d_destroy(onset);
@@ -280,11 +281,11 @@ START_TEST(impossible_made_masks_are_refused)
     ck_assert(mask2d_is_named("a/b.mask2d"));
     ck_assert(!mask2d_is_named("a.txt"));
     ck_assert(!mask2d_is_named("box2:3"));
-    ck_assert(!mask2d_is_named(".mask2d")); /* no name before the ending */
+    ck_assert(!mask2d_is_named(".mask2d")); /* no name before the suffix */
 }
 END_TEST
 
-/* The recipe's and the program's own are two pieces of code. */
+/* The recipe and the program use separate code. */
 START_TEST(filters_equal_made_masks)
 {
     static const char *const rows[][2] = {
@@ -314,7 +315,7 @@ START_TEST(filters_equal_made_masks)
 }
 END_TEST
 
-/* ---- the program ---- */
+/* ---- commands ---- */
 
 static void expect_said(const char *text, const char *spec)
 {

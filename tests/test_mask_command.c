@@ -1,4 +1,4 @@
-/* halo mask show, as a user runs it. */
+/* halo mask show as a command. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -11,7 +11,7 @@
 
 enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 
-/* A room whose first tap comes after `silence` frames: noise, -60 dB after 8000 frames. */
+/* A room response whose first tap follows `silence` frames: noise, -60 dB after 8000 frames. */
 static void save_room(const char *name, uint32_t rate, size_t channels, size_t silence, double gain)
 {
     struct sound room = sound_create(WAVF, rate, channels, silence + 20000);
@@ -64,7 +64,7 @@ START_TEST(everything_is_listed)
 }
 END_TEST
 
-/* Whoever does as the doctor says has nothing wrong any more. */
+/* Following the lint's advice leaves no warning. */
 START_TEST(lint_remedies_work)
 {
     static const struct {
@@ -178,7 +178,7 @@ START_TEST(bad_masks_are_refused)
     command_refused(1, "nosuch", "\"$HALO\" mask show good.txt --for nosuch");
     command_refused(2, "rate", "\"$HALO\" mask show good.txt --rate 0");
     struct command_result result = command_run("\"$HALO\" mask show nosuch good.txt");
-    ck_assert_int_eq(result.code, 1); /* and the other is shown */
+    ck_assert_int_eq(result.code, 1); /* and the other one is shown */
     expect_said(&result, "good.txt\n");
 }
 END_TEST
@@ -195,6 +195,5 @@ START_TEST(help_is_there)
 }
 END_TEST
 
-SUITE_MAIN("mask command", nothing_is_wrong_with_filters, everything_is_listed,
-           lint_remedies_work, masks_are_compared_with_a_sound, json_is_complete,
-           bad_masks_are_refused, help_is_there)
+SUITE_MAIN("mask command", nothing_is_wrong_with_filters, everything_is_listed, lint_remedies_work,
+           masks_are_compared_with_a_sound, json_is_complete, bad_masks_are_refused, help_is_there)

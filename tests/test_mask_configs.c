@@ -1,4 +1,4 @@
-/* Configurations of other programs as masks, against paths worked out by hand. */
+/* Configurations of other programs as masks, against paths computed by hand. */
 #include "command.h"
 #include "mask_load.h"
 #include "sound.h"
@@ -107,9 +107,9 @@ START_TEST(files_from_other_folders)
     snprintf(folder, sizeof folder, "%s", command_folder());
     struct mask *mask;
     struct mask_load_options options = {.folder = folder};
-    mask = mask_loaded("config/a.conf", &options); /* folder= allows it */
+    mask = mask_loaded("config/a.conf", &options); /* allowed by folder= */
     mask_destroy(mask);
-    command_done("cp irs/a.wav config/"); /* or the file lies beside */
+    command_done("cp irs/a.wav config/"); /* or the file is in the same folder */
     mask_save_text("config/a.cfg", "48000 1 1 0\n0\n0\nC:\\Filters\\a.wav\n0\n0\n0\n");
     mask = mask_loaded("config/a.cfg", NULL);
     mask_expect_path(mask, 0, 0, 3, (double[]){0.1, 0.2, 0.3});
@@ -178,7 +178,7 @@ START_TEST(eqapo_channels)
     struct mask *mask = mask_loaded("e.txt", NULL);
     ck_assert_uint_eq(mask->inputs, 2);
     mask_expect_path(mask, 0, 0, 3, (double[]){0.05, 0.1, 0.15});
-    /* 0.1 0.2 0.3 by 0 0.5 0, later by 2, at half */
+    /* 0.1 0.2 0.3 by 0 0.5 0, delayed by 2, halved */
     const float *taps = mask_column(mask, mask->paths[1].column);
     static const double wanted[] = {0, 0, 0, 0.025, 0.05, 0.075};
     for (size_t k = 0; k < 6; k++)
@@ -216,7 +216,7 @@ START_TEST(eqapo_refused)
 }
 END_TEST
 
-/* Where the cookbook's filters are known without it. */
+/* Properties that do not depend on the cookbook's formulas. */
 START_TEST(equaliser_listing)
 {
     static const struct {
@@ -237,7 +237,7 @@ START_TEST(equaliser_listing)
         {"HSC 12 dB Fc 8000 Hz Gain -4 dB", 8000, -2},
         {"HSC Fc 8000 Hz Gain -4 dB Q 0.7", 24000, -4},
         {"LS Fc 300 Hz Gain 5 dB", 300, 2.5},
-        /* the corner of 12 dB an octave lies 10^(5/80) below the middle */
+        /* the corner of a 12 dB per octave slope lies 10^(5/80) below the middle */
         {"LS 12dB Fc 300 Hz Gain 5 dB", 300 * 1.15478198, 2.5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,4 +1,4 @@
-/* Delays of masks: of made ones whose delay is plain, of those in filters/, and between two. */
+/* Delays of masks: made masks with a known delay, those in filters/, and delays between two. */
 #include "base/noise.h"
 #include "command.h"
 #include "mask/mask_delay.h"
@@ -102,7 +102,7 @@ START_TEST(linear_phase_is_half_the_length)
 }
 END_TEST
 
-/* By what filters/README.md says of them, and the half lengths there. */
+/* As documented in filters/README.md, and half the lengths given there. */
 START_TEST(filters_have_their_documented_delay)
 {
     static const struct {
@@ -146,7 +146,7 @@ START_TEST(minimum_phase_has_the_least_delay)
 }
 END_TEST
 
-/* A mask that has nothing of a peak: the middle of its energy. */
+/* A mask without a distinct peak: the centre of its energy. */
 START_TEST(noise_delay_is_its_energy_centre)
 {
     uint64_t state = 11;
@@ -160,7 +160,7 @@ START_TEST(noise_delay_is_its_energy_centre)
 }
 END_TEST
 
-/* The same mask behind `frames` of silence. */
+/* The same mask after `frames` of silence. */
 static struct mask *later(const struct mask *mask, size_t frames, float gain)
 {
     struct mask *copy = make(mask->columns, mask->taps + frames);
@@ -208,7 +208,7 @@ START_TEST(a_twin_of_minimum_phase_is_aligned)
 }
 END_TEST
 
-/* Paths that only one has do not count; nothing in common: by their own delays. */
+/* Paths of only one mask do not count; without common paths each mask's own delay is used. */
 START_TEST(only_common_paths_count)
 {
     static struct mask_path left = {0, 0, 0}, right = {1, 1, 0};

@@ -139,7 +139,7 @@ START_TEST(raw_formats_and_their_names)
             mask_expect_taps(mask, 1, 1, (double[]){-1});
             mask_destroy(mask);
         }
-    ck_assert_ptr_null(raw_format_named("S24_LE")); /* three bytes or four: nobody agrees */
+    ck_assert_ptr_null(raw_format_named("S24_LE")); /* three bytes or four: ambiguous */
 }
 END_TEST
 

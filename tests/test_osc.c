@@ -1,4 +1,4 @@
-/* Commands and meters over OSC, with liblo's own sender and with packets that are none. */
+/* Commands and meters over OSC, with liblo as the sender and with malformed packets. */
 #include "live/osc.h"
 #include "suite.h"
 
@@ -33,7 +33,7 @@ static void end(void)
     osc_close(osc);
 }
 
-/* The next command; fails where none comes. */
+/* The next command; fails if none arrives. */
 static struct osc_command next(void)
 {
     struct osc_command command;
@@ -43,7 +43,7 @@ static struct osc_command next(void)
     return command;
 }
 
-/* Loopback keeps the order: what was sent before this has been seen when this is. */
+/* Loopback keeps the order: once this arrives, everything sent before it has arrived. */
 static void expect_none_before_quit(void)
 {
     ck_assert_int_gt(lo_send(target, "/halo/quit", ""), 0);
@@ -171,7 +171,7 @@ START_TEST(odd_messages_are_counted)
 }
 END_TEST
 
-/* ---- packets that are no OSC ---- */
+/* ---- malformed packets ---- */
 
 static int raw_socket(void)
 {
@@ -229,7 +229,7 @@ START_TEST(garbage_is_only_counted)
 }
 END_TEST
 
-/* True packets with bytes changed and ends cut off. */
+/* Valid packets with bytes changed and ends cut off. */
 START_TEST(broken_packets_are_harmless)
 {
     uint64_t state = 88172645463325252;
@@ -277,9 +277,9 @@ START_TEST(floods_are_bounded)
 }
 END_TEST
 
-/* ---- from elsewhere ---- */
+/* ---- from other machines ---- */
 
-/* An address of this machine that is not loopback, or 0. */
+/* A non-loopback address of this machine, or 0. */
 static in_addr_t outer_address(void)
 {
     struct ifaddrs *all;
@@ -348,7 +348,7 @@ struct heard {
     char name[64];
 };
 
-/* Arguments lie on borders of 4 bytes. */
+/* Arguments are aligned to 4 bytes. */
 static float float_at(lo_arg **values, int at)
 {
     float value;
@@ -411,7 +411,7 @@ static const struct live_status picture = {
     .late = 5,
 };
 
-/* Sends the picture until something of it is heard or nothing will be. */
+/* Sends the meters and handles the replies of the next 200 ms. */
 static void exchange(lo_server server, const struct live_status *status)
 {
     struct osc_command command;
@@ -430,7 +430,7 @@ START_TEST(subscribers_get_meters)
     lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
     lo_server_add_method(server, NULL, NULL, hear, &heard);
     exchange(server, &picture);
-    ck_assert_int_eq(heard.status, 0); /* nobody asked */
+    ck_assert_int_eq(heard.status, 0); /* no subscribers */
     lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/subscribe", "");
     exchange(server, &picture);
     ck_assert(heard.in == 2 && heard.out == 1 && heard.status == 1);
@@ -443,7 +443,7 @@ START_TEST(subscribers_get_meters)
     ck_assert_float_eq(heard.gain, -3);
     ck_assert_float_eq(heard.load, 0.25f);
     ck_assert_int_eq(heard.late, 5);
-    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/subscribe", ""); /* is no second one */
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/subscribe", ""); /* adds no other */
     exchange(server, &picture);
     ck_assert_int_eq(heard.status, 2);
     lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/unsubscribe", "");
@@ -478,7 +478,7 @@ START_TEST(blind_meters_reveal_nothing)
 }
 END_TEST
 
-/* One that is gone is forgotten, and there is room for others again. */
+/* A dead subscriber is removed, which makes a slot free. */
 START_TEST(dead_subscribers_are_removed)
 {
     struct heard heard = {.in = 0};
@@ -496,7 +496,7 @@ START_TEST(dead_subscribers_are_removed)
         ;
     lo_send(target, "/halo/subscribe", "i", lo_server_get_port(server));
     exchange(server, &picture);
-    ck_assert_int_eq(heard.status, 0); /* no room */
+    ck_assert_int_eq(heard.status, 0); /* no slot free */
     ck_assert_uint_eq(osc_refused(osc), 1);
     for (int i = 0; i < OSC_SUBSCRIBERS_MOST; i++)
         close(taken[i]);

@@ -1,4 +1,4 @@
-/* Packing sound as integers: what does not fit exactly is not packed. */
+/* Packing sound as integers: samples that do not fit exactly are not packed. */
 #include "gpu/pcm.h"
 #include "suite.h"
 #include "truth.h"

@@ -1,4 +1,4 @@
-/* Regions and their player: the very frames of the file, over loops and seeks. */
+/* Regions and their player: exact frames of the file, across loops and seeks. */
 #include "command.h"
 #include "live/player.h"
 #include "sound.h"
@@ -51,8 +51,8 @@ static void refused(const char *name, struct region_settings settings, enum stat
     ck_assert_msg(strstr(text, spec) != NULL, "%s", text);
 }
 
-/* Read some frames and compare them with the sound's from `at` on, round the region.
- * Returns where it goes on. */
+/* Read some frames and compare them with the sound's from `at` on, wrapping in the region.
+ * Returns the next frame. */
 static uint64_t expect(struct player *player, const struct block *sound, uint64_t at, size_t frames)
 {
     static float samples[CHANNELS_MOST][MOST];
@@ -118,7 +118,7 @@ START_TEST(seeks_are_exact)
         for (size_t i = 0; i < 200; i++) {
             state = state * 6364136223846793005U + 1442695040888963407U;
             uint64_t at = region->from + (state >> 33) % (region->to - region->from);
-            if (i % 5 == 0) /* what is overtaken */
+            if (i % 5 == 0) /* frames that were skipped */
                 player_seek(player, at / 2);
             player_seek(player, at);
             for (size_t n = 0; n < i % 4; n++)
@@ -135,8 +135,8 @@ START_TEST(seeks_are_exact)
 }
 END_TEST
 
-/* As a device calls: the sound goes on from the old place, then from the new one, and is
- * nothing else in between. */
+/* As a device calls: the sound continues from the old place, then from the new one, with nothing
+ * else in between. */
 START_TEST(a_seek_leaves_no_hole)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -200,7 +200,7 @@ static struct sound sine_file(const char *name, uint32_t rate, size_t seconds, d
     return sound;
 }
 
-/* A tone is the same tone at the other rate, the amplitude, the phase and all. */
+/* At the other rate a tone keeps its frequency, amplitude and phase. */
 START_TEST(another_rate_is_the_same_sound)
 {
     static const uint32_t rates[][2] = {
@@ -232,7 +232,7 @@ START_TEST(another_rate_is_the_same_sound)
 }
 END_TEST
 
-/* Whether frames are come by at once, or by a seek to them. */
+/* Reading on and seeking give the same frames. */
 START_TEST(another_rate_is_the_same_after_a_seek)
 {
     static const uint32_t rates[] = {44100, 96000, 47999};
@@ -244,8 +244,7 @@ START_TEST(another_rate_is_the_same_after_a_seek)
         struct region *region;
         size_t got;
         ck_assert_int_eq(
-            try_open(&(struct region_settings){.rate = rates[r]}, "noise.wav", &region),
-            STATUS_OK);
+            try_open(&(struct region_settings){.rate = rates[r]}, "noise.wav", &region), STATUS_OK);
         ck_assert_uint_eq(region->frames, (uint64_t)11 * rates[r]);
         ck_assert_int_eq(block_init(&whole, 1, region->frames, "a sound"), STATUS_OK);
         ck_assert_int_eq(region_read(region, whole.data, whole.frames, &got), STATUS_OK);
@@ -304,7 +303,7 @@ START_TEST(truncated_files_end_early)
 }
 END_TEST
 
-/* The file shrinks under the player's hands. */
+/* The file is truncated while it plays. */
 START_TEST(files_truncated_while_playing)
 {
     struct sound sound =
@@ -317,7 +316,7 @@ START_TEST(files_truncated_while_playing)
         ck_assert_int_eq(player_wait(player, 1000), STATUS_OK);
         player_read(player, rows, 1000);
         for (size_t k = 0; k < 1000; k++) {
-            /* Where it was cut is known but to libsndfile's buffer of bytes. */
+            /* The exact end depends on libsndfile's byte buffer. */
             bool right = samples[k] == sound.block.data[0][at];
             if (!right && at >= 100000)
                 right = samples[k] == sound.block.data[0][at = 0];
@@ -336,7 +335,7 @@ START_TEST(files_truncated_while_playing)
         player_read(player, rows, 1000);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    for (size_t i = 0; i < RATE / 1000; i++) /* what was read before */
+    for (size_t i = 0; i < RATE / 1000; i++) /* frames read before */
         player_read(player, rows, 1000);
     ck_assert_ptr_null(player_failure(player));
     char text[512] = "";

@@ -1,4 +1,4 @@
-/* Instances in a process of their own do as instances here do, and their ends harm nobody. */
+/* Isolated instances behave as instances in this process, and their failures harm nothing else. */
 #include "allocations.h"
 #include "command.h"
 #include "plugin/plugin_isolated_instances.h"
@@ -25,25 +25,27 @@ static void pause_ms(long milliseconds)
 static struct plugin_instances_settings file_settings(size_t instances)
 {
     return (struct plugin_instances_settings){.plugin = {.rate = RATE, .block = BLOCK},
-                                         .instances = instances,
-                                         .most = PIECE,
-                                         .patience = 30};
+                                              .instances = instances,
+                                              .most = PIECE,
+                                              .patience = 30};
 }
 
 static struct plugin_instances_settings live_settings(void)
 {
-    return (struct plugin_instances_settings){.plugin = {.rate = RATE, .block = BLOCK, .live = true},
-                                         .instances = 1,
-                                         .most = BLOCK,
-                                         .patience = 30};
+    return (struct plugin_instances_settings){
+        .plugin = {.rate = RATE, .block = BLOCK, .live = true},
+        .instances = 1,
+        .most = BLOCK,
+        .patience = 30};
 }
 
 static struct plugin_instances *open_isolated(const struct plugin_info *info,
-                                      const struct plugin_change *changes, size_t count,
-                                      const struct plugin_instances_settings *settings)
+                                              const struct plugin_change *changes, size_t count,
+                                              const struct plugin_instances_settings *settings)
 {
     struct plugin_instances *instances;
-    ck_assert_int_eq(plugin_instances_open_isolated(info, changes, count, settings, &instances), STATUS_OK);
+    ck_assert_int_eq(plugin_instances_open_isolated(info, changes, count, settings, &instances),
+                     STATUS_OK);
     return instances;
 }
 
@@ -56,10 +58,11 @@ static bool is_silent(const struct block *block, size_t frames)
     return true;
 }
 
-/* ---- the same as here ---- */
+/* ---- equal to in-process instances ---- */
 
-static void process_at(struct plugin_instances *instances, const struct block *in, struct block *out,
-                       size_t at, size_t frames, const struct plugin_change *changes, size_t count)
+static void process_at(struct plugin_instances *instances, const struct block *in,
+                       struct block *out, size_t at, size_t frames,
+                       const struct plugin_change *changes, size_t count)
 {
     const float *from[CHANNELS_MOST];
     float *to[CHANNELS_MOST];
@@ -70,8 +73,8 @@ static void process_at(struct plugin_instances *instances, const struct block *i
     instances->kind->process(instances, from, to, frames, changes, count);
 }
 
-static void check_reported(const struct plugin_instances *here, const struct plugin_instances *apart,
-                       size_t blocks)
+static void check_reported(const struct plugin_instances *here,
+                           const struct plugin_instances *apart, size_t blocks)
 {
     ck_assert_uint_eq(here->latency, apart->latency);
     for (size_t b = 0; b < blocks; b++)
@@ -81,8 +84,9 @@ static void check_reported(const struct plugin_instances *here, const struct plu
                       "port %zu: %g and %g", p, (double)here->values[p], (double)apart->values[p]);
 }
 
-/* Pieces of any length, changes within, and a reset give the same samples. */
-static void check_same(const struct plugin_info *info, const struct plugin_instances_settings *settings,
+/* Pieces of any length, changes within them, and a reset give the same samples. */
+static void check_same(const struct plugin_info *info,
+                       const struct plugin_instances_settings *settings,
                        const struct plugin_change *first, const struct plugin_change *changes,
                        size_t count)
 {
@@ -139,7 +143,7 @@ START_TEST(isolated_limiter_is_identical)
     const struct plugin_change first = {.port = 0, .value = 6};
     const struct plugin_change changes[] = {
         {.frame = 0, .port = 0, .value = 20},
-        {.frame = 2, .port = 0, .value = 12}, /* the same block: this one counts */
+        {.frame = 2, .port = 0, .value = 12}, /* the same block: the later one counts */
         {.frame = BLOCK + 1, .port = 1, .value = -6},
         {.frame = 3 * BLOCK, .port = 0, .value = 3},
     };
@@ -228,7 +232,7 @@ START_TEST(lv2_settings_and_states_reach_the_child)
 }
 END_TEST
 
-/* ---- ends ---- */
+/* ---- failures ---- */
 
 static void check_end(const char *kind, const char *id, double patience, const char *spec)
 {
@@ -284,7 +288,8 @@ static void check_refused(const char *kind, const char *id, double patience, con
     log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_ptr_null(instances);
-    ck_assert_msg(strstr(reported, id) && strstr(reported, spec), "\"%s\", not \"%s\"", reported, spec);
+    ck_assert_msg(strstr(reported, id) && strstr(reported, spec), "\"%s\", not \"%s\"", reported,
+                  spec);
     plugin_info_destroy(info);
 }
 
@@ -313,7 +318,8 @@ START_TEST(a_missing_program_is_reported)
     snprintf(before, sizeof before, "%s", getenv("HALO_PROGRAM"));
     setenv("HALO_PROGRAM", "/nowhere/halo", 1);
     log_capture(reported, sizeof reported);
-    ck_assert_int_eq(plugin_instances_open_isolated(info, NULL, 0, &settings, &instances), STATUS_FAILED);
+    ck_assert_int_eq(plugin_instances_open_isolated(info, NULL, 0, &settings, &instances),
+                     STATUS_FAILED);
     log_capture(NULL, 0);
     setenv("HALO_PROGRAM", before, 1);
     ck_assert_ptr_nonnull(strstr(reported, "it could not be started: No such file"));
@@ -321,7 +327,7 @@ START_TEST(a_missing_program_is_reported)
 }
 END_TEST
 
-/* ---- nothing is left ---- */
+/* ---- nothing is left behind ---- */
 
 static bool has_shared_memory(void)
 {
@@ -355,7 +361,7 @@ START_TEST(nothing_is_left_behind)
 }
 END_TEST
 
-/* ---- words of a plugin ---- */
+/* ---- output of a plugin ---- */
 
 struct reported {
     size_t lines, out, err;
@@ -439,7 +445,7 @@ START_TEST(live_is_a_piece_late)
 }
 END_TEST
 
-/* A child that is behind catches up, and learns of all changes. */
+/* A child that is behind catches up, with every change applied. */
 START_TEST(live_continues_after_late_pieces)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:slow");
@@ -453,7 +459,8 @@ START_TEST(live_continues_after_late_pieces)
     struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
     const float *const *from = (const float *const *)in.data;
     for (size_t step = 0; step < 20; step++) {
-        instances->kind->process(instances, from, out.data, BLOCK, step == 12 ? &quick : &late, step >= 12);
+        instances->kind->process(instances, from, out.data, BLOCK, step == 12 ? &quick : &late,
+                                 step >= 12);
         ck_assert(step > 0 || is_silent(&out, BLOCK));
     }
     ck_assert_uint_gt(instances->late, 0);
@@ -483,7 +490,8 @@ static void check_live_end(const char *id, double patience, const char *spec)
     struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
     for (size_t step = 0; !instances->failure && step < 5000; step++) {
         size_t before = allocations_of_thread();
-        instances->kind->process(instances, (const float *const *)in.data, out.data, BLOCK, NULL, 0);
+        instances->kind->process(instances, (const float *const *)in.data, out.data, BLOCK, NULL,
+                                 0);
         ck_assert_uint_eq(allocations_of_thread(), before);
         ck_assert(is_silent(&out, BLOCK));
         pause_ms(2);
@@ -519,7 +527,7 @@ static bool has_said(const char *line)
     return found;
 }
 
-/* The demonstration, once it has said `line`, and its child. */
+/* The demonstration program, once it has printed `line`, and its child. */
 static pid_t start_demo(const char *id, const char *line, pid_t *child)
 {
     command_clean();

@@ -1,5 +1,5 @@
-/* LADSPA plugins: what their hints and names come to, by ladspa.h's own words, and what small ones
- * of the packages swh-plugins, cmt and ladspa-sdk make of sound; exit 77 without these. */
+/* LADSPA plugins: their hints and names, as specified in ladspa.h, and the output of small
+ * plugins from the packages swh-plugins, cmt and ladspa-sdk; exit 77 without these. */
 #include "plugin/plugin.h"
 #include "plugin/plugin_ladspa_port.h"
 #include "suite.h"
@@ -13,11 +13,11 @@ enum { RATE = 48000, FRAMES = 1 << 14, PORTS_MOST = 4 };
 
 /* ---- hints and names ---- */
 
-/* The port that a plugin would have by these, where `index` is its place among them. */
+/* The port that a plugin would have with these descriptors, at `index` in it. */
 struct reported {
     size_t count, index;
     const char *names[PORTS_MOST];
-    LADSPA_PortDescriptor kinds[PORTS_MOST]; /* 0: a control in */
+    LADSPA_PortDescriptor kinds[PORTS_MOST]; /* 0: a control input */
     LADSPA_PortRangeHint ranges[PORTS_MOST];
 };
 
@@ -25,7 +25,8 @@ static struct plugin_info *take(const struct reported *reported)
 {
     LADSPA_PortDescriptor kinds[PORTS_MOST];
     for (size_t i = 0; i < PORTS_MOST; i++)
-        kinds[i] = reported->kinds[i] ? reported->kinds[i] : LADSPA_PORT_INPUT | LADSPA_PORT_CONTROL;
+        kinds[i] =
+            reported->kinds[i] ? reported->kinds[i] : LADSPA_PORT_INPUT | LADSPA_PORT_CONTROL;
     const LADSPA_Descriptor descriptor = {.PortCount = reported->count,
                                           .PortDescriptors = kinds,
                                           .PortNames = reported->names,
@@ -62,19 +63,19 @@ static const struct {
     {BOTH | LADSPA_HINT_LOGARITHMIC | LADSPA_HINT_DEFAULT_LOW, 1, 10000, 1, 10000, 10},
     {BOTH | LADSPA_HINT_LOGARITHMIC | LADSPA_HINT_DEFAULT_MIDDLE, 1, 10000, 1, 10000, 100},
     {BOTH | LADSPA_HINT_LOGARITHMIC | LADSPA_HINT_DEFAULT_HIGH, 1, 10000, 1, 10000, 1000},
-    /* bounds in sample rates: a middle one as well, plain numbers not */
+    /* bounds in sample rates: the middle value is scaled, fixed numbers are not */
     {BOTH | LADSPA_HINT_SAMPLE_RATE | LADSPA_HINT_DEFAULT_440, 0, 0.5F, 0, 24000, 440},
     {BOTH | LADSPA_HINT_SAMPLE_RATE | LADSPA_HINT_DEFAULT_MIDDLE, 0, 0.5F, 0, 24000, 12000},
     {BOTH | LADSPA_HINT_SAMPLE_RATE | LADSPA_HINT_LOGARITHMIC | LADSPA_HINT_DEFAULT_MIDDLE, 0.0001F,
      0.01F, 4.8F, 480, 48},
     {BOTH | LADSPA_HINT_SAMPLE_RATE, 0.25F, 0.5F, 12000, 24000, 18000},
-    /* whole numbers have bounds a little beyond them */
+    /* the bounds of integers are a little beyond them */
     {BOTH | LADSPA_HINT_INTEGER | LADSPA_HINT_DEFAULT_MAXIMUM, -0.1F, 5.1F, 0, 5, 5},
     {BOTH | LADSPA_HINT_INTEGER | LADSPA_HINT_DEFAULT_MIDDLE, 0, 3, 0, 3, 2},
     /* switches have no bounds */
     {LADSPA_HINT_TOGGLED, 0, 0, 0, 1, 0},
     {LADSPA_HINT_TOGGLED | LADSPA_HINT_DEFAULT_1, 7, -7, 0, 1, 1},
-    /* a bound that is not said to be one, or none at all */
+    /* a bound without its hint, or no bounds */
     {0, 3, 4, -INFINITY, INFINITY, 0},
     {LADSPA_HINT_BOUNDED_BELOW, 3, 0, 3, INFINITY, 3},
     {LADSPA_HINT_BOUNDED_ABOVE, 0, -3, -INFINITY, -3, -3},
@@ -126,9 +127,10 @@ START_TEST(names_give_symbols)
     check_symbols(
         &(struct reported){.count = 2, .names = {"Wave (0 = sine, 1 = saw)", "-- Ratio (1:n)"}},
         "wave ratio");
-    /* brackets stay where they tell ports apart, but for units */
-    check_symbols(&(struct reported){.count = 3, .names = {"Level (L) [dB]", "Level (R) [dB]", "Q"}},
-                  "level_l level_r q");
+    /* brackets stay where they distinguish ports, except for units */
+    check_symbols(
+        &(struct reported){.count = 3, .names = {"Level (L) [dB]", "Level (R) [dB]", "Q"}},
+        "level_l level_r q");
     check_symbols(&(struct reported){.count = 4, .names = {"Gain", "gain", "Gain (dB)", "gain 2"}},
                   "gain gain_2 gain_3 gain_2_2");
     check_symbols(&(struct reported){.count = 4, .names = {"", "(dB)", "\xc3\xa9t\xc3\xa9", NULL}},
@@ -152,8 +154,8 @@ START_TEST(names_give_units_and_points)
     }
     struct plugin_info *info =
         take(&(struct reported){.count = 1,
-                            .names = {"Wave (1=sin, 2 = soft saw, 9 = none, what=3)"},
-                            .ranges = {{BOTH | LADSPA_HINT_INTEGER, 1, 4}}});
+                                .names = {"Wave (1=sin, 2 = soft saw, 9 = none, what=3)"},
+                                .ranges = {{BOTH | LADSPA_HINT_INTEGER, 1, 4}}});
     ck_assert_uint_eq(info->ports[0].point_count, 2);
     ck_assert_str_eq(info->ports[0].points[0].label, "sin");
     ck_assert_str_eq(info->ports[0].points[1].label, "soft saw");
@@ -165,10 +167,10 @@ END_TEST
 START_TEST(only_a_control_that_reports_it_is_the_latency)
 {
     enum { REPORTS = LADSPA_PORT_OUTPUT | LADSPA_PORT_CONTROL };
-    struct plugin_info *info =
-        take(&(struct reported){.count = 4,
-                            .names = {"latency", "_Latency", "latency", "Latency mode"},
-                            .kinds = {0, REPORTS, LADSPA_PORT_OUTPUT | LADSPA_PORT_AUDIO, REPORTS}});
+    struct plugin_info *info = take(
+        &(struct reported){.count = 4,
+                           .names = {"latency", "_Latency", "latency", "Latency mode"},
+                           .kinds = {0, REPORTS, LADSPA_PORT_OUTPUT | LADSPA_PORT_AUDIO, REPORTS}});
     ck_assert(!info->ports[0].is_latency && info->ports[1].is_latency);
     ck_assert(!info->ports[2].is_latency && !info->ports[3].is_latency);
     plugin_info_destroy(info);
@@ -180,15 +182,15 @@ START_TEST(side_chains_are_known_by_their_names)
     enum { HEARS = LADSPA_PORT_INPUT | LADSPA_PORT_AUDIO };
     struct plugin_info *info =
         take(&(struct reported){.count = 4,
-                            .names = {"Sidechain Input", "Input", "Side", "Sidechain"},
-                            .kinds = {HEARS, HEARS, HEARS, 0}});
+                                .names = {"Sidechain Input", "Input", "Side", "Sidechain"},
+                                .kinds = {HEARS, HEARS, HEARS, 0}});
     ck_assert(info->ports[0].is_side_chain && !info->ports[1].is_side_chain);
     ck_assert(!info->ports[2].is_side_chain && !info->ports[3].is_side_chain);
     plugin_info_destroy(info);
 }
 END_TEST
 
-/* ---- real ones ---- */
+/* ---- real plugins ---- */
 
 static float input[FRAMES];
 static float output[FRAMES];
@@ -216,7 +218,7 @@ static struct plugin *plugin_of(const struct plugin_info *info, size_t block)
     return plugin;
 }
 
-/* All of `input` to `output`, the plugin's first of each. */
+/* All of `input` to `output`, on the plugin's first ports. */
 static void run(struct plugin *plugin, size_t block)
 {
     for (size_t at = 0; at < FRAMES; at += block) {
@@ -283,9 +285,9 @@ START_TEST(delays_are_exact)
 {
     filter_by("cmt:delay_1s", "delay", 0.01F, "dry_wet_balance", 1);
     check_delay(480, 0);
-    /* This one sizes its buffer at activation, by a control. */
+    /* This one sizes its buffer at activation, from a control. */
     filter_by("delay_1898:delay_n", "max_delay", 0.2F, "delay_time", 0.01F);
-    check_delay(480, 1024); /* its first block sets out from another delay */
+    check_delay(480, 1024); /* its first block starts with another delay */
 }
 END_TEST
 
@@ -412,7 +414,7 @@ int main(void)
                                   reset_clears_sound_and_keeps_values,
                                   unknown_names_are_refused_with_suggestions,
                                   ids_find_their_plugins};
-    enum { OWN = 5, TESTS = sizeof tests / sizeof *tests }; /* the first need no packages */
+    enum { OWN = 5, TESTS = sizeof tests / sizeof *tests }; /* the first tests need no packages */
     static const char *const needed[] = {"/usr/lib/ladspa/amp_1181.so", "/usr/lib/ladspa/cmt.so",
                                          "/usr/lib/ladspa/amp.so"};
     unsetenv("LADSPA_PATH");

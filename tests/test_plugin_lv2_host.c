@@ -1,4 +1,4 @@
-/* What halo does for an LV2 plugin, as one of the tests' own tells it. */
+/* The LV2 host, as seen by the tests' own plugin probe_lv2. */
 #include "allocations.h"
 #include "command.h"
 #include "lv2_rig.h"
@@ -14,7 +14,7 @@
 
 static const char PROBE_URI[] = "urn:halo:probe";
 
-static char lines[4096]; /* what was printed while they were watched */
+static char lines[4096]; /* output printed while it was captured */
 
 static void keep_line(void *context, const char *line)
 {
@@ -164,7 +164,7 @@ static void check_bad_setting(const char *uri, const char *value, const char *sp
 START_TEST(bad_settings_are_refused)
 {
     check_bad_setting("urn:halo:probe:nomber", "1", "it has urn:halo:probe:");
-    check_bad_setting("urn:halo:probe:strange", "1", "has no parameter"); /* of no type we know */
+    check_bad_setting("urn:halo:probe:strange", "1", "has no parameter"); /* of an unknown type */
     check_bad_setting("urn:halo:probe:number", "loud", "it is a number");
     check_bad_setting("urn:halo:probe:number", "1e99", "it is a number");
     check_bad_setting("urn:halo:probe:whole", "1.5", "it is a whole number");
@@ -180,7 +180,7 @@ START_TEST(work_is_done_after_the_run_in_files)
     plugin_lv2.reset(rig.plugin);
     lv2_rig_set(&rig, "ask", 1);
     lv2_rig_step(&rig);
-    float runs = lv2_rig_value(&rig, "runs"); /* more than one: it is run with silence first */
+    float runs = lv2_rig_value(&rig, "runs"); /* more than one: it is first run with silence */
     for (int i = 1; i <= 10; i++) {
         lv2_rig_step(&rig);
         ck_assert_float_eq(lv2_rig_value(&rig, "responses"), (float)i);
@@ -210,7 +210,7 @@ START_TEST(work_is_done_in_its_own_thread_live)
 }
 END_TEST
 
-/* More work than there is room for is turned down, and the rest done all the same. */
+/* Requests beyond the queue's capacity are refused, and the rest is still done. */
 START_TEST(live_step_neither_allocates_nor_prints)
 {
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){.live = true}, 64);
@@ -262,7 +262,7 @@ START_TEST(presets_are_listed_and_loaded)
 }
 END_TEST
 
-/* Paths that the test's folder has below `name`. */
+/* Paths of the test's folder below `name`. */
 static size_t count_files(const char *name)
 {
     struct command_result found = command_done("find . -path './%s*' | wc -l", name);
@@ -306,7 +306,7 @@ START_TEST(files_of_an_instance_go_with_it)
 }
 END_TEST
 
-/* In a new instance of the plugin, which gets the state of the old. */
+/* In a new instance of the plugin, which gets the state of the old one. */
 START_TEST(reset_keeps_values)
 {
     const struct plugin_setting setting = {"urn:halo:probe:number", "3"};

@@ -1,4 +1,4 @@
-/* The user's words for a plugin, against one that is made up; channels likewise. */
+/* Plugin options as users write them, with a test descriptor; and channel maps. */
 #include "plugin/plugin_map.h"
 #include "plugin/plugin_spec.h"
 #include "suite.h"
@@ -70,17 +70,17 @@ START_TEST(values_are_read)
         {"g=-6", 2, -6},
         {"g=-6dB", 2, -6},
         {"g=-6DB", 2, -6},
-        {"Gain=3", 2, 3}, /* a name goes before no symbol of another */
-        {"gain=3", 3, 3}, /* but a symbol before a name */
+        {"Gain=3", 2, 3}, /* the case of symbols matters */
+        {"gain=3", 3, 3}, /* but a symbol precedes a name */
         {"make=1e3", 3, 1000},
         {"filter m=highpass", 4, 1},
         {"4=Notch", 4, 5},
         {"p4=2", 4, 2},
-        {"p4=12", 4, 2}, /* a number out of the range may be a label */
+        {"p4=12", 4, 2}, /* a number out of range may be a label */
         {"filter f=1kHz", 5, 1000},
         {"p5=24000", 5, 24000},
         {"p5=48", 5, 48},
-        {"time=20ms", 6, 0.02f}, /* a whole name goes before a beginning */
+        {"time=20ms", 6, 0.02f}, /* a whole name precedes a beginning */
         {"time=1", 6, 1},
         {"time s=0.5s", 7, 500},
         {"7=0.02min", 7, 1200},
@@ -258,8 +258,8 @@ START_TEST(channels_are_mapped)
     static const struct {
         size_t inputs, outputs, channels;
         const char *text;
-        size_t instances;  /* 0: refused; BESIDE: one, and the sound goes by */
-        const char *heard; /* channels from 1, 0 for silence; or part of the refusal */
+        size_t instances;  /* 0: refused; BESIDE: one, and the sound bypasses it */
+        const char *heard; /* channels from 1, 0 for silence; or part of the error */
     } rows[] = {
         {1, 1, 1, NULL, 1, "1"},
         {1, 1, 3, NULL, 3, "123"},

@@ -1,4 +1,4 @@
-/* halo plugins list and info, with plugins of ours that crash and hang (tests/plugins). */
+/* halo plugins list and info, with test plugins that crash and hang (tests/plugins). */
 #include "command.h"
 #include "plugin/plugin_info_json.h"
 #include "plugin/plugin_scan.h"
@@ -13,7 +13,7 @@
 
 static const char plugins[] = HALO_TEST_PLUGINS "/ladspa";
 
-/* A folder of these alone, which is where plugins are looked for; memories of old are gone. */
+/* Searches a folder with these plugins only, with an empty cache. */
 static void offer(const char *names)
 {
     command_clean();
@@ -125,7 +125,7 @@ START_TEST(a_damaged_cache_is_ignored)
         result = command_done("$HALO plugins list");
         ck_assert_uint_eq(command_lines(result.err), 2);
     }
-    /* An entry that is no object, and a place that cannot be written. */
+    /* An entry that is not an object, and a cache that cannot be written. */
     command_done("sed -i 's/\"crashed.*\"/7/' halo/plugins.json");
     command_done("$HALO plugins list");
     struct command_result result = command_done("XDG_CACHE_HOME=/dev/null/x $HALO plugins list");
@@ -146,7 +146,7 @@ START_TEST(bad_ladspa_libraries_are_skipped)
 }
 END_TEST
 
-/* In this process, for a short patience. */
+/* In this process, with a short timeout. */
 START_TEST(hanging_plugins_are_skipped)
 {
     offer("hang-asked hang-loaded mean");
@@ -167,7 +167,7 @@ START_TEST(hanging_plugins_are_skipped)
 }
 END_TEST
 
-/* Children of ours that look at plugins now: other tests have other folders. */
+/* The children that probe plugins now, recognised by this test's folder. */
 static int count_scanners(void)
 {
     FILE *stream = popen("for process in /proc/[0-9]*; do"
@@ -295,7 +295,7 @@ START_TEST(help_works)
 }
 END_TEST
 
-/* ---- what a child says ---- */
+/* ---- descriptions from a child ---- */
 
 START_TEST(info_passes_through_a_child_unchanged)
 {
@@ -340,6 +340,6 @@ int main(void)
     };
     command_folder();
     setenv("HALO_PROGRAM", getenv("HALO"), 1);
-    setenv("ASAN_OPTIONS", "handle_segv=0", 1); /* a crash is to be one */
+    setenv("ASAN_OPTIONS", "handle_segv=0", 1); /* a crash must end the process */
     return suite_run("plugins_command", tests, sizeof tests / sizeof *tests);
 }

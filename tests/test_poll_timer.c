@@ -1,22 +1,23 @@
-/* Looks fall in with work that another thread makes: simulated, with both threads' faults. */
-#include "convolve/convolver_cpu_live.h"
+/* Polls lock to the work that another thread produces: simulated, with timing errors on both
+ * sides. */
 #include "base/noise.h"
+#include "convolve/convolver_cpu_live.h"
 #include "suite.h"
 
 enum { PERIOD = 2666667, PERIODS = 20000, SETTLED = 100 }; /* ns */
 
 struct beat {
-    double drift;    /* of the maker's clock against the looker's */
-    int64_t jitter;  /* ns, at most, by which work comes later */
-    int64_t late;    /* likewise a look */
-    int64_t working; /* ns that found work takes */
-    int64_t stalls;  /* every so many looks one is three periods late; 0: none */
-    double pause;    /* periods in which no work comes, once, after half of it */
+    double drift;    /* of the producer's clock against the poller's */
+    int64_t jitter;  /* ns, the largest delay of work */
+    int64_t late;    /* ns, the largest delay of a poll */
+    int64_t working; /* ns for handling one piece of work */
+    int64_t stalls;  /* one of this many polls is three periods late; 0: none */
+    double pause;    /* periods without work, once, in the middle */
 };
 
 struct tally {
     size_t looks;
-    size_t lost; /* work that nobody looked for within half a period */
+    size_t lost; /* work that was not polled for within half a period */
 };
 
 static int64_t random_up_to(uint64_t *random, int64_t most)
@@ -34,7 +35,7 @@ static struct tally simulate(const struct beat *beat)
         tally.looks++;
         bool found = false;
         while (now >= waiting) {
-            bool there = now <= waiting + PERIOD / 2; /* else its maker has done it by now */
+            bool there = now <= waiting + PERIOD / 2; /* else the producer has done it by now */
             found = found || there;
             tally.lost += number > SETTLED && !there;
             number++;
@@ -70,7 +71,7 @@ START_TEST(polls_lock_to_the_work)
 }
 END_TEST
 
-/* Three periods' work goes by, and no more. */
+/* Three periods of work are missed, and no more. */
 START_TEST(a_stall_is_recovered)
 {
     enum { STALLS = 200 };
@@ -81,7 +82,7 @@ START_TEST(a_stall_is_recovered)
 }
 END_TEST
 
-/* Wherever in the looks' period it begins. */
+/* Whatever the initial phase of the polls. */
 START_TEST(work_that_restarts_is_found)
 {
     enum { PLACES = 32 };
@@ -92,7 +93,7 @@ START_TEST(work_that_restarts_is_found)
 }
 END_TEST
 
-/* Where no work comes any more, a look a period is enough. */
+/* Without work, one poll per period is enough. */
 START_TEST(idle_polls_are_few)
 {
     int64_t now = 0;

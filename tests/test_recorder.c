@@ -1,5 +1,5 @@
-/* Recordings: every frame at its place, whatever the ring loses, and readable whatever ends
- * the program. */
+/* Recordings: every frame in its place, whatever the ring loses, and readable however the
+ * program ends. */
 #include "command.h"
 #include "live/recorder.h"
 #include "sound.h"
@@ -36,7 +36,7 @@ static struct recorder *record(const char *name, size_t channels, double seconds
     return recorder;
 }
 
-/* Never 0, exact in a float, and another in each channel. */
+/* Never 0, exact in a float, and different in each channel. */
 static float sample_of(size_t frame, size_t channel)
 {
     return (float)((frame * 8 + channel) % 8388607 + 1) / 8388608;
@@ -55,7 +55,7 @@ static void hand_over(struct recorder *recorder, size_t channels, size_t at, siz
     recorder_write(recorder, rows, frames);
 }
 
-/* All of it as handed over, or silence where `lost` may be. Returns the silent frames. */
+/* Every frame as handed over, or silence where `lost` is allowed. Returns the silent frames. */
 static size_t check_sound(const struct sound *sound, bool lost)
 {
     size_t silent = 0;
@@ -106,7 +106,7 @@ START_TEST(every_frame_is_written)
 }
 END_TEST
 
-/* Short of 4 GB a .wav is a plain one, that every program reads. */
+/* Below 4 GB a .wav is a plain one, which every program reads. */
 START_TEST(short_wavs_are_plain)
 {
     char head[12] = "";
@@ -132,7 +132,7 @@ START_TEST(lost_frames_become_silence)
             hand_over(recorder, 2, at, BLOCK);
         sleep_ms(70); /* so that others fit again */
     }
-    for (size_t k = 0; k < 40; k++, at += BLOCK) /* lost to the very end */
+    for (size_t k = 0; k < 40; k++, at += BLOCK) /* lost up to the end */
         hand_over(recorder, 2, at, BLOCK);
     ck_assert_int_eq(recorder_close(recorder, &recording), STATUS_OK);
     struct sound sound = sound_load("lost.wav");
@@ -168,14 +168,14 @@ START_TEST(a_flushed_file_is_whole_while_it_grows)
 }
 END_TEST
 
-/* The child records at the pace of a device until it is killed. */
+/* The child records at a device's pace until it is killed. */
 static pid_t start_recording(const char *name, atomic_size_t *handed)
 {
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child > 0)
         return child;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* where the test fails first */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* fails first on error */
     struct recorder *recorder = record(name, 2, 5);
     struct timespec start, now;
     clock_gettime(CLOCK_MONOTONIC, &start);
@@ -218,7 +218,8 @@ START_TEST(a_killed_recording_is_readable)
 }
 END_TEST
 
-/* As a full disk: what is written stays, the failure is told once, the step may go on. */
+/* As with a full disk: the data written is kept, the failure is reported once, the step may
+ * continue. */
 START_TEST(a_full_disk_ends_only_the_recording)
 {
     enum { ROOM = 100000 };
@@ -299,7 +300,6 @@ START_TEST(unwritable_recordings_are_refused)
 }
 END_TEST
 
-SUITE_MAIN("recorder", every_frame_is_written, short_wavs_are_plain,
-           lost_frames_become_silence, a_flushed_file_is_whole_while_it_grows,
-           a_killed_recording_is_readable, a_full_disk_ends_only_the_recording,
-           unwritable_recordings_are_refused)
+SUITE_MAIN("recorder", every_frame_is_written, short_wavs_are_plain, lost_frames_become_silence,
+           a_flushed_file_is_whole_while_it_grows, a_killed_recording_is_readable,
+           a_full_disk_ends_only_the_recording, unwritable_recordings_are_refused)

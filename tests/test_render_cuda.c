@@ -1,4 +1,4 @@
-/* halo render on a GPU, from the outside; exit 77 (skipped) where there is none. */
+/* halo render on a GPU as a command; exit 77 (skipped) where there is none. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -22,7 +22,7 @@ static const char *text_of(json_t *root, const char *key)
     return json_string_value(json_object_get(root, key));
 }
 
-/* Integers and floats, short masks and long, all ways of the GPU. */
+/* Integers and floats, short masks and long, every GPU mode. */
 START_TEST(every_way_equals_the_truth)
 {
     static const char *const ways[] = {
@@ -57,7 +57,7 @@ START_TEST(every_way_equals_the_truth)
 }
 END_TEST
 
-/* The last one is a real fault, after which the process has no GPU. */
+/* The last fault is a real one, after which the process has no GPU. */
 START_TEST(failing_gpu_is_replaced_by_the_cpu)
 {
     static const char *const faults[] = {"0", "1:memory", "2:lost", "3:trap"};

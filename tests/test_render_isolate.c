@@ -1,4 +1,4 @@
-/* Plugins that end their process in the middle of a file: one line, and nothing is left. */
+/* Plugins that end their process in the middle of a file: one line, and nothing is left behind. */
 #include "command.h"
 #include "plugin_rig.h"
 #include "sound.h"
@@ -59,7 +59,7 @@ START_TEST(a_crash_has_no_report)
 }
 END_TEST
 
-/* What it prints does not get among the sound, nor among the numbers. */
+/* Its output does not get into the sound or the report. */
 START_TEST(plugin_output_is_kept_from_the_sound)
 {
     make_input();
@@ -91,7 +91,7 @@ START_TEST(isolated_and_in_process_files_are_equal)
 }
 END_TEST
 
-/* Ctrl-C does not wait until a plugin that hangs is given up. */
+/* Ctrl-C does not wait for the timeout of a hanging plugin. */
 START_TEST(a_signal_ends_a_plugin_that_hangs)
 {
     const struct timespec pause = {.tv_nsec = 20000000};
@@ -101,7 +101,7 @@ START_TEST(a_signal_ends_a_plugin_that_hangs)
     for (int i = 0; i < 500 && plugin_rig_children(halo, &child) == 0; i++)
         nanosleep(&pause, NULL);
     for (int i = 0; i < 15; i++)
-        nanosleep(&pause, NULL); /* it hangs by now, or is about to be opened: all the same */
+        nanosleep(&pause, NULL); /* it hangs by now, or is about to be opened: either is fine */
     kill(halo, SIGINT);
     struct command_result result = command_wait(halo);
     ck_assert_int_eq(result.code, 128 + SIGINT);

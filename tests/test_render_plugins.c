@@ -1,5 +1,5 @@
-/* halo render with plugins of packages (lv2-examples, x42-plugins, swh-lv2, swh-plugins, cmt) and
- * with those of tests/plugins. */
+/* halo render with plugins of packages (lv2-examples, x42-plugins, swh-lv2, swh-plugins, cmt)
+ * and with those of tests/plugins. */
 #include "command.h"
 #include "plugin_rig.h"
 #include "sound.h"
@@ -36,7 +36,7 @@ static void expect_same_channels(const char *a, const char *b)
     sound_free(&other);
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
 START_TEST(plugins_follow_their_formulas)
 {
@@ -82,7 +82,7 @@ START_TEST(plugins_follow_their_formulas)
 }
 END_TEST
 
-/* It delays nothing, and reports 10 ms: those are taken off. */
+/* It delays nothing but reports 10 ms, which are removed. */
 START_TEST(latency_that_is_reported_is_taken_off)
 {
     command_clean();
@@ -144,7 +144,7 @@ START_TEST(channels_are_mapped)
     static const struct {
         const char *stage;
         size_t channels, count;
-        int heard[4]; /* of each output: the channel, from 1; 0: silence */
+        int heard[4]; /* for each output the channel, from 1; 0: silence */
     } rows[] = {
         {"--lv2 http://gareus.org/oss/lv2/balance", 1, 2, {1, 1}},
         {"--lv2 " EG_AMP ",@map=2", 2, 1, {2}},
@@ -196,7 +196,7 @@ START_TEST(bypassed_stages_change_no_bit)
 }
 END_TEST
 
-/* The mask's latency is its middle, and its dry sound is as late. */
+/* The mask's latency is half its length, and the dry sound is delayed by the same. */
 START_TEST(mixes_are_aligned)
 {
     command_clean();
@@ -219,8 +219,8 @@ static float db(float value)
     return powf(10, value * 0.05f);
 }
 
-/* Frames of the sound, however late it comes to the stage: 480 and 4 frames here, so that a block
- * of 256 begins where it counts. */
+/* Frames of the sound, whatever its delay at the stage: 480 and 4 frames here, so that a block
+ * of 256 begins where it matters. */
 START_TEST(values_change_at_their_time)
 {
     command_clean();
@@ -230,7 +230,7 @@ START_TEST(values_change_at_their_time)
     struct sound out = sound_load("out.wav");
     float expected[N];
     for (size_t i = 0; i < N; i++) {
-        size_t begin = (i + 480) / 256 * 256; /* of the block, in what the stage hears */
+        size_t begin = (i + 480) / 256 * 256; /* of the block, in the stage's input */
         float now = (float)begin - 480, value = now >= 480 ? 3 : -6;
         if (now >= 4800)
             value = 3 - 12 * fminf((now - 4800) / 4800, 1);
@@ -274,7 +274,7 @@ START_TEST(stages_fade_in_and_out)
 }
 END_TEST
 
-/* ---- what plugins do late, badly, or for ever ---- */
+/* ---- late, bad and endless plugins ---- */
 
 START_TEST(latency_reported_late_renders_again)
 {
@@ -288,7 +288,7 @@ START_TEST(latency_reported_late_renders_again)
                           "--ladspa mean:late-latency,at=40000,amount=480");
     command_done("\"$HALO\" render in.wav -f alone.wav --normalize -6");
     expect_same_channels("out.wav", "alone.wav");
-    /* What cannot be read again comes late, and that is said. */
+    /* Input that cannot be read again stays late, with a warning. */
     result = command_done("\"$HALO\" render - -f out.wav --tail none --ladspa "
                           "mean:late-latency,at=40000,amount=480 < in.wav");
     ck_assert_ptr_nonnull(strstr(result.err, "480 frames late"));
@@ -300,7 +300,7 @@ START_TEST(latency_reported_late_renders_again)
 }
 END_TEST
 
-/* Rendering again is over the chain that was saved before. */
+/* Rendering again overwrites the chain saved before. */
 START_TEST(a_chain_is_saved_once)
 {
     command_clean();
@@ -366,7 +366,7 @@ START_TEST(tails_end_when_quiet)
     ck_assert_uint_eq(out.block.frames, N);
     sound_free(&out);
 
-    /* No end in itself. */
+    /* A tail without an end. */
     result =
         command_done("\"$HALO\" render in.wav -f out.wav --json --ladspa cmt:noise_source_white");
     out = sound_load("out.wav");
@@ -378,7 +378,7 @@ START_TEST(tails_end_when_quiet)
 }
 END_TEST
 
-/* ---- refusals ---- */
+/* ---- errors ---- */
 
 START_TEST(wrong_arguments_are_refused)
 {
@@ -415,7 +415,7 @@ START_TEST(wrong_arguments_are_refused)
 }
 END_TEST
 
-/* What the packages have; without them there is little to test. */
+/* Requires the packages; without them there is little to test. */
 static bool is_there(void)
 {
     static const char *const needed[][2] = {

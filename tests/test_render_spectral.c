@@ -1,4 +1,4 @@
-/* halo render --spectral: the words, the sound, the report, and other stages around it. */
+/* halo render --spectral: options, sound, report, and combination with other stages. */
 #include "command.h"
 #include "sound.h"
 #include "spectral_truth.h"
@@ -84,7 +84,7 @@ START_TEST(identity_gives_the_sound_back)
 }
 END_TEST
 
-/* All the way from the words to the file, with what a file alone knows: where the sound ends. */
+/* From options to file, including the handling of the sound's end. */
 static void check_truth(const char *spec, struct spectral_settings settings, struct mask2d *mask)
 {
     command_done("\"$HALO\" render in.wav out.wav -f --spectral %s", spec);
@@ -128,11 +128,11 @@ START_TEST(output_equals_the_truth)
 }
 END_TEST
 
-/* A pipe does not tell where it ends; with zeros beside it that makes no difference. */
+/* The end of a pipe is not known in advance; with zeros beyond it that makes no difference. */
 START_TEST(blocks_threads_and_pipes_make_no_difference)
 {
     static const char *const spec[] = {"gaussian2d:7x7", "preset=harmonic", "preset=percussive",
-                                        "onset2d:5x5,scale=db,edge=zero"};
+                                       "onset2d:5x5,scale=db,edge=zero"};
     command_clean();
     save_noise();
     for (size_t w = 0; w < sizeof spec / sizeof *spec; w++) {
@@ -149,7 +149,7 @@ START_TEST(blocks_threads_and_pipes_make_no_difference)
 }
 END_TEST
 
-/* What one stage does, another does before or after; and each knows how late the sound is. */
+/* Two stages commute, and the latency of each is accounted for. */
 START_TEST(it_combines_with_other_stages)
 {
     command_clean();
@@ -247,7 +247,8 @@ static double energy_of(const struct sound *sound)
     return energy;
 }
 
-/* Both presets on a recording: together they are all of it. How much strikes, in dB of the rest. */
+/* Both presets on a recording: together they give all of it. The percussive share, in dB of the
+ * rest. */
 static double struck_db(const char *name)
 {
     command_done("cp \"$WAV/%s\" in.wav", name);
@@ -276,5 +277,5 @@ START_TEST(recordings_are_separated)
 END_TEST
 
 SUITE_MAIN("render_spectral", identity_gives_the_sound_back, output_equals_the_truth,
-           blocks_threads_and_pipes_make_no_difference, it_combines_with_other_stages, report_is_complete,
-           wrong_arguments_are_refused, recordings_are_separated)
+           blocks_threads_and_pipes_make_no_difference, it_combines_with_other_stages,
+           report_is_complete, wrong_arguments_are_refused, recordings_are_separated)

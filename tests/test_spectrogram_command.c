@@ -1,5 +1,5 @@
-/* halo spectrogram: what gnuplot gets, files, text in and out of terminals, sounds of all kinds and
- * what is refused; exit 77 without gnuplot. */
+/* halo spectrogram: its gnuplot input, files, text on and off terminals, sounds of all kinds,
+ * and errors; exit 77 without gnuplot. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -82,7 +82,7 @@ START_TEST(the_report_is_complete)
 }
 END_TEST
 
-/* ---- what gnuplot gets ---- */
+/* ---- gnuplot's input ---- */
 
 struct seen {
     size_t columns, rows;
@@ -91,7 +91,7 @@ struct seen {
     float *db;
 };
 
-/* In place of gnuplot: keeps what it is told. */
+/* In place of gnuplot: saves its input. */
 static void make_false_gnuplot(void)
 {
     command_done("mkdir -p bin && printf '#!/bin/sh\\ncat >told\\n' >bin/gnuplot && "
@@ -107,7 +107,7 @@ static const char *last_before(const char *from, const char *end, const char *sp
     return found;
 }
 
-/* The `index`th picture in what gnuplot was told. */
+/* The `index`th picture in gnuplot's input. */
 static struct seen read_picture(size_t index)
 {
     static char reported[1 << 23];
@@ -241,7 +241,7 @@ START_TEST(odd_sounds_are_drawn)
 }
 END_TEST
 
-/* Nothing is known of a stream's length, and it does not seek. */
+/* A stream's length is unknown, and it does not seek. */
 START_TEST(streams_are_drawn_as_files)
 {
     command_clean();
@@ -282,7 +282,7 @@ START_TEST(plain_text_where_there_is_no_terminal)
     ck_assert_uint_eq(strspn(line + 6, "@"), 54);
     ck_assert_ptr_nonnull(strstr(result.out, "-90 dBFS  .:-=+*#%@ 0 dBFS"));
     ck_assert_ptr_nonnull(strstr(result.out, "0 s "));
-    /* Three in 60 characters do not fit beside each other. */
+    /* Three in 60 characters do not fit side by side. */
     result = command_done("\"$HALO\" spectrogram tone.wav \"$WAV/click.wav\" \"$WAV/voice.wav\" "
                           "--width 60 --height 24");
     ck_assert(strstr(result.out, "      tone.wav ") && strstr(result.out, "\n      voice.wav "));
@@ -318,7 +318,7 @@ START_TEST(colours_where_the_terminal_has_them)
 }
 END_TEST
 
-/* ---- refusals ---- */
+/* ---- errors ---- */
 
 START_TEST(undrawable_sounds_are_refused)
 {

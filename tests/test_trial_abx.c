@@ -1,5 +1,5 @@
-/* Blind tests taken by scripted listeners: one that guesses, one that hears; what is hidden
- * until the end, what the log says, and what verifying it finds. */
+/* Blind tests taken by scripted listeners, one that guesses and one that discriminates: the
+ * hidden key, the log, and its verification. */
 #include "base/noise.h"
 #include "command.h"
 #include "listen/trial_abx.h"
@@ -32,7 +32,7 @@ static void session_end(struct session *session)
     trial_log_destroy(session->log);
 }
 
-/* The listener that hears: X sounds like one of the choices. */
+/* The discriminating listener: X sounds like one of the choices. */
 static enum abx_sound hear(const struct trial *abx)
 {
     bool like_a = trial_choice(abx, ABX_X) == trial_choice(abx, ABX_A);
@@ -58,8 +58,8 @@ static void take_test(struct trial *abx, size_t trials, size_t wrong)
     }
 }
 
-/* 10,000 tests by a guesser: hits follow the binomial distribution, and with them all
- * p-values. Chi-square of 11 cells (10 degrees) beyond 62.9 comes once in 10^9 runs. */
+/* 10,000 tests by a guesser: hits follow the binomial distribution, and with them all p-values.
+ * Chi-square of 11 cells (10 degrees) exceeds 62.9 once in 10^9 runs. */
 START_TEST(guesses_follow_the_binomial)
 {
     enum { SESSIONS = 10000, FEWEST = 3, CELLS = 11 };
@@ -86,7 +86,7 @@ START_TEST(guesses_follow_the_binomial)
     for (size_t cell = 0; cell < CELLS; cell++)
         chi_square += pow((double)counts[cell] - expected[cell], 2) / expected[cell];
     ck_assert_double_lt(chi_square, 62.9);
-    /* And X is A in half of all: six standard deviations. */
+    /* X is A in half of all trials: within six standard deviations. */
     ck_assert_double_lt(fabs((double)a - SESSIONS * TRIALS / 2.0), 6 * sqrt(SESSIONS * TRIALS) / 2);
 }
 END_TEST
@@ -104,7 +104,7 @@ START_TEST(a_discriminating_listener_is_right)
 }
 END_TEST
 
-/* A draw that hangs on the one before would tell more than the sound does. */
+/* A value that depended on the one before would reveal more than the sound does. */
 START_TEST(random_draws_are_independent)
 {
     enum { DRAWS = 10000 };
@@ -133,7 +133,7 @@ START_TEST(nothing_is_revealed_before_the_end)
     ck_assert_int_eq(trial_log_save(session.log, "early.json", false), STATUS_FAILED);
     ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 2), ABX_NOT_REVEALED);
 
-    /* sha256sum would say the same. */
+    /* the same as sha256sum */
     const struct trial_key *key = trial_revealed_key(session.abx);
     ck_assert_uint_eq(strlen(key->draws), 2);
     snprintf(text, sizeof text, "%s %s", key->draws, key->salt);
@@ -267,7 +267,7 @@ START_TEST(stopping_early_is_reported)
 }
 END_TEST
 
-/* ---- verifying ---- */
+/* ---- verification ---- */
 
 static const char *fault_of(const json_t *root)
 {
@@ -317,7 +317,7 @@ START_TEST(verifying_finds_changes)
 }
 END_TEST
 
-/* A p-value so small that a change of it is smaller yet. */
+/* A p-value so small that a change to it is smaller still. */
 START_TEST(verifying_compares_small_p_values)
 {
     struct session session = session_begin(40, false);
@@ -348,7 +348,8 @@ START_TEST(verifying_refuses_other_files)
 }
 END_TEST
 
-SUITE_MAIN("trial_abx", guesses_follow_the_binomial, a_discriminating_listener_is_right, random_draws_are_independent,
-           nothing_is_revealed_before_the_end, feedback_is_given_on_request, the_log_is_complete,
-           stopping_early_is_reported, verifying_finds_changes, verifying_compares_small_p_values,
+SUITE_MAIN("trial_abx", guesses_follow_the_binomial, a_discriminating_listener_is_right,
+           random_draws_are_independent, nothing_is_revealed_before_the_end,
+           feedback_is_given_on_request, the_log_is_complete, stopping_early_is_reported,
+           verifying_finds_changes, verifying_compares_small_p_values,
            verifying_refuses_other_files)

@@ -1,5 +1,5 @@
-/* Blind rankings by scripted listeners: one that hears the best, one that guesses; orders,
- * revised ratings, early ends, the log and what verifying it finds. */
+/* Blind rankings by scripted listeners, one that discriminates and one that guesses; orders,
+ * revised ratings, early ends, the log and its verification. */
 #include "base/noise.h"
 #include "command.h"
 #include "listen/trial_ranking.h"
@@ -29,7 +29,7 @@ static void session_end(struct session *session)
     trial_log_destroy(session->log);
 }
 
-/* Gives the first mask 5, the second 4, the third 3 and any other 2. */
+/* Rates the first mask 5, the second 4, the third 3 and any other 2. */
 static void take_trial(struct trial *ranking, size_t masks, double now)
 {
     for (size_t letter = 0; letter < masks; letter++) {
@@ -65,8 +65,7 @@ START_TEST(a_discriminating_listener_ranks_them)
 }
 END_TEST
 
-/* 6 orders of 3 masks in 9,999 trials: chi-square of 5 degrees beyond 50.7 comes once in
- * 10^9 runs. */
+/* 6 orders of 3 masks in 9,999 trials: chi-square of 5 degrees exceeds 50.7 once in 10^9 runs. */
 START_TEST(orders_are_uniform)
 {
     enum { MASKS = 3, TRIALS = 9999, ORDERS = 6 };
@@ -91,8 +90,8 @@ START_TEST(orders_are_uniform)
 }
 END_TEST
 
-/* Rankings by a guesser: one in twenty is below 5 %, within six standard deviations and
- * what the chi-square approximation is off with 12 trials of 4. */
+/* Rankings by a guesser: one in twenty is below 5 %, within six standard deviations plus the
+ * error of the chi-square approximation with 12 trials of 4. */
 START_TEST(guesses_find_no_difference)
 {
     enum { SESSIONS = 2000, MASKS = 4, TRIALS = 12 };
@@ -206,7 +205,7 @@ START_TEST(verifying_finds_changes)
     struct session session = session_begin(3, 12);
     for (int t = 0; t < 5; t++)
         take_trial(session.ranking, 3, 10.0 * t);
-    trial_ranking_rate(session.ranking, 0, 1, 60); /* of the trial that is never confirmed */
+    trial_ranking_rate(session.ranking, 0, 1, 60); /* of the trial that is not confirmed */
     trial_stop(session.ranking, 70);
     json_t *root = save(session.log), *end = json_object_get(root, "end");
     json_t *key = json_object_get(end, "key"), *events = json_object_get(root, "events");
@@ -240,7 +239,7 @@ START_TEST(verifying_finds_changes)
 }
 END_TEST
 
-/* A key that fits its commitment and no test. */
+/* A key that fits its commitment but not the test. */
 START_TEST(verifying_survives_nonsense)
 {
     static const char *const draws[] = {"", ",", "123", "zzz,zzz", "999,111", "1234567890,0"};
@@ -262,6 +261,6 @@ START_TEST(verifying_survives_nonsense)
 }
 END_TEST
 
-SUITE_MAIN("trial_ranking", a_discriminating_listener_ranks_them, orders_are_uniform, guesses_find_no_difference,
-           ratings_may_change_until_confirmed, the_result_is_readable,
+SUITE_MAIN("trial_ranking", a_discriminating_listener_ranks_them, orders_are_uniform,
+           guesses_find_no_difference, ratings_may_change_until_confirmed, the_result_is_readable,
            verifying_finds_changes, verifying_survives_nonsense)

@@ -1,4 +1,4 @@
-/* What people and scripts see of a stream, and the keys they press. */
+/* The display of a stream for people and scripts, and its keys. */
 #include "base/status.h"
 #include "command.h"
 #include "suite.h"
@@ -16,7 +16,7 @@ static bool contains(const char *text, const char *spec)
     return strstr(text, spec) != NULL;
 }
 
-/* The row of the screen that has `words`. */
+/* The row of the screen that contains `words`. */
 static const char *row_with(const char *screen, const char *spec)
 {
     static char row[1024];
@@ -125,7 +125,7 @@ START_TEST(blind_hides_the_playing_mask)
     ck_assert(contains(row_with(screen, " load"), "hidden") && !contains(screen, "74 %"));
     ck_assert(contains(row_with(screen, "limiter"), "limiter hidden"));
     ck_assert(contains(row_with(screen, " out"), "hidden") && !contains(screen, "-20.0"));
-    /* A choice, a switch and its loudness change nothing at all but the clock. */
+    /* In a blind test a switch and its loudness change nothing but the clock. */
     char before[8192];
     snprintf(before, sizeof before, "%s", strchr(screen, '\n'));
     tmux_type("3 s");
@@ -153,7 +153,7 @@ START_TEST(messages_reach_the_screen)
 }
 END_TEST
 
-/* The title reaches the width, but for a blank, and the keys stand in the last row. */
+/* The title spans the width except for a blank, and the keys are in the last row. */
 static bool fills(const char *screen, int columns, int rows)
 {
     const char *keys = strstr(screen, "q leave");
@@ -189,7 +189,7 @@ START_TEST(screens_follow_the_terminal)
                   contains(screen, "4.00 ms") && contains(screen, "late 0"));
         ck_assert(contains(screen, "trial 3 of 16") && contains(screen, "a message"));
     }
-    /* Hardly any room is no reason to fall over. */
+    /* A tiny screen does no harm. */
     tmux_resize(20, 4);
     tmux_wait_gone("hall.wav");
     tmux_resize(2, 1);
@@ -198,7 +198,7 @@ START_TEST(screens_follow_the_terminal)
 }
 END_TEST
 
-/* Where the terminal has neither colours nor Unicode. */
+/* Terminals without colours or Unicode. */
 START_TEST(plain_terminals_work)
 {
     tmux_open(80, 24, "LC_ALL=C TERM=vt100 %s screen", VIEW_DEMO);
@@ -209,7 +209,7 @@ START_TEST(plain_terminals_work)
 }
 END_TEST
 
-/* ---- leaving ---- */
+/* ---- restoring the terminal ---- */
 
 static void leaves_tidily(const char *kind, const char *spec, const char *keys)
 {
@@ -270,7 +270,7 @@ START_TEST(a_screen_needs_a_terminal)
 }
 END_TEST
 
-/* ---- lines ---- */
+/* ---- line output ---- */
 
 START_TEST(plain_keys_are_not_echoed)
 {
@@ -336,7 +336,7 @@ static void check_status(const json_t *object)
     ck_assert_str_eq(json_string_value(json_object_get(object, "backend")), "cpu");
 }
 
-/* Keys come from a pipe, whose end ends nothing. */
+/* Keys come from a pipe, whose end does not end the program. */
 START_TEST(json_lines_are_objects)
 {
     struct command_result result = command_done("printf '2e' | %s json 0.05 0.6", VIEW_DEMO);
@@ -381,7 +381,7 @@ START_TEST(json_is_blind_too)
 }
 END_TEST
 
-/* ---- lines of many threads ---- */
+/* ---- lines from several threads ---- */
 
 enum { TALKERS = 4, LINES_EACH = 2000 };
 
@@ -422,11 +422,11 @@ int main(void)
     if (!tmux_there())
         return 77;
     const TTest *const tests[] = {
-        a_screen_shows_everything,        keys_change_what_is_shown, special_keys_arrive,
-        blind_hides_the_playing_mask,   messages_reach_the_screen, screens_follow_the_terminal,
-        plain_terminals_work,   terminals_are_restored,    late_messages_are_printed,
-        a_screen_needs_a_terminal, plain_keys_are_not_echoed, plain_prints_changes,
-        json_lines_are_objects,    json_is_blind_too,         lines_are_not_interleaved,
+        a_screen_shows_everything,    keys_change_what_is_shown, special_keys_arrive,
+        blind_hides_the_playing_mask, messages_reach_the_screen, screens_follow_the_terminal,
+        plain_terminals_work,         terminals_are_restored,    late_messages_are_printed,
+        a_screen_needs_a_terminal,    plain_keys_are_not_echoed, plain_prints_changes,
+        json_lines_are_objects,       json_is_blind_too,         lines_are_not_interleaved,
     };
     return suite_run("view", tests, sizeof tests / sizeof *tests);
 }

@@ -13,7 +13,7 @@
 enum { PATIENCE = 20 /* seconds */, LOOKS = 20 /* a second */ };
 
 static char screen[65536];
-static int opened; /* each has a socket of its own, since a server takes its time to go */
+static int opened; /* each has a socket of its own, since a server takes time to end */
 
 bool tmux_there(void)
 {
@@ -46,9 +46,9 @@ void tmux_open(int columns, int rows, const char *format, ...)
     ck_assert_ptr_nonnull(file);
     va_list arguments;
     va_start(arguments, format);
-    /* curses keeps its tables of terminals, which a sanitizer takes for leaks. */
+    /* curses keeps its terminal tables, which a sanitizer reports as leaks. */
     fputs("export ASAN_OPTIONS=detect_leaks=0\n", file);
-    fputs("trap : INT QUIT\n", file); /* those are for the command, not for its shell */
+    fputs("trap : INT QUIT\n", file); /* these are for the command, not for its shell */
     vfprintf(file, format, arguments);
     va_end(arguments);
     fputs("\nwhile :; do sleep 1000; done\n", file);

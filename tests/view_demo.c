@@ -1,4 +1,4 @@
-/* Shows a made-up stream in a view, and does what its keys say; for test_view.
+/* Displays a simulated stream in a view and obeys its keys; for test_view.
  *
  *   view_demo auto|screen|plain|json [interval [seconds]]
  */
@@ -121,7 +121,7 @@ static bool should_stop(struct view *view)
     return stop_requested() && !deaf;
 }
 
-/* false: leave. */
+/* false: quit. */
 static bool take_keys(struct view *view)
 {
     for (int key; (key = view_key(view)) != VIEW_KEY_NONE;) {

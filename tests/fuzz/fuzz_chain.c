@@ -1,4 +1,4 @@
-/* libFuzzer's way into the reader of chains. */
+/* libFuzzer target for the chain reader. */
 #include "chain/chain_file.h"
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     log_capture(said, sizeof said);
     enum status status = chain_file_load(path, &list);
     log_capture(NULL, 0);
-    if ((status == STATUS_OK) != (said[0] == '\0')) /* a reason, and only where due */
+    if ((status == STATUS_OK) != (said[0] == '\0')) /* an error text, and only on failure */
         abort();
     for (size_t i = 0; i < list.count; i++)
         if (!list.stages[i].kind || !list.stages[i].text)

@@ -26,7 +26,7 @@ static void copy(struct mean *mean, uint32_t frames)
     memcpy(mean->ports[MEAN_OUT], mean->ports[MEAN_IN], frames * sizeof(float));
 }
 
-/* ---- ends of a process ---- */
+/* ---- process ends ---- */
 
 static bool crash(void)
 {
@@ -75,7 +75,7 @@ static void run_hang(struct mean *mean, uint32_t frames)
         hang();
 }
 
-/* ---- bad sound ---- */
+/* ---- bad samples ---- */
 
 /* `amount` frames of `value`. */
 static void spoil(struct mean *mean, uint32_t frames, float value)
@@ -97,9 +97,9 @@ static void run_infinity(struct mean *mean, uint32_t frames)
     spoil(mean, frames, INFINITY);
 }
 
-/* ---- bad manners with memory ---- */
+/* ---- memory errors ---- */
 
-/* `amount` samples past the end. */
+/* Writes `amount` samples past the end. */
 static void run_overrun(struct mean *mean, uint32_t frames)
 {
     copy(mean, frames);
@@ -118,14 +118,14 @@ static void run_in_place(struct mean *mean, uint32_t frames)
         out[i] += mean->ports[MEAN_IN][i];
 }
 
-/* A copy; its input is silence afterwards. */
+/* A copy; its input is cleared afterwards. */
 static void run_writes_input(struct mean *mean, uint32_t frames)
 {
     copy(mean, frames);
     memset(mean->ports[MEAN_IN], 0, frames * sizeof(float));
 }
 
-/* `amount` MiB a block, touched, and never given back. */
+/* Allocates `amount` MiB per block, touched and never freed. */
 static void run_greedy(struct mean *mean, uint32_t frames)
 {
     copy(mean, frames);
@@ -139,7 +139,7 @@ static void run_greedy(struct mean *mean, uint32_t frames)
 
 /* ---- latency ---- */
 
-/* The sound `amount` frames later, which it tells from `at` on. */
+/* Delays the sound by `amount` frames, and reports it from frame `at` on. */
 static void run_late_latency(struct mean *mean, uint32_t frames)
 {
     size_t delay = amount(mean) % PAST;
@@ -152,9 +152,9 @@ static void run_late_latency(struct mean *mean, uint32_t frames)
         *mean->ports[MEAN_LATENCY] = (float)delay;
 }
 
-/* ---- time and talk ---- */
+/* ---- time and output ---- */
 
-/* `amount` milliseconds a block. */
+/* Sleeps `amount` milliseconds per block. */
 static void run_slow(struct mean *mean, uint32_t frames)
 {
     const struct timespec time = {.tv_sec = (time_t)(amount(mean) / 1000),

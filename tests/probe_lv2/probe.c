@@ -27,7 +27,7 @@ struct probe {
     const LV2_URID_Map *map;
     const LV2_Worker_Schedule *schedule;
     const LV2_Log_Log *log;
-    float reported[PROBE_PORTS]; /* what the control outputs say */
+    float reported[PROBE_PORTS]; /* values of the control outputs */
     LV2_URID sequence, set, property, value, number, real, error, path, file;
 };
 
@@ -86,7 +86,7 @@ static void read_promises(struct probe *probe, const LV2_Feature *const *feature
     probe->reported[PROBE_PROMISES] = (float)promises;
 }
 
-/* A file of its own, in a folder of a folder. */
+/* A file in a nested folder. */
 static void write_scratch(const LV2_State_Make_Path *make, const LV2_State_Free_Path *release)
 {
     char *path = make->path(make->handle, "deep/down/scratch.txt");
@@ -260,7 +260,7 @@ static const void *extension_data(const char *uri)
     return strcmp(uri, LV2_STATE__interface) == 0 ? &state : NULL;
 }
 
-/* The others differ in what their bundle says of them; one makes no instance. */
+/* The other plugins differ in their bundle's description; one cannot be instantiated. */
 static LV2_Handle make_none(const LV2_Descriptor *descriptor, double rate, const char *bundle,
                             const LV2_Feature *const *features)
 {
@@ -268,10 +268,7 @@ static LV2_Handle make_none(const LV2_Descriptor *descriptor, double rate, const
     return NULL;
 }
 
-#define PROBE(uri, make)                                                                           \
-    {                                                                                              \
-        uri, make, connect_port, activate, run, NULL, free, extension_data                         \
-    }
+#define PROBE(uri, make) {uri, make, connect_port, activate, run, NULL, free, extension_data}
 
 LV2_SYMBOL_EXPORT const LV2_Descriptor *lv2_descriptor(uint32_t index)
 {
