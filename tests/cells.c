@@ -63,7 +63,7 @@ void cells_check(const char *backend, size_t taps, size_t block, size_t channels
     ck_assert_uint_eq(filter->tail, taps - 1);
     ck_assert_uint_eq(filter->latency, 0);
     struct block out = stream_through(filter, x.data, n, n + taps - 1);
-    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was left", what);
+    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was given up", what);
     if (n > 0)
         cells_expect_within(&out, truth, mask, &x, n > taps, what);
     for (size_t c = 0; n == 0 && c < channels; c++)
@@ -136,7 +136,7 @@ void cells_check_change(const char *backend, size_t taps_a, size_t taps_b, size_
     ck_assert_msg(began == at || (strstr(backend, "/live") && began > at), "%s: began at %llu",
                   what, (unsigned long long)began);
     cells_crossfade(truth, after, channels, n, (size_t)began, fade);
-    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was left", what);
+    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was given up", what);
     cells_expect_within(&out, truth, taps_a > taps_b ? a : b, &x, true, what);
     filter_destroy(filter);
     block_free(&out);

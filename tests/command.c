@@ -54,7 +54,7 @@ static void slurp(const char *name, char *text, size_t size)
         fclose(file);
 }
 
-static void take_streams(struct command_result *result)
+static void redirect_streams(struct command_result *result)
 {
     slurp(".out", result->out, sizeof result->out);
     slurp(".err", result->err, sizeof result->err);
@@ -78,7 +78,7 @@ static struct command_result run_line(const char *line)
     snprintf(wrapped, sizeof wrapped, "cd '%s' && { %s\n} >.out 2>.err </dev/null",
              command_folder(), line);
     result.code = code_of(system(wrapped));
-    take_streams(&result);
+    redirect_streams(&result);
     return result;
 }
 
@@ -177,7 +177,7 @@ struct command_result command_wait(pid_t process)
         nanosleep(&pause, NULL);
     }
     result.code = code_of(status);
-    take_streams(&result);
+    redirect_streams(&result);
     return result;
 }
 
@@ -276,9 +276,9 @@ double command_cell_number(const json_t *cell, const char *key)
     return json_number_value(value);
 }
 
-const char *command_cell_word(const json_t *cell, const char *key)
+const char *command_cell_string(const json_t *cell, const char *key)
 {
     const char *value = json_string_value(json_object_get(cell, key));
-    ck_assert_msg(value != NULL, "no word \"%s\"", key);
+    ck_assert_msg(value != NULL, "no string \"%s\"", key);
     return value;
 }

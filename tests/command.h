@@ -56,6 +56,6 @@ double command_number(const char *text, const char *key);
  * is missing. The caller releases the array. */
 json_t *command_cells(const struct command_result *result);
 double command_cell_number(const json_t *cell, const char *key);
-const char *command_cell_word(const json_t *cell, const char *key);
+const char *command_cell_string(const json_t *cell, const char *key);
 
 #endif

@@ -213,10 +213,10 @@ static int feed_cycle(jack_nframes_t frames, void *context)
 static int record_cycle(jack_nframes_t frames, void *context)
 {
     struct jack_wire *wire = context;
-    size_t at, room = wire->recorded.frames;
-    if (!cycle_begins(wire, &wire->in, frames, &at) || at >= room)
+    size_t at, capacity = wire->recorded.frames;
+    if (!cycle_begins(wire, &wire->in, frames, &at) || at >= capacity)
         return 0;
-    size_t count = room - at < frames ? room - at : frames;
+    size_t count = capacity - at < frames ? capacity - at : frames;
     for (size_t c = 0; c < wire->in.count; c++)
         memcpy(wire->recorded.data[c] + at, jack_port_get_buffer(wire->in.ports[c], frames),
                count * sizeof(float));
@@ -286,7 +286,7 @@ void jack_wire_run(struct jack_wire *wire)
     pthread_mutex_unlock(&wire->lock);
     deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
     while (wire->done < wire->recorded.frames) {
-        ck_assert_msg(monotonic_ns() < deadline, "JACK stands still");
+        ck_assert_msg(monotonic_ns() < deadline, "JACK does not run");
         pause_briefly();
     }
 }

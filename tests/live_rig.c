@@ -74,7 +74,7 @@ static void wait_for(const char *spec, bool errors_too)
 {
     int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
     while (!has_printed(".out", spec) && !(errors_too && has_printed(".err", spec))) {
-        ck_assert_msg(monotonic_ns() < deadline, "halo live does not say \"%s\", but: %s", spec,
+        ck_assert_msg(monotonic_ns() < deadline, "halo live did not print \"%s\", but: %s", spec,
                       printed(".err"));
         live_rig_rest(5);
     }
@@ -117,17 +117,17 @@ struct command_result live_rig_end(pid_t process)
     return result;
 }
 
-void live_rig_expect(const struct block *heard, const struct block *truth, size_t first,
+void live_rig_expect(const struct block *output, const struct block *truth, size_t first,
                      size_t frames)
 {
     double peak = 0, error = 0;
     size_t where = 0;
-    ck_assert_uint_eq(heard->channels, truth->channels);
-    ck_assert_uint_le(first + frames, heard->frames);
+    ck_assert_uint_eq(output->channels, truth->channels);
+    ck_assert_uint_le(first + frames, output->frames);
     ck_assert_uint_le(first + frames, truth->frames);
     for (size_t c = 0; c < truth->channels; c++)
         for (size_t i = first; i < first + frames; i++) {
-            double difference = fabs((double)heard->data[c][i] - (double)truth->data[c][i]);
+            double difference = fabs((double)output->data[c][i] - (double)truth->data[c][i]);
             peak = fmax(peak, fabs((double)truth->data[c][i]));
             if (!(difference <= error)) { /* also false for NaN */
                 error = difference;
@@ -142,9 +142,9 @@ void live_rig_expect(const struct block *heard, const struct block *truth, size_
 void live_rig_expect_replay(void)
 {
     command_done("\"$HALO\" render dry.wav again.wav --force --replay rec.wav.log");
-    struct sound heard = sound_load("rec.wav"), again = sound_load("again.wav");
-    ck_assert_uint_eq(heard.block.frames, again.block.frames);
-    live_rig_expect(&heard.block, &again.block, 0, again.block.frames);
-    sound_free(&heard);
+    struct sound output = sound_load("rec.wav"), again = sound_load("again.wav");
+    ck_assert_uint_eq(output.block.frames, again.block.frames);
+    live_rig_expect(&output.block, &again.block, 0, again.block.frames);
+    sound_free(&output);
     sound_free(&again);
 }

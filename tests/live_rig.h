@@ -38,8 +38,8 @@ struct command_result live_rig_end(pid_t process);
 void live_rig_rest(int milliseconds);
 void live_rig_play(int milliseconds); /* the same for stream time, at LIVE_RIG_PACE */
 
-/* `heard` equals `truth` from frame `first` on, to -120 dB of the truth's peak. */
-void live_rig_expect(const struct block *heard, const struct block *truth, size_t first,
+/* `output` equals `truth` from frame `first` on, to -120 dB of the truth's peak. */
+void live_rig_expect(const struct block *output, const struct block *truth, size_t first,
                      size_t frames);
 
 /* `halo render DRY OUT --replay LOG` reproduces the recording; uses rec.wav, dry.wav,

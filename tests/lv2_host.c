@@ -115,32 +115,32 @@ static LV2_Worker_Status schedule(LV2_Worker_Schedule_Handle handle, uint32_t si
     if (host->request.worker == LV2_HOST_WORKS_AT_ONCE)
         return worker_of(host)->work(host->handle, respond, host, size, data);
     pthread_mutex_lock(&host->lock);
-    bool room = host->queued < QUEUE_MOST && size <= MESSAGE_MOST;
-    if (room) {
+    bool fits = host->queued < QUEUE_MOST && size <= MESSAGE_MOST;
+    if (fits) {
         host->queue[host->queued].size = size;
         memcpy(host->queue[host->queued++].data, data, size);
     }
     pthread_mutex_unlock(&host->lock);
-    return room ? LV2_WORKER_SUCCESS : LV2_WORKER_ERR_NO_SPACE;
+    return fits ? LV2_WORKER_SUCCESS : LV2_WORKER_ERR_NO_SPACE;
 }
 
-static bool take_message(struct lv2_host *host, struct message *message)
+static bool handle_message(struct lv2_host *host, struct message *message)
 {
     pthread_mutex_lock(&host->lock);
-    bool taken = host->queued > 0;
-    if (taken) {
+    bool found = host->queued > 0;
+    if (found) {
         *message = host->queue[0];
         memmove(host->queue, host->queue + 1, --host->queued * sizeof *message);
     }
     pthread_mutex_unlock(&host->lock);
-    return taken;
+    return found;
 }
 
 size_t lv2_host_work(struct lv2_host *host)
 {
     struct message message;
     size_t count = 0;
-    for (; take_message(host, &message); count++)
+    for (; handle_message(host, &message); count++)
         worker_of(host)->work(host->handle, respond, host, message.size, message.data);
     return count;
 }
@@ -321,7 +321,7 @@ void lv2_host_get_mask(struct lv2_host *host)
     end_message(host, &object);
 }
 
-static void hear(struct lv2_host *host)
+static void receive(struct lv2_host *host)
 {
     const LV2_Atom_Sequence *sequence = (const LV2_Atom_Sequence *)host->notify;
     LV2_ATOM_SEQUENCE_FOREACH(sequence, event)
@@ -355,7 +355,7 @@ void lv2_host_run(struct lv2_host *host, const float *const *in, float *const *o
     host->allocations += allocations_of_thread() - before;
     begin_events(host);
     if (!host->request.bare)
-        hear(host);
+        receive(host);
 }
 
 size_t lv2_host_allocations(const struct lv2_host *host)

@@ -40,14 +40,14 @@ struct mask *mask_loaded(const char *name, const struct mask_load_options *optio
 void mask_refused(const char *name, const char *text, const char *spec)
 {
     static const struct mask_load_options none = {0};
-    char said[1024] = "";
+    char message[1024] = "";
     struct mask *mask;
     mask_save_text(name, text);
-    log_capture(said, sizeof said);
+    log_capture(message, sizeof message);
     enum status status = mask_load_with(path_of(name), &none, &mask);
     log_capture(NULL, 0);
     ck_assert_msg(status != STATUS_OK, "%s was read:\n%s", name, text);
-    ck_assert_msg(strstr(said, spec), "'%s' does not say '%s'", said, spec);
+    ck_assert_msg(strstr(message, spec), "'%s' lacks '%s'", message, spec);
 }
 
 void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps)

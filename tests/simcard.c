@@ -196,7 +196,7 @@ static const snd_pcm_ioplug_callback_t callbacks = {
 
 /* ---- configuration ---- */
 
-static int take_text(snd_config_t *entry, char **text)
+static int parse_text(snd_config_t *entry, char **text)
 {
     const char *value;
     int error = snd_config_get_string(entry, &value);
@@ -207,16 +207,16 @@ static int take_text(snd_config_t *entry, char **text)
     return *text ? 0 : -ENOMEM;
 }
 
-static int take_entry(struct card *card, snd_config_t *entry)
+static int parse_entry(struct card *card, snd_config_t *entry)
 {
     const char *id;
     if (snd_config_get_id(entry, &id) < 0 || strcmp(id, "type") == 0 ||
         strcmp(id, "comment") == 0 || strcmp(id, "hint") == 0)
         return 0;
     if (strcmp(id, "infile") == 0)
-        return take_text(entry, &card->infile);
+        return parse_text(entry, &card->infile);
     if (strcmp(id, "outfile") == 0)
-        return take_text(entry, &card->outfile);
+        return parse_text(entry, &card->outfile);
     if (strcmp(id, "rate") == 0)
         return snd_config_get_integer(entry, &card->rate);
     if (strcmp(id, "channels") == 0)
@@ -227,12 +227,12 @@ static int take_entry(struct card *card, snd_config_t *entry)
     return -EINVAL;
 }
 
-static int take_entries(struct card *card, snd_config_t *configuration)
+static int parse_entries(struct card *card, snd_config_t *configuration)
 {
     snd_config_iterator_t at, next;
     snd_config_for_each(at, next, configuration)
     {
-        int error = take_entry(card, snd_config_iterator_entry(at));
+        int error = parse_entry(card, snd_config_iterator_entry(at));
         if (error < 0)
             return error;
     }
@@ -273,7 +273,7 @@ SND_PCM_PLUGIN_DEFINE_FUNC(simcard)
     card->rate = 48000;
     card->channels = 2;
     card->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    int error = card->timer < 0 ? -errno : take_entries(card, conf);
+    int error = card->timer < 0 ? -errno : parse_entries(card, conf);
     if (error == 0) {
         card->plug.version = SND_PCM_IOPLUG_VERSION;
         card->plug.name = "a card of software";

@@ -74,7 +74,7 @@ static void expect_plausible(const json_t *cell, double blocks)
            p9999 = command_cell_number(cell, "p9999_us");
     double most = command_cell_number(cell, "max_us");
     double deadline = 1e6 * command_cell_number(cell, "block") / command_cell_number(cell, "rate");
-    bool paced = strcmp(command_cell_word(cell, "pace"), "paced") == 0;
+    bool paced = strcmp(command_cell_string(cell, "pace"), "paced") == 0;
     ck_assert_double_eq(command_cell_number(cell, "blocks"), blocks);
     ck_assert(p50 > 0 && p50 <= p99 && p99 <= p999 && p999 <= p9999 && p9999 <= most);
     ck_assert_double_eq_tol(command_cell_number(cell, "deadline_us"), deadline, 1e-3);
@@ -107,8 +107,8 @@ START_TEST(a_grid_is_measured)
     ck_assert_uint_eq(json_array_size(cells), 4);
     for (size_t i = 0; i < 4; i++) {
         const json_t *cell = json_array_get(cells, i);
-        ck_assert_str_eq(command_cell_word(cell, "backend"), "cpu");
-        ck_assert_str_eq(command_cell_word(cell, "pace"), paces[i]);
+        ck_assert_str_eq(command_cell_string(cell, "backend"), "cpu");
+        ck_assert_str_eq(command_cell_string(cell, "pace"), paces[i]);
         ck_assert_double_eq(command_cell_number(cell, "taps"), taps[i]);
         ck_assert_double_eq(command_cell_number(cell, "channels"), 2);
         ck_assert(json_is_null(json_object_get(cell, "gpu_mode")));
@@ -128,7 +128,7 @@ START_TEST(lists_multiply)
     ck_assert_uint_eq(json_array_size(cells), 16); /* only the GPU has modes */
     for (size_t i = 0; i < 16; i++) {
         const json_t *cell = json_array_get(cells, i);
-        ck_assert_str_eq(command_cell_word(cell, "backend"), i < 8 ? "cpu" : "direct");
+        ck_assert_str_eq(command_cell_string(cell, "backend"), i < 8 ? "cpu" : "direct");
         ck_assert_double_eq(command_cell_number(cell, "taps"), i / 4 % 2 ? 300 : 128);
         ck_assert_double_eq(command_cell_number(cell, "channels"), i / 2 % 2 ? 3 : 1);
         ck_assert_double_eq(command_cell_number(cell, "block"), i % 2 ? 17 : 16);

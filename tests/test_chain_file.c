@@ -150,9 +150,9 @@ START_TEST(bad_chains_are_refused)
     sound_text("room.conf", "/convolver/new 1 1 256 1000\n/impulse/read 1 1 1 0 0 0 1 bad.wav\n");
     sound_text("bad.yml", "halo-chain: 1\nstages:\n- mask: room.conf\n");
     struct command_result refused = command_run("\"$HALO\" chain check bad.yml");
-    static const char said[] = "chain bad.yml, stage 1: ";
-    const char *origin = strstr(refused.err, said);
-    ck_assert_msg(origin && !strstr(origin + strlen(said), said), "%s", refused.err);
+    static const char message[] = "chain bad.yml, stage 1: ";
+    const char *origin = strstr(refused.err, message);
+    ck_assert_msg(origin && !strstr(origin + strlen(message), message), "%s", refused.err);
     command_refused(1, "nosuch.yml", "\"$HALO\" chain check nosuch.yml");
     command_refused(1, "directory", "\"$HALO\" chain check sub");
     command_refused(1, "regular", "\"$HALO\" chain check /dev/zero");
@@ -230,7 +230,7 @@ START_TEST(plugin_state_is_saved_beside_the_chain)
 END_TEST
 #endif
 
-SUITE_MAIN("chain file", a_sound_that_fails_leaves_no_chain, plugin_state_is_saved_beside_the_chain,
+SUITE_MAIN("chain_file", a_sound_that_fails_leaves_no_chain, plugin_state_is_saved_beside_the_chain,
            a_saved_chain_gives_the_same_sound, paths_are_from_the_files_folder,
            saving_again_changes_nothing, a_chain_stands_among_other_stages, check_reports_the_chain,
            bad_chains_are_refused)

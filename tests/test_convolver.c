@@ -332,7 +332,7 @@ static void failing_step(struct convolution *convolution, const float *const *in
 static const char *failing_failure(const struct convolution *convolution)
 {
     (void)convolution;
-    return steps_left < 0 ? "it was told to" : NULL;
+    return steps_left < 0 ? "fault requested" : NULL;
 }
 
 static void check_failing(size_t taps, size_t block, int after, size_t change_at)
@@ -358,7 +358,7 @@ static void check_failing(size_t taps, size_t block, int after, size_t change_at
     ck_assert_uint_eq(convolver_failures(filter), 1);
     ck_assert_str_eq(convolver_backend(filter), "cpu");
     ck_assert_ptr_null(filter->failure);
-    ck_assert_msg(filter->notice && strstr(filter->notice, "it was told to"), "no notice");
+    ck_assert_msg(filter->notice && strstr(filter->notice, "fault requested"), "no notice");
     ck_assert(convolver_switched(filter, NULL));
     filter_destroy(filter);
     truth_free(truth, 2);
@@ -393,7 +393,7 @@ static bool late_collect(struct convolution *convolution,
                          const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until)
 {
     (void)convolution;
-    ck_assert_msg(until > 0, "nobody waits for ever");
+    ck_assert_msg(until > 0, "waited without a deadline");
     size_t n = collected++;
     bool late = n % 3 == 2 || (n >= 300 && n < 310);
     for (size_t v = 0; v < CONVOLVER_SLOTS && late; v++)

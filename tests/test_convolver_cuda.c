@@ -100,7 +100,7 @@ static void check_paths(const char *way, size_t inputs, size_t outputs,
     double **truth = truth_render(mask, x.data, n);
     struct filter *filter = cells_make(way, mask, block, 0, workers);
     struct block out = stream_through(filter, x.data, n, n);
-    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was left", what);
+    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was given up", what);
     cells_expect_within(&out, truth, mask, &x, false, what);
     filter_destroy(filter);
     truth_free(truth, outputs);

@@ -25,8 +25,8 @@ static struct mask *make_at(const char *text, uint32_t rate)
     size_t count = 0;
     struct mask *mask = NULL;
     snprintf(copy, sizeof copy, "%s", text);
-    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-        fields[count++] = word;
+    for (char *field = strtok_r(copy, ",", &rest); field; field = strtok_r(NULL, ",", &rest))
+        fields[count++] = field;
     ck_assert_msg(design_load(fields, rate, &(const struct mask_load_options){0}, &mask) ==
                       STATUS_OK,
                   "%s", text);

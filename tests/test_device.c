@@ -35,7 +35,7 @@ START_TEST(json_without_devices)
     ck_assert(json_is_array(json_object_get(root, "host_apis")));
     json_t *devices = json_object_get(root, "devices"); /* the null device */
     ck_assert_uint_eq(json_array_size(devices), 1);
-    ck_assert_str_eq(command_cell_word(json_array_get(devices, 0), "name"), "null");
+    ck_assert_str_eq(command_cell_string(json_array_get(devices, 0), "name"), "null");
     json_decref(root);
 }
 END_TEST
@@ -114,7 +114,7 @@ static void run_until(struct device *device, struct halver *halver, size_t frame
     int64_t deadline = monotonic_ns() + INT64_C(20000000000);
     device_run(device, halve, halver);
     while (halver->frames < frames && device_state(device) == DEVICE_RUNNING) {
-        ck_assert_msg(monotonic_ns() < deadline, "the device stands still");
+        ck_assert_msg(monotonic_ns() < deadline, "the device does not run");
         live_rig_rest(1);
     }
     ck_assert(device_stop(device));

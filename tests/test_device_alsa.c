@@ -56,7 +56,7 @@ static void run_until(struct device *device, struct halver *halver, size_t frame
     int64_t deadline = monotonic_ns() + INT64_C(20000000000);
     device_run(device, halve, halver);
     while (halver->frames < frames) {
-        ck_assert_msg(monotonic_ns() < deadline, "the card stands still");
+        ck_assert_msg(monotonic_ns() < deadline, "the card does not run");
         rest();
     }
     ck_assert(device_stop(device));
@@ -197,9 +197,9 @@ START_TEST(cards_are_listed)
     json_array_foreach(devices, index, device)
     {
         ck_assert(command_cell_number(device, "index") == (double)index);
-        if (strcmp(command_cell_word(device, "name"), "kitchen") != 0)
+        if (strcmp(command_cell_string(device, "name"), "kitchen") != 0)
             continue;
-        ck_assert_str_eq(command_cell_word(device, "host_api"), "ALSA");
+        ck_assert_str_eq(command_cell_string(device, "host_api"), "ALSA");
         ck_assert(command_cell_number(device, "channels_in") == 4);
         ck_assert(command_cell_number(device, "channels_out") == 4);
         ck_assert(command_cell_number(device, "rate") == 44100);

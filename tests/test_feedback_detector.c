@@ -22,28 +22,28 @@ enum { RATE = 48000, BLOCK = 64, REFLECTIONS = 40, ROOM_FRAMES = 600 };
 #define CEILING 0.891251f /* -1 dB */
 #define NEVER SIZE_MAX
 
-static struct feedback_detector *guard_of(size_t channels, uint32_t rate)
+static struct feedback_detector *detector_of(size_t channels, uint32_t rate)
 {
-    struct feedback_detector *guard;
-    ck_assert_int_eq(feedback_detector_create(channels, rate, CEILING, &guard), STATUS_OK);
-    return guard;
+    struct feedback_detector *detector;
+    ck_assert_int_eq(feedback_detector_create(channels, rate, CEILING, &detector), STATUS_OK);
+    return detector;
 }
 
 /* The frame at the end of the block in which feedback was found, or NEVER. */
 static size_t found_in(const float *samples, size_t frames, uint32_t rate, size_t block,
                        double *frequency)
 {
-    struct feedback_detector *guard = guard_of(1, rate);
+    struct feedback_detector *detector = detector_of(1, rate);
     size_t found = NEVER;
     for (size_t at = 0; at < frames && found == NEVER; at += block) {
         const float *row = samples + at;
         size_t length = frames - at < block ? frames - at : block;
-        if (feedback_detector_process(guard, &row, length))
+        if (feedback_detector_process(detector, &row, length))
             found = at + length;
     }
     if (frequency)
-        *frequency = feedback_detector_frequency(guard);
-    feedback_detector_destroy(guard);
+        *frequency = feedback_detector_frequency(detector);
+    feedback_detector_destroy(detector);
     return found;
 }
 
@@ -95,7 +95,7 @@ static struct room room_of(uint64_t seed)
     return room;
 }
 
-static double heard(struct room *room, const float *played, size_t at, size_t delay)
+static double input(struct room *room, const float *played, size_t at, size_t delay)
 {
     double sum = 0;
     for (size_t r = 0; r < REFLECTIONS; r++)
@@ -118,7 +118,7 @@ static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double s
     static float played[20 * RATE];
     struct sound slot = recording("voice.wav");
     struct room room = room_of(seed);
-    struct feedback_detector *guard = guard_of(1, RATE);
+    struct feedback_detector *detector = detector_of(1, RATE);
     struct limiter limiter;
     struct run run = {.over = NEVER, .found = NEVER};
     limiter_init(&limiter, 1, RATE, CEILING);
@@ -127,15 +127,15 @@ static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double s
         float *block = played + at;
         for (size_t i = 0; i < BLOCK; i++)
             block[i] = (float)(0.3 * (double)slot.block.data[0][(at + i) % slot.block.frames] +
-                               gain * heard(&room, played, at + i, delay));
+                               gain * input(&room, played, at + i, delay));
         if (run.over == NEVER && audio_peak(block, BLOCK) > CEILING)
             run.over = at;
-        if (feedback_detector_process(guard, (const float *const *)&block, BLOCK))
+        if (feedback_detector_process(detector, (const float *const *)&block, BLOCK))
             run.found = at + BLOCK;
         limiter_process(&limiter, &block, BLOCK);
     }
-    run.frequency = feedback_detector_frequency(guard);
-    feedback_detector_destroy(guard);
+    run.frequency = feedback_detector_frequency(detector);
+    feedback_detector_destroy(detector);
     sound_free(&slot);
     return run;
 }
@@ -188,7 +188,7 @@ static void expect_none(const char *name, const struct sound *sound)
             for (size_t i = 0; i < sound->block.frames; i++)
                 louder[i] = sound->block.data[c][i] * (float)audio_from_db(gains[g]);
             size_t found = found_in(louder, sound->block.frames, sound->rate, BLOCK, &frequency);
-            ck_assert_msg(found == NEVER, "%s at %+g dB: a howl of %g Hz at frame %zu", name,
+            ck_assert_msg(found == NEVER, "%s at %+g dB: feedback of %g Hz at frame %zu", name,
                           gains[g], frequency, found);
         }
     free(louder);
@@ -309,20 +309,20 @@ START_TEST(channels_are_detected_separately)
 {
     enum { FRAMES = RATE };
     static float quiet[FRAMES], feedback[FRAMES];
-    struct feedback_detector *guard = guard_of(3, RATE);
+    struct feedback_detector *detector = detector_of(3, RATE);
     const float *rows[] = {quiet, quiet, feedback};
     for (size_t i = 0; i < FRAMES; i++)
         quiet[i] = i % 1000 == 0 ? NAN : i % 1000 == 1 ? 3e38f : INFINITY;
     slope(feedback, FRAMES, 3, 3);
-    ck_assert(feedback_detector_process(guard, rows, FRAMES));
+    ck_assert(feedback_detector_process(detector, rows, FRAMES));
     rows[2] = quiet;
-    ck_assert(!feedback_detector_process(guard, rows, FRAMES));
+    ck_assert(!feedback_detector_process(detector, rows, FRAMES));
     rows[0] = feedback;
-    ck_assert(feedback_detector_process(guard, rows, FRAMES));
-    ck_assert(!feedback_detector_process(guard, rows, RATE / 4)); /* it was reset */
-    feedback_detector_reset(guard);
-    ck_assert(!feedback_detector_process(guard, rows, RATE / 4));
-    feedback_detector_destroy(guard);
+    ck_assert(feedback_detector_process(detector, rows, FRAMES));
+    ck_assert(!feedback_detector_process(detector, rows, RATE / 4)); /* it was reset */
+    feedback_detector_reset(detector);
+    ck_assert(!feedback_detector_process(detector, rows, RATE / 4));
+    feedback_detector_destroy(detector);
     feedback_detector_destroy(NULL);
 }
 END_TEST
@@ -339,5 +339,5 @@ int main(void)
                                   any_blocks_give_the_same_answer,
                                   channels_are_detected_separately};
     command_folder(); /* names the folder of the recordings */
-    return suite_run("howl_guard", tests, sizeof tests / sizeof *tests);
+    return suite_run("feedback_detector", tests, sizeof tests / sizeof *tests);
 }

@@ -244,11 +244,11 @@ END_TEST
 
 START_TEST(unwatchable_paths_are_refused)
 {
-    char said[256] = "", path[PATH_MAX + 8];
+    char message[256] = "", path[PATH_MAX + 8];
     begin();
-    log_capture(said, sizeof said);
+    log_capture(message, sizeof message);
     ck_assert_int_eq(file_watch_add(watch, "nowhere/a", 1), STATUS_FAILED);
-    ck_assert_msg(strstr(said, "nowhere") && strstr(said, "No such file"), "%s", said);
+    ck_assert_msg(strstr(message, "nowhere") && strstr(message, "No such file"), "%s", message);
     memset(path, 'a', sizeof path);
     path[sizeof path - 1] = '\0';
     ck_assert_int_eq(file_watch_add(watch, path, 1), STATUS_FAILED);

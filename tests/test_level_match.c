@@ -122,7 +122,7 @@ START_TEST(a_softer_later_copy_is_the_same)
         for (size_t w = 0; w < 2; w++) {
             const struct level_match_settings settings = {.by = ways[w], .align = true};
             struct level_match matches[2];
-            struct mask *masks[2], *fair[2];
+            struct mask *masks[2], *matched[2];
             masks[0] = filter_for(names[n], region);
             masks[1] = variant(masks[0], -6, 100);
             measure(&settings, region, masks, 2, matches);
@@ -135,17 +135,19 @@ START_TEST(a_softer_later_copy_is_the_same)
             expect_line(&matches[1], "B", true, "B: 0.0 dB, 2.1 ms later, aligned");
             expect_line(&matches[1], "B", false, "B: 0.0 dB, 2.1 ms later, not aligned");
             for (size_t i = 0; i < 2; i++)
-                ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
-            ck_assert_uint_eq(fair[0]->taps, fair[1]->taps);
-            ck_assert_uint_eq(fair[0]->origin, fair[1]->origin);
-            float most = audio_peak(fair[0]->coefficients, fair[0]->taps * fair[0]->columns);
+                ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &matched[i]), STATUS_OK);
+            ck_assert_uint_eq(matched[0]->taps, matched[1]->taps);
+            ck_assert_uint_eq(matched[0]->origin, matched[1]->origin);
+            float most =
+                audio_peak(matched[0]->coefficients, matched[0]->taps * matched[0]->columns);
             size_t wrong = 0;
-            for (size_t k = 0; k < fair[0]->taps * fair[0]->columns; k++)
-                wrong += fabsf(fair[0]->coefficients[k] - fair[1]->coefficients[k]) > 1e-3F * most;
+            for (size_t k = 0; k < matched[0]->taps * matched[0]->columns; k++)
+                wrong +=
+                    fabsf(matched[0]->coefficients[k] - matched[1]->coefficients[k]) > 1e-3F * most;
             ck_assert_uint_eq(wrong, 0);
             for (size_t i = 0; i < 2; i++) {
                 mask_destroy(masks[i]);
-                mask_destroy(fair[i]);
+                mask_destroy(matched[i]);
             }
         }
     region_close(region);
@@ -197,7 +199,7 @@ START_TEST(delays_are_matched)
     const struct level_match_settings settings = {.by = LEVEL_MATCH_NONE, .align = true};
     struct region *region = recording("drums.wav", 0, 1);
     for (size_t centred = 0; centred <= COUNT; centred++) {
-        struct mask *masks[COUNT], *fair;
+        struct mask *masks[COUNT], *matched;
         struct level_match matches[COUNT];
         int64_t delay, first = 0;
         for (size_t i = 0; i < COUNT; i++) {
@@ -212,13 +214,13 @@ START_TEST(delays_are_matched)
             ck_assert_int_eq(matches[i].later, later[i] - origin);
             ck_assert(isnan(matches[i].loudness));
             ck_assert_double_eq(matches[i].gain_db, 0);
-            ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &fair), STATUS_OK);
-            ck_assert_uint_eq(fair->origin, matches[0].origin);
-            ck_assert_int_eq(mask_delay(fair, MASK_DELAY_AUTO, &delay), STATUS_OK);
+            ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &matched), STATUS_OK);
+            ck_assert_uint_eq(matched->origin, matches[0].origin);
+            ck_assert_int_eq(mask_delay(matched, MASK_DELAY_AUTO, &delay), STATUS_OK);
             first = i == 0 ? delay : first;
             ck_assert_int_eq(delay, first);
             fewest = matches[i].zeros < fewest ? matches[i].zeros : fewest;
-            mask_destroy(fair);
+            mask_destroy(matched);
         }
         ck_assert_uint_eq(fewest, 0);
         for (size_t i = 0; i < COUNT; i++)
@@ -360,12 +362,12 @@ END_TEST
 static double ffmpeg_loudness(const struct sound *sound)
 {
     double value;
-    sound_save(sound, "fair.wav");
+    sound_save(sound, "matched.wav");
     struct command_result result =
-        command_done("ffmpeg -nostdin -v error -i fair.wav "
+        command_done("ffmpeg -nostdin -v error -i matched.wav "
                      "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.I:file=- -f null - | "
                      "sed -n 's/^lavfi[^=]*=//p' | tail -n 1");
-    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg said: %s", result.out);
+    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg printed: %s", result.out);
     return value;
 }
 
@@ -373,7 +375,7 @@ START_TEST(matched_choices_are_equally_loud_to_ffmpeg)
 {
     static const char *const names[] = {"telephone.wav", "hall.wav"};
     struct region *region = recording("drums.wav", 0, 0);
-    struct mask *masks[2], *fair[2];
+    struct mask *masks[2], *matched[2];
     struct level_match matches[2];
     double levels[2];
     for (size_t i = 0; i < 2; i++)
@@ -381,12 +383,12 @@ START_TEST(matched_choices_are_equally_loud_to_ffmpeg)
     measure(&(struct level_match_settings){.by = LEVEL_MATCH_R128, .align = true}, region, masks, 2,
             matches);
     for (size_t i = 0; i < 2; i++) {
-        ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
-        struct sound sound = looped(region, fair[i]);
+        ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &matched[i]), STATUS_OK);
+        struct sound sound = looped(region, matched[i]);
         levels[i] = ffmpeg_loudness(&sound);
         sound_free(&sound);
         mask_destroy(masks[i]);
-        mask_destroy(fair[i]);
+        mask_destroy(matched[i]);
     }
     ck_assert_double_eq_tol(levels[0], levels[1], 0.05);
     ck_assert_double_eq_tol(levels[0], fmin(matches[0].loudness, matches[1].loudness), 0.1);

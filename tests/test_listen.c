@@ -23,7 +23,7 @@ enum { PATIENCE = 15 /* seconds */, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT 
 
 /* The device null, at twice real time. */
 #define PLAYED "--device null:pace=2,period=256 "
-#define HEARD "--device null:pace=2,period=256,out=ear.wav "
+#define RECORDED "--device null:pace=2,period=256,out=ear.wav "
 
 static const char choices[] = "--mask bright.txt --or --mask dull.txt";
 
@@ -63,7 +63,7 @@ static void wait_for(const char *spec)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
     for (int i = 0; !has_said(".out", spec) && !has_said(".err", spec); i++) {
-        ck_assert_msg(i < PATIENCE * 100, "it does not say \"%s\"", spec);
+        ck_assert_msg(i < PATIENCE * 100, "it did not print \"%s\"", spec);
         nanosleep(&pause, NULL);
     }
 }
@@ -127,12 +127,12 @@ static struct sound loop_through(char choice)
 }
 
 /* The difference between the last frames recorded and those at this place of the loop. */
-static double distance(const float *heard, const struct sound *pass, size_t place)
+static double distance(const float *output, const struct sound *pass, size_t place)
 {
     double error = 0;
     for (size_t i = 0; i < LOOK; i++) {
         size_t at = LOOP + (place + i) % LOOP;
-        error = fmax(error, fabs((double)heard[i] - (double)pass->block.data[0][at]));
+        error = fmax(error, fabs((double)output[i] - (double)pass->block.data[0][at]));
     }
     return error;
 }
@@ -141,22 +141,22 @@ static double distance(const float *heard, const struct sound *pass, size_t plac
 static size_t find_place(struct ear *ear, const struct sound *pass)
 {
     size_t end = ear_wait(ear, SETTLED) - LOOK;
-    const float *heard = ear_channel(ear, 0) + end;
+    const float *output = ear_channel(ear, 0) + end;
     for (size_t place = 0; place < LOOP; place++)
-        if (fabs((double)heard[0] - (double)pass->block.data[0][LOOP + place]) < 1e-4 &&
-            distance(heard, pass, place) < 1e-4)
+        if (fabs((double)output[0] - (double)pass->block.data[0][LOOP + place]) < 1e-4 &&
+            distance(output, pass, place) < 1e-4)
             return (place + LOOP - end % LOOP) % LOOP;
-    ck_abort_msg("what is heard is not the loop through mask A");
+    ck_abort_msg("the output is not the loop through mask A");
 }
 
 /* 0 or 1; the other one clearly differs. */
 static size_t which_sounds(struct ear *ear, const struct sound passes[2], size_t place)
 {
     size_t end = ear_wait(ear, SETTLED) - LOOK;
-    const float *heard = ear_channel(ear, 0) + end;
+    const float *output = ear_channel(ear, 0) + end;
     double errors[2];
     for (size_t i = 0; i < 2; i++)
-        errors[i] = distance(heard, &passes[i], (place + end) % LOOP);
+        errors[i] = distance(output, &passes[i], (place + end) % LOOP);
     size_t nearer = errors[1] < errors[0];
     ck_assert_msg(errors[nearer] < 1e-5 && errors[1 - nearer] > 0.01, "neither: %g, %g", errors[0],
                   errors[1]);
@@ -166,10 +166,10 @@ static size_t which_sounds(struct ear *ear, const struct sound passes[2], size_t
 /* Silences of at least 5 ms from frame `from` on. */
 static size_t count_gaps(const struct ear *ear, size_t from)
 {
-    const float *heard = ear_channel(ear, 0);
+    const float *output = ear_channel(ear, 0);
     size_t gaps = 0, run = 0, end = ear_frames(ear);
     for (size_t i = from; i < end; i++) {
-        run = heard[i] == 0 ? run + 1 : 0;
+        run = output[i] == 0 ? run + 1 : 0;
         gaps += run == RATE / 200;
     }
     return gaps;
@@ -182,16 +182,16 @@ START_TEST(keys_switch_and_nothing_else_changes)
     prepare();
     struct ear *ear = ear_open(12 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s " HEARD "--plain", choices);
+    pid_t process = start("noise.wav %s " RECORDED "--plain", choices);
     ear_wait(ear, RATE); /* it fades in */
     size_t place = find_place(ear, &passes[0]);
     static const struct {
         const char *key;
-        size_t heard;
+        size_t output;
     } steps[] = {{"2", 1}, {"1", 0}, {"2", 1}, {"2", 1}, {"9", 1}, {"1", 0}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         type(steps[i].key);
-        ck_assert_uint_eq(which_sounds(ear, passes, place), steps[i].heard);
+        ck_assert_uint_eq(which_sounds(ear, passes, place), steps[i].output);
     }
     wait_for("there is no mask 9");
     type("0");
@@ -222,7 +222,7 @@ static void expect_nothing_reported(const char *out)
                                        "\"switching\":true", "\"load_now\":0",   "\"salt\""};
     for (size_t i = 0; i < sizeof spec / sizeof *spec; i++) {
         const char *found = strstr(out, spec[i]);
-        ck_assert_msg(!found || found > end, "%s is told before the end", spec[i]);
+        ck_assert_msg(!found || found > end, "%s is revealed before the end", spec[i]);
     }
 }
 
@@ -261,20 +261,20 @@ START_TEST(a_discriminating_listener_passes_abx)
     prepare();
     struct ear *ear = ear_open(40 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process =
-        start("noise.wav %s " HEARD "--json --abx %d --switch gap --log log.json", choices, TRIALS);
+    pid_t process = start("noise.wav %s " RECORDED "--json --abx %d --switch gap --log log.json",
+                          choices, TRIALS);
     ear_wait(ear, RATE);
     size_t place = find_place(ear, &passes[0]);
-    char heard[TRIALS + 1] = "", word[32];
+    char output[TRIALS + 1] = "", word[32];
     for (size_t trial = 0; trial < TRIALS; trial++) {
         snprintf(word, sizeof word, "trial %zu of", trial + 1);
         ck_assert_uint_eq(which_sounds(ear, passes, place), 0);
         size_t from = ear_frames(ear);
         type("x");
-        heard[trial] = "AB"[which_sounds(ear, passes, place)];
+        output[trial] = "AB"[which_sounds(ear, passes, place)];
         /* Whether X is what played before or not, the switch sounds the same. */
         ck_assert_uint_eq(count_gaps(ear, from), 1);
-        type((char[]){heard[trial], '\0'});
+        type((char[]){output[trial], '\0'});
     }
     struct command_result result = finish_well(process);
     expect_nothing_reported(result.out);
@@ -283,7 +283,7 @@ START_TEST(a_discriminating_listener_passes_abx)
     ck_assert_double_eq(number_in(reported, "hits"), TRIALS);
     ck_assert_double_eq_tol(number_in(reported, "p_value"), pow(0.5, TRIALS), 1e-12);
     ck_assert_str_eq(json_string_value(json_object_get(json_object_get(reported, "key"), "draws")),
-                     heard);
+                     output);
     json_decref(reported);
     command_done("\"$HALO\" listen --verify log.json");
     command_done("sed 's/\"hits\": 8/\"hits\": 7/' log.json >wrong.json && ! cmp -s log.json "
@@ -365,7 +365,7 @@ START_TEST(a_ranking_rates_the_playing_mask)
     prepare();
     struct ear *ear = ear_open(30 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s " HEARD "--json --blind %d --switch duck --log log.json",
+    pid_t process = start("noise.wav %s " RECORDED "--json --blind %d --switch duck --log log.json",
                           choices, TRIALS);
     ear_wait(ear, RATE);
     size_t place = SIZE_MAX;
@@ -374,9 +374,9 @@ START_TEST(a_ranking_rates_the_playing_mask)
             if (place == SIZE_MAX) { /* which of the two is not known yet */
                 type("a");
                 size_t end = ear_wait(ear, SETTLED) - LOOK;
-                const float *heard = ear_channel(ear, 0) + end;
+                const float *output = ear_channel(ear, 0) + end;
                 for (size_t p = 0; p < 2 * LOOP && place == SIZE_MAX; p++)
-                    if (distance(heard, &passes[p / LOOP], p % LOOP) < 1e-4)
+                    if (distance(output, &passes[p / LOOP], p % LOOP) < 1e-4)
                         place = (p % LOOP + LOOP - end % LOOP) % LOOP;
                 ck_assert_uint_ne(place, SIZE_MAX);
             }

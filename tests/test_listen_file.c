@@ -177,7 +177,7 @@ static double loudness(const char *choice, const char *how)
         command_done("ffmpeg -nostdin -v error -i last.wav "
                      "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.I:file=- -f null - | "
                      "sed -n 's/^lavfi[^=]*=//p' | tail -n 1");
-    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg said: %s", result.out);
+    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg printed: %s", result.out);
     return value;
 }
 

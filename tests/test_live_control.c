@@ -197,7 +197,7 @@ START_TEST(every_line_is_json_and_the_last_reports)
         json_decref(line);
         line = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, NULL);
         ck_assert_msg(line != NULL, "no JSON: %s", at);
-        if (lines++ > 0 || strcmp(command_cell_word(line, "event"), "status") != 0)
+        if (lines++ > 0 || strcmp(command_cell_string(line, "event"), "status") != 0)
             continue;
         ck_assert(command_cell_number(line, "rate") == RATE);
         ck_assert(command_cell_number(line, "block") == 256);
@@ -207,9 +207,9 @@ START_TEST(every_line_is_json_and_the_last_reports)
         ck_assert_uint_eq(json_array_size(json_object_get(line, "choices")), 2);
     }
     ck_assert_uint_ge(lines, 4);
-    ck_assert_str_eq(command_cell_word(line, "event"), "report");
-    ck_assert_str_eq(command_cell_word(line, "device"), "null: null");
-    ck_assert_str_eq(command_cell_word(line, "backend"), "cpu");
+    ck_assert_str_eq(command_cell_string(line, "event"), "report");
+    ck_assert_str_eq(command_cell_string(line, "device"), "null: null");
+    ck_assert_str_eq(command_cell_string(line, "backend"), "cpu");
     ck_assert(command_cell_number(line, "frames") >= 0.7 * RATE);
     ck_assert(command_cell_number(line, "blocks") == command_cell_number(line, "frames") / 256);
     ck_assert(command_cell_number(line, "load_p99") > 0);
@@ -224,9 +224,9 @@ END_TEST
 /* ---- mask files that change ---- */
 
 /* The gain of the output at a frame. */
-static double ratio_at(const struct sound *heard, const struct sound *dry, size_t frame)
+static double ratio_at(const struct sound *output, const struct sound *dry, size_t frame)
 {
-    return (double)heard->block.data[0][frame] / (double)dry->block.data[0][frame];
+    return (double)output->block.data[0][frame] / (double)dry->block.data[0][frame];
 }
 
 static void move(const char *from, const char *to)
@@ -255,18 +255,18 @@ START_TEST(a_mask_that_changes_fades_in)
     ck_assert_int_eq(result.code, 0);
     const char *refusal = strstr(result.err, "halo: cannot read mask a.txt");
     ck_assert_msg(strstr(refusal + 30, "a.txt") == NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
-    size_t end = heard.block.frames - RATE / 5;
-    ck_assert(fabs(ratio_at(&heard, &dry, RATE * 6 / 10) - 0.5) < 1e-6);
-    ck_assert(fabs(ratio_at(&heard, &dry, end) - 0.75) < 1e-6);
+    struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    size_t end = output.block.frames - RATE / 5;
+    ck_assert(fabs(ratio_at(&output, &dry, RATE * 6 / 10) - 0.5) < 1e-6);
+    ck_assert(fabs(ratio_at(&output, &dry, end) - 0.75) < 1e-6);
     size_t between = 0; /* during a fade: 20 ms of neither */
     for (size_t i = RATE * 6 / 10; i < end; i++) {
-        double ratio = ratio_at(&heard, &dry, i);
+        double ratio = ratio_at(&output, &dry, i);
         between += ratio > 0.5001 && ratio < 0.7499;
     }
     ck_assert_uint_ge(between, RATE / 50 - 4);
     ck_assert_uint_le(between, RATE / 50);
-    sound_free(&heard);
+    sound_free(&output);
     sound_free(&dry);
 }
 END_TEST
@@ -283,14 +283,14 @@ START_TEST(ctrl_c_fades_out_and_reports)
     ck_assert_int_eq(result.code, 128 + SIGINT);
     ck_assert_msg(strstr(result.err, "blocks of 256 frames") != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, "rec.wav: ") != NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav");
-    const float *samples = heard.block.data[0];
-    size_t frames = heard.block.frames;
+    struct sound output = sound_load("rec.wav");
+    const float *samples = output.block.data[0];
+    size_t frames = output.block.frames;
     ck_assert(fabsf(samples[frames - 1]) < 1e-3f);
     ck_assert(fabsf(samples[frames - RATE / 4]) > 0.2f);
     for (size_t i = frames - RATE / 4; i + 1 < frames; i++) /* nothing is truncated */
         ck_assert(fabsf(fabsf(samples[i]) - fabsf(samples[i + 1])) < 1e-3f);
-    sound_free(&heard);
+    sound_free(&output);
 }
 END_TEST
 
@@ -317,8 +317,8 @@ START_TEST(a_recording_is_readable_after_a_crash)
     live_rig_rest(700); /* headers are updated twice a second */
     kill(process, SIGKILL);
     ck_assert_int_eq(live_rig_end(process).code, 128 + SIGKILL);
-    struct sound heard = sound_load("rec.wav");
-    ck_assert_uint_gt(heard.block.frames, RATE / 2);
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_gt(output.block.frames, RATE / 2);
     /* Only the last line may be incomplete. */
     command_done("printf '{\"frame\":12' >>rec.wav.log; "
                  "\"$HALO\" render dry.wav again.wav --replay rec.wav.log");
@@ -329,9 +329,9 @@ START_TEST(a_recording_is_readable_after_a_crash)
                     "\"$HALO\" render dry.wav more.wav --replay dry.wav");
     struct sound again = sound_load("again.wav");
     size_t frames =
-        heard.block.frames < again.block.frames ? heard.block.frames : again.block.frames;
-    live_rig_expect(&heard.block, &again.block, 0, frames);
-    sound_free(&heard);
+        output.block.frames < again.block.frames ? output.block.frames : again.block.frames;
+    live_rig_expect(&output.block, &again.block, 0, frames);
+    sound_free(&output);
     sound_free(&again);
 }
 END_TEST

@@ -50,9 +50,9 @@ static void check_death(int number)
     ck_assert_msg(reported != NULL && strstr(reported + 1, "is lost") == NULL, "%s", result.err);
     ck_assert_msg(strstr(reported, "--reconnect would wait for it") != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, "rec.wav: 0.") != NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav");
-    ck_assert_uint_gt(heard.block.frames, RATE / 5);
-    sound_free(&heard);
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_gt(output.block.frames, RATE / 5);
+    sound_free(&output);
 }
 
 START_TEST(a_dead_server_ends_it_with_one_line)
@@ -81,9 +81,9 @@ START_TEST(it_comes_back_with_the_server)
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
     ck_assert_msg(strstr(result.err, "lost and came back: 1") != NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav");
-    ck_assert_uint_gt(heard.block.frames, RATE / 3);
-    sound_free(&heard);
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_gt(output.block.frames, RATE / 3);
+    sound_free(&output);
     jack_rig_end(SIGTERM);
 }
 END_TEST

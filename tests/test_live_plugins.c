@@ -21,7 +21,7 @@ enum { RATE = LIVE_RIG_RATE, BLOCK = 256, LONG_BLOCK = 1024 };
     LIVE_RIG_DEVICE                                                                                \
     "--record rec.wav --record-dry dry.wav --meter-interval 0.02 --block 256 "
 /* Long blocks at half that pace, since a late block is silent. */
-#define APART                                                                                      \
+#define LONG_BLOCKS                                                                                \
     "--device null:in=in.wav,pace=2 --record rec.wav --record-dry dry.wav --meter-interval 0.02 "  \
     "--block 1024 --isolate "
 
@@ -55,12 +55,12 @@ static struct command_result end(pid_t process)
 /* ---- the recordings ---- */
 
 /* Frames from `at` on, as long as they are `gain` times the input `latency` frames before. */
-static size_t frames_like(const struct sound *heard, const struct sound *dry, size_t at,
+static size_t frames_like(const struct sound *output, const struct sound *dry, size_t at,
                           size_t latency, double gain)
 {
-    const float *out = heard->block.data[0], *in = dry->block.data[0];
+    const float *out = output->block.data[0], *in = dry->block.data[0];
     size_t i = at < latency ? latency : at;
-    while (i < heard->block.frames && fabs((double)out[i] - gain * (double)in[i - latency]) < 2e-7)
+    while (i < output->block.frames && fabs((double)out[i] - gain * (double)in[i - latency]) < 2e-7)
         i++;
     return i - at;
 }
@@ -69,14 +69,15 @@ static size_t frames_like(const struct sound *heard, const struct sound *dry, si
  * last. */
 static size_t expect_gains(size_t latency, const double *gains, size_t count)
 {
-    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
     size_t at = RATE / 2; /* after the fade in */
     for (size_t g = 0; g < count; g++) {
-        while (at < heard.block.frames && frames_like(&heard, &dry, at, latency, gains[g]) < BLOCK)
+        while (at < output.block.frames &&
+               frames_like(&output, &dry, at, latency, gains[g]) < BLOCK)
             at++;
-        ck_assert_msg(at < heard.block.frames, "gain %g is not heard", gains[g]);
+        ck_assert_msg(at < output.block.frames, "gain %g does not occur", gains[g]);
     }
-    sound_free(&heard);
+    sound_free(&output);
     sound_free(&dry);
     return at;
 }
@@ -154,7 +155,8 @@ START_TEST(isolated_plugins_do_the_same)
     if (!is_there("lv2", AMP) || !is_there("ladspa", "amp:amp_mono"))
         return;
     begin();
-    pid_t process = live_rig_start(APART "--ladspa amp:amp_mono,Gain=0.5 --lv2 " AMP ",gain=-6");
+    pid_t process =
+        live_rig_start(LONG_BLOCKS "--ladspa amp:amp_mono,Gain=0.5 --lv2 " AMP ",gain=-6");
     live_rig_wait("[1 amp_mono ");
     live_rig_rest(350);
     live_rig_keys("CCC");
@@ -293,22 +295,22 @@ static void check_left_out(const char *plugin, const char *why)
     const size_t at = 57600;
     begin();
     pid_t process =
-        live_rig_start(APART "--mask half.txt --lv2 urn:halo:test:%s,2=%zu", plugin, at);
+        live_rig_start(LONG_BLOCKS "--mask half.txt --lv2 urn:halo:test:%s,2=%zu", plugin, at);
     live_rig_wait(why);
     live_rig_wait("the sound goes on without it");
     live_rig_wait("FAILED");
     live_rig_rest(150);
     struct command_result result = end(process);
-    const char *said = strstr(result.err, "the sound goes on without it");
+    const char *message = strstr(result.err, "the sound goes on without it");
     ck_assert_msg(strstr(result.err, "halo: stage 2: urn:halo:test:") != NULL, "%s", result.err);
-    ck_assert_msg(strstr(said + 1, "the sound goes on without it") == NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
-    ck_assert_uint_ge(frames_like(&heard, &dry, RATE * 6 / 10, LONG_BLOCK, 0.5), RATE / 2);
+    ck_assert_msg(strstr(message + 1, "the sound goes on without it") == NULL, "%s", result.err);
+    struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    ck_assert_uint_ge(frames_like(&output, &dry, RATE * 6 / 10, LONG_BLOCK, 0.5), RATE / 2);
     /* The sound continues at once with a fade, although the failure may be reported much later. */
     size_t from = (at / LONG_BLOCK + 1) * LONG_BLOCK, faded = from + RATE / 100;
-    ck_assert_uint_eq(frames_like(&heard, &dry, from, LONG_BLOCK, 0.5) / 8, 0);
-    ck_assert_uint_ge(frames_like(&heard, &dry, faded, LONG_BLOCK, 0.5), RATE / 10);
-    sound_free(&heard);
+    ck_assert_uint_eq(frames_like(&output, &dry, from, LONG_BLOCK, 0.5) / 8, 0);
+    ck_assert_uint_ge(frames_like(&output, &dry, faded, LONG_BLOCK, 0.5), RATE / 10);
+    sound_free(&output);
     sound_free(&dry);
     command_done("grep -q '\"event\":\"failed\".*\"stage\":2' rec.wav.log");
 }

@@ -15,8 +15,8 @@ enum { RATE = LIVE_RIG_RATE, FADE_IN = RATE / 2 };
 
 /* Frame i of out.wav was played when frame i of in.wav was recorded. `latency`: frames added by
  * the stages; render removes them. */
-static void check_heard_late(size_t period, size_t channels, size_t latency, const char *stages,
-                             const char *device)
+static void check_late_output(size_t period, size_t channels, size_t latency, const char *stages,
+                              const char *device)
 {
     command_clean();
     /* Silence while the output fades in. */
@@ -32,47 +32,47 @@ static void check_heard_late(size_t period, size_t channels, size_t latency, con
     ck_assert_msg(strstr(result.err, " 0 lost\n") != NULL, "%s", result.err);
     command_done("\"$HALO\" render in.wav truth.wav %s", stages);
     struct sound truth = sound_load("truth.wav"), out = sound_load("out.wav");
-    struct block heard = {.channels = channels, .frames = signal.frames - latency};
+    struct block output = {.channels = channels, .frames = signal.frames - latency};
     float *late[channels];
     for (size_t c = 0; c < channels; c++)
         late[c] = out.block.data[c] + latency;
-    heard.data = late;
-    live_rig_expect(&heard, &truth.block, 0, heard.frames);
+    output.data = late;
+    live_rig_expect(&output, &truth.block, 0, output.frames);
     sound_free(&truth);
     sound_free(&out);
     block_free(&signal);
 }
 
-static void check_heard(size_t period, size_t channels, const char *stages)
+static void check_output(size_t period, size_t channels, const char *stages)
 {
-    check_heard_late(period, channels, 0, stages, LIVE_RIG_FAST);
+    check_late_output(period, channels, 0, stages, LIVE_RIG_FAST);
 }
 
 START_TEST(output_equals_render)
 {
-    check_heard(64, 2, "--mask \"$FILTERS/hall.wav\"");
-    check_heard(1024, 2, "--mask \"$FILTERS/hall.wav\"");
-    check_heard(64, 1, "--mask \"$FILTERS/plate.wav\",channel=1 --gain -3");
-    check_heard(1024, 1, "--mask \"$FILTERS/lowpass-1k.wav\"");
-    check_heard(441, 2, "--mask \"$FILTERS/crossfeed.wav\"");
+    check_output(64, 2, "--mask \"$FILTERS/hall.wav\"");
+    check_output(1024, 2, "--mask \"$FILTERS/hall.wav\"");
+    check_output(64, 1, "--mask \"$FILTERS/plate.wav\",channel=1 --gain -3");
+    check_output(1024, 1, "--mask \"$FILTERS/lowpass-1k.wav\"");
+    check_output(441, 2, "--mask \"$FILTERS/crossfeed.wav\"");
 }
 END_TEST
 
 /* One block is added once a call has another length than the first ones. */
 START_TEST(changing_periods_cost_a_block)
 {
-    check_heard_late(128, 2, 128, "--mask \"$FILTERS/hall.wav\"",
-                     "--device null:in=in.wav,out=out.wav,pace=0,vary=100");
+    check_late_output(128, 2, 128, "--mask \"$FILTERS/hall.wav\"",
+                      "--device null:in=in.wav,out=out.wav,pace=0,vary=100");
 }
 END_TEST
 
 /* The latency is as reported, for blocks shorter and longer than a hop. */
 START_TEST(spectral_stages_equal_render)
 {
-    check_heard_late(256, 2, 1792, "--spectral \"$FILTERS/identity.mask2d\"", LIVE_RIG_FAST);
-    check_heard_late(1024, 2, 768,
-                     "--spectral identity2d,scale=db,size=1024 --mask \"$FILTERS/hall.wav\"",
-                     LIVE_RIG_FAST);
+    check_late_output(256, 2, 1792, "--spectral \"$FILTERS/identity.mask2d\"", LIVE_RIG_FAST);
+    check_late_output(1024, 2, 768,
+                      "--spectral identity2d,scale=db,size=1024 --mask \"$FILTERS/hall.wav\"",
+                      LIVE_RIG_FAST);
 }
 END_TEST
 
@@ -92,8 +92,8 @@ START_TEST(plugins_equal_render)
     if (infos[0] && infos[1] && infos[2]) {
         char isolated[sizeof stages + 16];
         snprintf(isolated, sizeof isolated, "--isolate %s", stages);
-        check_heard_late(64, 2, 480, stages, LIVE_RIG_FAST);
-        check_heard_late(1024, 2, 480 + 3 * 1024, isolated, in_time);
+        check_late_output(64, 2, 480, stages, LIVE_RIG_FAST);
+        check_late_output(1024, 2, 480 + 3 * 1024, isolated, in_time);
     }
     for (size_t i = 0; i < 3; i++)
         plugin_info_destroy(infos[i]);
@@ -107,13 +107,13 @@ START_TEST(plugins_with_late_latency_equal_render)
     if (!amp)
         return;
     plugin_info_destroy(amp);
-    check_heard_late(64, 2, 300, "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5 --gain -6",
-                     LIVE_RIG_FAST);
-    check_heard_late(1024, 2, 300,
-                     "--ladspa mean:late-latency,at=0,amount=300 --mask \"$FILTERS/hall.wav\"",
-                     LIVE_RIG_FAST);
-    check_heard_late(1024, 2, 300 + 1024,
-                     "--isolate --ladspa mean:late-latency,at=0,amount=300,@mix=0.5", in_time);
+    check_late_output(64, 2, 300, "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5 --gain -6",
+                      LIVE_RIG_FAST);
+    check_late_output(1024, 2, 300,
+                      "--ladspa mean:late-latency,at=0,amount=300 --mask \"$FILTERS/hall.wav\"",
+                      LIVE_RIG_FAST);
+    check_late_output(1024, 2, 300 + 1024,
+                      "--isolate --ladspa mean:late-latency,at=0,amount=300,@mix=0.5", in_time);
 }
 END_TEST
 
@@ -164,7 +164,7 @@ static size_t read_log(struct reported *events)
                 .frame = (size_t)command_cell_number(line, "frame"),
                 .value = command_cell_number(line, chosen ? "choice" : "value"),
                 .fade = chosen ? (size_t)command_cell_number(line, "fade") : 0};
-            snprintf(event.what, sizeof event.what, "%s", command_cell_word(line, "event"));
+            snprintf(event.what, sizeof event.what, "%s", command_cell_string(line, "event"));
             size_t at = count++;
             ck_assert_uint_lt(at, EVENTS_MOST);
             for (; at > 0 && events[at - 1].frame > event.frame; at--)
@@ -183,7 +183,7 @@ struct model {
     bool muted, ends;
 };
 
-static void model_take(struct model *model, const struct reported *event)
+static void model_apply(struct model *model, const struct reported *event)
 {
     const size_t smooth = RATE / 50;
     size_t at = event->frame;
@@ -209,7 +209,7 @@ static void model_run(struct block *out, const struct block *dry, const struct b
     size_t next = 0;
     for (size_t i = 0; i < out->frames; i++) {
         while (next < count && events[next].frame == i)
-            model_take(&model, &events[next++]);
+            model_apply(&model, &events[next++]);
         double second = line_at(&model.second, i), wet = line_at(&model.wet, i);
         double scale = line_at(&model.gain, i) * line_at(&model.fade, i);
         for (size_t c = 0; c < out->channels; c++) {
@@ -265,18 +265,18 @@ START_TEST(switches_gains_and_mutes_null)
 
     command_done("\"$HALO\" render dry.wav a.wav --mask \"$FILTERS/hall.wav\" && "
                  "\"$HALO\" render dry.wav b.wav --mask \"$FILTERS/plate.wav\"");
-    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
     struct sound a = sound_load("a.wav"), b = sound_load("b.wav");
     struct reported events[EVENTS_MOST];
     size_t count = read_log(events);
     ck_assert_uint_eq(count, 12); /* 2 1 dry wet -1 -1 -1 2 1 mute unmute end */
-    ck_assert_uint_eq(dry.block.frames, heard.block.frames);
+    ck_assert_uint_eq(dry.block.frames, output.block.frames);
     struct block truth;
-    ck_assert_int_eq(block_init(&truth, 2, heard.block.frames, "a model"), STATUS_OK);
+    ck_assert_int_eq(block_init(&truth, 2, output.block.frames, "a model"), STATUS_OK);
     model_run(&truth, &dry.block, &a.block, &b.block, events, count);
-    live_rig_expect(&heard.block, &truth, 0, truth.frames);
+    live_rig_expect(&output.block, &truth, 0, truth.frames);
     block_free(&truth);
-    sound_free(&heard);
+    sound_free(&output);
     sound_free(&dry);
     sound_free(&a);
     sound_free(&b);
@@ -330,9 +330,9 @@ START_TEST(it_comes_back_with_the_device)
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
     ck_assert_msg(strstr(result.err, "lost and came back: 1") != NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav");
-    ck_assert_uint_gt(heard.block.frames, RATE / 2 + RATE / 8);
-    sound_free(&heard);
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_gt(output.block.frames, RATE / 2 + RATE / 8);
+    sound_free(&output);
 }
 END_TEST
 

@@ -170,7 +170,7 @@ static double from_ffmpeg(const char *path, const char *name)
                      "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.%s:file=- -f null - | "
                      "sed -n 's/^lavfi[^=]*=//p' | tail -n 1",
                      path, name);
-    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg said: %s", result.out);
+    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg printed: %s", result.out);
     return value;
 }
 

@@ -52,14 +52,14 @@ END_TEST
 
 static void expect_refused(const char *text, size_t size, const char *spec)
 {
-    char said[1024] = "";
+    char message[1024] = "";
     struct mask2d *mask = NULL;
-    log_capture(said, sizeof said);
+    log_capture(message, sizeof message);
     enum status status = read_bytes(text, size, &mask);
     log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_ptr_null(mask);
-    ck_assert_msg(strstr(said, "some.mask2d") && strstr(said, spec), "%s", said);
+    ck_assert_msg(strstr(message, "some.mask2d") && strstr(message, spec), "%s", message);
 }
 
 START_TEST(invalid_masks_are_refused)
@@ -104,8 +104,8 @@ START_TEST(size_is_bounded)
     strcpy(to, "1\n");
     expect_refused(text, strlen(text), "line 129: more than 16384 coefficients (64 KB)");
     free(text);
-    char said[512] = "";
-    log_capture(said, sizeof said);
+    char message[512] = "";
+    log_capture(message, sizeof message);
     ck_assert_int_eq(mask2d_check_size("a", 4, SIZE_MAX / 2), STATUS_FAILED);
     ck_assert_int_eq(mask2d_check_size("a", 0, 1), STATUS_FAILED);
     log_capture(NULL, 0);
@@ -269,13 +269,13 @@ START_TEST(impossible_made_masks_are_refused)
         {"identity2d:2", "takes no value '2'"},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        char said[1024] = "";
+        char message[1024] = "";
         struct mask2d *mask = NULL;
-        log_capture(said, sizeof said);
+        log_capture(message, sizeof message);
         enum status status = make(rows[r].text, &mask);
         log_capture(NULL, 0);
         ck_assert_int_ne(status, STATUS_OK);
-        ck_assert_msg(strstr(said, rows[r].spec) != NULL, "%s: %s", rows[r].text, said);
+        ck_assert_msg(strstr(message, rows[r].spec) != NULL, "%s: %s", rows[r].text, message);
     }
     ck_assert(mask2d_is_named("box2d:3x3"));
     ck_assert(mask2d_is_named("a/b.mask2d"));

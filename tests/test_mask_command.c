@@ -195,5 +195,5 @@ START_TEST(help_is_there)
 }
 END_TEST
 
-SUITE_MAIN("mask command", nothing_is_wrong_with_filters, everything_is_listed, lint_remedies_work,
+SUITE_MAIN("mask_command", nothing_is_wrong_with_filters, everything_is_listed, lint_remedies_work,
            masks_are_compared_with_a_sound, json_is_complete, bad_masks_are_refused, help_is_there)

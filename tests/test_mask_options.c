@@ -28,8 +28,8 @@ static enum status apply(const char *spec, size_t channels, enum mask_align alig
     struct mask_options options = {0};
     struct stream_format format = {RATE, channels};
     snprintf(copy, sizeof copy, "%s", spec);
-    for (char *word; (word = strsep(&rest, " "));) {
-        enum status status = mask_options_parse(word, NULL, &options);
+    for (char *option; (option = strsep(&rest, " "));) {
+        enum status status = mask_options_parse(option, NULL, &options);
         if (status != STATUS_OK)
             return status;
     }
@@ -285,7 +285,7 @@ START_TEST(render_takes_them)
 }
 END_TEST
 
-SUITE_MAIN("mask options", cuts_and_delays, order_is_fixed, fade_is_a_raised_cosine,
+SUITE_MAIN("mask_options", cuts_and_delays, order_is_fixed, fade_is_a_raised_cosine,
            fade_comes_after_length, normalize_peak, normalize_outputs, silence_stays_silence,
            delay_keeps_time_zero, times_without_a_rate, wrong_arguments_are_refused,
            zeros_are_reflected, twins_have_the_same_gains, render_takes_them)

@@ -139,5 +139,5 @@ int main(void)
         puts("skipped: gnuplot is not installed");
         return 77;
     }
-    return suite_run("mask plot", tests, sizeof tests / sizeof *tests);
+    return suite_run("mask_plot", tests, sizeof tests / sizeof *tests);
 }

@@ -491,7 +491,7 @@ START_TEST(roughness)
 }
 END_TEST
 
-SUITE_MAIN("mask facts", dirac, moving_average, phases, phases_of_filters,
+SUITE_MAIN("mask_stats", dirac, moving_average, phases, phases_of_filters,
            twins_are_of_minimum_phase, hall_as_octave_has_it, lowpass_as_octave_has_it,
            outputs_add_their_inputs, a_good_room_has_no_lint, the_sound_does_not_fit,
            silence_is_found, a_cut_tail_is_found, levels_are_found, another_order_is_found,

@@ -433,7 +433,7 @@ enum { DELAY = 100 };
 /* Twice the input DELAY frames before; fails on request. */
 struct doubler {
     struct filter filter;
-    float past[DELAY];
+    float history[DELAY];
     bool fail;
 };
 
@@ -441,17 +441,17 @@ static void doubler_process(struct filter *filter, const float *const *in, float
 {
     struct doubler *doubler = (struct doubler *)filter;
     for (size_t i = 0; i < filter->block; i++) {
-        float x = i < DELAY ? doubler->past[i] : in[0][i - DELAY];
+        float x = i < DELAY ? doubler->history[i] : in[0][i - DELAY];
         out[0][i] = doubler->fail ? 0 : 2 * x;
         out[1][i] = 0;
     }
-    memcpy(doubler->past, in[0] + filter->block - DELAY, sizeof doubler->past);
+    memcpy(doubler->history, in[0] + filter->block - DELAY, sizeof doubler->history);
     filter->failure = doubler->fail ? "it broke" : NULL;
 }
 
 static void doubler_reset(struct filter *filter)
 {
-    memset(((struct doubler *)filter)->past, 0, sizeof((struct doubler *)filter)->past);
+    memset(((struct doubler *)filter)->history, 0, sizeof((struct doubler *)filter)->history);
 }
 
 static void doubler_destroy(struct filter *filter)

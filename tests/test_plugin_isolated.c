@@ -74,14 +74,15 @@ static void process_at(struct plugin_instances *instances, const struct block *i
 }
 
 static void check_reported(const struct plugin_instances *here,
-                           const struct plugin_instances *apart, size_t blocks)
+                           const struct plugin_instances *isolated, size_t blocks)
 {
-    ck_assert_uint_eq(here->latency, apart->latency);
+    ck_assert_uint_eq(here->latency, isolated->latency);
     for (size_t b = 0; b < blocks; b++)
-        ck_assert_uint_eq(here->latencies[b], apart->latencies[b]);
+        ck_assert_uint_eq(here->latencies[b], isolated->latencies[b]);
     for (size_t p = 0; p < here->info->port_count; p++)
-        ck_assert_msg(memcmp(&here->values[p], &apart->values[p], sizeof(float)) == 0,
-                      "port %zu: %g and %g", p, (double)here->values[p], (double)apart->values[p]);
+        ck_assert_msg(memcmp(&here->values[p], &isolated->values[p], sizeof(float)) == 0,
+                      "port %zu: %g and %g", p, (double)here->values[p],
+                      (double)isolated->values[p]);
 }
 
 /* Pieces of any length, changes within them, and a reset give the same samples. */
@@ -94,9 +95,9 @@ static void check_same(const struct plugin_info *info,
     size_t all = 0, instances = settings->instances;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         all += lengths[i];
-    struct plugin_instances *here, *apart = open_isolated(info, first, first ? 1 : 0, settings);
+    struct plugin_instances *here, *isolated = open_isolated(info, first, first ? 1 : 0, settings);
     ck_assert_int_eq(plugin_instances_open(info, first, first ? 1 : 0, settings, &here), STATUS_OK);
-    check_reported(here, apart, 0);
+    check_reported(here, isolated, 0);
     struct block in = stream_noise(1, instances * here->inputs, all), out[2];
     for (size_t i = 0; i < 2; i++)
         ck_assert_int_eq(block_init(&out[i], instances * here->outputs, all, "a test"), STATUS_OK);
@@ -104,19 +105,19 @@ static void check_same(const struct plugin_info *info,
         for (size_t i = 0, at = 0; i < sizeof lengths / sizeof *lengths; at += lengths[i++]) {
             size_t made = lengths[i] == PIECE ? count : 0;
             process_at(here, &in, &out[0], at, lengths[i], changes, made);
-            process_at(apart, &in, &out[1], at, lengths[i], changes, made);
-            ck_assert_ptr_null(apart->failure);
-            check_reported(here, apart, lengths[i] / BLOCK);
+            process_at(isolated, &in, &out[1], at, lengths[i], changes, made);
+            ck_assert_ptr_null(isolated->failure);
+            check_reported(here, isolated, lengths[i] / BLOCK);
         }
         for (size_t c = 0; c < out[0].channels; c++)
             ck_assert_mem_eq(out[0].data[c], out[1].data[c], all * sizeof(float));
         ck_assert(!is_silent(&out[1], all));
         here->kind->reset(here);
-        apart->kind->reset(apart);
+        isolated->kind->reset(isolated);
     }
-    ck_assert_uint_eq(apart->delay, 0);
+    ck_assert_uint_eq(isolated->delay, 0);
     plugin_instances_close(here);
-    plugin_instances_close(apart);
+    plugin_instances_close(isolated);
     block_free(&in);
     block_free(&out[0]);
     block_free(&out[1]);
@@ -518,7 +519,7 @@ static bool has_said(const char *line)
 {
     char path[128], text[64];
     bool found = false;
-    snprintf(path, sizeof path, "%s/said", command_folder());
+    snprintf(path, sizeof path, "%s/message", command_folder());
     FILE *file = fopen(path, "r");
     while (file && fgets(text, sizeof text, file))
         found = found || (strncmp(text, line, strlen(line)) == 0 && text[strlen(line)] == '\n');
@@ -531,7 +532,7 @@ static bool has_said(const char *line)
 static pid_t start_demo(const char *id, const char *line, pid_t *child)
 {
     command_clean();
-    pid_t demo = command_start("exec '%s' ladspa %s >said", RACK_DEMO, id);
+    pid_t demo = command_start("exec '%s' ladspa %s >message", INSTANCES_DEMO, id);
     for (int i = 0; i < 2000 && !has_said(line); i++)
         pause_ms(5);
     ck_assert(has_said(line));

@@ -21,7 +21,7 @@ struct reported {
     LADSPA_PortRangeHint ranges[PORTS_MOST];
 };
 
-static struct plugin_info *take(const struct reported *reported)
+static struct plugin_info *describe(const struct reported *reported)
 {
     LADSPA_PortDescriptor kinds[PORTS_MOST];
     for (size_t i = 0; i < PORTS_MOST; i++)
@@ -38,9 +38,11 @@ static struct plugin_info *take(const struct reported *reported)
     return info;
 }
 
-static struct plugin_info *take_hint(LADSPA_PortRangeHintDescriptor hints, float low, float high)
+static struct plugin_info *describe_hint(LADSPA_PortRangeHintDescriptor hints, float low,
+                                         float high)
 {
-    return take(&(struct reported){.count = 1, .names = {"Port"}, .ranges = {{hints, low, high}}});
+    return describe(
+        &(struct reported){.count = 1, .names = {"Port"}, .ranges = {{hints, low, high}}});
 }
 
 enum { BOTH = LADSPA_HINT_BOUNDED_BELOW | LADSPA_HINT_BOUNDED_ABOVE };
@@ -95,7 +97,7 @@ static bool is_near(float value, float expected)
 START_TEST(hints_give_ranges_and_initial_values)
 {
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
-        struct plugin_info *info = take_hint(hints[i].hints, hints[i].low, hints[i].high);
+        struct plugin_info *info = describe_hint(hints[i].hints, hints[i].low, hints[i].high);
         struct plugin_range range = plugin_port_range(&info->ports[0], RATE);
         bool right = is_near(range.minimum, hints[i].minimum) &&
                      is_near(range.maximum, hints[i].maximum) &&
@@ -110,7 +112,7 @@ END_TEST
 static void check_symbols(const struct reported *reported, const char *symbols)
 {
     char text[256] = "";
-    struct plugin_info *info = take(reported);
+    struct plugin_info *info = describe(reported);
     for (size_t i = 0; i < info->port_count; i++) {
         strcat(text, i ? " " : "");
         strcat(text, info->ports[i].symbol);
@@ -148,14 +150,15 @@ START_TEST(names_give_units_and_points)
                  {"Ratio (1:n)", NULL},     {"Level (Level)", NULL}, {"Frequency", NULL},
                  {"Phase [deg]", "degrees"}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        struct plugin_info *info = take(&(struct reported){.count = 1, .names = {units[i].name}});
+        struct plugin_info *info =
+            describe(&(struct reported){.count = 1, .names = {units[i].name}});
         ck_assert_pstr_eq(info->ports[0].unit, units[i].unit);
         plugin_info_destroy(info);
     }
     struct plugin_info *info =
-        take(&(struct reported){.count = 1,
-                                .names = {"Wave (1=sin, 2 = soft saw, 9 = none, what=3)"},
-                                .ranges = {{BOTH | LADSPA_HINT_INTEGER, 1, 4}}});
+        describe(&(struct reported){.count = 1,
+                                    .names = {"Wave (1=sin, 2 = soft saw, 9 = none, what=3)"},
+                                    .ranges = {{BOTH | LADSPA_HINT_INTEGER, 1, 4}}});
     ck_assert_uint_eq(info->ports[0].point_count, 2);
     ck_assert_str_eq(info->ports[0].points[0].label, "sin");
     ck_assert_str_eq(info->ports[0].points[1].label, "soft saw");
@@ -167,7 +170,7 @@ END_TEST
 START_TEST(only_a_control_that_reports_it_is_the_latency)
 {
     enum { REPORTS = LADSPA_PORT_OUTPUT | LADSPA_PORT_CONTROL };
-    struct plugin_info *info = take(
+    struct plugin_info *info = describe(
         &(struct reported){.count = 4,
                            .names = {"latency", "_Latency", "latency", "Latency mode"},
                            .kinds = {0, REPORTS, LADSPA_PORT_OUTPUT | LADSPA_PORT_AUDIO, REPORTS}});
@@ -179,11 +182,11 @@ END_TEST
 
 START_TEST(side_chains_are_known_by_their_names)
 {
-    enum { HEARS = LADSPA_PORT_INPUT | LADSPA_PORT_AUDIO };
+    enum { AUDIO_IN = LADSPA_PORT_INPUT | LADSPA_PORT_AUDIO };
     struct plugin_info *info =
-        take(&(struct reported){.count = 4,
-                                .names = {"Sidechain Input", "Input", "Side", "Sidechain"},
-                                .kinds = {HEARS, HEARS, HEARS, 0}});
+        describe(&(struct reported){.count = 4,
+                                    .names = {"Sidechain Input", "Input", "Side", "Sidechain"},
+                                    .kinds = {AUDIO_IN, AUDIO_IN, AUDIO_IN, 0}});
     ck_assert(info->ports[0].is_side_chain && !info->ports[1].is_side_chain);
     ck_assert(!info->ports[2].is_side_chain && !info->ports[3].is_side_chain);
     plugin_info_destroy(info);
@@ -342,11 +345,12 @@ START_TEST(reset_clears_sound_and_keeps_values)
         run(plugin, 256);
         memcpy(first, output, sizeof first);
         run(plugin, 256);
-        ck_assert_msg(memcmp(first, output, sizeof first) != 0, "%s has no past", ids[i]);
+        ck_assert_msg(memcmp(first, output, sizeof first) != 0, "%s keeps no history", ids[i]);
         plugin->kind->reset(plugin);
         ck_assert(plugin->controls[port] == value);
         run(plugin, 256);
-        ck_assert_msg(memcmp(first, output, sizeof first) == 0, "%s remembers", ids[i]);
+        ck_assert_msg(memcmp(first, output, sizeof first) == 0, "%s keeps history after a reset",
+                      ids[i]);
         plugin_destroy(plugin);
         plugin_info_destroy(info);
     }

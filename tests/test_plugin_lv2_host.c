@@ -131,7 +131,7 @@ START_TEST(ports_have_their_buffers)
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){0}, 640);
     lv2_rig_run(&rig);
     lv2_rig_expect(&rig, 0, 1, 0, 0);
-    ck_assert_float_ge(lv2_rig_value(&rig, "room"), PROBE_NOTIFY_BYTES);
+    ck_assert_float_ge(lv2_rig_value(&rig, "capacity"), PROBE_NOTIFY_BYTES);
     ck_assert_float_eq(lv2_rig_value(&rig, "noise"), 0); /* though it writes to cv_out */
     ck_assert_float_eq(lv2_rig_value(&rig, "messages"), 0);
     lv2_rig_close(&rig);
@@ -185,7 +185,7 @@ START_TEST(work_is_done_after_the_run_in_files)
         lv2_rig_step(&rig);
         ck_assert_float_eq(lv2_rig_value(&rig, "responses"), (float)i);
         ck_assert_float_eq(lv2_rig_value(&rig, "ends"), runs + (float)i - 1);
-        ck_assert_float_eq(lv2_rig_value(&rig, "apart"), 0);
+        ck_assert_float_eq(lv2_rig_value(&rig, "other_thread"), 0);
     }
     lv2_rig_close(&rig);
 }
@@ -204,7 +204,7 @@ START_TEST(work_is_done_in_its_own_thread_live)
         lv2_rig_step(&rig);
     }
     ck_assert_float_eq(lv2_rig_value(&rig, "responses"), 1);
-    ck_assert_float_eq(lv2_rig_value(&rig, "apart"), 1);
+    ck_assert_float_eq(lv2_rig_value(&rig, "other_thread"), 1);
     plugin_lv2.reset(rig.plugin);
     lv2_rig_close(&rig);
 }

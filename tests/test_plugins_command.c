@@ -36,10 +36,10 @@ static json_t *object_of(const char *text)
     return object;
 }
 
-static const char *word_of(const json_t *object, const char *key)
+static const char *string_of(const json_t *object, const char *key)
 {
     const char *word = json_string_value(json_object_get(object, key));
-    ck_assert_msg(word != NULL, "no word %s", key);
+    ck_assert_msg(word != NULL, "no string %s", key);
     return word;
 }
 
@@ -54,15 +54,15 @@ START_TEST(a_list_is_complete_and_reports_skipped_plugins)
     const json_t *skipped = json_object_get(object, "skipped");
     ck_assert_uint_gt(json_array_size(list), 10);
     const json_t *copy = json_array_get(list, 0);
-    ck_assert_str_eq(word_of(copy, "kind"), "ladspa");
-    ck_assert_str_eq(word_of(copy, "id"), "mean:copy");
-    ck_assert_str_eq(word_of(copy, "maker"), "halo's tests");
+    ck_assert_str_eq(string_of(copy, "kind"), "ladspa");
+    ck_assert_str_eq(string_of(copy, "id"), "mean:copy");
+    ck_assert_str_eq(string_of(copy, "maker"), "halo's tests");
     ck_assert_int_eq(json_integer_value(json_object_get(copy, "channels_in")), 1);
     ck_assert_int_eq(json_integer_value(json_object_get(copy, "channels_out")), 1);
     ck_assert_uint_eq(json_array_size(skipped), 2);
     for (size_t i = 0; i < 2; i++) {
         const json_t *skip = json_array_get(skipped, i);
-        ck_assert_str_eq(word_of(skip, "reason"), "crashed (segmentation fault)");
+        ck_assert_str_eq(string_of(skip, "reason"), "crashed (segmentation fault)");
         ck_assert(json_is_false(json_object_get(skip, "remembered")));
     }
     ck_assert_ptr_nonnull(strstr(result.err, "crash-asked.so: crashed (segmentation fault)\n"));
@@ -209,8 +209,8 @@ START_TEST(lv2_libraries_are_probed)
     const json_t *skipped = json_object_get(object, "skipped");
     ck_assert_uint_gt(json_array_size(json_object_get(object, "plugins")), 10);
     ck_assert_uint_eq(json_array_size(skipped), 2);
-    ck_assert_str_eq(word_of(json_array_get(skipped, 0), "holder"), "urn:halo:test:crash-asked");
-    ck_assert_str_eq(word_of(json_array_get(skipped, 1), "holder"), "urn:halo:test:crash-loaded");
+    ck_assert_str_eq(string_of(json_array_get(skipped, 0), "holder"), "urn:halo:test:crash-asked");
+    ck_assert_str_eq(string_of(json_array_get(skipped, 1), "holder"), "urn:halo:test:crash-loaded");
     json_decref(object);
     command_done("LV2_PATH=$PWD/lv2 $HALO plugins info urn:halo:test:many-ports --json");
     result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 many");
@@ -234,13 +234,13 @@ START_TEST(info_reports_ports_latency_and_a_command)
     offer("mean");
     struct command_result result = command_done("$HALO plugins info mean:late-latency --json");
     json_t *object = object_of(result.out);
-    ck_assert_str_eq(word_of(object, "id"), "mean:late-latency");
-    ck_assert_str_eq(word_of(object, "command"),
+    ck_assert_str_eq(string_of(object, "id"), "mean:late-latency");
+    ck_assert_str_eq(string_of(object, "command"),
                      "halo render in.wav out.wav --ladspa mean:late-latency,at=0");
     check_number(object, "latency", 100); /* its `amount` */
     const json_t *amount = json_array_get(json_object_get(object, "ports"), 3);
-    ck_assert_str_eq(word_of(amount, "symbol"), "amount");
-    ck_assert_str_eq(word_of(amount, "direction"), "in");
+    ck_assert_str_eq(string_of(amount, "symbol"), "amount");
+    ck_assert_str_eq(string_of(amount, "direction"), "in");
     check_number(amount, "minimum", 0);
     check_number(amount, "maximum", 8191);
     check_number(amount, "initial", 100);
@@ -258,7 +258,7 @@ START_TEST(info_of_a_plugin_that_crashes_when_run)
     struct command_result result = command_done("$HALO plugins info mean:crash --json");
     json_t *object = object_of(result.out);
     ck_assert(json_is_null(json_object_get(object, "latency")));
-    ck_assert_str_eq(word_of(object, "failure"), "crashed (segmentation fault)");
+    ck_assert_str_eq(string_of(object, "failure"), "crashed (segmentation fault)");
     json_decref(object);
     result = command_done("$HALO plugins info mean:exit");
     ck_assert_ptr_nonnull(strstr(result.out, "not known: ended the process"));
@@ -301,19 +301,19 @@ START_TEST(info_passes_through_a_child_unchanged)
 {
     offer("mean");
     const struct plugin_kind *kind = plugin_kind_named("ladspa");
-    struct plugin_info *here = NULL, *apart = NULL;
+    struct plugin_info *here = NULL, *isolated = NULL;
     ck_assert_int_eq(kind->describe("mean:copy", &here), STATUS_OK);
     here->ports[2].minimum = -INFINITY;
-    ck_assert_int_eq(plugin_describe_isolated(kind, "mean:copy", &apart), STATUS_OK);
-    apart->ports[2].minimum = -INFINITY;
-    json_t *one = plugin_info_object(here), *other = plugin_info_object(apart);
+    ck_assert_int_eq(plugin_describe_isolated(kind, "mean:copy", &isolated), STATUS_OK);
+    isolated->ports[2].minimum = -INFINITY;
+    json_t *one = plugin_info_object(here), *other = plugin_info_object(isolated);
     ck_assert(json_equal(one, other));
-    ck_assert_ptr_eq(here->kind, apart->kind);
-    plugin_info_destroy(apart);
-    ck_assert_int_eq(plugin_info_of_object(other, &apart), STATUS_OK);
-    ck_assert(apart->ports[2].minimum == -INFINITY && apart->ports[2].maximum == 1e9F);
+    ck_assert_ptr_eq(here->kind, isolated->kind);
+    plugin_info_destroy(isolated);
+    ck_assert_int_eq(plugin_info_of_object(other, &isolated), STATUS_OK);
+    ck_assert(isolated->ports[2].minimum == -INFINITY && isolated->ports[2].maximum == 1e9F);
     plugin_info_destroy(here);
-    plugin_info_destroy(apart);
+    plugin_info_destroy(isolated);
     json_decref(one);
     json_decref(other);
 }

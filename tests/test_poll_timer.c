@@ -65,8 +65,8 @@ START_TEST(polls_lock_to_the_work)
     };
     for (size_t b = 0; b < sizeof beats / sizeof *beats; b++) {
         struct tally tally = simulate(&beats[b]);
-        ck_assert_msg(tally.lost == 0, "beat %zu: %zu lost", b, tally.lost);
-        ck_assert_msg(tally.looks < PERIODS + PERIODS / 2, "beat %zu: %zu looks", b, tally.looks);
+        ck_assert_msg(tally.lost == 0, "period %zu: %zu lost", b, tally.lost);
+        ck_assert_msg(tally.looks < PERIODS + PERIODS / 2, "period %zu: %zu polls", b, tally.looks);
     }
 }
 END_TEST
@@ -88,7 +88,7 @@ START_TEST(work_that_restarts_is_found)
     enum { PLACES = 32 };
     for (size_t p = 0; p < PLACES; p++) {
         struct tally tally = simulate(&(struct beat){.pause = 1000 + (double)p / PLACES});
-        ck_assert_msg(tally.lost < 20, "place %zu: %zu lost", p, tally.lost);
+        ck_assert_msg(tally.lost < 20, "phase %zu: %zu lost", p, tally.lost);
     }
 }
 END_TEST

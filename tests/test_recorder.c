@@ -222,14 +222,14 @@ END_TEST
  * continue. */
 START_TEST(a_full_disk_ends_only_the_recording)
 {
-    enum { ROOM = 100000 };
+    enum { LIMIT = 100000 };
     struct rlimit before, full;
     struct recording recording;
     uint64_t frames;
     char reported[512] = "";
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-    full = (struct rlimit){.rlim_cur = ROOM, .rlim_max = before.rlim_max};
+    full = (struct rlimit){.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
     for (int asked = 0; asked < 2; asked++) {
         struct recorder *recorder = record("full.wav", 2, 1);
         ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &full), 0);
@@ -258,7 +258,7 @@ START_TEST(a_full_disk_ends_only_the_recording)
             ck_assert_str_eq(printed, "");
         struct sound sound = sound_load("full.wav");
         ck_assert_uint_ge(sound.block.frames, 4096);
-        ck_assert_uint_le(sound.block.frames, ROOM / 8);
+        ck_assert_uint_le(sound.block.frames, LIMIT / 8);
         check_sound(&sound, false);
         sound_free(&sound);
     }

@@ -559,7 +559,7 @@ START_TEST(damaged_headers_never_crash)
 }
 END_TEST
 
-SUITE_MAIN("render errors", wrong_usage_is_reported, commas_in_names_are_escaped,
+SUITE_MAIN("render_errors", wrong_usage_is_reported, commas_in_names_are_escaped,
            names_may_look_like_options, help_is_not_an_error, invalid_sounds_are_refused,
            unreadable_files_are_refused, headers_of_no_channels_or_rate_are_refused,
            aiff_of_no_channels_or_rate_is_refused, truncated_mp3_is_reported_in_one_line,

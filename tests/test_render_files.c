@@ -35,7 +35,7 @@ static void wait_until(bool (*ready)(void), const char *what)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
     for (int i = 0; !ready(); i++) {
-        ck_assert_msg(i < 15000, "waited in vain for %s", what);
+        ck_assert_msg(i < 15000, "%s did not appear", what);
         nanosleep(&pause, NULL);
     }
 }
@@ -55,8 +55,8 @@ static bool reads_to_its_end(const char *name)
     static float samples[4 * FRAMES];
     if (!file)
         return false;
-    sf_count_t room = (sf_count_t)(sizeof samples / sizeof *samples) / info.channels;
-    sf_count_t read = sf_readf_float(file, samples, room);
+    sf_count_t capacity = (sf_count_t)(sizeof samples / sizeof *samples) / info.channels;
+    sf_count_t read = sf_readf_float(file, samples, capacity);
     sf_close(file);
     return info.frames > 0 && read == info.frames;
 }
@@ -232,7 +232,7 @@ static void check_conversion(const struct conversion *row)
     if (!isinf(step_of(row->to_format)))
         expect_near(&out, &in, 1.5 * step_of(row->to_format));
     size_t lines = command_lines(result.err);
-    ck_assert_msg(lines == (row->reported ? 2 : 1), "%s %#x to %s says:\n%s", row->from,
+    ck_assert_msg(lines == (row->reported ? 2 : 1), "%s %#x to %s prints:\n%s", row->from,
                   row->from_format, row->to, result.err);
     ck_assert_msg(!row->reported || strstr(result.err, "24"), "%s", result.err);
     sound_free(&in);
@@ -957,32 +957,32 @@ START_TEST(integers_saturate_and_are_reported)
     const char *const names[] = {"out.wav", "out.wav", "out.wav", "out.flac", "out.aiff"};
     for (size_t i = 0; i < 5; i++)
         for (int dither = 0; dither < 2; dither++) {
-            const char *word = dither ? "tpdf" : "none";
+            const char *dithering = dither ? "tpdf" : "none";
             command_clean();
             struct sound in = sound_noise("in", i, formats[i], 48000, 2, 20000);
             struct command_result result = command_done(
-                "\"$HALO\" render in %s --gain 9.5 --json --dither %s", names[i], word);
+                "\"$HALO\" render in %s --gain 9.5 --json --dither %s", names[i], dithering);
             struct sound out = sound_load(names[i]);
             double clipped = command_number(result.out, "clipped");
             double truth = (double)check_saturation(&in, &out, pow(10, 9.5 / 20));
             /* With dither, a sample at the exact limit falls on either side. */
             ck_assert_double_le(fabs(clipped - truth), dither ? truth * 0.02 + 2 : 0);
-            char said[32], *advice = strstr(result.err, "--gain ");
-            snprintf(said, sizeof said, "%.0f samples", clipped);
-            ck_assert_msg(strstr(result.err, said) != NULL, "%s", result.err);
+            char message[32], *advice = strstr(result.err, "--gain ");
+            snprintf(message, sizeof message, "%.0f samples", clipped);
+            ck_assert_msg(strstr(result.err, message) != NULL, "%s", result.err);
             ck_assert_msg(advice != NULL, "%s", result.err);
             double gain = strtod(advice + strlen("--gain "), NULL);
             ck_assert_double_lt(gain, 0);
             result = command_done("\"$HALO\" render in -f %s --gain 9.5 --gain %g --json "
                                   "--dither %s",
-                                  names[i], gain, word);
+                                  names[i], gain, dithering);
             ck_assert_msg(command_number(result.out, "clipped") == 0, "--gain %g: still %g of %g",
                           gain, command_number(result.out, "clipped"), clipped);
             ck_assert_ptr_null(strstr(result.err, "clipped"));
             /* No more than that: half a dB louder, it would clip. */
             result = command_done("\"$HALO\" render in -f %s --gain 9.5 --gain %g --json "
                                   "--dither %s",
-                                  names[i], gain + 0.5, word);
+                                  names[i], gain + 0.5, dithering);
             ck_assert_double_gt(command_number(result.out, "clipped"), 0);
             sound_free(&in);
             sound_free(&out);
@@ -1183,7 +1183,7 @@ START_TEST(full_disk_leaves_no_partial_file)
         struct command_result result = command_run(ON_SMALL_DISK, line);
         ck_assert_msg(result.code == 1, "%s: exit code %d\n%s", outs[i], result.code, result.err);
         ck_assert_msg(command_lines(result.err) == 1 && strstr(result.err, "No space left"),
-                      "%s says: %s", outs[i], result.err);
+                      "%s prints: %s", outs[i], result.err);
         struct command_result left = command_run("cat left");
         ck_assert_msg(strcmp(left.out, "old.wav\nprecious\n") == 0, "%s left %s", outs[i],
                       left.out);
@@ -1288,7 +1288,7 @@ START_TEST(wav_past_4_gb_is_rf64)
 }
 END_TEST
 
-SUITE_MAIN("render files",
+SUITE_MAIN("render_files",
            memory_does_not_grow_with_the_sound, /* first, while the suite itself is small */
            every_format_of_the_library_is_read, container_by_name_and_samples_as_the_input,
            format_and_container_can_be_chosen, any_rate_is_kept, identity_is_exact,

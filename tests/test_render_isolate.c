@@ -84,9 +84,9 @@ START_TEST(isolated_and_in_process_files_are_equal)
     };
     make_input();
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        command_done("$HALO render in.wav apart.wav --force %s", stages[i]);
+        command_done("$HALO render in.wav isolated.wav --force %s", stages[i]);
         command_done("$HALO render in.wav here.wav --force --no-isolate %s", stages[i]);
-        command_done("cmp apart.wav here.wav");
+        command_done("cmp isolated.wav here.wav");
     }
 }
 END_TEST

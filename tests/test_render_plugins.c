@@ -144,7 +144,7 @@ START_TEST(channels_are_mapped)
     static const struct {
         const char *stage;
         size_t channels, count;
-        int heard[4]; /* for each output the channel, from 1; 0: silence */
+        int input[4]; /* for each output the channel, from 1; 0: silence */
     } rows[] = {
         {"--lv2 http://gareus.org/oss/lv2/balance", 1, 2, {1, 1}},
         {"--lv2 " EG_AMP ",@map=2", 2, 1, {2}},
@@ -161,7 +161,7 @@ START_TEST(channels_are_mapped)
         const float silence[N] = {0};
         ck_assert_msg(out.block.channels == rows[r].count, "%s", rows[r].stage);
         for (size_t c = 0; c < rows[r].count; c++)
-            expect_close(&out, c, rows[r].heard[c] ? in.block.data[rows[r].heard[c] - 1] : silence,
+            expect_close(&out, c, rows[r].input[c] ? in.block.data[rows[r].input[c] - 1] : silence,
                          N, 0, rows[r].stage);
         sound_free(&in);
         sound_free(&out);
@@ -454,5 +454,5 @@ int main(void)
     plugin_rig_prepare();
     if (!is_there())
         return plugin_rig_code(EXIT_SUCCESS);
-    return suite_run("render plugins", tests, sizeof tests / sizeof *tests);
+    return suite_run("render_plugins", tests, sizeof tests / sizeof *tests);
 }

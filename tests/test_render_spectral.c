@@ -206,7 +206,7 @@ START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
-        const char *spec, *said;
+        const char *spec, *message;
     } rows[] = {
         {1, "no.mask2d", "cannot open mask no.mask2d: No such file or directory"},
         {1, ".", "it is a directory"},
@@ -230,8 +230,8 @@ START_TEST(wrong_arguments_are_refused)
     command_clean();
     save_noise();
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-        command_refused(rows[r].code, rows[r].said, "\"$HALO\" render in.wav out.wav --spectral %s",
-                        rows[r].spec);
+        command_refused(rows[r].code, rows[r].message,
+                        "\"$HALO\" render in.wav out.wav --spectral %s", rows[r].spec);
     command_done("printf '1 2\\n3\\n' >r.mask2d");
     command_refused(1, "cannot read mask r.mask2d: line 2: 1 columns where the rows before have 2",
                     "\"$HALO\" render in.wav out.wav --spectral r.mask2d");

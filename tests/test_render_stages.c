@@ -844,14 +844,14 @@ START_TEST(verbose_reports_the_true_peak)
     sound_free(&in);
     struct command_result result = command_done("\"$HALO\" render in.wav out.wav --verbose --json");
     ck_assert_double_eq_tol(20 * log10(command_number(result.out, "peak")), -9.03, 0.02);
-    const char *said = strstr(result.err, "true peak ");
-    ck_assert_msg(said != NULL, "%s", result.err);
-    ck_assert_double_eq_tol(strtod(said + strlen("true peak "), NULL), -6.02, 0.1);
+    const char *reply = strstr(result.err, "true peak ");
+    ck_assert_msg(reply != NULL, "%s", result.err);
+    ck_assert_double_eq_tol(strtod(reply + strlen("true peak "), NULL), -6.02, 0.1);
 }
 END_TEST
 
 /* The output on a terminal: standard error is one, the rest is not. */
-static void run_on_terminal(const char *line, char *text, size_t room)
+static void run_on_terminal(const char *line, char *text, size_t capacity)
 {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     ck_assert_int_ge(terminal, 0);
@@ -864,7 +864,8 @@ static void run_on_terminal(const char *line, char *text, size_t room)
     pid_t process = command_start("{ %s; } 2>%s", line, name);
     int code = command_wait(process).code;
     ssize_t got;
-    while (length < room - 1 && (got = read(terminal, text + length, room - 1 - length)) > 0)
+    while (length < capacity - 1 &&
+           (got = read(terminal, text + length, capacity - 1 - length)) > 0)
         length += (size_t)got;
     text[length] = '\0';
     close(keep_open);
@@ -993,7 +994,7 @@ START_TEST(long_masks_on_long_sounds)
 }
 END_TEST
 
-SUITE_MAIN("render stages", masks_are_routed, counts_that_do_not_fit_are_refused,
+SUITE_MAIN("render_stages", masks_are_routed, counts_that_do_not_fit_are_refused,
            matrices_that_do_not_divide_are_refused, gains_are_exact, stages_apply_in_order,
            text_masks_are_read, resampled_masks_keep_their_response,
            resampled_identity_changes_no_tone, masks_of_the_same_or_no_rate_stay,

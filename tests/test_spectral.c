@@ -314,13 +314,13 @@ START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
         {{SPECTRAL_HANN, 64, 65}, "hop= is from 1 to size=64"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char said[512] = "";
+        char message[512] = "";
         double sum;
-        log_capture(said, sizeof said);
+        log_capture(message, sizeof message);
         enum status status = spectral_window_check(&cases[i].window, &sum);
         log_capture(NULL, 0);
         ck_assert_int_eq(status, STATUS_USAGE);
-        ck_assert_msg(strstr(said, cases[i].spec) != NULL, "%zu: %s", i, said);
+        ck_assert_msg(strstr(message, cases[i].spec) != NULL, "%zu: %s", i, message);
     }
 }
 END_TEST

@@ -87,7 +87,7 @@ static void check_sine(uint32_t rate, double hz, double db, bool is_log, enum wi
         double row = (double)loudest_row(&picture, c);
         double low = spectrogram_axis_hz(&picture.axis, row) - rate / 4.0 / SIZE / 2;
         double high = spectrogram_axis_hz(&picture.axis, row + 1) + rate / 4.0 / SIZE / 2;
-        ck_assert_msg(hz >= low && hz <= high, "%g Hz of %u is seen between %g and %g", hz, rate,
+        ck_assert_msg(hz >= low && hz <= high, "%g Hz of %u is visible between %g and %g", hz, rate,
                       low, high);
     }
     spectrogram_free(&picture);

@@ -94,7 +94,7 @@ struct seen {
 /* In place of gnuplot: saves its input. */
 static void make_false_gnuplot(void)
 {
-    command_done("mkdir -p bin && printf '#!/bin/sh\\ncat >told\\n' >bin/gnuplot && "
+    command_done("mkdir -p bin && printf '#!/bin/sh\\ncat >script\\n' >bin/gnuplot && "
                  "chmod +x bin/gnuplot");
 }
 
@@ -113,7 +113,7 @@ static struct seen read_picture(size_t index)
     static char reported[1 << 23];
     struct seen seen;
     char path[256];
-    snprintf(path, sizeof path, "%s/told", command_folder());
+    snprintf(path, sizeof path, "%s/script", command_folder());
     FILE *file = fopen(path, "rb");
     ck_assert_ptr_nonnull(file);
     size_t length = fread(reported, 1, sizeof reported - 1, file);
@@ -405,5 +405,5 @@ int main(void)
         puts("skipped: gnuplot is not installed");
         return 77;
     }
-    return suite_run("spectrogram command", tests, sizeof tests / sizeof *tests);
+    return suite_run("spectrogram_command", tests, sizeof tests / sizeof *tests);
 }

@@ -33,7 +33,7 @@ static void session_end(struct session *session)
 }
 
 /* The discriminating listener: X sounds like one of the choices. */
-static enum abx_sound hear(const struct trial *abx)
+static enum abx_sound listen(const struct trial *abx)
 {
     bool like_a = trial_choice(abx, ABX_X) == trial_choice(abx, ABX_A);
     return like_a ? ABX_A : ABX_B;
@@ -45,16 +45,16 @@ static enum abx_sound guess(uint64_t *state)
 }
 
 /* Sixteen trials, 2 s each from the first sound to the answer, 10 s apart. */
-static void take_test(struct trial *abx, size_t trials, size_t wrong)
+static void run_test(struct trial *abx, size_t trials, size_t wrong)
 {
     for (size_t i = 0; i < trials; i++) {
         double now = 10 * (double)i;
         trial_play(abx, ABX_A, now + 1);
         trial_play(abx, ABX_X, now + 2);
-        enum abx_sound said = hear(abx);
+        enum abx_sound message = listen(abx);
         if (i < wrong)
-            said = said == ABX_A ? ABX_B : ABX_A;
-        trial_abx_answer(abx, said, now + 3);
+            message = message == ABX_A ? ABX_B : ABX_A;
+        trial_abx_answer(abx, message, now + 3);
     }
 }
 
@@ -94,7 +94,7 @@ END_TEST
 START_TEST(a_discriminating_listener_is_right)
 {
     struct session session = session_begin(TRIALS, false);
-    take_test(session.abx, TRIALS, 0);
+    run_test(session.abx, TRIALS, 0);
     const struct abx_result *result = trial_abx_result(session.abx);
     ck_assert_uint_eq(result->hits, TRIALS);
     ck_assert_double_eq_tol(result->p_value, ldexp(1, -TRIALS), 1e-15);
@@ -149,7 +149,7 @@ START_TEST(feedback_is_given_on_request)
 {
     struct session session = session_begin(TRIALS, true);
     while (!session.abx->over) {
-        bool right = hear(session.abx) == ABX_B;
+        bool right = listen(session.abx) == ABX_B;
         ck_assert_int_eq(trial_abx_answer(session.abx, ABX_X, 0), ABX_NOT_REVEALED); /* no answer */
         ck_assert_int_eq(trial_abx_answer(session.abx, ABX_B, 0), right ? ABX_RIGHT : ABX_WRONG);
     }
@@ -235,7 +235,7 @@ END_TEST
 START_TEST(stopping_early_is_reported)
 {
     struct session session = session_begin(TRIALS, false);
-    take_test(session.abx, 10, 1);
+    run_test(session.abx, 10, 1);
     trial_stop(session.abx, 200);
     trial_stop(session.abx, 300);
     const struct abx_result *result = trial_abx_result(session.abx);
@@ -286,7 +286,7 @@ static void expect_fault(const json_t *root, const char *spec)
 START_TEST(verifying_finds_changes)
 {
     struct session session = session_begin(TRIALS, false);
-    take_test(session.abx, TRIALS, 4);
+    run_test(session.abx, TRIALS, 4);
     save(session.log);
     json_t *root = saved(), *end = json_object_get(root, "end");
     json_t *key = json_object_get(end, "key"), *result = json_object_get(end, "result");
@@ -301,8 +301,8 @@ START_TEST(verifying_finds_changes)
     ck_assert_str_eq(fault_of(root), "");
 
     json_t *answer = json_array_get(json_object_get(root, "events"), 2);
-    const char *said = json_string_value(json_object_get(answer, "answer"));
-    json_object_set_new(answer, "answer", json_string(said[0] == 'A' ? "B" : "A"));
+    const char *message = json_string_value(json_object_get(answer, "answer"));
+    json_object_set_new(answer, "answer", json_string(message[0] == 'A' ? "B" : "A"));
     expect_fault(root, "result does not follow");
     json_array_remove(json_object_get(root, "events"), 2);
     expect_fault(root, "answers are not one for every trial");
@@ -321,7 +321,7 @@ END_TEST
 START_TEST(verifying_compares_small_p_values)
 {
     struct session session = session_begin(40, false);
-    take_test(session.abx, 40, 0);
+    run_test(session.abx, 40, 0);
     save(session.log);
     json_t *root = saved();
     json_t *result = json_object_get(json_object_get(root, "end"), "result");

@@ -30,7 +30,7 @@ static void session_end(struct session *session)
 }
 
 /* Rates the first mask 5, the second 4, the third 3 and any other 2. */
-static void take_trial(struct trial *ranking, size_t masks, double now)
+static void run_trial(struct trial *ranking, size_t masks, double now)
 {
     for (size_t letter = 0; letter < masks; letter++) {
         size_t mask = trial_choice(ranking, letter);
@@ -47,7 +47,7 @@ START_TEST(a_discriminating_listener_ranks_them)
     for (int t = 0; t < TRIALS; t++) {
         ck_assert_ptr_null(trial_ranking_result(session.ranking));
         ck_assert_ptr_null(trial_revealed_key(session.ranking));
-        take_trial(session.ranking, MASKS, 10.0 * t);
+        run_trial(session.ranking, MASKS, 10.0 * t);
     }
     const struct ranking_result *result = trial_ranking_result(session.ranking);
     ck_assert_ptr_nonnull(result);
@@ -151,8 +151,8 @@ static char *printed(const struct trial *ranking)
 START_TEST(the_result_is_readable)
 {
     struct session session = session_begin(3, 4);
-    take_trial(session.ranking, 3, 0);
-    take_trial(session.ranking, 3, 10);
+    run_trial(session.ranking, 3, 0);
+    run_trial(session.ranking, 3, 10);
     trial_stop(session.ranking, 20);
     char *text = printed(session.ranking);
     ck_assert_ptr_nonnull(strstr(text, "5.00  (5.00 to 5.00)  hall.wav, first in 2 of 2\n"
@@ -204,7 +204,7 @@ START_TEST(verifying_finds_changes)
 {
     struct session session = session_begin(3, 12);
     for (int t = 0; t < 5; t++)
-        take_trial(session.ranking, 3, 10.0 * t);
+        run_trial(session.ranking, 3, 10.0 * t);
     trial_ranking_rate(session.ranking, 0, 1, 60); /* of the trial that is not confirmed */
     trial_stop(session.ranking, 70);
     json_t *root = save(session.log), *end = json_object_get(root, "end");
@@ -244,8 +244,8 @@ START_TEST(verifying_survives_nonsense)
 {
     static const char *const draws[] = {"", ",", "123", "zzz,zzz", "999,111", "1234567890,0"};
     struct session session = session_begin(3, 2);
-    take_trial(session.ranking, 3, 0);
-    take_trial(session.ranking, 3, 10);
+    run_trial(session.ranking, 3, 0);
+    run_trial(session.ranking, 3, 10);
     json_t *root = save(session.log);
     json_t *key = json_object_get(json_object_get(root, "end"), "key");
     for (size_t i = 0; i < sizeof draws / sizeof *draws; i++) {

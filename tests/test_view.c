@@ -149,7 +149,7 @@ START_TEST(messages_reach_the_screen)
     const char *row = row_with(screen, "cannot load hall.wav: it is no sound");
     ck_assert_msg(!contains(screen, "halo: ") && row[3] == ':' && row[6] == ':', "%s", row);
     tmux_type("L");
-    ck_assert(contains(tmux_wait("which is here"), "a long message that tells at length"));
+    ck_assert(contains(tmux_wait("which is here"), "a long message that goes on at length"));
 }
 END_TEST
 
@@ -222,7 +222,7 @@ static void leaves_tidily(const char *kind, const char *spec, const char *keys)
     if (keys[0] == 'h') {
         tmux_wait("deaf");
         tmux_type("C-c");
-        tmux_wait("heard and not heeded");
+        tmux_wait("a message on the screen");
         tmux_type("C-c");
     }
     const char *screen = tmux_wait("the same again");

@@ -103,8 +103,9 @@ static void speak(struct view *view, int key)
     else if (key == 0xe9)
         view_message(view, "e acute");
     else if (key == 'L')
-        view_message(view, "a long message that tells at length, and at greater length, of what "
-                           "went on before it could come to its end, which is here");
+        view_message(view,
+                     "a long message that goes on at length, and at greater length, about what "
+                     "went on before it could come to its end, which is here");
     else if (key == 'x')
         exit(3);
     else if (key == 'h') {
@@ -117,12 +118,12 @@ static void speak(struct view *view, int key)
 static bool should_stop(struct view *view)
 {
     if (stop_requested() && deaf)
-        view_message(view, "heard and not heeded");
+        view_message(view, "a message on the screen");
     return stop_requested() && !deaf;
 }
 
 /* false: quit. */
-static bool take_keys(struct view *view)
+static bool handle_keys(struct view *view)
 {
     for (int key; (key = view_key(view)) != VIEW_KEY_NONE;) {
         if (key == 'q')
@@ -155,7 +156,7 @@ int main(int argc, char **argv)
         status.seconds += 1e-3 * POLL_MS;
         status.frames = (uint64_t)(status.seconds * status.rate);
         status.recorded = status.recording ? status.seconds : 0;
-    } while (take_keys(view) && !should_stop(view) && status.seconds < seconds);
+    } while (handle_keys(view) && !should_stop(view) && status.seconds < seconds);
     view_show(view, &status);
     view_close(view);
     puts("view_demo is done");

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAST = sizeof((struct mean *)0)->past / sizeof(float) };
+enum { HISTORY = sizeof((struct mean *)0)->history / sizeof(float) };
 
 static size_t amount(const struct mean *mean)
 {
@@ -99,7 +99,7 @@ static void run_infinity(struct mean *mean, uint32_t frames)
 
 /* ---- memory errors ---- */
 
-/* Writes `amount` samples past the end. */
+/* Writes `amount` samples history the end. */
 static void run_overrun(struct mean *mean, uint32_t frames)
 {
     copy(mean, frames);
@@ -142,11 +142,11 @@ static void run_greedy(struct mean *mean, uint32_t frames)
 /* Delays the sound by `amount` frames, and reports it from frame `at` on. */
 static void run_late_latency(struct mean *mean, uint32_t frames)
 {
-    size_t delay = amount(mean) % PAST;
+    size_t delay = amount(mean) % HISTORY;
     for (uint32_t i = 0; i < frames; i++) {
-        mean->past[mean->next] = mean->ports[MEAN_IN][i];
-        mean->ports[MEAN_OUT][i] = mean->past[(mean->next + PAST - delay) % PAST];
-        mean->next = (mean->next + 1) % PAST;
+        mean->history[mean->next] = mean->ports[MEAN_IN][i];
+        mean->ports[MEAN_OUT][i] = mean->history[(mean->next + HISTORY - delay) % HISTORY];
+        mean->next = (mean->next + 1) % HISTORY;
     }
     if (is_time(mean, frames))
         *mean->ports[MEAN_LATENCY] = (float)delay;
@@ -218,5 +218,5 @@ void mean_run(struct mean *mean, uint32_t frames)
 void mean_reset(struct mean *mean)
 {
     mean->frame = 0;
-    memset(mean->past, 0, sizeof mean->past);
+    memset(mean->history, 0, sizeof mean->history);
 }

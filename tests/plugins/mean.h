@@ -16,8 +16,8 @@ struct mean {
     const struct mean_deed *deed;
     float *ports[MEAN_PORTS];
     uint64_t frame; /* the first frame of the current block */
-    uint32_t next;  /* index in `past` */
-    float past[8192];
+    uint32_t next;  /* index in `history` */
+    float history[8192];
 };
 
 struct mean_deed {

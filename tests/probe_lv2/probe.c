@@ -16,11 +16,11 @@
 #include <string.h>
 
 struct request {
-    int word;
+    int magic;
     pthread_t runner;
 };
 
-enum { WORD = 0x0ddba11 };
+enum { MAGIC = 0x0ddba11 };
 
 struct probe {
     void *ports[PROBE_PORTS];
@@ -157,7 +157,7 @@ static void measure(struct probe *probe, int port, uint32_t frames)
 static void report(struct probe *probe)
 {
     const LV2_Atom *notify = probe->ports[PROBE_NOTIFY];
-    probe->reported[PROBE_ROOM] = (float)notify->size + (float)sizeof *notify;
+    probe->reported[PROBE_CAPACITY] = (float)notify->size + (float)sizeof *notify;
     probe->reported[PROBE_RUNS]++;
     for (int i = PROBE_BLOCK; i < PROBE_PORTS; i++)
         *(float *)probe->ports[i] = probe->reported[i];
@@ -172,7 +172,7 @@ static void run(LV2_Handle instance, uint32_t frames)
     memcpy(probe->ports[PROBE_OUT], probe->ports[PROBE_IN], frames * sizeof(float));
     memset(probe->ports[PROBE_CV_OUT], 1, frames * sizeof(float));
     if (*(float *)probe->ports[PROBE_ASK] > 0) {
-        const struct request request = {.word = WORD, .runner = pthread_self()};
+        const struct request request = {.magic = MAGIC, .runner = pthread_self()};
         probe->schedule->schedule_work(probe->schedule->handle, sizeof request, &request);
     }
     float say = *(float *)probe->ports[PROBE_SAY];
@@ -188,15 +188,16 @@ static LV2_Worker_Status work(LV2_Handle instance, LV2_Worker_Respond_Function r
     struct request request = {0};
     if (size == sizeof request)
         memcpy(&request, data, size);
-    float apart = pthread_equal(request.runner, pthread_self()) ? 0 : 1;
-    return request.word == WORD ? respond(handle, sizeof apart, &apart) : LV2_WORKER_ERR_UNKNOWN;
+    float other_thread = pthread_equal(request.runner, pthread_self()) ? 0 : 1;
+    return request.magic == MAGIC ? respond(handle, sizeof other_thread, &other_thread)
+                                  : LV2_WORKER_ERR_UNKNOWN;
 }
 
 static LV2_Worker_Status work_response(LV2_Handle instance, uint32_t size, const void *data)
 {
     struct probe *probe = instance;
     if (size == sizeof(float))
-        memcpy(&probe->reported[PROBE_APART], data, size);
+        memcpy(&probe->reported[PROBE_OTHER_THREAD], data, size);
     probe->reported[PROBE_RESPONSES]++;
     return LV2_WORKER_SUCCESS;
 }

@@ -20,10 +20,10 @@ enum probe_port {
     PROBE_BLOCK,        /* out: frames, from the options: PROBE_BAD where they disagree */
     PROBE_RATE,         /* out: Hz, from the options */
     PROBE_PROMISES,     /* out: features, enum probe_promise */
-    PROBE_ROOM,         /* out: bytes of PROBE_NOTIFY */
+    PROBE_CAPACITY,     /* out: bytes of PROBE_NOTIFY */
     PROBE_NOISE,        /* out: the loudest sample of PROBE_SIDE and PROBE_CV_IN so far */
     PROBE_RESPONSES,    /* out: responses delivered so far */
-    PROBE_APART,        /* out: the latest work was done in another thread than run */
+    PROBE_OTHER_THREAD, /* out: the latest work was done in another thread than run */
     PROBE_ENDS,         /* out: number of end_run calls */
     PROBE_RUNS,         /* out */
     PROBE_MESSAGES,     /* out: patch:Set of urn:halo:probe:number */
