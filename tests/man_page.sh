@@ -7,7 +7,7 @@ trap 'rm -rf "$work"' EXIT
 
 "$1" live --help >/dev/null 2>&1 || { echo "skipped: built without live sound"; exit 77; }
 
-# "--name ARG" for each option, one a line.
+# "--name ARG" for each option, one per line.
 { "$1" --help; "$1" render --help; "$1" live --help; "$1" listen --help; "$1" devices --help
     for what in show plot make convert; do "$1" mask $what --help; done
     "$1" plugins list --help; "$1" plugins info --help; "$1" chain check --help; "$1" spectrogram --help; } |
