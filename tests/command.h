@@ -20,8 +20,8 @@ struct command_result command_run(const char *format, ...) __attribute__((format
 struct command_result command_done(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same; the test fails unless halo refuses: exit code `code` (0: 1 or 2), one line "halo:
- * ..." that contains `words`, and no output file. */
-void command_refused(int code, const char *spec, const char *format, ...)
+ * ..." that contains `expected`, and no output file. */
+void command_refused(int code, const char *expected, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Start a shell command without waiting. Begin it with "exec", so that the process id is the
@@ -41,6 +41,9 @@ const char *command_folder(void);
 /* Empty the folder; tests that share a process start with this. */
 void command_clean(void);
 
+/* The path of a file in command_folder(). Valid until the next call. */
+const char *command_path(const char *name);
+
 /* Names of all files in the folder, hidden ones included, sorted, separated by blanks. Valid
  * until the next call. */
 const char *command_files(void);
@@ -48,14 +51,20 @@ const char *command_files(void);
 /* Number of lines in `text`; an error prints 1. */
 size_t command_lines(const char *text);
 
+/* The test fails unless `text` contains `expected`. */
+void command_expect(const char *text, const char *expected);
+
+/* `text` as one JSON value, which the caller releases, and members of an object. The test fails
+ * where they are missing. */
+json_t *command_json(const char *text);
+double command_json_number(const json_t *object, const char *key);
+const char *command_json_string(const json_t *object, const char *key);
+
 /* A number of a --json report. The test fails unless `text` is exactly one JSON object with that
  * number. */
 double command_number(const char *text, const char *key);
 
-/* The cells in the output of `halo bench WHAT --json`, and a value of one. The test fails if it
- * is missing. The caller releases the array. */
+/* The cells in the output of `halo bench WHAT --json`. The caller releases the array. */
 json_t *command_cells(const struct command_result *result);
-double command_cell_number(const json_t *cell, const char *key);
-const char *command_cell_string(const json_t *cell, const char *key);
 
 #endif

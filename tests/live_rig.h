@@ -7,8 +7,11 @@
 #define HALO_TESTS_LIVE_RIG_H
 
 #include "command.h"
+#include "live/device.h"
 #include "signal/audio.h"
 #include "sound.h"
+
+#include <stdatomic.h>
 
 enum { LIVE_RIG_RATE = 48000, LIVE_RIG_PACE = 4 /* times real time */ };
 
@@ -26,11 +29,17 @@ void live_rig_save(const struct block *block, const char *name); /* as a WAV fil
  * when it runs. One at a time. The feedback detector is off. */
 pid_t live_rig_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The port it printed for --osc 0. */
+unsigned live_rig_osc_port(void);
+
 /* Type these keys. */
 void live_rig_keys(const char *keys);
 
-/* Wait until `words` appear on standard output or standard error. */
-void live_rig_wait(const char *spec);
+/* Start `halo COMMAND ARGUMENTS`, such as listen, with the same keys; returns at once. */
+pid_t live_rig_launch(const char *command, const char *arguments);
+
+/* Wait until `expected` appear on standard output or standard error. */
+void live_rig_wait(const char *expected);
 
 /* Wait until it ends, by itself or by a key sent before. */
 struct command_result live_rig_end(pid_t process);
@@ -45,5 +54,18 @@ void live_rig_expect(const struct block *output, const struct block *truth, size
 /* `halo render DRY OUT --replay LOG` reproduces the recording; uses rec.wav, dry.wav,
  * rec.wav.log. */
 void live_rig_expect_replay(void);
+
+/* A device step that halves the sound. Set `channels`; the rest is for the test to read. */
+struct halver {
+    size_t channels;
+    atomic_size_t calls;
+    atomic_size_t frames;
+    atomic_size_t lost_at; /* frame of the latest loss */
+    atomic_size_t times_lost;
+};
+void halver_step(void *halver, const float *const *in, float *const *out, size_t frames, bool lost);
+
+/* Run it on a device until that many frames have passed or the device is lost; then stop. */
+void halver_run(struct halver *halver, struct device *device, size_t frames);
 
 #endif

@@ -40,7 +40,7 @@ void lv2_rig_set(struct lv2_rig *rig, const char *symbol, float value);
 void lv2_rig_expect(const struct lv2_rig *rig, size_t channel, float gain, size_t delay,
                     float error);
 
-/* Opening with these settings fails with a message that contains these words. */
-void lv2_rig_refused(const char *uri, struct plugin_settings settings, const char *spec);
+/* Opening with these settings fails with a message that contains `expected`. */
+void lv2_rig_refused(const char *uri, struct plugin_settings settings, const char *expected);
 
 #endif

@@ -10,8 +10,8 @@ void mask_save_text(const char *name, const char *text);
 /* The test fails unless it loads; options may be NULL. */
 struct mask *mask_loaded(const char *name, const struct mask_load_options *options);
 
-/* Loading a file of this text must fail with a line that contains `words`. */
-void mask_refused(const char *name, const char *text, const char *spec);
+/* Loading a file of this text must fail with a line that contains `expected`. */
+void mask_refused(const char *name, const char *text, const char *expected);
 
 /* A column has these taps, to single precision, and zeros after them. */
 void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps);

@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-static void expect_one_line(const char *arguments, int code, const char *spec)
+static void expect_one_line(const char *arguments, int code, const char *expected)
 {
     struct command_result result = command_run("\"$HALO\" bench %s", arguments);
     ck_assert_msg(result.code == code, "bench %s: exit code %d, not %d", arguments, result.code,
                   code);
     ck_assert_msg(command_lines(result.err) == 1 && strncmp(result.err, "halo: ", 6) == 0,
                   "bench %s: not one line: %s", arguments, result.err);
-    ck_assert_msg(strstr(result.err, spec) != NULL, "bench %s: no \"%s\" in %s", arguments, spec,
-                  result.err);
+    ck_assert_msg(strstr(result.err, expected) != NULL, "bench %s: no \"%s\" in %s", arguments,
+                  expected, result.err);
     ck_assert_str_eq(result.out, "");
 }
 

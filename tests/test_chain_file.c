@@ -28,12 +28,6 @@ static void expect_same_files(const char *a, const char *b)
     sound_free(&second);
 }
 
-static void expect_said(const struct command_result *result, const char *spec)
-{
-    ck_assert_msg(strstr(result->out, spec) != NULL, "no \"%s\" in\n%s%s", spec, result->out,
-                  result->err);
-}
-
 START_TEST(a_saved_chain_gives_the_same_sound)
 {
     make_sounds();
@@ -56,16 +50,16 @@ START_TEST(paths_are_from_the_files_folder)
                  "--spectral box.mask2d --spectral box2d:3x3 --spectral preset=harmonic "
                  "--save-chain sub/deep/chain.yml");
     struct command_result result = command_done("cat sub/deep/chain.yml");
-    expect_said(&result, "- mask: ../../mask.txt\n");
-    expect_said(&result, "- mask: invert:../../mask.txt\n");
-    expect_said(&result, "- spectral: ../../box.mask2d\n");
-    expect_said(&result, "- spectral: box2d:3x3\n");
-    expect_said(&result, "- spectral: preset=harmonic\n");
+    command_expect(result.out, "- mask: ../../mask.txt\n");
+    command_expect(result.out, "- mask: invert:../../mask.txt\n");
+    command_expect(result.out, "- spectral: ../../box.mask2d\n");
+    command_expect(result.out, "- spectral: box2d:3x3\n");
+    command_expect(result.out, "- spectral: preset=harmonic\n");
     command_done("mv sub moved && \"$HALO\" chain check moved/deep/chain.yml");
     command_done("cd moved/deep && \"$HALO\" render ../../in.wav b.wav -q --mask ../../mask.txt "
                  "--save-chain ../../chain.yml");
     result = command_done("cat chain.yml");
-    expect_said(&result, "- mask: mask.txt\n");
+    command_expect(result.out, "- mask: mask.txt\n");
 }
 END_TEST
 
@@ -80,7 +74,7 @@ START_TEST(saving_again_changes_nothing)
     command_done("cmp one.yml two.yml");
     command_done("\"$HALO\" render in.wav c.wav -q -f --gain 0 --save-chain one.yml");
     struct command_result result = command_done("cat one.yml");
-    expect_said(&result, "- gain: 0\n");
+    command_expect(result.out, "- gain: 0\n");
 }
 END_TEST
 
@@ -116,7 +110,7 @@ START_TEST(check_reports_the_chain)
     command_done("\"$HALO\" render in.wav a.wav -q --mask lowpass:1000,taps=101 --gain -3 "
                  "--save-chain chain.yml");
     struct command_result result = command_done("\"$HALO\" chain check chain.yml");
-    expect_said(&result, "2 stages, 2 channels in, 2 out, latency 50 frames at 48000 Hz");
+    command_expect(result.out, "2 stages, 2 channels in, 2 out, latency 50 frames at 48000 Hz");
     result = command_done("\"$HALO\" chain check chain.yml --json --channels 1 --rate 96000");
     ck_assert_int_eq((int)command_number(result.out, "channels_out"), 1);
     ck_assert_int_eq((int)command_number(result.out, "rate"), 96000);
@@ -124,10 +118,10 @@ START_TEST(check_reports_the_chain)
 }
 END_TEST
 
-static void expect_refused(const char *text, const char *spec)
+static void expect_refused(const char *text, const char *expected)
 {
     sound_text("bad.yml", text);
-    command_refused(1, spec, "\"$HALO\" chain check bad.yml");
+    command_refused(1, expected, "\"$HALO\" chain check bad.yml");
 }
 
 START_TEST(bad_chains_are_refused)
@@ -179,8 +173,8 @@ START_TEST(plugin_state_is_saved_beside_the_chain)
                  HALO_LV2_BUNDLE);
     command_done("test -s sub/chain.yml.state/1/state.ttl");
     struct command_result result = command_done("cat sub/chain.yml");
-    expect_said(&result, "mask=../a,b.wav\n");
-    expect_said(&result, "'@state=chain.yml.state/1'\n");
+    command_expect(result.out, "mask=../a,b.wav\n");
+    command_expect(result.out, "'@state=chain.yml.state/1'\n");
     command_done("mv sub moved && " CONVOLVER
                  "\"$HALO\" render in.wav b.wav -q --chain moved/chain.yml",
                  HALO_LV2_BUNDLE);

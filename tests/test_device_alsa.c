@@ -3,64 +3,13 @@
 #include "base/monotonic.h"
 #include "command.h"
 #include "live/device.h"
+#include "live_rig.h"
+#include "stream.h"
 #include "suite.h"
-#include "truth.h"
 
-#include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 enum { RATE = 48000 };
-
-static void rest(void)
-{
-    const struct timespec pause = {.tv_nsec = 20000000};
-    nanosleep(&pause, NULL);
-}
-
-struct halver {
-    atomic_size_t frames;
-    size_t shortest;
-    size_t longest;
-    atomic_bool lost;
-};
-
-static void halve(void *context, const float *const *in, float *const *out, size_t frames,
-                  bool lost)
-{
-    struct halver *halver = context;
-    for (size_t c = 0; c < 2; c++)
-        for (size_t i = 0; i < frames; i++)
-            out[c][i] = 0.5f * in[c][i];
-    if (frames > halver->longest)
-        halver->longest = frames;
-    if (frames < halver->shortest || halver->shortest == 0)
-        halver->shortest = frames;
-    if (lost)
-        halver->lost = true;
-    halver->frames += frames;
-}
-
-static struct block save_noise(const char *name, size_t channels, size_t frames)
-{
-    struct block block;
-    ck_assert_int_eq(block_init(&block, channels, frames, "noise"), STATUS_OK);
-    for (size_t c = 0; c < channels; c++)
-        truth_noise(200 + c, block.data[c], frames);
-    alsa_rig_save(&block, name);
-    return block;
-}
-
-static void run_until(struct device *device, struct halver *halver, size_t frames)
-{
-    int64_t deadline = monotonic_ns() + INT64_C(20000000000);
-    device_run(device, halve, halver);
-    while (halver->frames < frames) {
-        ck_assert_msg(monotonic_ns() < deadline, "the card does not run");
-        rest();
-    }
-    ck_assert(device_stop(device));
-}
 
 /* The index in x of the first frame played, found by its noise. */
 static size_t find(const float *x, size_t count, const float *played)
@@ -96,7 +45,8 @@ static bool passes_halved(size_t block)
 {
     command_clean();
     const struct alsa_card card = {.name = "card", .infile = "in.raw", .outfile = "out.raw"};
-    struct block signal = save_noise("in.raw", 2, 4 * RATE);
+    struct block signal = stream_noise(2, 2, 4 * RATE);
+    alsa_rig_save(&signal, "in.raw");
     alsa_rig_cards(&card, 1);
     struct device_request request = {.input = "card",
                                      .output = "card",
@@ -110,19 +60,18 @@ static bool passes_halved(size_t block)
     ck_assert_uint_eq(info.period, block);
     ck_assert_uint_eq(info.rate, RATE);
     ck_assert_str_eq(info.host_api, "ALSA");
-    struct halver halver = {0};
-    run_until(device, &halver, RATE / 4);
+    struct halver halver = {.channels = 2};
+    halver_run(&halver, device, RATE / 4);
     /* The buffer is played to its end before the card is closed. */
-    for (int i = 0; i < 10; i++)
-        rest();
+    live_rig_rest(200);
     device_info(device, &info);
     device_close(device);
     struct block played = alsa_rig_load("out.raw", 2);
-    if (!halver.lost)
+    if (!halver.times_lost)
         expect_halved(&played, &signal, RATE / 4);
     block_free(&played);
     block_free(&signal);
-    return !halver.lost;
+    return halver.times_lost == 0;
 }
 
 START_TEST(sound_passes_at_the_period_asked_for)
@@ -166,12 +115,12 @@ START_TEST(card_is_pulled_and_comes_back)
     struct device_request request = {.wants_input = true, .wants_output = true, .block = 256};
     struct device *device = NULL;
     ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
-    struct halver halver = {0};
-    device_run(device, halve, &halver);
+    struct halver halver = {.channels = 2};
+    device_run(device, halver_step, &halver);
     int64_t deadline = monotonic_ns() + INT64_C(10000000000);
     while (device_state(device) == DEVICE_RUNNING) {
         ck_assert_msg(monotonic_ns() < deadline, "the loss was not seen");
-        rest();
+        live_rig_rest(20);
     }
     device_close(device);
     card.unplug = 0;
@@ -196,13 +145,13 @@ START_TEST(cards_are_listed)
     size_t index, seen = 0;
     json_array_foreach(devices, index, device)
     {
-        ck_assert(command_cell_number(device, "index") == (double)index);
-        if (strcmp(command_cell_string(device, "name"), "kitchen") != 0)
+        ck_assert(command_json_number(device, "index") == (double)index);
+        if (strcmp(command_json_string(device, "name"), "kitchen") != 0)
             continue;
-        ck_assert_str_eq(command_cell_string(device, "host_api"), "ALSA");
-        ck_assert(command_cell_number(device, "channels_in") == 4);
-        ck_assert(command_cell_number(device, "channels_out") == 4);
-        ck_assert(command_cell_number(device, "rate") == 44100);
+        ck_assert_str_eq(command_json_string(device, "host_api"), "ALSA");
+        ck_assert(command_json_number(device, "channels_in") == 4);
+        ck_assert(command_json_number(device, "channels_out") == 4);
+        ck_assert(command_json_number(device, "rate") == 44100);
         ck_assert(json_is_false(json_object_get(device, "default_in")));
         seen++;
     }

@@ -2,12 +2,12 @@
  * passes, a guesser does not, and whose key cannot be found out. */
 #include "command.h"
 #include "ear.h"
+#include "live_rig.h"
 #include "signal/audio.h"
 #include "sound.h"
 #include "suite.h"
 #include "tmux.h"
 
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -15,11 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { RATE = 48000, LOOP = RATE / 2, LOOK = 2048, SETTLED = RATE / 3 };
-enum { PATIENCE = 15 /* seconds */, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
+enum { FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 
 /* The device null, at twice real time. */
 #define PLAYED "--device null:pace=2,period=256 "
@@ -27,73 +25,22 @@ enum { PATIENCE = 15 /* seconds */, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT 
 
 static const char choices[] = "--mask bright.txt --or --mask dull.txt";
 
-/* ---- the program, with keys from the test ---- */
-
-static int keys = -1;
-
-static void type(const char *text)
-{
-    ck_assert_int_eq(write(keys, text, strlen(text)), (ssize_t)strlen(text));
-}
-
-static void make_keys(void)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/keys", command_folder());
-    unlink(path);
-    ck_assert_int_eq(mkfifo(path, 0600), 0);
-    keys = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that neither open blocks */
-    ck_assert_int_ge(keys, 0);
-}
-
-/* Whether it has printed these words so far. */
-static bool has_said(const char *name, const char *spec)
-{
-    static char text[1 << 18];
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    FILE *file = fopen(path, "r");
-    text[file ? fread(text, 1, sizeof text - 1, file) : 0] = '\0';
-    if (file)
-        fclose(file);
-    return strstr(text, spec) != NULL;
-}
-
-static void wait_for(const char *spec)
-{
-    const struct timespec pause = {.tv_nsec = 10000000};
-    for (int i = 0; !has_said(".out", spec) && !has_said(".err", spec); i++) {
-        ck_assert_msg(i < PATIENCE * 100, "it did not print \"%s\"", spec);
-        nanosleep(&pause, NULL);
-    }
-}
-
 static pid_t start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static pid_t start(const char *format, ...)
 {
-    char spec[1024];
+    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(spec, sizeof spec, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    make_keys();
-    ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
-    pid_t process = command_start("exec \"$HALO\" listen %s <keys", spec);
-    wait_for("0."); /* a line of the status, or its JSON */
+    pid_t process = live_rig_launch("listen", text);
+    live_rig_wait("0."); /* a line of the status, or its JSON */
     return process;
-}
-
-static struct command_result finish(pid_t process)
-{
-    struct command_result result = command_wait(process);
-    close(keys);
-    keys = -1;
-    return result;
 }
 
 static struct command_result finish_well(pid_t process)
 {
-    struct command_result result = finish(process);
+    struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "exit code %d\n%s", result.code, result.err);
     return result;
 }
@@ -190,18 +137,18 @@ START_TEST(keys_switch_and_nothing_else_changes)
         size_t output;
     } steps[] = {{"2", 1}, {"1", 0}, {"2", 1}, {"2", 1}, {"9", 1}, {"1", 0}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        type(steps[i].key);
+        live_rig_keys(steps[i].key);
         ck_assert_uint_eq(which_sounds(ear, passes, place), steps[i].output);
     }
-    wait_for("there is no mask 9");
-    type("0");
-    wait_for("0 dry");
+    live_rig_wait("there is no mask 9");
+    live_rig_keys("0");
+    live_rig_wait("0 dry");
     ear_wait(ear, SETTLED);
     size_t end = ear_frames(ear) - LOOK;
     for (size_t i = 0; i < LOOK; i++)
         ck_assert_double_eq_tol((double)ear_channel(ear, 1)[end + i],
                                 (double)noise.block.data[0][(place + end + i) % LOOP], 1e-6);
-    type("q");
+    live_rig_keys("q");
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.err, "halo: B: ") != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, "blocks of 256 frames at 48000 Hz") != NULL, "%s", result.err);
@@ -217,12 +164,12 @@ static void expect_nothing_reported(const char *out)
 {
     const char *end = strstr(out, "\"event\":\"result\"");
     ck_assert_msg(end != NULL, "no result: %s", out);
-    static const char *const spec[] = {"\"chosen\":0",       "\"chosen\":1",     "\"chosen\":2",
-                                       "\"out\":[",          "\"hidden\":false", "\"draws\"",
-                                       "\"switching\":true", "\"load_now\":0",   "\"salt\""};
-    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++) {
-        const char *found = strstr(out, spec[i]);
-        ck_assert_msg(!found || found > end, "%s is revealed before the end", spec[i]);
+    static const char *const expected[] = {"\"chosen\":0",       "\"chosen\":1",     "\"chosen\":2",
+                                           "\"out\":[",          "\"hidden\":false", "\"draws\"",
+                                           "\"switching\":true", "\"load_now\":0",   "\"salt\""};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const char *found = strstr(out, expected[i]);
+        ck_assert_msg(!found || found > end, "%s is revealed before the end", expected[i]);
     }
 }
 
@@ -270,11 +217,11 @@ START_TEST(a_discriminating_listener_passes_abx)
         snprintf(word, sizeof word, "trial %zu of", trial + 1);
         ck_assert_uint_eq(which_sounds(ear, passes, place), 0);
         size_t from = ear_frames(ear);
-        type("x");
+        live_rig_keys("x");
         output[trial] = "AB"[which_sounds(ear, passes, place)];
         /* Whether X is what played before or not, the switch sounds the same. */
         ck_assert_uint_eq(count_gaps(ear, from), 1);
-        type((char[]){output[trial], '\0'});
+        live_rig_keys((char[]){output[trial], '\0'});
     }
     struct command_result result = finish_well(process);
     expect_nothing_reported(result.out);
@@ -305,8 +252,8 @@ START_TEST(a_guesser_scores_by_the_key)
     static const char guesses[] = "ABBABAAABBABABBB";
     prepare();
     pid_t process = start("noise.wav %s " PLAYED "--json --abx 16 --feedback", choices);
-    type("xaxb");
-    type(guesses);
+    live_rig_keys("xaxb");
+    live_rig_keys(guesses);
     struct command_result result = finish_well(process);
     json_t *reported = result_of(result.out);
     const char *draws =
@@ -327,11 +274,11 @@ START_TEST(stopping_early_is_confirmed_and_reported)
 {
     prepare();
     pid_t process = start("noise.wav %s " PLAYED "--plain --abx 5 --log log.json", choices);
-    type("xAxBq");
-    wait_for("stop the test early?");
-    type("n");
-    wait_for("trial 3 of 5");
-    type("aAqy");
+    live_rig_keys("xAxBq");
+    live_rig_wait("stop the test early?");
+    live_rig_keys("n");
+    live_rig_wait("trial 3 of 5");
+    live_rig_keys("aAqy");
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.out, "over the 3 answered of 5 planned trials; not valid") != NULL,
                   "%s", result.out);
@@ -345,10 +292,10 @@ START_TEST(stopping_early_is_confirmed_and_reported)
 
     /* The same for an end by a signal, and one where no answer is possible any more. */
     process = start("noise.wav %s " PLAYED "--plain --abx 5 --log log2.json", choices);
-    type("xA");
-    wait_for("trial 2 of 5");
+    live_rig_keys("xA");
+    live_rig_wait("trial 2 of 5");
     kill(process, SIGINT);
-    ck_assert_int_eq(finish(process).code, 128 + SIGINT);
+    ck_assert_int_eq(live_rig_end(process).code, 128 + SIGINT);
     command_done("\"$HALO\" listen --verify log2.json");
     result =
         command_run("printf xA | \"$HALO\" listen noise.wav %s --abx 5 --device null", choices);
@@ -372,7 +319,7 @@ START_TEST(a_ranking_rates_the_playing_mask)
     for (size_t trial = 0; trial < TRIALS; trial++) {
         for (size_t letter = 0; letter < 2; letter++) {
             if (place == SIZE_MAX) { /* which of the two is not known yet */
-                type("a");
+                live_rig_keys("a");
                 size_t end = ear_wait(ear, SETTLED) - LOOK;
                 const float *output = ear_channel(ear, 0) + end;
                 for (size_t p = 0; p < 2 * LOOP && place == SIZE_MAX; p++)
@@ -380,12 +327,12 @@ START_TEST(a_ranking_rates_the_playing_mask)
                         place = (p % LOOP + LOOP - end % LOOP) % LOOP;
                 ck_assert_uint_ne(place, SIZE_MAX);
             }
-            type(letter == 0 ? "a" : "b");
-            type(which_sounds(ear, passes, place) == 0 ? "5" : "2");
+            live_rig_keys(letter == 0 ? "a" : "b");
+            live_rig_keys(which_sounds(ear, passes, place) == 0 ? "5" : "2");
             if (letter == 0)
-                type("\n"); /* not yet */
+                live_rig_keys("\n"); /* not yet */
         }
-        type("\n");
+        live_rig_keys("\n");
     }
     struct command_result result = finish_well(process);
     ck_assert_ptr_nonnull(strstr(result.out, "not all are rated yet"));
@@ -437,29 +384,29 @@ START_TEST(a_live_input_is_matched_too)
     sound_text("loud.txt", "1\n");
     pid_t process = start(LIVE_INPUT ",out=ear.wav --fade 5ms");
     ear_wait(ear, RATE);
-    type("2");
+    live_rig_keys("2");
     double before = level(ear, ear_wait(ear, RATE));
-    wait_for("B: -12.0 dB");
+    live_rig_wait("B: -12.0 dB");
     double after = level(ear, ear_wait(ear, RATE));
-    type("1");
+    live_rig_keys("1");
     double other = level(ear, ear_wait(ear, RATE));
     ck_assert_double_eq_tol(before - after, 12.04, 0.2);
     ck_assert_double_eq_tol(other, after, 0.1);
-    type("q");
+    live_rig_keys("q");
     finish_well(process);
     ear_close(ear);
 
     process = start(LIVE_INPUT " --abx 2");
-    wait_for("the input is being measured");
-    wait_for("trial 1 of 2");
-    type("A");
-    wait_for("trial 2 of 2");
-    type("xB");
+    live_rig_wait("the input is being measured");
+    live_rig_wait("trial 1 of 2");
+    live_rig_keys("A");
+    live_rig_wait("trial 2 of 2");
+    live_rig_keys("xB");
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 2 right") != NULL, "%s", result.out);
 
     process = start(LIVE_INPUT " --abx 1 --match none"); /* nothing waits */
-    type("xA");
+    live_rig_keys("xA");
     result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 1 right") != NULL, "%s", result.out);
     put_away();
@@ -514,9 +461,9 @@ START_TEST(a_lost_device_ends_the_test_and_keeps_the_log)
     pid_t process = start("noise.wav %s --device null:pace=2,lose=%d --plain --abx 5 "
                           "--log log.json",
                           choices, 2 * RATE);
-    type("xA");
-    wait_for("trial 2 of 5");
-    struct command_result result = finish(process);
+    live_rig_keys("xA");
+    live_rig_wait("trial 2 of 5");
+    struct command_result result = live_rig_end(process);
     ck_assert_int_eq(result.code, 1);
     ck_assert_msg(strstr(result.err, "is lost") != NULL, "%s", result.err);
     command_done("\"$HALO\" listen --verify log.json");

@@ -200,7 +200,7 @@ START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
-        const char *spec, *line;
+        const char *expected, *line;
     } cases[] = {
         {2, "which sound", ""},
         {2, "which sound", "--mask a.txt"},
@@ -248,19 +248,19 @@ START_TEST(wrong_arguments_are_refused)
     sound_text("wide.txt", "1 0\n0 1\n");
     sound_text("some.json", "{\"test\": \"abx\"}\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        command_refused(cases[i].code, cases[i].spec, "\"$HALO\" listen %s", cases[i].line);
+        command_refused(cases[i].code, cases[i].expected, "\"$HALO\" listen %s", cases[i].line);
 }
 END_TEST
 
 START_TEST(help_lists_the_options)
 {
     struct command_result help = command_done("\"$HALO\" listen --help");
-    static const char *const spec[] = {"--live-input", "--from",     "--match",  "--no-align",
-                                       "--switch",     "--abx",      "--blind",  "--feedback",
-                                       "--verify",     "--to-file",  "--script", "--or",
-                                       "--fade",       "--host-api", "q leave"};
-    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++)
-        ck_assert_msg(strstr(help.out, spec[i]) != NULL, "--help lacks %s", spec[i]);
+    static const char *const expected[] = {"--live-input", "--from",     "--match",  "--no-align",
+                                           "--switch",     "--abx",      "--blind",  "--feedback",
+                                           "--verify",     "--to-file",  "--script", "--or",
+                                           "--fade",       "--host-api", "q leave"};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        ck_assert_msg(strstr(help.out, expected[i]) != NULL, "--help lacks %s", expected[i]);
 }
 END_TEST
 

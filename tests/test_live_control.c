@@ -37,7 +37,7 @@ START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
-        const char *spec, *options;
+        const char *expected, *options;
     } cases[] = {
         {1, "cannot open mask nix.wav", "--mask nix.wav"},
         {1, "it is empty", "--mask empty.wav"},
@@ -76,7 +76,7 @@ START_TEST(wrong_arguments_are_refused)
     sound_text("nan.txt", "0.5\nnan\n");
     command_done("mkdir folder; touch empty.wav there.wav log.wav.log");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        command_refused(cases[i].code, cases[i].spec,
+        command_refused(cases[i].code, cases[i].expected,
                         "timeout -s KILL 20 \"$HALO\" live --plain --host-api null "
                         "--seconds 0.05 %s",
                         cases[i].options);
@@ -93,22 +93,6 @@ END_TEST
 
 /* ---- the screen ---- */
 
-static const char *row_with(const char *screen, const char *spec)
-{
-    static char row[1024];
-    const char *at = strstr(screen, spec);
-    ck_assert_msg(at != NULL, "no \"%s\" in\n%s", spec, screen);
-    while (at > screen && at[-1] != '\n')
-        at--;
-    snprintf(row, sizeof row, "%.*s", (int)strcspn(at, "\n"), at);
-    return row;
-}
-
-static void expect_in_row(const char *row, const char *spec)
-{
-    ck_assert_msg(strstr(row, spec) != NULL, "no \"%s\" in: %s", spec, row);
-}
-
 START_TEST(keys_do_what_the_screen_shows)
 {
     if (!tmux_there())
@@ -119,21 +103,21 @@ START_TEST(keys_do_what_the_screen_shows)
               "--no-howl-guard --block 256 --mask a.txt --or --mask b.txt --record rec.wav "
               "--record-dry dry.wav; echo ended with $?");
     const char *screen = tmux_wait("-12.0  -12.0");
-    expect_in_row(row_with(screen, " in    1"), "-6.0   -6.0   -6.0");
-    expect_in_row(row_with(screen, " out   2"), "-12.0  -12.0  -12.0");
-    expect_in_row(screen, "halo live  null: null");
-    expect_in_row(screen, "48000 Hz  256 frames (5.33 ms)");
-    expect_in_row(screen, "▶ 1  a.txt");
-    expect_in_row(screen, "  2  b.txt");
-    expect_in_row(screen, "gain    +0.0 dB");
-    expect_in_row(screen, "ceiling -1.0");
-    expect_in_row(row_with(screen, " load "), "worst");
-    expect_in_row(row_with(screen, " latency "), "mask 0  plugins 0  output");
-    expect_in_row(row_with(screen, " blocks "), "REC 00:0");
-    expect_in_row(screen, "1-9 mask  space dry  [ ] gain  m mute  r reload  w write  q leave");
+    command_expect(tmux_row(screen, " in    1"), "-6.0   -6.0   -6.0");
+    command_expect(tmux_row(screen, " out   2"), "-12.0  -12.0  -12.0");
+    command_expect(screen, "halo live  null: null");
+    command_expect(screen, "48000 Hz  256 frames (5.33 ms)");
+    command_expect(screen, "▶ 1  a.txt");
+    command_expect(screen, "  2  b.txt");
+    command_expect(screen, "gain    +0.0 dB");
+    command_expect(screen, "ceiling -1.0");
+    command_expect(tmux_row(screen, " load "), "worst");
+    command_expect(tmux_row(screen, " latency "), "mask 0  plugins 0  output");
+    command_expect(tmux_row(screen, " blocks "), "REC 00:0");
+    command_expect(screen, "1-9 mask  space dry  [ ] gain  m mute  r reload  w write  q leave");
     tmux_type("2");
     tmux_wait("▶ 2  b.txt");
-    expect_in_row(row_with(tmux_wait("-18.1"), "-18.1"), " out   1");
+    command_expect(tmux_row(tmux_wait("-18.1"), "-18.1"), " out   1");
     tmux_type("]");
     tmux_type("]");
     tmux_wait("gain    +2.0 dB");
@@ -161,9 +145,9 @@ START_TEST(keys_do_what_the_screen_shows)
     tmux_wait("there is no mask 7");
     tmux_type("q");
     screen = tmux_wait("ended with");
-    expect_in_row(screen, "ended with 0");
-    expect_in_row(screen, "blocks of 256 frames at 48000 Hz");
-    expect_in_row(screen, "rec.wav: ");
+    command_expect(screen, "ended with 0");
+    command_expect(screen, "blocks of 256 frames at 48000 Hz");
+    command_expect(screen, "rec.wav: ");
     tmux_close();
     live_rig_expect_replay();
 }
@@ -177,7 +161,7 @@ START_TEST(ctrl_c_at_the_screen_ends_it)
     tmux_open(100, 30, "\"$HALO\" live --device null --block 256 --mask a.txt; echo ended with $?");
     tmux_wait("q leave");
     tmux_type("C-c");
-    expect_in_row(tmux_wait("ended with"), "ended with 130");
+    command_expect(tmux_wait("ended with"), "ended with 130");
     tmux_close();
 }
 END_TEST
@@ -197,24 +181,24 @@ START_TEST(every_line_is_json_and_the_last_reports)
         json_decref(line);
         line = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, NULL);
         ck_assert_msg(line != NULL, "no JSON: %s", at);
-        if (lines++ > 0 || strcmp(command_cell_string(line, "event"), "status") != 0)
+        if (lines++ > 0 || strcmp(command_json_string(line, "event"), "status") != 0)
             continue;
-        ck_assert(command_cell_number(line, "rate") == RATE);
-        ck_assert(command_cell_number(line, "block") == 256);
-        ck_assert(command_cell_number(line, "chosen") == 1);
+        ck_assert(command_json_number(line, "rate") == RATE);
+        ck_assert(command_json_number(line, "block") == 256);
+        ck_assert(command_json_number(line, "chosen") == 1);
         ck_assert(json_is_true(json_object_get(line, "muted")));
         ck_assert_uint_eq(json_array_size(json_object_get(line, "in")), 2);
         ck_assert_uint_eq(json_array_size(json_object_get(line, "choices")), 2);
     }
     ck_assert_uint_ge(lines, 4);
-    ck_assert_str_eq(command_cell_string(line, "event"), "report");
-    ck_assert_str_eq(command_cell_string(line, "device"), "null: null");
-    ck_assert_str_eq(command_cell_string(line, "backend"), "cpu");
-    ck_assert(command_cell_number(line, "frames") >= 0.7 * RATE);
-    ck_assert(command_cell_number(line, "blocks") == command_cell_number(line, "frames") / 256);
-    ck_assert(command_cell_number(line, "load_p99") > 0);
-    ck_assert(command_cell_number(line, "load_worst") >= command_cell_number(line, "load_p99"));
-    double entries = command_cell_number(line, "late") + command_cell_number(line, "lost");
+    ck_assert_str_eq(command_json_string(line, "event"), "report");
+    ck_assert_str_eq(command_json_string(line, "device"), "null: null");
+    ck_assert_str_eq(command_json_string(line, "backend"), "cpu");
+    ck_assert(command_json_number(line, "frames") >= 0.7 * RATE);
+    ck_assert(command_json_number(line, "blocks") == command_json_number(line, "frames") / 256);
+    ck_assert(command_json_number(line, "load_p99") > 0);
+    ck_assert(command_json_number(line, "load_worst") >= command_json_number(line, "load_p99"));
+    double entries = command_json_number(line, "late") + command_json_number(line, "lost");
     ck_assert(json_is_array(json_object_get(line, "ledger")));
     ck_assert((double)json_array_size(json_object_get(line, "ledger")) <= entries);
     json_decref(line);

@@ -163,14 +163,14 @@ START_TEST(the_step_reports_the_frame_of_a_change)
 }
 END_TEST
 
-static void refuse(size_t stage, const char *symbol, const char *value, const char *spec)
+static void refuse(size_t stage, const char *symbol, const char *value, const char *expected)
 {
     char why[600] = "";
     log_capture(why, sizeof why);
     enum status status = live_controls_set(&controls, stage, symbol, value);
     log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_USAGE);
-    ck_assert_msg(strstr(why, spec) != NULL, "%s", why);
+    ck_assert_msg(strstr(why, expected) != NULL, "%s", why);
 }
 
 START_TEST(impossible_requests_are_refused)

@@ -24,15 +24,7 @@ static pid_t begin(const char *options)
     sound_text("c,1.txt", "0.125\n");
     pid_t process = live_rig_start(
         LIVE_RIG_DEVICE "--block 256 --osc 0 --mask a.txt --or --mask b.txt %s", options);
-    char path[128], line[256] = "";
-    snprintf(path, sizeof path, "%s/.err", command_folder());
-    FILE *file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    static const char spec[] = "halo: OSC control on port ";
-    while (strncmp(line, spec, strlen(spec)) != 0)
-        ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
-    fclose(file);
-    snprintf(port, sizeof port, "%u", (unsigned)strtoul(line + strlen(spec), NULL, 10) & 65535);
+    snprintf(port, sizeof port, "%u", live_rig_osc_port());
     target = lo_address_new("127.0.0.1", port);
     return process;
 }

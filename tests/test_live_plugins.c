@@ -131,7 +131,7 @@ END_TEST
 START_TEST(logs_of_other_stages_are_refused)
 {
     static const struct {
-        const char *event, *spec;
+        const char *event, *expected;
     } cases[] = {
         {"\"event\":\"failed\",\"stage\":2", "it tells of a stage that it does not have"},
         {"\"event\":\"absent\",\"stage\":1", "it tells of a stage that it does not have"},
@@ -145,7 +145,8 @@ START_TEST(logs_of_other_stages_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         command_done("{ cat rec.wav.log; echo '{\"frame\":0,\"value\":0,%s}'; } >odd.log",
                      cases[i].event);
-        command_refused(0, cases[i].spec, "\"$HALO\" render dry.wav again.wav --replay odd.log");
+        command_refused(0, cases[i].expected,
+                        "\"$HALO\" render dry.wav again.wav --replay odd.log");
     }
 }
 END_TEST
@@ -235,15 +236,8 @@ END_TEST
 #ifdef HALO_TEST_OSC
 static lo_address osc_target(void)
 {
-    char path[128], line[256] = "", port[16];
-    static const char spec[] = "halo: OSC control on port ";
-    snprintf(path, sizeof path, "%s/.err", command_folder());
-    FILE *file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    while (strncmp(line, spec, strlen(spec)) != 0)
-        ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
-    fclose(file);
-    snprintf(port, sizeof port, "%lu", strtoul(line + strlen(spec), NULL, 10) & 65535);
+    char port[16];
+    snprintf(port, sizeof port, "%u", live_rig_osc_port());
     return lo_address_new("127.0.0.1", port);
 }
 

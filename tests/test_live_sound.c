@@ -161,10 +161,10 @@ static size_t read_log(struct reported *events)
         if (i > 0) {
             bool chosen = json_object_get(line, "choice") != NULL;
             struct reported event = {
-                .frame = (size_t)command_cell_number(line, "frame"),
-                .value = command_cell_number(line, chosen ? "choice" : "value"),
-                .fade = chosen ? (size_t)command_cell_number(line, "fade") : 0};
-            snprintf(event.what, sizeof event.what, "%s", command_cell_string(line, "event"));
+                .frame = (size_t)command_json_number(line, "frame"),
+                .value = command_json_number(line, chosen ? "choice" : "value"),
+                .fade = chosen ? (size_t)command_json_number(line, "fade") : 0};
+            snprintf(event.what, sizeof event.what, "%s", command_json_string(line, "event"));
             size_t at = count++;
             ck_assert_uint_lt(at, EVENTS_MOST);
             for (; at > 0 && events[at - 1].frame > event.frame; at--)

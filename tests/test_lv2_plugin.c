@@ -502,7 +502,7 @@ END_TEST
 
 /* ---- errors ---- */
 
-static void check_refused(const char *name, const char *mask, const char *spec)
+static void check_refused(const char *name, const char *mask, const char *expected)
 {
     struct block in = stream_noise(2, strcmp(name, "mono") == 0 ? 1 : 2, 5000);
     struct lv2_host *host = open_with(name, RATE, "good.wav");
@@ -514,7 +514,7 @@ static void check_refused(const char *name, const char *mask, const char *spec)
     struct block out = run_all(host, &in, 500);
     expect_same(&wanted, &out);
     const char *log = lv2_host_log(host);
-    ck_assert_msg(strstr(log, spec) && command_lines(log) == 1, "%s", log);
+    ck_assert_msg(strstr(log, expected) && command_lines(log) == 1, "%s", log);
     ck_assert(strstr(lv2_host_reported(host), "/good.wav") != NULL);
     lv2_host_close(host);
     block_free(&in);

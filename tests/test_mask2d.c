@@ -317,17 +317,12 @@ END_TEST
 
 /* ---- commands ---- */
 
-static void expect_said(const char *text, const char *spec)
-{
-    ck_assert_msg(strstr(text, spec) != NULL, "no \"%s\" in\n%s", spec, text);
-}
-
 START_TEST(mask_make_writes_them)
 {
     command_clean();
     struct command_result result =
         command_done("\"$HALO\" mask make gaussian2d:7x7,sigma=1.5 -o g.mask2d");
-    expect_said(result.err, "g.mask2d: 7 rows of time x 7 columns of frequency, separable");
+    command_expect(result.err, "g.mask2d: 7 rows of time x 7 columns of frequency, separable");
     command_done("grep -v '^#' g.mask2d >a; grep -v '^#' \"$FILTERS/gaussian-7x7.mask2d\" >b; "
                  "cmp a b; rm a b");
     command_done("grep -q 'origin at row 3, column 3' g.mask2d");
@@ -357,7 +352,7 @@ START_TEST(mask_show_describes_them)
         "separable          no",
     };
     for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
-        expect_said(result.out, spec[w]);
+        command_expect(result.out, spec[w]);
     result = command_done("\"$HALO\" mask show \"$FILTERS/hall.wav\" box2d:3x5 --json");
     json_t *root = json_loads(result.out, 0, NULL);
     json_t *mask = json_array_get(json_object_get(root, "masks"), 1);
@@ -369,7 +364,7 @@ START_TEST(mask_show_describes_them)
     command_refused(1, "cannot open mask no.mask2d: No such file", "\"$HALO\" mask show no.mask2d");
     command_done("printf '1 2\\n3\\n' >r.mask2d");
     result = command_run("\"$HALO\" mask show r.mask2d");
-    expect_said(result.err, "cannot read mask r.mask2d: line 2: 1 columns");
+    command_expect(result.err, "cannot read mask r.mask2d: line 2: 1 columns");
 }
 END_TEST
 
@@ -377,7 +372,7 @@ START_TEST(mask_plot_draws_them)
 {
     command_clean();
     struct command_result result = command_done("\"$HALO\" mask plot onset2d:3x3");
-    expect_said(result.out, "onset2d:3x3\n @  -@\n @  -@\n @  -@\ntime to the right");
+    command_expect(result.out, "onset2d:3x3\n @  -@\n @  -@\n @  -@\ntime to the right");
     result = command_done("\"$HALO\" mask plot gaussian2d:100x100");
     ck_assert_uint_lt(command_lines(result.out), 25);
     command_refused(2, "drawn separately", "\"$HALO\" mask plot box2d:3x3 lowpass:1000");

@@ -65,7 +65,7 @@ END_TEST
 START_TEST(jconvolver_refused)
 {
     static const struct {
-        const char *text, *spec;
+        const char *text, *expected;
     } cases[] = {
         {"/convolver/new 2 2 256 1000\n/impulse/read 3 1 1 0 0 0 1 a.wav\n",
          "line 2: there is no input 3"},
@@ -92,7 +92,7 @@ START_TEST(jconvolver_refused)
     };
     make_masks();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        mask_refused("a.conf", cases[i].text, cases[i].spec);
+        mask_refused("a.conf", cases[i].text, cases[i].expected);
 }
 END_TEST
 
@@ -327,7 +327,7 @@ END_TEST
 START_TEST(camilladsp_refused)
 {
     static const struct {
-        const char *text, *spec;
+        const char *text, *expected;
     } cases[] = {
         {DEVICES
          "filters:\n  eq:\n    type: Biquad\npipeline:\n  - {type: Filter, channel: 0, names: [eq]}\n",
@@ -352,7 +352,7 @@ START_TEST(camilladsp_refused)
         {"devices: {capture: {channels: 1000000}}\npipeline: []\n", "channels: of capture"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        mask_refused("c.yml", cases[i].text, cases[i].spec);
+        mask_refused("c.yml", cases[i].text, cases[i].expected);
 }
 END_TEST
 

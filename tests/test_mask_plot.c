@@ -8,10 +8,10 @@
 
 enum { HEAD = 8 };
 
-/* Number of lines of a file that contain these words. */
-static size_t count_in(const char *name, const char *spec)
+/* Number of lines of a file that contains `expected`. */
+static size_t count_in(const char *name, const char *expected)
 {
-    struct command_result result = command_run("grep -c -- '%s' %s", spec, name);
+    struct command_result result = command_run("grep -c -- '%s' %s", expected, name);
     return (size_t)strtoul(result.out, NULL, 10);
 }
 
@@ -44,12 +44,12 @@ START_TEST(svg_holds_what_it_should)
 {
     command_clean();
     command_done("\"$HALO\" mask plot \"$FILTERS/lowpass-1k.wav\" \"$FILTERS/comb.txt\" -o a.svg");
-    static const char *const spec[] = {"impulse response", "step response",   "magnitude",
-                                       "group delay",      "phase",           "time in ms",
-                                       "frequency in Hz",  "gain in dB",      "degrees",
-                                       "amplitude",        "lowpass-1k.wav<", "comb.txt<"};
-    for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
-        ck_assert_msg(count_in("a.svg", spec[w]) > 0, "%s", spec[w]);
+    static const char *const expected[] = {"impulse response", "step response",   "magnitude",
+                                           "group delay",      "phase",           "time in ms",
+                                           "frequency in Hz",  "gain in dB",      "degrees",
+                                           "amplitude",        "lowpass-1k.wav<", "comb.txt<"};
+    for (size_t w = 0; w < sizeof expected / sizeof *expected; w++)
+        ck_assert_msg(count_in("a.svg", expected[w]) > 0, "%s", expected[w]);
     /* Two curves in five subplots, of hundreds of points. */
     ck_assert_uint_ge(count_in("a.svg", "gnuplot_plot_"), 10);
     command_done("test $(grep -c \"^\\s*L\\|[0-9] L\\|<path\" a.svg) -gt 50");

@@ -16,18 +16,11 @@ enum { RATE = 48000, MOST = 4096, CHANNELS_MOST = 3 };
 
 static const double pi = 3.14159265358979323846;
 
-static const char *path_of(const char *name)
-{
-    static char path[300];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 static enum status try_open(const struct region_settings *settings, const char *name,
                             struct region **region)
 {
     struct region_settings whole = *settings;
-    whole.path = path_of(name);
+    whole.path = command_path(name);
     return region_open(&whole, region);
 }
 
@@ -41,14 +34,14 @@ static struct player *play(const char *name, struct region_settings settings)
 }
 
 static void refused(const char *name, struct region_settings settings, enum status status,
-                    const char *spec)
+                    const char *expected)
 {
     char text[512] = "";
     struct region *region;
     log_capture(text, sizeof text);
     ck_assert_int_eq(try_open(&settings, name, &region), status);
     log_capture(NULL, 0);
-    ck_assert_msg(strstr(text, spec) != NULL, "%s", text);
+    ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
 }
 
 /* Read some frames and compare them with the sound's from `at` on, wrapping in the region.
@@ -269,7 +262,7 @@ START_TEST(a_pipe_is_kept)
 {
     struct sound sound =
         sound_noise("noise.wav", 6, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 2, 12 * RATE);
-    ck_assert_int_eq(mkfifo(path_of("pipe"), 0600), 0);
+    ck_assert_int_eq(mkfifo(command_path("pipe"), 0600), 0);
     pid_t cat = command_start("exec cp noise.wav pipe");
     struct player *player = play("pipe", (struct region_settings){.from = 0.5});
     ck_assert_int_eq(command_wait(cat).code, 0);
@@ -292,7 +285,7 @@ START_TEST(truncated_files_end_early)
 {
     struct sound sound =
         sound_noise("noise.wav", 8, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, 12 * RATE);
-    ck_assert_int_eq(truncate(path_of("noise.wav"), 44 + 2 * 500000), 0);
+    ck_assert_int_eq(truncate(command_path("noise.wav"), 44 + 2 * 500000), 0);
     refused("noise.wav", (struct region_settings){0}, STATUS_FAILED, "cut short");
     struct player *player = play("noise.wav", (struct region_settings){.allow_truncated = true});
     ck_assert_uint_eq(player_region(player)->to, 500000);
@@ -309,7 +302,7 @@ START_TEST(files_truncated_while_playing)
     struct sound sound =
         sound_noise("noise.wav", 9, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, 12 * RATE);
     struct player *player = play("noise.wav", (struct region_settings){.allow_truncated = true});
-    ck_assert_int_eq(truncate(path_of("noise.wav"), 44 + 2 * 100000), 0);
+    ck_assert_int_eq(truncate(command_path("noise.wav"), 44 + 2 * 100000), 0);
     float samples[1000], *rows[] = {samples};
     uint64_t at = 0;
     for (size_t i = 0; i < 600; i++) {
@@ -330,7 +323,7 @@ START_TEST(files_truncated_while_playing)
 
     sound_save(&sound, "noise.wav");
     player = play("noise.wav", (struct region_settings){0});
-    ck_assert_int_eq(truncate(path_of("noise.wav"), 44 + 2 * 100000), 0);
+    ck_assert_int_eq(truncate(command_path("noise.wav"), 44 + 2 * 100000), 0);
     for (size_t i = 0; i < 2000 && !player_failure(player); i++) {
         player_read(player, rows, 1000);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

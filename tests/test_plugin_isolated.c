@@ -235,7 +235,7 @@ END_TEST
 
 /* ---- failures ---- */
 
-static void check_end(const char *kind, const char *id, double patience, const char *spec)
+static void check_end(const char *kind, const char *id, double patience, const char *expected)
 {
     struct plugin_info *info = plugin_rig_describe(kind, id);
     if (!info)
@@ -250,11 +250,11 @@ static void check_end(const char *kind, const char *id, double patience, const c
     for (; !instances->failure && pieces < 100; pieces++)
         process_at(instances, &in, &out, 0, PIECE, NULL, 0);
     ck_assert_uint_eq(pieces, 24000 / PIECE + 1);
-    ck_assert_str_eq(instances->failure, spec);
+    ck_assert_str_eq(instances->failure, expected);
     ck_assert(is_silent(&out, PIECE));
     process_at(instances, &in, &out, 0, PIECE, NULL, 0);
     instances->kind->reset(instances);
-    ck_assert_str_eq(instances->failure, spec);
+    ck_assert_str_eq(instances->failure, expected);
     plugin_instances_close(instances);
     block_free(&in);
     block_free(&out);
@@ -275,7 +275,7 @@ START_TEST(ends_are_reported)
 }
 END_TEST
 
-static void check_refused(const char *kind, const char *id, double patience, const char *spec)
+static void check_refused(const char *kind, const char *id, double patience, const char *expected)
 {
     struct plugin_info *info = plugin_rig_describe(kind, id);
     if (!info)
@@ -289,8 +289,8 @@ static void check_refused(const char *kind, const char *id, double patience, con
     log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_ptr_null(instances);
-    ck_assert_msg(strstr(reported, id) && strstr(reported, spec), "\"%s\", not \"%s\"", reported,
-                  spec);
+    ck_assert_msg(strstr(reported, id) && strstr(reported, expected), "\"%s\", not \"%s\"",
+                  reported, expected);
     plugin_info_destroy(info);
 }
 
@@ -480,7 +480,7 @@ START_TEST(live_continues_after_late_pieces)
 }
 END_TEST
 
-static void check_live_end(const char *id, double patience, const char *spec)
+static void check_live_end(const char *id, double patience, const char *expected)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", id);
     if (!info)
@@ -497,7 +497,7 @@ static void check_live_end(const char *id, double patience, const char *spec)
         ck_assert(is_silent(&out, BLOCK));
         pause_ms(2);
     }
-    ck_assert_str_eq(instances->failure, spec);
+    ck_assert_str_eq(instances->failure, expected);
     plugin_instances_close(instances);
     ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 0);
     block_free(&in);

@@ -359,7 +359,7 @@ END_TEST
 
 /* ---- names ---- */
 
-static void check_refusal(const char *id, const char *spec)
+static void check_refusal(const char *id, const char *expected)
 {
     char text[1024] = "";
     struct plugin_info *info = NULL;
@@ -368,7 +368,7 @@ static void check_refusal(const char *id, const char *spec)
     log_capture(NULL, 0);
     ck_assert_int_ne(status, STATUS_OK);
     ck_assert_ptr_null(info);
-    ck_assert_msg(strstr(text, spec) != NULL, "%s: no \"%s\" in: %s", id, spec, text);
+    ck_assert_msg(strstr(text, expected) != NULL, "%s: no \"%s\" in: %s", id, expected, text);
 }
 
 START_TEST(unknown_names_are_refused_with_suggestions)

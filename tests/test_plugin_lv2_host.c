@@ -154,11 +154,11 @@ START_TEST(messages_come_once_and_in_order)
 }
 END_TEST
 
-static void check_bad_setting(const char *uri, const char *value, const char *spec)
+static void check_bad_setting(const char *uri, const char *value, const char *expected)
 {
     const struct plugin_setting setting = {uri, value};
     lv2_rig_refused(PROBE_URI, (struct plugin_settings){.settings = &setting, .setting_count = 1},
-                    spec);
+                    expected);
 }
 
 START_TEST(bad_settings_are_refused)

@@ -223,13 +223,13 @@ END_TEST
 
 START_TEST(times_are_read_and_kept_in_order)
 {
-    static const char *const message[] = {"at=2s:g=1", "at=480:g=2", "at=20ms-1s:g=3",
+    static const char *const options[] = {"at=2s:g=1", "at=480:g=2", "at=20ms-1s:g=3",
                                           "at=2s:gain=4"};
     static const struct automation_point expected[] = {
         {480, 0, 2, 2}, {960, 47040, 2, 3}, {96000, 0, 2, 1}, {96000, 0, 3, 4}};
     struct plugin_spec spec = {0};
     for (size_t i = 0; i < 4; i++)
-        ck_assert_int_eq(plugin_spec_take(&spec, &info, RATE, message[i]), STATUS_OK);
+        ck_assert_int_eq(plugin_spec_take(&spec, &info, RATE, options[i]), STATUS_OK);
     ck_assert_uint_eq(spec.automation.count, 4);
     for (size_t i = 0; i < 4; i++) {
         const struct automation_point *point = &spec.automation.points[i];

@@ -29,40 +29,26 @@ static void offer(const char *names)
     setenv("XDG_CACHE_HOME", command_folder(), 1);
 }
 
-static json_t *object_of(const char *text)
-{
-    json_t *object = json_loads(text, 0, NULL);
-    ck_assert_msg(object != NULL, "no JSON: %s", text);
-    return object;
-}
-
-static const char *string_of(const json_t *object, const char *key)
-{
-    const char *word = json_string_value(json_object_get(object, key));
-    ck_assert_msg(word != NULL, "no string %s", key);
-    return word;
-}
-
 /* ---- list ---- */
 
 START_TEST(a_list_is_complete_and_reports_skipped_plugins)
 {
     offer("mean crash-loaded crash-asked");
     struct command_result result = command_done("$HALO plugins list --json");
-    json_t *object = object_of(result.out);
+    json_t *object = command_json(result.out);
     const json_t *list = json_object_get(object, "plugins");
     const json_t *skipped = json_object_get(object, "skipped");
     ck_assert_uint_gt(json_array_size(list), 10);
     const json_t *copy = json_array_get(list, 0);
-    ck_assert_str_eq(string_of(copy, "kind"), "ladspa");
-    ck_assert_str_eq(string_of(copy, "id"), "mean:copy");
-    ck_assert_str_eq(string_of(copy, "maker"), "halo's tests");
+    ck_assert_str_eq(command_json_string(copy, "kind"), "ladspa");
+    ck_assert_str_eq(command_json_string(copy, "id"), "mean:copy");
+    ck_assert_str_eq(command_json_string(copy, "maker"), "halo's tests");
     ck_assert_int_eq(json_integer_value(json_object_get(copy, "channels_in")), 1);
     ck_assert_int_eq(json_integer_value(json_object_get(copy, "channels_out")), 1);
     ck_assert_uint_eq(json_array_size(skipped), 2);
     for (size_t i = 0; i < 2; i++) {
         const json_t *skip = json_array_get(skipped, i);
-        ck_assert_str_eq(string_of(skip, "reason"), "crashed (segmentation fault)");
+        ck_assert_str_eq(command_json_string(skip, "reason"), "crashed (segmentation fault)");
         ck_assert(json_is_false(json_object_get(skip, "remembered")));
     }
     ck_assert_ptr_nonnull(strstr(result.err, "crash-asked.so: crashed (segmentation fault)\n"));
@@ -205,12 +191,14 @@ START_TEST(lv2_libraries_are_probed)
                  plugins);
     struct command_result result =
         command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 --json");
-    json_t *object = object_of(result.out);
+    json_t *object = command_json(result.out);
     const json_t *skipped = json_object_get(object, "skipped");
     ck_assert_uint_gt(json_array_size(json_object_get(object, "plugins")), 10);
     ck_assert_uint_eq(json_array_size(skipped), 2);
-    ck_assert_str_eq(string_of(json_array_get(skipped, 0), "holder"), "urn:halo:test:crash-asked");
-    ck_assert_str_eq(string_of(json_array_get(skipped, 1), "holder"), "urn:halo:test:crash-loaded");
+    ck_assert_str_eq(command_json_string(json_array_get(skipped, 0), "holder"),
+                     "urn:halo:test:crash-asked");
+    ck_assert_str_eq(command_json_string(json_array_get(skipped, 1), "holder"),
+                     "urn:halo:test:crash-loaded");
     json_decref(object);
     command_done("LV2_PATH=$PWD/lv2 $HALO plugins info urn:halo:test:many-ports --json");
     result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 many");
@@ -224,23 +212,21 @@ END_TEST
 
 static void check_number(const json_t *object, const char *key, double expected)
 {
-    const json_t *value = json_object_get(object, key);
-    ck_assert_msg(json_is_number(value), "no number %s", key);
-    ck_assert_double_eq(json_number_value(value), expected);
+    ck_assert_double_eq(command_json_number(object, key), expected);
 }
 
 START_TEST(info_reports_ports_latency_and_a_command)
 {
     offer("mean");
     struct command_result result = command_done("$HALO plugins info mean:late-latency --json");
-    json_t *object = object_of(result.out);
-    ck_assert_str_eq(string_of(object, "id"), "mean:late-latency");
-    ck_assert_str_eq(string_of(object, "command"),
+    json_t *object = command_json(result.out);
+    ck_assert_str_eq(command_json_string(object, "id"), "mean:late-latency");
+    ck_assert_str_eq(command_json_string(object, "command"),
                      "halo render in.wav out.wav --ladspa mean:late-latency,at=0");
     check_number(object, "latency", 100); /* its `amount` */
     const json_t *amount = json_array_get(json_object_get(object, "ports"), 3);
-    ck_assert_str_eq(string_of(amount, "symbol"), "amount");
-    ck_assert_str_eq(string_of(amount, "direction"), "in");
+    ck_assert_str_eq(command_json_string(amount, "symbol"), "amount");
+    ck_assert_str_eq(command_json_string(amount, "direction"), "in");
     check_number(amount, "minimum", 0);
     check_number(amount, "maximum", 8191);
     check_number(amount, "initial", 100);
@@ -256,16 +242,16 @@ START_TEST(info_of_a_plugin_that_crashes_when_run)
 {
     offer("mean");
     struct command_result result = command_done("$HALO plugins info mean:crash --json");
-    json_t *object = object_of(result.out);
+    json_t *object = command_json(result.out);
     ck_assert(json_is_null(json_object_get(object, "latency")));
-    ck_assert_str_eq(string_of(object, "failure"), "crashed (segmentation fault)");
+    ck_assert_str_eq(command_json_string(object, "failure"), "crashed (segmentation fault)");
     json_decref(object);
     result = command_done("$HALO plugins info mean:exit");
     ck_assert_ptr_nonnull(strstr(result.out, "not known: ended the process"));
     result = command_done("$HALO plugins info mean:null");
     ck_assert_ptr_nonnull(strstr(result.out, "instantiation failed"));
     result = command_done("$HALO plugins info mean:prints --json");
-    json_decref(object_of(result.out));
+    json_decref(command_json(result.out));
 }
 END_TEST
 

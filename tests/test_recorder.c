@@ -21,18 +21,12 @@ enum { RATE = 48000, BLOCK = 64, CHANNELS_MOST = 8 };
 
 static const char *const endings[] = {"wav", "w64", "caf"};
 
-static const char *path_of(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 static struct recorder *record(const char *name, size_t channels, double seconds)
 {
     struct recorder *recorder;
     const struct stream_format format = {.rate = RATE, .channels = channels};
-    ck_assert_int_eq(recorder_open(path_of(name), true, &format, seconds, &recorder), STATUS_OK);
+    ck_assert_int_eq(recorder_open(command_path(name), true, &format, seconds, &recorder),
+                     STATUS_OK);
     return recorder;
 }
 
@@ -114,7 +108,7 @@ START_TEST(short_wavs_are_plain)
     struct recorder *recorder = record("plain.wav", 2, 1);
     hand_over(recorder, 2, 0, BLOCK);
     ck_assert_int_eq(recorder_close(recorder, &recording), STATUS_OK);
-    FILE *file = fopen(path_of("plain.wav"), "rb");
+    FILE *file = fopen(command_path("plain.wav"), "rb");
     ck_assert_uint_eq(fread(head, 1, sizeof head, file), sizeof head);
     fclose(file);
     ck_assert_int_eq(memcmp(head, "RIFF", 4), 0);
@@ -265,15 +259,15 @@ START_TEST(a_full_disk_ends_only_the_recording)
 }
 END_TEST
 
-static void expect_refusal(const char *name, bool force, const char *spec, enum status wanted)
+static void expect_refusal(const char *name, bool force, const char *expected, enum status wanted)
 {
     char reported[512] = "";
     struct recorder *recorder;
     const struct stream_format format = {.rate = RATE, .channels = 2};
     log_capture(reported, sizeof reported);
-    ck_assert_int_eq(recorder_open(path_of(name), force, &format, 1, &recorder), wanted);
+    ck_assert_int_eq(recorder_open(command_path(name), force, &format, 1, &recorder), wanted);
     log_capture(NULL, 0);
-    ck_assert_msg(strstr(reported, spec) != NULL, "%s: %s", name, reported);
+    ck_assert_msg(strstr(reported, expected) != NULL, "%s: %s", name, reported);
 }
 
 START_TEST(unwritable_recordings_are_refused)
@@ -282,16 +276,16 @@ START_TEST(unwritable_recordings_are_refused)
     struct stat about;
     sound_text("exists.wav", "something of the user's");
     expect_refusal("exists.wav", false, "exists.wav exists; --force replaces it", STATUS_FAILED);
-    ck_assert_int_eq(stat(path_of("exists.wav"), &about), 0);
+    ck_assert_int_eq(stat(command_path("exists.wav"), &about), 0);
     ck_assert_int_eq((int)about.st_size, 23);
     expect_refusal("nowhere/out.wav", true, "out.wav: No such file or directory", STATUS_FAILED);
-    mkdir(path_of("folder.wav"), 0777);
+    mkdir(command_path("folder.wav"), 0777);
     expect_refusal("folder.wav", true, "folder.wav: Is a directory", STATUS_FAILED);
-    mkfifo(path_of("pipe.wav"), 0666);
+    mkfifo(command_path("pipe.wav"), 0666);
     expect_refusal("pipe.wav", true, "a recording wants a regular file", STATUS_FAILED);
     expect_refusal("out.mp3", true, "let its name end in .wav, .w64 or .caf", STATUS_USAGE);
     expect_refusal("out", true, "let its name end in .wav, .w64 or .caf", STATUS_USAGE);
-    ck_assert_int_ne(stat(path_of("out.mp3"), &about), 0);
+    ck_assert_int_ne(stat(command_path("out.mp3"), &about), 0);
     ck_assert_int_eq(recorder_close(record("exists.wav", 1, 1), &recording), STATUS_OK);
     struct sound sound = sound_load("exists.wav");
     ck_assert_uint_eq(sound.block.frames, 0);

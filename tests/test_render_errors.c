@@ -39,7 +39,7 @@ static FILE *open_in_folder(const char *name, const char *mode)
 START_TEST(wrong_usage_is_reported)
 {
     const struct {
-        const char *spec; /* of the message */
+        const char *expected; /* of the message */
         const char *arguments;
     } rows[] = {
         {"help", ""},
@@ -114,7 +114,7 @@ START_TEST(wrong_usage_is_reported)
     };
     begin();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        command_refused(2, rows[i].spec, "\"$HALO\" %s", rows[i].arguments);
+        command_refused(2, rows[i].expected, "\"$HALO\" %s", rows[i].arguments);
 }
 END_TEST
 
@@ -143,10 +143,10 @@ END_TEST
 
 START_TEST(help_is_not_an_error)
 {
-    const char *const spec[] = {"--help",        "-h",        "--version",           "-V",
-                                "render --help", "render -h", "render in.wav --help"};
-    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++) {
-        struct command_result result = command_done("\"$HALO\" %s", spec[i]);
+    const char *const options[] = {"--help",        "-h",        "--version",           "-V",
+                                   "render --help", "render -h", "render in.wav --help"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct command_result result = command_done("\"$HALO\" %s", options[i]);
         ck_assert_uint_gt(command_lines(result.out), 2);
         ck_assert_str_eq(result.err, "");
     }
@@ -157,10 +157,10 @@ END_TEST
 
 /* ---- sounds ---- */
 
-static void refuse_sound(const char *name, const char *spec)
+static void refuse_sound(const char *name, const char *expected)
 {
-    command_refused(1, spec, "\"$HALO\" render %s out.wav", name);
-    command_refused(1, spec, "\"$HALO\" render %s out.wav --normalize -1 --mask m.wav", name);
+    command_refused(1, expected, "\"$HALO\" render %s out.wav", name);
+    command_refused(1, expected, "\"$HALO\" render %s out.wav --normalize -1 --mask m.wav", name);
     /* A pipe uses another reader: as clear, and no crash. */
     command_refused(1, "standard input", "cat %s 2>/dev/null | \"$HALO\" render - out.wav", name);
 }
@@ -319,9 +319,9 @@ END_TEST
 
 /* ---- masks ---- */
 
-static void refuse_mask(const char *name, const char *spec)
+static void refuse_mask(const char *name, const char *expected)
 {
-    command_refused(1, spec, "\"$HALO\" render in.wav out.wav --mask %s", name);
+    command_refused(1, expected, "\"$HALO\" render in.wav out.wav --mask %s", name);
     command_refused(1, name,
                     "\"$HALO\" render in.wav out.wav --gain 3 --mask m.wav --mask %s,gain=1", name);
 }
@@ -373,7 +373,7 @@ END_TEST
 START_TEST(bad_lines_are_named)
 {
     const struct {
-        const char *text, *spec;
+        const char *text, *expected;
     } rows[] = {
         {"1\n2\nthree\n4\n", "line 3"},
         {"1\n\n# comment\n0.5x\n", "line 4"},
@@ -399,7 +399,7 @@ START_TEST(bad_lines_are_named)
     begin();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         sound_text("bad.txt", rows[i].text);
-        refuse_mask("bad.txt", rows[i].spec);
+        refuse_mask("bad.txt", rows[i].expected);
     }
     const char *const nothing[] = {"\n\n", "# only words\n", "rate: 48000\n", "  \t \r\n"};
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {

@@ -24,13 +24,6 @@ enum {
     FRAMES = 3000,
 };
 
-static char *path_in_folder(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 static void wait_until(bool (*ready)(void), const char *what)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
@@ -51,7 +44,7 @@ static bool can_hold(int format, int rate, int channels)
 static bool reads_to_its_end(const char *name)
 {
     SF_INFO info = {0};
-    SNDFILE *file = sf_open(path_in_folder(name), SFM_READ, &info);
+    SNDFILE *file = sf_open(command_path(name), SFM_READ, &info);
     static float samples[4 * FRAMES];
     if (!file)
         return false;
@@ -69,7 +62,7 @@ static bool makes_readable_file(const char *name, int format, int rate, int chan
     truth_noise(5, samples, 2 * FRAMES);
     for (size_t i = 0; i < 2 * FRAMES; i++)
         samples[i] *= 0.25f; /* a lossy format may overshoot */
-    SNDFILE *file = sf_open(path_in_folder(name), SFM_WRITE, &info);
+    SNDFILE *file = sf_open(command_path(name), SFM_WRITE, &info);
     if (!file)
         return false;
     sf_count_t written = sf_writef_float(file, samples, FRAMES);
@@ -328,7 +321,7 @@ enum { TAGS = sizeof tags / sizeof *tags };
 static void make_tagged(const char *name, int format)
 {
     SF_INFO info = {.samplerate = 48000, .channels = 1, .format = format};
-    SNDFILE *file = sf_open(path_in_folder(name), SFM_WRITE, &info);
+    SNDFILE *file = sf_open(command_path(name), SFM_WRITE, &info);
     const float samples[100] = {0};
     ck_assert_ptr_nonnull(file);
     for (size_t i = 0; i < TAGS; i++)
@@ -342,7 +335,7 @@ static unsigned tags_of(const char *name)
 {
     SF_INFO info = {0};
     unsigned found = 0;
-    SNDFILE *file = sf_open(path_in_folder(name), SFM_READ, &info);
+    SNDFILE *file = sf_open(command_path(name), SFM_READ, &info);
     ck_assert_msg(file != NULL, "%s: %s", name, sf_strerror(NULL));
     for (unsigned i = 0; i < TAGS; i++) {
         const char *text = sf_get_string(file, tags[i].type);
@@ -483,7 +476,7 @@ static void set_sizes(const char *name, uint32_t value, bool au)
     unsigned char bytes[4];
     for (size_t i = 0; i < 4; i++)
         bytes[i] = (unsigned char)(value >> 8 * i);
-    int fd = open(path_in_folder(name), O_RDWR);
+    int fd = open(command_path(name), O_RDWR);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(pwrite(fd, bytes, 4, au ? 8 : 4), 4);
     if (!au)
@@ -657,14 +650,14 @@ END_TEST
 static off_t size_of(const char *name)
 {
     struct stat about;
-    ck_assert_int_eq(stat(path_in_folder(name), &about), 0);
+    ck_assert_int_eq(stat(command_path(name), &about), 0);
     return about.st_size;
 }
 
 static unsigned mode_of(const char *name)
 {
     struct stat about;
-    ck_assert_int_eq(stat(path_in_folder(name), &about), 0);
+    ck_assert_int_eq(stat(command_path(name), &about), 0);
     return about.st_mode & 07777;
 }
 
@@ -1131,7 +1124,7 @@ START_TEST(signals_end_a_wait)
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 100000);
     command_done("mkfifo stalled closed; head -c 20000 in.wav >part");
     /* Open for reading and writing: neither end is ever missing, and no end of file arrives. */
-    int fifo = open(path_in_folder("stalled"), O_RDWR | O_NONBLOCK);
+    int fifo = open(command_path("stalled"), O_RDWR | O_NONBLOCK);
     ck_assert_int_ge(fifo, 0);
     for (int full = 0; full < 2; full++) {
         interrupt(SIGINT, halo_waits, "stalled out.wav");
@@ -1272,7 +1265,7 @@ START_TEST(wav_past_4_gb_is_rf64)
     make_long("in.wav");
     command_done("\"$HALO\" render in.wav out.wav --format pcm32");
     SF_INFO info = {0};
-    SNDFILE *file = sf_open(path_in_folder("out.wav"), SFM_READ, &info);
+    SNDFILE *file = sf_open(command_path("out.wav"), SFM_READ, &info);
     ck_assert_ptr_nonnull(file);
     sf_close(file);
     ck_assert_int_eq(info.format, SF_FORMAT_RF64 | SF_FORMAT_PCM_32);

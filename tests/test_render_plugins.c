@@ -384,7 +384,7 @@ START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
-        const char *spec, *stage;
+        const char *expected, *stage;
     } rows[] = {
         {1, "cannot find", "--lv2 urn:halo:test:none"},
         {1, "no LADSPA library", "--ladspa none:none"},
@@ -410,7 +410,7 @@ START_TEST(wrong_arguments_are_refused)
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, RATE, 2, 1000);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-        command_refused(rows[r].code, rows[r].spec, "\"$HALO\" render in.wav out.wav %s",
+        command_refused(rows[r].code, rows[r].expected, "\"$HALO\" render in.wav out.wav %s",
                         rows[r].stage);
 }
 END_TEST

@@ -10,11 +10,6 @@
 
 enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE = 48000, N = 20000, TAIL = 2047 };
 
-static void expect_said(const char *text, const char *spec)
-{
-    ck_assert_msg(strstr(text, spec) != NULL, "no \"%s\" in\n%s", spec, text);
-}
-
 /* The largest difference of frames from `first` on, in dB of a's peak. */
 static double difference_db(const struct sound *a, const struct sound *b, size_t first,
                             size_t frames)
@@ -197,8 +192,8 @@ START_TEST(report_is_complete)
                      "sharpen2d:3x5,size=1024");
     json_decref(root);
     result = command_done("\"$HALO\" render in.wav out.wav -f --verbose --spectral box2d:3x3");
-    expect_said(result.err, "3 x 3 coefficients, in two passes");
-    expect_said(result.err, "frames of 2048, 512 apart, window hann, on cpu, latency ");
+    command_expect(result.err, "3 x 3 coefficients, in two passes");
+    command_expect(result.err, "frames of 2048, 512 apart, window hann, on cpu, latency ");
 }
 END_TEST
 
@@ -206,7 +201,7 @@ START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
-        const char *spec, *message;
+        const char *options, *message;
     } rows[] = {
         {1, "no.mask2d", "cannot open mask no.mask2d: No such file or directory"},
         {1, ".", "it is a directory"},
@@ -231,7 +226,7 @@ START_TEST(wrong_arguments_are_refused)
     save_noise();
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         command_refused(rows[r].code, rows[r].message,
-                        "\"$HALO\" render in.wav out.wav --spectral %s", rows[r].spec);
+                        "\"$HALO\" render in.wav out.wav --spectral %s", rows[r].options);
     command_done("printf '1 2\\n3\\n' >r.mask2d");
     command_refused(1, "cannot read mask r.mask2d: line 2: 1 columns where the rows before have 2",
                     "\"$HALO\" render in.wav out.wav --spectral r.mask2d");

@@ -112,9 +112,9 @@ START_TEST(matrices_that_do_not_divide_are_refused)
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 3, 100);
     sound_noise_file("m.wav", 2, WAVF, 48000, 7, 10);
-    static const char *const spec[] = {"map=matrix", "7", "3"};
+    static const char *const expected[] = {"map=matrix", "7", "3"};
     for (size_t w = 0; w < 3; w++)
-        command_refused(2, spec[w], "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix");
+        command_refused(2, expected[w], "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix");
     command_refused(2, "map=matrix",
                     "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix,channel=1");
 }
@@ -285,7 +285,7 @@ static double complex response(const float *taps, size_t count, double zero, dou
 static void check_resampling(uint32_t mask_rate, uint32_t rate, const struct sound *columns)
 {
     enum { ZERO = 6000, LENGTH = 8000 };
-    char spec[64];
+    char expected[64];
     sound_save(columns, "m.wav");
     struct sound in = sound_create(WAVF, rate, 1, LENGTH);
     in.block.data[0][ZERO] = 1;
@@ -296,8 +296,8 @@ static void check_resampling(uint32_t mask_rate, uint32_t rate, const struct sou
     ck_assert_uint_eq(out.rate, rate);
     ck_assert_uint_eq(out.block.frames, LENGTH - 1 + (size_t)command_number(result.out, "taps"));
     for (int i = 0; i < 2; i++) {
-        snprintf(spec, sizeof spec, "%u", i ? mask_rate : rate);
-        ck_assert_msg(strstr(result.err, spec) != NULL, "no %s in %s", spec, result.err);
+        snprintf(expected, sizeof expected, "%u", i ? mask_rate : rate);
+        ck_assert_msg(strstr(result.err, expected) != NULL, "no %s in %s", expected, result.err);
     }
     double highest = 0.45 * fmin(mask_rate, rate);
     for (double hertz = 0; hertz <= highest; hertz += highest / 50) {
@@ -819,10 +819,11 @@ START_TEST(verbose_reports_the_paths)
                          o ? ",order=llrrlrrl" : "");
         for (size_t p = 0; p < 4; p++) {
             const unsigned *path = o ? other[p] : paths[p];
-            char spec[96];
-            snprintf(spec, sizeof spec, "input %u -> mask channel %u -> output %u", path[0],
+            char expected[96];
+            snprintf(expected, sizeof expected, "input %u -> mask channel %u -> output %u", path[0],
                      path[1], path[2]);
-            ck_assert_msg(strstr(result.err, spec) != NULL, "no \"%s\" in\n%s", spec, result.err);
+            ck_assert_msg(strstr(result.err, expected) != NULL, "no \"%s\" in\n%s", expected,
+                          result.err);
         }
         ck_assert_str_eq(result.out, "");
     }
@@ -944,12 +945,12 @@ START_TEST(missing_gpu_is_reported)
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
     sound_noise_file("m.wav", 2, WAVF, 48000, 1, 10);
-    static const char *const spec[] = {"--backend cuda", "--kernel tiled", "--gpu-mode resident",
-                                       "--devices all"};
+    static const char *const options[] = {"--backend cuda", "--kernel tiled", "--gpu-mode resident",
+                                          "--devices all"};
     for (size_t w = 0; w < 4; w++)
         command_refused(1, "--backend cpu",
                         "CUDA_VISIBLE_DEVICES= \"$HALO\" render in.wav out.wav --mask m.wav %s",
-                        spec[w]);
+                        options[w]);
     command_done("CUDA_VISIBLE_DEVICES= \"$HALO\" render in.wav out.wav --mask m.wav");
 }
 END_TEST

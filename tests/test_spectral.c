@@ -302,7 +302,7 @@ START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
 {
     static const struct {
         struct spectral_window_settings window;
-        const char *spec;
+        const char *expected;
     } cases[] = {
         {{SPECTRAL_HANN, 2048, 700}, "hops that do are 512, 256, 128, 64 and so on"},
         {{SPECTRAL_HANN, 2048, 1024}, "hop=1024 does not give the sound back with window=hann"},
@@ -320,7 +320,7 @@ START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
         enum status status = spectral_window_check(&cases[i].window, &sum);
         log_capture(NULL, 0);
         ck_assert_int_eq(status, STATUS_USAGE);
-        ck_assert_msg(strstr(message, cases[i].spec) != NULL, "%zu: %s", i, message);
+        ck_assert_msg(strstr(message, cases[i].expected) != NULL, "%zu: %s", i, message);
     }
 }
 END_TEST

@@ -35,21 +35,6 @@ static void save_click(const char *name, size_t frames, size_t at)
     sound_free(&sound);
 }
 
-static json_t *report_of(const struct command_result *result)
-{
-    json_error_t error;
-    json_t *root = json_loads(result->out, JSON_REJECT_DUPLICATES, &error);
-    ck_assert_msg(root != NULL, "not one JSON object: %s\n%s", error.text, result->out);
-    return root;
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    ck_assert_msg(json_is_number(value), "no number %s", key);
-    return json_number_value(value);
-}
-
 static const json_t *sound_of(const json_t *root, size_t index)
 {
     return json_array_get(json_object_get(root, "sounds"), index);
@@ -62,21 +47,22 @@ START_TEST(the_report_is_complete)
     save_click("click.wav", RATE, 30000);
     struct command_result result =
         command_done("\"$HALO\" spectrogram tone.wav click.wav --json --range 80 --hop 256");
-    json_t *root = report_of(&result);
+    json_t *root = command_json(result.out);
     ck_assert_str_eq(json_string_value(json_object_get(root, "frequency")), "log");
-    ck_assert_double_eq(number_of(root, "to_seconds"), 1.5);
-    ck_assert_double_eq(number_of(root, "top_db") - number_of(root, "bottom_db"), 80);
-    ck_assert_double_eq(number_of(root, "high_hz"), 24000);
+    ck_assert_double_eq(command_json_number(root, "to_seconds"), 1.5);
+    ck_assert_double_eq(
+        command_json_number(root, "top_db") - command_json_number(root, "bottom_db"), 80);
+    ck_assert_double_eq(command_json_number(root, "high_hz"), 24000);
     const json_t *tone = sound_of(root, 0), *click = sound_of(root, 1);
     const json_t *loudest = json_object_get(tone, "loudest");
-    ck_assert_double_eq_tol(number_of(loudest, "db"), -20, 0.15);
-    ck_assert_double_eq_tol(number_of(loudest, "hz"), 1000, 20);
-    ck_assert_double_eq(number_of(tone, "frames"), 1.5 * RATE);
-    ck_assert_double_eq(number_of(click, "size"), 2048);
-    ck_assert_double_eq(number_of(click, "hop"), 256);
-    double step = number_of(click, "column_seconds");
-    ck_assert_double_eq_tol(number_of(json_object_get(click, "loudest"), "seconds"), 30000.0 / RATE,
-                            step);
+    ck_assert_double_eq_tol(command_json_number(loudest, "db"), -20, 0.15);
+    ck_assert_double_eq_tol(command_json_number(loudest, "hz"), 1000, 20);
+    ck_assert_double_eq(command_json_number(tone, "frames"), 1.5 * RATE);
+    ck_assert_double_eq(command_json_number(click, "size"), 2048);
+    ck_assert_double_eq(command_json_number(click, "hop"), 256);
+    double step = command_json_number(click, "column_seconds");
+    ck_assert_double_eq_tol(command_json_number(json_object_get(click, "loudest"), "seconds"),
+                            30000.0 / RATE, step);
     json_decref(root);
     ck_assert_str_eq(command_files(), "click.wav tone.wav");
 }
@@ -98,12 +84,12 @@ static void make_false_gnuplot(void)
                  "chmod +x bin/gnuplot");
 }
 
-static const char *last_before(const char *from, const char *end, const char *spec)
+static const char *last_before(const char *from, const char *end, const char *expected)
 {
     const char *found = NULL, *at = from;
-    while ((at = memmem(at, (size_t)(end - at), spec, strlen(spec))))
+    while ((at = memmem(at, (size_t)(end - at), expected, strlen(expected))))
         found = at++;
-    ck_assert_msg(found != NULL, "no %s", spec);
+    ck_assert_msg(found != NULL, "no %s", expected);
     return found;
 }
 
@@ -184,9 +170,9 @@ END_TEST
 
 /* ---- files ---- */
 
-static size_t count_in(const char *name, const char *spec)
+static size_t count_in(const char *name, const char *expected)
 {
-    struct command_result result = command_run("grep -o -- '%s' %s | wc -l", spec, name);
+    struct command_result result = command_run("grep -o -- '%s' %s | wc -l", expected, name);
     return (size_t)strtoul(result.out, NULL, 10);
 }
 
@@ -230,9 +216,9 @@ START_TEST(odd_sounds_are_drawn)
     ck_assert_uint_eq(count_in("a.svg", "s {one}.wav"), 1);
     result = command_done("\"$HALO\" spectrogram silent.wav --json");
     ck_assert_str_eq(result.err, "halo: silent.wav is silent\n");
-    json_t *root = report_of(&result);
+    json_t *root = command_json(result.out);
     ck_assert(json_is_null(json_object_get(sound_of(root, 0), "loudest")));
-    ck_assert_double_eq(number_of(root, "top_db"), 0);
+    ck_assert_double_eq(command_json_number(root, "top_db"), 0);
     json_decref(root);
     for (int i = 0; i < 2; i++)
         command_done("\"$HALO\" spectrogram %s -o %d.png", i ? "slow.wav" : "silent.wav", i);

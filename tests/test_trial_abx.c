@@ -51,10 +51,10 @@ static void run_test(struct trial *abx, size_t trials, size_t wrong)
         double now = 10 * (double)i;
         trial_play(abx, ABX_A, now + 1);
         trial_play(abx, ABX_X, now + 2);
-        enum abx_sound message = listen(abx);
+        enum abx_sound answer = listen(abx);
         if (i < wrong)
-            message = message == ABX_A ? ABX_B : ABX_A;
-        trial_abx_answer(abx, message, now + 3);
+            answer = answer == ABX_A ? ABX_B : ABX_A;
+        trial_abx_answer(abx, answer, now + 3);
     }
 }
 
@@ -159,24 +159,17 @@ END_TEST
 
 /* ---- the log ---- */
 
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 static void save(const struct trial_log *log)
 {
     command_clean();
-    ck_assert_int_eq(trial_log_save(log, path_of("log.json"), false), STATUS_OK);
+    ck_assert_int_eq(trial_log_save(log, command_path("log.json"), false), STATUS_OK);
     ck_assert_str_eq(command_files(), "log.json");
 }
 
 static json_t *saved(void)
 {
     json_error_t error;
-    json_t *root = json_load_file(path_of("log.json"), 0, &error);
+    json_t *root = json_load_file(command_path("log.json"), 0, &error);
     ck_assert_msg(root != NULL, "%s", error.text);
     return root;
 }
@@ -225,8 +218,8 @@ START_TEST(the_log_is_complete)
     ck_assert_double_eq(json_number_value(json_object_get(result, "median_seconds")), 2.25);
     ck_assert_int_eq((int)json_integer_value(json_object_get(result, "hits")),
                      (int)trial_abx_result(session.abx)->hits);
-    ck_assert_int_eq(trial_log_save(session.log, path_of("log.json"), false), STATUS_FAILED);
-    ck_assert_int_eq(trial_log_save(session.log, path_of("log.json"), true), STATUS_OK);
+    ck_assert_int_eq(trial_log_save(session.log, command_path("log.json"), false), STATUS_FAILED);
+    ck_assert_int_eq(trial_log_save(session.log, command_path("log.json"), true), STATUS_OK);
     json_decref(root);
     session_end(&session);
 }
@@ -272,15 +265,15 @@ END_TEST
 static const char *fault_of(const json_t *root)
 {
     const char *fault = "nothing was found";
-    ck_assert_int_eq(json_dump_file(root, path_of("changed.json"), 0), 0);
-    ck_assert_int_eq(trial_verify(path_of("changed.json"), &fault), STATUS_OK);
+    ck_assert_int_eq(json_dump_file(root, command_path("changed.json"), 0), 0);
+    ck_assert_int_eq(trial_verify(command_path("changed.json"), &fault), STATUS_OK);
     return fault ? fault : "";
 }
 
-static void expect_fault(const json_t *root, const char *spec)
+static void expect_fault(const json_t *root, const char *expected)
 {
     const char *fault = fault_of(root);
-    ck_assert_msg(strstr(fault, spec) != NULL, "not '%s': '%s'", spec, fault);
+    ck_assert_msg(strstr(fault, expected) != NULL, "not '%s': '%s'", expected, fault);
 }
 
 START_TEST(verifying_finds_changes)
@@ -301,8 +294,8 @@ START_TEST(verifying_finds_changes)
     ck_assert_str_eq(fault_of(root), "");
 
     json_t *answer = json_array_get(json_object_get(root, "events"), 2);
-    const char *message = json_string_value(json_object_get(answer, "answer"));
-    json_object_set_new(answer, "answer", json_string(message[0] == 'A' ? "B" : "A"));
+    const char *choice = json_string_value(json_object_get(answer, "answer"));
+    json_object_set_new(answer, "answer", json_string(choice[0] == 'A' ? "B" : "A"));
     expect_fault(root, "result does not follow");
     json_array_remove(json_object_get(root, "events"), 2);
     expect_fault(root, "answers are not one for every trial");
@@ -339,12 +332,12 @@ START_TEST(verifying_refuses_other_files)
     const char *fault;
     command_clean();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        FILE *file = fopen(path_of("bad.json"), "w");
+        FILE *file = fopen(command_path("bad.json"), "w");
         fputs(texts[i], file);
         fclose(file);
-        ck_assert_int_eq(trial_verify(path_of("bad.json"), &fault), STATUS_FAILED);
+        ck_assert_int_eq(trial_verify(command_path("bad.json"), &fault), STATUS_FAILED);
     }
-    ck_assert_int_eq(trial_verify(path_of("none.json"), &fault), STATUS_FAILED);
+    ck_assert_int_eq(trial_verify(command_path("none.json"), &fault), STATUS_FAILED);
 }
 END_TEST
 

@@ -174,30 +174,23 @@ END_TEST
 
 /* ---- the log ---- */
 
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 static json_t *save(const struct trial_log *log)
 {
     json_error_t error;
     command_clean();
-    ck_assert_int_eq(trial_log_save(log, path_of("log.json"), false), STATUS_OK);
-    json_t *root = json_load_file(path_of("log.json"), 0, &error);
+    ck_assert_int_eq(trial_log_save(log, command_path("log.json"), false), STATUS_OK);
+    json_t *root = json_load_file(command_path("log.json"), 0, &error);
     ck_assert_msg(root != NULL, "%s", error.text);
     return root;
 }
 
-static void expect_fault(const json_t *root, const char *spec)
+static void expect_fault(const json_t *root, const char *expected)
 {
     const char *fault = NULL;
-    ck_assert_int_eq(json_dump_file(root, path_of("changed.json"), 0), 0);
-    ck_assert_int_eq(trial_verify(path_of("changed.json"), &fault), STATUS_OK);
+    ck_assert_int_eq(json_dump_file(root, command_path("changed.json"), 0), 0);
+    ck_assert_int_eq(trial_verify(command_path("changed.json"), &fault), STATUS_OK);
     const char *found = fault ? fault : "none";
-    ck_assert_msg(strstr(found, spec) != NULL, "not '%s': '%s'", spec, found);
+    ck_assert_msg(strstr(found, expected) != NULL, "not '%s': '%s'", expected, found);
 }
 
 START_TEST(verifying_finds_changes)

@@ -90,23 +90,34 @@ const char *tmux_screen(void)
     return screen;
 }
 
-static const char *wait_for(const char *spec, bool there)
+static const char *wait_for(const char *expected, bool there)
 {
     const struct timespec pause = {.tv_nsec = 1000000000 / LOOKS};
     for (int i = 0; i < PATIENCE * LOOKS; i++) {
-        if ((strstr(tmux_screen(), spec) != NULL) == there)
+        if ((strstr(tmux_screen(), expected) != NULL) == there)
             return screen;
         nanosleep(&pause, NULL);
     }
-    ck_abort_msg("\"%s\" %s on the screen:\n%s", spec, there ? "is not" : "is still", screen);
+    ck_abort_msg("\"%s\" %s on the screen:\n%s", expected, there ? "is not" : "is still", screen);
 }
 
-const char *tmux_wait(const char *spec)
+const char *tmux_wait(const char *expected)
 {
-    return wait_for(spec, true);
+    return wait_for(expected, true);
 }
 
-const char *tmux_wait_gone(const char *spec)
+const char *tmux_wait_gone(const char *expected)
 {
-    return wait_for(spec, false);
+    return wait_for(expected, false);
+}
+
+const char *tmux_row(const char *text, const char *expected)
+{
+    static char row[1024];
+    const char *at = strstr(text, expected);
+    ck_assert_msg(at != NULL, "no \"%s\" in\n%s", expected, text);
+    while (at > text && at[-1] != '\n')
+        at--;
+    snprintf(row, sizeof row, "%.*s", (int)strcspn(at, "\n"), at);
+    return row;
 }

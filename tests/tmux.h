@@ -22,9 +22,13 @@ void tmux_resize(int columns, int rows);
 /* The contents of the screen, UTF-8, one line per row. Valid until the next call. */
 const char *tmux_screen(void);
 
-/* Wait until the screen contains `words` (or no longer does) and return it; the test fails if
+/* Wait until the screen contains `expected` (or no longer does) and return it; the test fails if
  * that takes more than 20 seconds. */
-const char *tmux_wait(const char *spec);
-const char *tmux_wait_gone(const char *spec);
+const char *tmux_wait(const char *expected);
+const char *tmux_wait_gone(const char *expected);
+
+/* The row of a screen that contains `expected`; the test fails if there is none. Valid until the
+ * next call. */
+const char *tmux_row(const char *text, const char *expected);
 
 #endif

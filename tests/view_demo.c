@@ -136,10 +136,10 @@ static bool handle_keys(struct view *view)
 
 int main(int argc, char **argv)
 {
-    static const char *const spec[] = {"auto", "screen", "plain", "json"};
+    static const char *const names[] = {"auto", "screen", "plain", "json"};
     enum view_choice choice = VIEW_AUTO;
-    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++)
-        if (argc > 1 && strcmp(argv[1], spec[i]) == 0)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (argc > 1 && strcmp(argv[1], names[i]) == 0)
             choice = (enum view_choice)i;
     double interval = argc > 2 ? atof(argv[2]) : 0;
     double seconds = argc > 3 ? atof(argv[3]) : 1e9;
