@@ -18,7 +18,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[] = "/tmp/halo-fuzz-XXXXXX";
-static char path[64], said[1024];
+static char path[64], message[1024];
 
 static void save(const char *name, const char *text)
 {
@@ -86,11 +86,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!stream || (size > 0 && fwrite(data, size, 1, stream) != 1))
         abort();
     rewind(stream);
-    said[0] = '\0';
-    log_capture(said, sizeof said);
+    message[0] = '\0';
+    log_capture(message, sizeof message);
     enum status status = mask_reader_read(&FUZZ_READER, path, stream, &options, &mask);
     log_capture(NULL, 0);
-    if ((status != STATUS_OK) != (said[0] != '\0')) /* an error text, and only on failure */
+    if ((status != STATUS_OK) != (message[0] != '\0')) /* an error text, and only on failure */
         abort();
     if (status == STATUS_OK && mask)
         check(mask);

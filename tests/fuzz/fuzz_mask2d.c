@@ -28,16 +28,16 @@ static void check(const struct mask2d *mask)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char said[1024] = "";
+    char message[1024] = "";
     struct mask2d *mask = NULL;
     FILE *stream = fdopen(memfd_create("input", 0), "w+b");
     if (!stream || (size > 0 && fwrite(data, size, 1, stream) != 1))
         abort();
     rewind(stream);
-    log_capture(said, sizeof said);
+    log_capture(message, sizeof message);
     enum status status = mask2d_read("input.mask2d", stream, &mask);
     log_capture(NULL, 0);
-    if ((status == STATUS_OK) != (said[0] == '\0')) /* an error text, and only on failure */
+    if ((status == STATUS_OK) != (message[0] == '\0')) /* an error text, and only on failure */
         abort();
     if (status == STATUS_OK)
         check(mask);
