@@ -221,3 +221,15 @@ void sound_expect_filtered(const char *out_name, const char *in_name, const char
     sound_free(&in);
     sound_free(&out);
 }
+
+double sound_ffmpeg_loudness(const char *name)
+{
+    double value;
+    struct command_result result =
+        command_done("ffmpeg -nostdin -v error -i \"%s\" "
+                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.I:file=- -f null - | "
+                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1",
+                     name);
+    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg printed: %s", result.out);
+    return value;
+}

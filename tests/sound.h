@@ -57,4 +57,7 @@ void sound_expect_truth(const struct sound *out, const struct mask *mask, const 
 /* All of the above for one mask on one sound, by file names. */
 void sound_expect_filtered(const char *out, const char *in, const char *mask);
 
+/* Integrated loudness in LUFS as measured by ffmpeg. */
+double sound_ffmpeg_loudness(const char *name);
+
 #endif

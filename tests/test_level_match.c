@@ -359,18 +359,6 @@ START_TEST(progress_reaches_its_end)
 }
 END_TEST
 
-static double ffmpeg_loudness(const struct sound *sound)
-{
-    double value;
-    sound_save(sound, "matched.wav");
-    struct command_result result =
-        command_done("ffmpeg -nostdin -v error -i matched.wav "
-                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.I:file=- -f null - | "
-                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1");
-    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg printed: %s", result.out);
-    return value;
-}
-
 START_TEST(matched_choices_are_equally_loud_to_ffmpeg)
 {
     static const char *const names[] = {"telephone.wav", "hall.wav"};
@@ -385,7 +373,8 @@ START_TEST(matched_choices_are_equally_loud_to_ffmpeg)
     for (size_t i = 0; i < 2; i++) {
         ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &matched[i]), STATUS_OK);
         struct sound sound = looped(region, matched[i]);
-        levels[i] = ffmpeg_loudness(&sound);
+        sound_save(&sound, "matched.wav");
+        levels[i] = sound_ffmpeg_loudness("matched.wav");
         sound_free(&sound);
         mask_destroy(masks[i]);
         mask_destroy(matched[i]);

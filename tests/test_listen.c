@@ -212,9 +212,9 @@ START_TEST(a_discriminating_listener_passes_abx)
                           choices, TRIALS);
     ear_wait(ear, RATE);
     size_t place = find_place(ear, &passes[0]);
-    char output[TRIALS + 1] = "", word[32];
+    char output[TRIALS + 1] = "", prompt[32];
     for (size_t trial = 0; trial < TRIALS; trial++) {
-        snprintf(word, sizeof word, "trial %zu of", trial + 1);
+        snprintf(prompt, sizeof prompt, "trial %zu of", trial + 1);
         ck_assert_uint_eq(which_sounds(ear, passes, place), 0);
         size_t from = ear_frames(ear);
         live_rig_keys("x");

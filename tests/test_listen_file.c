@@ -160,7 +160,6 @@ END_TEST
 /* Of the last of three passes. */
 static double loudness(const char *choice, const char *how)
 {
-    double value;
     command_done("\"$HALO\" listen \"$WAV/drums.wav\" --mask \"$FILTERS/telephone.wav\" --or "
                  "--mask \"$FILTERS/hall.wav\" --match %s --seconds 17.4 --to-file three.wav "
                  "--force --script 0:%s",
@@ -173,12 +172,7 @@ static double loudness(const char *choice, const char *how)
     sound_save(&last, "last.wav");
     sound_free(&three);
     sound_free(&last);
-    struct command_result result =
-        command_done("ffmpeg -nostdin -v error -i last.wav "
-                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.I:file=- -f null - | "
-                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1");
-    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg printed: %s", result.out);
-    return value;
+    return sound_ffmpeg_loudness("last.wav");
 }
 
 START_TEST(choices_are_equally_loud_to_ffmpeg)

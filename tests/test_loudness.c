@@ -161,19 +161,6 @@ START_TEST(pieces_equal_the_whole)
 }
 END_TEST
 
-/* The last value of this name printed by ffmpeg's filter. */
-static double from_ffmpeg(const char *path, const char *name)
-{
-    double value;
-    struct command_result result =
-        command_done("ffmpeg -nostdin -v error -i \"%s\" "
-                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.%s:file=- -f null - | "
-                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1",
-                     path, name);
-    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg printed: %s", result.out);
-    return value;
-}
-
 static void compare(const char *path)
 {
     struct loudness *meter;
@@ -183,7 +170,7 @@ static void compare(const char *path)
     const float *const *data = (const float *const *)sound.block.data;
     ck_assert_int_eq(loudness_create(sound.rate, sound.block.channels, &meter), STATUS_OK);
     ck_assert_int_eq(loudness_add(meter, data, even), STATUS_OK);
-    ck_assert_double_eq_tol(loudness_integrated(meter), from_ffmpeg(path, "I"), 0.1);
+    ck_assert_double_eq_tol(loudness_integrated(meter), sound_ffmpeg_loudness(path), 0.1);
     loudness_destroy(meter);
     sound_free(&sound);
 }
