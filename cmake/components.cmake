@@ -1,11 +1,11 @@
-# The libraries halo is made of: those it needs, and those it uses where they are.
+# Libraries: required ones, and optional ones that are used where installed.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(SNDFILE REQUIRED IMPORTED_TARGET sndfile>=1.0.31)
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3f)
 pkg_check_modules(FFTW_DOUBLE REQUIRED IMPORTED_TARGET fftw3)
-# Its locks for a planner that other plugins and hosts in the process use as well.
+# Makes the planner thread-safe, since other plugins and hosts in the process may use it.
 find_library(HALO_FFTW_LOCKS fftw3f_threads REQUIRED)
 find_library(HALO_FFTW_DOUBLE_LOCKS fftw3_threads REQUIRED)
 mark_as_advanced(HALO_FFTW_LOCKS HALO_FFTW_DOUBLE_LOCKS)
@@ -21,7 +21,7 @@ if(SNDFILE_VERSION VERSION_GREATER_EQUAL 1.1)
   set(HALO_SNDFILE_MP3 ON)
 endif()
 
-# Optional parts: AUTO takes what is there, ON demands it, OFF leaves it out.
+# Optional parts: AUTO uses a library if it is installed, ON requires it, OFF disables it.
 set(HALO_PARTS "")
 function(optional_part name found version purpose)
   set(HALO_${name} AUTO CACHE STRING "${purpose}: AUTO, ON or OFF")
@@ -58,7 +58,7 @@ optional_part(LV2_PLUGIN "${LV2_HEADERS_FOUND}" "lv2 ${LV2_HEADERS_VERSION}" "LV
 optional_part(SCREEN "${NCURSES_FOUND}" "ncurses ${NCURSES_VERSION}" "terminal screen")
 optional_part(OSC "${LIBLO_FOUND}" "liblo ${LIBLO_VERSION}" "OSC control")
 
-# PortAudio's calls for one host API alone, where it was built with that.
+# Functions of PortAudio for a single host API, where it was built with that API.
 if(HALO_WITH_PORTAUDIO)
   include(CheckSymbolExists)
   set(CMAKE_REQUIRED_LIBRARIES PkgConfig::PORTAUDIO)
@@ -69,7 +69,7 @@ endif()
 
 function(components_print)
   message(STATUS "")
-  message(STATUS "halo ${PROJECT_VERSION}: what is in and what is out")
+  message(STATUS "halo ${PROJECT_VERSION}: configuration")
   message(STATUS "  libsndfile   ${SNDFILE_VERSION}")
   message(STATUS "  FFTW         ${FFTW_VERSION}")
   message(STATUS "  libsoxr      ${SOXR_VERSION}")

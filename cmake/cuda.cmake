@@ -1,9 +1,8 @@
-# CUDA, and the GPUs that its kernels are built for. -DCMAKE_CUDA_ARCHITECTURES=... decides, as
-# always with CMake: all-major, what a release is built with, makes machine code for every one.
-# It takes many times as long as a single one, so without a choice it is this machine's GPUs;
-# and where there is none, only PTX of the lowest architecture that the toolkit (and the live
-# kernel, which needs 7.0) knows: the driver of any GPU from there on compiles it when it is
-# first used.
+# CUDA, and the GPU architectures to build kernels for. -DCMAKE_CUDA_ARCHITECTURES=... sets them;
+# releases use all-major, which makes machine code for every architecture and takes many times as
+# long as one. The default is the GPUs of this machine, or without a GPU only PTX for the lowest
+# architecture that the toolkit supports (at least 7.0, which the live kernel needs); the driver
+# compiles PTX when it is first used.
 if(CUDAToolkit_VERSION VERSION_LESS 13)
   set(lowest 70)
   set(every 70 75 80 86 89 90)
@@ -12,7 +11,7 @@ else()
   set(every all-major)
 endif()
 if(CMAKE_CUDA_ARCHITECTURES STREQUAL "all-major")
-  set(CMAKE_CUDA_ARCHITECTURES ${every}) # the toolkit's own begin at 5.0 before version 13
+  set(CMAKE_CUDA_ARCHITECTURES ${every}) # the toolkit's all-major starts at 5.0 before version 13
 elseif(NOT CMAKE_CUDA_ARCHITECTURES)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
                   OUTPUT_VARIABLE there ERROR_QUIET RESULT_VARIABLE failed)

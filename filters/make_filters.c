@@ -59,10 +59,10 @@ enum form { FORM_TEXT, FORM_FLOAT, FORM_PCM24, FORM_MASK2D };
 struct row {
     const char *file;
     enum form form;
-    int columns; /* of a mask of two dimensions: bins of frequency */
-    int taps;    /* likewise: rows of time */
+    int columns; /* of a two-dimensional mask: frequency bins */
+    int taps;    /* of a two-dimensional mask: rows of time */
     void (*make)(struct mask *mask);
-    const char *what;   /* written into text masks, as is the next one */
+    const char *what;   /* written into text masks, as is the next field */
     const char *listen;
 };
 
@@ -208,7 +208,7 @@ static void make_gaussian(struct mask *mask)
     gaussian(mask->tap, mask->taps, 4.0);
 }
 
-/* Unsharp masking: what the Gaussian takes away is added once more. */
+/* Unsharp masking: the difference to the Gaussian is added once more. */
 static void make_sharpen(struct mask *mask)
 {
     gaussian(mask->tap, mask->taps, 2.0);
@@ -216,8 +216,8 @@ static void make_sharpen(struct mask *mask)
     mask->tap[mask->taps / 2] += 2.0;
 }
 
-/* A windowed sinc is at -6 dB where it is designed for; the masks are named
- * after their -3 dB points, which lie a little inside. */
+/* A windowed sinc is at -6 dB at its design frequency; the masks are named
+ * after their -3 dB points, which lie slightly inside. */
 static void make_lowpass(struct mask *mask)
 {
     low_pass(mask->tap, mask->taps, 1020.0, 80.0);
@@ -247,7 +247,8 @@ static void make_pre_emphasis(struct mask *mask)
     mask->tap[1] = -0.97;
 }
 
-/* The inverse of pre-emphasis, 30.5 dB quieter: the bass keeps its level. */
+/* The inverse of pre-emphasis, 30.5 dB quieter, so that low frequencies keep
+ * their level. */
 static void make_de_emphasis(struct mask *mask)
 {
     for (int n = 0; n < mask->taps; n++)
@@ -358,16 +359,16 @@ static void butterworth(double *tap, int taps, enum shape shape, double hertz)
     run_biquad(tap, taps, biquad_of(shape, hertz, 1.3065629648763765, 0.0));
 }
 
-/* Ends a response that was cut off with half a cosine, so that the cut
- * itself is not heard. */
+/* Ends a truncated response with half a cosine, so that the cut is not
+ * audible. */
 static void fade_out(double *tap, int taps, int length)
 {
     for (int n = 0; n < length; n++)
         tap[taps - length + n] *= 0.5 + 0.5 * cos(PI * (n + 1) / length);
 }
 
-/* Recursive notches rather than windowed sinc: as narrow, linear-phase ones
- * would ring before each sound for a good half second. */
+/* Recursive notches rather than a windowed sinc: linear-phase filters as
+ * narrow would ring for half a second before each sound. */
 static void hum_notch(struct mask *mask, double mains)
 {
     mask->tap[0] = 1.0;
@@ -407,8 +408,8 @@ static void make_radio(struct mask *mask)
 
 /* ---- echoes ----------------------------------------------------------- */
 
-/* A low-passed impulse at a place between taps: a reflection that comes
- * `when` taps after the start and has lost its top above `cutoff`. */
+/* A low-passed impulse at a fractional position: a reflection `when` taps
+ * after the start, without frequencies above `cutoff`. */
 static void add_reflection(double *tap, int taps, double when, double gain,
                            double cutoff)
 {
@@ -450,8 +451,8 @@ static void make_comb(struct mask *mask)
     mask->tap[mask->taps - 1] = 0.5;
 }
 
-/* Schroeder's feedback comb.  Its gain is 2 on the resonances: between them
- * so much is lost that a gain of 1 would sound faint. */
+/* Schroeder's feedback comb. Its gain is 2 on the resonances: between them
+ * so much is lost that a gain of 1 would sound too quiet. */
 static void make_resonator(struct mask *mask)
 {
     double feedback = 0.8;
@@ -501,9 +502,9 @@ static void make_crossfeed(struct mask *mask)
 
 /* ---- rooms ------------------------------------------------------------ */
 
-/* One octave or so of a reverberant tail. */
+/* One band, about an octave, of a reverberant tail. */
 struct band {
-    double low;   /* edges in Hz; 0 where the band has none */
+    double low;   /* corners in Hz; 0 where the band has none */
     double high;
     double rt60;  /* seconds to fall by 60 dB */
     double level; /* dB */
@@ -540,8 +541,8 @@ static void add_band(double *tap, int taps, const struct band *band,
     free(noise);
 }
 
-/* Every column has noise of its own: columns that are not alike are what
- * makes a room sound wide. */
+/* Every column has independent noise: uncorrelated columns make a room sound
+ * wide. */
 static void add_tail(struct mask *mask, const struct tail *tail)
 {
     int taps = mask->taps;
@@ -568,19 +569,19 @@ struct place {
     double x, y, z;
 };
 
-/* A pair of cardioid microphones, 17 cm and 110 degrees apart (the ORTF
- * pair), faces two sources: `spread` metres to either side. */
+/* A pair of cardioid microphones, 17 cm and 110 degrees apart (ORTF), faces
+ * two sources: `spread` metres to either side. */
 struct room {
     struct place size;
     struct place pair;
     double distance;
     double spread;
     double reflect; /* gain of a wall */
-    int order;      /* reflections that are followed */
+    int order;      /* highest order of reflection */
     double direct;  /* gain of the direct sound */
 };
 
-/* Where the source is seen in the k-th mirror along one axis. */
+/* The position of the source's k-th mirror image along one axis. */
 static double mirrored(double source, double size, int k)
 {
     return k % 2 == 0 ? k * size + source : (k + 1) * size - source;
@@ -628,8 +629,8 @@ static void add_images(double *direct, double *mirror, int taps,
 }
 
 /* All walls of the image method reflect with the same sign, so that the
- * images add up to a boom at the lowest frequencies.  As Allen and Berkley
- * do, a high-pass takes it away; the direct sound does without. */
+ * images add up to a boom at the lowest frequencies. As Allen and Berkley
+ * do, a high-pass removes it, except from the direct sound. */
 static void add_early(struct mask *mask, const struct room *room)
 {
     int taps = mask->taps;
@@ -706,8 +707,9 @@ static void make_studio(struct mask *mask)
     add_tail(mask, &tail);
 }
 
-/* Bending waves in a plate are dispersive, the high ones run ahead: hence the
- * onsets; and a plate is dense from the start: hence no separate echoes. */
+/* Bending waves in a plate are dispersive, with high frequencies first:
+ * hence the onsets; and a plate is dense from the start: hence no separate
+ * echoes. */
 static void make_plate(struct mask *mask)
 {
     static const struct band band[] = {
@@ -725,7 +727,7 @@ static void make_plate(struct mask *mask)
     add_tail(mask, &tail);
 }
 
-/* Sound that comes through a wall: no direct sound, no top, a short boom. */
+/* Sound through a wall: no direct sound, no high frequencies, a short boom. */
 static void make_next_room(struct mask *mask)
 {
     static const struct band band[] = {
@@ -742,7 +744,7 @@ static void make_next_room(struct mask *mask)
     fade_out(mask->tap, mask->taps, mask->taps / 10);
 }
 
-/* A tail played backwards: the sound is announced by its own reverberation. */
+/* A reversed tail: the reverberation comes before the sound. */
 static void make_reverse(struct mask *mask)
 {
     static const struct band band[] = {
@@ -770,7 +772,7 @@ static void make_reverse(struct mask *mask)
 /* ---- spring ----------------------------------------------------------- */
 
 /* (a + z^-stretch) / (1 + a z^-stretch), in place; `past` has `stretch`
- * places. */
+ * elements. */
 static void stretched_all_pass(double *tap, int taps, double a, int stretch,
                                double *past)
 {
@@ -784,8 +786,8 @@ static void stretched_all_pass(double *tap, int taps, double a, int stretch,
     }
 }
 
-/* A pulse runs along the spring, is bent into a chirp by the dispersion, and
- * comes back upside down after each round trip. */
+/* A pulse travels along the spring, is dispersed into a chirp, and returns
+ * inverted after each round trip. */
 static void add_spring(struct mask *mask, double round_trip, double gain,
                        double sign)
 {
@@ -815,8 +817,8 @@ static void make_spring(struct mask *mask)
 
     add_spring(mask, 0.033, 1.1, 1.0);
     add_spring(mask, 0.041, -0.9, 1.0);
-    /* Above a quarter of RATE / STRETCH the sections would chirp the other
-     * way, which no spring does. */
+    /* Above a quarter of RATE / STRETCH the sections would chirp in
+     * the other direction, which no spring does. */
     butterworth(tap, taps, SHAPE_LOW, 4200.0);
     butterworth(tap, taps, SHAPE_HIGH, 120.0);
     fade_out(tap, taps, taps / 8);
@@ -826,7 +828,7 @@ static void make_spring(struct mask *mask)
 
 /* ---- two dimensions --------------------------------------------------- */
 
-/* Rows run from past to future, columns from low to high frequency. */
+/* Rows are in order of time, columns in order of frequency. */
 static void make_box2d(struct mask *mask)
 {
     for (int n = 0; n < mask->columns * mask->taps; n++)
@@ -847,7 +849,7 @@ static void make_gaussian2d(struct mask *mask)
     free(across);
 }
 
-/* The picture and what a box takes away. */
+/* Twice the picture less its box mean. */
 static void make_sharpen2d(struct mask *mask)
 {
     make_box2d(mask);
@@ -855,8 +857,8 @@ static void make_sharpen2d(struct mask *mask)
     column(mask, mask->columns / 2)[mask->taps / 2] += 2.0;
 }
 
-/* The mean of the rows to come, which the first rows of a mask weigh, less that
- * of the rows before. */
+/* The mean of the later rows, which are the first rows of a mask, less that
+ * of the earlier rows. */
 static void make_onset_edge(struct mask *mask)
 {
     int half = mask->taps / 2;
@@ -869,7 +871,7 @@ static void make_onset_edge(struct mask *mask)
         }
 }
 
-/* A bin less the mean of those beside it, over all rows. */
+/* A bin less the mean of its neighbours, over all rows. */
 static void make_harmonic_edge(struct mask *mask)
 {
     for (int which = 0; which < mask->columns; which++)
@@ -1006,7 +1008,7 @@ static bool cannot_write(const char *path, const char *reason)
     return false;
 }
 
-/* Nine digits give back every float exactly. */
+/* Nine digits represent every float exactly. */
 static bool write_text(const struct row *row, const struct mask *mask,
                        const char *path)
 {
@@ -1082,7 +1084,7 @@ static bool write_wav(const struct row *row, const struct mask *mask,
     file = sf_open(path, SFM_WRITE, &info);
     if (file == NULL)
         return cannot_write(path, sf_strerror(NULL));
-    /* The peak chunk holds the time of writing. */
+    /* The peak chunk stores the time of writing. */
     sf_command(file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
     good = write_frames(file, row, mask);
     if (!good)
@@ -1093,8 +1095,8 @@ static bool write_wav(const struct row *row, const struct mask *mask,
     return good;
 }
 
-/* A mask that is not finite, or too loud for its format, is a mistake of this
- * program: better no file than a wrong one. */
+/* A mask that is not finite, or too loud for its format, is a bug in this
+ * program: write no file. */
 static bool check(const struct row *row, const struct mask *mask,
                   const char *path)
 {

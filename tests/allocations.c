@@ -38,7 +38,7 @@ static void count(void)
     of_thread++;
 }
 
-/* glibc's own allocator under its second name. */
+/* glibc's allocator under its internal names. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t number, size_t size);
 void *__libc_realloc(void *memory, size_t size);

@@ -34,7 +34,7 @@ void alsa_rig_cards(const struct alsa_card *cards, size_t count)
 #endif
     for (size_t i = 0; i < count; i++)
         write_card(file, &cards[i], cards[i].name);
-    /* Without a default PortAudio stops the program. */
+    /* Without a default device PortAudio aborts the program. */
     if (count > 0)
         write_card(file, &cards[0], "default");
     else

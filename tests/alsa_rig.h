@@ -1,8 +1,8 @@
-/* ALSA as a test wants it: cards of software (simcard.c) or none at all.
+/* ALSA configurations for tests: simulated cards (simcard.c) or no card at all.
  *
- * A configuration is written into command_folder() and named in the environment, for this
- * process and for what it starts. Paths of sounds are within that folder: raw float32,
- * interleaved. What cannot be written fails the test.
+ * The configuration is written into command_folder() and named in the environment, for this
+ * process and its children. Sound files are in that folder: raw float32, interleaved. Errors
+ * fail the test.
  */
 #ifndef HALO_TESTS_ALSA_RIG_H
 #define HALO_TESTS_ALSA_RIG_H
@@ -12,14 +12,14 @@
 struct alsa_card {
     const char *name;
     const char *infile;   /* NULL: silence */
-    const char *outfile;  /* NULL: kept nowhere */
+    const char *outfile;  /* NULL: not kept */
     unsigned rate;        /* 0: 48000 */
     unsigned channels;    /* 0: 2 */
-    unsigned long unplug; /* after so many frames the card is gone; 0: never */
+    unsigned long unplug; /* the card is unplugged after this many frames; 0: never */
 };
 
-/* ALSA has these cards and no other; the first is its default. Of none, ALSA's
- * default is a card that is not there. */
+/* Gives ALSA these cards and no other; the first is the default. With no cards the default is a
+ * card that does not exist. */
 void alsa_rig_cards(const struct alsa_card *cards, size_t count);
 
 void alsa_rig_save(const struct block *block, const char *name);

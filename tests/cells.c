@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double BOUND_DB = -130; /* of max|x| sum|h|, for every signal and mask */
-static const double PEAK_DB = -125;  /* of the truth's peak, for noise through noise */
+static const double BOUND_DB = -130; /* relative to max|x| sum|h|, for every signal and mask */
+static const double PEAK_DB = -125; /* relative to the peak of the truth, for noise through noise */
 
 struct workers *cells_crew(size_t count)
 {
@@ -63,7 +63,7 @@ void cells_check(const char *backend, size_t taps, size_t block, size_t channels
     ck_assert_uint_eq(filter->tail, taps - 1);
     ck_assert_uint_eq(filter->latency, 0);
     struct block out = stream_through(filter, x.data, n, n + taps - 1);
-    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was left", what);
+    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was given up", what);
     if (n > 0)
         cells_expect_within(&out, truth, mask, &x, n > taps, what);
     for (size_t c = 0; n == 0 && c < channels; c++)
@@ -89,7 +89,7 @@ void cells_switched(double **a, double **b, size_t outputs, size_t frames, size_
 {
     for (size_t i = at; i < frames; i++) {
         double t = i - at >= fade ? 1 : (double)(i - at) / (double)fade, old = 1 - t, new = t;
-        if (shape == SWITCH_DUCK) { /* down in the first half, up in the second */
+        if (shape == SWITCH_DUCK) { /* falling in the first half, rising in the second */
             old = t < 0.5 ? 1 - 2 * t : 0;
             new = t < 0.5 ? 0 : 2 * t - 1;
         } else if (shape == SWITCH_GAP) { /* in the first and the last quarter */
@@ -120,7 +120,7 @@ void cells_check_change(const char *backend, size_t taps_a, size_t taps_b, size_
     char what[160];
     snprintf(what, sizeof what, "%s, %zu to %zu taps, blocks of %zu, at %zu, fade %zu", backend,
              taps_a, taps_b, block, at, fade);
-    struct workers *workers = cells_crew(strstr(backend, "/live") ? 2 : 1); /* with a helper */
+    struct workers *workers = cells_crew(strstr(backend, "/live") ? 2 : 1); /* with a worker */
     size_t longest = taps_a > taps_b ? taps_a : taps_b;
     size_t n = at + fade + 2 * longest + 5 * block;
     struct mask *a = truth_noise_mask(3, channels, taps_a);
@@ -136,7 +136,7 @@ void cells_check_change(const char *backend, size_t taps_a, size_t taps_b, size_
     ck_assert_msg(began == at || (strstr(backend, "/live") && began > at), "%s: began at %llu",
                   what, (unsigned long long)began);
     cells_crossfade(truth, after, channels, n, (size_t)began, fade);
-    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was left", what);
+    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was given up", what);
     cells_expect_within(&out, truth, taps_a > taps_b ? a : b, &x, true, what);
     filter_destroy(filter);
     block_free(&out);

@@ -1,6 +1,5 @@
-/* Checks of a convolver's backend against the truth, a cell of a grid each. Cells
- * fail the test that calls them. HALO_TEST_SHOW in the environment prints how far
- * each was from the truth. */
+/* Compares a convolver's backend with the truth, one cell of a grid at a time. A failing cell
+ * fails the calling test. With HALO_TEST_SHOW in the environment each cell prints its error. */
 #ifndef HALO_TESTS_CELLS_H
 #define HALO_TESTS_CELLS_H
 
@@ -12,29 +11,28 @@
 #include <stdbool.h>
 
 struct workers *cells_crew(size_t count);
-/* `backend` may name a GPU's kernel or mode too, as in cuda/tiled or cuda/graph;
- * cpu/live: blocks are waited for.
- * `taps`: the longest mask to come, 0: this one. */
+/* `backend` may also name a GPU's kernel or mode, as in cuda/tiled or cuda/graph; cpu/live waits
+ * for each block. `taps`: the longest mask that will follow, 0: this one. */
 struct filter *cells_make(const char *backend, const struct mask *mask, size_t block, size_t taps,
                           struct workers *workers);
-/* The first invariant's bounds; the one of the truth's peak only for noise. */
+/* Checks the error bounds; the one relative to the truth's peak only for noise. */
 void cells_expect_within(const struct block *out, double *const *truth, const struct mask *mask,
                          const struct block *x, bool noise, const char *what);
-/* Noise of `n` frames through noise masks, every path its own, with the full tail. */
+/* Noise of `n` frames through noise masks, a different one for every path, with the full tail. */
 void cells_check(const char *backend, size_t taps, size_t block, size_t channels, size_t n,
                  struct workers *workers);
-/* The same for sounds of no frame up to three times mask and block. */
+/* The same for sounds of 0 frames up to three times mask and block. */
 void cells_check_lengths(const char *backend, size_t taps, size_t block, size_t channels,
                          struct workers *workers);
-/* a up to `at`, then a weighted with (i - at) / fade towards b. */
+/* a up to frame `at`, then a crossfade to b of weight (i - at) / fade. */
 void cells_crossfade(double **a, double **b, size_t outputs, size_t frames, size_t at, size_t fade);
-/* Likewise in any shape, as convolver.h has it. */
+/* The same for any fade shape of convolver.h. */
 void cells_switched(double **a, double **b, size_t outputs, size_t frames, size_t at, size_t fade,
                     enum switch_shape shape);
-/* Have the filter change to `mask` from frame `at` on. */
+/* Starts the change to `mask` at frame `at`. */
 void cells_switch(struct filter *filter, const struct mask *mask, size_t at, size_t fade);
-/* A change of mask at frame `at` (live: or where it began) against the two whole outputs
- * crossfaded. */
+/* A change of mask at frame `at` (live: at the frame where it began) against the crossfade of
+ * the two complete outputs. */
 void cells_check_change(const char *backend, size_t taps_a, size_t taps_b, size_t block,
                         size_t channels, size_t at, size_t fade);
 

@@ -36,7 +36,7 @@ const char *command_folder(void)
         perror("mkdtemp");
         abort();
     }
-    setenv("HALO", HALO_PROGRAM, 0); /* a bundle elsewhere names its own */
+    setenv("HALO", HALO_PROGRAM, 0); /* a bundle installed elsewhere sets its own */
     setenv("FILTERS", HALO_FILTERS, 0);
     setenv("WAV", HALO_WAV, 0);
     atexit(remove_folder);
@@ -54,7 +54,7 @@ static void slurp(const char *name, char *text, size_t size)
         fclose(file);
 }
 
-static void take_streams(struct command_result *result)
+static void redirect_streams(struct command_result *result)
 {
     slurp(".out", result->out, sizeof result->out);
     slurp(".err", result->err, sizeof result->err);
@@ -78,7 +78,7 @@ static struct command_result run_line(const char *line)
     snprintf(wrapped, sizeof wrapped, "cd '%s' && { %s\n} >.out 2>.err </dev/null",
              command_folder(), line);
     result.code = code_of(system(wrapped));
-    take_streams(&result);
+    redirect_streams(&result);
     return result;
 }
 
@@ -104,7 +104,7 @@ struct command_result command_done(const char *format, ...)
     return result;
 }
 
-void command_refused(int code, const char *spec, const char *format, ...)
+void command_refused(int code, const char *expected, const char *format, ...)
 {
     char line[LINE_MOST];
     va_list arguments;
@@ -118,13 +118,13 @@ void command_refused(int code, const char *spec, const char *format, ...)
     bool one_line = command_lines(result.err) == 1 && strncmp(result.err, "halo: ", 6) == 0;
     ck_assert_msg(as_asked, "%s\nexit code %d, not %d\n%s", line, result.code, code, result.err);
     ck_assert_msg(one_line, "%s\nnot one line \"halo: ...\":\n%s", line, result.err);
-    ck_assert_msg(strstr(result.err, spec) != NULL, "%s\nno \"%s\" in: %s", line, spec,
+    ck_assert_msg(strstr(result.err, expected) != NULL, "%s\nno \"%s\" in: %s", line, expected,
                   result.err);
     ck_assert_msg(strcmp(before, command_files()) == 0, "%s\nleft files: %s\nthere were: %s", line,
                   command_files(), before);
 }
 
-/* ---- processes of their own ---- */
+/* ---- background processes ---- */
 
 static void become(const char *line)
 {
@@ -138,7 +138,7 @@ static void become(const char *line)
     close(in);
     close(out);
     close(err);
-    /* A shell's background job would ignore it. */
+    /* A background job of a shell would ignore SIGINT. */
     signal(SIGINT, SIG_DFL);
     execl("/bin/sh", "sh", "-c", line, (char *)NULL);
     _exit(127);
@@ -178,7 +178,7 @@ struct command_result command_wait(pid_t process)
         nanosleep(&pause, NULL);
     }
     result.code = code_of(status);
-    take_streams(&result);
+    redirect_streams(&result);
     return result;
 }
 
@@ -237,7 +237,14 @@ const char *command_files(void)
     return names;
 }
 
-/* ---- what was printed ---- */
+const char *command_path(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
+    return path;
+}
+
+/* ---- output ---- */
 
 size_t command_lines(const char *text)
 {
@@ -247,39 +254,46 @@ size_t command_lines(const char *text)
     return lines;
 }
 
-double command_number(const char *text, const char *key)
+void command_expect(const char *text, const char *expected)
+{
+    ck_assert_msg(strstr(text, expected) != NULL, "no \"%s\" in\n%s", expected, text);
+}
+
+json_t *command_json(const char *text)
 {
     json_error_t error;
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    ck_assert_msg(root != NULL, "not one JSON object: %s\n%s", error.text, text);
-    json_t *value = json_object_get(root, key);
-    ck_assert_msg(json_is_number(value), "no number \"%s\" in %s", key, text);
-    double number = json_number_value(value);
+    ck_assert_msg(root != NULL, "not one JSON value: %s\n%s", error.text, text);
+    return root;
+}
+
+double command_json_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    ck_assert_msg(json_is_number(value), "no number \"%s\"", key);
+    return json_number_value(value);
+}
+
+const char *command_json_string(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    ck_assert_msg(value != NULL, "no string \"%s\"", key);
+    return value;
+}
+
+double command_number(const char *text, const char *key)
+{
+    json_t *root = command_json(text);
+    double number = command_json_number(root, key);
     json_decref(root);
     return number;
 }
 
 json_t *command_cells(const struct command_result *result)
 {
-    json_error_t error;
-    json_t *root = json_loads(result->out, JSON_REJECT_DUPLICATES, &error);
-    ck_assert_msg(root != NULL, "not one JSON object: %s\n%s", error.text, result->out);
+    json_t *root = command_json(result->out);
     json_t *cells = json_incref(json_object_get(root, "cells"));
     ck_assert(json_is_array(cells));
     json_decref(root);
     return cells;
-}
-
-double command_cell_number(const json_t *cell, const char *key)
-{
-    const json_t *value = json_object_get(cell, key);
-    ck_assert_msg(json_is_number(value), "no number \"%s\"", key);
-    return json_number_value(value);
-}
-
-const char *command_cell_word(const json_t *cell, const char *key)
-{
-    const char *value = json_string_value(json_object_get(cell, key));
-    ck_assert_msg(value != NULL, "no word \"%s\"", key);
-    return value;
 }

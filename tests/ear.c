@@ -17,7 +17,7 @@ enum { PATIENCE = 20 /* seconds */, CHANNELS_MOST = 2, CHUNK = 256 /* frames */ 
 struct ear {
     char path[128];
     pthread_t thread;
-    size_t room;
+    size_t capacity;
     struct block recorded;
     atomic_size_t frames;
 };
@@ -29,7 +29,7 @@ static void *listen(void *argument)
     size_t got = CHUNK;
     if (source_open_sound(ear->path, true, &source) != STATUS_OK)
         return NULL;
-    while (got == CHUNK && ear->frames + CHUNK <= ear->room) {
+    while (got == CHUNK && ear->frames + CHUNK <= ear->capacity) {
         float *at[CHANNELS_MOST];
         for (size_t c = 0; c < source->format.channels; c++)
             at[c] = ear->recorded.data[c] + ear->frames;
@@ -48,7 +48,7 @@ struct ear *ear_open(size_t frames)
     snprintf(ear->path, sizeof ear->path, "%s/ear.wav", command_folder());
     unlink(ear->path);
     ck_assert_int_eq(mkfifo(ear->path, 0600), 0);
-    ear->room = frames;
+    ear->capacity = frames;
     ck_assert_int_eq(block_init(&ear->recorded, CHANNELS_MOST, frames, "a recording"), STATUS_OK);
     ck_assert_int_eq(pthread_create(&ear->thread, NULL, listen, ear), 0);
     return ear;
@@ -67,7 +67,7 @@ size_t ear_wait(struct ear *ear, size_t frames)
     int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
     const struct timespec pause = {.tv_nsec = 2000000};
     size_t until = ear->frames + frames;
-    ck_assert_uint_le(until, ear->room - CHUNK);
+    ck_assert_uint_le(until, ear->capacity - CHUNK);
     while (ear->frames < until) {
         ck_assert_msg(monotonic_ns() < deadline, "nothing is played");
         nanosleep(&pause, NULL);

@@ -1,8 +1,9 @@
-/* Runs a isolated instances in files until it ends or a signal comes; for test_plugin_apart.
+/* Runs isolated instances in file mode until they end or a signal arrives; for
+ * test_plugin_isolated.
  *
- *   rack_demo KIND ID
+ *   instances_demo KIND ID
  *
- * Prints "open", "piece" after the first piece, and what ended it.
+ * Prints "open", "piece" after the first piece, and the reason for the end.
  */
 #include "base/status.h"
 #include "base/stop.h"

@@ -30,10 +30,10 @@ static void pause_briefly(void)
 
 /* ---- the server ---- */
 
-/* Its standard input is a pipe that closes with the test, whatever becomes of that; then
- * the server ends, and at last all of the shell's group. A server that was killed leaves its
- * memory and its place among the eight servers that a user may have: only one of its name that
- * ends in good order clears both. */
+/* The keeper is a shell whose standard input is a pipe from the test. When the pipe closes, for
+ * whatever reason, it ends the server and then its own process group. A server that is killed
+ * leaves its shared memory and one of the eight server slots of a user behind; another server of
+ * the same name that ends normally clears both. */
 static const char keeper_script[] =
     "exec >/dev/null 2>&1\n"
     "name=$1\n"
@@ -52,9 +52,9 @@ static const char keeper_script[] =
     "kill -KILL 0\n";
 
 static struct {
-    pid_t keeper; /* 0: none */
+    pid_t keeper; /* 0: not running */
     pid_t server;
-    int life; /* its end of the pipe: closed, the keeper ends the server */
+    int life; /* write end of the pipe; closing it makes the keeper end the server */
     char name[NAME_SIZE];
 } rig;
 
@@ -71,7 +71,7 @@ static void become_keeper(int life, int answer, uint32_t rate, size_t period)
     char rate_text[16], period_text[16];
     snprintf(rate_text, sizeof rate_text, "%u", rate);
     snprintf(period_text, sizeof period_text, "%zu", period);
-    /* A terminal's Ctrl-C is the test's, whose end is the keeper's. */
+    /* Ctrl-C in the terminal goes to the test, and the keeper ends with it. */
     if (setpgid(0, 0) != 0 || dup2(life, STDIN_FILENO) < 0 || dup2(answer, 4) < 0)
         _exit(126);
     execl("/bin/sh", "sh", "-c", keeper_script, "sh", rig.name, rate_text, period_text,
@@ -98,7 +98,7 @@ static void start_keeper(uint32_t rate, size_t period)
     ck_assert_int_gt(rig.server, 1);
 }
 
-/* Clients may ask when there is one that can be opened. */
+/* The server is ready when a client can be opened. */
 static void wait_for_server(void)
 {
     int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
@@ -122,7 +122,7 @@ void jack_rig_start(uint32_t rate, size_t period)
 {
     static bool watched;
     ck_assert_msg(rig.keeper == 0, "a server runs already");
-    command_folder(); /* is removed later than the server ends */
+    command_folder(); /* is removed after the server has ended */
     if (!watched)
         atexit(end_at_exit);
     watched = true;
@@ -153,8 +153,8 @@ void jack_rig_end(int number)
 
 /* ---- the clients ---- */
 
-/* Frame 0 is where the next cycle begins after the first one that sees that it is asked for:
- * by then both clients know. */
+/* Frame 0 is at the start of the cycle after the first one that sees the request, so that both
+ * clients know it. */
 enum { WAITING = 0, ASKED = 1, RUNNING = 2 };
 
 struct end {
@@ -170,14 +170,14 @@ struct jack_wire {
     struct block recorded;
     struct end out;
     struct end in;
-    pthread_mutex_t lock; /* of the two below; cycles are short */
+    pthread_mutex_t lock; /* for the two counters below; cycles are short */
     int state;
     jack_nframes_t origin;
     atomic_size_t done; /* frames recorded */
     atomic_size_t gaps;
 };
 
-/* Frame of the signal at which this cycle begins, if the signal has begun. */
+/* Frame of the signal at which this cycle begins, once the signal has started. */
 static bool cycle_begins(struct jack_wire *wire, struct end *end, jack_nframes_t frames,
                          size_t *frame)
 {
@@ -194,7 +194,7 @@ static bool cycle_begins(struct jack_wire *wire, struct end *end, jack_nframes_t
     bool runs = wire->state == RUNNING;
     *frame = (jack_nframes_t)(now - wire->origin);
     pthread_mutex_unlock(&wire->lock);
-    return runs && *frame <= INT32_MAX; /* not a cycle before the one that began it */
+    return runs && *frame <= INT32_MAX; /* not before the cycle that started it */
 }
 
 static int feed_cycle(jack_nframes_t frames, void *context)
@@ -213,10 +213,10 @@ static int feed_cycle(jack_nframes_t frames, void *context)
 static int record_cycle(jack_nframes_t frames, void *context)
 {
     struct jack_wire *wire = context;
-    size_t at, room = wire->recorded.frames;
-    if (!cycle_begins(wire, &wire->in, frames, &at) || at >= room)
+    size_t at, capacity = wire->recorded.frames;
+    if (!cycle_begins(wire, &wire->in, frames, &at) || at >= capacity)
         return 0;
-    size_t count = room - at < frames ? room - at : frames;
+    size_t count = capacity - at < frames ? capacity - at : frames;
     for (size_t c = 0; c < wire->in.count; c++)
         memcpy(wire->recorded.data[c] + at, jack_port_get_buffer(wire->in.ports[c], frames),
                count * sizeof(float));
@@ -286,7 +286,7 @@ void jack_wire_run(struct jack_wire *wire)
     pthread_mutex_unlock(&wire->lock);
     deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
     while (wire->done < wire->recorded.frames) {
-        ck_assert_msg(monotonic_ns() < deadline, "JACK stands still");
+        ck_assert_msg(monotonic_ns() < deadline, "JACK does not run");
         pause_briefly();
     }
 }

@@ -1,11 +1,10 @@
-/* A JACK server with no sound card, all of a test's own, and two clients of it that feed
- * a signal and record what comes back, sample by sample.
+/* A private JACK server without sound card, and two clients that feed a signal and record the
+ * result, sample by sample.
  *
- * The server is named after the process and in the environment, for this process and for
- * what it starts; ALSA has no card meanwhile (alsa_rig.h). It runs in synchronous mode:
- * where the machine is late, time waits and no sample is lost. However the test ends, a
- * shell beside it ends the server and clears away what it had in shared memory.
- * What cannot be done fails the test.
+ * The server's name contains the process id and is set in the environment, for this process and
+ * its children; ALSA has no card meanwhile (alsa_rig.h). The server runs in synchronous mode: on
+ * a slow machine time waits and no sample is lost. However the test ends, a shell process ends
+ * the server and clears its shared memory. Errors fail the test.
  */
 #ifndef HALO_TESTS_JACK_RIG_H
 #define HALO_TESTS_JACK_RIG_H
@@ -14,33 +13,33 @@
 
 #include <stdint.h>
 
-/* False where jackd is not installed; says so. */
+/* False, with a message, where jackd is not installed. */
 bool jack_rig_is_there(void);
 
-/* One server at a time; back when it answers. */
+/* Starts the server and waits until it answers. One server at a time. */
 void jack_rig_start(uint32_t rate, size_t period);
-/* SIGTERM, or SIGKILL: as a server that crashes. Nothing where none runs. */
+/* Ends the server by SIGTERM, or by SIGKILL as in a crash. Does nothing if none runs. */
 void jack_rig_end(int signal);
 
-/* To the server, which the caller lets go on afterwards: SIGSTOP, SIGCONT. */
+/* Sends SIGSTOP or SIGCONT to the server; the caller continues it afterwards. */
 void jack_rig_signal(int signal);
 
-/* The clients: "feed" with an output port a channel and "rec" with an input port a
- * channel, named 1, 2, .... PortAudio sees both as devices, one to record from and one to
- * play to; more than two clients make a feedback, which would cost a period. */
+/* Opens the clients: "feed" with an output port per channel and "rec" with an input port per
+ * channel, named 1, 2, .... PortAudio sees them as one capture and one playback device; a third
+ * client would make a feedback loop, which costs a period. */
 struct jack_wire;
 
-/* `feed` must stay. Silence goes out until jack_wire_run. */
+/* `feed` must stay valid. Silence is sent until jack_wire_run. */
 struct jack_wire *jack_wire_open(const struct block *feed, size_t record_channels,
                                  size_t record_frames);
 void jack_wire_close(struct jack_wire *wire);
 
-/* Wait until something is connected with every port of both, then feed and record;
- * back when all is recorded. Frame i is recorded in the cycle, and at the place in it,
- * where frame i of `feed` went out: what adds no delay comes back at the same index. */
+/* Waits until all ports of both clients are connected, then feeds and records; returns when
+ * everything is recorded. Frame i is recorded in the cycle, and at the offset, where frame i of
+ * `feed` was sent: a chain without delay returns it at the same index. */
 void jack_wire_run(struct jack_wire *wire);
 
-/* Cycles that the clients were not called for; 0 if time never jumped. */
+/* Cycles in which the clients were not called; 0 if time never jumped. */
 size_t jack_wire_gaps(const struct jack_wire *wire);
 const struct block *jack_wire_recorded(const struct jack_wire *wire);
 

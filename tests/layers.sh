@@ -1,14 +1,14 @@
 #!/bin/sh
-# Each folder of src/, gpu/ and lv2/ includes from itself and from layers before it, and a library
-# is known where it should be and nowhere else.
+# Each folder of src/, gpu/ and lv2/ includes only from itself and from lower layers, and each
+# library's headers are included only where they belong.
 #
 #   layers.sh ROOT "base signal ..."     the folders, lowest first; gpu and lv2 are two of them
 set -eu
 cd "$1"
 grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' src gpu lv2 |
     sed 's|^src/||' | awk -v layers="$2" '
-    function wrong(words) {
-        print file " " words > "/dev/stderr"
+    function wrong(text) {
+        print file " " text > "/dev/stderr"
         failed = 1
     }
     BEGIN {
@@ -46,16 +46,16 @@ grep -rnE '^ *# *include' --include='*.[ch]' --include='*.cu' --include='*.cuh' 
         }
         seen[from[1]]++
         if (!(from[1] in rank))
-            wrong("lies in no layer of HALO_LAYERS")
+            wrong("is in no layer of HALO_LAYERS")
         else if (/"/ && header !~ "/" && from[1] != "lv2")
             wrong("includes " header " without its folder")
         else if (!(layer in rank))
             wrong("includes " header ", which is in no layer")
         else if (rank[layer] > rank[from[1]])
-            wrong("includes " header " from above")
+            wrong("includes " header " from a higher layer")
         for (name in only)
             if (index(header, name) == 1 && file !~ only[name])
-                wrong("includes " header ", which is not its business")
+                wrong("includes " header ", which belongs elsewhere")
     }
     END {
         file = "the tree"

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -51,13 +52,11 @@ struct block live_rig_noise(size_t channels, size_t silence, size_t frames, floa
     return block;
 }
 
-/* What it has printed there so far. */
+/* The text printed there so far. */
 static const char *printed(const char *name)
 {
-    static char text[65536];
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    FILE *file = fopen(path, "r");
+    static char text[1 << 18];
+    FILE *file = fopen(command_path(name), "r");
     size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
     text[length] = '\0';
     if (file)
@@ -65,43 +64,56 @@ static const char *printed(const char *name)
     return text;
 }
 
-static bool has_printed(const char *name, const char *spec)
+static bool has_printed(const char *name, const char *expected)
 {
-    return strstr(printed(name), spec) != NULL;
+    return strstr(printed(name), expected) != NULL;
 }
 
-static void wait_for(const char *spec, bool errors_too)
+static void wait_for(const char *expected, bool errors_too)
 {
     int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
-    while (!has_printed(".out", spec) && !(errors_too && has_printed(".err", spec))) {
-        ck_assert_msg(monotonic_ns() < deadline, "halo live does not say \"%s\", but: %s", spec,
+    while (!has_printed(".out", expected) && !(errors_too && has_printed(".err", expected))) {
+        ck_assert_msg(monotonic_ns() < deadline, "it did not print \"%s\", but: %s", expected,
                       printed(".err"));
         live_rig_rest(5);
     }
 }
 
-void live_rig_wait(const char *spec)
+void live_rig_wait(const char *expected)
 {
-    wait_for(spec, true);
+    wait_for(expected, true);
+}
+
+pid_t live_rig_launch(const char *command, const char *arguments)
+{
+    const char *path = command_path("keys");
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    keys = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that neither open blocks */
+    ck_assert_int_ge(keys, 0);
+    /* Removes the log of an earlier run. */
+    ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
+    return command_start("exec \"$HALO\" %s %s <keys", command, arguments);
 }
 
 pid_t live_rig_start(const char *format, ...)
 {
-    char spec[4096], path[128];
+    char text[4096];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(spec, sizeof spec, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    snprintf(path, sizeof path, "%s/keys", command_folder());
-    unlink(path);
-    ck_assert_int_eq(mkfifo(path, 0600), 0);
-    keys = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that neither waits */
-    ck_assert_int_ge(keys, 0);
-    /* A log of the run before must not be taken for this one's. */
-    ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
-    pid_t process = command_start("exec \"$HALO\" live --plain --no-howl-guard %s <keys", spec);
-    wait_for("\n", false); /* the first line of the view */
+    pid_t process = live_rig_launch("live --plain --no-howl-guard", text);
+    wait_for("\n", false); /* the first line of the status */
     return process;
+}
+
+unsigned live_rig_osc_port(void)
+{
+    static const char line[] = "halo: OSC control on port ";
+    const char *at = strstr(printed(".err"), line);
+    ck_assert_ptr_nonnull(at);
+    return (unsigned)strtoul(at + strlen(line), NULL, 10) & 65535;
 }
 
 void live_rig_keys(const char *typed)
@@ -117,19 +129,19 @@ struct command_result live_rig_end(pid_t process)
     return result;
 }
 
-void live_rig_expect(const struct block *heard, const struct block *truth, size_t first,
+void live_rig_expect(const struct block *output, const struct block *truth, size_t first,
                      size_t frames)
 {
     double peak = 0, error = 0;
     size_t where = 0;
-    ck_assert_uint_eq(heard->channels, truth->channels);
-    ck_assert_uint_le(first + frames, heard->frames);
+    ck_assert_uint_eq(output->channels, truth->channels);
+    ck_assert_uint_le(first + frames, output->frames);
     ck_assert_uint_le(first + frames, truth->frames);
     for (size_t c = 0; c < truth->channels; c++)
         for (size_t i = first; i < first + frames; i++) {
-            double difference = fabs((double)heard->data[c][i] - (double)truth->data[c][i]);
+            double difference = fabs((double)output->data[c][i] - (double)truth->data[c][i]);
             peak = fmax(peak, fabs((double)truth->data[c][i]));
-            if (!(difference <= error)) { /* NaN too */
+            if (!(difference <= error)) { /* also false for NaN */
                 error = difference;
                 where = i;
             }
@@ -142,9 +154,34 @@ void live_rig_expect(const struct block *heard, const struct block *truth, size_
 void live_rig_expect_replay(void)
 {
     command_done("\"$HALO\" render dry.wav again.wav --force --replay rec.wav.log");
-    struct sound heard = sound_load("rec.wav"), again = sound_load("again.wav");
-    ck_assert_uint_eq(heard.block.frames, again.block.frames);
-    live_rig_expect(&heard.block, &again.block, 0, again.block.frames);
-    sound_free(&heard);
+    struct sound output = sound_load("rec.wav"), again = sound_load("again.wav");
+    ck_assert_uint_eq(output.block.frames, again.block.frames);
+    live_rig_expect(&output.block, &again.block, 0, again.block.frames);
+    sound_free(&output);
     sound_free(&again);
+}
+
+void halver_step(void *context, const float *const *in, float *const *out, size_t frames, bool lost)
+{
+    struct halver *halver = context;
+    for (size_t c = 0; c < halver->channels; c++)
+        for (size_t i = 0; i < frames; i++)
+            out[c][i] = 0.5f * in[c][i];
+    if (lost) {
+        halver->lost_at = halver->frames;
+        halver->times_lost++;
+    }
+    halver->calls++;
+    halver->frames += frames;
+}
+
+void halver_run(struct halver *halver, struct device *device, size_t frames)
+{
+    int64_t deadline = monotonic_ns() + PATIENCE * INT64_C(1000000000);
+    device_run(device, halver_step, halver);
+    while (halver->frames < frames && device_state(device) == DEVICE_RUNNING) {
+        ck_assert_msg(monotonic_ns() < deadline, "the device does not run");
+        live_rig_rest(1);
+    }
+    ck_assert(device_stop(device));
 }

@@ -1,47 +1,71 @@
-/* halo live as a test starts it: its keys typed by the test, and what it recorded compared with
- * what it should be. It runs on the device null, faster than real time.
+/* Runs halo live in a test: types its keys and compares its recording with the expected sound.
+ * It uses the device null, faster than real time.
  *
- * Files are in command_folder(). What cannot be done fails the test.
+ * Files are in command_folder(). Errors fail the test.
  */
 #ifndef HALO_TESTS_LIVE_RIG_H
 #define HALO_TESTS_LIVE_RIG_H
 
 #include "command.h"
+#include "live/device.h"
 #include "signal/audio.h"
 #include "sound.h"
 
+#include <stdatomic.h>
+
 enum { LIVE_RIG_RATE = 48000, LIVE_RIG_PACE = 4 /* times real time */ };
 
-/* Options: the device null, which records in.wav; at that pace, or as fast as it can. */
+/* Options for the device null with in.wav as its input; at LIVE_RIG_PACE, or as fast as
+ * possible. */
 #define LIVE_RIG_DEVICE "--device null:in=in.wav,pace=4 "
 #define LIVE_RIG_FAST "--device null:in=in.wav,out=out.wav,pace=0 "
 
-/* Noise of `peak` in every channel from `silence` frames on. */
+/* Noise of amplitude `peak` in every channel from frame `silence` on. */
 struct block live_rig_noise(size_t channels, size_t silence, size_t frames, float peak);
 
 void live_rig_save(const struct block *block, const char *name); /* as a WAV file */
 
-/* Start halo live in lines (or with --json) with these words (printf format); back when it runs.
- * One at a time. The feedback detector is off. */
+/* Start halo live in line mode (or with --json) with these arguments (printf format); returns
+ * when it runs. One at a time. The feedback detector is off. */
 pid_t live_rig_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Type at it. */
+/* The port it printed for --osc 0. */
+unsigned live_rig_osc_port(void);
+
+/* Type these keys. */
 void live_rig_keys(const char *keys);
 
-/* Wait until it has printed `words` on standard output or standard error. */
-void live_rig_wait(const char *spec);
+/* Start `halo COMMAND ARGUMENTS`, such as listen, with the same keys; returns at once. */
+pid_t live_rig_launch(const char *command, const char *arguments);
 
-/* It ends by itself, or was told to. */
+/* Wait until `expected` appear on standard output or standard error. */
+void live_rig_wait(const char *expected);
+
+/* Wait until it ends, by itself or by a key sent before. */
 struct command_result live_rig_end(pid_t process);
 
 void live_rig_rest(int milliseconds);
-void live_rig_play(int milliseconds); /* the same of the stream, at LIVE_RIG_PACE */
+void live_rig_play(int milliseconds); /* the same for stream time, at LIVE_RIG_PACE */
 
-/* `heard`, from `first` on, is `truth` to -120 dB of the truth's peak. */
-void live_rig_expect(const struct block *heard, const struct block *truth, size_t first,
+/* `output` equals `truth` from frame `first` on, to -120 dB of the truth's peak. */
+void live_rig_expect(const struct block *output, const struct block *truth, size_t first,
                      size_t frames);
 
-/* `halo render DRY OUT --replay LOG` makes the recording again; rec.wav, dry.wav, rec.wav.log. */
+/* `halo render DRY OUT --replay LOG` reproduces the recording; uses rec.wav, dry.wav,
+ * rec.wav.log. */
 void live_rig_expect_replay(void);
+
+/* A device step that halves the sound. Set `channels`; the rest is for the test to read. */
+struct halver {
+    size_t channels;
+    atomic_size_t calls;
+    atomic_size_t frames;
+    atomic_size_t lost_at; /* frame of the latest loss */
+    atomic_size_t times_lost;
+};
+void halver_step(void *halver, const float *const *in, float *const *out, size_t frames, bool lost);
+
+/* Run it on a device until that many frames have passed or the device is lost; then stop. */
+void halver_run(struct halver *halver, struct device *device, size_t frames);
 
 #endif

@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum {
-    VALUES = 9, /* ports before the audio */
+    VALUES = 9, /* control ports before the audio ports */
     EVENTS = 16384,
     QUEUE_MOST = 64,
     MESSAGE_MOST = 8192,
@@ -50,7 +50,7 @@ struct lv2_host {
     LV2_URID_Map map;
     LV2_Worker_Schedule schedule;
     LV2_Log_Log log;
-    pthread_mutex_t lock; /* of the queue and the log */
+    pthread_mutex_t lock; /* of the queue and of the log */
     struct message queue[QUEUE_MOST];
     size_t queued;
     char lines[LOG_MOST];
@@ -59,7 +59,7 @@ struct lv2_host {
 
 /* ---- features ---- */
 
-/* One map for all, as hosts have it. */
+/* One map for all instances, as in real hosts. */
 static LV2_URID map_uri(LV2_URID_Map_Handle handle, const char *uri)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -115,32 +115,32 @@ static LV2_Worker_Status schedule(LV2_Worker_Schedule_Handle handle, uint32_t si
     if (host->request.worker == LV2_HOST_WORKS_AT_ONCE)
         return worker_of(host)->work(host->handle, respond, host, size, data);
     pthread_mutex_lock(&host->lock);
-    bool room = host->queued < QUEUE_MOST && size <= MESSAGE_MOST;
-    if (room) {
+    bool fits = host->queued < QUEUE_MOST && size <= MESSAGE_MOST;
+    if (fits) {
         host->queue[host->queued].size = size;
         memcpy(host->queue[host->queued++].data, data, size);
     }
     pthread_mutex_unlock(&host->lock);
-    return room ? LV2_WORKER_SUCCESS : LV2_WORKER_ERR_NO_SPACE;
+    return fits ? LV2_WORKER_SUCCESS : LV2_WORKER_ERR_NO_SPACE;
 }
 
-static bool take_message(struct lv2_host *host, struct message *message)
+static bool handle_message(struct lv2_host *host, struct message *message)
 {
     pthread_mutex_lock(&host->lock);
-    bool taken = host->queued > 0;
-    if (taken) {
+    bool found = host->queued > 0;
+    if (found) {
         *message = host->queue[0];
         memmove(host->queue, host->queue + 1, --host->queued * sizeof *message);
     }
     pthread_mutex_unlock(&host->lock);
-    return taken;
+    return found;
 }
 
 size_t lv2_host_work(struct lv2_host *host)
 {
     struct message message;
     size_t count = 0;
-    for (; take_message(host, &message); count++)
+    for (; handle_message(host, &message); count++)
         worker_of(host)->work(host->handle, respond, host, message.size, message.data);
     return count;
 }
@@ -186,8 +186,8 @@ static void instantiate(struct lv2_host *host)
         if (host->request.worker != LV2_HOST_WORKS_NEVER)
             features[count++] = &work;
     }
-    host->handle =
-        host->descriptor->instantiate(host->descriptor, host->request.rate, HALO_LV2_BUNDLE, features);
+    host->handle = host->descriptor->instantiate(host->descriptor, host->request.rate,
+                                                 HALO_LV2_BUNDLE, features);
     ck_assert_ptr_nonnull(host->handle);
 }
 
@@ -321,7 +321,7 @@ void lv2_host_get_mask(struct lv2_host *host)
     end_message(host, &object);
 }
 
-static void hear(struct lv2_host *host)
+static void receive(struct lv2_host *host)
 {
     const LV2_Atom_Sequence *sequence = (const LV2_Atom_Sequence *)host->notify;
     LV2_ATOM_SEQUENCE_FOREACH(sequence, event)
@@ -332,7 +332,8 @@ static void hear(struct lv2_host *host)
         lv2_atom_object_get(object, map_uri(NULL, LV2_PATCH__value), &value, 0);
         ck_assert_ptr_nonnull(value);
         ck_assert_uint_eq(value->type, map_uri(NULL, LV2_ATOM__Path));
-        snprintf(host->reported, sizeof host->reported, "%s", (const char *)LV2_ATOM_BODY_CONST(value));
+        snprintf(host->reported, sizeof host->reported, "%s",
+                 (const char *)LV2_ATOM_BODY_CONST(value));
     }
 }
 
@@ -354,7 +355,7 @@ void lv2_host_run(struct lv2_host *host, const float *const *in, float *const *o
     host->allocations += allocations_of_thread() - before;
     begin_events(host);
     if (!host->request.bare)
-        hear(host);
+        receive(host);
 }
 
 size_t lv2_host_allocations(const struct lv2_host *host)

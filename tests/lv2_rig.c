@@ -31,7 +31,7 @@ struct lv2_rig lv2_rig_open(const char *uri, struct plugin_settings settings, si
 {
     struct lv2_rig rig = {.settings = completed(settings)};
     ck_assert_int_eq(plugin_lv2.describe(uri, &rig.info), STATUS_OK);
-    /* Past what info->refusal says: no sound is no harm here. */
+    /* Keep going after info->refusal: a plugin without sound is fine here. */
     ck_assert_int_eq(plugin_lv2.create(rig.info, &rig.settings, &rig.plugin), STATUS_OK);
     size_t blocks = (frames + rig.settings.block - 1) / rig.settings.block;
     rig.in = stream_noise(1, rig.plugin->inputs, blocks * rig.settings.block);
@@ -106,7 +106,7 @@ void lv2_rig_expect(const struct lv2_rig *rig, size_t channel, float gain, size_
     }
 }
 
-void lv2_rig_refused(const char *uri, struct plugin_settings settings, const char *spec)
+void lv2_rig_refused(const char *uri, struct plugin_settings settings, const char *expected)
 {
     char why[2048] = "";
     struct plugin_info *info;
@@ -117,6 +117,6 @@ void lv2_rig_refused(const char *uri, struct plugin_settings settings, const cha
     enum status status = plugin_create(info, &settings, &plugin);
     log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
-    ck_assert_msg(strstr(why, spec) != NULL, "'%s' is not in: %s", spec, why);
+    ck_assert_msg(strstr(why, expected) != NULL, "'%s' is not in: %s", expected, why);
     plugin_info_destroy(info);
 }

@@ -1,4 +1,4 @@
-/* One LV2 plugin at work for a test, on noise. What goes wrong that should not fails the test. */
+/* Runs one LV2 plugin on noise. Unexpected errors fail the test. */
 #ifndef HALO_TESTS_LV2_RIG_H
 #define HALO_TESTS_LV2_RIG_H
 
@@ -9,38 +9,38 @@ struct lv2_rig {
     struct plugin_info *info;
     struct plugin *plugin;
     struct plugin_settings settings;
-    struct block in; /* all that was fed, in whole blocks */
+    struct block in; /* the complete input, in whole blocks */
     struct block out;
 };
 
 enum { RIG_RATE = 48000 };
 
-/* Is there such a plugin? */
+/* Whether this plugin is installed. */
 bool lv2_rig_has(const char *uri);
 
-/* Blocks of 64 where settings say nothing; `frames` of noise to come. */
+/* Blocks of 64 frames unless the settings say otherwise; `frames` of noise as input. */
 struct lv2_rig lv2_rig_open(const char *uri, struct plugin_settings settings, size_t frames);
 
-/* All of the noise goes through. */
+/* Run the plugin over all of the noise. */
 void lv2_rig_run(struct lv2_rig *rig);
 
-/* One block of what is there, the first. */
+/* Run one block, the first of the remaining input. */
 void lv2_rig_step(struct lv2_rig *rig);
 
-/* Destroyed, with its `in` and `out`. */
+/* Destroys the plugin with its `in` and `out`. */
 void lv2_rig_close(struct lv2_rig *rig);
 
-/* The port of that symbol, and what it says now. */
+/* The port with this symbol, and its current value. */
 size_t lv2_rig_port(const struct lv2_rig *rig, const char *symbol);
 float lv2_rig_value(const struct lv2_rig *rig, const char *symbol);
 void lv2_rig_set(struct lv2_rig *rig, const char *symbol, float value);
 
-/* `channel` of what came out is `gain` times the noise of input 0 that went in `delay` frames
- * before, from the first of these on. The differences are at most `error`. */
+/* `channel` of the output is `gain` times the noise of input 0, `delay` frames later, from frame
+ * `first` on. Differences are at most `error`. */
 void lv2_rig_expect(const struct lv2_rig *rig, size_t channel, float gain, size_t delay,
                     float error);
 
-/* The settings fail to make the plugin, with these words. */
-void lv2_rig_refused(const char *uri, struct plugin_settings settings, const char *spec);
+/* Opening with these settings fails with a message that contains `expected`. */
+void lv2_rig_refused(const char *uri, struct plugin_settings settings, const char *expected);
 
 #endif

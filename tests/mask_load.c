@@ -8,16 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *path_of(const char *name)
-{
-    static char path[4096];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 void mask_save(const char *name, const void *bytes, size_t size)
 {
-    FILE *file = fopen(path_of(name), "wb");
+    FILE *file = fopen(command_path(name), "wb");
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
     fclose(file);
@@ -32,22 +25,22 @@ struct mask *mask_loaded(const char *name, const struct mask_load_options *optio
 {
     static const struct mask_load_options none = {0};
     struct mask *mask;
-    ck_assert_msg(mask_load_with(path_of(name), options ? options : &none, &mask) == STATUS_OK,
+    ck_assert_msg(mask_load_with(command_path(name), options ? options : &none, &mask) == STATUS_OK,
                   "%s was not read", name);
     return mask;
 }
 
-void mask_refused(const char *name, const char *text, const char *spec)
+void mask_refused(const char *name, const char *text, const char *expected)
 {
     static const struct mask_load_options none = {0};
-    char said[1024] = "";
+    char message[1024] = "";
     struct mask *mask;
     mask_save_text(name, text);
-    log_capture(said, sizeof said);
-    enum status status = mask_load_with(path_of(name), &none, &mask);
+    log_capture(message, sizeof message);
+    enum status status = mask_load_with(command_path(name), &none, &mask);
     log_capture(NULL, 0);
     ck_assert_msg(status != STATUS_OK, "%s was read:\n%s", name, text);
-    ck_assert_msg(strstr(said, spec), "'%s' does not say '%s'", said, spec);
+    ck_assert_msg(strstr(message, expected), "'%s' lacks '%s'", message, expected);
 }
 
 void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps)

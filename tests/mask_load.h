@@ -1,4 +1,4 @@
-/* Mask files in command_folder(), written and loaded by tests. */
+/* Writes mask files in command_folder() and loads them. */
 #ifndef HALO_TESTS_MASK_LOAD_H
 #define HALO_TESTS_MASK_LOAD_H
 
@@ -7,20 +7,21 @@
 void mask_save(const char *name, const void *bytes, size_t size);
 void mask_save_text(const char *name, const char *text);
 
-/* The test fails unless it loads; options NULL: none. */
+/* The test fails unless it loads; options may be NULL. */
 struct mask *mask_loaded(const char *name, const struct mask_load_options *options);
 
-/* Loading a file of this text must fail with a line that has these words. */
-void mask_refused(const char *name, const char *text, const char *spec);
+/* Loading a file of this text must fail with a line that contains `expected`. */
+void mask_refused(const char *name, const char *text, const char *expected);
 
-/* A column has these taps, to single precision, and silence behind. */
+/* A column has these taps, to single precision, and zeros after them. */
 void mask_expect_taps(const struct mask *mask, size_t column, size_t count, const double *taps);
 
-/* There is one path from input to output (from 0), through a column of these taps. */
+/* There is one path from this input to this output (counted from 0), through a column of these
+ * taps. */
 void mask_expect_path(const struct mask *mask, size_t input, size_t output, size_t count,
                       const double *taps);
 
-/* Magnitude of a column at a frequency, in dB. */
+/* Magnitude of a column at a frequency in Hz, in dB. */
 double mask_magnitude(const struct mask *mask, size_t column, double frequency);
 
 #endif

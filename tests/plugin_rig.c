@@ -54,7 +54,7 @@ size_t plugin_rig_port(const struct plugin_info *info, const char *symbol)
     ck_abort_msg("%s has no port %s", info->id, symbol);
 }
 
-/* 0: there is none such. */
+/* 0 where there is no such process. */
 static pid_t parent_of(const char *process, char *state)
 {
     char path[300], line[512] = "";

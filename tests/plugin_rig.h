@@ -1,4 +1,4 @@
-/* Instances of plugins for tests: opened by a plugin's id, and children of a process counted. */
+/* Opens plugin instances by id, and counts child processes. */
 #ifndef HALO_TESTS_PLUGIN_RIG_H
 #define HALO_TESTS_PLUGIN_RIG_H
 
@@ -8,26 +8,26 @@
 
 enum { PLUGIN_RIG_RATE = 48000, PLUGIN_RIG_BLOCK = 256 };
 
-/* Ours first where plugins are looked for, halo itself as the program of children. Fixtures end
- * by signals also where a sanitizer would catch them. Before the first plugin. */
+/* Searches the test plugins first and runs halo itself in children. Makes fixtures die by
+ * signals even under a sanitizer. Call it before opening a plugin. */
 void plugin_rig_prepare(void);
 
-/* NULL where this halo or machine lacks it; says why, and the suite is to exit with what
- * plugin_rig_code makes of its own code. */
+/* NULL, with a message, where the plugin is missing or the build cannot host it; the suite then
+ * exits with plugin_rig_code of its own exit code. */
 struct plugin_info *plugin_rig_describe(const char *kind, const char *id);
 int plugin_rig_code(int code);
 
-/* A port by its symbol; the test fails unless it is there. */
+/* A port by its symbol; the test fails if there is none. */
 size_t plugin_rig_port(const struct plugin_info *info, const char *symbol);
 
-/* The number of processes that are children of `parent`, zombies among them; `first` (may be
- * NULL) becomes one of them. */
+/* Number of child processes of `parent`, zombies included; `first` (may be NULL) is set to one
+ * of them. */
 size_t plugin_rig_children(pid_t parent, pid_t *first);
 
-/* False: it ended, though perhaps nobody has asked how. */
+/* False once it has ended, even if nobody has waited for it. */
 bool plugin_rig_runs(pid_t process);
 
-/* Descriptors that are open in this process. */
+/* Open file descriptors of this process. */
 size_t plugin_rig_descriptors(void);
 
 #endif

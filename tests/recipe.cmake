@@ -1,4 +1,4 @@
-# Runs RECIPE into SCRATCH and compares every file it makes with FOLDER's.
+# Runs RECIPE in SCRATCH and compares every file it writes with the one in FOLDER.
 file(REMOVE_RECURSE ${SCRATCH})
 file(MAKE_DIRECTORY ${SCRATCH})
 execute_process(COMMAND ${RECIPE} ${SCRATCH} RESULT_VARIABLE result)

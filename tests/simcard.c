@@ -1,14 +1,14 @@
-/* A sound card in user space, for tests: a plugin of alsa-lib (external ioplug).
+/* A simulated sound card for tests: a plugin of alsa-lib (external ioplug).
  *
  *     pcm.card { type simcard infile "in.raw" outfile "out.raw" }
  *
- * Frames move as a clock does: `rate` a second by CLOCK_MONOTONIC. Capture reads
- * interleaved frames from infile (silence behind its end), playback appends to outfile;
- * files are touched by the first frame that moves, so that probing a card leaves them
- * alone. Whoever is late by a buffer gets -EPIPE, as of a real card.
+ * Frames move at `rate` by CLOCK_MONOTONIC. Capture reads interleaved frames from infile
+ * (silence after its end), playback appends to outfile. Files are opened when the first frame
+ * moves, so that probing a card leaves them alone. A client that is late by a whole buffer gets
+ * -EPIPE, as from a real card.
  *
- *     rate 48000  channels 2     the only ones it takes
- *     unplug 0                   after so many frames it is as a pulled USB plug is:
+ *     rate 48000  channels 2     the only rate and channel count it supports
+ *     unplug 0                   after this many frames it behaves as an unplugged USB card:
  *                                DISCONNECTED, and every call fails; 0: never
  */
 #include <alsa/asoundlib.h>
@@ -33,10 +33,10 @@ struct card {
     long channels;
     long unplug;
     bool running;
-    int64_t begun;  /* ns */
-    uint64_t reported;  /* frames since then that alsa-lib knows of */
-    uint64_t moved; /* frames through the file, in all */
-    size_t frame;   /* bytes */
+    int64_t begun;     /* ns */
+    uint64_t reported; /* frames since then that alsa-lib knows about */
+    uint64_t moved;    /* frames passed through the file in total */
+    size_t frame;      /* bytes */
 };
 
 static int64_t now_ns(void)
@@ -54,7 +54,7 @@ static bool is_unplugged(struct card *card)
     return unplugged;
 }
 
-/* ---- what alsa-lib calls ---- */
+/* ---- callbacks of alsa-lib ---- */
 
 static int card_prepare(snd_pcm_ioplug_t *plug)
 {
@@ -65,7 +65,7 @@ static int card_prepare(snd_pcm_ioplug_t *plug)
     return is_unplugged(card) ? -ENODEV : 0;
 }
 
-/* Wakes twice a period, since a period's end need not fall on the timer's. */
+/* Wakes twice per period, since the end of a period need not coincide with the timer. */
 static int card_start(snd_pcm_ioplug_t *plug)
 {
     struct card *card = plug->private_data;
@@ -196,7 +196,7 @@ static const snd_pcm_ioplug_callback_t callbacks = {
 
 /* ---- configuration ---- */
 
-static int take_text(snd_config_t *entry, char **text)
+static int parse_text(snd_config_t *entry, char **text)
 {
     const char *value;
     int error = snd_config_get_string(entry, &value);
@@ -207,16 +207,16 @@ static int take_text(snd_config_t *entry, char **text)
     return *text ? 0 : -ENOMEM;
 }
 
-static int take_entry(struct card *card, snd_config_t *entry)
+static int parse_entry(struct card *card, snd_config_t *entry)
 {
     const char *id;
     if (snd_config_get_id(entry, &id) < 0 || strcmp(id, "type") == 0 ||
         strcmp(id, "comment") == 0 || strcmp(id, "hint") == 0)
         return 0;
     if (strcmp(id, "infile") == 0)
-        return take_text(entry, &card->infile);
+        return parse_text(entry, &card->infile);
     if (strcmp(id, "outfile") == 0)
-        return take_text(entry, &card->outfile);
+        return parse_text(entry, &card->outfile);
     if (strcmp(id, "rate") == 0)
         return snd_config_get_integer(entry, &card->rate);
     if (strcmp(id, "channels") == 0)
@@ -227,12 +227,12 @@ static int take_entry(struct card *card, snd_config_t *entry)
     return -EINVAL;
 }
 
-static int take_entries(struct card *card, snd_config_t *configuration)
+static int parse_entries(struct card *card, snd_config_t *configuration)
 {
     snd_config_iterator_t at, next;
     snd_config_for_each(at, next, configuration)
     {
-        int error = take_entry(card, snd_config_iterator_entry(at));
+        int error = parse_entry(card, snd_config_iterator_entry(at));
         if (error < 0)
             return error;
     }
@@ -261,7 +261,7 @@ static int set_limits(struct card *card)
     return error;
 }
 
-/* The name and the parameters are alsa-lib's own, in the order it calls with. */
+/* Name and parameters are given by alsa-lib. */
 SND_PCM_PLUGIN_DEFINE_FUNC(simcard);
 SND_PCM_PLUGIN_DEFINE_FUNC(simcard)
 {
@@ -273,7 +273,7 @@ SND_PCM_PLUGIN_DEFINE_FUNC(simcard)
     card->rate = 48000;
     card->channels = 2;
     card->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    int error = card->timer < 0 ? -errno : take_entries(card, conf);
+    int error = card->timer < 0 ? -errno : parse_entries(card, conf);
     if (error == 0) {
         card->plug.version = SND_PCM_IOPLUG_VERSION;
         card->plug.name = "a card of software";
@@ -290,11 +290,11 @@ SND_PCM_PLUGIN_DEFINE_FUNC(simcard)
     }
     error = set_limits(card);
     if (error < 0) {
-        snd_pcm_ioplug_delete(&card->plug); /* closes, and that releases */
+        snd_pcm_ioplug_delete(&card->plug); /* closing releases the card */
         return error;
     }
     *pcmp = card->plug.pcm;
     return 0;
 }
-/* What SND_PCM_PLUGIN_SYMBOL says, without its second semicolon. */
+/* SND_PCM_PLUGIN_SYMBOL without its second semicolon. */
 SND_DLSYM_BUILD_VERSION(SND_PCM_PLUGIN_ENTRY(simcard), SND_PCM_DLSYM_VERSION)

@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 256 };
+enum { PATH_SIZE = 256 };
 
-static const char *path_of(const char *name, char path[PATH_ROOM])
+static const char *path_of(const char *name, char path[PATH_SIZE])
 {
     if (name[0] == '/')
-        snprintf(path, PATH_ROOM, "%s", name);
+        snprintf(path, PATH_SIZE, "%s", name);
     else
-        snprintf(path, PATH_ROOM, "%s/%s", command_folder(), name);
+        snprintf(path, PATH_SIZE, "%s/%s", command_folder(), name);
     return path;
 }
 
@@ -43,7 +43,7 @@ static float *interleaved(size_t channels, size_t frames)
 
 void sound_save(const struct sound *sound, const char *name)
 {
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     size_t channels = sound->block.channels, frames = sound->block.frames;
     SF_INFO info = {
         .samplerate = (int)sound->rate, .channels = (int)channels, .format = sound->format};
@@ -60,7 +60,7 @@ void sound_save(const struct sound *sound, const char *name)
 
 struct sound sound_load(const char *name)
 {
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     SF_INFO info = {0};
     SNDFILE *file = sf_open(path_of(name, path), SFM_READ, &info);
     ck_assert_msg(file != NULL, "cannot read %s: %s", name, sf_strerror(NULL));
@@ -106,7 +106,7 @@ static void put(unsigned char *at, uint32_t value, size_t bytes)
 
 void sound_sparse(const char *name, uint32_t rate, size_t channels, uint64_t frames)
 {
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     unsigned char head[44] = "RIFF....WAVEfmt ....................data....";
     uint64_t bytes = frames * channels * 2;
     ck_assert_uint_le(bytes, UINT32_MAX - 36);
@@ -133,7 +133,7 @@ struct sound sound_noise_mask(const char *name, uint64_t seed, size_t channels, 
 
 void sound_text(const char *name, const char *text)
 {
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     FILE *file = fopen(path_of(name, path), "wb");
     ck_assert_ptr_nonnull(file);
     ck_assert_int_ge(fputs(text, file), 0);
@@ -144,14 +144,14 @@ struct mask *sound_mask(const struct sound *columns, const struct mask_path *pat
                         size_t channels)
 {
     struct mask *mask = NULL;
-    size_t room = count ? count : channels;
+    size_t capacity = count ? count : channels;
     ck_assert_int_eq(mask_create("truth", columns->block.channels, columns->block.frames, &mask),
                      STATUS_OK);
     for (size_t c = 0; c < columns->block.channels; c++)
         memcpy(mask_column(mask, c), columns->block.data[c], mask->taps * sizeof(float));
-    mask->paths = calloc(room, sizeof *mask->paths);
+    mask->paths = calloc(capacity, sizeof *mask->paths);
     ck_assert_ptr_nonnull(mask->paths);
-    for (; mask->path_count < room; mask->path_count++) {
+    for (; mask->path_count < capacity; mask->path_count++) {
         size_t p = mask->path_count;
         struct mask_path own = {p, p, mask->columns == 1 ? 0 : p};
         struct mask_path path = count ? paths[p] : own;
@@ -220,4 +220,16 @@ void sound_expect_filtered(const char *out_name, const char *in_name, const char
     sound_free(&columns);
     sound_free(&in);
     sound_free(&out);
+}
+
+double sound_ffmpeg_loudness(const char *name)
+{
+    double value;
+    struct command_result result =
+        command_done("ffmpeg -nostdin -v error -i \"%s\" "
+                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.I:file=- -f null - | "
+                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1",
+                     name);
+    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg printed: %s", result.out);
+    return value;
 }

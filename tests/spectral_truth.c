@@ -22,7 +22,7 @@ static void *zeros(size_t count, size_t size)
     return memory;
 }
 
-/* By halves while there are any, then term by term. `sign` is -1 forward. */
+/* Radix 2 while the length is even, then term by term. `sign` is -1 forward. */
 static void transform(const double complex *from, size_t step, double complex *to, size_t n,
                       int sign)
 {
@@ -81,7 +81,7 @@ struct mask2d *spectral_truth_mean(size_t rows, size_t columns)
     return mask;
 }
 
-/* ---- there ---- */
+/* ---- forward transform ---- */
 
 static double full_scale(const struct spectral_truth *truth)
 {
@@ -121,7 +121,7 @@ static void analyse(const struct spectral_truth *truth, const float *x, size_t n
     free(frame);
 }
 
-/* ---- convolved ---- */
+/* ---- convolution ---- */
 
 static bool fold(enum convolve2d_boundary boundary, ptrdiff_t *at, ptrdiff_t count)
 {
@@ -139,9 +139,10 @@ static bool fold(enum convolve2d_boundary boundary, ptrdiff_t *at, ptrdiff_t cou
 static double cell_at(const struct picture *picture, ptrdiff_t row, ptrdiff_t column)
 {
     const struct spectral_settings *settings = picture->truth->settings;
-    if (settings->end == 0 && row >= picture->rows) /* nobody knew that it would end */
+    if (settings->end == 0 && row >= picture->rows) /* in a stream the end was not known */
         return 0;
-    if (!fold(settings->boundary, &row, picture->rows) || !fold(settings->boundary, &column, picture->bins))
+    if (!fold(settings->boundary, &row, picture->rows) ||
+        !fold(settings->boundary, &column, picture->bins))
         return 0;
     return picture->cells[row * picture->bins + column];
 }
@@ -178,7 +179,7 @@ static double gain_at(const struct picture *picture, ptrdiff_t r, ptrdiff_t c)
     return h + p == 0 ? 0 : (settings->mode == SPECTRAL_HARMONIC ? h : p) / (h + p);
 }
 
-/* ---- and back ---- */
+/* ---- inverse transform ---- */
 
 double *spectral_truth_render(const struct spectral_truth *truth, const float *x, size_t n,
                               const float *part)

@@ -1,4 +1,4 @@
-/* Runs filters over whole sounds, block by block, for the tests. */
+/* Runs filters over complete sounds, block by block. */
 #ifndef HALO_TESTS_STREAM_H
 #define HALO_TESTS_STREAM_H
 
@@ -6,14 +6,14 @@
 #include "sound/filter.h"
 #include "truth.h"
 
-/* `frames` frames of `filter`'s output, silence fed in after the input's end.
- * The caller frees the block. */
+/* `frames` frames of `filter`'s output; the input is followed by silence. The caller frees the
+ * block. */
 struct block stream_through(struct filter *filter, float *const *x, size_t n, size_t frames);
 
-/* Noise of its own in every channel. */
+/* Independent noise in every channel. */
 struct block stream_noise(uint64_t seed, size_t channels, size_t frames);
 
-/* How far `out` is from the truth of `mask` on `x`. */
+/* The error of `out` against the truth of `mask` on `x`. */
 struct truth_error stream_error(const struct block *out, double *const *truth,
                                 const struct mask *mask, const struct block *x);
 

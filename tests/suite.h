@@ -3,14 +3,14 @@
 #define HALO_TESTS_SUITE_H
 
 #include <check.h>
-#undef fail /* an old macro of Check; ours is a function */
+#undef fail /* a deprecated macro of Check; ours is a function */
 #include <stdlib.h>
 
 static inline int suite_run(const char *name, const TTest *const *tests, size_t count)
 {
     Suite *suite = suite_create(name);
     TCase *cases = tcase_create(name);
-    tcase_set_timeout(cases, 0); /* ctest keeps the time */
+    tcase_set_timeout(cases, 0); /* ctest has the timeout */
     for (size_t i = 0; i < count; i++)
         tcase_add_test(cases, tests[i]);
     suite_add_tcase(suite, cases);

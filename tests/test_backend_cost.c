@@ -1,4 +1,4 @@
-/* What auto reckons with: plain arithmetic, of which only the direction is sure. */
+/* The cost model of backend auto: plain arithmetic, of which only the direction is tested. */
 #include "convolve/backend_cost.h"
 #include "suite.h"
 
@@ -62,8 +62,8 @@ static bool gpu_wins_picture(double seconds, size_t channels, size_t side, size_
                                     backend_cost_picture_gpu(&picture));
 }
 
-/* As they were measured: docs/measurements.md. */
-START_TEST(pictures_go_where_they_are_done_first)
+/* As measured: docs/measurements.md. */
+START_TEST(pictures_go_where_they_finish_first)
 {
     ck_assert(!gpu_wins_picture(60, 2, 9, 16));
     ck_assert(!gpu_wins_picture(60, 2, 63, 16));
@@ -72,9 +72,9 @@ START_TEST(pictures_go_where_they_are_done_first)
     ck_assert(gpu_wins_picture(600, 2, 63, 16));
     ck_assert(!gpu_wins_picture(60, 16, 31, 16));
     ck_assert(gpu_wins_picture(600, 2, 31, 2));
-    ck_assert(!gpu_wins_picture(0, 2, 127, 1)); /* no length is known */
+    ck_assert(!gpu_wins_picture(0, 2, 127, 1)); /* the length is unknown */
 }
 END_TEST
 
 SUITE_MAIN("backend_cost", small_jobs_stay_on_the_cpu, large_jobs_go_to_the_gpu,
-           more_work_costs_more, pictures_go_where_they_are_done_first)
+           more_work_costs_more, pictures_go_where_they_finish_first)

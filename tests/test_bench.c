@@ -1,24 +1,23 @@
-/* halo bench kernels from the outside, as far as it goes without a GPU: the kernels
- * themselves are test_kernels' affair. */
+/* halo bench kernels as a command, without a GPU; test_kernels tests the kernels themselves. */
 #include "command.h"
 #include "gpu/kernel.h"
 #include "suite.h"
 
 #include <string.h>
 
-static void expect_one_line(const char *arguments, int code, const char *spec)
+static void expect_one_line(const char *arguments, int code, const char *expected)
 {
     struct command_result result = command_run("\"$HALO\" bench %s", arguments);
     ck_assert_msg(result.code == code, "bench %s: exit code %d, not %d", arguments, result.code,
                   code);
     ck_assert_msg(command_lines(result.err) == 1 && strncmp(result.err, "halo: ", 6) == 0,
                   "bench %s: not one line: %s", arguments, result.err);
-    ck_assert_msg(strstr(result.err, spec) != NULL, "bench %s: no \"%s\" in %s", arguments, spec,
-                  result.err);
+    ck_assert_msg(strstr(result.err, expected) != NULL, "bench %s: no \"%s\" in %s", arguments,
+                  expected, result.err);
     ck_assert_str_eq(result.out, "");
 }
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const char *const wrong[][2] = {
         {"", "kernels"},
@@ -57,9 +56,9 @@ START_TEST(wrong_spec_are_refused)
 }
 END_TEST
 
-START_TEST(missing_gpu_is_said)
+START_TEST(missing_gpu_is_reported)
 {
-    /* An empty list of devices hides those that are there. */
+    /* An empty list hides the GPUs of this machine. */
     struct command_result result =
         command_run("CUDA_VISIBLE_DEVICES= \"$HALO\" bench kernels --samples 1000");
     ck_assert_int_eq(result.code, 1);
@@ -68,7 +67,7 @@ START_TEST(missing_gpu_is_said)
 }
 END_TEST
 
-START_TEST(missing_gpu_is_said_for_pictures)
+START_TEST(missing_gpu_is_reported_for_pictures)
 {
     struct command_result result =
         command_run("CUDA_VISIBLE_DEVICES= \"$HALO\" bench kernels --dim 2 --sizes 100");
@@ -91,7 +90,7 @@ START_TEST(help_lists_both_kinds)
 }
 END_TEST
 
-/* halo render knows every kernel there is by its name, and no other. */
+/* halo render accepts the name of every kernel and no other. */
 START_TEST(kernels_can_be_named)
 {
     for (size_t k = 0; kernel_at(k); k++) {
@@ -149,6 +148,6 @@ START_TEST(plots_pictures_measured_elsewhere)
 }
 END_TEST
 
-SUITE_MAIN("bench", kernels_can_be_named, wrong_spec_are_refused, missing_gpu_is_said,
-           plots_what_was_measured_elsewhere, missing_gpu_is_said_for_pictures,
+SUITE_MAIN("bench", kernels_can_be_named, wrong_arguments_are_refused, missing_gpu_is_reported,
+           plots_what_was_measured_elsewhere, missing_gpu_is_reported_for_pictures,
            help_lists_both_kinds, plots_pictures_measured_elsewhere)

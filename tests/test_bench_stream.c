@@ -1,5 +1,4 @@
-/* halo bench stream from the outside. No time is asserted: a machine that is busy is
- * slow, and right. */
+/* halo bench stream as a command. No time is asserted, since a busy machine is slow. */
 #include "command.h"
 #include "suite.h"
 
@@ -9,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const char *const wrong[][2] = {
         {"--backend fastest", "fastest"},
@@ -56,9 +55,9 @@ START_TEST(lists_are_not_endless)
 }
 END_TEST
 
-START_TEST(missing_gpu_is_said)
+START_TEST(missing_gpu_is_reported)
 {
-    /* An empty list of devices hides those that are there. A build without CUDA says that. */
+    /* An empty list hides the GPUs of this machine. A build without CUDA reports that instead. */
     struct command_result result =
         command_run("CUDA_VISIBLE_DEVICES= \"$HALO\" bench stream --backend cuda --blocks 10");
     ck_assert_int_eq(result.code, 1);
@@ -70,31 +69,31 @@ END_TEST
 
 static void expect_plausible(const json_t *cell, double blocks)
 {
-    double p50 = command_cell_number(cell, "p50_us"), p99 = command_cell_number(cell, "p99_us");
-    double p999 = command_cell_number(cell, "p999_us"),
-           p9999 = command_cell_number(cell, "p9999_us");
-    double most = command_cell_number(cell, "max_us");
-    double deadline = 1e6 * command_cell_number(cell, "block") / command_cell_number(cell, "rate");
-    bool paced = strcmp(command_cell_word(cell, "pace"), "paced") == 0;
-    ck_assert_double_eq(command_cell_number(cell, "blocks"), blocks);
+    double p50 = command_json_number(cell, "p50_us"), p99 = command_json_number(cell, "p99_us");
+    double p999 = command_json_number(cell, "p999_us"),
+           p9999 = command_json_number(cell, "p9999_us");
+    double most = command_json_number(cell, "max_us");
+    double deadline = 1e6 * command_json_number(cell, "block") / command_json_number(cell, "rate");
+    bool paced = strcmp(command_json_string(cell, "pace"), "paced") == 0;
+    ck_assert_double_eq(command_json_number(cell, "blocks"), blocks);
     ck_assert(p50 > 0 && p50 <= p99 && p99 <= p999 && p999 <= p9999 && p9999 <= most);
-    ck_assert_double_eq_tol(command_cell_number(cell, "deadline_us"), deadline, 1e-3);
-    ck_assert_double_eq_tol(command_cell_number(cell, "share"), p50 / deadline, 1e-6 * p50);
-    ck_assert_double_le(command_cell_number(cell, "missed"), blocks);
-    ck_assert((command_cell_number(cell, "missed") > 0) == (most > deadline));
-    ck_assert_double_le(command_cell_number(cell, "error_db"), -130);
+    ck_assert_double_eq_tol(command_json_number(cell, "deadline_us"), deadline, 1e-3);
+    ck_assert_double_eq_tol(command_json_number(cell, "share"), p50 / deadline, 1e-6 * p50);
+    ck_assert_double_le(command_json_number(cell, "missed"), blocks);
+    ck_assert((command_json_number(cell, "missed") > 0) == (most > deadline));
+    ck_assert_double_le(command_json_number(cell, "error_db"), -130);
     if (paced) {
-        ck_assert_double_ge(command_cell_number(cell, "late"), command_cell_number(cell, "missed"));
-        ck_assert_double_le(command_cell_number(cell, "late"), blocks);
+        ck_assert_double_ge(command_json_number(cell, "late"), command_json_number(cell, "missed"));
+        ck_assert_double_le(command_json_number(cell, "late"), blocks);
         ck_assert(json_is_null(json_object_get(cell, "cpu_per_second")));
     } else {
         ck_assert(json_is_null(json_object_get(cell, "late")));
-        ck_assert_double_ge(command_cell_number(cell, "cpu_per_second"),
+        ck_assert_double_ge(command_json_number(cell, "cpu_per_second"),
                             0); /* some systems count in ticks */
         double frames =
-            command_cell_number(cell, "blocks_per_second") * command_cell_number(cell, "block");
-        double speed = command_cell_number(cell, "times_real_time");
-        ck_assert_double_eq_tol(speed, frames / command_cell_number(cell, "rate"), 1e-6 * speed);
+            command_json_number(cell, "blocks_per_second") * command_json_number(cell, "block");
+        double speed = command_json_number(cell, "times_real_time");
+        ck_assert_double_eq_tol(speed, frames / command_json_number(cell, "rate"), 1e-6 * speed);
     }
 }
 
@@ -108,10 +107,10 @@ START_TEST(a_grid_is_measured)
     ck_assert_uint_eq(json_array_size(cells), 4);
     for (size_t i = 0; i < 4; i++) {
         const json_t *cell = json_array_get(cells, i);
-        ck_assert_str_eq(command_cell_word(cell, "backend"), "cpu");
-        ck_assert_str_eq(command_cell_word(cell, "pace"), paces[i]);
-        ck_assert_double_eq(command_cell_number(cell, "taps"), taps[i]);
-        ck_assert_double_eq(command_cell_number(cell, "channels"), 2);
+        ck_assert_str_eq(command_json_string(cell, "backend"), "cpu");
+        ck_assert_str_eq(command_json_string(cell, "pace"), paces[i]);
+        ck_assert_double_eq(command_json_number(cell, "taps"), taps[i]);
+        ck_assert_double_eq(command_json_number(cell, "channels"), 2);
         ck_assert(json_is_null(json_object_get(cell, "gpu_mode")));
         expect_plausible(cell, 200);
     }
@@ -126,15 +125,15 @@ START_TEST(lists_multiply)
         "--channels 1,3 --block 16,17 --blocks 20 --warm-up 0 --pace back-to-back --threads 2 "
         "--rate 44100 --json");
     json_t *cells = command_cells(&result);
-    ck_assert_uint_eq(json_array_size(cells), 16); /* the modes are the GPU's alone */
+    ck_assert_uint_eq(json_array_size(cells), 16); /* only the GPU has modes */
     for (size_t i = 0; i < 16; i++) {
         const json_t *cell = json_array_get(cells, i);
-        ck_assert_str_eq(command_cell_word(cell, "backend"), i < 8 ? "cpu" : "direct");
-        ck_assert_double_eq(command_cell_number(cell, "taps"), i / 4 % 2 ? 300 : 128);
-        ck_assert_double_eq(command_cell_number(cell, "channels"), i / 2 % 2 ? 3 : 1);
-        ck_assert_double_eq(command_cell_number(cell, "block"), i % 2 ? 17 : 16);
-        ck_assert_double_eq(command_cell_number(cell, "threads"), 2);
-        ck_assert_double_eq(command_cell_number(cell, "rate"), 44100);
+        ck_assert_str_eq(command_json_string(cell, "backend"), i < 8 ? "cpu" : "direct");
+        ck_assert_double_eq(command_json_number(cell, "taps"), i / 4 % 2 ? 300 : 128);
+        ck_assert_double_eq(command_json_number(cell, "channels"), i / 2 % 2 ? 3 : 1);
+        ck_assert_double_eq(command_json_number(cell, "block"), i % 2 ? 17 : 16);
+        ck_assert_double_eq(command_json_number(cell, "threads"), 2);
+        ck_assert_double_eq(command_json_number(cell, "rate"), 44100);
         expect_plausible(cell, 20);
     }
     json_decref(cells);
@@ -149,15 +148,15 @@ START_TEST(slow_cells_end)
     json_t *cells = command_cells(&result);
     for (size_t i = 0; i < 2; i++) {
         const json_t *cell = json_array_get(cells, i);
-        ck_assert_double_ge(command_cell_number(cell, "blocks"), 1);
-        ck_assert_double_lt(command_cell_number(cell, "blocks"), 1000000);
-        expect_plausible(cell, command_cell_number(cell, "blocks"));
+        ck_assert_double_ge(command_json_number(cell, "blocks"), 1);
+        ck_assert_double_lt(command_json_number(cell, "blocks"), 1000000);
+        expect_plausible(cell, command_json_number(cell, "blocks"));
     }
     json_decref(cells);
 }
 END_TEST
 
-/* On the line, outside quotes. */
+/* Counts on the line, outside quotes. */
 static size_t count_of(const char *text, char character)
 {
     size_t count = 0;
@@ -190,7 +189,7 @@ START_TEST(tables_have_whole_rows)
     size_t columns = count_of(line, '|'), rows = 0;
     for (; *line == '|'; line = strchr(line, '\n') + 1, rows++)
         ck_assert_uint_eq(count_of(line, '|'), columns);
-    ck_assert_uint_eq(rows, 4); /* the head, its rule and two cells */
+    ck_assert_uint_eq(rows, 4); /* the header, its rule and two cells */
 }
 END_TEST
 
@@ -205,7 +204,7 @@ START_TEST(a_signal_ends_it)
 }
 END_TEST
 
-START_TEST(help_reports_of_both)
+START_TEST(help_describes_both)
 {
     struct command_result result = command_done("\"$HALO\" bench --help");
     ck_assert(strstr(result.out, "kernels") && strstr(result.out, "stream"));
@@ -214,6 +213,6 @@ START_TEST(help_reports_of_both)
 }
 END_TEST
 
-SUITE_MAIN("bench_stream", wrong_spec_are_refused, lists_are_not_endless, missing_gpu_is_said,
-           a_grid_is_measured, lists_multiply, slow_cells_end, tables_have_whole_rows,
-           a_signal_ends_it, help_reports_of_both)
+SUITE_MAIN("bench_stream", wrong_arguments_are_refused, lists_are_not_endless,
+           missing_gpu_is_reported, a_grid_is_measured, lists_multiply, slow_cells_end,
+           tables_have_whole_rows, a_signal_ends_it, help_describes_both)

@@ -1,5 +1,5 @@
-/* The figures of a test of hits and misses, against R's (binom.test, qbinom, pbinom): those
- * below, and where R is installed, those that it gives now. */
+/* The statistics of a binomial test against R (binom.test, qbinom, pbinom): stored values, and
+ * where R is installed, its present output. */
 #include "signal/binomial.h"
 #include "suite.h"
 
@@ -13,7 +13,7 @@ struct figures {
     size_t needed;
 };
 
-/* What R 4.2.2 printed for R_FIGURES of each pair. */
+/* Output of R 4.2.2 for R_FIGURES of each pair. */
 static const struct figures from_r[] = {
     {12, 16, 0.03840637207031252, 0.4762291801038725, 0.9273379617471178, 23},
     {16, 16, 1.525878906250001e-05, 0.7940927857921773, 1, 5},
@@ -47,14 +47,14 @@ static void check_figures(const struct figures *right)
     ck_assert_uint_eq(binomial_trials_needed(right->hits, right->n), right->needed);
 }
 
-START_TEST(figures_are_those_r_gave)
+START_TEST(figures_equal_stored_ones_of_r)
 {
     for (size_t i = 0; i < sizeof from_r / sizeof *from_r; i++)
         check_figures(&from_r[i]);
 }
 END_TEST
 
-START_TEST(figures_are_those_r_gives)
+START_TEST(figures_equal_those_of_r)
 {
     static const struct figures pairs[] = {{.hits = 12, .n = 16},     {.hits = 7, .n = 9},
                                            {.hits = 700, .n = 1200},  {.hits = 3, .n = 50},
@@ -82,7 +82,7 @@ START_TEST(figures_are_those_r_gives)
 }
 END_TEST
 
-START_TEST(ends_are_whole)
+START_TEST(extremes_are_exact)
 {
     ck_assert_double_eq(binomial_p_value(0, 0), 1);
     ck_assert_double_eq(binomial_interval(0, 0).low, 0);
@@ -92,7 +92,7 @@ START_TEST(ends_are_whole)
 }
 END_TEST
 
-/* All counts of many n: the tails of hits and misses add up to one and the middle. */
+/* For all counts of many n, both tails and the middle add up to one. */
 START_TEST(tails_add_up)
 {
     for (size_t n = 1; n <= 10000; n = n * 2 + 1)
@@ -104,5 +104,5 @@ START_TEST(tails_add_up)
 }
 END_TEST
 
-SUITE_MAIN("binomial", figures_are_those_r_gave, figures_are_those_r_gives, ends_are_whole,
+SUITE_MAIN("binomial", figures_equal_stored_ones_of_r, figures_equal_those_of_r, extremes_are_exact,
            tails_add_up)

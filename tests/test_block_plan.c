@@ -1,4 +1,4 @@
-/* How blocks and masks are cut up for the GPU: arithmetic, tested without one. */
+/* How blocks and masks are partitioned for the GPU: arithmetic, tested without one. */
 #include "gpu/block_plan.h"
 #include "suite.h"
 
@@ -18,7 +18,7 @@ START_TEST(slices_cover_the_block)
             ck_assert_uint_ge(plan.slice * plan.slices, BLOCKS[b]);
             ck_assert_uint_lt(plan.slice * (plan.slices - 1), BLOCKS[b]);
         }
-    /* A long block of a short mask is cut, a short one and one of a long mask are not. */
+    /* A long block of a short mask is sliced; a short block, or one of a long mask, is not. */
     ck_assert_uint_eq(slice_plan_for(1 << 20, 1000).slices, SLICES_MOST);
     ck_assert_uint_eq(slice_plan_for(1 << 12, 1000).slices, 1);
     ck_assert_uint_eq(slice_plan_for(1 << 20, 480000).slices, 1);

@@ -1,4 +1,4 @@
-/* Chains kept as text: what was saved gives the same sound again, from any folder. */
+/* Chain files: a saved chain gives the same sound again, from any folder. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -28,12 +28,6 @@ static void expect_same_files(const char *a, const char *b)
     sound_free(&second);
 }
 
-static void expect_said(const struct command_result *result, const char *spec)
-{
-    ck_assert_msg(strstr(result->out, spec) != NULL, "no \"%s\" in\n%s%s", spec, result->out,
-                  result->err);
-}
-
 START_TEST(a_saved_chain_gives_the_same_sound)
 {
     make_sounds();
@@ -56,16 +50,16 @@ START_TEST(paths_are_from_the_files_folder)
                  "--spectral box.mask2d --spectral box2d:3x3 --spectral preset=harmonic "
                  "--save-chain sub/deep/chain.yml");
     struct command_result result = command_done("cat sub/deep/chain.yml");
-    expect_said(&result, "- mask: ../../mask.txt\n");
-    expect_said(&result, "- mask: invert:../../mask.txt\n");
-    expect_said(&result, "- spectral: ../../box.mask2d\n");
-    expect_said(&result, "- spectral: box2d:3x3\n");
-    expect_said(&result, "- spectral: preset=harmonic\n");
+    command_expect(result.out, "- mask: ../../mask.txt\n");
+    command_expect(result.out, "- mask: invert:../../mask.txt\n");
+    command_expect(result.out, "- spectral: ../../box.mask2d\n");
+    command_expect(result.out, "- spectral: box2d:3x3\n");
+    command_expect(result.out, "- spectral: preset=harmonic\n");
     command_done("mv sub moved && \"$HALO\" chain check moved/deep/chain.yml");
     command_done("cd moved/deep && \"$HALO\" render ../../in.wav b.wav -q --mask ../../mask.txt "
                  "--save-chain ../../chain.yml");
     result = command_done("cat chain.yml");
-    expect_said(&result, "- mask: mask.txt\n");
+    command_expect(result.out, "- mask: mask.txt\n");
 }
 END_TEST
 
@@ -80,7 +74,7 @@ START_TEST(saving_again_changes_nothing)
     command_done("cmp one.yml two.yml");
     command_done("\"$HALO\" render in.wav c.wav -q -f --gain 0 --save-chain one.yml");
     struct command_result result = command_done("cat one.yml");
-    expect_said(&result, "- gain: 0\n");
+    command_expect(result.out, "- gain: 0\n");
 }
 END_TEST
 
@@ -110,13 +104,13 @@ START_TEST(a_sound_that_fails_leaves_no_chain)
 }
 END_TEST
 
-START_TEST(check_reports_what_it_comes_to)
+START_TEST(check_reports_the_chain)
 {
     make_sounds();
     command_done("\"$HALO\" render in.wav a.wav -q --mask lowpass:1000,taps=101 --gain -3 "
                  "--save-chain chain.yml");
     struct command_result result = command_done("\"$HALO\" chain check chain.yml");
-    expect_said(&result, "2 stages, 2 channels in, 2 out, latency 50 frames at 48000 Hz");
+    command_expect(result.out, "2 stages, 2 channels in, 2 out, latency 50 frames at 48000 Hz");
     result = command_done("\"$HALO\" chain check chain.yml --json --channels 1 --rate 96000");
     ck_assert_int_eq((int)command_number(result.out, "channels_out"), 1);
     ck_assert_int_eq((int)command_number(result.out, "rate"), 96000);
@@ -124,13 +118,13 @@ START_TEST(check_reports_what_it_comes_to)
 }
 END_TEST
 
-static void expect_refused(const char *text, const char *spec)
+static void expect_refused(const char *text, const char *expected)
 {
     sound_text("bad.yml", text);
-    command_refused(1, spec, "\"$HALO\" chain check bad.yml");
+    command_refused(1, expected, "\"$HALO\" chain check bad.yml");
 }
 
-START_TEST(bad_chains_are_named)
+START_TEST(bad_chains_are_refused)
 {
     make_sounds();
     expect_refused("", "empty");
@@ -150,9 +144,9 @@ START_TEST(bad_chains_are_named)
     sound_text("room.conf", "/convolver/new 1 1 256 1000\n/impulse/read 1 1 1 0 0 0 1 bad.wav\n");
     sound_text("bad.yml", "halo-chain: 1\nstages:\n- mask: room.conf\n");
     struct command_result refused = command_run("\"$HALO\" chain check bad.yml");
-    static const char said[] = "chain bad.yml, stage 1: ";
-    const char *origin = strstr(refused.err, said);
-    ck_assert_msg(origin && !strstr(origin + strlen(said), said), "%s", refused.err);
+    static const char message[] = "chain bad.yml, stage 1: ";
+    const char *origin = strstr(refused.err, message);
+    ck_assert_msg(origin && !strstr(origin + strlen(message), message), "%s", refused.err);
     command_refused(1, "nosuch.yml", "\"$HALO\" chain check nosuch.yml");
     command_refused(1, "directory", "\"$HALO\" chain check sub");
     command_refused(1, "regular", "\"$HALO\" chain check /dev/zero");
@@ -169,7 +163,7 @@ END_TEST
 #define CONVOLVER "LV2_PATH=%s/..:/usr/lib/lv2 "
 #define MASK "urn:halo:convolver:stereo,param:urn:halo:convolver#mask="
 
-START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
+START_TEST(plugin_state_is_saved_beside_the_chain)
 {
     make_sounds();
     struct sound mask = sound_noise("a,b.wav", 4, WAVF, 48000, 2, 700);
@@ -179,8 +173,8 @@ START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
                  HALO_LV2_BUNDLE);
     command_done("test -s sub/chain.yml.state/1/state.ttl");
     struct command_result result = command_done("cat sub/chain.yml");
-    expect_said(&result, "mask=../a,b.wav\n");
-    expect_said(&result, "'@state=chain.yml.state/1'\n");
+    command_expect(result.out, "mask=../a,b.wav\n");
+    command_expect(result.out, "'@state=chain.yml.state/1'\n");
     command_done("mv sub moved && " CONVOLVER
                  "\"$HALO\" render in.wav b.wav -q --chain moved/chain.yml",
                  HALO_LV2_BUNDLE);
@@ -188,7 +182,7 @@ START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
     command_done("mkdir bundles && cp -r %s bundles/halo.lv2 && LV2_PATH=bundles:/usr/lib/lv2 "
                  "\"$HALO\" render in.wav d.wav -q --chain moved/chain.yml && rm d.wav",
                  HALO_LV2_BUNDLE);
-    /* The state alone has the mask and the values, too. */
+    /* The state alone holds the mask and the values, too. */
     command_done("sed -i -e /param:/d -e /gain=-6/d moved/chain.yml && " CONVOLVER
                  "\"$HALO\" render in.wav c.wav -q --chain moved/chain.yml",
                  HALO_LV2_BUNDLE);
@@ -200,7 +194,7 @@ START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
     command_done(CONVOLVER "\"$HALO\" render in.wav d.wav -q -f --lv2 '" MASK
                            "mask.txt' --save-chain moved/chain.yml",
                  HALO_LV2_BUNDLE);
-    /* A stage more before it: each state goes where its stage is now. */
+    /* With another stage before it, each state follows its stage. */
     command_done(CONVOLVER "\"$HALO\" render in.wav e.wav -q -f --gain 0 --chain moved/chain.yml "
                            "--save-chain moved/chain.yml",
                  HALO_LV2_BUNDLE);
@@ -223,14 +217,14 @@ START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
 }
 END_TEST
 #else
-START_TEST(what_a_plugin_keeps_lies_beside_the_chain)
+START_TEST(plugin_state_is_saved_beside_the_chain)
 {
     puts("skipped: this halo is built without LV2 plugins");
 }
 END_TEST
 #endif
 
-SUITE_MAIN("chain file", a_sound_that_fails_leaves_no_chain,
-           what_a_plugin_keeps_lies_beside_the_chain, a_saved_chain_gives_the_same_sound,
-           paths_are_from_the_files_folder, saving_again_changes_nothing,
-           a_chain_stands_among_other_stages, check_reports_what_it_comes_to, bad_chains_are_named)
+SUITE_MAIN("chain_file", a_sound_that_fails_leaves_no_chain, plugin_state_is_saved_beside_the_chain,
+           a_saved_chain_gives_the_same_sound, paths_are_from_the_files_folder,
+           saving_again_changes_nothing, a_chain_stands_among_other_stages, check_reports_the_chain,
+           bad_chains_are_refused)

@@ -1,4 +1,4 @@
-/* Convolution of pictures against sums in double precision, written from mask2d.h's formula. */
+/* Two-dimensional convolution against sums in double precision, from the formula in mask2d.h. */
 #include "base/workers.h"
 #include "convolve/convolve2d.h"
 #include "suite.h"
@@ -12,7 +12,7 @@ enum { CHANNELS = 2, SPARE = 5 };
 static const double BOUND = 1e-6; /* -120 dB */
 
 struct shape {
-    size_t rows, columns; /* of the mask */
+    size_t rows, columns; /* relative to the mask's sum of magnitudes */
     size_t picture_rows, picture_columns;
 };
 
@@ -24,12 +24,12 @@ static const struct shape shapes[] = {
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 struct picture {
-    float *all; /* with the rows before and after, and room beside that is not the picture's */
+    float *all; /* with the rows before and after, and padding that is not part of the picture */
     size_t pitch;
     const float *first;
 };
 
-/* Columns by the words of convolve2d.h, one step at a time; false: nothing is there. */
+/* Column boundaries as defined in convolve2d.h, one step at a time; false: outside the picture. */
 static bool column_of(enum convolve2d_boundary boundary, ptrdiff_t *at, ptrdiff_t count)
 {
     if (boundary == CONVOLVE2D_ZERO)
@@ -65,14 +65,14 @@ static struct picture make_picture(const struct shape *shape, uint64_t seed)
     picture.all = calloc(rows * picture.pitch, sizeof *picture.all);
     ck_assert_ptr_nonnull(picture.all);
     truth_noise(seed, picture.all, rows * picture.pitch);
-    for (size_t r = 0; r < rows; r++) /* to be read by nobody */
+    for (size_t r = 0; r < rows; r++) /* must not be read */
         for (size_t k = 0; k < SPARE; k++)
             picture.all[r * picture.pitch + shape->picture_columns + k] = NAN;
     picture.first = picture.all + (shape->rows - 1 - shape->rows / 2) * picture.pitch;
     return picture;
 }
 
-/* Some rows at a time. */
+/* A few rows at a time. */
 static void convolve(struct convolve2d *convolution, const struct shape *shape,
                      const struct picture *pictures, size_t at_a_time, float *const *out,
                      size_t out_pitch)
@@ -97,10 +97,10 @@ static void compare(const struct shape *shape, const struct picture *picture, co
         norm += fabs((double)taps[i]);
     for (size_t r = 0; r < shape->picture_rows; r++) {
         for (size_t c = 0; c < shape->picture_columns; c++)
-            worst =
-                fmax(worst, fabs((double)out[r * pitch + c] -
-                                 truth_at(picture, taps, shape, boundary, (ptrdiff_t)r, (ptrdiff_t)c)));
-        ck_assert_float_eq(out[r * pitch + shape->picture_columns], 77); /* nothing beside it */
+            worst = fmax(worst,
+                         fabs((double)out[r * pitch + c] - truth_at(picture, taps, shape, boundary,
+                                                                    (ptrdiff_t)r, (ptrdiff_t)c)));
+        ck_assert_float_eq(out[r * pitch + shape->picture_columns], 77); /* no rows around it */
     }
     ck_assert_msg(worst <= BOUND * norm, "%zux%zu on %zux%zu, edge %d: %g dB", shape->rows,
                   shape->columns, shape->picture_rows, shape->picture_columns, (int)boundary,
@@ -191,7 +191,7 @@ START_TEST(workers_make_no_difference)
 }
 END_TEST
 
-/* The largest mask there may be, whose sums are long. */
+/* The largest mask supported, with long sums. */
 START_TEST(long_sums_keep_their_accuracy)
 {
     const struct shape shape = {128, 128, 2, 20};
@@ -205,7 +205,7 @@ START_TEST(long_sums_keep_their_accuracy)
 }
 END_TEST
 
-/* An impulse becomes the mask, as it is written: what true convolution means. */
+/* An impulse reproduces the mask as written: the definition of convolution. */
 START_TEST(an_impulse_becomes_the_mask)
 {
     static const float taps[] = {1, 2, 3, 4, 5, 6};
@@ -216,7 +216,7 @@ START_TEST(an_impulse_becomes_the_mask)
         .backend = "cpu", .channels = 1, .columns = 5, .rows_most = 4};
     ck_assert_int_eq(convolve2d_create(&settings, mask, &convolution), STATUS_OK);
     float picture[6][5] = {{0}}, out[4][5];
-    picture[2][2] = 1; /* of the six rows 0 to 3 are convolved, 4 and 5 come after */
+    picture[2][2] = 1; /* of six rows, 0 to 3 are convolved; 4 and 5 follow them */
     const float *in = picture[0];
     float *to = out[0];
     convolve2d_process(convolution, &in, 5, &to, 5, 4);

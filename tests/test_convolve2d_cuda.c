@@ -1,5 +1,5 @@
-/* Pictures on a GPU, some rows at a time, against double precision; and a GPU that fails, whose
- * place the CPU takes. Exit 77 (skipped) where there is no GPU. */
+/* Pictures on a GPU, a few rows at a time, against double precision; and a failing GPU, which
+ * the CPU replaces. Exit 77 (skipped) where there is no GPU. */
 #include "bench/truth2d.h"
 #include "convolve/convolve2d.h"
 #include "suite.h"
@@ -16,7 +16,7 @@ enum { CHANNELS = 2, ROWS = 150, COLUMNS = 1025, PITCH = COLUMNS + 3 };
 static const double BOUND = 1e-6; /* -120 dB of max|x| sum|m| */
 
 struct pictures {
-    float *in[CHANNELS]; /* ROWS, and those before and after */
+    float *in[CHANNELS]; /* ROWS, and the rows before and after */
     float *out[CHANNELS];
     size_t before;
     size_t all_rows;
@@ -92,7 +92,8 @@ static struct mask2d *mask_of(size_t rows, size_t columns)
     return mask;
 }
 
-static struct convolve2d *on_gpu(const struct mask2d *mask, enum convolve2d_boundary boundary, bool live)
+static struct convolve2d *on_gpu(const struct mask2d *mask, enum convolve2d_boundary boundary,
+                                 bool live)
 {
     struct convolve2d *convolution;
     struct convolve2d_settings settings = {.backend = "cuda",
@@ -109,13 +110,14 @@ START_TEST(rows_at_a_time_equal_the_truth)
 {
     static const size_t masks[][2] = {{3, 3}, {4, 2}, {1, 9}, {15, 15}, {31, 3}, {40, 33}};
     static const enum kernel_boundary boundaries[] = {[CONVOLVE2D_ZERO] = KERNEL_ZERO,
-                                                 [CONVOLVE2D_REPLICATE] = KERNEL_REPLICATE,
-                                                 [CONVOLVE2D_REFLECT] = KERNEL_REFLECT};
+                                                      [CONVOLVE2D_REPLICATE] = KERNEL_REPLICATE,
+                                                      [CONVOLVE2D_REFLECT] = KERNEL_REFLECT};
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
         for (size_t boundary = 0; boundary < 3; boundary++) {
             struct mask2d *mask = mask_of(masks[m][0], masks[m][1]);
             struct pictures whole = pictures_create(mask), parts = pictures_create(mask);
-            struct convolve2d *convolution = on_gpu(mask, (enum convolve2d_boundary)boundary, m % 2);
+            struct convolve2d *convolution =
+                on_gpu(mask, (enum convolve2d_boundary)boundary, m % 2);
             convolve(convolution, &whole, 0, ROWS, ROWS);
             convolve(convolution, &parts, 0, ROWS, 7);
             ck_assert_ptr_null(convolution->notice);
@@ -135,7 +137,7 @@ START_TEST(rows_at_a_time_equal_the_truth)
 }
 END_TEST
 
-/* Two masks in turn: each has constant memory to itself while it runs. */
+/* Two masks alternate: each owns the constant memory while it runs. */
 START_TEST(masks_take_turns)
 {
     struct mask2d *first = mask_of(5, 5), *second = mask_of(5, 4);
@@ -157,7 +159,7 @@ START_TEST(masks_take_turns)
 }
 END_TEST
 
-START_TEST(the_cpu_goes_on_where_the_gpu_fails)
+START_TEST(the_cpu_continues_where_the_gpu_fails)
 {
     static const char *const faults[] = {"3:memory", "0:lost"};
     for (size_t f = 0; f < 2; f++) {
@@ -185,6 +187,6 @@ int main(void)
         return 77;
     }
     const TTest *const tests[] = {rows_at_a_time_equal_the_truth, masks_take_turns,
-                                  the_cpu_goes_on_where_the_gpu_fails};
+                                  the_cpu_continues_where_the_gpu_fails};
     return suite_run("convolve2d_cuda", tests, sizeof tests / sizeof *tests);
 }

@@ -1,7 +1,6 @@
-/* Block by block equals all at once: every backend against the truth, over mask
- * lengths, block lengths, channels and sound lengths. HALO_TEST_FULL in the
- * environment runs the whole grid, or its even or odd cells ("even", "odd": halves that run side by
- * side); otherwise a part of it. */
+/* Block by block equals all at once: every backend against the truth, over mask lengths, block
+ * lengths, channels and sound lengths. HALO_TEST_FULL in the environment runs the whole grid, or
+ * its even or odd cells ("even", "odd", to run in parallel); otherwise a part of it. */
 #include "cells.h"
 #include "convolve/convolver.h"
 #include "stream.h"
@@ -36,15 +35,14 @@ START_TEST(truth_is_true)
 }
 END_TEST
 
-/* The grid of the issue that this convolver was built for. Without
- * HALO_TEST_FULL: the smaller masks, and the large ones in a few cells. */
+/* The full grid. Without HALO_TEST_FULL: the smaller masks, and the large ones in a few cells. */
 START_TEST(cpu_equals_truth)
 {
     const size_t blocks[] = {1, 16, 64, 100, 1024, 8192};
     const size_t channels[] = {1, 2, 6, 32};
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
         size_t block = blocks[b];
-        /* Handing out pieces of a few frames would take longer than filtering them. */
+        /* Distributing pieces of a few frames would take longer than filtering them. */
         struct workers *workers = cells_crew(block >= 1024 ? 2 : 1);
         const size_t taps[] = {1, 2, 5, block - 1, block, block + 1, 1024, 16384, 16385, 100000};
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
@@ -89,8 +87,8 @@ START_TEST(long_masks_in_small_blocks)
 }
 END_TEST
 
-/* As live: with one thread the work of long partitions is spread over the blocks, with two
- * a worker does it. */
+/* As live: one thread spreads the work of long partitions over the blocks, with two threads a
+ * worker does it. */
 START_TEST(long_masks_live)
 {
     for (size_t threads = 1; threads <= 2; threads++) {
@@ -106,7 +104,7 @@ START_TEST(long_masks_live)
 }
 END_TEST
 
-/* Signals that are not noise: the error stays under the worst case's share. */
+/* Signals other than noise: the error stays within its bound for the worst case. */
 START_TEST(hard_signals)
 {
     enum { N = 60000, TAPS = 4096 };
@@ -211,8 +209,8 @@ START_TEST(many_changes_in_a_row)
 }
 END_TEST
 
-/* The same with the masks of a live stream, prepared ahead and taken in turn: each begins
- * where it says, whatever sounded on its slot before. */
+/* The same with masks of a live stream, prepared in advance and used in turn: each starts at its
+ * frame, whatever its slot played before. */
 START_TEST(masks_in_turn_live)
 {
     enum { N = 200000, BLOCK = 64, TAPS = 20000, MASKS = 3, FADE = 480 };
@@ -243,7 +241,7 @@ START_TEST(masks_in_turn_live)
                                shapes[(switches - 1) % 3]);
                 under_way = false;
             }
-            /* The last ones early enough to be at their end. */
+            /* The last change starts early enough to finish. */
             if (!under_way && at % (BLOCK * 37) == 0 && at + 20 * BLOCK < N - 2 * TAPS) {
                 current = (current + 1 + switches % 2) % MASKS;
                 struct convolver_switch next = {.to = prepared[current],
@@ -271,7 +269,7 @@ START_TEST(masks_in_turn_live)
 }
 END_TEST
 
-START_TEST(change_refuses_what_does_not_fit)
+START_TEST(unsuitable_changes_are_refused)
 {
     struct workers *workers = cells_crew(1);
     struct mask *mask = truth_noise_mask(1, 2, 100);
@@ -292,7 +290,7 @@ START_TEST(change_refuses_what_does_not_fit)
 }
 END_TEST
 
-START_TEST(reset_forgets)
+START_TEST(reset_clears_the_history)
 {
     struct workers *workers = cells_crew(1);
     const size_t blocks[] = {64, 8192};
@@ -319,7 +317,7 @@ END_TEST
 
 static int steps_left;
 
-/* The direct form's step, until it fails; from then on it leaves rubbish. */
+/* Steps by the direct form until it fails; from then on it returns garbage. */
 static void failing_step(struct convolution *convolution, const float *const *in,
                          const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
@@ -334,7 +332,7 @@ static void failing_step(struct convolution *convolution, const float *const *in
 static const char *failing_failure(const struct convolution *convolution)
 {
     (void)convolution;
-    return steps_left < 0 ? "it was told to" : NULL;
+    return steps_left < 0 ? "fault requested" : NULL;
 }
 
 static void check_failing(size_t taps, size_t block, int after, size_t change_at)
@@ -360,7 +358,7 @@ static void check_failing(size_t taps, size_t block, int after, size_t change_at
     ck_assert_uint_eq(convolver_failures(filter), 1);
     ck_assert_str_eq(convolver_backend(filter), "cpu");
     ck_assert_ptr_null(filter->failure);
-    ck_assert_msg(filter->notice && strstr(filter->notice, "it was told to"), "no notice");
+    ck_assert_msg(filter->notice && strstr(filter->notice, "fault requested"), "no notice");
     ck_assert(convolver_switched(filter, NULL));
     filter_destroy(filter);
     truth_free(truth, 2);
@@ -372,11 +370,11 @@ static void check_failing(size_t taps, size_t block, int after, size_t change_at
     workers_destroy(workers);
 }
 
-START_TEST(failing_backend_is_left_for_the_cpu)
+START_TEST(failing_backend_is_replaced_by_the_cpu)
 {
     const size_t taps[] = {1, 63, 1000, 20000};
     for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
-        check_failing(taps[t], 64, 0, 100);                 /* at the first block */
+        check_failing(taps[t], 64, 0, 100);                 /* in the first block */
         check_failing(taps[t], 64, 10, 100);                /* in or after the fade */
         check_failing(taps[t], 64, 10, 700);                /* before the change */
         check_failing(taps[t], 1000, 3, 3100);              /* in the block where it begins */
@@ -390,12 +388,12 @@ END_TEST
 static size_t collected;
 static size_t late_ones;
 
-/* Every third block, and ten in a row, are late; what is there instead is rubbish. */
+/* Every third block, and a run of ten, are late; the returned data is garbage. */
 static bool late_collect(struct convolution *convolution,
                          const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until)
 {
     (void)convolution;
-    ck_assert_msg(until > 0, "nobody waits for ever");
+    ck_assert_msg(until > 0, "waited without a deadline");
     size_t n = collected++;
     bool late = n % 3 == 2 || (n >= 300 && n < 310);
     for (size_t v = 0; v < CONVOLVER_SLOTS && late; v++)
@@ -452,7 +450,7 @@ START_TEST(cpu_steps_in_for_late_blocks)
 }
 END_TEST
 
-SUITE_MAIN("convolver", cpu_steps_in_for_late_blocks, failing_backend_is_left_for_the_cpu,
+SUITE_MAIN("convolver", cpu_steps_in_for_late_blocks, failing_backend_is_replaced_by_the_cpu,
            truth_is_true, cpu_equals_truth, direct_equals_truth, long_masks_in_small_blocks,
            long_masks_live, hard_signals, change_of_mask, many_changes_in_a_row, masks_in_turn_live,
-           change_refuses_what_does_not_fit, reset_forgets)
+           unsuitable_changes_are_refused, reset_clears_the_history)

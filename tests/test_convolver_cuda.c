@@ -1,5 +1,5 @@
-/* The GPU's convolver against the truth, by the cells of test_convolver; exit 77
- * (skipped) where there is no GPU. */
+/* The GPU's convolver against the truth, on the cells of test_convolver; exit 77 (skipped) where
+ * there is no GPU. */
 #include "cells.h"
 #include "convolve/convolver.h"
 #include "suite.h"
@@ -19,8 +19,8 @@ START_TEST(files_equal_truth)
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t c = 0; c < sizeof channels / sizeof *channels; c++) {
-                /* A step of one frame costs as much as one of thousands; the truth takes
-                 * longest of all. */
+                /* A step of one frame costs as much as one of thousands, and the truth is the
+                 * slowest part. */
                 size_t work = (taps[t] + blocks[b]) * channels[c];
                 size_t steps = taps[t] / blocks[b] * channels[c];
                 if (work <= 4000 && steps <= 400)
@@ -40,7 +40,7 @@ START_TEST(every_kernel_filters_files)
     const size_t taps[] = {1, 65, 1000, 16384};
     struct workers *workers = cells_crew(1);
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
-        /* On a mask of one tap a transform's rounding shows: see test_kernels. */
+        /* With a mask of one tap a transform's rounding error shows: see test_kernels. */
         for (size_t t = strcmp(ways[w], "cuda/fft") == 0; t < sizeof taps / sizeof *taps; t++) {
             cells_check(ways[w], taps[t], 4096, 2, 3 * taps[t] + 9001, workers);
             cells_check(ways[w], taps[t], 100003, 2, 250001, workers); /* in slices */
@@ -49,7 +49,7 @@ START_TEST(every_kernel_filters_files)
 }
 END_TEST
 
-/* Blocks one by one, as a live stream has them. */
+/* Single blocks, as in a live stream. */
 static void check_live(const char *way)
 {
     const size_t blocks[] = {1, 16, 32, 64, 100, 128, 480, 1024, 1025, 2048};
@@ -78,7 +78,7 @@ START_TEST(graph_equals_truth)
 }
 END_TEST
 
-/* A mask of its own for each channel and no path across, or any other set of paths. */
+/* A different mask for each channel without crossing paths, or any other set of paths. */
 static void check_paths(const char *way, size_t inputs, size_t outputs,
                         const struct mask_path *paths, size_t count, size_t taps, size_t block)
 {
@@ -100,7 +100,7 @@ static void check_paths(const char *way, size_t inputs, size_t outputs,
     double **truth = truth_render(mask, x.data, n);
     struct filter *filter = cells_make(way, mask, block, 0, workers);
     struct block out = stream_through(filter, x.data, n, n);
-    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was left", what);
+    ck_assert_msg(convolver_failures(filter) == 0, "%s: the GPU was given up", what);
     cells_expect_within(&out, truth, mask, &x, false, what);
     filter_destroy(filter);
     truth_free(truth, outputs);
@@ -156,7 +156,7 @@ START_TEST(change_of_mask)
 }
 END_TEST
 
-/* Masks come and go while the kernel stays: their memory is used again, none is freed. */
+/* Masks change while the kernel stays resident: their memory is reused, none is freed. */
 START_TEST(many_changes_while_resident)
 {
     static const char *const ways[] = {"cuda/resident", "cuda/graph"};
@@ -181,7 +181,7 @@ START_TEST(many_changes_while_resident)
         }
         ck_assert_ptr_null(filter->failure);
         ck_assert_uint_eq(convolver_failures(filter), 0);
-        /* The last mask has sounded alone for 28 blocks. */
+        /* The last mask has played alone for 28 blocks. */
         size_t alone = BLOCK * (STEPS - 2), from = out.frames - alone;
         double **truth = truth_render(mask, x.data, x.frames);
         for (size_t o = 0; o < 2; o++) {
@@ -200,7 +200,7 @@ START_TEST(many_changes_while_resident)
 }
 END_TEST
 
-START_TEST(reset_forgets)
+START_TEST(reset_clears_the_history)
 {
     static const char *const ways[] = {"cuda", "cuda/resident", "cuda/graph"};
     struct workers *workers = cells_crew(1);
@@ -224,8 +224,8 @@ START_TEST(reset_forgets)
 }
 END_TEST
 
-/* A GPU that fails at any block leaves no trace in the sound. */
-START_TEST(failing_gpu_is_left_for_the_cpu)
+/* A GPU that fails in any block leaves no trace in the sound. */
+START_TEST(failing_gpu_is_replaced_by_the_cpu)
 {
     static const char *const ways[] = {"cuda", "cuda/resident", "cuda/graph"};
     static const char *const faults[] = {"0", "1:memory", "7:lost", "40"};
@@ -254,7 +254,7 @@ START_TEST(failing_gpu_is_left_for_the_cpu)
 }
 END_TEST
 
-/* Live: the CPU runs along, and steps in where the answer is not there in time. */
+/* Live: the CPU runs in parallel and replaces answers that are late. */
 static void check_late(enum gpu_mode mode, size_t taps, const char *fault, size_t late,
                        size_t fails)
 {
@@ -296,21 +296,21 @@ START_TEST(late_blocks_come_from_the_cpu)
     static const enum gpu_mode modes[] = {GPU_MODE_RESIDENT, GPU_MODE_GRAPH};
     for (size_t m = 0; m < 2; m++) {
         check_late(modes[m], 64, "20:late", 5, 0);
-        check_late(modes[m], 5000, "20:late", 5, 0); /* amid a switch */
+        check_late(modes[m], 5000, "20:late", 5, 0); /* during a switch */
         check_late(modes[m], 5000, "200:late", 5, 0);
     }
 }
 END_TEST
 
-/* It is left for good then, and by the whole process: the last of all tests. */
-START_TEST(silent_gpu_is_left_for_the_cpu)
+/* The GPU is then given up for the whole process: run this test last. */
+START_TEST(silent_gpu_is_replaced_by_the_cpu)
 {
     check_late(GPU_MODE_RESIDENT, 5000, "20:never", 10, 1);
 }
 END_TEST
 
-/* Sound of 16 bits, of 24 and of more travels as such, and may change in mid-stream. */
-START_TEST(integers_cross_the_bus_whole)
+/* Sound of 16 bits, of 24 and of more is transferred as such, and may change in mid-stream. */
+START_TEST(integers_are_transferred_exactly)
 {
     struct workers *workers = cells_crew(2);
     struct mask *mask = truth_noise_mask(1, 2, 300);
@@ -334,7 +334,7 @@ START_TEST(integers_cross_the_bus_whole)
 }
 END_TEST
 
-/* Two convolvers share the one constant memory. */
+/* Two convolvers share the constant memory. */
 START_TEST(two_convolvers_in_turn)
 {
     struct workers *workers = cells_crew(1);
@@ -380,7 +380,7 @@ START_TEST(too_long_a_mask_is_refused)
 }
 END_TEST
 
-/* With several GPUs here, the outputs are shared out among them. */
+/* With several GPUs the outputs are distributed among them. */
 START_TEST(all_gpus_together)
 {
     struct workers *workers = cells_crew(2);
@@ -418,14 +418,14 @@ int main(void)
         paths_of_all_kinds,
         change_of_mask,
         many_changes_while_resident,
-        reset_forgets,
-        failing_gpu_is_left_for_the_cpu,
+        reset_clears_the_history,
+        failing_gpu_is_replaced_by_the_cpu,
         late_blocks_come_from_the_cpu,
-        integers_cross_the_bus_whole,
+        integers_are_transferred_exactly,
         two_convolvers_in_turn,
         too_long_a_mask_is_refused,
         all_gpus_together,
-        silent_gpu_is_left_for_the_cpu,
+        silent_gpu_is_replaced_by_the_cpu,
     };
     return suite_run("convolver_cuda", tests, sizeof tests / sizeof *tests);
 }

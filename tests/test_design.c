@@ -1,4 +1,4 @@
-/* Masks made from words: against published designs, SciPy, GNU Octave and the standards. */
+/* Designed masks against published designs, SciPy, GNU Octave and standards. */
 #include "command.h"
 #include "mask/design.h"
 #include "signal/remez.h"
@@ -14,19 +14,19 @@
 
 static const double PI = 3.14159265358979323846;
 
-/* ---- making and measuring ---- */
+/* ---- helpers ---- */
 
 enum { SPEC_MOST = 16 };
 
-/* A SPEC of which every word is the kind's own. */
+/* A SPEC without options of the mask itself. */
 static struct mask *make_at(const char *text, uint32_t rate)
 {
     char copy[512], *fields[SPEC_MOST] = {NULL}, *rest;
     size_t count = 0;
     struct mask *mask = NULL;
     snprintf(copy, sizeof copy, "%s", text);
-    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-        fields[count++] = word;
+    for (char *field = strtok_r(copy, ",", &rest); field; field = strtok_r(NULL, ",", &rest))
+        fields[count++] = field;
     ck_assert_msg(design_load(fields, rate, &(const struct mask_load_options){0}, &mask) ==
                       STATUS_OK,
                   "%s", text);
@@ -65,7 +65,7 @@ static void expect_taps(const char *text, const double *taps, size_t count, doub
     mask_destroy(mask);
 }
 
-/* The same, and the other half is their mirror. */
+/* The same for symmetric taps, of which the first half is given. */
 static void expect_symmetric(const char *text, const double *half, size_t count, double tolerance)
 {
     struct mask *mask = make(text);
@@ -131,7 +131,7 @@ static const double bandstop_hamming[] = {0.0009143011579, 0, -0.003813007178, -
                                           -0.0144022782,   0, 0.06373631463,   0.1342762922,
                                           0.1258375331,    0, -0.1697082202,   0.7463577031};
 
-START_TEST(windowed_filters_are_scipys)
+START_TEST(windowed_filters_equal_scipy)
 {
     expect_symmetric("lowpass:6000,taps=31,atten=60", lowpass_kaiser, COUNT(lowpass_kaiser), 2e-8);
     expect_symmetric("lowpass:6k,taps=16,window=hamming", lowpass_hamming, COUNT(lowpass_hamming),
@@ -146,9 +146,9 @@ START_TEST(windowed_filters_are_scipys)
 END_TEST
 
 /* A. V. Oppenheim, R. W. Schafer, "Discrete-Time Signal Processing", the example of a Kaiser
- * low-pass: edges 0.4 pi and 0.6 pi, ripple 0.001, M = 37, that is 38 taps; and scipy's
- * kaiserord(80, 500 / 24000) is 483. An even number goes up by one. */
-START_TEST(kaiser_gives_the_taps)
+ * low-pass: band edges 0.4 pi and 0.6 pi, ripple 0.001, M = 37, that is 38 taps; and scipy's
+ * kaiserord(80, 500 / 24000) is 483. An even number is increased by one. */
+START_TEST(kaiser_sets_the_number_of_taps)
 {
     static const struct {
         const char *text;
@@ -166,7 +166,7 @@ START_TEST(kaiser_gives_the_taps)
 }
 END_TEST
 
-/* Beyond the transitions nothing is farther from the ideal gain than the attenuation says. */
+/* Outside the transition bands the error is within the attenuation. */
 static void expect_kept(const char *text, double attenuation, const double *edges, size_t count,
                         bool passes, double width)
 {
@@ -203,8 +203,8 @@ END_TEST
 /* ---- equiripple ---- */
 
 /* J. H. McClellan, T. W. Parks, L. R. Rabiner, "A computer program for designing optimum FIR
- * linear phase digital filters", 1973, the first example: 24 taps, bands 0-0.08 and 0.16-0.5. Its
- * grid has 16 points a term, which leaves it some 2e-5 beside the optimum. */
+ * linear phase digital filters", 1973, the first example: 24 taps, bands 0-0.08 and 0.16-0.5.
+ * Its grid has 16 points per term, so that it misses the optimum by about 2e-5. */
 static const double published[] = {0.33740917e-2,  0.14938299e-1,  0.10569360e-1,  0.25415067e-2,
                                    -0.15929087e-1, -0.34085343e-1, -0.38112177e-1, -0.14629169e-1,
                                    0.40089541e-1,  0.11540713e+0,  0.18850752e+0,  0.23354606e+0};
@@ -220,7 +220,7 @@ static const double octave_bandpass[] = {
     0.1052451665,   0.09032105344,  -0.01957271598, -0.1455197431,
     -0.170043986,   -0.05075992963, 0.1241966009,   0.2065793973};
 
-START_TEST(equiripple_is_published_and_octaves)
+START_TEST(equiripple_equals_published_and_octave)
 {
     expect_symmetric("equiripple:0-3840 1; 7680- 0,taps=24", published, COUNT(published), 2e-5);
     expect_symmetric("equiripple:0-3840 1; 7680-24000 0,taps=24", octave_lowpass,
@@ -230,8 +230,8 @@ START_TEST(equiripple_is_published_and_octaves)
 }
 END_TEST
 
-/* The theorem of alternation: the optimum of n free terms has n + 1 errors of one size and
- * alternating signs. */
+/* The alternation theorem: the optimum of n free terms has n + 1 errors of equal size and
+ * alternating sign. */
 START_TEST(long_equiripple_alternates)
 {
     enum { TAPS = 1001, GRID = 200000 };
@@ -273,7 +273,7 @@ START_TEST(simple_masks)
 
     expect_taps("diff", (const double[]){1, -1}, 2, 0);
     expect_taps("preemphasis:0.97", (const double[]){1, -0.97}, 2, 1e-7);
-    /* exp(-k^2 / 2) over the sum of it, k = -2..2 */
+    /* exp(-k^2 / 2) divided by its sum, k = -2..2 */
     expect_symmetric("gaussian:5,sigma=1",
                      (const double[]){0.0544886845, 0.2442013420, 0.4026199469}, 3, 3e-8);
     expect_symmetric("sharpen:5,sigma=1,amount=0.5",
@@ -285,7 +285,7 @@ START_TEST(simple_masks)
     ck_assert_float_eq(mask->coefficients[480], 1);
     mask_destroy(mask);
 
-    mask = make("echo:250ms,feedback=0.4"); /* 0.4^12 is the last above 1e-5 */
+    mask = make("echo:250ms,feedback=0.4"); /* 0.4^12 is the last one above 1e-5 */
     ck_assert_uint_eq(mask->taps, 12 * 12000 + 1);
     for (size_t i = 0; i < mask->taps; i++)
         ck_assert_float_eq_tol(mask->coefficients[i],
@@ -299,8 +299,8 @@ START_TEST(simple_masks)
 }
 END_TEST
 
-/* A quarter of a turn late, at the full level, away from the ends. */
-START_TEST(hilbert_turns)
+/* A phase shift of 90 degrees at full level, away from the band edges. */
+START_TEST(hilbert_shifts_by_90_degrees)
 {
     struct mask *mask = make("hilbert:255");
     ck_assert_uint_eq(mask->origin, 127);
@@ -330,7 +330,7 @@ static void expect_levels(const char *text, uint32_t rate, const struct level *l
     mask_destroy(mask);
 }
 
-/* The playback curve as tables of it print it, to three decimals. */
+/* The playback curve as published in tables, to three decimals. */
 static const struct level riaa[] = {
     {20, 19.274},    {30, 18.593},     {40, 17.792},     {50, 16.946},     {60, 16.096},
     {80, 14.506},    {100, 13.088},    {150, 10.270},    {200, 8.219},     {300, 5.484},
@@ -345,7 +345,7 @@ static const double a_weighting[] = {-50.5, -44.7, -39.4, -34.6, -30.2, -26.2, -
                                      -0.8,  0,     0.6,   1.0,   1.2,   1.3,   1.2,   1.0,
                                      0.5,   -0.1,  -1.1,  -2.5,  -4.3,  -6.6,  -9.3};
 
-START_TEST(curves_of_standards)
+START_TEST(standard_curves)
 {
     static const char *const phases[] = {"", ",phase=linear"};
     struct level weighting[COUNT(a_weighting)];
@@ -366,7 +366,7 @@ START_TEST(drawn_curves)
 {
     static const struct level tilt[] = {{31.25, 15}, {125, 9},   {500, 3},
                                         {1000, 0},   {4000, -6}, {16000, -12}};
-    /* Straight over the logarithm: sqrt(100 * 1000) Hz is halfway. */
+    /* Linear over the logarithm of frequency: sqrt(100 * 1000) Hz is halfway. */
     static const struct level graphic[] = {{20, -6},  {100, -6}, {316.228, -2}, {1000, 2},
                                            {2000, 1}, {4000, 0}, {8000, 0},     {20000, 0}};
     expect_levels("tilt:-3dB/oct", 48000, tilt, COUNT(tilt), 0.05);
@@ -377,7 +377,7 @@ START_TEST(drawn_curves)
 }
 END_TEST
 
-/* The cookbook's formulas written anew in Python, and scipy's sosfilt on an impulse. */
+/* The cookbook's formulas in Python, and scipy's sosfilt on an impulse. */
 static const double peak_and_shelf[] = {
     1.126952036,    -0.2026095266,  -0.09423522817, -0.03219413808,  -0.01699048044,
     -0.01775125411, -0.01713714426, -0.01250168897, -0.006327433196, -0.0006150917917,
@@ -393,7 +393,7 @@ static const double butterworth[] = {0.01440144035, 0.0523203343,  0.08989456929
                                      0.1186338512,  0.1173032413,  0.1096269809,  0.09801061812,
                                      0.08434239419, 0.07004452562, 0.05613546475, 0.04329615611};
 
-START_TEST(parametric_is_the_cookbooks)
+START_TEST(parametric_equals_the_cookbook)
 {
     static const struct level peak[] = {{1000, -6}, {20, 0}};
     expect_taps("parametric:PK 1000 -6 1.4; HS 8000 2", peak_and_shelf, COUNT(peak_and_shelf),
@@ -407,7 +407,7 @@ END_TEST
 
 /* ---- minimum phase ---- */
 
-/* The same magnitude everywhere; no energy is later than in any mask of that magnitude. */
+/* The magnitude is equal everywhere, and no mask of that magnitude has its energy earlier. */
 static void expect_twin(const char *text, double tolerance)
 {
     char other[256];
@@ -484,10 +484,10 @@ START_TEST(rooms_decay_as_asked)
 }
 END_TEST
 
-/* The first reflection of a room is where geometry has it: from the floor, the nearest. */
-START_TEST(rooms_reflect_where_walls_are)
+/* The first reflection in a room is where geometry puts it: from the nearest surface, the floor. */
+START_TEST(rooms_reflect_at_their_walls)
 {
-    /* Source and ears as in design_rooms.c, the first ear: 0.43 - 0.1 / 10 of the length. */
+    /* Source and ears as in design_rooms.c, first ear: 0.43 - 0.1 / 10 of the length. */
     struct mask *mask = make("room:rt60=0.5,size=10x10x10,seed=3");
     double across = 0.1, along = 4.1, direct = hypot(hypot(across, along), 0.8);
     double side = hypot(hypot(8.6 - 0.1, along), 0.8);    /* the wall at 0, of ear 0 */
@@ -498,7 +498,7 @@ START_TEST(rooms_reflect_where_walls_are)
     for (size_t i = from; i < to; i++)
         if (fabs((double)mask->coefficients[i]) > fabs((double)mask->coefficients[at]))
             at = i;
-    /* Images are moved by up to 8 cm along each axis. */
+    /* Images are displaced by up to 8 cm along each axis. */
     ck_assert_double_le(fabs((double)(at - mask->origin) / 48000 * 343 - (first - direct)), 0.16);
     mask_destroy(mask);
 }
@@ -518,7 +518,7 @@ START_TEST(rooms_have_seeds)
 }
 END_TEST
 
-/* ---- masks made of others ---- */
+/* ---- masks made from others ---- */
 
 START_TEST(cascades_are_convolved)
 {
@@ -537,7 +537,7 @@ START_TEST(cascades_are_convolved)
 }
 END_TEST
 
-/* With its inverse a mask is flat where the limit does not bite. */
+/* A mask convolved with its inverse is flat where the limit does not apply. */
 static void expect_undone(const char *spec, const char *options, double from, double to)
 {
     char text[256];
@@ -553,7 +553,7 @@ static void expect_undone(const char *spec, const char *options, double from, do
     mask_destroy(inverse);
 }
 
-START_TEST(inverses_undo)
+START_TEST(inverses_flatten)
 {
     expect_undone("parametric:PK 1000 -6 1.4; HS 8000 2", "limit=40dB", 20, 23000);
     expect_undone("parametric:PK 1000 -6 1.4; HS 8000 2", "limit=40dB,phase=full", 20, 23000);
@@ -574,13 +574,13 @@ START_TEST(inverses_keep_their_limit)
     }
     most += 10 * log10(level / sum);
     ck_assert_double_le(most, 12.1);
-    ck_assert_double_ge(most, 11.5); /* and come to it, on the slope */
+    ck_assert_double_ge(most, 11.5); /* and reaches it, on the slope */
     mask_destroy(mask);
     mask_destroy(plain);
 }
 END_TEST
 
-/* ---- words ---- */
+/* ---- specs ---- */
 
 START_TEST(options_are_split)
 {
@@ -601,7 +601,7 @@ START_TEST(options_are_split)
 }
 END_TEST
 
-START_TEST(bad_spec_are_refused)
+START_TEST(bad_specs_are_refused)
 {
     static const char *const cases[][2] = {
         {"lowpas:1000", "lowpass, highpass"},
@@ -651,7 +651,7 @@ START_TEST(bad_spec_are_refused)
 }
 END_TEST
 
-/* ---- as a user has them ---- */
+/* ---- in commands ---- */
 
 START_TEST(a_mask_is_written)
 {
@@ -668,7 +668,7 @@ START_TEST(a_mask_is_written)
 }
 END_TEST
 
-/* Made for the sound's rate, with time zero in the middle, unless --align says otherwise. */
+/* Made at the sound's rate, with time zero in the middle, unless --align says otherwise. */
 START_TEST(a_spec_filters)
 {
     enum { N = 4000 };
@@ -688,7 +688,7 @@ START_TEST(a_spec_filters)
         sound_expect_truth(&out, mask, &in.block, cases[i].origin);
         sound_free(&out);
     }
-    /* A file of it is the same with --align centre. */
+    /* The same mask from a file, with --align centre. */
     command_done("\"$HALO\" mask make lowpass:2k,taps=201,rate=44100 -o m.wav");
     command_done("\"$HALO\" render -f in.wav out.wav --mask lowpass:2k,taps=201");
     command_done("\"$HALO\" render -f in.wav other.wav --mask m.wav --align centre");
@@ -715,9 +715,9 @@ START_TEST(files_are_combined_at_their_rate)
 }
 END_TEST
 
-/* ---- Octave itself, where it is installed ---- */
+/* ---- GNU Octave, where installed ---- */
 
-/* Run a script; what it prints are numbers. Fewer than asked for: no Octave here. */
+/* Run a script that prints numbers. Fewer than expected: Octave is not installed. */
 static size_t run_octave(const char *script, double *numbers, size_t most)
 {
     size_t count = 0;
@@ -778,11 +778,11 @@ START_TEST(octave_agrees)
 }
 END_TEST
 
-SUITE_MAIN("design", windowed_filters_are_scipys, kaiser_gives_the_taps,
-           filters_keep_their_attenuation, equiripple_is_published_and_octaves,
-           long_equiripple_alternates, simple_masks, hilbert_turns, curves_of_standards,
-           drawn_curves, parametric_is_the_cookbooks, minimum_phase_keeps_the_magnitude,
-           rooms_decay_as_asked, rooms_reflect_where_walls_are, rooms_have_seeds,
-           cascades_are_convolved, inverses_undo, inverses_keep_their_limit, options_are_split,
-           bad_spec_are_refused, a_mask_is_written, a_spec_filters,
+SUITE_MAIN("design", windowed_filters_equal_scipy, kaiser_sets_the_number_of_taps,
+           filters_keep_their_attenuation, equiripple_equals_published_and_octave,
+           long_equiripple_alternates, simple_masks, hilbert_shifts_by_90_degrees, standard_curves,
+           drawn_curves, parametric_equals_the_cookbook, minimum_phase_keeps_the_magnitude,
+           rooms_decay_as_asked, rooms_reflect_at_their_walls, rooms_have_seeds,
+           cascades_are_convolved, inverses_flatten, inverses_keep_their_limit, options_are_split,
+           bad_specs_are_refused, a_mask_is_written, a_spec_filters,
            files_are_combined_at_their_rate, octave_agrees)

@@ -1,18 +1,16 @@
-/* halo devices, what is refused before a device is touched, and the device null: what it plays,
- * sample by sample, and what goes wrong with it when that is asked for. */
+/* halo devices, options refused before a device is opened, and the device null: its output,
+ * sample by sample, and its injected faults. */
 #include "alsa_rig.h"
 #include "base/build_info.h"
-#include "base/monotonic.h"
 #include "command.h"
 #include "live/device.h"
 #include "live_rig.h"
 #include "suite.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-START_TEST(no_device_is_said)
+START_TEST(missing_device_is_reported)
 {
     alsa_rig_cards(NULL, 0);
     struct command_result result = command_done("\"$HALO\" devices");
@@ -33,9 +31,9 @@ START_TEST(json_without_devices)
     json_t *root = json_loads(result.out, JSON_REJECT_DUPLICATES, &error);
     ck_assert_msg(root != NULL, "%s\n%s", error.text, result.out);
     ck_assert(json_is_array(json_object_get(root, "host_apis")));
-    json_t *devices = json_object_get(root, "devices"); /* the one without hardware */
+    json_t *devices = json_object_get(root, "devices"); /* the null device */
     ck_assert_uint_eq(json_array_size(devices), 1);
-    ck_assert_str_eq(command_cell_word(json_array_get(devices, 0), "name"), "null");
+    ck_assert_str_eq(command_json_string(json_array_get(devices, 0), "name"), "null");
     json_decref(root);
 }
 END_TEST
@@ -51,7 +49,7 @@ START_TEST(alsa_without_default_is_refused)
 }
 END_TEST
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     command_refused(2, "--colour is not an option", "\"$HALO\" devices --colour");
     command_refused(2, "takes options only", "\"$HALO\" devices please");
@@ -77,28 +75,6 @@ END_TEST
 
 enum { FRAMES = 20000 };
 
-/* Halves all there is. */
-struct halver {
-    size_t channels;
-    atomic_size_t frames;
-    atomic_size_t lost_at; /* frame; SIZE_MAX: never */
-    atomic_size_t times_lost;
-};
-
-static void halve(void *context, const float *const *in, float *const *out, size_t frames,
-                  bool lost)
-{
-    struct halver *halver = context;
-    for (size_t c = 0; c < halver->channels; c++)
-        for (size_t i = 0; i < frames; i++)
-            out[c][i] = 0.5f * in[c][i];
-    if (lost) {
-        halver->lost_at = halver->frames;
-        halver->times_lost++;
-    }
-    halver->frames += frames;
-}
-
 static struct device *open_null(const struct device_request *request)
 {
     struct device *device = NULL;
@@ -107,17 +83,6 @@ static struct device *open_null(const struct device_request *request)
     both.wants_input = both.wants_output = true;
     ck_assert_int_eq(device_open(&both, &device), STATUS_OK);
     return device;
-}
-
-static void run_until(struct device *device, struct halver *halver, size_t frames)
-{
-    int64_t deadline = monotonic_ns() + INT64_C(20000000000);
-    device_run(device, halve, halver);
-    while (halver->frames < frames && device_state(device) == DEVICE_RUNNING) {
-        ck_assert_msg(monotonic_ns() < deadline, "the device stands still");
-        live_rig_rest(1);
-    }
-    ck_assert(device_stop(device));
 }
 
 /* A path in command_folder(). */
@@ -148,7 +113,7 @@ START_TEST(maps_choose_channels)
     ck_assert(!info.varies);
     ck_assert_str_eq(info.host_api, "null");
     struct halver halver = {.channels = 2};
-    run_until(device, &halver, FRAMES);
+    halver_run(&halver, device, FRAMES);
     device_close(device);
     ck_assert_uint_eq(halver.times_lost, 0);
     struct sound played = sound_load("out.wav");
@@ -164,14 +129,14 @@ START_TEST(maps_choose_channels)
 }
 END_TEST
 
-START_TEST(what_goes_wrong_is_seen)
+START_TEST(injected_faults_are_reported)
 {
     const struct device_request request = {
         .input = "null:pace=0,period=64,jitter=1,vary=48,xrun=10000,lose=20000,back=1"};
     struct device *device = open_null(&request);
     struct device_info info;
     struct halver halver = {.channels = 2};
-    run_until(device, &halver, SIZE_MAX);
+    halver_run(&halver, device, SIZE_MAX);
     ck_assert_int_eq(device_state(device), DEVICE_LOST);
     device_info(device, &info);
     ck_assert(info.varies);
@@ -184,10 +149,10 @@ START_TEST(what_goes_wrong_is_seen)
 
     struct device_request again = request;
     again.wants_output = true;
-    ck_assert_int_eq(device_open(&again, &device), STATUS_FAILED); /* away, once */
+    ck_assert_int_eq(device_open(&again, &device), STATUS_FAILED); /* lost, once */
     device = open_null(&request);
     halver.frames = 0;
-    run_until(device, &halver, 50000); /* and is lost no more */
+    halver_run(&halver, device, 50000); /* and not lost again */
     ck_assert_int_eq(device_state(device), DEVICE_RUNNING);
     device_close(device);
 }
@@ -215,6 +180,6 @@ START_TEST(wrong_specs_are_refused)
 }
 END_TEST
 
-SUITE_MAIN("device", no_device_is_said, json_without_devices, wrong_spec_are_refused,
+SUITE_MAIN("device", missing_device_is_reported, json_without_devices, wrong_arguments_are_refused,
            alsa_without_default_is_refused, opening_nothing_is_refused, maps_choose_channels,
-           what_goes_wrong_is_seen, wrong_specs_are_refused)
+           injected_faults_are_reported, wrong_specs_are_refused)

@@ -1,68 +1,17 @@
-/* Devices through ALSA, on cards of software: what comes out, and a card that is pulled. */
+/* Devices through ALSA on simulated cards: their output, and unplugging. */
 #include "alsa_rig.h"
 #include "base/monotonic.h"
 #include "command.h"
 #include "live/device.h"
+#include "live_rig.h"
+#include "stream.h"
 #include "suite.h"
-#include "truth.h"
 
-#include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 enum { RATE = 48000 };
 
-static void rest(void)
-{
-    const struct timespec pause = {.tv_nsec = 20000000};
-    nanosleep(&pause, NULL);
-}
-
-struct halver {
-    atomic_size_t frames;
-    size_t shortest;
-    size_t longest;
-    atomic_bool lost;
-};
-
-static void halve(void *context, const float *const *in, float *const *out, size_t frames,
-                  bool lost)
-{
-    struct halver *halver = context;
-    for (size_t c = 0; c < 2; c++)
-        for (size_t i = 0; i < frames; i++)
-            out[c][i] = 0.5f * in[c][i];
-    if (frames > halver->longest)
-        halver->longest = frames;
-    if (frames < halver->shortest || halver->shortest == 0)
-        halver->shortest = frames;
-    if (lost)
-        halver->lost = true;
-    halver->frames += frames;
-}
-
-static struct block save_noise(const char *name, size_t channels, size_t frames)
-{
-    struct block block;
-    ck_assert_int_eq(block_init(&block, channels, frames, "noise"), STATUS_OK);
-    for (size_t c = 0; c < channels; c++)
-        truth_noise(200 + c, block.data[c], frames);
-    alsa_rig_save(&block, name);
-    return block;
-}
-
-static void run_until(struct device *device, struct halver *halver, size_t frames)
-{
-    int64_t deadline = monotonic_ns() + INT64_C(20000000000);
-    device_run(device, halve, halver);
-    while (halver->frames < frames) {
-        ck_assert_msg(monotonic_ns() < deadline, "the card stands still");
-        rest();
-    }
-    ck_assert(device_stop(device));
-}
-
-/* Where in x is what was played first? Noise says it by its first frames. */
+/* The index in x of the first frame played, found by its noise. */
 static size_t find(const float *x, size_t count, const float *played)
 {
     for (size_t i = 0; i + 8 <= count; i++) {
@@ -76,7 +25,7 @@ static size_t find(const float *x, size_t count, const float *played)
     return 0;
 }
 
-/* All that was played, but for silence before and after, is half of the input in a row. */
+/* Everything played, without leading and trailing silence, is half of the input without a gap. */
 static void expect_halved(const struct block *played, const struct block *signal, size_t frames)
 {
     size_t begin = 0;
@@ -91,18 +40,19 @@ static void expect_halved(const struct block *played, const struct block *signal
                           "channel %zu, frame %zu", c, i);
 }
 
-/* False: the machine was too late for the card, and there is a hole in the sound. */
+/* False: the machine was too slow for the card and lost sound. */
 static bool passes_halved(size_t block)
 {
     command_clean();
     const struct alsa_card card = {.name = "card", .infile = "in.raw", .outfile = "out.raw"};
-    struct block signal = save_noise("in.raw", 2, 4 * RATE);
+    struct block signal = stream_noise(2, 2, 4 * RATE);
+    alsa_rig_save(&signal, "in.raw");
     alsa_rig_cards(&card, 1);
     struct device_request request = {.input = "card",
-                               .output = "card",
-                               .wants_input = true,
-                               .wants_output = true,
-                               .block = block};
+                                     .output = "card",
+                                     .wants_input = true,
+                                     .wants_output = true,
+                                     .block = block};
     struct device *device = NULL;
     ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
     struct device_info info;
@@ -110,19 +60,18 @@ static bool passes_halved(size_t block)
     ck_assert_uint_eq(info.period, block);
     ck_assert_uint_eq(info.rate, RATE);
     ck_assert_str_eq(info.host_api, "ALSA");
-    struct halver halver = {0};
-    run_until(device, &halver, RATE / 4);
-    /* The buffer plays out before the card is closed. */
-    for (int i = 0; i < 10; i++)
-        rest();
+    struct halver halver = {.channels = 2};
+    halver_run(&halver, device, RATE / 4);
+    /* The buffer is played to its end before the card is closed. */
+    live_rig_rest(200);
     device_info(device, &info);
     device_close(device);
     struct block played = alsa_rig_load("out.raw", 2);
-    if (!halver.lost)
+    if (!halver.times_lost)
         expect_halved(&played, &signal, RATE / 4);
     block_free(&played);
     block_free(&signal);
-    return !halver.lost;
+    return halver.times_lost == 0;
 }
 
 START_TEST(sound_passes_at_the_period_asked_for)
@@ -136,7 +85,7 @@ START_TEST(sound_passes_at_the_period_asked_for)
 }
 END_TEST
 
-START_TEST(one_direction_alone)
+START_TEST(one_direction_only)
 {
     const struct alsa_card card = {.name = "card"};
     alsa_rig_cards(&card, 1);
@@ -166,12 +115,12 @@ START_TEST(card_is_pulled_and_comes_back)
     struct device_request request = {.wants_input = true, .wants_output = true, .block = 256};
     struct device *device = NULL;
     ck_assert_int_eq(device_open(&request, &device), STATUS_OK);
-    struct halver halver = {0};
-    device_run(device, halve, &halver);
+    struct halver halver = {.channels = 2};
+    device_run(device, halver_step, &halver);
     int64_t deadline = monotonic_ns() + INT64_C(10000000000);
     while (device_state(device) == DEVICE_RUNNING) {
         ck_assert_msg(monotonic_ns() < deadline, "the loss was not seen");
-        rest();
+        live_rig_rest(20);
     }
     device_close(device);
     card.unplug = 0;
@@ -196,13 +145,13 @@ START_TEST(cards_are_listed)
     size_t index, seen = 0;
     json_array_foreach(devices, index, device)
     {
-        ck_assert(command_cell_number(device, "index") == (double)index);
-        if (strcmp(command_cell_word(device, "name"), "kitchen") != 0)
+        ck_assert(command_json_number(device, "index") == (double)index);
+        if (strcmp(command_json_string(device, "name"), "kitchen") != 0)
             continue;
-        ck_assert_str_eq(command_cell_word(device, "host_api"), "ALSA");
-        ck_assert(command_cell_number(device, "channels_in") == 4);
-        ck_assert(command_cell_number(device, "channels_out") == 4);
-        ck_assert(command_cell_number(device, "rate") == 44100);
+        ck_assert_str_eq(command_json_string(device, "host_api"), "ALSA");
+        ck_assert(command_json_number(device, "channels_in") == 4);
+        ck_assert(command_json_number(device, "channels_out") == 4);
+        ck_assert(command_json_number(device, "rate") == 44100);
         ck_assert(json_is_false(json_object_get(device, "default_in")));
         seen++;
     }
@@ -213,5 +162,5 @@ START_TEST(cards_are_listed)
 }
 END_TEST
 
-SUITE_MAIN("device_alsa", sound_passes_at_the_period_asked_for, one_direction_alone,
+SUITE_MAIN("device_alsa", sound_passes_at_the_period_asked_for, one_direction_only,
            card_is_pulled_and_comes_back, cards_are_listed)

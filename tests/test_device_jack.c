@@ -1,44 +1,18 @@
-/* Devices through JACK: what comes out, sample by sample, and a server that dies. */
+/* Devices through JACK: the output, sample by sample, and a server that dies. */
 #include "base/monotonic.h"
 #include "command.h"
 #include "jack_rig.h"
 #include "live/device.h"
+#include "live_rig.h"
+#include "stream.h"
 #include "suite.h"
-#include "truth.h"
 
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 enum { RATE = 48000 };
-
-static struct block noise(size_t channels, size_t frames)
-{
-    struct block block;
-    ck_assert_int_eq(block_init(&block, channels, frames, "noise"), STATUS_OK);
-    for (size_t c = 0; c < channels; c++)
-        truth_noise(100 + c, block.data[c], frames);
-    return block;
-}
-
-/* Halves all there is, and counts. */
-struct halver {
-    size_t channels;
-    atomic_size_t calls;
-};
-
-static void halve(void *context, const float *const *in, float *const *out, size_t frames,
-                  bool lost)
-{
-    struct halver *halver = context;
-    (void)lost;
-    for (size_t c = 0; c < halver->channels; c++)
-        for (size_t i = 0; i < frames; i++)
-            out[c][i] = 0.5f * in[c][i];
-    halver->calls++;
-}
 
 static struct device_request duplex(void)
 {
@@ -58,7 +32,7 @@ static struct device *open_device(const struct device_request *request)
 static void check_halved(size_t period)
 {
     jack_rig_start(RATE, period);
-    struct block signal = noise(2, RATE / 4);
+    struct block signal = stream_noise(1, 2, RATE / 4);
     struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
     struct device_request request = duplex();
     request.input = "feed";
@@ -75,13 +49,13 @@ static void check_halved(size_t period)
     ck_assert_str_eq(info.output, "rec");
     ck_assert_uint_lt(info.input_latency, 10 * RATE);
     struct halver halver = {.channels = 2};
-    device_run(device, halve, &halver);
+    device_run(device, halver_step, &halver);
     jack_wire_run(wire);
     ck_assert_int_eq(device_state(device), DEVICE_RUNNING);
     ck_assert(device_stop(device));
     device_close(device);
     ck_assert_uint_eq(jack_wire_gaps(wire), 0);
-    /* Not a frame later than it went in. */
+    /* Recorded in the same cycle as it was sent. */
     for (size_t c = 0; c < 2; c++)
         for (size_t i = 0; i < signal.frames; i++)
             ck_assert(jack_wire_recorded(wire)->data[c][i] == 0.5f * signal.data[c][i]);
@@ -100,14 +74,14 @@ END_TEST
 START_TEST(silence_plays_where_no_step_runs)
 {
     jack_rig_start(RATE, 256);
-    struct block signal = noise(2, RATE / 4);
+    struct block signal = stream_noise(1, 2, RATE / 4);
     struct jack_wire *wire = jack_wire_open(&signal, 2, signal.frames);
     struct device_request request = duplex();
     request.input = "feed";
     request.output = "rec";
     struct device *device = open_device(&request);
     struct halver halver = {.channels = 2};
-    device_run(device, halve, &halver);
+    device_run(device, halver_step, &halver);
     ck_assert(device_stop(device));
     size_t calls = halver.calls;
     jack_wire_run(wire);
@@ -140,7 +114,7 @@ static void check_death(int number)
     struct device_request request = duplex();
     jack_rig_start(RATE, 256);
     struct device *device = open_device(&request);
-    device_run(device, halve, &halver);
+    device_run(device, halver_step, &halver);
     jack_rig_end(number);
     wait_until_lost(device);
     ck_assert(device_stop(device));
@@ -171,8 +145,8 @@ START_TEST(server_crashes_and_comes_back)
 }
 END_TEST
 
-/* Stopped, not dead: what hangs is left behind, and ends when the server goes on. */
-START_TEST(server_hangs_and_goes_on)
+/* Stopped, not dead: the hanging client is abandoned, and ends when the server continues. */
+START_TEST(server_hangs_and_continues)
 {
     struct device_request request = duplex();
     jack_rig_start(RATE, 256);
@@ -208,19 +182,19 @@ START_TEST(list_follows_the_server)
 }
 END_TEST
 
-/* ---- words ---- */
+/* ---- options ---- */
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     jack_rig_start(RATE, 256);
-    struct block signal = noise(1, 64);
+    struct block signal = stream_noise(1, 1, 64);
     struct jack_wire *wire = jack_wire_open(&signal, 1, 64);
     char text[512];
     struct device *device = NULL;
     const size_t third = 3;
     struct {
         struct device_request request;
-        const char *spec;
+        const char *expected;
     } cases[] = {
         {{.rate = 44100}, "does not run at 44100 Hz; it takes 48000"},
         {{.input = "kazoo"}, "there is no input 'kazoo'; there is 0 system"},
@@ -235,8 +209,8 @@ START_TEST(wrong_spec_are_refused)
         enum status status = device_open(&cases[i].request, &device);
         log_capture(NULL, 0);
         ck_assert_int_ne(status, STATUS_OK);
-        ck_assert_msg(strstr(text, cases[i].spec) != NULL, "no \"%s\" in: %s", cases[i].spec,
-                      text);
+        ck_assert_msg(strstr(text, cases[i].expected) != NULL, "no \"%s\" in: %s",
+                      cases[i].expected, text);
     }
     jack_wire_close(wire);
     block_free(&signal);
@@ -249,8 +223,8 @@ int main(void)
     const TTest *const tests[] = {
         sound_passes_without_delay,  silence_plays_where_no_step_runs,
         server_stops_and_comes_back, server_crashes_and_comes_back,
-        server_hangs_and_goes_on,    list_follows_the_server,
-        wrong_spec_are_refused,
+        server_hangs_and_continues,  list_follows_the_server,
+        wrong_arguments_are_refused,
     };
     return jack_rig_is_there() ? suite_run("device_jack", tests, sizeof tests / sizeof *tests) : 77;
 }

@@ -1,4 +1,4 @@
-/* SHA-256 against the examples of FIPS 180-2, and draws from the system's source. */
+/* SHA-256 against the examples of FIPS 180-2, and numbers from the system's random source. */
 #include "listen/secure_random.h"
 #include "listen/trial.h"
 #include "suite.h"
@@ -12,7 +12,7 @@ static void expect(const char *text, const char *right)
     ck_assert_str_eq(digest, right);
 }
 
-START_TEST(digests_are_the_standards)
+START_TEST(digests_equal_the_standard)
 {
     enum { MILLION = 1000000 };
     expect("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -28,8 +28,8 @@ START_TEST(digests_are_the_standards)
 }
 END_TEST
 
-/* Each value as often as any other: chi-square of 5 degrees beyond 50.7 once in 10^9 runs. */
-START_TEST(draws_are_even)
+/* All values are equally frequent: chi-square of 5 degrees exceeds 50.7 once in 10^9 runs. */
+START_TEST(random_draws_are_uniform)
 {
     enum { SIDES = 6, DRAWS = 60000 };
     size_t counts[SIDES] = {0};
@@ -60,4 +60,4 @@ START_TEST(salts_differ)
 }
 END_TEST
 
-SUITE_MAIN("digest", digests_are_the_standards, draws_are_even, salts_differ)
+SUITE_MAIN("digest", digests_equal_the_standard, random_draws_are_uniform, salts_differ)

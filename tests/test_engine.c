@@ -1,4 +1,4 @@
-/* The engine on memory ports: lengths, tails, latency, edges, several filters. */
+/* The engine on memory ports: lengths, tails, latency, boundaries, several filters. */
 #include "chain/chain.h"
 #include "convolve/convolver.h"
 #include "sound/engine.h"
@@ -99,7 +99,7 @@ START_TEST(tail_until_a_level)
     struct engine_totals totals;
     struct sink *sink = run(chain, &x, &settings, &totals);
     ck_assert_int_le(llabs((long long)totals.frames_out - (N + 2000)), 1);
-    settings.until = 2; /* even the sound's end is below: nothing but the sound */
+    settings.until = 2; /* even the sound's end is below the level: no tail is added */
     filter_reset(chain);
     sink_close(sink);
     sink = run(chain, &x, &settings, &totals);
@@ -152,7 +152,7 @@ START_TEST(masks_in_a_row_and_gain)
 }
 END_TEST
 
-/* An impulse comes out where latency says, before the engine takes it off. */
+/* An impulse appears at the reported latency before the engine removes it. */
 START_TEST(impulse_comes_out_at_latency)
 {
     workers_create(1, &workers) == STATUS_OK ? (void)0 : abort();
@@ -182,7 +182,7 @@ START_TEST(impulse_comes_out_at_latency)
 }
 END_TEST
 
-START_TEST(refuses_what_is_not_a_number)
+START_TEST(nan_is_refused)
 {
     const float bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 3; i++) {
@@ -206,4 +206,4 @@ START_TEST(refuses_what_is_not_a_number)
 END_TEST
 
 SUITE_MAIN("engine", tail_and_alignment, tail_until_a_level, masks_in_a_row_and_gain,
-           impulse_comes_out_at_latency, refuses_what_is_not_a_number)
+           impulse_comes_out_at_latency, nan_is_refused)

@@ -1,7 +1,8 @@
-/* The feedback detector against loops that run away, and against sounds that do not.
+/* The feedback detector on loops that run away, and on sounds that do not.
  *
- * A loop is a microphone that hears a slot and, later, a loudspeaker by way of a room; what it
- * hears goes through a gain, the guard and the limiter to the loudspeaker. */
+ * A loop is a microphone that picks up a source and, later, a loudspeaker through a room; its
+ * signal goes through a gain, the detector and the limiter to the loudspeaker.
+ */
 #include "command.h"
 #include "live/feedback_detector.h"
 #include "signal/audio.h"
@@ -21,28 +22,28 @@ enum { RATE = 48000, BLOCK = 64, REFLECTIONS = 40, ROOM_FRAMES = 600 };
 #define CEILING 0.891251f /* -1 dB */
 #define NEVER SIZE_MAX
 
-static struct feedback_detector *guard_of(size_t channels, uint32_t rate)
+static struct feedback_detector *detector_of(size_t channels, uint32_t rate)
 {
-    struct feedback_detector *guard;
-    ck_assert_int_eq(feedback_detector_create(channels, rate, CEILING, &guard), STATUS_OK);
-    return guard;
+    struct feedback_detector *detector;
+    ck_assert_int_eq(feedback_detector_create(channels, rate, CEILING, &detector), STATUS_OK);
+    return detector;
 }
 
-/* The frame at whose block's end a howl was found, or NEVER. */
+/* The frame at the end of the block in which feedback was found, or NEVER. */
 static size_t found_in(const float *samples, size_t frames, uint32_t rate, size_t block,
                        double *frequency)
 {
-    struct feedback_detector *guard = guard_of(1, rate);
+    struct feedback_detector *detector = detector_of(1, rate);
     size_t found = NEVER;
     for (size_t at = 0; at < frames && found == NEVER; at += block) {
         const float *row = samples + at;
         size_t length = frames - at < block ? frames - at : block;
-        if (feedback_detector_process(guard, &row, length))
+        if (feedback_detector_process(detector, &row, length))
             found = at + length;
     }
     if (frequency)
-        *frequency = feedback_detector_frequency(guard);
-    feedback_detector_destroy(guard);
+        *frequency = feedback_detector_frequency(detector);
+    feedback_detector_destroy(detector);
     return found;
 }
 
@@ -55,11 +56,11 @@ static struct sound recording(const char *name)
 
 /* ---- loops ---- */
 
-/* Sound arrives straight and by reflections, its highs and lows softened by one pole each. */
+/* Sound arrives directly and by reflections, filtered by one pole at each end of the band. */
 struct room {
     size_t delays[REFLECTIONS];
     double levels[REFLECTIONS];
-    double low, high; /* states */
+    double low, high; /* filter states */
 };
 
 #define LOW_POLE 0.5
@@ -75,7 +76,7 @@ static double response(const struct room *room, double frequency)
     return cabs(sum * low * high);
 }
 
-/* Of which the loudest frequency comes back as loud as it was. */
+/* At the gain 1 the loudest frequency returns as loud as it was. */
 static struct room room_of(uint64_t seed)
 {
     struct room room = {.levels = {1}};
@@ -94,7 +95,7 @@ static struct room room_of(uint64_t seed)
     return room;
 }
 
-static double heard(struct room *room, const float *played, size_t at, size_t delay)
+static double input(struct room *room, const float *played, size_t at, size_t delay)
 {
     double sum = 0;
     for (size_t r = 0; r < REFLECTIONS; r++)
@@ -106,18 +107,18 @@ static double heard(struct room *room, const float *played, size_t at, size_t de
 }
 
 struct run {
-    size_t over;  /* the frame where the limiter first had to act, or NEVER */
+    size_t over;  /* the first frame where the limiter acts, or NEVER */
     size_t found; /* or NEVER */
     double frequency;
 };
 
-/* At most `seconds` of it, ended by the guard. */
+/* At most `seconds`, ended by the detector. */
 static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double seconds)
 {
     static float played[20 * RATE];
     struct sound slot = recording("voice.wav");
     struct room room = room_of(seed);
-    struct feedback_detector *guard = guard_of(1, RATE);
+    struct feedback_detector *detector = detector_of(1, RATE);
     struct limiter limiter;
     struct run run = {.over = NEVER, .found = NEVER};
     limiter_init(&limiter, 1, RATE, CEILING);
@@ -126,21 +127,21 @@ static struct run run_loop(uint64_t seed, double gain, size_t delay_ms, double s
         float *block = played + at;
         for (size_t i = 0; i < BLOCK; i++)
             block[i] = (float)(0.3 * (double)slot.block.data[0][(at + i) % slot.block.frames] +
-                               gain * heard(&room, played, at + i, delay));
+                               gain * input(&room, played, at + i, delay));
         if (run.over == NEVER && audio_peak(block, BLOCK) > CEILING)
             run.over = at;
-        if (feedback_detector_process(guard, (const float *const *)&block, BLOCK))
+        if (feedback_detector_process(detector, (const float *const *)&block, BLOCK))
             run.found = at + BLOCK;
         limiter_process(&limiter, &block, BLOCK);
     }
-    run.frequency = feedback_detector_frequency(guard);
-    feedback_detector_destroy(guard);
+    run.frequency = feedback_detector_frequency(detector);
+    feedback_detector_destroy(detector);
     sound_free(&slot);
     return run;
 }
 
-/* All within three seconds of meeting the ceiling, or before, and nearly all within two: where
- * two modes of a room are as loud, it takes that long until one of them wins. */
+/* All are found within three seconds of reaching the ceiling, or before, and nearly all within
+ * two: where two modes of a room are equally loud, it takes that long until one dominates. */
 START_TEST(loops_that_run_away_are_found)
 {
     const double gains[] = {1.1, 1.2, 1.5, 2};
@@ -176,7 +177,7 @@ END_TEST
 
 /* ---- sounds ---- */
 
-/* Any sound at any of these gains is none. */
+/* No sound at any of these gains is taken for feedback. */
 static void expect_none(const char *name, const struct sound *sound)
 {
     const double gains[] = {-12, 0, 12, 18, 24};
@@ -187,13 +188,13 @@ static void expect_none(const char *name, const struct sound *sound)
             for (size_t i = 0; i < sound->block.frames; i++)
                 louder[i] = sound->block.data[c][i] * (float)audio_from_db(gains[g]);
             size_t found = found_in(louder, sound->block.frames, sound->rate, BLOCK, &frequency);
-            ck_assert_msg(found == NEVER, "%s at %+g dB: a howl of %g Hz at frame %zu", name,
+            ck_assert_msg(found == NEVER, "%s at %+g dB: feedback of %g Hz at frame %zu", name,
                           gains[g], frequency, found);
         }
     free(louder);
 }
 
-START_TEST(recordings_are_none)
+START_TEST(recordings_are_not_feedback)
 {
     DIR *folder = opendir(getenv("WAV"));
     size_t sounds = 0;
@@ -210,7 +211,7 @@ START_TEST(recordings_are_none)
 }
 END_TEST
 
-/* Partials at these frequencies and amplitudes, for three seconds. */
+/* Three seconds of partials at these frequencies and amplitudes. */
 static struct sound tones(const double *frequencies, const double *amplitudes, size_t count)
 {
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 1, (size_t)3 * RATE);
@@ -221,7 +222,7 @@ static struct sound tones(const double *frequencies, const double *amplitudes, s
     return sound;
 }
 
-START_TEST(noise_and_music_are_none)
+START_TEST(noise_and_music_are_not_feedback)
 {
     const double chord[] = {261.63, 329.63, 392.00}, equal[] = {0.2, 0.2, 0.2};
     const double note[] = {220, 440, 660, 880}, partials[] = {0.3, 0.15, 0.1, 0.05};
@@ -238,7 +239,7 @@ START_TEST(noise_and_music_are_none)
 }
 END_TEST
 
-/* 1 kHz, its level in dB below full scale going from one to another. */
+/* A 1 kHz tone whose level in dBFS moves from one value to another. */
 static void slope(float *samples, size_t frames, double from_db, double to_db)
 {
     for (size_t i = 0; i < frames; i++) {
@@ -248,7 +249,7 @@ static void slope(float *samples, size_t frames, double from_db, double to_db)
     }
 }
 
-START_TEST(steady_and_fading_tones_below_the_ceiling_are_none)
+START_TEST(steady_and_fading_tones_below_the_ceiling_are_not_feedback)
 {
     enum { FRAMES = 3 * RATE };
     static float samples[FRAMES];
@@ -256,9 +257,9 @@ START_TEST(steady_and_fading_tones_below_the_ceiling_are_none)
     ck_assert_uint_eq(found_in(samples, FRAMES, RATE, BLOCK, NULL), NEVER);
     slope(samples, FRAMES, -1.5, -1.5);
     ck_assert_uint_eq(found_in(samples, FRAMES, RATE, BLOCK, NULL), NEVER);
-    slope(samples, FRAMES, 20, -40); /* dying away, from far beyond the ceiling */
+    slope(samples, FRAMES, 20, -40); /* fading, from far above the ceiling */
     ck_assert_uint_eq(found_in(samples, FRAMES, RATE, BLOCK, NULL), NEVER);
-    slope(samples, FRAMES, -30, -15); /* growing, and far from the ceiling */
+    slope(samples, FRAMES, -30, -15); /* growing, and far below the ceiling */
     ck_assert_uint_eq(found_in(samples, FRAMES, RATE, BLOCK, NULL), NEVER);
 }
 END_TEST
@@ -303,25 +304,25 @@ START_TEST(any_blocks_give_the_same_answer)
 }
 END_TEST
 
-/* One channel of several howls; what is no number neither howls nor deafens. */
-START_TEST(each_channel_is_heard_by_itself)
+/* One channel of several has feedback; NaN neither triggers nor disables the detector. */
+START_TEST(channels_are_detected_separately)
 {
     enum { FRAMES = RATE };
     static float quiet[FRAMES], feedback[FRAMES];
-    struct feedback_detector *guard = guard_of(3, RATE);
+    struct feedback_detector *detector = detector_of(3, RATE);
     const float *rows[] = {quiet, quiet, feedback};
     for (size_t i = 0; i < FRAMES; i++)
         quiet[i] = i % 1000 == 0 ? NAN : i % 1000 == 1 ? 3e38f : INFINITY;
     slope(feedback, FRAMES, 3, 3);
-    ck_assert(feedback_detector_process(guard, rows, FRAMES));
+    ck_assert(feedback_detector_process(detector, rows, FRAMES));
     rows[2] = quiet;
-    ck_assert(!feedback_detector_process(guard, rows, FRAMES));
+    ck_assert(!feedback_detector_process(detector, rows, FRAMES));
     rows[0] = feedback;
-    ck_assert(feedback_detector_process(guard, rows, FRAMES));
-    ck_assert(!feedback_detector_process(guard, rows, RATE / 4)); /* it forgot */
-    feedback_detector_reset(guard);
-    ck_assert(!feedback_detector_process(guard, rows, RATE / 4));
-    feedback_detector_destroy(guard);
+    ck_assert(feedback_detector_process(detector, rows, FRAMES));
+    ck_assert(!feedback_detector_process(detector, rows, RATE / 4)); /* it was reset */
+    feedback_detector_reset(detector);
+    ck_assert(!feedback_detector_process(detector, rows, RATE / 4));
+    feedback_detector_destroy(detector);
     feedback_detector_destroy(NULL);
 }
 END_TEST
@@ -330,13 +331,13 @@ int main(void)
 {
     const TTest *const tests[] = {loops_that_run_away_are_found,
                                   loops_that_hold_are_left_alone,
-                                  recordings_are_none,
-                                  noise_and_music_are_none,
-                                  steady_and_fading_tones_below_the_ceiling_are_none,
+                                  recordings_are_not_feedback,
+                                  noise_and_music_are_not_feedback,
+                                  steady_and_fading_tones_below_the_ceiling_are_not_feedback,
                                   a_growing_tone_is_found_before_the_ceiling,
                                   a_pinned_tone_is_found,
                                   any_blocks_give_the_same_answer,
-                                  each_channel_is_heard_by_itself};
-    command_folder(); /* names the recordings' folder */
-    return suite_run("howl_guard", tests, sizeof tests / sizeof *tests);
+                                  channels_are_detected_separately};
+    command_folder(); /* names the folder of the recordings */
+    return suite_run("feedback_detector", tests, sizeof tests / sizeof *tests);
 }

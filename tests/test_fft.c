@@ -1,5 +1,5 @@
-/* Transforms: they are right at every kind of length, and plans are kept and found again,
- * whatever is wrong with the place they are kept in. */
+/* Transforms: correct at every kind of length; plans are saved and found again, and a damaged or
+ * missing cache does no harm. */
 #include "base/noise.h"
 #include "signal/audio.h"
 #include "signal/fft.h"
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const double ERROR_MOST = 1e-6; /* of the root of n, for noise within -1..1 */
+static const double ERROR_MOST = 1e-6; /* relative to the root of n, for noise within -1..1 */
 
 static void check_bin(const float *samples, const float *spectrum, size_t n, size_t bin)
 {
@@ -59,7 +59,7 @@ START_TEST(transforms_are_right)
 }
 END_TEST
 
-/* Seven: by fours, and what is left. */
+/* Seven: radix 4, and the remainder. */
 START_TEST(products_add_up)
 {
     enum { FLOATS = 96, COUNT = 7 };
@@ -113,14 +113,14 @@ START_TEST(plans_are_kept)
     ck_assert_int_eq(fft_tune(90, false, &known), STATUS_OK);
     ck_assert(known);
 
-    FILE *file = fopen(path, "wb"); /* rubbish is as good as nothing */
+    FILE *file = fopen(path, "wb"); /* garbage counts as no cache */
     fputs("(fftw-3.3 rubbish", file);
     fclose(file);
     check_length(360);
     ck_assert_int_eq(fft_tune(180, false, &known), STATUS_OK);
     ck_assert(exists(path));
 
-    setenv("XDG_CACHE_HOME", "/dev/null", 1); /* no folder can be made there */
+    setenv("XDG_CACHE_HOME", "/dev/null", 1); /* no folder can be created there */
     check_length(420);
     ck_assert_int_eq(fft_tune(210, false, &known), STATUS_FAILED);
     setenv("XDG_CACHE_HOME", before, 1);

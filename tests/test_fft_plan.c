@@ -9,7 +9,7 @@ static void check_plan(size_t taps, size_t frames, size_t fused_most, size_t fft
                       plan.fft <= FFT_MOST && (fft == 0 || plan.fft == fft),
                   "%zu taps, %zu frames: transforms of %zu", taps, frames, plan.fft);
     ck_assert_uint_eq(plan.history_frames + plan.hop, plan.fft);
-    ck_assert_uint_ge(plan.history_frames, taps - 1); /* no output sees the transform's other end */
+    ck_assert_uint_ge(plan.history_frames, taps - 1); /* no output sees the wrapped end */
     ck_assert_uint_ge(plan.hop, 1);
     ck_assert_uint_ge(plan.pairs * 2 * plan.hop, frames);
     ck_assert_uint_lt((plan.pairs - 1) * 2 * plan.hop, frames);
@@ -40,7 +40,7 @@ START_TEST(short_masks_take_one_kernel)
     ck_assert_uint_eq(fft_plan_choose(1024, 1 << 28, FFT_FUSED_MOST, 0).fft, 4096);
     ck_assert(fft_plan_choose(4096, 1 << 28, FFT_FUSED_MOST, 0).fused);
     ck_assert(!fft_plan_choose(65536, 1 << 28, FFT_FUSED_MOST, 0).fused);
-    /* A short sound takes no longer transform than it needs. */
+    /* The transform for a short sound is no longer than needed. */
     ck_assert_uint_le(fft_plan_choose(100, 200, FFT_FUSED_MOST, 0).fft, 2048);
 }
 END_TEST

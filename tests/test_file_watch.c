@@ -1,4 +1,4 @@
-/* Files that change under a watch: what is reported, and how often. */
+/* Watched files that change: what is reported, and how often. */
 #include "base/file_watch.h"
 #include "base/monotonic.h"
 #include "command.h"
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A report is due half a second after a change: QUIET_MS tells that there is none. */
+/* A report is due half a second after a change; none within QUIET_MS means that there is none. */
 enum { NUMBERS = 4, COMES_MS = 10000, QUIET_MS = 750, LOOK_MS = 20 };
 
 static struct file_watch *watch;
@@ -45,8 +45,8 @@ static void add(const char *path, size_t number)
     ck_assert_int_eq(file_watch_add(watch, path, number), STATUS_OK);
 }
 
-/* Asks now and then, as a command does, and counts what is reported until nothing came for so
- * long, or until `number` was reported (NUMBERS: never). */
+/* Polls as a command does, and counts reports until none came for QUIET_MS, or until `number`
+ * was reported (NUMBERS: never). */
 static void listen_for(size_t number, int most_ms)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
@@ -107,7 +107,7 @@ START_TEST(replacements_are_reported)
     write_file("new", "2");
     ck_assert_int_eq(rename("new", "a"), 0);
     expect(1);
-    write_file("new", "3"); /* once more: the watch is not of the old file */
+    write_file("new", "3"); /* again: the watch is not bound to the old file */
     ck_assert_int_eq(rename("new", "a"), 0);
     expect(1);
     unlink("a");
@@ -123,7 +123,7 @@ START_TEST(replacements_are_reported)
 }
 END_TEST
 
-START_TEST(files_may_come_later)
+START_TEST(files_may_appear_later)
 {
     begin();
     add("a", 3);
@@ -134,7 +134,7 @@ START_TEST(files_may_come_later)
 END_TEST
 
 /* 100 writes are one change or two, not 100. */
-START_TEST(bursts_are_few)
+START_TEST(bursts_are_merged)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
     begin();
@@ -148,12 +148,12 @@ START_TEST(bursts_are_few)
     }
     listen_for(NUMBERS, QUIET_MS);
     ck_assert_uint_ge(reports[1], 1);
-    ck_assert_uint_le(reports[1], 3); /* on a machine that stutters */
+    ck_assert_uint_le(reports[1], 3); /* on a slow machine */
     end();
 }
 END_TEST
 
-/* A file that is being written for long is reported when it is closed. */
+/* A file that is written for a long time is reported when it is closed. */
 START_TEST(half_written_files_wait)
 {
     begin();
@@ -172,7 +172,7 @@ START_TEST(half_written_files_wait)
 }
 END_TEST
 
-/* A writer that neither goes on nor closes the file is not waited for. */
+/* A writer that stalls without closing the file is not waited for. */
 START_TEST(still_files_are_reported)
 {
     begin();
@@ -199,23 +199,23 @@ START_TEST(links_are_followed)
     ck_assert_int_eq(symlink("../one/real", "two/link"), 0);
     ck_assert_int_eq(symlink("two/link", "a"), 0);
     add("a", 1);
-    write_file("one/real", "2"); /* where it leads in the end */
+    write_file("one/real", "2"); /* the final target */
     expect(1);
-    unlink("two/link"); /* a link on the way */
+    unlink("two/link"); /* an intermediate link */
     ck_assert_int_eq(symlink("real", "two/link"), 0);
     expect(1);
     write_file("two/real", "2");
     expect(1);
-    write_file("one/real", "3"); /* leads there no more */
+    write_file("one/real", "3"); /* no longer leads there */
     expect_silence();
     write_file("new", "3");
-    ck_assert_int_eq(rename("new", "a"), 0); /* no link any more */
+    ck_assert_int_eq(rename("new", "a"), 0); /* no longer a link */
     expect(1);
     end();
 }
 END_TEST
 
-START_TEST(folders_may_go_and_come)
+START_TEST(folders_may_disappear_and_return)
 {
     begin();
     mkdir("masks", 0777);
@@ -242,13 +242,13 @@ START_TEST(folders_may_go_and_come)
 }
 END_TEST
 
-START_TEST(what_cannot_be_watched_is_refused)
+START_TEST(unwatchable_paths_are_refused)
 {
-    char said[256] = "", path[PATH_MAX + 8];
+    char message[256] = "", path[PATH_MAX + 8];
     begin();
-    log_capture(said, sizeof said);
+    log_capture(message, sizeof message);
     ck_assert_int_eq(file_watch_add(watch, "nowhere/a", 1), STATUS_FAILED);
-    ck_assert_msg(strstr(said, "nowhere") && strstr(said, "No such file"), "%s", said);
+    ck_assert_msg(strstr(message, "nowhere") && strstr(message, "No such file"), "%s", message);
     memset(path, 'a', sizeof path);
     path[sizeof path - 1] = '\0';
     ck_assert_int_eq(file_watch_add(watch, path, 1), STATUS_FAILED);
@@ -259,6 +259,6 @@ START_TEST(what_cannot_be_watched_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("file_watch", writes_are_reported, replacements_are_reported, files_may_come_later,
-           bursts_are_few, half_written_files_wait, still_files_are_reported, links_are_followed,
-           folders_may_go_and_come, what_cannot_be_watched_is_refused)
+SUITE_MAIN("file_watch", writes_are_reported, replacements_are_reported, files_may_appear_later,
+           bursts_are_merged, half_written_files_wait, still_files_are_reported, links_are_followed,
+           folders_may_disappear_and_return, unwatchable_paths_are_refused)

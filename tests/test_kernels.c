@@ -11,8 +11,8 @@
 
 static const double BOUND_DB = -130;
 static const double PEAK_DB = -125;
-/* A mask of a few taps gains nothing on the signal, so that a transform's own rounding,
- * there and back, shows: one reason why such masks are not transformed by choice. */
+/* A mask of a few taps has little gain, so that the transform's own rounding shows: one reason
+ * why such masks are convolved directly by default. */
 static const double TRANSFORM_DB = -120;
 enum { FEW_TAPS = 64 };
 
@@ -21,7 +21,7 @@ enum { TAPS_MOST = 70000, FORM_FLOATS = 1 << 20 };
 #define CUDA(call)                                                                                 \
     ck_assert_msg((call) == cudaSuccess, "%s: %s", #call, cudaGetErrorString(cudaGetLastError()))
 
-/* x as far as the mask looks beyond both ends, as the boundary has it. */
+/* x as far as the mask reaches beyond both ends, by the boundary mode. */
 static float *extend(const float *x, size_t frames, const struct kernel_job *job)
 {
     size_t before = job->taps - 1 - job->origin, length = frames + job->taps - 1;
@@ -51,7 +51,7 @@ static void compare(const struct kernel *kernel, size_t fft, struct kernel_job *
 {
     size_t bytes = job->frames * sizeof(float);
     struct kernel_shape shape = {.taps = job->taps, .frames = job->frames, .fft = fft};
-    CUDA(cudaMemset(data->device_out, 0xFF, bytes + 64)); /* NaN: what is not written shows */
+    CUDA(cudaMemset(data->device_out, 0xFF, bytes + 64)); /* NaN: unwritten frames show */
     ck_assert_int_eq(kernel_open(kernel, &shape, &job->plan), STATUS_OK);
     ck_assert_uint_le(kernel_form_floats(kernel, job->plan, job->taps), FORM_FLOATS);
     CUDA(kernel_form(kernel, job->plan, data->device_taps, job->taps, data->form, NULL));
@@ -75,7 +75,7 @@ static void compare(const struct kernel *kernel, size_t fft, struct kernel_job *
     double bound_db = largest > 0 ? 20 * log10(largest / (input * norm)) : -INFINITY;
     double peak_db = largest > 0 ? 20 * log10(largest / peak) : -INFINITY;
     bool noise = job->frames > 1000 && (job->boundary == KERNEL_ZERO || job->frames > job->taps);
-    /* Nor would it be transformed at these lengths. */
+    /* Transforms are not used at these lengths either. */
     bool rough = kernel->transforms && (job->taps < FEW_TAPS || fft > 16 * job->taps);
     double bound = rough ? TRANSFORM_DB : BOUND_DB, peak_bound = rough ? TRANSFORM_DB : PEAK_DB;
     ck_assert_msg(bound_db <= bound && (!noise || peak_db <= peak_bound) && beyond == 0xFFFFFFFF,

@@ -1,4 +1,4 @@
-/* Every kernel of two dimensions against the truth, on a GPU; exit 77 (skipped) where there is
+/* Every two-dimensional kernel against the truth, on a GPU; exit 77 (skipped) where there is
  * none. */
 #include "bench/truth2d.h"
 #include "gpu/kernel2d.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BOUND_DB = -130;   /* of max|x| sum|m| */
-static const double BYTE_ERROR = 2e-3; /* of 1, beyond the half that rounding takes */
-static const float BYTE_GAIN = 2.0f;   /* so that results go beyond both ends of a byte */
+static const double BOUND_DB = -130;   /* relative to max|x| sum|m| */
+static const double BYTE_ERROR = 2e-3; /* of 1, beyond the half of rounding */
+static const float BYTE_GAIN = 2.0f;   /* so that results exceed both ends of a byte */
 
 enum {
     CHANNELS = 2,
@@ -66,7 +66,7 @@ static double error_of(const struct data *data, const struct kernel2d_job *job, 
     return isnan(value) ? INFINITY : fabs((double)value - truth);
 }
 
-/* What lies between the rows is nobody's, and stays as it was. */
+/* The padding between the rows stays as it was. */
 static bool is_clean(const struct data *data, const struct kernel2d_job *job)
 {
     size_t row_bytes = job->columns * kernel2d_cell_bytes(job->cells);
@@ -88,7 +88,7 @@ static void compare(const struct kernel2d *kernel, struct kernel2d_job *job, str
     if (kernel2d_obstacle(kernel, job, data->shared))
         return;
     size_t bytes = CHANNELS * job->plane_out + 64;
-    CUDA(cudaMemset(data->device_out, 0xFF, bytes)); /* NaN: what is not written shows */
+    CUDA(cudaMemset(data->device_out, 0xFF, bytes)); /* NaN: cells that are not written show */
     CUDA(kernel2d_load(kernel, job, NULL));
     CUDA(kernel->launch(job, NULL));
     CUDA(cudaMemcpy(data->out, data->device_out, bytes, cudaMemcpyDeviceToHost));
@@ -107,7 +107,7 @@ static void compare(const struct kernel2d *kernel, struct kernel2d_job *job, str
                   is_clean(data, job) ? "" : ", and it wrote beside the rows");
 }
 
-/* Kernels and blocks on a picture at a pitch; then some rows of it alone. */
+/* Kernels and blocks on a picture with a pitch; then on a few of its rows. */
 static void check_pitch(struct kernel2d_job *job, struct data *data, size_t pitch, double norm)
 {
     static const struct block2d blocks[] = {{0, 0}, {32, 8}, {64, 16}, {32, 5}};
@@ -118,7 +118,7 @@ static void check_pitch(struct kernel2d_job *job, struct data *data, size_t pitc
     job->in = data->device_in;
     job->out = data->device_out;
     job->mask = data->device_mask;
-    CUDA(cudaMemset(data->device_in, 0x7F, job->plane_in * CHANNELS)); /* large: not to be read */
+    CUDA(cudaMemset(data->device_in, 0x7F, job->plane_in * CHANNELS)); /* large: must not be read */
     CUDA(cudaMemcpy2D(data->device_in, pitch, host, row_bytes, row_bytes, job->rows_in * CHANNELS,
                       cudaMemcpyHostToDevice));
     for (size_t k = 0; kernel2d_at(k); k++)
@@ -202,7 +202,7 @@ static void check_masks(struct data *data, const size_t (*masks)[2], size_t coun
                                                .mask_columns = masks[m][1],
                                                .cells = (enum kernel2d_cells)cells,
                                                .boundary = (enum kernel_boundary)boundary};
-                    /* On the larger pictures each edge for one kind of cells. */
+                    /* On the larger pictures one boundary mode per cell type. */
                     if (s + 2 >= sizeof sizes / sizeof *sizes && (boundary + (int)m + cells) % 2)
                         continue;
                     check_job(&job, data);

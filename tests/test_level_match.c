@@ -1,4 +1,4 @@
-/* Fair choices: levels by sums and by ffmpeg's meter, delays to the sample. */
+/* Matched choices: levels against sums and ffmpeg's meter, delays to the sample. */
 #include "base/noise.h"
 #include "command.h"
 #include "listen/level_match.h"
@@ -44,7 +44,7 @@ static struct mask *filter_for(const char *name, const struct region *region)
     return mask;
 }
 
-/* The same mask with a gain, behind some frames of silence. */
+/* The same mask with a gain, after some frames of silence. */
 static struct mask *variant(const struct mask *mask, double gain, size_t frames)
 {
     struct mask *copy;
@@ -57,11 +57,11 @@ static void measure(const struct level_match_settings *settings, struct region *
                     struct mask *const *masks, size_t count, struct level_match *matches)
 {
     ck_assert_int_eq(level_match_measure(settings, &(struct mask_levels_sound){.region = region},
-                                   (const struct mask *const *)masks, count, matches),
+                                         (const struct mask *const *)masks, count, matches),
                      STATUS_OK);
 }
 
-/* What a mask makes of the region once its tail has gone all the way round. */
+/* The output of a mask over the looped region, once its tail has wrapped around. */
 static struct sound looped(struct region *region, const struct mask *mask)
 {
     size_t length = (size_t)(region->to - region->from), got;
@@ -122,7 +122,7 @@ START_TEST(a_softer_later_copy_is_the_same)
         for (size_t w = 0; w < 2; w++) {
             const struct level_match_settings settings = {.by = ways[w], .align = true};
             struct level_match matches[2];
-            struct mask *masks[2], *fair[2];
+            struct mask *masks[2], *matched[2];
             masks[0] = filter_for(names[n], region);
             masks[1] = variant(masks[0], -6, 100);
             measure(&settings, region, masks, 2, matches);
@@ -135,26 +135,28 @@ START_TEST(a_softer_later_copy_is_the_same)
             expect_line(&matches[1], "B", true, "B: 0.0 dB, 2.1 ms later, aligned");
             expect_line(&matches[1], "B", false, "B: 0.0 dB, 2.1 ms later, not aligned");
             for (size_t i = 0; i < 2; i++)
-                ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
-            ck_assert_uint_eq(fair[0]->taps, fair[1]->taps);
-            ck_assert_uint_eq(fair[0]->origin, fair[1]->origin);
-            float most = audio_peak(fair[0]->coefficients, fair[0]->taps * fair[0]->columns);
+                ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &matched[i]), STATUS_OK);
+            ck_assert_uint_eq(matched[0]->taps, matched[1]->taps);
+            ck_assert_uint_eq(matched[0]->origin, matched[1]->origin);
+            float most =
+                audio_peak(matched[0]->coefficients, matched[0]->taps * matched[0]->columns);
             size_t wrong = 0;
-            for (size_t k = 0; k < fair[0]->taps * fair[0]->columns; k++)
-                wrong += fabsf(fair[0]->coefficients[k] - fair[1]->coefficients[k]) > 1e-3F * most;
+            for (size_t k = 0; k < matched[0]->taps * matched[0]->columns; k++)
+                wrong +=
+                    fabsf(matched[0]->coefficients[k] - matched[1]->coefficients[k]) > 1e-3F * most;
             ck_assert_uint_eq(wrong, 0);
             for (size_t i = 0; i < 2; i++) {
                 mask_destroy(masks[i]);
-                mask_destroy(fair[i]);
+                mask_destroy(matched[i]);
             }
         }
     region_close(region);
 }
 END_TEST
 
-/* Against sums over the loop that the definition makes: of long tails over a short region, of
- * several masks at once, from a part of the sound. */
-START_TEST(levels_are_those_of_the_loop)
+/* Against sums over the loop as defined: long tails over a short region, several masks at once,
+ * a region of the sound. */
+START_TEST(levels_are_measured_over_the_loop)
 {
     static const char *const names[] = {"hall.wav", "telephone.wav", "comb.txt", "slap-echo.wav",
                                         "reverse.wav"};
@@ -179,7 +181,7 @@ START_TEST(levels_are_those_of_the_loop)
         for (size_t i = 0; i < COUNT; i++) {
             ck_assert_double_eq_tol(matches[i].gain_db, quietest - matches[i].loudness, 0.002);
             ck_assert_double_le(matches[i].gain_db, 0);
-            ck_assert_uint_eq(matches[i].shift, 0); /* not asked for */
+            ck_assert_uint_eq(matches[i].shift, 0); /* not requested */
             mask_destroy(masks[i]);
         }
         region_close(region);
@@ -187,17 +189,17 @@ START_TEST(levels_are_those_of_the_loop)
 }
 END_TEST
 
-/* Whatever the delays, origins and kinds: all are equally late at last. */
-START_TEST(all_line_up)
+/* Whatever the delays, origins and kinds, the final delays are equal. */
+START_TEST(delays_are_matched)
 {
     static const char *const names[] = {"identity.txt",       "lowpass-1k.wav",   "hall.wav",
                                         "moving-average.txt", "highpass-100.wav", "reverse.wav"};
-    static const int later[] = {0, 600, 0, 23, 2000, 35519}; /* by filters/README.md */
+    static const int later[] = {0, 600, 0, 23, 2000, 35519}; /* from filters/README.md */
     enum { COUNT = sizeof names / sizeof *names };
     const struct level_match_settings settings = {.by = LEVEL_MATCH_NONE, .align = true};
     struct region *region = recording("drums.wav", 0, 1);
     for (size_t centred = 0; centred <= COUNT; centred++) {
-        struct mask *masks[COUNT], *fair;
+        struct mask *masks[COUNT], *matched;
         struct level_match matches[COUNT];
         int64_t delay, first = 0;
         for (size_t i = 0; i < COUNT; i++) {
@@ -212,13 +214,13 @@ START_TEST(all_line_up)
             ck_assert_int_eq(matches[i].later, later[i] - origin);
             ck_assert(isnan(matches[i].loudness));
             ck_assert_double_eq(matches[i].gain_db, 0);
-            ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &fair), STATUS_OK);
-            ck_assert_uint_eq(fair->origin, matches[0].origin);
-            ck_assert_int_eq(mask_delay(fair, MASK_DELAY_AUTO, &delay), STATUS_OK);
+            ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &matched), STATUS_OK);
+            ck_assert_uint_eq(matched->origin, matches[0].origin);
+            ck_assert_int_eq(mask_delay(matched, MASK_DELAY_AUTO, &delay), STATUS_OK);
             first = i == 0 ? delay : first;
             ck_assert_int_eq(delay, first);
             fewest = matches[i].zeros < fewest ? matches[i].zeros : fewest;
-            mask_destroy(fair);
+            mask_destroy(matched);
         }
         ck_assert_uint_eq(fewest, 0);
         for (size_t i = 0; i < COUNT; i++)
@@ -228,8 +230,8 @@ START_TEST(all_line_up)
 }
 END_TEST
 
-/* Not aligned: but masks of other origins still mean the same time by theirs. */
-START_TEST(origins_are_evened_out)
+/* Not aligned: but origins of masks still refer to the same time. */
+START_TEST(origins_are_matched)
 {
     const struct level_match_settings settings = {.by = LEVEL_MATCH_NONE};
     struct region *region = recording("drums.wav", 0, 1);
@@ -248,7 +250,7 @@ START_TEST(origins_are_evened_out)
 }
 END_TEST
 
-START_TEST(none_passes_the_ceiling)
+START_TEST(no_choice_exceeds_the_ceiling)
 {
     struct region *region = recording("drums.wav", 0, 3);
     struct mask *masks[3];
@@ -258,12 +260,13 @@ START_TEST(none_passes_the_ceiling)
     masks[2] = variant(masks[0], 14, 7);
     struct sound dry = looped(region, masks[0]);
     double peak = audio_to_db(peak_of(&dry));
-    measure(&(struct level_match_settings){.by = LEVEL_MATCH_NONE, .ceiling = 0.5}, region, masks, 3, matches);
+    measure(&(struct level_match_settings){.by = LEVEL_MATCH_NONE, .ceiling = 0.5}, region, masks,
+            3, matches);
     double common = audio_to_db(0.5) - (peak + 20);
     for (size_t i = 0; i < 3; i++)
         ck_assert_double_eq_tol(matches[i].gain_db, common, 0.001);
-    measure(&(struct level_match_settings){.by = LEVEL_MATCH_RMS, .ceiling = 0.125}, region, masks, 3,
-            matches);
+    measure(&(struct level_match_settings){.by = LEVEL_MATCH_RMS, .ceiling = 0.125}, region, masks,
+            3, matches);
     common = fmin(0, audio_to_db(0.125) - peak);
     ck_assert_double_eq_tol(matches[0].gain_db, common, 0.001);
     ck_assert_double_eq_tol(matches[1].gain_db, common - 20, 0.001);
@@ -283,7 +286,8 @@ START_TEST(silence_is_left_out)
     masks[1] = filter_for("identity.txt", region);
     masks[0] = variant(masks[1], -INFINITY, 50);
     masks[2] = variant(masks[1], 3, 10);
-    measure(&(struct level_match_settings){.by = LEVEL_MATCH_R128, .align = true}, region, masks, 3, matches);
+    measure(&(struct level_match_settings){.by = LEVEL_MATCH_R128, .align = true}, region, masks, 3,
+            matches);
     ck_assert(isinf(matches[0].loudness));
     ck_assert_double_eq(matches[0].gain_db, 0);
     ck_assert_double_eq_tol(matches[1].gain_db, 0, 1e-9);
@@ -296,7 +300,8 @@ START_TEST(silence_is_left_out)
 }
 END_TEST
 
-/* A live input's last seconds: what lies before is heard, not measured, and nothing loops. */
+/* The last seconds of a live input: the frames before them feed the masks but are not measured,
+ * and nothing loops. */
 START_TEST(sound_in_memory_does_not_loop)
 {
     struct mask *mask = truth_noise_mask(5, 2, 3000);
@@ -312,9 +317,9 @@ START_TEST(sound_in_memory_does_not_loop)
             sum += out[c][i] * out[c][i];
     const struct mask *masks[] = {mask};
     const struct mask_levels_sound sound = {.block = &block, .rate = RATE, .before = 20000};
-    ck_assert_int_eq(
-        level_match_measure(&(struct level_match_settings){.by = LEVEL_MATCH_RMS}, &sound, masks, 1, &match),
-        STATUS_OK);
+    ck_assert_int_eq(level_match_measure(&(struct level_match_settings){.by = LEVEL_MATCH_RMS},
+                                         &sound, masks, 1, &match),
+                     STATUS_OK);
     ck_assert_double_eq_tol(match.loudness, 10 * log10(sum / 60000), 0.001);
     truth_free(out, 2);
     block_free(&block);
@@ -336,14 +341,15 @@ static void look(void *context, uint64_t frames, int64_t total)
     *seen = (struct seen){frames, total, seen->calls + 1};
 }
 
-START_TEST(progress_comes_to_its_end)
+START_TEST(progress_reaches_its_end)
 {
     struct seen seen = {0};
     struct region *region = recording("drums.wav", 0, 0);
     struct mask *masks[] = {filter_for("identity.txt", region),
                             filter_for("telephone.wav", region)};
     struct level_match matches[2];
-    const struct level_match_settings settings = {.by = LEVEL_MATCH_R128, .progress = {look, &seen}};
+    const struct level_match_settings settings = {.by = LEVEL_MATCH_R128,
+                                                  .progress = {look, &seen}};
     measure(&settings, region, masks, 2, matches);
     ck_assert_int_eq((int64_t)seen.frames, seen.total);
     ck_assert_int_ge(seen.total, 2 * (int64_t)region->frames);
@@ -353,35 +359,25 @@ START_TEST(progress_comes_to_its_end)
 }
 END_TEST
 
-static double ffmpeg_loudness(const struct sound *sound)
-{
-    double value;
-    sound_save(sound, "fair.wav");
-    struct command_result result =
-        command_done("ffmpeg -nostdin -v error -i fair.wav "
-                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.I:file=- -f null - | "
-                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1");
-    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg said: %s", result.out);
-    return value;
-}
-
-START_TEST(fair_choices_are_equally_loud_to_ffmpeg)
+START_TEST(matched_choices_are_equally_loud_to_ffmpeg)
 {
     static const char *const names[] = {"telephone.wav", "hall.wav"};
     struct region *region = recording("drums.wav", 0, 0);
-    struct mask *masks[2], *fair[2];
+    struct mask *masks[2], *matched[2];
     struct level_match matches[2];
     double levels[2];
     for (size_t i = 0; i < 2; i++)
         masks[i] = filter_for(names[i], region);
-    measure(&(struct level_match_settings){.by = LEVEL_MATCH_R128, .align = true}, region, masks, 2, matches);
+    measure(&(struct level_match_settings){.by = LEVEL_MATCH_R128, .align = true}, region, masks, 2,
+            matches);
     for (size_t i = 0; i < 2; i++) {
-        ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &fair[i]), STATUS_OK);
-        struct sound sound = looped(region, fair[i]);
-        levels[i] = ffmpeg_loudness(&sound);
+        ck_assert_int_eq(level_match_apply(masks[i], &matches[i], &matched[i]), STATUS_OK);
+        struct sound sound = looped(region, matched[i]);
+        sound_save(&sound, "matched.wav");
+        levels[i] = sound_ffmpeg_loudness("matched.wav");
         sound_free(&sound);
         mask_destroy(masks[i]);
-        mask_destroy(fair[i]);
+        mask_destroy(matched[i]);
     }
     ck_assert_double_eq_tol(levels[0], levels[1], 0.05);
     ck_assert_double_eq_tol(levels[0], fmin(matches[0].loudness, matches[1].loudness), 0.1);
@@ -392,11 +388,15 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const always[] = {
-        a_softer_later_copy_is_the_same, levels_are_those_of_the_loop, all_line_up,
-        origins_are_evened_out,          none_passes_the_ceiling,      silence_is_left_out,
-        sound_in_memory_does_not_loop,   progress_comes_to_its_end};
-    const TTest *const with_ffmpeg[] = {fair_choices_are_equally_loud_to_ffmpeg};
+    const TTest *const always[] = {a_softer_later_copy_is_the_same,
+                                   levels_are_measured_over_the_loop,
+                                   delays_are_matched,
+                                   origins_are_matched,
+                                   no_choice_exceeds_the_ceiling,
+                                   silence_is_left_out,
+                                   sound_in_memory_does_not_loop,
+                                   progress_reaches_its_end};
+    const TTest *const with_ffmpeg[] = {matched_choices_are_equally_loud_to_ffmpeg};
     int failed = suite_run("match", always, sizeof always / sizeof *always);
     if (failed || system("command -v ffmpeg >/dev/null 2>&1") == 0)
         return failed ? failed : suite_run("match_ffmpeg", with_ffmpeg, 1);

@@ -1,13 +1,13 @@
-/* halo listen: what is heard, what is shown, and tests that a listener who hears passes, whoever
- * guesses does not, and nobody can see through. */
+/* halo listen: what it plays and shows; and its blind tests, which a discriminating listener
+ * passes, a guesser does not, and whose key cannot be found out. */
 #include "command.h"
 #include "ear.h"
+#include "live_rig.h"
 #include "signal/audio.h"
 #include "sound.h"
 #include "suite.h"
 #include "tmux.h"
 
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -15,90 +15,37 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { RATE = 48000, LOOP = RATE / 2, LOOK = 2048, SETTLED = RATE / 3 };
-enum { PATIENCE = 15 /* seconds */, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
+enum { FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 
-/* The device, at twice real time. */
+/* The device null, at twice real time. */
 #define PLAYED "--device null:pace=2,period=256 "
-#define HEARD "--device null:pace=2,period=256,out=ear.wav "
+#define RECORDED "--device null:pace=2,period=256,out=ear.wav "
 
 static const char choices[] = "--mask bright.txt --or --mask dull.txt";
-
-/* ---- the program, with keys from the test ---- */
-
-static int keys = -1;
-
-static void type(const char *text)
-{
-    ck_assert_int_eq(write(keys, text, strlen(text)), (ssize_t)strlen(text));
-}
-
-static void make_keys(void)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/keys", command_folder());
-    unlink(path);
-    ck_assert_int_eq(mkfifo(path, 0600), 0);
-    keys = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that neither waits */
-    ck_assert_int_ge(keys, 0);
-}
-
-/* Whether it has printed the words so far. */
-static bool has_said(const char *name, const char *spec)
-{
-    static char text[1 << 18];
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    FILE *file = fopen(path, "r");
-    text[file ? fread(text, 1, sizeof text - 1, file) : 0] = '\0';
-    if (file)
-        fclose(file);
-    return strstr(text, spec) != NULL;
-}
-
-static void wait_for(const char *spec)
-{
-    const struct timespec pause = {.tv_nsec = 10000000};
-    for (int i = 0; !has_said(".out", spec) && !has_said(".err", spec); i++) {
-        ck_assert_msg(i < PATIENCE * 100, "it does not say \"%s\"", spec);
-        nanosleep(&pause, NULL);
-    }
-}
 
 static pid_t start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static pid_t start(const char *format, ...)
 {
-    char spec[1024];
+    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(spec, sizeof spec, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    make_keys();
-    ck_assert_int_eq(command_run("rm -f .out .err").code, 0);
-    pid_t process = command_start("exec \"$HALO\" listen %s <keys", spec);
-    wait_for("0."); /* a line of the view, or the JSON of one */
+    pid_t process = live_rig_launch("listen", text);
+    live_rig_wait("0."); /* a line of the status, or its JSON */
     return process;
-}
-
-static struct command_result finish(pid_t process)
-{
-    struct command_result result = command_wait(process);
-    close(keys);
-    keys = -1;
-    return result;
 }
 
 static struct command_result finish_well(pid_t process)
 {
-    struct command_result result = finish(process);
+    struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "exit code %d\n%s", result.code, result.err);
     return result;
 }
 
-/* ---- the sound, its masks, and what of them is heard ---- */
+/* ---- the sound, its masks, and the output ---- */
 
 static struct sound noise;
 
@@ -115,7 +62,7 @@ static void put_away(void)
     sound_free(&noise);
 }
 
-/* The loop as it sounds through A or B, when it has gone round once. */
+/* The loop as played through A or B, after its first pass. */
 static struct sound loop_through(char choice)
 {
     command_done("\"$HALO\" listen noise.wav %s --to-file pass.wav --force --seconds 1 "
@@ -126,37 +73,37 @@ static struct sound loop_through(char choice)
     return pass;
 }
 
-/* How far the last frames that were heard are from those at this place of the loop. */
-static double distance(const float *heard, const struct sound *pass, size_t place)
+/* The difference between the last frames recorded and those at this place of the loop. */
+static double distance(const float *output, const struct sound *pass, size_t place)
 {
     double error = 0;
     for (size_t i = 0; i < LOOK; i++) {
         size_t at = LOOP + (place + i) % LOOP;
-        error = fmax(error, fabs((double)heard[i] - (double)pass->block.data[0][at]));
+        error = fmax(error, fabs((double)output[i] - (double)pass->block.data[0][at]));
     }
     return error;
 }
 
-/* Where in the loop frame 0 of the recording would be. */
+/* The position in the loop of frame 0 of the recording. */
 static size_t find_place(struct ear *ear, const struct sound *pass)
 {
     size_t end = ear_wait(ear, SETTLED) - LOOK;
-    const float *heard = ear_channel(ear, 0) + end;
+    const float *output = ear_channel(ear, 0) + end;
     for (size_t place = 0; place < LOOP; place++)
-        if (fabs((double)heard[0] - (double)pass->block.data[0][LOOP + place]) < 1e-4 &&
-            distance(heard, pass, place) < 1e-4)
+        if (fabs((double)output[0] - (double)pass->block.data[0][LOOP + place]) < 1e-4 &&
+            distance(output, pass, place) < 1e-4)
             return (place + LOOP - end % LOOP) % LOOP;
-    ck_abort_msg("what is heard is not the loop through mask A");
+    ck_abort_msg("the output is not the loop through mask A");
 }
 
-/* 0 or 1; the other one is clearly not it. */
+/* 0 or 1; the other one clearly differs. */
 static size_t which_sounds(struct ear *ear, const struct sound passes[2], size_t place)
 {
     size_t end = ear_wait(ear, SETTLED) - LOOK;
-    const float *heard = ear_channel(ear, 0) + end;
+    const float *output = ear_channel(ear, 0) + end;
     double errors[2];
     for (size_t i = 0; i < 2; i++)
-        errors[i] = distance(heard, &passes[i], (place + end) % LOOP);
+        errors[i] = distance(output, &passes[i], (place + end) % LOOP);
     size_t nearer = errors[1] < errors[0];
     ck_assert_msg(errors[nearer] < 1e-5 && errors[1 - nearer] > 0.01, "neither: %g, %g", errors[0],
                   errors[1]);
@@ -166,42 +113,42 @@ static size_t which_sounds(struct ear *ear, const struct sound passes[2], size_t
 /* Silences of at least 5 ms from frame `from` on. */
 static size_t count_gaps(const struct ear *ear, size_t from)
 {
-    const float *heard = ear_channel(ear, 0);
+    const float *output = ear_channel(ear, 0);
     size_t gaps = 0, run = 0, end = ear_frames(ear);
     for (size_t i = from; i < end; i++) {
-        run = heard[i] == 0 ? run + 1 : 0;
+        run = output[i] == 0 ? run + 1 : 0;
         gaps += run == RATE / 200;
     }
     return gaps;
 }
 
-/* ---- tests ---- */
+/* ---- blind tests ---- */
 
 START_TEST(keys_switch_and_nothing_else_changes)
 {
     prepare();
     struct ear *ear = ear_open(12 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s " HEARD "--plain", choices);
+    pid_t process = start("noise.wav %s " RECORDED "--plain", choices);
     ear_wait(ear, RATE); /* it fades in */
     size_t place = find_place(ear, &passes[0]);
     static const struct {
         const char *key;
-        size_t heard;
+        size_t output;
     } steps[] = {{"2", 1}, {"1", 0}, {"2", 1}, {"2", 1}, {"9", 1}, {"1", 0}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        type(steps[i].key);
-        ck_assert_uint_eq(which_sounds(ear, passes, place), steps[i].heard);
+        live_rig_keys(steps[i].key);
+        ck_assert_uint_eq(which_sounds(ear, passes, place), steps[i].output);
     }
-    wait_for("there is no mask 9");
-    type("0");
-    wait_for("0 dry");
+    live_rig_wait("there is no mask 9");
+    live_rig_keys("0");
+    live_rig_wait("0 dry");
     ear_wait(ear, SETTLED);
     size_t end = ear_frames(ear) - LOOK;
     for (size_t i = 0; i < LOOK; i++)
         ck_assert_double_eq_tol((double)ear_channel(ear, 1)[end + i],
                                 (double)noise.block.data[0][(place + end + i) % LOOP], 1e-6);
-    type("q");
+    live_rig_keys("q");
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.err, "halo: B: ") != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, "blocks of 256 frames at 48000 Hz") != NULL, "%s", result.err);
@@ -212,17 +159,17 @@ START_TEST(keys_switch_and_nothing_else_changes)
 }
 END_TEST
 
-/* What was shown up to the test's end tells nothing of the key. */
+/* Nothing shown before the test's end reveals the key. */
 static void expect_nothing_reported(const char *out)
 {
     const char *end = strstr(out, "\"event\":\"result\"");
     ck_assert_msg(end != NULL, "no result: %s", out);
-    static const char *const spec[] = {"\"chosen\":0",       "\"chosen\":1",     "\"chosen\":2",
-                                        "\"out\":[",          "\"hidden\":false", "\"draws\"",
-                                        "\"switching\":true", "\"load_now\":0",   "\"salt\""};
-    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++) {
-        const char *found = strstr(out, spec[i]);
-        ck_assert_msg(!found || found > end, "%s is told before the end", spec[i]);
+    static const char *const expected[] = {"\"chosen\":0",       "\"chosen\":1",     "\"chosen\":2",
+                                           "\"out\":[",          "\"hidden\":false", "\"draws\"",
+                                           "\"switching\":true", "\"load_now\":0",   "\"salt\""};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const char *found = strstr(out, expected[i]);
+        ck_assert_msg(!found || found > end, "%s is revealed before the end", expected[i]);
     }
 }
 
@@ -240,7 +187,7 @@ static double number_in(const json_t *result, const char *key)
     return json_number_value(json_object_get(json_object_get(result, "result"), key));
 }
 
-/* The key that it reveals is that of the commitment shown at the start. */
+/* The key revealed matches the commitment shown at the start. */
 static void expect_committed(const char *out, const json_t *result)
 {
     const char *draws, *salt, *commitment;
@@ -255,26 +202,26 @@ static void expect_committed(const char *out, const json_t *result)
     ck_assert(strstr(out, shown) < strstr(out, "\"event\":\"result\""));
 }
 
-START_TEST(who_hears_passes_abx)
+START_TEST(a_discriminating_listener_passes_abx)
 {
     enum { TRIALS = 8 };
     prepare();
     struct ear *ear = ear_open(40 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process = start("noise.wav %s " HEARD "--json --abx %d --switch gap --log log.json",
+    pid_t process = start("noise.wav %s " RECORDED "--json --abx %d --switch gap --log log.json",
                           choices, TRIALS);
     ear_wait(ear, RATE);
     size_t place = find_place(ear, &passes[0]);
-    char heard[TRIALS + 1] = "", word[32];
+    char output[TRIALS + 1] = "", prompt[32];
     for (size_t trial = 0; trial < TRIALS; trial++) {
-        snprintf(word, sizeof word, "trial %zu of", trial + 1);
+        snprintf(prompt, sizeof prompt, "trial %zu of", trial + 1);
         ck_assert_uint_eq(which_sounds(ear, passes, place), 0);
         size_t from = ear_frames(ear);
-        type("x");
-        heard[trial] = "AB"[which_sounds(ear, passes, place)];
-        /* Whether X is what sounded before or not, the way there is the same. */
+        live_rig_keys("x");
+        output[trial] = "AB"[which_sounds(ear, passes, place)];
+        /* Whether X is what played before or not, the switch sounds the same. */
         ck_assert_uint_eq(count_gaps(ear, from), 1);
-        type((char[]){heard[trial], '\0'});
+        live_rig_keys((char[]){output[trial], '\0'});
     }
     struct command_result result = finish_well(process);
     expect_nothing_reported(result.out);
@@ -283,7 +230,7 @@ START_TEST(who_hears_passes_abx)
     ck_assert_double_eq(number_in(reported, "hits"), TRIALS);
     ck_assert_double_eq_tol(number_in(reported, "p_value"), pow(0.5, TRIALS), 1e-12);
     ck_assert_str_eq(json_string_value(json_object_get(json_object_get(reported, "key"), "draws")),
-                     heard);
+                     output);
     json_decref(reported);
     command_done("\"$HALO\" listen --verify log.json");
     command_done("sed 's/\"hits\": 8/\"hits\": 7/' log.json >wrong.json && ! cmp -s log.json "
@@ -300,37 +247,38 @@ START_TEST(who_hears_passes_abx)
 }
 END_TEST
 
-START_TEST(who_guesses_does_as_the_key_has_it)
+START_TEST(a_guesser_scores_by_the_key)
 {
     static const char guesses[] = "ABBABAAABBABABBB";
     prepare();
     pid_t process = start("noise.wav %s " PLAYED "--json --abx 16 --feedback", choices);
-    type("xaxb");
-    type(guesses);
+    live_rig_keys("xaxb");
+    live_rig_keys(guesses);
     struct command_result result = finish_well(process);
     json_t *reported = result_of(result.out);
-    const char *draws = json_string_value(json_object_get(json_object_get(reported, "key"), "draws"));
+    const char *draws =
+        json_string_value(json_object_get(json_object_get(reported, "key"), "draws"));
     size_t hits = 0, right = 0;
     for (size_t i = 0; i < 16; i++)
         hits += draws[i] == guesses[i];
     for (const char *at = result.out; (at = strstr(at, ", and that is right")) != NULL; at++)
         right++;
     ck_assert_double_eq(number_in(reported, "hits"), (double)hits);
-    ck_assert_uint_eq(right, hits); /* the feedback that was asked for */
+    ck_assert_uint_eq(right, hits); /* the feedback option */
     json_decref(reported);
     put_away();
 }
 END_TEST
 
-START_TEST(stopping_early_is_meant_and_said)
+START_TEST(stopping_early_is_confirmed_and_reported)
 {
     prepare();
     pid_t process = start("noise.wav %s " PLAYED "--plain --abx 5 --log log.json", choices);
-    type("xAxBq");
-    wait_for("stop the test early?");
-    type("n");
-    wait_for("trial 3 of 5");
-    type("aAqy");
+    live_rig_keys("xAxBq");
+    live_rig_wait("stop the test early?");
+    live_rig_keys("n");
+    live_rig_wait("trial 3 of 5");
+    live_rig_keys("aAqy");
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.out, "over the 3 answered of 5 planned trials; not valid") != NULL,
                   "%s", result.out);
@@ -342,12 +290,12 @@ START_TEST(stopping_early_is_meant_and_said)
     command_refused(1, "nope.wav", "\"$HALO\" listen nope.wav %s", choices);
     command_refused(1, "directory", "\"$HALO\" listen . %s", choices);
 
-    /* So is an end by a signal, and one where nobody can answer any more. */
+    /* The same for an end by a signal, and one where no answer is possible any more. */
     process = start("noise.wav %s " PLAYED "--plain --abx 5 --log log2.json", choices);
-    type("xA");
-    wait_for("trial 2 of 5");
+    live_rig_keys("xA");
+    live_rig_wait("trial 2 of 5");
     kill(process, SIGINT);
-    ck_assert_int_eq(finish(process).code, 128 + SIGINT);
+    ck_assert_int_eq(live_rig_end(process).code, 128 + SIGINT);
     command_done("\"$HALO\" listen --verify log2.json");
     result =
         command_run("printf xA | \"$HALO\" listen noise.wav %s --abx 5 --device null", choices);
@@ -357,35 +305,34 @@ START_TEST(stopping_early_is_meant_and_said)
 }
 END_TEST
 
-/* The mask under a letter is heard, and rated by what it is. */
-START_TEST(a_ranking_rates_what_is_heard)
+/* The mask under a letter is played, and rated by its identity. */
+START_TEST(a_ranking_rates_the_playing_mask)
 {
     enum { TRIALS = 3 };
     prepare();
     struct ear *ear = ear_open(30 * RATE);
     struct sound passes[2] = {loop_through('A'), loop_through('B')};
-    pid_t process =
-        start("noise.wav %s " HEARD "--json --blind %d --switch duck --log log.json", choices,
-              TRIALS);
+    pid_t process = start("noise.wav %s " RECORDED "--json --blind %d --switch duck --log log.json",
+                          choices, TRIALS);
     ear_wait(ear, RATE);
     size_t place = SIZE_MAX;
     for (size_t trial = 0; trial < TRIALS; trial++) {
         for (size_t letter = 0; letter < 2; letter++) {
-            if (place == SIZE_MAX) { /* which of the two it is is not known as yet */
-                type("a");
+            if (place == SIZE_MAX) { /* which of the two is not known yet */
+                live_rig_keys("a");
                 size_t end = ear_wait(ear, SETTLED) - LOOK;
-                const float *heard = ear_channel(ear, 0) + end;
+                const float *output = ear_channel(ear, 0) + end;
                 for (size_t p = 0; p < 2 * LOOP && place == SIZE_MAX; p++)
-                    if (distance(heard, &passes[p / LOOP], p % LOOP) < 1e-4)
+                    if (distance(output, &passes[p / LOOP], p % LOOP) < 1e-4)
                         place = (p % LOOP + LOOP - end % LOOP) % LOOP;
                 ck_assert_uint_ne(place, SIZE_MAX);
             }
-            type(letter == 0 ? "a" : "b");
-            type(which_sounds(ear, passes, place) == 0 ? "5" : "2");
+            live_rig_keys(letter == 0 ? "a" : "b");
+            live_rig_keys(which_sounds(ear, passes, place) == 0 ? "5" : "2");
             if (letter == 0)
-                type("\n"); /* not yet */
+                live_rig_keys("\n"); /* not yet */
         }
-        type("\n");
+        live_rig_keys("\n");
     }
     struct command_result result = finish_well(process);
     ck_assert_ptr_nonnull(strstr(result.out, "not all are rated yet"));
@@ -423,7 +370,7 @@ static double level(const struct ear *ear, size_t end)
     "--live-input --mask plain.txt --or --mask loud.txt --plain "                                  \
     "--device null:in=input.wav,pace=4,period=256"
 
-/* A live input is measured as it comes. */
+/* A live input is measured while it arrives. */
 START_TEST(a_live_input_is_matched_too)
 {
     prepare();
@@ -437,29 +384,29 @@ START_TEST(a_live_input_is_matched_too)
     sound_text("loud.txt", "1\n");
     pid_t process = start(LIVE_INPUT ",out=ear.wav --fade 5ms");
     ear_wait(ear, RATE);
-    type("2");
+    live_rig_keys("2");
     double before = level(ear, ear_wait(ear, RATE));
-    wait_for("B: -12.0 dB");
+    live_rig_wait("B: -12.0 dB");
     double after = level(ear, ear_wait(ear, RATE));
-    type("1");
+    live_rig_keys("1");
     double other = level(ear, ear_wait(ear, RATE));
     ck_assert_double_eq_tol(before - after, 12.04, 0.2);
     ck_assert_double_eq_tol(other, after, 0.1);
-    type("q");
+    live_rig_keys("q");
     finish_well(process);
     ear_close(ear);
 
     process = start(LIVE_INPUT " --abx 2");
-    wait_for("the input is being measured");
-    wait_for("trial 1 of 2");
-    type("A");
-    wait_for("trial 2 of 2");
-    type("xB");
+    live_rig_wait("the input is being measured");
+    live_rig_wait("trial 1 of 2");
+    live_rig_keys("A");
+    live_rig_wait("trial 2 of 2");
+    live_rig_keys("xB");
     struct command_result result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 2 right") != NULL, "%s", result.out);
 
-    process = start(LIVE_INPUT " --abx 1 --match none"); /* nothing is waited for */
-    type("xA");
+    process = start(LIVE_INPUT " --abx 1 --match none"); /* nothing waits */
+    live_rig_keys("xA");
     result = finish_well(process);
     ck_assert_msg(strstr(result.out, " of 1 right") != NULL, "%s", result.out);
     put_away();
@@ -500,7 +447,7 @@ START_TEST(a_screen_shows_masks_and_their_picture)
     tmux_wait(">A -    B -");
     tmux_type("b 4");
     screen = tmux_wait(">B 4");
-    ck_assert_ptr_null(strstr(screen, "bright.txt (")); /* beyond the command line itself */
+    ck_assert_ptr_null(strstr(screen, "bright.txt (")); /* except for the command line itself */
     tmux_type("q y");
     tmux_wait("left with 0");
     tmux_close();
@@ -508,15 +455,15 @@ START_TEST(a_screen_shows_masks_and_their_picture)
 }
 END_TEST
 
-START_TEST(a_lost_device_ends_it_and_keeps_the_log)
+START_TEST(a_lost_device_ends_the_test_and_keeps_the_log)
 {
     prepare();
     pid_t process = start("noise.wav %s --device null:pace=2,lose=%d --plain --abx 5 "
                           "--log log.json",
                           choices, 2 * RATE);
-    type("xA");
-    wait_for("trial 2 of 5");
-    struct command_result result = finish(process);
+    live_rig_keys("xA");
+    live_rig_wait("trial 2 of 5");
+    struct command_result result = live_rig_end(process);
     ck_assert_int_eq(result.code, 1);
     ck_assert_msg(strstr(result.err, "is lost") != NULL, "%s", result.err);
     command_done("\"$HALO\" listen --verify log.json");
@@ -526,11 +473,13 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        keys_switch_and_nothing_else_changes,   who_hears_passes_abx,
-        who_guesses_does_as_the_key_has_it,     stopping_early_is_meant_and_said,
-        a_ranking_rates_what_is_heard,          a_live_input_is_matched_too,
-        a_lost_device_ends_it_and_keeps_the_log};
+    const TTest *const tests[] = {keys_switch_and_nothing_else_changes,
+                                  a_discriminating_listener_passes_abx,
+                                  a_guesser_scores_by_the_key,
+                                  stopping_early_is_confirmed_and_reported,
+                                  a_ranking_rates_the_playing_mask,
+                                  a_live_input_is_matched_too,
+                                  a_lost_device_ends_the_test_and_keeps_the_log};
     const TTest *const on_a_screen[] = {a_screen_shows_masks_and_their_picture};
     int code = suite_run("listen", tests, sizeof tests / sizeof *tests);
     if (!tmux_there())

@@ -1,4 +1,4 @@
-/* halo listen without a device: what it writes, what it matches, and what it refuses. */
+/* halo listen without a device: its output files, its matching, and its errors. */
 #include "command.h"
 #include "plugin_rig.h"
 #include "signal/audio.h"
@@ -17,7 +17,7 @@ static bool ffmpeg_is_there(void)
     return command_run("command -v ffmpeg").code == 0;
 }
 
-/* A number of one choice in what --to-file --json printed. */
+/* A number of one choice in the output of --to-file --json. */
 static double figure(const struct command_result *result, size_t choice, const char *key)
 {
     json_t *report = json_loads(result->out, 0, NULL);
@@ -30,7 +30,7 @@ static double figure(const struct command_result *result, size_t choice, const c
     return value;
 }
 
-/* The old mask's share where one gives way to the other from frame `at` on. */
+/* The weight of the old mask in a crossfade that starts at frame `at`. */
 static double share(const char *shape, double frame, double at, double fade, double *other)
 {
     double t = fmin(1, fmax(0, (frame - at) / fade));
@@ -39,7 +39,7 @@ static double share(const char *shape, double frame, double at, double fade, dou
     return strcmp(shape, "fade") == 0 ? 1 - t : fmax(0, 1 - steep * t);
 }
 
-/* The file against the two whole renders, weighted. */
+/* The file against the two complete renders, weighted. */
 static void check_switch(const char *shape, double fade)
 {
     const size_t at = 3 * RATE / 4;
@@ -83,8 +83,9 @@ START_TEST(a_switch_is_the_two_renders_weighted)
 }
 END_TEST
 
-/* A mask that is a softer and later copy of the other becomes the very same: no switch shows. */
-START_TEST(a_softer_later_copy_cannot_be_reported_isolated)
+/* A mask that is a softer, later copy of the other becomes identical: the switch leaves no
+ * trace. */
+START_TEST(a_softer_later_copy_is_indistinguishable)
 {
     char text[1024] = "";
     command_clean();
@@ -109,7 +110,7 @@ START_TEST(a_softer_later_copy_cannot_be_reported_isolated)
 }
 END_TEST
 
-/* A centred mask is late; the file is not. */
+/* A centred mask has latency; the file has none. */
 START_TEST(the_file_begins_with_the_sound)
 {
     command_clean();
@@ -127,8 +128,8 @@ START_TEST(the_file_begins_with_the_sound)
 }
 END_TEST
 
-/* A plugin makes all of it late; the file is not, and switches are where they were asked for. */
-START_TEST(plugins_keep_choices_in_their_places)
+/* A plugin adds latency to all choices; the file has none, and switches are at their times. */
+START_TEST(plugins_keep_choices_aligned)
 {
     struct plugin_info *info = plugin_rig_describe("lv2", "http://gareus.org/oss/lv2/nodelay");
     if (!info)
@@ -154,12 +155,11 @@ START_TEST(plugins_keep_choices_in_their_places)
 }
 END_TEST
 
-/* ---- loudness, as ffmpeg has it ---- */
+/* ---- loudness, against ffmpeg ---- */
 
 /* Of the last of three passes. */
 static double loudness(const char *choice, const char *how)
 {
-    double value;
     command_done("\"$HALO\" listen \"$WAV/drums.wav\" --mask \"$FILTERS/telephone.wav\" --or "
                  "--mask \"$FILTERS/hall.wav\" --match %s --seconds 17.4 --to-file three.wav "
                  "--force --script 0:%s",
@@ -172,12 +172,7 @@ static double loudness(const char *choice, const char *how)
     sound_save(&last, "last.wav");
     sound_free(&three);
     sound_free(&last);
-    struct command_result result =
-        command_done("ffmpeg -nostdin -v error -i last.wav "
-                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.I:file=- -f null - | "
-                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1");
-    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg said: %s", result.out);
-    return value;
+    return sound_ffmpeg_loudness("last.wav");
 }
 
 START_TEST(choices_are_equally_loud_to_ffmpeg)
@@ -193,13 +188,13 @@ START_TEST(choices_are_equally_loud_to_ffmpeg)
 }
 END_TEST
 
-/* ---- words ---- */
+/* ---- options ---- */
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
-        const char *spec, *line;
+        const char *expected, *line;
     } cases[] = {
         {2, "which sound", ""},
         {2, "which sound", "--mask a.txt"},
@@ -247,31 +242,28 @@ START_TEST(wrong_spec_are_refused)
     sound_text("wide.txt", "1 0\n0 1\n");
     sound_text("some.json", "{\"test\": \"abx\"}\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        command_refused(cases[i].code, cases[i].spec, "\"$HALO\" listen %s", cases[i].line);
+        command_refused(cases[i].code, cases[i].expected, "\"$HALO\" listen %s", cases[i].line);
 }
 END_TEST
 
-START_TEST(help_names_what_there_is)
+START_TEST(help_lists_the_options)
 {
     struct command_result help = command_done("\"$HALO\" listen --help");
-    static const char *const spec[] = {"--live-input", "--from",     "--match",  "--no-align",
-                                        "--switch",     "--abx",      "--blind",  "--feedback",
-                                        "--verify",     "--to-file",  "--script", "--or",
-                                        "--fade",       "--host-api", "q leave"};
-    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++)
-        ck_assert_msg(strstr(help.out, spec[i]) != NULL, "--help lacks %s", spec[i]);
+    static const char *const expected[] = {"--live-input", "--from",     "--match",  "--no-align",
+                                           "--switch",     "--abx",      "--blind",  "--feedback",
+                                           "--verify",     "--to-file",  "--script", "--or",
+                                           "--fade",       "--host-api", "q leave"};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        ck_assert_msg(strstr(help.out, expected[i]) != NULL, "--help lacks %s", expected[i]);
 }
 END_TEST
 
 int main(void)
 {
     const TTest *const tests[] = {
-        a_switch_is_the_two_renders_weighted,
-        a_softer_later_copy_cannot_be_reported_isolated,
-        the_file_begins_with_the_sound,
-        plugins_keep_choices_in_their_places,
-        wrong_spec_are_refused,
-        help_names_what_there_is,
+        a_switch_is_the_two_renders_weighted, a_softer_later_copy_is_indistinguishable,
+        the_file_begins_with_the_sound,       plugins_keep_choices_aligned,
+        wrong_arguments_are_refused,          help_lists_the_options,
         choices_are_equally_loud_to_ffmpeg,
     };
     size_t count = sizeof tests / sizeof *tests;

@@ -1,4 +1,4 @@
-/* halo live through an ALSA card of software: the sound, and a card that is pulled. */
+/* halo live through a simulated ALSA card: the sound, and unplugging. */
 #include "alsa_rig.h"
 #include "live_rig.h"
 #include "suite.h"
@@ -11,25 +11,25 @@ enum { RATE = LIVE_RIG_RATE, SILENCE = RATE, FRAMES = 2 * RATE };
 
 static const struct alsa_card CARD = {.name = "card", .infile = "in.raw", .outfile = "out.raw"};
 
-/* How much later than `truth` `heard` is, by where noise is the same. */
-static size_t find_delay(const struct block *heard, const struct block *truth)
+/* The delay of `output` against `truth`, found by matching noise. */
+static size_t find_delay(const struct block *output, const struct block *truth)
 {
     enum { DELAY_MOST = 16384, ALIKE = 256, FROM = SILENCE + RATE / 4 };
     for (size_t delay = 0; delay < DELAY_MOST; delay++) {
         double error = 0, size = 0;
         for (size_t i = FROM; i < FROM + ALIKE; i++) {
-            error += fabs((double)heard->data[0][i + delay] - (double)truth->data[0][i]);
+            error += fabs((double)output->data[0][i + delay] - (double)truth->data[0][i]);
             size += fabs((double)truth->data[0][i]);
         }
         if (error < 1e-4 * size)
             return delay;
     }
-    ck_abort_msg("what is heard is nowhere what it should be");
+    ck_abort_msg("the output matches the input at no delay");
     return 0;
 }
 
-/* False: the machine was too late for the card, and there is a hole in the sound. */
-static bool is_heard(size_t block, const char *stages)
+/* False: the machine was too slow for the card and lost sound. */
+static bool is_output(size_t block, const char *stages)
 {
     command_clean();
     alsa_rig_cards(&CARD, 1);
@@ -50,12 +50,13 @@ static bool is_heard(size_t block, const char *stages)
     if (whole) {
         command_done("\"$HALO\" render in.wav truth.wav %s", stages);
         struct sound truth = sound_load("truth.wav");
-        struct block heard = alsa_rig_load("out.raw", 2);
-        size_t delay = find_delay(&heard, &truth.block), frames = FRAMES - RATE / 4;
-        for (size_t c = 0; c < 2; c++) /* the cards began together; what was heard goes back */
-            memmove(heard.data[c], heard.data[c] + delay, (heard.frames - delay) * sizeof(float));
-        live_rig_expect(&heard, &truth.block, SILENCE, frames - SILENCE);
-        block_free(&heard);
+        struct block output = alsa_rig_load("out.raw", 2);
+        size_t delay = find_delay(&output, &truth.block), frames = FRAMES - RATE / 4;
+        for (size_t c = 0; c < 2; c++) /* the cards started together; the delay is subtracted */
+            memmove(output.data[c], output.data[c] + delay,
+                    (output.frames - delay) * sizeof(float));
+        live_rig_expect(&output, &truth.block, SILENCE, frames - SILENCE);
+        block_free(&output);
         sound_free(&truth);
     }
     block_free(&signal);
@@ -63,20 +64,20 @@ static bool is_heard(size_t block, const char *stages)
     return whole;
 }
 
-static void check_heard(size_t block, const char *stages)
+static void check_output(size_t block, const char *stages)
 {
     int tries = 0;
-    while (!is_heard(block, stages))
+    while (!is_output(block, stages))
         ck_assert_msg(++tries < 15, "the machine is too slow for %zu frames", block);
 }
 
-START_TEST(what_is_heard_is_what_render_makes)
+START_TEST(output_equals_render)
 {
-    check_heard(1024, "--mask \"$FILTERS/hall.wav\"");
+    check_output(1024, "--mask \"$FILTERS/hall.wav\"");
 }
 END_TEST
 
-START_TEST(a_pulled_card_ends_it_in_a_line)
+START_TEST(an_unplugged_card_ends_it_with_one_line)
 {
     command_clean();
     struct alsa_card card = {.name = "card", .unplug = RATE / 2};
@@ -87,14 +88,14 @@ START_TEST(a_pulled_card_ends_it_in_a_line)
     ck_assert_int_eq(result.code, 1);
     ck_assert_msg(strstr(result.err, "halo: the device ALSA: card is lost; --reconnect") != NULL,
                   "%s", result.err);
-    struct sound heard = sound_load("rec.wav");
-    ck_assert_uint_gt(heard.block.frames, RATE / 8);
-    ck_assert_uint_le(heard.block.frames, RATE / 2);
-    sound_free(&heard);
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_gt(output.block.frames, RATE / 8);
+    ck_assert_uint_le(output.block.frames, RATE / 2);
+    sound_free(&output);
 }
 END_TEST
 
-START_TEST(a_card_that_is_plugged_in_again_goes_on)
+START_TEST(a_card_that_is_plugged_in_again_resumes)
 {
     command_clean();
     struct alsa_card card = {.name = "card", .unplug = RATE / 2};
@@ -109,11 +110,11 @@ START_TEST(a_card_that_is_plugged_in_again_goes_on)
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
-    struct sound heard = sound_load("rec.wav");
-    ck_assert_uint_gt(heard.block.frames, RATE);
-    sound_free(&heard);
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_gt(output.block.frames, RATE);
+    sound_free(&output);
 }
 END_TEST
 
-SUITE_MAIN("live_alsa", what_is_heard_is_what_render_makes, a_pulled_card_ends_it_in_a_line,
-           a_card_that_is_plugged_in_again_goes_on)
+SUITE_MAIN("live_alsa", output_equals_render, an_unplugged_card_ends_it_with_one_line,
+           a_card_that_is_plugged_in_again_resumes)

@@ -1,5 +1,5 @@
-/* halo live as people and scripts use it: what it refuses, its screen and keys, its lines,
- * masks that change on disk, and signals. On a device that records a tone. */
+/* halo live as used by people and scripts: errors, screen and keys, line output, mask files that
+ * change, and signals. The device records a tone. */
 #include "alsa_rig.h"
 #include "live_rig.h"
 #include "suite.h"
@@ -13,8 +13,7 @@
 
 enum { RATE = LIVE_RIG_RATE };
 
-/* For what is looked for at a recording's end, which comes some milliseconds after it was asked
- * for. */
+/* Margin at the end of a recording, which comes some milliseconds after the request. */
 #define REAL_TIME "--device null:in=in.wav "
 
 /* A square wave of half of full scale: peak and RMS are -6.0 dBFS. */
@@ -32,13 +31,13 @@ static void begin(void)
     sound_text("b.txt", "0.25\n");
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
-        const char *spec, *options;
+        const char *expected, *options;
     } cases[] = {
         {1, "cannot open mask nix.wav", "--mask nix.wav"},
         {1, "it is empty", "--mask empty.wav"},
@@ -77,14 +76,14 @@ START_TEST(wrong_spec_are_refused)
     sound_text("nan.txt", "0.5\nnan\n");
     command_done("mkdir folder; touch empty.wav there.wav log.wav.log");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        command_refused(cases[i].code, cases[i].spec,
+        command_refused(cases[i].code, cases[i].expected,
                         "timeout -s KILL 20 \"$HALO\" live --plain --host-api null "
                         "--seconds 0.05 %s",
                         cases[i].options);
 }
 END_TEST
 
-START_TEST(no_device_is_said)
+START_TEST(missing_device_is_reported)
 {
     command_clean();
     alsa_rig_cards(NULL, 0);
@@ -94,23 +93,7 @@ END_TEST
 
 /* ---- the screen ---- */
 
-static const char *row_with(const char *screen, const char *spec)
-{
-    static char row[1024];
-    const char *at = strstr(screen, spec);
-    ck_assert_msg(at != NULL, "no \"%s\" in\n%s", spec, screen);
-    while (at > screen && at[-1] != '\n')
-        at--;
-    snprintf(row, sizeof row, "%.*s", (int)strcspn(at, "\n"), at);
-    return row;
-}
-
-static void expect_in_row(const char *row, const char *spec)
-{
-    ck_assert_msg(strstr(row, spec) != NULL, "no \"%s\" in: %s", spec, row);
-}
-
-START_TEST(keys_do_what_the_screen_says)
+START_TEST(keys_do_what_the_screen_shows)
 {
     if (!tmux_there())
         return;
@@ -120,21 +103,21 @@ START_TEST(keys_do_what_the_screen_says)
               "--no-howl-guard --block 256 --mask a.txt --or --mask b.txt --record rec.wav "
               "--record-dry dry.wav; echo ended with $?");
     const char *screen = tmux_wait("-12.0  -12.0");
-    expect_in_row(row_with(screen, " in    1"), "-6.0   -6.0   -6.0");
-    expect_in_row(row_with(screen, " out   2"), "-12.0  -12.0  -12.0");
-    expect_in_row(screen, "halo live  null: null");
-    expect_in_row(screen, "48000 Hz  256 frames (5.33 ms)");
-    expect_in_row(screen, "▶ 1  a.txt");
-    expect_in_row(screen, "  2  b.txt");
-    expect_in_row(screen, "gain    +0.0 dB");
-    expect_in_row(screen, "ceiling -1.0");
-    expect_in_row(row_with(screen, " load "), "worst");
-    expect_in_row(row_with(screen, " latency "), "mask 0  plugins 0  output");
-    expect_in_row(row_with(screen, " blocks "), "REC 00:0");
-    expect_in_row(screen, "1-9 mask  space dry  [ ] gain  m mute  r reload  w write  q leave");
+    command_expect(tmux_row(screen, " in    1"), "-6.0   -6.0   -6.0");
+    command_expect(tmux_row(screen, " out   2"), "-12.0  -12.0  -12.0");
+    command_expect(screen, "halo live  null: null");
+    command_expect(screen, "48000 Hz  256 frames (5.33 ms)");
+    command_expect(screen, "▶ 1  a.txt");
+    command_expect(screen, "  2  b.txt");
+    command_expect(screen, "gain    +0.0 dB");
+    command_expect(screen, "ceiling -1.0");
+    command_expect(tmux_row(screen, " load "), "worst");
+    command_expect(tmux_row(screen, " latency "), "mask 0  plugins 0  output");
+    command_expect(tmux_row(screen, " blocks "), "REC 00:0");
+    command_expect(screen, "1-9 mask  space dry  [ ] gain  m mute  r reload  w write  q leave");
     tmux_type("2");
     tmux_wait("▶ 2  b.txt");
-    expect_in_row(row_with(tmux_wait("-18.1"), "-18.1"), " out   1");
+    command_expect(tmux_row(tmux_wait("-18.1"), "-18.1"), " out   1");
     tmux_type("]");
     tmux_type("]");
     tmux_wait("gain    +2.0 dB");
@@ -162,9 +145,9 @@ START_TEST(keys_do_what_the_screen_says)
     tmux_wait("there is no mask 7");
     tmux_type("q");
     screen = tmux_wait("ended with");
-    expect_in_row(screen, "ended with 0");
-    expect_in_row(screen, "blocks of 256 frames at 48000 Hz");
-    expect_in_row(screen, "rec.wav: ");
+    command_expect(screen, "ended with 0");
+    command_expect(screen, "blocks of 256 frames at 48000 Hz");
+    command_expect(screen, "rec.wav: ");
     tmux_close();
     live_rig_expect_replay();
 }
@@ -178,12 +161,12 @@ START_TEST(ctrl_c_at_the_screen_ends_it)
     tmux_open(100, 30, "\"$HALO\" live --device null --block 256 --mask a.txt; echo ended with $?");
     tmux_wait("q leave");
     tmux_type("C-c");
-    expect_in_row(tmux_wait("ended with"), "ended with 130");
+    command_expect(tmux_wait("ended with"), "ended with 130");
     tmux_close();
 }
 END_TEST
 
-/* ---- lines ---- */
+/* ---- line output ---- */
 
 START_TEST(every_line_is_json_and_the_last_reports)
 {
@@ -198,36 +181,36 @@ START_TEST(every_line_is_json_and_the_last_reports)
         json_decref(line);
         line = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, NULL);
         ck_assert_msg(line != NULL, "no JSON: %s", at);
-        if (lines++ > 0 || strcmp(command_cell_word(line, "event"), "status") != 0)
+        if (lines++ > 0 || strcmp(command_json_string(line, "event"), "status") != 0)
             continue;
-        ck_assert(command_cell_number(line, "rate") == RATE);
-        ck_assert(command_cell_number(line, "block") == 256);
-        ck_assert(command_cell_number(line, "chosen") == 1);
+        ck_assert(command_json_number(line, "rate") == RATE);
+        ck_assert(command_json_number(line, "block") == 256);
+        ck_assert(command_json_number(line, "chosen") == 1);
         ck_assert(json_is_true(json_object_get(line, "muted")));
         ck_assert_uint_eq(json_array_size(json_object_get(line, "in")), 2);
         ck_assert_uint_eq(json_array_size(json_object_get(line, "choices")), 2);
     }
     ck_assert_uint_ge(lines, 4);
-    ck_assert_str_eq(command_cell_word(line, "event"), "report");
-    ck_assert_str_eq(command_cell_word(line, "device"), "null: null");
-    ck_assert_str_eq(command_cell_word(line, "backend"), "cpu");
-    ck_assert(command_cell_number(line, "frames") >= 0.7 * RATE);
-    ck_assert(command_cell_number(line, "blocks") == command_cell_number(line, "frames") / 256);
-    ck_assert(command_cell_number(line, "load_p99") > 0);
-    ck_assert(command_cell_number(line, "load_worst") >= command_cell_number(line, "load_p99"));
-    double entries = command_cell_number(line, "late") + command_cell_number(line, "lost");
+    ck_assert_str_eq(command_json_string(line, "event"), "report");
+    ck_assert_str_eq(command_json_string(line, "device"), "null: null");
+    ck_assert_str_eq(command_json_string(line, "backend"), "cpu");
+    ck_assert(command_json_number(line, "frames") >= 0.7 * RATE);
+    ck_assert(command_json_number(line, "blocks") == command_json_number(line, "frames") / 256);
+    ck_assert(command_json_number(line, "load_p99") > 0);
+    ck_assert(command_json_number(line, "load_worst") >= command_json_number(line, "load_p99"));
+    double entries = command_json_number(line, "late") + command_json_number(line, "lost");
     ck_assert(json_is_array(json_object_get(line, "ledger")));
     ck_assert((double)json_array_size(json_object_get(line, "ledger")) <= entries);
     json_decref(line);
 }
 END_TEST
 
-/* ---- masks that change ---- */
+/* ---- mask files that change ---- */
 
-/* Of what was heard at a frame, by what came in. */
-static double ratio_at(const struct sound *heard, const struct sound *dry, size_t frame)
+/* The gain of the output at a frame. */
+static double ratio_at(const struct sound *output, const struct sound *dry, size_t frame)
 {
-    return (double)heard->block.data[0][frame] / (double)dry->block.data[0][frame];
+    return (double)output->block.data[0][frame] / (double)dry->block.data[0][frame];
 }
 
 static void move(const char *from, const char *to)
@@ -242,7 +225,7 @@ START_TEST(a_mask_that_changes_fades_in)
 {
     begin();
     pid_t process = live_rig_start(REAL_TIME "--block 256 --watch --mask a.txt --or --mask b.txt "
-                                   "--record rec.wav --record-dry dry.wav");
+                                             "--record rec.wav --record-dry dry.wav");
     live_rig_rest(700);
     sound_text("new.txt", "0.75\n");
     move("new.txt", "a.txt");
@@ -256,18 +239,18 @@ START_TEST(a_mask_that_changes_fades_in)
     ck_assert_int_eq(result.code, 0);
     const char *refusal = strstr(result.err, "halo: cannot read mask a.txt");
     ck_assert_msg(strstr(refusal + 30, "a.txt") == NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
-    size_t end = heard.block.frames - RATE / 5;
-    ck_assert(fabs(ratio_at(&heard, &dry, RATE * 6 / 10) - 0.5) < 1e-6);
-    ck_assert(fabs(ratio_at(&heard, &dry, end) - 0.75) < 1e-6);
-    size_t between = 0; /* a fade: 20 ms of what is neither */
+    struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    size_t end = output.block.frames - RATE / 5;
+    ck_assert(fabs(ratio_at(&output, &dry, RATE * 6 / 10) - 0.5) < 1e-6);
+    ck_assert(fabs(ratio_at(&output, &dry, end) - 0.75) < 1e-6);
+    size_t between = 0; /* during a fade: 20 ms of neither */
     for (size_t i = RATE * 6 / 10; i < end; i++) {
-        double ratio = ratio_at(&heard, &dry, i);
+        double ratio = ratio_at(&output, &dry, i);
         between += ratio > 0.5001 && ratio < 0.7499;
     }
     ck_assert_uint_ge(between, RATE / 50 - 4);
     ck_assert_uint_le(between, RATE / 50);
-    sound_free(&heard);
+    sound_free(&output);
     sound_free(&dry);
 }
 END_TEST
@@ -284,14 +267,14 @@ START_TEST(ctrl_c_fades_out_and_reports)
     ck_assert_int_eq(result.code, 128 + SIGINT);
     ck_assert_msg(strstr(result.err, "blocks of 256 frames") != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, "rec.wav: ") != NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav");
-    const float *samples = heard.block.data[0];
-    size_t frames = heard.block.frames;
+    struct sound output = sound_load("rec.wav");
+    const float *samples = output.block.data[0];
+    size_t frames = output.block.frames;
     ck_assert(fabsf(samples[frames - 1]) < 1e-3f);
     ck_assert(fabsf(samples[frames - RATE / 4]) > 0.2f);
-    for (size_t i = frames - RATE / 4; i + 1 < frames; i++) /* nothing is cut off */
+    for (size_t i = frames - RATE / 4; i + 1 < frames; i++) /* nothing is truncated */
         ck_assert(fabsf(fabsf(samples[i]) - fabsf(samples[i + 1])) < 1e-3f);
-    sound_free(&heard);
+    sound_free(&output);
 }
 END_TEST
 
@@ -312,15 +295,15 @@ START_TEST(a_recording_is_readable_after_a_crash)
 {
     begin();
     pid_t process = live_rig_start(LIVE_RIG_DEVICE "--block 256 --mask a.txt --or --mask b.txt "
-                                   "--record rec.wav --record-dry dry.wav");
+                                                   "--record rec.wav --record-dry dry.wav");
     live_rig_rest(300);
     live_rig_keys("2");
-    live_rig_rest(700); /* headers are renewed twice a second */
+    live_rig_rest(700); /* headers are updated twice a second */
     kill(process, SIGKILL);
     ck_assert_int_eq(live_rig_end(process).code, 128 + SIGKILL);
-    struct sound heard = sound_load("rec.wav");
-    ck_assert_uint_gt(heard.block.frames, RATE / 2);
-    /* The last line may be cut, no other. */
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_gt(output.block.frames, RATE / 2);
+    /* Only the last line may be incomplete. */
     command_done("printf '{\"frame\":12' >>rec.wav.log; "
                  "\"$HALO\" render dry.wav again.wav --replay rec.wav.log");
     command_done("{ cat rec.wav.log; printf '\\n'; } >broken.log");
@@ -330,14 +313,15 @@ START_TEST(a_recording_is_readable_after_a_crash)
                     "\"$HALO\" render dry.wav more.wav --replay dry.wav");
     struct sound again = sound_load("again.wav");
     size_t frames =
-        heard.block.frames < again.block.frames ? heard.block.frames : again.block.frames;
-    live_rig_expect(&heard.block, &again.block, 0, frames);
-    sound_free(&heard);
+        output.block.frames < again.block.frames ? output.block.frames : again.block.frames;
+    live_rig_expect(&output.block, &again.block, 0, frames);
+    sound_free(&output);
     sound_free(&again);
 }
 END_TEST
 
-SUITE_MAIN("live_control", wrong_spec_are_refused, no_device_is_said, keys_do_what_the_screen_says,
-           ctrl_c_at_the_screen_ends_it, every_line_is_json_and_the_last_reports,
-           a_mask_that_changes_fades_in, ctrl_c_fades_out_and_reports,
-           a_second_ctrl_c_ends_it_at_once, a_recording_is_readable_after_a_crash)
+SUITE_MAIN("live_control", wrong_arguments_are_refused, missing_device_is_reported,
+           keys_do_what_the_screen_shows, ctrl_c_at_the_screen_ends_it,
+           every_line_is_json_and_the_last_reports, a_mask_that_changes_fades_in,
+           ctrl_c_fades_out_and_reports, a_second_ctrl_c_ends_it_at_once,
+           a_recording_is_readable_after_a_crash)

@@ -1,5 +1,5 @@
-/* Controls of a stream's stages: the steps of keys, values in words, and what is shown; on plugins
- * of x42-plugins, whose ports are known. */
+/* Controls of a stream's stages: key steps, values as text, and display; with plugins of
+ * x42-plugins, whose ports are known. */
 #include "live/live_controls.h"
 #include "plugin_rig.h"
 #include "suite.h"
@@ -69,7 +69,7 @@ static void expect(const char *text)
     ck_assert_str_eq(live_controls_show(&controls).text, text);
 }
 
-/* What the step took, of which there is one event. */
+/* The change applied by the step, which gives one event. */
 static struct live_event step(void)
 {
     float silence[BLOCK] = {0}, sound[BLOCK];
@@ -91,7 +91,7 @@ START_TEST(steps_are_as_ports_are)
     expect("2 gain @mix 0.52"); /* a fiftieth of 0 to 1 */
     set(3, "gain", "0");
     press("-");
-    expect("3 fil4#mono gain -0.5 dB"); /* of 36, and round */
+    expect("3 fil4#mono gain -0.5 dB"); /* of 36, and wrapping */
     press("++");
     expect("3 fil4#mono gain 0.5 dB");
     set(3, "gain", "18dB");
@@ -104,7 +104,7 @@ START_TEST(steps_are_as_ports_are)
     expect("3 fil4#mono HighPass off");
     set(3, "HPfreq", "5");
     press("++++++++++++++++++++++++++++++++++++++++++++++++++");
-    ck_assert_double_eq_tol(live_controls_show(&controls).value, 1250, 0.1); /* in 50 */
+    ck_assert_double_eq_tol(live_controls_show(&controls).value, 1250, 0.1); /* in 50 steps */
     press("-");
     ck_assert_double_eq_tol(live_controls_show(&controls).value, 1250 / pow(250, 0.02), 0.1);
     set(4, "delay", "480");
@@ -119,7 +119,7 @@ START_TEST(steps_are_as_ports_are)
 }
 END_TEST
 
-START_TEST(all_controls_come_by_turns)
+START_TEST(keys_cycle_through_all_controls)
 {
     if (!begin())
         return;
@@ -142,7 +142,7 @@ START_TEST(all_controls_come_by_turns)
 }
 END_TEST
 
-START_TEST(the_step_says_where_it_took_a_change)
+START_TEST(the_step_reports_the_frame_of_a_change)
 {
     if (!begin())
         return;
@@ -163,17 +163,17 @@ START_TEST(the_step_says_where_it_took_a_change)
 }
 END_TEST
 
-static void refuse(size_t stage, const char *symbol, const char *value, const char *spec)
+static void refuse(size_t stage, const char *symbol, const char *value, const char *expected)
 {
     char why[600] = "";
     log_capture(why, sizeof why);
     enum status status = live_controls_set(&controls, stage, symbol, value);
     log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_USAGE);
-    ck_assert_msg(strstr(why, spec) != NULL, "%s", why);
+    ck_assert_msg(strstr(why, expected) != NULL, "%s", why);
 }
 
-START_TEST(what_cannot_be_is_refused)
+START_TEST(impossible_requests_are_refused)
 {
     if (!begin())
         return;
@@ -191,8 +191,9 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {steps_are_as_ports_are, all_controls_come_by_turns,
-                                  the_step_says_where_it_took_a_change, what_cannot_be_is_refused};
+    const TTest *const tests[] = {steps_are_as_ports_are, keys_cycle_through_all_controls,
+                                  the_step_reports_the_frame_of_a_change,
+                                  impossible_requests_are_refused};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("live_controls", tests, sizeof tests / sizeof *tests));
 }

@@ -1,5 +1,4 @@
-/* halo live through a JACK server: every sample that is heard is what render makes of the same,
- * and a server that dies. */
+/* halo live through a JACK server: every output sample equals render, and a server that dies. */
 #include "jack_rig.h"
 #include "live_rig.h"
 #include "suite.h"
@@ -10,7 +9,7 @@
 
 enum { RATE = LIVE_RIG_RATE, FADE_IN = RATE / 2 };
 
-START_TEST(what_is_heard_is_what_render_makes)
+START_TEST(output_equals_render)
 {
     static const char stages[] = "--mask \"$FILTERS/hall.wav\"";
     command_clean();
@@ -51,12 +50,12 @@ static void check_death(int number)
     ck_assert_msg(reported != NULL && strstr(reported + 1, "is lost") == NULL, "%s", result.err);
     ck_assert_msg(strstr(reported, "--reconnect would wait for it") != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, "rec.wav: 0.") != NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav");
-    ck_assert_uint_gt(heard.block.frames, RATE / 5);
-    sound_free(&heard);
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_gt(output.block.frames, RATE / 5);
+    sound_free(&output);
 }
 
-START_TEST(a_dead_server_ends_it_in_a_line)
+START_TEST(a_dead_server_ends_it_with_one_line)
 {
     check_death(SIGTERM);
     check_death(SIGKILL);
@@ -75,23 +74,23 @@ START_TEST(it_comes_back_with_the_server)
     jack_rig_start(44100, 128);
     live_rig_wait("still waiting: system does not run at 48000 Hz");
     jack_rig_end(SIGTERM);
-    jack_rig_start(RATE, 100); /* no multiple of the blocks */
+    jack_rig_start(RATE, 100); /* not a multiple of the block */
     live_rig_wait("the device is back");
     live_rig_rest(300);
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
     ck_assert_msg(strstr(result.err, "lost and came back: 1") != NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav");
-    ck_assert_uint_gt(heard.block.frames, RATE / 3);
-    sound_free(&heard);
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_gt(output.block.frames, RATE / 3);
+    sound_free(&output);
     jack_rig_end(SIGTERM);
 }
 END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {what_is_heard_is_what_render_makes,
-                                  a_dead_server_ends_it_in_a_line, it_comes_back_with_the_server};
+    const TTest *const tests[] = {output_equals_render, a_dead_server_ends_it_with_one_line,
+                                  it_comes_back_with_the_server};
     return jack_rig_is_there() ? suite_run("live_jack", tests, sizeof tests / sizeof *tests) : 77;
 }

@@ -1,4 +1,4 @@
-/* halo live, controlled from outside by OSC. */
+/* halo live under OSC control. */
 #include "live_rig.h"
 #include "suite.h"
 
@@ -22,18 +22,9 @@ static pid_t begin(const char *options)
     sound_text("a.txt", "0.5\n");
     sound_text("b.txt", "0.25\n");
     sound_text("c,1.txt", "0.125\n");
-    pid_t process =
-        live_rig_start(LIVE_RIG_DEVICE "--block 256 --osc 0 --mask a.txt --or --mask b.txt %s",
-                       options);
-    char path[128], line[256] = "";
-    snprintf(path, sizeof path, "%s/.err", command_folder());
-    FILE *file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    static const char spec[] = "halo: OSC control on port ";
-    while (strncmp(line, spec, strlen(spec)) != 0)
-        ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
-    fclose(file);
-    snprintf(port, sizeof port, "%u", (unsigned)strtoul(line + strlen(spec), NULL, 10) & 65535);
+    pid_t process = live_rig_start(
+        LIVE_RIG_DEVICE "--block 256 --osc 0 --mask a.txt --or --mask b.txt %s", options);
+    snprintf(port, sizeof port, "%u", live_rig_osc_port());
     target = lo_address_new("127.0.0.1", port);
     return process;
 }
@@ -65,7 +56,7 @@ START_TEST(commands_are_obeyed)
     lo_send(target, "/halo/choose", "i", 2);
     live_rig_wait("  2 b.txt  gain -6.5 dB  load");
     lo_send(target, "/halo/choose", "i", 1);
-    lo_send(target, "/halo/load", "is", 2, "c,1.txt"); /* within the switch: after it */
+    lo_send(target, "/halo/load", "is", 2, "c,1.txt"); /* after the switch has ended */
     live_rig_wait("mask c,1.txt is read");
     lo_send(target, "/halo/load", "is", 2, "nix.txt");
     live_rig_wait("cannot open mask nix.txt");
@@ -77,7 +68,7 @@ START_TEST(commands_are_obeyed)
 }
 END_TEST
 
-START_TEST(what_is_wrong_is_counted)
+START_TEST(bad_messages_are_counted)
 {
     pid_t process = begin("--json --meter-interval 0.02");
     lo_send(target, "/halo/choose", "i", 3);
@@ -97,4 +88,4 @@ START_TEST(what_is_wrong_is_counted)
 }
 END_TEST
 
-SUITE_MAIN("live_osc", commands_are_obeyed, what_is_wrong_is_counted)
+SUITE_MAIN("live_osc", commands_are_obeyed, bad_messages_are_counted)

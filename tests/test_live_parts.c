@@ -1,4 +1,4 @@
-/* What the live step is made of: ring, meter, ramp and limiter, each by itself. */
+/* The parts of the live step: ring, meter, ramp and limiter, each on its own. */
 #include "base/ring.h"
 #include "signal/audio.h"
 #include "signal/limiter.h"
@@ -14,7 +14,7 @@
 
 enum { RATE = 48000, CHANNELS = 2 };
 
-/* Blocks of every length, in a fixed disorder. */
+/* Blocks of many lengths in a fixed irregular order. */
 static size_t next_length(uint64_t *state, size_t most)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -104,7 +104,7 @@ START_TEST(ring_keeps_order_and_content_between_threads)
 }
 END_TEST
 
-START_TEST(ring_takes_what_fits)
+START_TEST(ring_accepts_what_fits)
 {
     struct ring *ring;
     int in[20], out[20];
@@ -117,7 +117,7 @@ START_TEST(ring_takes_what_fits)
     ck_assert_uint_eq(ring_write(ring, in, 1), 0);
     ck_assert_uint_eq(ring_readable(ring), 16);
     ck_assert_uint_eq(ring_read(ring, out, 10), 10);
-    ck_assert_uint_eq(ring_write(ring, in + 16, 4), 4); /* over the edge */
+    ck_assert_uint_eq(ring_write(ring, in + 16, 4), 4); /* wraps around */
     ck_assert_uint_eq(ring_read(ring, out + 10, 20), 10);
     ck_assert_int_eq(memcmp(in, out, sizeof in), 0);
     ck_assert_uint_eq(ring_write(ring, in, 0), 0);
@@ -126,7 +126,7 @@ START_TEST(ring_takes_what_fits)
 }
 END_TEST
 
-START_TEST(ring_refuses_what_cannot_be)
+START_TEST(ring_refuses_impossible_sizes)
 {
     struct ring *ring;
     char reported[200];
@@ -157,7 +157,7 @@ START_TEST(meter_shows_a_sine)
     struct block sine = noise(CHANNELS, 3 * RATE, 0);
     for (size_t i = 0; i < sine.frames; i++) {
         sine.data[0][i] = 0.5f * (float)sin(2 * M_PI * 1000 * (double)i / RATE);
-        sine.data[1][i] = -0.25f; /* direct current: RMS is the value itself */
+        sine.data[1][i] = -0.25f; /* DC: RMS is the value itself */
     }
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         struct meter *meter;
@@ -195,7 +195,7 @@ START_TEST(meter_averages_over_300_ms)
 }
 END_TEST
 
-START_TEST(meter_peak_is_since_the_reading_before_and_is_held)
+START_TEST(meter_peak_covers_each_interval_and_is_held)
 {
     struct meter *meter;
     struct meter_reading reading;
@@ -228,7 +228,7 @@ END_TEST
 
 START_TEST(meter_counts_a_run_as_one_clip)
 {
-    /* Full scale itself is no clip; a run goes on over the edge of a block. */
+    /* Full scale itself is not a clip; a run continues across blocks. */
     const float samples[] = {1, 1.01f, 1.5f, -2, 0.9f, -1.1f, -1, 0, 3e38f, 3e38f, 3e38f, 0};
     for (size_t length = 1; length <= 12; length++) {
         struct meter *meter;
@@ -248,7 +248,7 @@ START_TEST(meter_counts_a_run_as_one_clip)
 }
 END_TEST
 
-START_TEST(meter_survives_what_is_no_number)
+START_TEST(meter_survives_nan)
 {
     struct meter *meter;
     struct meter_reading reading;
@@ -293,7 +293,7 @@ START_TEST(ramp_at_rest)
 }
 END_TEST
 
-START_TEST(ramp_goes_in_equal_steps)
+START_TEST(ramp_moves_in_equal_steps)
 {
     enum { LENGTH = 24000 };
     struct block block = noise(CHANNELS, LENGTH + 100, 0);
@@ -314,7 +314,7 @@ START_TEST(ramp_goes_in_equal_steps)
 }
 END_TEST
 
-/* Fades, half fades and turns, the same by single frames as by any blocks. */
+/* Fades, partial fades and reversals are the same frame by frame as in any blocks. */
 START_TEST(ramp_is_the_same_in_any_blocks)
 {
     enum { FRAMES = 20000 };
@@ -342,7 +342,7 @@ START_TEST(ramp_is_the_same_in_any_blocks)
             size_t length = b == 0 ? to - at : next_length(&state, 200);
             length = length < to - at ? length : to - at;
             float *rows[] = {blocks[b]->data[0] + at, blocks[b]->data[1] + at};
-            ramp_set(&ramp, ramp.to, 100); /* asked again: nothing changes */
+            ramp_set(&ramp, ramp.to, 100); /* requested again: nothing changes */
             ramp_process(&ramp, CHANNELS, rows, length);
             at += length;
         }
@@ -370,7 +370,7 @@ static void limit_all(struct limiter *limiter, struct block *block, size_t most)
     }
 }
 
-START_TEST(limiter_passes_what_is_below)
+START_TEST(limiter_leaves_sound_below_the_ceiling)
 {
     struct limiter limiter;
     float ceiling = (float)audio_from_db(-1);
@@ -401,7 +401,7 @@ START_TEST(limiter_never_exceeds)
             limit_all(&limiter, &block, 300);
             for (size_t k = 0; k < CHANNELS; k++)
                 ck_assert(audio_peak(block.data[k], block.frames) <= ceilings[c]);
-            /* and is no louder a cure than needed: the hit itself stands at the ceiling */
+            /* and is no louder reduction than needed: the hit itself is at the ceiling */
             ck_assert_float_ge(fabsf(block.data[0][0]), ceilings[c] * 0.999999f);
             block_free(&block);
         }
@@ -411,7 +411,7 @@ END_TEST
 START_TEST(limiter_is_the_same_in_any_blocks)
 {
     struct block one = noise(CHANNELS, 30000, 2);
-    for (size_t i = 0; i < 10000; i++) /* and comes to rest between */
+    for (size_t i = 0; i < 10000; i++) /* and recovers in between */
         one.data[0][10000 + i] = one.data[1][10000 + i] = 1e-3f;
     one.data[0][15000] = NAN;
     one.data[1][25000] = INFINITY;
@@ -429,8 +429,8 @@ START_TEST(limiter_is_the_same_in_any_blocks)
 }
 END_TEST
 
-/* One channel's hit turns all down alike, and the way back takes 150 ms: after that long the
- * gain, at 1/4 first, is 1 - 3/4 / e. */
+/* A hit in one channel reduces all channels equally, and release takes 150 ms: after that time
+ * the gain, 1/4 at first, is 1 - 3/4 / e. */
 START_TEST(limiter_links_channels_and_releases)
 {
     struct limiter limiter;
@@ -448,9 +448,10 @@ START_TEST(limiter_links_channels_and_releases)
 }
 END_TEST
 
-SUITE_MAIN("live_parts", ring_keeps_order_and_content_between_threads, ring_takes_what_fits,
-           ring_refuses_what_cannot_be, meter_shows_a_sine, meter_averages_over_300_ms,
-           meter_peak_is_since_the_reading_before_and_is_held, meter_counts_a_run_as_one_clip,
-           meter_survives_what_is_no_number, ramp_at_rest, ramp_goes_in_equal_steps,
-           ramp_is_the_same_in_any_blocks, limiter_passes_what_is_below, limiter_never_exceeds,
-           limiter_is_the_same_in_any_blocks, limiter_links_channels_and_releases)
+SUITE_MAIN("live_parts", ring_keeps_order_and_content_between_threads, ring_accepts_what_fits,
+           ring_refuses_impossible_sizes, meter_shows_a_sine, meter_averages_over_300_ms,
+           meter_peak_covers_each_interval_and_is_held, meter_counts_a_run_as_one_clip,
+           meter_survives_nan, ramp_at_rest, ramp_moves_in_equal_steps,
+           ramp_is_the_same_in_any_blocks, limiter_leaves_sound_below_the_ceiling,
+           limiter_never_exceeds, limiter_is_the_same_in_any_blocks,
+           limiter_links_channels_and_releases)

@@ -1,5 +1,5 @@
-/* halo live with plugins in its chain: what keys and OSC change is heard, the log gives the
- * recording again, and a plugin that fails is left out. */
+/* halo live with plugins in its chain: keys and OSC change the output, the log reproduces the
+ * recording, and a failing plugin is left out. */
 #include "live_rig.h"
 #include "plugin_rig.h"
 #include "suite.h"
@@ -20,12 +20,12 @@ enum { RATE = LIVE_RIG_RATE, BLOCK = 256, LONG_BLOCK = 1024 };
 #define RECORDED                                                                                   \
     LIVE_RIG_DEVICE                                                                                \
     "--record rec.wav --record-dry dry.wav --meter-interval 0.02 --block 256 "
-/* Long blocks at half that pace, since one that is not done in time is silence. */
-#define APART                                                                                      \
+/* Long blocks at half that pace, since a late block is silent. */
+#define LONG_BLOCKS                                                                                \
     "--device null:in=in.wav,pace=2 --record rec.wav --record-dry dry.wav --meter-interval 0.02 "  \
     "--block 1024 --isolate "
 
-/* Noise that the limiter has nothing to do with. */
+/* Noise below the limiter's ceiling. */
 static void begin(void)
 {
     command_clean();
@@ -54,28 +54,30 @@ static struct command_result end(pid_t process)
 
 /* ---- the recordings ---- */
 
-/* From `at` on, as long as ever this frame is `gain` times what came in `latency` before. */
-static size_t frames_like(const struct sound *heard, const struct sound *dry, size_t at,
+/* Frames from `at` on, as long as they are `gain` times the input `latency` frames before. */
+static size_t frames_like(const struct sound *output, const struct sound *dry, size_t at,
                           size_t latency, double gain)
 {
-    const float *out = heard->block.data[0], *in = dry->block.data[0];
+    const float *out = output->block.data[0], *in = dry->block.data[0];
     size_t i = at < latency ? latency : at;
-    while (i < heard->block.frames && fabs((double)out[i] - gain * (double)in[i - latency]) < 2e-7)
+    while (i < output->block.frames && fabs((double)out[i] - gain * (double)in[i - latency]) < 2e-7)
         i++;
     return i - at;
 }
 
-/* Each of the gains was heard for a while, in this order. Returns the frame of the last. */
+/* Each of the gains was in effect for a while, in this order. Returns the first frame of the
+ * last. */
 static size_t expect_gains(size_t latency, const double *gains, size_t count)
 {
-    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
     size_t at = RATE / 2; /* after the fade in */
     for (size_t g = 0; g < count; g++) {
-        while (at < heard.block.frames && frames_like(&heard, &dry, at, latency, gains[g]) < BLOCK)
+        while (at < output.block.frames &&
+               frames_like(&output, &dry, at, latency, gains[g]) < BLOCK)
             at++;
-        ck_assert_msg(at < heard.block.frames, "gain %g is not heard", gains[g]);
+        ck_assert_msg(at < output.block.frames, "gain %g does not occur", gains[g]);
     }
-    sound_free(&heard);
+    sound_free(&output);
     sound_free(&dry);
     return at;
 }
@@ -129,7 +131,7 @@ END_TEST
 START_TEST(logs_of_other_stages_are_refused)
 {
     static const struct {
-        const char *event, *spec;
+        const char *event, *expected;
     } cases[] = {
         {"\"event\":\"failed\",\"stage\":2", "it tells of a stage that it does not have"},
         {"\"event\":\"absent\",\"stage\":1", "it tells of a stage that it does not have"},
@@ -143,17 +145,19 @@ START_TEST(logs_of_other_stages_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         command_done("{ cat rec.wav.log; echo '{\"frame\":0,\"value\":0,%s}'; } >odd.log",
                      cases[i].event);
-        command_refused(0, cases[i].spec, "\"$HALO\" render dry.wav again.wav --replay odd.log");
+        command_refused(0, cases[i].expected,
+                        "\"$HALO\" render dry.wav again.wav --replay odd.log");
     }
 }
 END_TEST
 
-START_TEST(in_processes_of_their_own_too)
+START_TEST(isolated_plugins_do_the_same)
 {
     if (!is_there("lv2", AMP) || !is_there("ladspa", "amp:amp_mono"))
         return;
     begin();
-    pid_t process = live_rig_start(APART "--ladspa amp:amp_mono,Gain=0.5 --lv2 " AMP ",gain=-6");
+    pid_t process =
+        live_rig_start(LONG_BLOCKS "--ladspa amp:amp_mono,Gain=0.5 --lv2 " AMP ",gain=-6");
     live_rig_wait("[1 amp_mono ");
     live_rig_rest(350);
     live_rig_keys("CCC");
@@ -170,7 +174,7 @@ START_TEST(in_processes_of_their_own_too)
 }
 END_TEST
 
-START_TEST(without_plugins_there_is_nothing_to_change)
+START_TEST(control_keys_do_nothing_without_plugins)
 {
     begin();
     pid_t process = live_rig_start(RECORDED "--mask half.txt");
@@ -180,8 +184,8 @@ START_TEST(without_plugins_there_is_nothing_to_change)
 }
 END_TEST
 
-/* The dry signal comes when that of the chain does. */
-START_TEST(dry_is_as_late_as_plugins_are)
+/* Dry signal and chain are aligned. */
+START_TEST(dry_is_delayed_by_plugin_latency)
 {
     if (!is_there("lv2", DELAY) || !is_there("ladspa", "amp:amp_mono"))
         return;
@@ -232,15 +236,8 @@ END_TEST
 #ifdef HALO_TEST_OSC
 static lo_address osc_target(void)
 {
-    char path[128], line[256] = "", port[16];
-    static const char spec[] = "halo: OSC control on port ";
-    snprintf(path, sizeof path, "%s/.err", command_folder());
-    FILE *file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    while (strncmp(line, spec, strlen(spec)) != 0)
-        ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
-    fclose(file);
-    snprintf(port, sizeof port, "%lu", strtoul(line + strlen(spec), NULL, 10) & 65535);
+    char port[16];
+    snprintf(port, sizeof port, "%u", live_rig_osc_port());
     return lo_address_new("127.0.0.1", port);
 }
 
@@ -285,29 +282,29 @@ START_TEST(osc_changes_a_plugin)
 END_TEST
 #endif
 
-/* ---- plugins that fail ---- */
+/* ---- failing plugins ---- */
 
 static void check_left_out(const char *plugin, const char *why)
 {
     const size_t at = 57600;
     begin();
     pid_t process =
-        live_rig_start(APART "--mask half.txt --lv2 urn:halo:test:%s,2=%zu", plugin, at);
+        live_rig_start(LONG_BLOCKS "--mask half.txt --lv2 urn:halo:test:%s,2=%zu", plugin, at);
     live_rig_wait(why);
     live_rig_wait("the sound goes on without it");
     live_rig_wait("FAILED");
     live_rig_rest(150);
     struct command_result result = end(process);
-    const char *said = strstr(result.err, "the sound goes on without it");
+    const char *message = strstr(result.err, "the sound goes on without it");
     ck_assert_msg(strstr(result.err, "halo: stage 2: urn:halo:test:") != NULL, "%s", result.err);
-    ck_assert_msg(strstr(said + 1, "the sound goes on without it") == NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
-    ck_assert_uint_ge(frames_like(&heard, &dry, RATE * 6 / 10, LONG_BLOCK, 0.5), RATE / 2);
-    /* It sounds on at once, and faded in, though that it failed may be known much later. */
+    ck_assert_msg(strstr(message + 1, "the sound goes on without it") == NULL, "%s", result.err);
+    struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    ck_assert_uint_ge(frames_like(&output, &dry, RATE * 6 / 10, LONG_BLOCK, 0.5), RATE / 2);
+    /* The sound continues at once with a fade, although the failure may be reported much later. */
     size_t from = (at / LONG_BLOCK + 1) * LONG_BLOCK, faded = from + RATE / 100;
-    ck_assert_uint_eq(frames_like(&heard, &dry, from, LONG_BLOCK, 0.5) / 8, 0);
-    ck_assert_uint_ge(frames_like(&heard, &dry, faded, LONG_BLOCK, 0.5), RATE / 10);
-    sound_free(&heard);
+    ck_assert_uint_eq(frames_like(&output, &dry, from, LONG_BLOCK, 0.5) / 8, 0);
+    ck_assert_uint_ge(frames_like(&output, &dry, faded, LONG_BLOCK, 0.5), RATE / 10);
+    sound_free(&output);
     sound_free(&dry);
     command_done("grep -q '\"event\":\"failed\".*\"stage\":2' rec.wav.log");
 }
@@ -330,7 +327,7 @@ START_TEST(a_plugin_that_hangs_is_left_out)
 }
 END_TEST
 
-START_TEST(samples_that_are_no_numbers_are_reported)
+START_TEST(nan_samples_are_reported)
 {
     if (!is_there("lv2", "urn:halo:test:nan"))
         return;
@@ -352,16 +349,16 @@ int main(void)
 {
     const TTest *const tests[] = {keys_change_a_plugin,
                                   logs_of_other_stages_are_refused,
-                                  in_processes_of_their_own_too,
-                                  without_plugins_there_is_nothing_to_change,
-                                  dry_is_as_late_as_plugins_are,
+                                  isolated_plugins_do_the_same,
+                                  control_keys_do_nothing_without_plugins,
+                                  dry_is_delayed_by_plugin_latency,
                                   the_screen_shows_the_control,
 #ifdef HALO_TEST_OSC
                                   osc_changes_a_plugin,
 #endif
                                   a_plugin_that_crashes_is_left_out,
                                   a_plugin_that_hangs_is_left_out,
-                                  samples_that_are_no_numbers_are_reported};
+                                  nan_samples_are_reported};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("live_plugins", tests, sizeof tests / sizeof *tests));
 }

@@ -1,5 +1,5 @@
-/* halo live without hardware: every sample that is heard is what render makes of the same,
- * switches and all; and a device that is lost. */
+/* halo live without hardware: every output sample equals render, switches included; and a device
+ * that is lost. */
 #include "live_rig.h"
 #include "plugin_rig.h"
 #include "suite.h"
@@ -11,12 +11,12 @@
 
 enum { RATE = LIVE_RIG_RATE, FADE_IN = RATE / 2 };
 
-/* ---- a signal in, and what comes out ---- */
+/* ---- input and output ---- */
 
-/* Frame i of out.wav was played when frame i of in.wav was recorded. `latency`: frames that the
- * stages make the sound late; what is rendered has none. */
-static void check_heard_late(size_t period, size_t channels, size_t latency, const char *stages,
-                             const char *device)
+/* Frame i of out.wav was played when frame i of in.wav was recorded. `latency`: frames added by
+ * the stages; render removes them. */
+static void check_late_output(size_t period, size_t channels, size_t latency, const char *stages,
+                              const char *device)
 {
     command_clean();
     /* Silence while the output fades in. */
@@ -32,55 +32,54 @@ static void check_heard_late(size_t period, size_t channels, size_t latency, con
     ck_assert_msg(strstr(result.err, " 0 lost\n") != NULL, "%s", result.err);
     command_done("\"$HALO\" render in.wav truth.wav %s", stages);
     struct sound truth = sound_load("truth.wav"), out = sound_load("out.wav");
-    struct block heard = {.channels = channels, .frames = signal.frames - latency};
+    struct block output = {.channels = channels, .frames = signal.frames - latency};
     float *late[channels];
     for (size_t c = 0; c < channels; c++)
         late[c] = out.block.data[c] + latency;
-    heard.data = late;
-    live_rig_expect(&heard, &truth.block, 0, heard.frames);
+    output.data = late;
+    live_rig_expect(&output, &truth.block, 0, output.frames);
     sound_free(&truth);
     sound_free(&out);
     block_free(&signal);
 }
 
-static void check_heard(size_t period, size_t channels, const char *stages)
+static void check_output(size_t period, size_t channels, const char *stages)
 {
-    check_heard_late(period, channels, 0, stages, LIVE_RIG_FAST);
+    check_late_output(period, channels, 0, stages, LIVE_RIG_FAST);
 }
 
-START_TEST(what_is_heard_is_what_render_makes)
+START_TEST(output_equals_render)
 {
-    check_heard(64, 2, "--mask \"$FILTERS/hall.wav\"");
-    check_heard(1024, 2, "--mask \"$FILTERS/hall.wav\"");
-    check_heard(64, 1, "--mask \"$FILTERS/plate.wav\",channel=1 --gain -3");
-    check_heard(1024, 1, "--mask \"$FILTERS/lowpass-1k.wav\"");
-    check_heard(441, 2, "--mask \"$FILTERS/crossfeed.wav\"");
-}
-END_TEST
-
-/* A block later, once a call has another length than the first ones. */
-START_TEST(periods_that_change_cost_a_block)
-{
-    check_heard_late(128, 2, 128, "--mask \"$FILTERS/hall.wav\"",
-                     "--device null:in=in.wav,out=out.wav,pace=0,vary=100");
+    check_output(64, 2, "--mask \"$FILTERS/hall.wav\"");
+    check_output(1024, 2, "--mask \"$FILTERS/hall.wav\"");
+    check_output(64, 1, "--mask \"$FILTERS/plate.wav\",channel=1 --gain -3");
+    check_output(1024, 1, "--mask \"$FILTERS/lowpass-1k.wav\"");
+    check_output(441, 2, "--mask \"$FILTERS/crossfeed.wav\"");
 }
 END_TEST
 
-/* Late by what is said; in blocks of less than a hop, and of more than one. */
-START_TEST(spectrograms_are_heard)
+/* One block is added once a call has another length than the first ones. */
+START_TEST(changing_periods_cost_a_block)
 {
-    check_heard_late(256, 2, 1792, "--spectral \"$FILTERS/identity.mask2d\"",
-                     LIVE_RIG_FAST);
-    check_heard_late(1024, 2, 768,
-                     "--spectral identity2d,scale=db,size=1024 --mask \"$FILTERS/hall.wav\"",
-                     LIVE_RIG_FAST);
+    check_late_output(128, 2, 128, "--mask \"$FILTERS/hall.wav\"",
+                      "--device null:in=in.wav,out=out.wav,pace=0,vary=100");
 }
 END_TEST
 
-/* In processes of their own, blocks have to be done in time. */
+/* The latency is as reported, for blocks shorter and longer than a hop. */
+START_TEST(spectral_stages_equal_render)
+{
+    check_late_output(256, 2, 1792, "--spectral \"$FILTERS/identity.mask2d\"", LIVE_RIG_FAST);
+    check_late_output(1024, 2, 768,
+                      "--spectral identity2d,scale=db,size=1024 --mask \"$FILTERS/hall.wav\"",
+                      LIVE_RIG_FAST);
+}
+END_TEST
+
+/* Isolated plugins have to finish each block in time. */
 static const char in_time[] = "--device null:in=in.wav,out=out.wav,pace=1";
 
-START_TEST(plugins_are_heard_as_render_makes_them)
+START_TEST(plugins_equal_render)
 {
     static const char stages[] = "--lv2 http://lv2plug.in/plugins/eg-amp,gain=-6 "
                                  "--lv2 http://gareus.org/oss/lv2/nodelay,delay=480 "
@@ -93,35 +92,34 @@ START_TEST(plugins_are_heard_as_render_makes_them)
     if (infos[0] && infos[1] && infos[2]) {
         char isolated[sizeof stages + 16];
         snprintf(isolated, sizeof isolated, "--isolate %s", stages);
-        check_heard_late(64, 2, 480, stages, LIVE_RIG_FAST);
-        check_heard_late(1024, 2, 480 + 3 * 1024, isolated, in_time);
+        check_late_output(64, 2, 480, stages, LIVE_RIG_FAST);
+        check_late_output(1024, 2, 480 + 3 * 1024, isolated, in_time);
     }
     for (size_t i = 0; i < 3; i++)
         plugin_info_destroy(infos[i]);
 }
 END_TEST
 
-/* Within halo and in a process of its own; @mix= and a mask around it. */
-START_TEST(plugins_of_late_latency_are_heard)
+/* In process and isolated; with @mix= and between masks. */
+START_TEST(plugins_with_late_latency_equal_render)
 {
     struct plugin_info *amp = plugin_rig_describe("ladspa", "mean:late-latency");
     if (!amp)
         return;
     plugin_info_destroy(amp);
-    check_heard_late(64, 2, 300,
-                     "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5 --gain -6",
-                     LIVE_RIG_FAST);
-    check_heard_late(1024, 2, 300,
-                     "--ladspa mean:late-latency,at=0,amount=300 --mask \"$FILTERS/hall.wav\"",
-                     LIVE_RIG_FAST);
-    check_heard_late(1024, 2, 300 + 1024,
-                     "--isolate --ladspa mean:late-latency,at=0,amount=300,@mix=0.5", in_time);
+    check_late_output(64, 2, 300, "--ladspa mean:late-latency,at=0,amount=300,@mix=0.5 --gain -6",
+                      LIVE_RIG_FAST);
+    check_late_output(1024, 2, 300,
+                      "--ladspa mean:late-latency,at=0,amount=300 --mask \"$FILTERS/hall.wav\"",
+                      LIVE_RIG_FAST);
+    check_late_output(1024, 2, 300 + 1024,
+                      "--isolate --ladspa mean:late-latency,at=0,amount=300,@mix=0.5", in_time);
 }
 END_TEST
 
-/* ---- what was done, and what was recorded ---- */
+/* ---- the log and the recording ---- */
 
-/* What an event changes goes to its value in a straight line. */
+/* The value changed by an event moves to its target linearly. */
 struct line {
     double from, to;
     size_t at, frames;
@@ -150,7 +148,7 @@ struct reported {
     size_t fade;
 };
 
-/* In the order of their frames: a switch is logged when it is over. */
+/* In order of frames: a switch is logged when it has ended. */
 static size_t read_log(struct reported *events)
 {
     char path[128];
@@ -162,10 +160,11 @@ static size_t read_log(struct reported *events)
     for (size_t i = 0; (line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL)) != NULL; i++) {
         if (i > 0) {
             bool chosen = json_object_get(line, "choice") != NULL;
-            struct reported event = {.frame = (size_t)command_cell_number(line, "frame"),
-                                 .value = command_cell_number(line, chosen ? "choice" : "value"),
-                                 .fade = chosen ? (size_t)command_cell_number(line, "fade") : 0};
-            snprintf(event.what, sizeof event.what, "%s", command_cell_word(line, "event"));
+            struct reported event = {
+                .frame = (size_t)command_json_number(line, "frame"),
+                .value = command_json_number(line, chosen ? "choice" : "value"),
+                .fade = chosen ? (size_t)command_json_number(line, "fade") : 0};
+            snprintf(event.what, sizeof event.what, "%s", command_json_string(line, "event"));
             size_t at = count++;
             ck_assert_uint_lt(at, EVENTS_MOST);
             for (; at > 0 && events[at - 1].frame > event.frame; at--)
@@ -178,13 +177,13 @@ static size_t read_log(struct reported *events)
     return count;
 }
 
-/* By the words of live.h and of the command line, not by the program's code. */
+/* Written from live.h and the option syntax, independently of the program's code. */
 struct model {
-    struct line gain, fade, wet, second; /* second: how much of mask 2 sounds */
+    struct line gain, fade, wet, second; /* second: the weight of mask 2 */
     bool muted, ends;
 };
 
-static void model_take(struct model *model, const struct reported *event)
+static void model_apply(struct model *model, const struct reported *event)
 {
     const size_t smooth = RATE / 50;
     size_t at = event->frame;
@@ -210,7 +209,7 @@ static void model_run(struct block *out, const struct block *dry, const struct b
     size_t next = 0;
     for (size_t i = 0; i < out->frames; i++) {
         while (next < count && events[next].frame == i)
-            model_take(&model, &events[next++]);
+            model_apply(&model, &events[next++]);
         double second = line_at(&model.second, i), wet = line_at(&model.wet, i);
         double scale = line_at(&model.gain, i) * line_at(&model.fade, i);
         for (size_t c = 0; c < out->channels; c++) {
@@ -258,7 +257,7 @@ START_TEST(switches_gains_and_mutes_null)
     type_slowly(" ", 100);
     type_slowly(" ", 100);
     type_slowly("[[[", 50);
-    type_slowly("2", 30); /* a switch is asked for while another is under way */
+    type_slowly("2", 30); /* a switch is requested during another */
     type_slowly("1", 300);
     type_slowly("m", 100);
     type_slowly("m", 600);
@@ -266,18 +265,18 @@ START_TEST(switches_gains_and_mutes_null)
 
     command_done("\"$HALO\" render dry.wav a.wav --mask \"$FILTERS/hall.wav\" && "
                  "\"$HALO\" render dry.wav b.wav --mask \"$FILTERS/plate.wav\"");
-    struct sound heard = sound_load("rec.wav"), dry = sound_load("dry.wav");
+    struct sound output = sound_load("rec.wav"), dry = sound_load("dry.wav");
     struct sound a = sound_load("a.wav"), b = sound_load("b.wav");
     struct reported events[EVENTS_MOST];
     size_t count = read_log(events);
     ck_assert_uint_eq(count, 12); /* 2 1 dry wet -1 -1 -1 2 1 mute unmute end */
-    ck_assert_uint_eq(dry.block.frames, heard.block.frames);
+    ck_assert_uint_eq(dry.block.frames, output.block.frames);
     struct block truth;
-    ck_assert_int_eq(block_init(&truth, 2, heard.block.frames, "a model"), STATUS_OK);
+    ck_assert_int_eq(block_init(&truth, 2, output.block.frames, "a model"), STATUS_OK);
     model_run(&truth, &dry.block, &a.block, &b.block, events, count);
-    live_rig_expect(&heard.block, &truth, 0, truth.frames);
+    live_rig_expect(&output.block, &truth, 0, truth.frames);
     block_free(&truth);
-    sound_free(&heard);
+    sound_free(&output);
     sound_free(&dry);
     sound_free(&a);
     sound_free(&b);
@@ -301,7 +300,7 @@ START_TEST(a_recording_replays_after_many_keys)
 }
 END_TEST
 
-/* ---- a device that goes ---- */
+/* ---- a lost device ---- */
 
 START_TEST(lost_sound_is_counted)
 {
@@ -313,7 +312,7 @@ START_TEST(lost_sound_is_counted)
 }
 END_TEST
 
-/* Blocks of another length after the return are no matter either. */
+/* Blocks of another length after the reconnection work too. */
 START_TEST(it_comes_back_with_the_device)
 {
     command_clean();
@@ -331,20 +330,20 @@ START_TEST(it_comes_back_with_the_device)
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
     ck_assert_msg(strstr(result.err, "lost and came back: 1") != NULL, "%s", result.err);
-    struct sound heard = sound_load("rec.wav");
-    ck_assert_uint_gt(heard.block.frames, RATE / 2 + RATE / 8);
-    sound_free(&heard);
+    struct sound output = sound_load("rec.wav");
+    ck_assert_uint_gt(output.block.frames, RATE / 2 + RATE / 8);
+    sound_free(&output);
 }
 END_TEST
 
 int main(void)
 {
     const TTest *const tests[] = {
-        what_is_heard_is_what_render_makes,
-        periods_that_change_cost_a_block,
-        spectrograms_are_heard,
-        plugins_are_heard_as_render_makes_them,
-        plugins_of_late_latency_are_heard,
+        output_equals_render,
+        changing_periods_cost_a_block,
+        spectral_stages_equal_render,
+        plugins_equal_render,
+        plugins_with_late_latency_equal_render,
         switches_gains_and_mutes_null,
         a_recording_replays_after_many_keys,
         lost_sound_is_counted,

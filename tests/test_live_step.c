@@ -1,5 +1,5 @@
-/* The live step as a device's thread calls it: no allocation and no system call in 10,000
- * steps, with everything at work; and blocks of another length than the device's. */
+/* The live step as called by a device's thread: no allocation and no system call in 10,000 steps
+ * with every feature active; and blocks of another length than the device's. */
 #include "allocations.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
@@ -26,13 +26,13 @@
 
 enum { RATE = 48000, STEPS = 10000 };
 
-/* ---- a thread that can make no system call ---- */
+/* ---- a thread without system calls ---- */
 
-static atomic_size_t calls; /* but for the next */
+static atomic_size_t calls; /* except for those that follow */
 static atomic_size_t naps;
 static atomic_int last_call;
 
-/* The call is not made; it is counted. */
+/* The call is not executed; it is counted. */
 static void count_call(int number, siginfo_t *about, void *context)
 {
     (void)number;
@@ -50,7 +50,7 @@ static void count_call(int number, siginfo_t *about, void *context)
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                         \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* But for the time, which waits for nothing, and what a thread ends with. */
+/* Except for reading the clock, which never blocks, and what a thread needs to end. */
 static bool forbid_calls(void)
 {
     struct sock_filter rules[] = {
@@ -91,7 +91,7 @@ static bool can_count_calls(void)
     return counts;
 }
 
-/* ---- everything at work ---- */
+/* ---- every feature active ---- */
 
 struct stage_set {
     struct chain_options options;
@@ -112,7 +112,7 @@ static const struct {
     const char *kind, *id;
 } plugins[] = {{"lv2", "http://lv2plug.in/plugins/eg-amp"}, {"ladspa", "amp:amp_stereo"}};
 
-/* Without one, and without a word: other suites are about plugins. */
+/* Without one silently: other suites test plugins. */
 static bool is_there(const char *kind, const char *id)
 {
     char why[300];
@@ -143,12 +143,12 @@ static void make(struct stage_set *set, size_t block, size_t threads)
                                             plugins[i].id, NULL),
                              STATUS_OK);
     const struct live_chain_request request = {.options = &set->options,
-                                         .others = set->others,
-                                         .other_count = 1,
-                                         .format = {.rate = RATE, .channels = 2},
-                                         .block = block,
-                                         .priority = set->paced ? REALTIME_PRIORITY : 0,
-                                         .live = true};
+                                               .others = set->others,
+                                               .other_count = 1,
+                                               .format = {.rate = RATE, .channels = 2},
+                                               .block = block,
+                                               .priority = set->paced ? REALTIME_PRIORITY : 0,
+                                               .live = true};
     ck_assert_int_eq(live_chain_init(&set->chain, &request), STATUS_OK);
     const struct live_settings settings = {.rate = RATE,
                                            .ceiling = 0.5,
@@ -182,12 +182,12 @@ static void run_step(struct stage_set *set, size_t step, const struct block *in,
     int64_t due = begin + (int64_t)((double)(step * set->period) * 1e9 / RATE);
     while (set->paced && monotonic_ns() < due) {
         const struct timespec pause = {.tv_nsec = 50000};
-        syscall(SYS_nanosleep, &pause, NULL); /* another call than the step's own nap */
+        syscall(SYS_nanosleep, &pause, NULL); /* a call other than the step's own sleep */
     }
     live_step(set->live, (const float *const *)in->data, out->data, set->period, step % 1000 == 0);
 }
 
-/* The device's thread. A sample that is no number is in its input, and loud noise. */
+/* The device's thread. Its input contains a NaN and loud noise. */
 static void *run_steps(void *argument)
 {
     struct stage_set *set = argument;
@@ -203,7 +203,7 @@ static void *run_steps(void *argument)
         run_step(set, step, &in, &out, begin);
     set->allocations = allocations_of_thread() - before;
     atomic_store(&set->done, true);
-    return NULL; /* its blocks are left: freeing them might want the system */
+    return NULL; /* its blocks are not freed: that might need a system call */
 }
 
 /* Some control of some stage goes to some value. */
@@ -222,7 +222,7 @@ static void change_a_control(struct stage_set *set, size_t turn)
     live_send(set->live, &event);
 }
 
-/* The control thread's part, as often as it can. Returns how many switches came to an end. */
+/* The control thread's part, as often as possible. Returns the number of switches that ended. */
 static size_t steer(struct stage_set *set)
 {
     const struct timespec pause = {.tv_nsec = 500000};
@@ -278,10 +278,9 @@ START_TEST(steps_allocate_nothing_and_call_nothing)
 }
 END_TEST
 
-/* Not faster than it is made for, since a worker has its time; and at the priorities of live
- * sound. Where these are not granted, the step naps when the worker was put off its processor
- * at a bad moment. */
-START_TEST(with_a_worker_neither)
+/* At real pace, to give the worker its time, and at the priorities of live sound. Where these
+ * are not granted, the step sleeps if the worker was preempted at a bad moment. */
+START_TEST(steps_with_a_worker_allocate_nothing_and_call_nothing)
 {
     struct stage_set set = {
         .period = 64, .steps = getenv("HALO_TEST_FULL") ? STEPS : STEPS / 5, .paced = true};
@@ -297,7 +296,7 @@ END_TEST
 
 enum { FRAMES = 256 * 441, CHANNELS = 3 };
 
-/* What a filter of this block makes: each block of it turned round. */
+/* A filter with this block length: it reverses each block. */
 struct turner {
     size_t block;
 };
@@ -325,7 +324,7 @@ static void check_reblock(size_t block, size_t first, size_t most, size_t delay)
         if (most && at > 4 * block) {
             state = state * 6364136223846793005u + 1442695040888963407u;
             frames = (size_t)(state >> 33) % most + 1;
-            from = from ? from : at; /* whole blocks until here: with no delay */
+            from = from ? from : at; /* whole blocks up to here: no delay */
         }
         frames = frames < FRAMES - at ? frames : FRAMES - at;
         for (size_t c = 0; c < CHANNELS; c++) {
@@ -349,7 +348,7 @@ static void check_reblock(size_t block, size_t first, size_t most, size_t delay)
     block_free(&out);
 }
 
-START_TEST(other_lengths_come_a_block_later)
+START_TEST(other_block_lengths_cost_a_block)
 {
     check_reblock(64, 64, 0, 0);
     check_reblock(64, 256, 0, 0);
@@ -366,7 +365,8 @@ int main(void)
         puts("skipped: a sanitizer is in the way, or the system has no seccomp filters");
         return 77;
     }
-    const TTest *const tests[] = {steps_allocate_nothing_and_call_nothing, with_a_worker_neither,
-                                  other_lengths_come_a_block_later};
+    const TTest *const tests[] = {steps_allocate_nothing_and_call_nothing,
+                                  steps_with_a_worker_allocate_nothing_and_call_nothing,
+                                  other_block_lengths_cost_a_block};
     return suite_run("live_step", tests, sizeof tests / sizeof *tests);
 }

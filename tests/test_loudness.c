@@ -1,5 +1,5 @@
-/* Loudness: the sine cases of EBU Tech 3341 (table 1), and recordings and noise against
- * ffmpeg's own meter, where it is installed. */
+/* Loudness: the sine cases of EBU Tech 3341 (table 1), and recordings and noise against ffmpeg's
+ * meter, where installed. */
 #include "base/noise.h"
 #include "command.h"
 #include "signal/loudness.h"
@@ -19,7 +19,7 @@ static struct loudness *meter_of(size_t channels)
     return meter;
 }
 
-/* A sine of 1 kHz for some seconds, at a peak level for each channel (dBFS). */
+/* A 1 kHz sine of some seconds, at a peak level for each channel (dBFS). */
 static void add_sine(struct loudness *meter, size_t channels, const double *levels, double seconds)
 {
     size_t frames = (size_t)lrint(seconds * RATE);
@@ -44,7 +44,7 @@ static void expect_integrated(struct loudness *meter, double right)
     loudness_destroy(meter);
 }
 
-START_TEST(sines_are_as_loud_as_ebu_says)
+START_TEST(sines_match_ebu_loudness)
 {
     struct loudness *meter = meter_of(2);
     add_stereo(meter, -23, 20); /* case 1 */
@@ -72,13 +72,13 @@ START_TEST(sines_are_as_loud_as_ebu_says)
 }
 END_TEST
 
-START_TEST(channels_weigh_as_they_should)
+START_TEST(channels_are_weighted)
 {
     struct loudness *meter = meter_of(5);
     add_sine(meter, 5, (const double[]){-28, -28, -24, -30, -30}, 20); /* case 6 */
     expect_integrated(meter, -23);
     meter = meter_of(6);
-    add_sine(meter, 6, (const double[]){-28, -28, -24, 0, -30, -30}, 20); /* bass left out */
+    add_sine(meter, 6, (const double[]){-28, -28, -24, 0, -30, -30}, 20); /* bass is weighted out */
     expect_integrated(meter, -23);
     meter = meter_of(1);
     add_sine(meter, 1, (const double[]){-20}, 5);
@@ -89,7 +89,7 @@ START_TEST(channels_weigh_as_they_should)
 }
 END_TEST
 
-START_TEST(short_sounds_have_a_level)
+START_TEST(short_sounds_have_a_loudness)
 {
     struct loudness *meter = meter_of(2);
     ck_assert(isinf(loudness_integrated(meter)) && loudness_integrated(meter) < 0);
@@ -109,9 +109,9 @@ START_TEST(short_sounds_have_a_level)
 }
 END_TEST
 
-/* Sines of an amplitude, of a fraction of the rate and a phase in degrees: cases 15 to 19, which
- * may be 0.2 dB too high and 0.4 dB too low. */
-START_TEST(true_peaks_are_as_ebu_says)
+/* Sines with an amplitude, a fraction of the rate and a phase in degrees: cases 15 to 19, with
+ * tolerances of +0.2 dB and -0.4 dB. */
+START_TEST(true_peaks_match_ebu)
 {
     static const struct {
         double amplitude, fraction, phase, right;
@@ -137,8 +137,8 @@ START_TEST(true_peaks_are_as_ebu_says)
 }
 END_TEST
 
-/* What is added in odd pieces is as loud as all at once. */
-START_TEST(pieces_make_the_whole)
+/* Feeding pieces of odd lengths gives the same result as feeding all at once. */
+START_TEST(pieces_equal_the_whole)
 {
     struct loudness *whole = meter_of(2), *pieces = meter_of(2);
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, 100000);
@@ -161,34 +161,21 @@ START_TEST(pieces_make_the_whole)
 }
 END_TEST
 
-/* The last value that ffmpeg's filter gives under that name. */
-static double from_ffmpeg(const char *path, const char *name)
-{
-    double value;
-    struct command_result result =
-        command_done("ffmpeg -nostdin -v error -i \"%s\" "
-                     "-af ebur128=metadata=1,ametadata=print:key=lavfi.r128.%s:file=- -f null - | "
-                     "sed -n 's/^lavfi[^=]*=//p' | tail -n 1",
-                     path, name);
-    ck_assert_msg(sscanf(result.out, "%lf", &value) == 1, "ffmpeg said: %s", result.out);
-    return value;
-}
-
 static void compare(const char *path)
 {
     struct loudness *meter;
     struct sound sound = sound_load(path);
-    /* ffmpeg's figures come every 100 ms. */
+    /* ffmpeg prints values every 100 ms. */
     size_t frames = sound.block.frames, step = sound.rate / 10, even = frames / step * step;
     const float *const *data = (const float *const *)sound.block.data;
     ck_assert_int_eq(loudness_create(sound.rate, sound.block.channels, &meter), STATUS_OK);
     ck_assert_int_eq(loudness_add(meter, data, even), STATUS_OK);
-    ck_assert_double_eq_tol(loudness_integrated(meter), from_ffmpeg(path, "I"), 0.1);
+    ck_assert_double_eq_tol(loudness_integrated(meter), sound_ffmpeg_loudness(path), 0.1);
     loudness_destroy(meter);
     sound_free(&sound);
 }
 
-START_TEST(recordings_are_as_loud_as_ffmpeg_says)
+START_TEST(recordings_match_ffmpeg_loudness)
 {
     static const char *const names[] = {"voice", "guitar", "drums", "sweep", "pink-noise"};
     char path[512];
@@ -207,10 +194,10 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const always[] = {sines_are_as_loud_as_ebu_says, channels_weigh_as_they_should,
-                                   short_sounds_have_a_level, pieces_make_the_whole,
-                                   true_peaks_are_as_ebu_says};
-    const TTest *const with_ffmpeg[] = {recordings_are_as_loud_as_ffmpeg_says};
+    const TTest *const always[] = {sines_match_ebu_loudness, channels_are_weighted,
+                                   short_sounds_have_a_loudness, pieces_equal_the_whole,
+                                   true_peaks_match_ebu};
+    const TTest *const with_ffmpeg[] = {recordings_match_ffmpeg_loudness};
     int failed = suite_run("loudness", always, sizeof always / sizeof *always);
     if (failed || system("command -v ffmpeg >/dev/null 2>&1") == 0)
         return failed ? failed : suite_run("loudness_ffmpeg", with_ffmpeg, 1);

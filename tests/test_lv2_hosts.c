@@ -1,4 +1,4 @@
-/* halo.lv2 in hosts of others: what lv2apply and jalv make with it is what halo itself makes. */
+/* halo.lv2 in other hosts: the output of lv2apply and jalv equals halo's own. */
 #include "command.h"
 #include "jack_rig.h"
 #include "sound.h"
@@ -11,9 +11,9 @@
 
 enum { RATE = 48000, FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 
-static const float CLOSE = 2e-5f; /* to sound of about full scale, by another way of summing */
+static const float CLOSE = 2e-5f; /* for sound of about full scale, summed in another order */
 
-/* A decaying noise of full scale. */
+/* A decaying noise at full scale. */
 static void make_mask(const char *name, size_t channels, size_t taps)
 {
     struct sound mask = sound_noise(name, 3, FLOAT_WAV, RATE, channels, taps);
@@ -24,7 +24,7 @@ static void make_mask(const char *name, size_t channels, size_t taps)
     sound_free(&mask);
 }
 
-/* The bundle as it was built, and a mask within: what hosts have that know no state. */
+/* The bundle as built, with a mask in it: for hosts without state support. */
 static void make_bundle(size_t channels)
 {
     command_clean();
@@ -67,7 +67,7 @@ static void check_lv2apply(const char *name, size_t channels, size_t mask_channe
     sound_free(&wanted);
 }
 
-START_TEST(lv2apply_makes_what_halo_makes)
+START_TEST(lv2apply_equals_halo)
 {
     check_lv2apply("mono", 1, 1);
     check_lv2apply("stereo", 2, 2);
@@ -93,7 +93,7 @@ static void make_session(const char *name)
     sound_text("session/state.ttl", text);
 }
 
-/* jalv as a client "jalv", between the test's two. */
+/* jalv as the client "jalv", between the two clients of the test. */
 static void check_jalv(const char *name, const char *const in[], const char *const out[],
                        size_t channels)
 {
@@ -128,7 +128,7 @@ static void check_jalv(const char *name, const char *const in[], const char *con
     sound_free(&wanted);
 }
 
-START_TEST(jalv_makes_what_halo_makes)
+START_TEST(jalv_equals_halo)
 {
     check_jalv("mono", (const char *[]){"in"}, (const char *[]){"out"}, 1);
     check_jalv("stereo", (const char *[]){"in_left", "in_right"},
@@ -153,12 +153,12 @@ static void check_halo(const char *name, size_t channels, size_t mask_channels)
     sound_free(&wanted);
 }
 
-START_TEST(halo_makes_with_it_what_it_makes_itself)
+START_TEST(halo_hosts_its_own_plugin)
 {
     if (!HALO_HOSTS_LV2)
         return;
     check_halo("mono", 1, 1);
-    check_halo("mono", 2, 1); /* an instance for each */
+    check_halo("mono", 2, 1); /* one instance for each */
     check_halo("stereo", 2, 2);
     check_halo("true-stereo", 2, 4);
 }
@@ -174,9 +174,8 @@ static bool is_there(const char *program, const char *package)
 
 int main(void)
 {
-    const TTest *const tests[] = {the_descriptions_are_valid, lv2apply_makes_what_halo_makes,
-                                  jalv_makes_what_halo_makes,
-                                  halo_makes_with_it_what_it_makes_itself};
+    const TTest *const tests[] = {the_descriptions_are_valid, lv2apply_equals_halo,
+                                  jalv_equals_halo, halo_hosts_its_own_plugin};
     if (!is_there("lv2_validate", "lv2-dev") || !is_there("sord_validate", "sordi") ||
         !is_there("lv2apply", "lilv-utils") || !is_there("jalv", "jalv") || !jack_rig_is_there())
         return 77;

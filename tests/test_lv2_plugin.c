@@ -1,4 +1,4 @@
-/* halo.lv2 in a host of our own: the same samples as the truth, whatever the blocks. */
+/* halo.lv2 in a host of the tests: the samples equal the truth, whatever the blocks. */
 #include "allocations.h"
 #include "command.h"
 #include "lv2_host.h"
@@ -18,12 +18,12 @@
 enum {
     RATE = 48000,
     FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
-    FADE = RATE / 20 + 64, /* frames from mask to mask, and until a block begins */
+    FADE = RATE / 20 + 64, /* frames between mask changes, and until a block begins */
     SMOOTHING = RATE / 50 + 1,
     LONGEST = 8192,
 };
 
-/* All of a sound, in blocks of one length. */
+/* A complete sound, in blocks of one length. */
 static struct block run_all(struct lv2_host *host, const struct block *in, size_t block)
 {
     struct block out = stream_noise(999, in->channels, in->frames);
@@ -112,8 +112,8 @@ START_TEST(sound_is_the_truth)
 }
 END_TEST
 
-/* The GPU, or where there is none the CPU in its place, which the log says. No driver is loaded
- * before it is asked for. */
+/* The GPU, or without one the CPU with a line in the log. No driver is loaded unless it is
+ * requested. */
 static bool driver_is_loaded(void)
 {
     return command_run("grep -q libcuda.so /proc/%d/maps", (int)getpid()).code == 0;
@@ -157,7 +157,7 @@ START_TEST(gpu_makes_the_same)
 }
 END_TEST
 
-/* Blocks of 1 to 8192 frames, some of none, with the buffers of in for out. */
+/* Blocks of 1 to 8192 frames, some of 0, with in and out in the same buffers. */
 static struct block run_in_pieces(struct lv2_host *host, const struct block *in, uint64_t seed)
 {
     struct block out = stream_noise(999, in->channels, in->frames);
@@ -209,8 +209,8 @@ START_TEST(any_blocks_give_the_same_samples)
 }
 END_TEST
 
-/* The mask has another rate, and silence before for what then rings before its first tap: the
- * same as halo makes of it. */
+/* The mask has another rate, and silence before its first tap for the pre-ringing: the same as
+ * halo makes of it. */
 START_TEST(masks_are_resampled)
 {
     command_clean();
@@ -255,7 +255,7 @@ END_TEST
 
 /* ---- controls ---- */
 
-/* Mono noise through a mask of one tap, 0.5 after 100 frames, with one control at a value. */
+/* Mono noise through a mask of one tap, 0.5 after 100 frames, with one control set. */
 static void check_control(const char *symbol, float value, float dry, float wet, size_t delay)
 {
     command_clean();
@@ -285,11 +285,11 @@ START_TEST(controls_do_what_they_say)
     check_control("pre_delay", 1e9f, 0, 0.5f, 100 + RATE);
     check_control("trim", 2, 0, 0.5f, 4);
     check_control("enabled", 0, 1, 0, 0);
-    check_control("processor", 1, 0, 0.5f, 100); /* whatever is here */
+    check_control("processor", 1, 0, 0.5f, 100); /* whatever this machine has */
 }
 END_TEST
 
-/* A step of a control, and a sine of 100 Hz: no sample is far from the one before. */
+/* A step of a control, and a 100 Hz sine: no sample is far from the one before. */
 static void check_smooth(const char *symbol, float value)
 {
     command_clean();
@@ -325,7 +325,7 @@ START_TEST(controls_are_smooth)
 }
 END_TEST
 
-START_TEST(off_is_dry_to_the_bit)
+START_TEST(disabled_is_bit_exact_dry)
 {
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 2, 2000);
@@ -361,13 +361,13 @@ START_TEST(without_a_mask_sound_passes)
 }
 END_TEST
 
-/* ---- another mask while sound runs ---- */
+/* ---- mask changes while sound runs ---- */
 
 struct change {
     struct sound saved[2];
     struct mask *masks[2];
     struct block in;
-    struct block outs[2]; /* all with either */
+    struct block outs[2]; /* all with either mask */
 };
 
 static struct change change_begin(size_t taps, size_t other)
@@ -402,7 +402,7 @@ static struct block part_of(const struct block *block, size_t from, size_t to, f
     return (struct block){1, to - from, data};
 }
 
-/* Where the two outs are not alike, how far out is from the first to the second. */
+/* The share of the second output in `out`; NaN where both outputs are nearly equal. */
 static double share_at(const struct change *change, const struct block *out, size_t from, size_t i)
 {
     double a = (double)change->outs[0].data[0][from + i];
@@ -410,11 +410,12 @@ static double share_at(const struct change *change, const struct block *out, siz
     return fabs(b - a) < 1 ? NAN : ((double)out->data[0][i] - a) / (b - a);
 }
 
-/* The work is done while the sound goes on. */
+/* The work is done while the sound continues. */
 static void check_change(size_t taps, size_t other, bool gpu)
 {
     struct change change = change_begin(taps, other);
-    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_REPORTED};
+    const struct lv2_host_request request = {.name = "mono",
+                                             .worker = LV2_HOST_WORKS_WHEN_REPORTED};
     struct lv2_host *host = lv2_host_open(&request);
     float *data;
     enum { BEFORE = 40000, WAITING = 41000 };
@@ -430,7 +431,7 @@ static void check_change(size_t taps, size_t other, bool gpu)
     lv2_host_set_mask(host, "1.wav");
     struct block second = part_of(&change.in, BEFORE, WAITING, &data);
     out = run_all(host, &second, 500);
-    for (size_t i = 0; i < out.frames; i++) /* nothing is there yet */
+    for (size_t i = 0; i < out.frames; i++) /* nothing is loaded yet */
         expect_near(out.data[0][i], change.outs[0].data[0][BEFORE + i], gpu ? tolerance : 0);
     block_free(&out);
     ck_assert_uint_eq(lv2_host_work(host), 1);
@@ -454,7 +455,7 @@ static void check_change(size_t taps, size_t other, bool gpu)
     change_end(&change);
 }
 
-START_TEST(masks_fade_over_and_know_the_past)
+START_TEST(mask_changes_crossfade_with_history)
 {
     check_change(1000, 1000, false);
     check_change(100, 30000, false);
@@ -464,10 +465,11 @@ START_TEST(masks_fade_over_and_know_the_past)
 }
 END_TEST
 
-START_TEST(the_last_of_many_requests_comes_true)
+START_TEST(the_last_of_many_requests_wins)
 {
     struct change change = change_begin(3000, 2000);
-    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_REPORTED};
+    const struct lv2_host_request request = {.name = "mono",
+                                             .worker = LV2_HOST_WORKS_WHEN_REPORTED};
     struct lv2_host *host = lv2_host_open(&request);
     float *data;
     size_t at = 0;
@@ -498,9 +500,9 @@ START_TEST(the_last_of_many_requests_comes_true)
 }
 END_TEST
 
-/* ---- what cannot be ---- */
+/* ---- errors ---- */
 
-static void check_refused(const char *name, const char *mask, const char *spec)
+static void check_refused(const char *name, const char *mask, const char *expected)
 {
     struct block in = stream_noise(2, strcmp(name, "mono") == 0 ? 1 : 2, 5000);
     struct lv2_host *host = open_with(name, RATE, "good.wav");
@@ -512,7 +514,7 @@ static void check_refused(const char *name, const char *mask, const char *spec)
     struct block out = run_all(host, &in, 500);
     expect_same(&wanted, &out);
     const char *log = lv2_host_log(host);
-    ck_assert_msg(strstr(log, spec) && command_lines(log) == 1, "%s", log);
+    ck_assert_msg(strstr(log, expected) && command_lines(log) == 1, "%s", log);
     ck_assert(strstr(lv2_host_reported(host), "/good.wav") != NULL);
     lv2_host_close(host);
     block_free(&in);
@@ -520,7 +522,7 @@ static void check_refused(const char *name, const char *mask, const char *spec)
     block_free(&out);
 }
 
-START_TEST(bad_masks_are_logged_and_the_old_one_stays)
+START_TEST(bad_masks_are_logged_and_the_old_one_is_kept)
 {
     command_clean();
     save_taps("good.wav", 300, 200, 0.5f);
@@ -537,7 +539,7 @@ START_TEST(bad_masks_are_logged_and_the_old_one_stays)
 }
 END_TEST
 
-START_TEST(mono_takes_the_first_channel_and_says_so)
+START_TEST(mono_uses_the_first_channel_and_logs_it)
 {
     command_clean();
     struct sound saved = sound_noise("mask.wav", 3, FLOAT_WAV, RATE, 2, 500);
@@ -558,7 +560,7 @@ END_TEST
 
 /* ---- sessions ---- */
 
-START_TEST(sessions_bring_the_mask_back)
+START_TEST(sessions_restore_the_mask)
 {
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 2, 3000);
@@ -571,10 +573,11 @@ START_TEST(sessions_bring_the_mask_back)
     ck_assert_str_eq(state.mask, "mask.wav");
     ck_assert(state.portable && state.trim == 2);
     lv2_host_close(host);
-    /* Before it is activated, and in a host without a worker. */
-    const struct lv2_host_request requests[] = {{.name = "stereo"},
-                                           {.name = "stereo", .worker = LV2_HOST_WORKS_NEVER},
-                                           {.name = "stereo", .worker = LV2_HOST_WORKS_WHEN_REPORTED}};
+    /* Before activation, and in a host without a worker. */
+    const struct lv2_host_request requests[] = {
+        {.name = "stereo"},
+        {.name = "stereo", .worker = LV2_HOST_WORKS_NEVER},
+        {.name = "stereo", .worker = LV2_HOST_WORKS_WHEN_REPORTED}};
     for (size_t w = 0; w < 3; w++) {
         host = lv2_host_open_idle(&requests[w]);
         ck_assert(lv2_host_restore(host, &state));
@@ -615,7 +618,7 @@ START_TEST(a_session_keeps_a_mask_that_is_missing)
 }
 END_TEST
 
-START_TEST(a_session_that_comes_later_knows_the_past)
+START_TEST(a_session_restored_later_has_the_history)
 {
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 1, 3000);
@@ -641,7 +644,7 @@ START_TEST(a_session_that_comes_later_knows_the_past)
 }
 END_TEST
 
-START_TEST(an_empty_session_takes_the_mask_away)
+START_TEST(an_empty_session_removes_the_mask)
 {
     command_clean();
     save_taps("mask.wav", 300, 200, 0.5f);
@@ -659,7 +662,7 @@ START_TEST(an_empty_session_takes_the_mask_away)
 }
 END_TEST
 
-START_TEST(activation_forgets_the_sound)
+START_TEST(activation_clears_the_history)
 {
     command_clean();
     sound_noise_file("mask.wav", 3, FLOAT_WAV, RATE, 1, 3000);
@@ -694,7 +697,7 @@ START_TEST(the_mask_is_reported_when_asked)
 }
 END_TEST
 
-/* ---- manners ---- */
+/* ---- behaviour in a host ---- */
 
 START_TEST(run_allocates_nothing)
 {
@@ -703,7 +706,8 @@ START_TEST(run_allocates_nothing)
     command_clean();
     sound_noise_file("0.wav", 3, FLOAT_WAV, RATE, 4, 3000);
     sound_noise_file("1.wav", 4, FLOAT_WAV, RATE, 4, 100000);
-    const struct lv2_host_request request = {.name = "true-stereo", .worker = LV2_HOST_WORKS_WHEN_REPORTED};
+    const struct lv2_host_request request = {.name = "true-stereo",
+                                             .worker = LV2_HOST_WORKS_WHEN_REPORTED};
     struct lv2_host *host = lv2_host_open(&request);
     struct block in = stream_noise(2, 2, 4000), out = stream_noise(3, 2, 4000);
     for (size_t i = 0; i < 60; i++) {
@@ -735,11 +739,12 @@ static void *work_on(void *argument)
     return NULL;
 }
 
-/* As in a host that plays: the worker is a thread of its own. */
-START_TEST(the_worker_works_beside_run)
+/* As in a running host: the worker is a thread of its own. */
+START_TEST(the_worker_runs_beside_run)
 {
     struct change change = change_begin(20000, 3000);
-    const struct lv2_host_request request = {.name = "mono", .worker = LV2_HOST_WORKS_WHEN_REPORTED};
+    const struct lv2_host_request request = {.name = "mono",
+                                             .worker = LV2_HOST_WORKS_WHEN_REPORTED};
     struct lv2_host *host = lv2_host_open(&request);
     struct worker worker = {.host = host};
     pthread_t thread;
@@ -754,7 +759,7 @@ START_TEST(the_worker_works_beside_run)
     atomic_store(&worker.leave, true);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     ck_assert_str_eq(lv2_host_log(host), "");
-    lv2_host_close(host); /* with what is left in the queue undone */
+    lv2_host_close(host); /* with work left in the queue */
     change_end(&change);
 }
 END_TEST
@@ -816,7 +821,7 @@ START_TEST(many_instances_live_side_by_side)
 }
 END_TEST
 
-START_TEST(the_module_shows_nothing_else)
+START_TEST(the_module_exports_nothing_else)
 {
     void *module = dlopen(HALO_LV2_MODULE, RTLD_NOW | RTLD_LOCAL);
     ck_assert_ptr_nonnull(module);
@@ -829,11 +834,11 @@ END_TEST
 
 SUITE_MAIN("lv2_plugin", gpu_makes_the_same, sound_is_the_truth, any_blocks_give_the_same_samples,
            masks_are_resampled, sound_goes_on_after_a_long_silence, controls_do_what_they_say,
-           controls_are_smooth, off_is_dry_to_the_bit, without_a_mask_sound_passes,
-           masks_fade_over_and_know_the_past, the_last_of_many_requests_comes_true,
-           bad_masks_are_logged_and_the_old_one_stays, mono_takes_the_first_channel_and_says_so,
-           sessions_bring_the_mask_back, a_session_keeps_a_mask_that_is_missing,
-           a_session_that_comes_later_knows_the_past, an_empty_session_takes_the_mask_away,
-           activation_forgets_the_sound, the_mask_is_reported_when_asked, run_allocates_nothing,
-           the_worker_works_beside_run, many_instances_live_side_by_side,
-           the_module_shows_nothing_else)
+           controls_are_smooth, disabled_is_bit_exact_dry, without_a_mask_sound_passes,
+           mask_changes_crossfade_with_history, the_last_of_many_requests_wins,
+           bad_masks_are_logged_and_the_old_one_is_kept, mono_uses_the_first_channel_and_logs_it,
+           sessions_restore_the_mask, a_session_keeps_a_mask_that_is_missing,
+           a_session_restored_later_has_the_history, an_empty_session_removes_the_mask,
+           activation_clears_the_history, the_mask_is_reported_when_asked, run_allocates_nothing,
+           the_worker_runs_beside_run, many_instances_live_side_by_side,
+           the_module_exports_nothing_else)

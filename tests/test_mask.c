@@ -70,7 +70,7 @@ START_TEST(zero_bytes_are_refused)
     struct mask *mask;
     FILE *file = fdopen(mkstemp(path), "wb");
     ck_assert_ptr_nonnull(file);
-    for (int i = 0; i < 2000; i++) /* beyond what tells text from other files */
+    for (int i = 0; i < 2000; i++) /* beyond the bytes that are checked for text */
         fputs("1\n", file);
     fwrite(text, 1, sizeof text - 1, file);
     fclose(file);
@@ -156,7 +156,7 @@ START_TEST(selects_and_scales)
 }
 END_TEST
 
-/* The response at `hertz` with time zero at the origin. */
+/* The response at `hertz`, with time zero at the origin. */
 static void response(const struct mask *mask, double hertz, double *re, double *im)
 {
     *re = *im = 0;

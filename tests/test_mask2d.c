@@ -1,4 +1,5 @@
-/* Masks of two dimensions: read, written, made, told to be separable; and halo mask for them. */
+/* Two-dimensional masks: read, written, made and tested for separability; and halo mask for
+ * them. */
 #include "chain/stages.h"
 #include "command.h"
 #include "mask/mask2d.h"
@@ -51,17 +52,17 @@ END_TEST
 
 static void expect_refused(const char *text, size_t size, const char *spec)
 {
-    char said[1024] = "";
+    char message[1024] = "";
     struct mask2d *mask = NULL;
-    log_capture(said, sizeof said);
+    log_capture(message, sizeof message);
     enum status status = read_bytes(text, size, &mask);
     log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_ptr_null(mask);
-    ck_assert_msg(strstr(said, "some.mask2d") && strstr(said, spec), "%s", said);
+    ck_assert_msg(strstr(message, "some.mask2d") && strstr(message, spec), "%s", message);
 }
 
-START_TEST(what_is_no_mask_is_refused)
+START_TEST(invalid_masks_are_refused)
 {
     static const struct {
         const char *text, *spec;
@@ -86,7 +87,7 @@ START_TEST(what_is_no_mask_is_refused)
 }
 END_TEST
 
-/* As many as fit are taken, one more is not. */
+/* As many as fit are accepted, one more is not. */
 START_TEST(size_is_bounded)
 {
     enum { ROWS = 128 };
@@ -103,8 +104,8 @@ START_TEST(size_is_bounded)
     strcpy(to, "1\n");
     expect_refused(text, strlen(text), "line 129: more than 16384 coefficients (64 KB)");
     free(text);
-    char said[512] = "";
-    log_capture(said, sizeof said);
+    char message[512] = "";
+    log_capture(message, sizeof message);
     ck_assert_int_eq(mask2d_check_size("a", 4, SIZE_MAX / 2), STATUS_FAILED);
     ck_assert_int_eq(mask2d_check_size("a", 0, 1), STATUS_FAILED);
     log_capture(NULL, 0);
@@ -122,13 +123,13 @@ static void expect_written_back(const struct mask2d *mask)
     free(text);
 }
 
-START_TEST(what_is_written_is_read_again)
+START_TEST(written_masks_are_read_back)
 {
     static const size_t sizes[][2] = {{1, 1}, {3, 5}, {128, 128}, {1, 16384}, {16384, 1}};
     float *taps = malloc(MASK2D_TAPS_MOST * sizeof *taps);
     truth_noise(1, taps, MASK2D_TAPS_MOST);
     for (size_t i = 0; i < 100; i++)
-        taps[i] *= -1e-38f; /* as long as numbers get */
+        taps[i] *= -1e-38f; /* the longest number */
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         struct mask2d *mask;
         ck_assert_int_eq(mask2d_create("noise", sizes[s][0], sizes[s][1], taps, &mask), STATUS_OK);
@@ -139,7 +140,7 @@ START_TEST(what_is_written_is_read_again)
 }
 END_TEST
 
-/* ---- separable ---- */
+/* ---- separability ---- */
 
 static bool is_separable(size_t rows, size_t columns, const float *taps)
 {
@@ -155,19 +156,19 @@ static bool is_separable(size_t rows, size_t columns, const float *taps)
     return separable;
 }
 
-START_TEST(products_are_reported_from_others)
+START_TEST(separable_masks_are_recognised)
 {
     enum { ROWS = 9, COLUMNS = 14 };
     float down[ROWS], across[COLUMNS], taps[ROWS * COLUMNS];
     for (uint64_t seed = 1; seed < 50; seed++) {
         truth_noise(seed, down, ROWS);
         truth_noise(seed + 100, across, COLUMNS);
-        across[3] = 0; /* a whole column of nothing */
+        across[3] = 0; /* a column of zeros */
         for (size_t i = 0; i < ROWS; i++)
             for (size_t j = 0; j < COLUMNS; j++)
                 taps[i * COLUMNS + j] = down[i] * across[j];
         ck_assert(is_separable(ROWS, COLUMNS, taps));
-        taps[seed % (ROWS * COLUMNS)] += 0.001f; /* one coefficient is another */
+        taps[seed % (ROWS * COLUMNS)] += 0.001f; /* one coefficient differs */
         ck_assert(!is_separable(ROWS, COLUMNS, taps));
     }
     ck_assert(is_separable(2, 2, (const float[]){0, 0, 0, 0}));
@@ -180,7 +181,7 @@ START_TEST(products_are_reported_from_others)
 }
 END_TEST
 
-/* ---- made ---- */
+/* ---- made masks ---- */
 
 static enum status make(const char *text, struct mask2d **mask)
 {
@@ -205,7 +206,7 @@ static double sum_of(const struct mask2d *mask)
     return sum;
 }
 
-START_TEST(made_masks_are_what_they_say)
+START_TEST(made_masks_follow_their_formulas)
 {
     static const struct {
         const char *text;
@@ -233,21 +234,21 @@ START_TEST(made_masks_are_what_they_say)
         mask2d_destroy(mask);
     }
     struct mask2d *bell = made("gaussian2d:7x5,sigma=1.5");
-    for (size_t i = 0; i < 7; i++) /* each is e^(-d^2 / 2 sigma^2) of the middle */
+    for (size_t i = 0; i < 7; i++) /* each is e^(-d^2 / 2 sigma^2) times the middle */
         for (size_t j = 0; j < 5; j++) {
             double x = (double)i - 3, y = (double)j - 2;
             ck_assert_double_eq_tol((double)bell->taps[i * 5 + j] / (double)bell->taps[3 * 5 + 2],
                                     exp(-(x * x + y * y) / 4.5), 1e-6);
         }
     mask2d_destroy(bell);
-    struct mask2d *onset = made("onset2d:3x3"); /* Prewitt's, a mean on either side */
+    struct mask2d *onset = made("onset2d:3x3"); /* Prewitt's: a mean on either side */
     for (size_t i = 0; i < 9; i++)
         ck_assert_float_eq_tol(onset->taps[i], (1 - (float)(i / 3)) / 3, 1e-7f);
     mask2d_destroy(onset);
 }
 END_TEST
 
-START_TEST(made_masks_that_cannot_be_are_refused)
+START_TEST(impossible_made_masks_are_refused)
 {
     static const struct {
         const char *text, *spec;
@@ -268,24 +269,24 @@ START_TEST(made_masks_that_cannot_be_are_refused)
         {"identity2d:2", "takes no value '2'"},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        char said[1024] = "";
+        char message[1024] = "";
         struct mask2d *mask = NULL;
-        log_capture(said, sizeof said);
+        log_capture(message, sizeof message);
         enum status status = make(rows[r].text, &mask);
         log_capture(NULL, 0);
         ck_assert_int_ne(status, STATUS_OK);
-        ck_assert_msg(strstr(said, rows[r].spec) != NULL, "%s: %s", rows[r].text, said);
+        ck_assert_msg(strstr(message, rows[r].spec) != NULL, "%s: %s", rows[r].text, message);
     }
     ck_assert(mask2d_is_named("box2d:3x3"));
     ck_assert(mask2d_is_named("a/b.mask2d"));
     ck_assert(!mask2d_is_named("a.txt"));
     ck_assert(!mask2d_is_named("box2:3"));
-    ck_assert(!mask2d_is_named(".mask2d")); /* no name before the ending */
+    ck_assert(!mask2d_is_named(".mask2d")); /* no name before the suffix */
 }
 END_TEST
 
-/* The recipe's and the program's own are two pieces of code. */
-START_TEST(filters_are_what_is_made)
+/* The recipe and the program use separate code. */
+START_TEST(filters_equal_made_masks)
 {
     static const char *const rows[][2] = {
         {"identity", "identity2d"},
@@ -314,19 +315,14 @@ START_TEST(filters_are_what_is_made)
 }
 END_TEST
 
-/* ---- the program ---- */
-
-static void expect_said(const char *text, const char *spec)
-{
-    ck_assert_msg(strstr(text, spec) != NULL, "no \"%s\" in\n%s", spec, text);
-}
+/* ---- commands ---- */
 
 START_TEST(mask_make_writes_them)
 {
     command_clean();
     struct command_result result =
         command_done("\"$HALO\" mask make gaussian2d:7x7,sigma=1.5 -o g.mask2d");
-    expect_said(result.err, "g.mask2d: 7 rows of time x 7 columns of frequency, separable");
+    command_expect(result.err, "g.mask2d: 7 rows of time x 7 columns of frequency, separable");
     command_done("grep -v '^#' g.mask2d >a; grep -v '^#' \"$FILTERS/gaussian-7x7.mask2d\" >b; "
                  "cmp a b; rm a b");
     command_done("grep -q 'origin at row 3, column 3' g.mask2d");
@@ -341,7 +337,7 @@ START_TEST(mask_make_writes_them)
 }
 END_TEST
 
-START_TEST(mask_show_reports_of_them)
+START_TEST(mask_show_describes_them)
 {
     struct command_result result =
         command_done("\"$HALO\" mask show \"$FILTERS/onset-edge.mask2d\" sharpen2d:3x3");
@@ -356,7 +352,7 @@ START_TEST(mask_show_reports_of_them)
         "separable          no",
     };
     for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
-        expect_said(result.out, spec[w]);
+        command_expect(result.out, spec[w]);
     result = command_done("\"$HALO\" mask show \"$FILTERS/hall.wav\" box2d:3x5 --json");
     json_t *root = json_loads(result.out, 0, NULL);
     json_t *mask = json_array_get(json_object_get(root, "masks"), 1);
@@ -368,7 +364,7 @@ START_TEST(mask_show_reports_of_them)
     command_refused(1, "cannot open mask no.mask2d: No such file", "\"$HALO\" mask show no.mask2d");
     command_done("printf '1 2\\n3\\n' >r.mask2d");
     result = command_run("\"$HALO\" mask show r.mask2d");
-    expect_said(result.err, "cannot read mask r.mask2d: line 2: 1 columns");
+    command_expect(result.err, "cannot read mask r.mask2d: line 2: 1 columns");
 }
 END_TEST
 
@@ -376,7 +372,7 @@ START_TEST(mask_plot_draws_them)
 {
     command_clean();
     struct command_result result = command_done("\"$HALO\" mask plot onset2d:3x3");
-    expect_said(result.out, "onset2d:3x3\n @  -@\n @  -@\n @  -@\ntime to the right");
+    command_expect(result.out, "onset2d:3x3\n @  -@\n @  -@\n @  -@\ntime to the right");
     result = command_done("\"$HALO\" mask plot gaussian2d:100x100");
     ck_assert_uint_lt(command_lines(result.out), 25);
     command_refused(2, "drawn separately", "\"$HALO\" mask plot box2d:3x3 lowpass:1000");
@@ -390,7 +386,7 @@ START_TEST(mask_plot_draws_them)
 }
 END_TEST
 
-START_TEST(they_are_no_masks_of_one_dimension)
+START_TEST(they_are_refused_as_masks_of_one_dimension)
 {
     command_clean();
     command_refused(2, "is a two-dimensional mask: use --spectral",
@@ -401,8 +397,8 @@ START_TEST(they_are_no_masks_of_one_dimension)
 }
 END_TEST
 
-SUITE_MAIN("mask2d", text_is_read, what_is_no_mask_is_refused, size_is_bounded,
-           what_is_written_is_read_again, products_are_reported_from_others,
-           made_masks_are_what_they_say, made_masks_that_cannot_be_are_refused,
-           filters_are_what_is_made, mask_make_writes_them, mask_show_reports_of_them,
-           mask_plot_draws_them, they_are_no_masks_of_one_dimension)
+SUITE_MAIN("mask2d", text_is_read, invalid_masks_are_refused, size_is_bounded,
+           written_masks_are_read_back, separable_masks_are_recognised,
+           made_masks_follow_their_formulas, impossible_made_masks_are_refused,
+           filters_equal_made_masks, mask_make_writes_them, mask_show_describes_them,
+           mask_plot_draws_them, they_are_refused_as_masks_of_one_dimension)

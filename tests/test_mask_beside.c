@@ -1,4 +1,4 @@
-/* Beside the programs themselves: what they make of their configuration, halo makes of it. */
+/* Against other programs: halo makes of their configurations what they make themselves. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -12,7 +12,7 @@ static bool installed(const char *program)
     return command_run("command -v %s >/dev/null", program).code == 0;
 }
 
-/* Sound for sound to -120 dB of the peak. */
+/* Sounds are equal to -120 dB of the peak. */
 static void expect_equal(const char *ours, const char *theirs)
 {
     struct sound a = sound_load(ours), b = sound_load(theirs);
@@ -35,7 +35,7 @@ static void expect_equal(const char *ours, const char *theirs)
 static void make_sounds(size_t channels)
 {
     int format = SF_FORMAT_WAV | SF_FORMAT_FLOAT;
-    /* Silence at the end: what fconvolver makes of the tail by itself is not the tail. */
+    /* Ends in silence, since fconvolver does not output the complete tail. */
     struct sound in = sound_create(format, 48000, channels, 30000);
     for (size_t c = 0; c < channels; c++)
         for (size_t i = 0; i < 20000; i++)
@@ -90,7 +90,7 @@ END_TEST
 
 /* ---- BruteFIR ---- */
 
-/* Settings that it wants to be told. */
+/* Settings it needs explicitly. */
 static const char brutefir_head[] =
     "float_bits: 64; sampling_rate: 48000; filter_length: 1024,4; overflow_warnings: false;\n"
     "show_progress: false; max_dither_table_size: 0; allow_poll_mode: false;\n"
@@ -168,7 +168,7 @@ START_TEST(brutefir_network)
 }
 END_TEST
 
-/* ---- what halo wrote for them ---- */
+/* ---- configurations written by halo ---- */
 
 START_TEST(written_for_fconvolver)
 {

@@ -1,4 +1,4 @@
-/* halo mask show, as a user runs it. */
+/* halo mask show as a command. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -11,7 +11,7 @@
 
 enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT };
 
-/* A room whose first tap comes after `silence` frames: noise, -60 dB after 8000 frames. */
+/* A room response whose first tap follows `silence` frames: noise, -60 dB after 8000 frames. */
 static void save_room(const char *name, uint32_t rate, size_t channels, size_t silence, double gain)
 {
     struct sound room = sound_create(WAVF, rate, channels, silence + 20000);
@@ -27,12 +27,6 @@ static void save_room(const char *name, uint32_t rate, size_t channels, size_t s
     sound_free(&room);
 }
 
-static void expect_said(const struct command_result *result, const char *spec)
-{
-    ck_assert_msg(strstr(result->out, spec) != NULL, "no \"%s\" in\n%s%s", spec, result->out,
-                  result->err);
-}
-
 START_TEST(nothing_is_wrong_with_filters)
 {
     struct command_result result = command_done(
@@ -45,27 +39,27 @@ END_TEST
 START_TEST(everything_is_listed)
 {
     struct command_result result = command_done("\"$HALO\" mask show \"$FILTERS/hall.wav\"");
-    static const char *const spec[] = {
+    static const char *const expected[] = {
         "WAV",           "pcm24",    "48000 Hz",         "2 channels",    "124800 taps",
         "2600.00 ms",    "1>1 by 1", "46201 (962.52",    "96210",         "120202",
         "2569.1 (53.52", "mixed",    "9.3 dB at 626 Hz", "-1.2 dB",       "33.8 dB",
         "13494",         "none",     "headroom",         "nothing wrong", "channel 2",
     };
-    for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
-        expect_said(&result, spec[w]);
+    for (size_t w = 0; w < sizeof expected / sizeof *expected; w++)
+        command_expect(result.out, expected[w]);
     ck_assert_str_eq(result.err, "");
     result = command_done("\"$HALO\" mask show \"$FILTERS/lowpass-1k.wav\"");
-    expect_said(&result, "linear");
-    expect_said(&result, "600 (12.50 ms)");
+    command_expect(result.out, "linear");
+    command_expect(result.out, "600 (12.50 ms)");
     result = command_done("\"$HALO\" mask show \"$FILTERS/lowpass-1k.wav,phase=minimum\"");
-    expect_said(&result, "minimum");
+    command_expect(result.out, "minimum");
     result = command_done("\"$HALO\" mask show \"$FILTERS/room-true-stereo.wav\"");
-    expect_said(&result, "1>1 by 1, 1>2 by 2, 2>1 by 3, 2>2 by 4");
+    command_expect(result.out, "1>1 by 1, 1>2 by 2, 2>1 by 3, 2>2 by 4");
 }
 END_TEST
 
-/* Whoever does as the doctor says has nothing wrong any more. */
-START_TEST(what_the_lint_says_helps)
+/* Following the lint's advice leaves no warning. */
+START_TEST(lint_remedies_work)
 {
     static const struct {
         const char *mask, *trouble, *remedy;
@@ -89,13 +83,13 @@ START_TEST(what_the_lint_says_helps)
     sound_free(&cut);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct command_result result = command_done("\"$HALO\" mask show %s", rows[r].mask);
-        expect_said(&result, rows[r].trouble);
+        command_expect(result.out, rows[r].trouble);
         char *line = strstr(result.out, "DOCTOR"), remedy[64];
         char *colon = strrchr(line, ':');
         ck_assert_msg(sscanf(colon, ": %63s", remedy) == 1, "%s", line);
         ck_assert_msg(strncmp(remedy, rows[r].remedy, strlen(rows[r].remedy)) == 0, "%s", line);
         result = command_done("\"$HALO\" mask show %s,%s", rows[r].mask, remedy);
-        expect_said(&result, "nothing wrong");
+        command_expect(result.out, "nothing wrong");
     }
 }
 END_TEST
@@ -108,29 +102,22 @@ START_TEST(masks_are_compared_with_a_sound)
     sound_noise_file("two.wav", 1, WAVF, 44100, 2, 100);
     sound_text("t.txt", "1\n0.5\n");
     struct command_result result = command_done("\"$HALO\" mask show m.wav --for six.wav");
-    expect_said(&result, "rate 44100 but sound 48000: resampled");
-    expect_said(&result, "2 channels but sound 6: channel=1");
+    command_expect(result.out, "rate 44100 but sound 48000: resampled");
+    command_expect(result.out, "2 channels but sound 6: channel=1");
     result = command_done("\"$HALO\" mask show m.wav,channel=1 --for six.wav");
-    expect_said(&result, "1>1, 2>2, 3>3, 4>4, 5>5, 6>6");
+    command_expect(result.out, "1>1, 2>2, 3>3, 4>4, 5>5, 6>6");
     ck_assert_ptr_null(strstr(result.out, "channels but"));
     result = command_done("\"$HALO\" mask show m.wav --for two.wav");
-    expect_said(&result, "nothing wrong");
+    command_expect(result.out, "nothing wrong");
     result = command_done("\"$HALO\" mask show m.wav --rate 96000 --channels 2");
-    expect_said(&result, "rate 44100 but sound 96000: resampled");
+    command_expect(result.out, "rate 44100 but sound 96000: resampled");
     result = command_done("\"$HALO\" mask show t.txt --rate 96000");
-    expect_said(&result, "no rate but sound 96000: taken as 96000");
-    expect_said(&result, "0.02 ms"); /* two taps at 96 kHz */
+    command_expect(result.out, "no rate but sound 96000: taken as 96000");
+    command_expect(result.out, "0.02 ms"); /* two taps at 96 kHz */
 }
 END_TEST
 
-static double number_at(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    ck_assert_msg(json_is_number(value), "no number %s", key);
-    return json_number_value(value);
-}
-
-START_TEST(json_has_all)
+START_TEST(json_is_complete)
 {
     command_clean();
     save_room("late.wav", 48000, 2, 480, 1);
@@ -142,14 +129,14 @@ START_TEST(json_has_all)
     ck_assert_uint_eq(json_array_size(masks), 2);
     const json_t *mask = json_array_get(masks, 0);
     ck_assert_str_eq(json_string_value(json_object_get(mask, "mask")), "late.wav");
-    ck_assert_double_eq(number_at(mask, "rate"), 48000);
-    ck_assert_double_eq(number_at(mask, "channels"), 2);
-    ck_assert_double_eq(number_at(mask, "taps"), 20480);
+    ck_assert_double_eq(command_json_number(mask, "rate"), 48000);
+    ck_assert_double_eq(command_json_number(mask, "channels"), 2);
+    ck_assert_double_eq(command_json_number(mask, "taps"), 20480);
     ck_assert_uint_eq(json_array_size(json_object_get(mask, "paths")), 2);
     const json_t *column = json_array_get(json_object_get(mask, "columns"), 0);
-    ck_assert_double_eq(number_at(column, "peak"), 0.5);
-    ck_assert_double_eq(number_at(column, "peak_at"), 480);
-    ck_assert_double_eq(number_at(column, "silence_before"), 480);
+    ck_assert_double_eq(command_json_number(column, "peak"), 0.5);
+    ck_assert_double_eq(command_json_number(column, "peak_at"), 480);
+    ck_assert_double_eq(command_json_number(column, "silence_before"), 480);
     ck_assert_str_eq(json_string_value(json_object_get(column, "symmetry")), "none");
     const json_t *trouble = json_array_get(json_object_get(mask, "troubles"), 0);
     ck_assert_str_eq(json_string_value(json_object_get(trouble, "remedy")), "trim=480");
@@ -162,7 +149,7 @@ START_TEST(json_has_all)
 }
 END_TEST
 
-START_TEST(bad_masks_are_named)
+START_TEST(bad_masks_are_refused)
 {
     command_clean();
     sound_text("nan.txt", "1\nnan\n");
@@ -178,23 +165,22 @@ START_TEST(bad_masks_are_named)
     command_refused(1, "nosuch", "\"$HALO\" mask show good.txt --for nosuch");
     command_refused(2, "rate", "\"$HALO\" mask show good.txt --rate 0");
     struct command_result result = command_run("\"$HALO\" mask show nosuch good.txt");
-    ck_assert_int_eq(result.code, 1); /* and the other is shown */
-    expect_said(&result, "good.txt\n");
+    ck_assert_int_eq(result.code, 1); /* and the other one is shown */
+    command_expect(result.out, "good.txt\n");
 }
 END_TEST
 
 START_TEST(help_is_there)
 {
     struct command_result result = command_done("\"$HALO\" mask --help");
-    expect_said(&result, "show");
-    expect_said(&result, "plot");
+    command_expect(result.out, "show");
+    command_expect(result.out, "plot");
     result = command_done("\"$HALO\" mask show --help");
-    expect_said(&result, "--for SOUND");
+    command_expect(result.out, "--for SOUND");
     result = command_done("\"$HALO\" mask plot --help");
-    expect_said(&result, "--output FILE");
+    command_expect(result.out, "--output FILE");
 }
 END_TEST
 
-SUITE_MAIN("mask command", nothing_is_wrong_with_filters, everything_is_listed,
-           what_the_lint_says_helps, masks_are_compared_with_a_sound, json_has_all,
-           bad_masks_are_named, help_is_there)
+SUITE_MAIN("mask_command", nothing_is_wrong_with_filters, everything_is_listed, lint_remedies_work,
+           masks_are_compared_with_a_sound, json_is_complete, bad_masks_are_refused, help_is_there)

@@ -1,4 +1,4 @@
-/* Configurations of other programs as masks, against paths worked out by hand. */
+/* Configurations of other programs as masks, against paths computed by hand. */
 #include "command.h"
 #include "mask_load.h"
 #include "sound.h"
@@ -65,7 +65,7 @@ END_TEST
 START_TEST(jconvolver_refused)
 {
     static const struct {
-        const char *text, *spec;
+        const char *text, *expected;
     } cases[] = {
         {"/convolver/new 2 2 256 1000\n/impulse/read 3 1 1 0 0 0 1 a.wav\n",
          "line 2: there is no input 3"},
@@ -92,11 +92,11 @@ START_TEST(jconvolver_refused)
     };
     make_masks();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        mask_refused("a.conf", cases[i].text, cases[i].spec);
+        mask_refused("a.conf", cases[i].text, cases[i].expected);
 }
 END_TEST
 
-START_TEST(files_from_elsewhere)
+START_TEST(files_from_other_folders)
 {
     command_done("mkdir -p config irs");
     make_masks();
@@ -107,9 +107,9 @@ START_TEST(files_from_elsewhere)
     snprintf(folder, sizeof folder, "%s", command_folder());
     struct mask *mask;
     struct mask_load_options options = {.folder = folder};
-    mask = mask_loaded("config/a.conf", &options); /* folder= allows it */
+    mask = mask_loaded("config/a.conf", &options); /* allowed by folder= */
     mask_destroy(mask);
-    command_done("cp irs/a.wav config/"); /* or the file lies beside */
+    command_done("cp irs/a.wav config/"); /* or the file is in the same folder */
     mask_save_text("config/a.cfg", "48000 1 1 0\n0\n0\nC:\\Filters\\a.wav\n0\n0\n0\n");
     mask = mask_loaded("config/a.cfg", NULL);
     mask_expect_path(mask, 0, 0, 3, (double[]){0.1, 0.2, 0.3});
@@ -178,7 +178,7 @@ START_TEST(eqapo_channels)
     struct mask *mask = mask_loaded("e.txt", NULL);
     ck_assert_uint_eq(mask->inputs, 2);
     mask_expect_path(mask, 0, 0, 3, (double[]){0.05, 0.1, 0.15});
-    /* 0.1 0.2 0.3 by 0 0.5 0, later by 2, at half */
+    /* 0.1 0.2 0.3 by 0 0.5 0, delayed by 2, halved */
     const float *taps = mask_column(mask, mask->paths[1].column);
     static const double wanted[] = {0, 0, 0, 0.025, 0.05, 0.075};
     for (size_t k = 0; k < 6; k++)
@@ -216,7 +216,7 @@ START_TEST(eqapo_refused)
 }
 END_TEST
 
-/* Where the cookbook's filters are known without it. */
+/* Properties that do not depend on the cookbook's formulas. */
 START_TEST(equaliser_listing)
 {
     static const struct {
@@ -237,7 +237,7 @@ START_TEST(equaliser_listing)
         {"HSC 12 dB Fc 8000 Hz Gain -4 dB", 8000, -2},
         {"HSC Fc 8000 Hz Gain -4 dB Q 0.7", 24000, -4},
         {"LS Fc 300 Hz Gain 5 dB", 300, 2.5},
-        /* the corner of 12 dB an octave lies 10^(5/80) below the middle */
+        /* the corner of a 12 dB per octave slope lies 10^(5/80) below the middle */
         {"LS 12dB Fc 300 Hz Gain 5 dB", 300 * 1.15478198, 2.5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -327,7 +327,7 @@ END_TEST
 START_TEST(camilladsp_refused)
 {
     static const struct {
-        const char *text, *spec;
+        const char *text, *expected;
     } cases[] = {
         {DEVICES
          "filters:\n  eq:\n    type: Biquad\npipeline:\n  - {type: Filter, channel: 0, names: [eq]}\n",
@@ -352,11 +352,11 @@ START_TEST(camilladsp_refused)
         {"devices: {capture: {channels: 1000000}}\npipeline: []\n", "channels: of capture"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        mask_refused("c.yml", cases[i].text, cases[i].spec);
+        mask_refused("c.yml", cases[i].text, cases[i].expected);
 }
 END_TEST
 
 SUITE_MAIN("mask_configs", jconvolver_by_hand, packed_matrix, jconvolver_refused,
-           files_from_elsewhere, convolver_by_hand, brutefir_refused, eqapo_channels,
+           files_from_other_folders, convolver_by_hand, brutefir_refused, eqapo_channels,
            eqapo_includes, eqapo_refused, equaliser_listing, rew_filter_settings,
            camilladsp_by_hand, camilladsp_refused)

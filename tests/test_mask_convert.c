@@ -1,4 +1,4 @@
-/* halo mask convert: nothing is lost on the way, and what would be is said. */
+/* halo mask convert: nothing is lost, or the loss is reported. */
 #include "command.h"
 #include "mask_load.h"
 #include "sound.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Paths that share columns, a silent way and an origin: what only .mask holds. */
+/* Shared columns, a silent path and an origin: only .mask holds all of these. */
 static const char whole[] = "rate: 44100\norigin: 1\ninputs: 2\noutputs: 3\npath: 1 1 1\n"
                             "path: 1 3 2\npath: 2 2 1\n"
                             "0.1 -1e-20\n0.333333343 7\n-1.17549435e-38 0\n";
@@ -60,7 +60,7 @@ START_TEST(paths_as_columns)
     ck_assert_ptr_nonnull(strstr(result.err, "map=matrix"));
     ck_assert_ptr_nonnull(strstr(result.err, "time zero is at tap 1"));
     struct mask *mask = mask_loaded("a.wav", NULL);
-    ck_assert_uint_eq(mask->columns, 6); /* input 1 to outputs 1 2 3, input 2 likewise */
+    ck_assert_uint_eq(mask->columns, 6); /* input 1 to outputs 1 2 3, input 2 to the same */
     mask_expect_taps(mask, 0, 3, (double[]){0.1, 0.333333343, -1.17549435e-38});
     mask_expect_taps(mask, 1, 0, NULL);
     mask_expect_taps(mask, 2, 2, (double[]){-1e-20, 7});
@@ -74,7 +74,7 @@ START_TEST(other_programs)
     static const char *const programs[] = {"jconvolver", "camilladsp", "brutefir"};
     char text[sizeof whole];
     memcpy(text, whole, sizeof whole);
-    memcpy(strstr(text, "origin: 1"), "#        ", 9); /* none of them has such a thing */
+    memcpy(strstr(text, "origin: 1"), "#        ", 9); /* none of these formats supports it */
     mask_save_text("a.mask", text);
     struct mask *wanted = mask_loaded("a.mask", NULL);
     for (size_t i = 0; i < 3; i++) {

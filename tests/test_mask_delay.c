@@ -1,4 +1,4 @@
-/* Delays of masks: of made ones whose delay is plain, of those in filters/, and between two. */
+/* Delays of masks: made masks with a known delay, those in filters/, and delays between two. */
 #include "base/noise.h"
 #include "command.h"
 #include "mask/mask_delay.h"
@@ -102,8 +102,8 @@ START_TEST(linear_phase_is_half_the_length)
 }
 END_TEST
 
-/* By what filters/README.md says of them, and the half lengths there. */
-START_TEST(the_filters_are_as_late_as_they_look)
+/* As documented in filters/README.md, and half the lengths given there. */
+START_TEST(filters_have_their_documented_delay)
 {
     static const struct {
         const char *name;
@@ -128,7 +128,7 @@ START_TEST(the_filters_are_as_late_as_they_look)
 }
 END_TEST
 
-START_TEST(later_than_no_filter_at_all)
+START_TEST(minimum_phase_has_the_least_delay)
 {
     static const struct {
         const char *name;
@@ -146,8 +146,8 @@ START_TEST(later_than_no_filter_at_all)
 }
 END_TEST
 
-/* A mask that has nothing of a peak: the middle of its energy. */
-START_TEST(noise_is_in_the_middle)
+/* A mask without a distinct peak: the centre of its energy. */
+START_TEST(noise_delay_is_its_energy_centre)
 {
     uint64_t state = 11;
     struct mask *mask = make(1, 20001);
@@ -160,7 +160,7 @@ START_TEST(noise_is_in_the_middle)
 }
 END_TEST
 
-/* The same mask behind `frames` of silence. */
+/* The same mask after `frames` of silence. */
 static struct mask *later(const struct mask *mask, size_t frames, float gain)
 {
     struct mask *copy = make(mask->columns, mask->taps + frames);
@@ -171,7 +171,7 @@ static struct mask *later(const struct mask *mask, size_t frames, float gain)
     return copy;
 }
 
-START_TEST(a_later_copy_is_later_by_that)
+START_TEST(a_delayed_copy_is_found)
 {
     static const char *const names[] = {"hall.wav", "spring.wav", "room-true-stereo.wav",
                                         "ping-pong.wav", "moving-average.txt"};
@@ -208,7 +208,7 @@ START_TEST(a_twin_of_minimum_phase_is_aligned)
 }
 END_TEST
 
-/* Paths that only one has do not count; nothing in common: by their own delays. */
+/* Paths of only one mask do not count; without common paths each mask's own delay is used. */
 START_TEST(only_common_paths_count)
 {
     static struct mask_path left = {0, 0, 0}, right = {1, 1, 0};
@@ -226,6 +226,6 @@ START_TEST(only_common_paths_count)
 END_TEST
 
 SUITE_MAIN("mask_delay", a_single_tap_is_its_place, linear_phase_is_half_the_length,
-           the_filters_are_as_late_as_they_look, later_than_no_filter_at_all,
-           noise_is_in_the_middle, a_later_copy_is_later_by_that,
+           filters_have_their_documented_delay, minimum_phase_has_the_least_delay,
+           noise_delay_is_its_energy_centre, a_delayed_copy_is_found,
            a_twin_of_minimum_phase_is_aligned, only_common_paths_count)

@@ -24,7 +24,7 @@
     "-4,1666666666666665E-5 // Start time (seconds)\r\n"                                           \
     "* Data start\r\n"
 
-START_TEST(rew_is_brought_back_to_its_level)
+START_TEST(rew_normalisation_is_undone)
 {
     static const char text[] = REW_HEAD("* IR is normalised\r\n", "0,25") "0\r\n-0,5\r\n1,0\r\n"
                                                                           "2,5E-1\r\n";
@@ -61,7 +61,7 @@ END_TEST
 
 /* ---- text ---- */
 
-START_TEST(decimal_commas_where_they_are_plain)
+START_TEST(decimal_commas_where_unambiguous)
 {
     static const char text[] = "0,00012\r\n-1,5000E-02\r\n0\r\n"; /* as rePhase writes, in Europe */
     mask_save("rephase.txt", text, sizeof text - 1);
@@ -139,7 +139,7 @@ START_TEST(raw_formats_and_their_names)
             mask_expect_taps(mask, 1, 1, (double[]){-1});
             mask_destroy(mask);
         }
-    ck_assert_ptr_null(raw_format_named("S24_LE")); /* three bytes or four: nobody agrees */
+    ck_assert_ptr_null(raw_format_named("S24_LE")); /* three bytes or four: ambiguous */
 }
 END_TEST
 
@@ -181,7 +181,7 @@ START_TEST(raw_on_the_command_line)
 }
 END_TEST
 
-SUITE_MAIN("mask_files", rew_is_brought_back_to_its_level, rew_not_normalised_stays,
-           rew_is_refused_with_the_reason, decimal_commas_where_they_are_plain, own_paths,
+SUITE_MAIN("mask_files", rew_normalisation_is_undone, rew_not_normalised_stays,
+           rew_is_refused_with_the_reason, decimal_commas_where_unambiguous, own_paths,
            endless_line, raw_formats_and_their_names, raw_by_the_name_of_the_file,
            raw_on_the_command_line)

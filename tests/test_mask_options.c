@@ -1,4 +1,4 @@
-/* What the options of a mask do to it, against plain arithmetic. */
+/* Mask options against plain arithmetic. */
 #include "chain/mask_options.h"
 #include "command.h"
 #include "mask/mask_minimum_phase.h"
@@ -20,7 +20,7 @@ static struct mask *noise_mask(size_t columns)
     return mask;
 }
 
-/* `words` separated by blanks; the status of what fails first. */
+/* `words` separated by blanks; the status of the first that fails. */
 static enum status apply(const char *spec, size_t channels, enum mask_align align,
                          struct mask *mask)
 {
@@ -28,8 +28,8 @@ static enum status apply(const char *spec, size_t channels, enum mask_align alig
     struct mask_options options = {0};
     struct stream_format format = {RATE, channels};
     snprintf(copy, sizeof copy, "%s", spec);
-    for (char *word; (word = strsep(&rest, " "));) {
-        enum status status = mask_options_parse(word, NULL, &options);
+    for (char *option; (option = strsep(&rest, " "));) {
+        enum status status = mask_options_parse(option, NULL, &options);
         if (status != STATUS_OK)
             return status;
     }
@@ -44,7 +44,7 @@ static struct mask *applied(const char *spec, size_t columns)
     return mask;
 }
 
-/* That a mask has these taps, taken from the noise's by place and factor. */
+/* The mask has these taps, given as position and factor in the noise. */
 static void expect_taps(const char *spec, size_t taps, size_t silence, size_t from, double factor)
 {
     struct mask *whole = noise_mask(2), *mask = applied(spec, 2);
@@ -75,7 +75,7 @@ START_TEST(cuts_and_delays)
 }
 END_TEST
 
-/* trim, then length, then delay, however they are written. */
+/* trim, then length, then delay, in whatever order they are written. */
 START_TEST(order_is_fixed)
 {
     expect_taps("delay=5 length=20 trim=30", 25, 5, 30, 1);
@@ -95,7 +95,7 @@ START_TEST(fade_is_a_raised_cosine)
 }
 END_TEST
 
-/* The end that is left fades, not the one that is cut off. */
+/* The remaining end fades, not the one that was cut off. */
 START_TEST(fade_comes_after_length)
 {
     struct mask *whole = noise_mask(1), *mask = applied("fade=1 length=50", 1);
@@ -123,14 +123,14 @@ START_TEST(normalize_peak)
         largest = fmax(largest, fabs((double)whole->coefficients[i]));
     }
     ck_assert_double_eq_tol(peak, 1, 1e-6);
-    for (size_t i = 0; i < 2 * TAPS; i++) /* the balance of channels stays */
+    for (size_t i = 0; i < 2 * TAPS; i++) /* the balance of channels is kept */
         ck_assert_double_eq_tol(mask->coefficients[i] * largest, whole->coefficients[i], 1e-6);
     mask_destroy(whole);
     mask_destroy(mask);
 }
 END_TEST
 
-/* Of a true-stereo mask, an output gets two columns: 0 and 2, 1 and 3. */
+/* With a true-stereo mask an output gets two columns: 0 and 2, 1 and 3. */
 START_TEST(normalize_outputs)
 {
     struct mask *mask = applied("normalize=l1", 4);
@@ -144,7 +144,7 @@ START_TEST(normalize_outputs)
     right = magnitudes(mask, 1, 2) + magnitudes(mask, 3, 2);
     ck_assert_double_eq_tol(fmax(left, right), 1, 1e-5);
     mask_destroy(mask);
-    mask = applied("gain=-6 normalize=l1", 1); /* the gain is on top */
+    mask = applied("gain=-6 normalize=l1", 1); /* the gain is applied afterwards */
     ck_assert_double_eq_tol(magnitudes(mask, 0, 1), pow(10, -6 / 20.0), 1e-5);
     mask_destroy(mask);
 }
@@ -153,7 +153,7 @@ END_TEST
 START_TEST(silence_stays_silence)
 {
     static const char *const spec[] = {"normalize=peak", "normalize=energy", "normalize=l1",
-                                        "phase=minimum"};
+                                       "phase=minimum"};
     for (size_t w = 0; w < 4; w++) {
         struct mask *mask;
         ck_assert_int_eq(mask_create("m", 1, TAPS, &mask), STATUS_OK);
@@ -165,7 +165,7 @@ START_TEST(silence_stays_silence)
 }
 END_TEST
 
-/* A delay makes the sound later, also where time zero is amid the mask. */
+/* A delay makes the sound later, also where time zero is inside the mask. */
 START_TEST(delay_keeps_time_zero)
 {
     struct mask *mask = noise_mask(1);
@@ -175,7 +175,7 @@ START_TEST(delay_keeps_time_zero)
 }
 END_TEST
 
-/* A mask that names no rate counts in the sound's. */
+/* A mask without a rate counts in frames of the sound. */
 START_TEST(times_without_a_rate)
 {
     struct mask *mask = noise_mask(1);
@@ -186,7 +186,7 @@ START_TEST(times_without_a_rate)
 }
 END_TEST
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const char *const spec[] = {
         "trim=100",     "trim=-1",      "trim=1.5",        "trim=1h",    "trim=",
@@ -214,8 +214,8 @@ static void expect_minimum_phase(const double *taps, size_t count, const double 
                       want[k]);
 }
 
-/* The zeros of these are known: those outside the unit circle come inside it, 1/z, and
- * the factor grows by |z|. */
+/* The zeros of these are known: those outside the unit circle are moved inside, to 1/z, and the
+ * factor is multiplied by |z|. */
 START_TEST(zeros_are_reflected)
 {
     expect_minimum_phase((double[]){1, -2}, 2, (double[]){-2, 1}, 1e-9);
@@ -238,7 +238,8 @@ static double gain_at(const struct mask *mask, double hz)
     return hypot(re, im);
 }
 
-/* A linear-phase filter and its twin: the same gains to -100 dB, the energy at once. */
+/* A linear-phase filter and its minimum-phase version: the same gains to -100 dB, and the energy
+ * as early as possible. */
 START_TEST(twins_have_the_same_gains)
 {
     struct mask *linear, *twin;
@@ -256,14 +257,14 @@ START_TEST(twins_have_the_same_gains)
     for (size_t k = 0; k < 600; k++) {
         early += pow(mask_column(twin, 0)[k], 2);
         late += pow(mask_column(linear, 0)[k], 2);
-        ck_assert_double_ge(early, late - 1e-9); /* at every instant: the definition */
+        ck_assert_double_ge(early, late - 1e-9); /* at every tap: the definition */
     }
     mask_destroy(linear);
     mask_destroy(twin);
 }
 END_TEST
 
-/* ---- through the program ---- */
+/* ---- in commands ---- */
 
 START_TEST(render_takes_them)
 {
@@ -284,7 +285,7 @@ START_TEST(render_takes_them)
 }
 END_TEST
 
-SUITE_MAIN("mask options", cuts_and_delays, order_is_fixed, fade_is_a_raised_cosine,
+SUITE_MAIN("mask_options", cuts_and_delays, order_is_fixed, fade_is_a_raised_cosine,
            fade_comes_after_length, normalize_peak, normalize_outputs, silence_stays_silence,
-           delay_keeps_time_zero, times_without_a_rate, wrong_spec_are_refused,
+           delay_keeps_time_zero, times_without_a_rate, wrong_arguments_are_refused,
            zeros_are_reflected, twins_have_the_same_gains, render_takes_them)

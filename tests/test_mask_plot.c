@@ -1,4 +1,4 @@
-/* halo mask plot: what it draws, and what it refuses; exit 77 without gnuplot. */
+/* halo mask plot: its plots and its errors; exit 77 without gnuplot. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -8,10 +8,10 @@
 
 enum { HEAD = 8 };
 
-/* In how many lines of a file they stand. */
-static size_t count_in(const char *name, const char *spec)
+/* Number of lines of a file that contains `expected`. */
+static size_t count_in(const char *name, const char *expected)
 {
-    struct command_result result = command_run("grep -c -- '%s' %s", spec, name);
+    struct command_result result = command_run("grep -c -- '%s' %s", expected, name);
     return (size_t)strtoul(result.out, NULL, 10);
 }
 
@@ -44,13 +44,13 @@ START_TEST(svg_holds_what_it_should)
 {
     command_clean();
     command_done("\"$HALO\" mask plot \"$FILTERS/lowpass-1k.wav\" \"$FILTERS/comb.txt\" -o a.svg");
-    static const char *const spec[] = {"impulse response", "step response",   "magnitude",
-                                        "group delay",      "phase",           "time in ms",
-                                        "frequency in Hz",  "gain in dB",      "degrees",
-                                        "amplitude",        "lowpass-1k.wav<", "comb.txt<"};
-    for (size_t w = 0; w < sizeof spec / sizeof *spec; w++)
-        ck_assert_msg(count_in("a.svg", spec[w]) > 0, "%s", spec[w]);
-    /* Two curves in five panels, of hundreds of points. */
+    static const char *const expected[] = {"impulse response", "step response",   "magnitude",
+                                           "group delay",      "phase",           "time in ms",
+                                           "frequency in Hz",  "gain in dB",      "degrees",
+                                           "amplitude",        "lowpass-1k.wav<", "comb.txt<"};
+    for (size_t w = 0; w < sizeof expected / sizeof *expected; w++)
+        ck_assert_msg(count_in("a.svg", expected[w]) > 0, "%s", expected[w]);
+    /* Two curves in five subplots, of hundreds of points. */
     ck_assert_uint_ge(count_in("a.svg", "gnuplot_plot_"), 10);
     command_done("test $(grep -c \"^\\s*L\\|[0-9] L\\|<path\" a.svg) -gt 50");
     command_done("\"$HALO\" mask plot \"$FILTERS/small-room.wav\" --what spectrogram -o s.svg");
@@ -122,7 +122,7 @@ START_TEST(what_cannot_be_drawn_is_refused)
     command_refused(1, "nosuch", "\"$HALO\" mask plot nosuch -o b.svg");
     command_refused(1, "no/b.svg", "\"$HALO\" mask plot m.txt -o no/b.svg");
     command_refused(1, "install it", "PATH=/nowhere \"$HALO\" mask plot m.txt -o b.svg");
-    /* A gnuplot that fails leaves nothing behind. */
+    /* A failing gnuplot leaves nothing behind. */
     command_done(
         "mkdir bin && printf '#!/bin/sh\\nexit 3\\n' >bin/gnuplot && chmod +x bin/gnuplot");
     command_refused(1, "gnuplot could not draw b.svg",
@@ -133,11 +133,11 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {files_of_each_kind,        svg_holds_what_it_should,
-                                  subplots_are_chosen,         masks_of_any_kind_are_drawn,
+                                  subplots_are_chosen,       masks_of_any_kind_are_drawn,
                                   text_goes_to_the_terminal, what_cannot_be_drawn_is_refused};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");
         return 77;
     }
-    return suite_run("mask plot", tests, sizeof tests / sizeof *tests);
+    return suite_run("mask_plot", tests, sizeof tests / sizeof *tests);
 }

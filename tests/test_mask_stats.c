@@ -1,9 +1,9 @@
-/* What is said of masks: facts, the doctor's lines, and the curves that are plotted. */
+/* Mask statistics, lint messages, and the curves of plots. */
 #include "command.h"
 #include "mask/mask_curves.h"
 #include "mask/mask_lint.h"
-#include "mask/mask_stats.h"
 #include "mask/mask_minimum_phase.h"
+#include "mask/mask_stats.h"
 #include "suite.h"
 #include "truth.h"
 
@@ -58,7 +58,7 @@ START_TEST(dirac)
     expect_near(column->group_delay, 2, 1e-12);
     ck_assert_int_eq(column->symmetry, MASK_SYMMETRIC);
     expect_near(column->middle, 2, 1e-12);
-    ck_assert(column->minimum_phase); /* apart from its delay */
+    ck_assert(column->minimum_phase); /* except for its delay */
     expect_near(column->dc, -0.5, 1e-12);
     expect_near(column->gain, 0.5, 1e-9);
     expect_near(column->pink, 0.5, 1e-9);
@@ -188,7 +188,7 @@ START_TEST(hall_as_octave_has_it)
 }
 END_TEST
 
-/* Likewise, with N = 2 ^ 20. */
+/* The same, with N = 2 ^ 20. */
 START_TEST(lowpass_as_octave_has_it)
 {
     struct mask *mask = filter("lowpass-1k.wav");
@@ -204,7 +204,7 @@ START_TEST(lowpass_as_octave_has_it)
 }
 END_TEST
 
-/* An output hears inputs that are alike by the sum of their columns. */
+/* With equal inputs an output's level is that of the sum of its columns. */
 START_TEST(outputs_add_their_inputs)
 {
     struct mask *mask;
@@ -224,7 +224,7 @@ START_TEST(outputs_add_their_inputs)
 }
 END_TEST
 
-/* ---- the doctor ---- */
+/* ---- lint ---- */
 
 /* The lines "TEXT: REMEDY", each ended by a newline. */
 static const char *diagnose(const struct mask *mask, struct stream_format sound)
@@ -242,7 +242,7 @@ static const char *diagnose(const struct mask *mask, struct stream_format sound)
     return lines;
 }
 
-/* Noise that dies away: `taps` of it, -60 dB after `decay`, the first tap 0.5. */
+/* Decaying noise: `taps` of it, -60 dB after `decay`, the first tap 0.5. */
 static struct mask *room(size_t columns, size_t taps, double decay)
 {
     struct mask *mask;
@@ -260,7 +260,7 @@ static struct mask *room(size_t columns, size_t taps, double decay)
 
 #define NO_SOUND ((struct stream_format){0})
 
-START_TEST(a_good_room_has_nothing)
+START_TEST(a_good_room_has_no_lint)
 {
     struct mask *mask = room(2, 20000, 8000);
     ck_assert_str_eq(diagnose(mask, NO_SOUND), "");
@@ -322,7 +322,7 @@ START_TEST(levels_are_found)
     mask_scale(mask, -100);
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "invert"));
     mask_destroy(mask);
-    /* A resonance at 63 Hz: 20 dB where it is, and music as a whole hardly louder. */
+    /* A resonance at 63 Hz: 20 dB at that frequency, while music as a whole gets hardly louder. */
     double values[48000] = {1};
     for (size_t k = 0; k < 48000; k++)
         values[k] += 0.0018 * sin(2 * M_PI * 63 * (double)k / RATE) * exp(-(double)k / 9000);
@@ -334,7 +334,7 @@ START_TEST(levels_are_found)
 }
 END_TEST
 
-/* As other programs have true stereo: LL RR LR RL. */
+/* True stereo in the order of other programs: LL RR LR RL. */
 START_TEST(another_order_is_found)
 {
     struct mask *mask = room(4, 2000, 800);
@@ -342,7 +342,7 @@ START_TEST(another_order_is_found)
         for (size_t k = 0; k < 2000; k++)
             mask_column(mask, c)[k] *= 0.3F;
     ck_assert_ptr_nonnull(strstr(diagnose(mask, NO_SOUND), "order=llrrlrrl"));
-    for (size_t k = 0; k < 2000; k++) { /* channels 1 and 4 are the loud ones, as halo has it */
+    for (size_t k = 0; k < 2000; k++) { /* in halo's order, channels 1 and 4 are the loud ones */
         float swap = mask_column(mask, 1)[k];
         mask_column(mask, 1)[k] = mask_column(mask, 3)[k];
         mask_column(mask, 3)[k] = swap;
@@ -388,7 +388,7 @@ START_TEST(curves_of_a_moving_average)
 }
 END_TEST
 
-/* One zero: the phase and delay of 1 - a z, in closed form. */
+/* One zero: the phase and delay of 1 - a z in closed form. */
 START_TEST(curves_of_one_zero)
 {
     const double a = 0.9;
@@ -444,7 +444,7 @@ START_TEST(long_impulses_keep_their_peaks)
 }
 END_TEST
 
-/* A tone burst of 1 kHz from 100 to 200 ms stands there, and nowhere else. */
+/* A 1 kHz tone burst from 100 to 200 ms appears there, and nowhere else. */
 START_TEST(spectrograms_show_when_and_where)
 {
     static double values[24000];
@@ -491,9 +491,9 @@ START_TEST(roughness)
 }
 END_TEST
 
-SUITE_MAIN("mask facts", dirac, moving_average, phases, phases_of_filters,
+SUITE_MAIN("mask_stats", dirac, moving_average, phases, phases_of_filters,
            twins_are_of_minimum_phase, hall_as_octave_has_it, lowpass_as_octave_has_it,
-           outputs_add_their_inputs, a_good_room_has_nothing, the_sound_does_not_fit,
+           outputs_add_their_inputs, a_good_room_has_no_lint, the_sound_does_not_fit,
            silence_is_found, a_cut_tail_is_found, levels_are_found, another_order_is_found,
            curves_of_a_moving_average, curves_of_one_zero, long_impulses_keep_their_peaks,
            spectrograms_show_when_and_where, roughness)

@@ -1,4 +1,4 @@
-/* Commands and meters over OSC, with liblo's own sender and with packets that are none. */
+/* Commands and meters over OSC, with liblo as the sender and with malformed packets. */
 #include "live/osc.h"
 #include "suite.h"
 
@@ -33,7 +33,7 @@ static void end(void)
     osc_close(osc);
 }
 
-/* The next command; fails where none comes. */
+/* The next command; fails if none arrives. */
 static struct osc_command next(void)
 {
     struct osc_command command;
@@ -43,7 +43,7 @@ static struct osc_command next(void)
     return command;
 }
 
-/* Loopback keeps the order: what was sent before this has been seen when this is. */
+/* Loopback keeps the order: once this arrives, everything sent before it has arrived. */
 static void expect_none_before_quit(void)
 {
     ck_assert_int_gt(lo_send(target, "/halo/quit", ""), 0);
@@ -115,7 +115,7 @@ START_TEST(commands_are_understood)
 }
 END_TEST
 
-START_TEST(bundles_are_taken_isolated)
+START_TEST(bundles_are_unpacked)
 {
     begin();
     lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
@@ -171,7 +171,7 @@ START_TEST(odd_messages_are_counted)
 }
 END_TEST
 
-/* ---- packets that are no OSC ---- */
+/* ---- malformed packets ---- */
 
 static int raw_socket(void)
 {
@@ -208,7 +208,7 @@ static const char *const true_packets[] = {
 };
 static const size_t true_sizes[] = {24, 32, 36, 24};
 
-START_TEST(garbage_is_counted_and_no_more)
+START_TEST(garbage_is_only_counted)
 {
     begin();
     int fd = raw_socket();
@@ -229,8 +229,8 @@ START_TEST(garbage_is_counted_and_no_more)
 }
 END_TEST
 
-/* True packets with bytes changed and ends cut off. */
-START_TEST(broken_packets_do_no_harm)
+/* Valid packets with bytes changed and ends cut off. */
+START_TEST(broken_packets_are_harmless)
 {
     uint64_t state = 88172645463325252;
     begin();
@@ -277,9 +277,9 @@ START_TEST(floods_are_bounded)
 }
 END_TEST
 
-/* ---- from elsewhere ---- */
+/* ---- from other machines ---- */
 
-/* An address of this machine that is not loopback, or 0. */
+/* A non-loopback address of this machine, or 0. */
 static in_addr_t outer_address(void)
 {
     struct ifaddrs *all;
@@ -298,7 +298,7 @@ static in_addr_t outer_address(void)
     return found;
 }
 
-START_TEST(only_loopback_is_heard)
+START_TEST(only_loopback_is_accepted)
 {
     struct sockaddr_in bound;
     socklen_t size = sizeof bound;
@@ -326,12 +326,12 @@ END_TEST
 
 START_TEST(a_taken_port_is_refused)
 {
-    char said[256] = "";
+    char reply[256] = "";
     struct osc *second;
     begin();
-    log_capture(said, sizeof said);
+    log_capture(reply, sizeof reply);
     ck_assert_int_eq(osc_open(osc_port(osc), &second), STATUS_FAILED);
-    ck_assert_msg(strstr(said, "in use") != NULL, "%s", said);
+    ck_assert_msg(strstr(reply, "in use") != NULL, "%s", reply);
     ck_assert_int_eq(osc_open(70000, &second), STATUS_USAGE);
     log_capture(NULL, 0);
     end();
@@ -340,7 +340,7 @@ END_TEST
 
 /* ---- meters ---- */
 
-struct heard {
+struct received {
     int in, out, status;
     float peak, rms, hold, gain, load;
     int64_t clips, late;
@@ -348,7 +348,7 @@ struct heard {
     char name[64];
 };
 
-/* Arguments lie on borders of 4 bytes. */
+/* Arguments are aligned to 4 bytes. */
 static float float_at(lo_arg **values, int at)
 {
     float value;
@@ -363,32 +363,32 @@ static int int_at(lo_arg **values, int at)
     return value;
 }
 
-static int hear(const char *path, const char *types, lo_arg **values, int count, lo_message message,
-                void *context)
+static int receive(const char *path, const char *types, lo_arg **values, int count,
+                   lo_message message, void *context)
 {
-    struct heard *heard = context;
+    struct received *received = context;
     (void)count, (void)message;
     if (strcmp(path, "/halo/status") == 0) {
         ck_assert_str_eq(types, "isfiiffffhhf");
-        heard->status++;
-        heard->chosen = int_at(values, 0);
-        snprintf(heard->name, sizeof heard->name, "%s", (const char *)values[1]);
-        heard->gain = float_at(values, 2);
-        heard->load = float_at(values, 6);
-        memcpy(&heard->late, (const void *)values[9], sizeof heard->late);
+        received->status++;
+        received->chosen = int_at(values, 0);
+        snprintf(received->name, sizeof received->name, "%s", (const char *)values[1]);
+        received->gain = float_at(values, 2);
+        received->load = float_at(values, 6);
+        memcpy(&received->late, (const void *)values[9], sizeof received->late);
         return 0;
     }
     ck_assert_str_eq(types, "ifffh");
     bool in = strcmp(path, "/halo/meters/in") == 0;
     ck_assert(in || strcmp(path, "/halo/meters/out") == 0);
-    heard->in += in;
-    heard->out += !in;
+    received->in += in;
+    received->out += !in;
     if (!in || int_at(values, 0) != 2)
         return 0;
-    heard->peak = float_at(values, 1);
-    heard->rms = float_at(values, 2);
-    heard->hold = float_at(values, 3);
-    memcpy(&heard->clips, (const void *)values[4], sizeof heard->clips);
+    received->peak = float_at(values, 1);
+    received->rms = float_at(values, 2);
+    received->hold = float_at(values, 3);
+    memcpy(&received->clips, (const void *)values[4], sizeof received->clips);
     return 0;
 }
 
@@ -411,7 +411,7 @@ static const struct live_status picture = {
     .late = 5,
 };
 
-/* Sends the picture until something of it is heard or nothing will be. */
+/* Sends the meters and handles the replies of the next 200 ms. */
 static void exchange(lo_server server, const struct live_status *status)
 {
     struct osc_command command;
@@ -425,93 +425,93 @@ static void exchange(lo_server server, const struct live_status *status)
 
 START_TEST(subscribers_get_meters)
 {
-    struct heard heard = {.in = 0};
+    struct received received = {.in = 0};
     begin();
     lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
-    lo_server_add_method(server, NULL, NULL, hear, &heard);
+    lo_server_add_method(server, NULL, NULL, receive, &received);
     exchange(server, &picture);
-    ck_assert_int_eq(heard.status, 0); /* nobody asked */
+    ck_assert_int_eq(received.status, 0); /* no subscribers */
     lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/subscribe", "");
     exchange(server, &picture);
-    ck_assert(heard.in == 2 && heard.out == 1 && heard.status == 1);
-    ck_assert_float_eq_tol(heard.peak, -6.0206f, 1e-3f);
-    ck_assert_float_eq(heard.rms, OSC_SILENCE);
-    ck_assert_float_eq_tol(heard.hold, -20.f, 1e-3f);
-    ck_assert_int_eq(heard.clips, 7);
-    ck_assert_int_eq(heard.chosen, 2);
-    ck_assert_str_eq(heard.name, "room.wav");
-    ck_assert_float_eq(heard.gain, -3);
-    ck_assert_float_eq(heard.load, 0.25f);
-    ck_assert_int_eq(heard.late, 5);
-    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/subscribe", ""); /* is no second one */
+    ck_assert(received.in == 2 && received.out == 1 && received.status == 1);
+    ck_assert_float_eq_tol(received.peak, -6.0206f, 1e-3f);
+    ck_assert_float_eq(received.rms, OSC_SILENCE);
+    ck_assert_float_eq_tol(received.hold, -20.f, 1e-3f);
+    ck_assert_int_eq(received.clips, 7);
+    ck_assert_int_eq(received.chosen, 2);
+    ck_assert_str_eq(received.name, "room.wav");
+    ck_assert_float_eq(received.gain, -3);
+    ck_assert_float_eq(received.load, 0.25f);
+    ck_assert_int_eq(received.late, 5);
+    lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/subscribe", ""); /* adds no other */
     exchange(server, &picture);
-    ck_assert_int_eq(heard.status, 2);
+    ck_assert_int_eq(received.status, 2);
     lo_send_from(target, server, LO_TT_IMMEDIATE, "/halo/unsubscribe", "");
     exchange(server, &picture);
-    ck_assert_int_eq(heard.status, 2);
+    ck_assert_int_eq(received.status, 2);
     lo_send(target, "/halo/subscribe", "i", lo_server_get_port(server)); /* by port */
     exchange(server, &picture);
-    ck_assert_int_eq(heard.status, 3);
+    ck_assert_int_eq(received.status, 3);
     ck_assert_uint_eq(osc_refused(osc), 0);
     lo_server_free(server);
     end();
 }
 END_TEST
 
-START_TEST(blind_meters_report_nothing)
+START_TEST(blind_meters_reveal_nothing)
 {
-    struct heard heard = {.in = 0};
+    struct received received = {.in = 0};
     struct live_status blind = picture;
     blind.hidden = true;
     begin();
     lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
-    lo_server_add_method(server, NULL, NULL, hear, &heard);
+    lo_server_add_method(server, NULL, NULL, receive, &received);
     lo_send(target, "/halo/subscribe", "i", lo_server_get_port(server));
     exchange(server, &blind);
-    ck_assert_int_eq(heard.status, 1);
-    ck_assert_int_eq(heard.out, 0);
-    ck_assert_int_eq(heard.chosen, -1);
-    ck_assert_str_eq(heard.name, "?");
-    ck_assert_float_eq(heard.load, -1);
+    ck_assert_int_eq(received.status, 1);
+    ck_assert_int_eq(received.out, 0);
+    ck_assert_int_eq(received.chosen, -1);
+    ck_assert_str_eq(received.name, "?");
+    ck_assert_float_eq(received.load, -1);
     lo_server_free(server);
     end();
 }
 END_TEST
 
-/* One that is gone is forgotten, and there is room for others again. */
-START_TEST(subscribers_that_are_gone_are_forgotten)
+/* A dead subscriber is removed, which makes a slot free. */
+START_TEST(dead_subscribers_are_removed)
 {
-    struct heard heard = {.in = 0};
+    struct received received = {.in = 0};
     struct osc_command command;
     begin();
     lo_server server = lo_server_new_with_proto(NULL, LO_UDP, NULL);
-    lo_server_add_method(server, NULL, NULL, hear, &heard);
-    int taken[OSC_SUBSCRIBERS_MOST];
+    lo_server_add_method(server, NULL, NULL, receive, &received);
+    int sockets[OSC_SUBSCRIBERS_MOST];
     for (int i = 0; i < OSC_SUBSCRIBERS_MOST; i++) {
-        taken[i] = raw_socket();
+        sockets[i] = raw_socket();
         static const char subscribe[] = "/halo/subscribe\0,\0\0";
-        ck_assert_int_gt(send(taken[i], subscribe, 20, 0), 0);
+        ck_assert_int_gt(send(sockets[i], subscribe, 20, 0), 0);
     }
     while (osc_receive(osc, &command))
         ;
     lo_send(target, "/halo/subscribe", "i", lo_server_get_port(server));
     exchange(server, &picture);
-    ck_assert_int_eq(heard.status, 0); /* no room */
+    ck_assert_int_eq(received.status, 0); /* no slot free */
     ck_assert_uint_eq(osc_refused(osc), 1);
     for (int i = 0; i < OSC_SUBSCRIBERS_MOST; i++)
-        close(taken[i]);
+        close(sockets[i]);
     for (int i = 0; i < 3; i++)
         exchange(server, &picture);
     lo_send(target, "/halo/subscribe", "i", lo_server_get_port(server));
     exchange(server, &picture);
-    ck_assert_int_eq(heard.status, 1);
+    ck_assert_int_eq(received.status, 1);
     lo_server_free(server);
     expect_none_before_quit();
     end();
 }
 END_TEST
 
-SUITE_MAIN("osc", commands_are_understood, bundles_are_taken_isolated, odd_messages_are_counted,
-           garbage_is_counted_and_no_more, broken_packets_do_no_harm, floods_are_bounded,
-           only_loopback_is_heard, a_taken_port_is_refused, subscribers_get_meters,
-           blind_meters_report_nothing, subscribers_that_are_gone_are_forgotten)
+SUITE_MAIN("osc", commands_are_understood, bundles_are_unpacked, odd_messages_are_counted,
+           garbage_is_only_counted, broken_packets_are_harmless, floods_are_bounded,
+           only_loopback_is_accepted, a_taken_port_is_refused, subscribers_get_meters,
+           blind_meters_reveal_nothing, dead_subscribers_are_removed)

@@ -1,4 +1,4 @@
-/* Plans: they cover the mask, add no latency, and stay within their arrays. */
+/* Partition plans: they cover the mask, add no latency, and stay within their arrays. */
 #include "convolve/partition.h"
 #include "suite.h"
 

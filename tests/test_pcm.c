@@ -1,4 +1,4 @@
-/* Packing sound as integers: what does not fit exactly is not packed. */
+/* Packing sound as integers: samples that do not fit exactly are not packed. */
 #include "gpu/pcm.h"
 #include "suite.h"
 #include "truth.h"
@@ -30,7 +30,7 @@ static void quantised(uint64_t seed, int bits, float *samples)
     samples[2] = 0.0f;
 }
 
-START_TEST(whole_samples_come_back)
+START_TEST(integer_samples_are_restored)
 {
     static float samples[FRAMES];
     static unsigned char bytes[4 * FRAMES];
@@ -46,7 +46,7 @@ START_TEST(whole_samples_come_back)
 }
 END_TEST
 
-START_TEST(others_are_refused)
+START_TEST(other_samples_are_refused)
 {
     static float samples[FRAMES];
     static unsigned char bytes[4 * FRAMES];
@@ -64,4 +64,4 @@ START_TEST(others_are_refused)
 }
 END_TEST
 
-SUITE_MAIN("pcm", whole_samples_come_back, others_are_refused)
+SUITE_MAIN("pcm", integer_samples_are_restored, other_samples_are_refused)

@@ -1,4 +1,4 @@
-/* Regions and their player: the very frames of the file, over loops and seeks. */
+/* Regions and their player: exact frames of the file, across loops and seeks. */
 #include "command.h"
 #include "live/player.h"
 #include "sound.h"
@@ -16,18 +16,11 @@ enum { RATE = 48000, MOST = 4096, CHANNELS_MOST = 3 };
 
 static const double pi = 3.14159265358979323846;
 
-static const char *path_of(const char *name)
-{
-    static char path[300];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 static enum status try_open(const struct region_settings *settings, const char *name,
                             struct region **region)
 {
     struct region_settings whole = *settings;
-    whole.path = path_of(name);
+    whole.path = command_path(name);
     return region_open(&whole, region);
 }
 
@@ -41,18 +34,18 @@ static struct player *play(const char *name, struct region_settings settings)
 }
 
 static void refused(const char *name, struct region_settings settings, enum status status,
-                    const char *spec)
+                    const char *expected)
 {
     char text[512] = "";
     struct region *region;
     log_capture(text, sizeof text);
     ck_assert_int_eq(try_open(&settings, name, &region), status);
     log_capture(NULL, 0);
-    ck_assert_msg(strstr(text, spec) != NULL, "%s", text);
+    ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
 }
 
-/* Read some frames and compare them with the sound's from `at` on, round the region.
- * Returns where it goes on. */
+/* Read some frames and compare them with the sound's from `at` on, wrapping in the region.
+ * Returns the next frame. */
 static uint64_t expect(struct player *player, const struct block *sound, uint64_t at, size_t frames)
 {
     static float samples[CHANNELS_MOST][MOST];
@@ -118,7 +111,7 @@ START_TEST(seeks_are_exact)
         for (size_t i = 0; i < 200; i++) {
             state = state * 6364136223846793005U + 1442695040888963407U;
             uint64_t at = region->from + (state >> 33) % (region->to - region->from);
-            if (i % 5 == 0) /* what is overtaken */
+            if (i % 5 == 0) /* frames that were skipped */
                 player_seek(player, at / 2);
             player_seek(player, at);
             for (size_t n = 0; n < i % 4; n++)
@@ -135,8 +128,8 @@ START_TEST(seeks_are_exact)
 }
 END_TEST
 
-/* As a device calls: the sound goes on from the old place, then from the new one, and is
- * nothing else in between. */
+/* As a device calls: the sound continues from the old place, then from the new one, with nothing
+ * else in between. */
 START_TEST(a_seek_leaves_no_hole)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -168,7 +161,7 @@ START_TEST(a_seek_leaves_no_hole)
 }
 END_TEST
 
-START_TEST(what_is_missing_is_silence)
+START_TEST(missing_sound_is_silence)
 {
     float samples[1000], *rows[] = {samples};
     size_t silent = 0;
@@ -200,7 +193,7 @@ static struct sound sine_file(const char *name, uint32_t rate, size_t seconds, d
     return sound;
 }
 
-/* A tone is the same tone at the other rate, the amplitude, the phase and all. */
+/* At the other rate a tone keeps its frequency, amplitude and phase. */
 START_TEST(another_rate_is_the_same_sound)
 {
     static const uint32_t rates[][2] = {
@@ -232,7 +225,7 @@ START_TEST(another_rate_is_the_same_sound)
 }
 END_TEST
 
-/* Whether frames are come by at once, or by a seek to them. */
+/* Reading on and seeking give the same frames. */
 START_TEST(another_rate_is_the_same_after_a_seek)
 {
     static const uint32_t rates[] = {44100, 96000, 47999};
@@ -244,8 +237,7 @@ START_TEST(another_rate_is_the_same_after_a_seek)
         struct region *region;
         size_t got;
         ck_assert_int_eq(
-            try_open(&(struct region_settings){.rate = rates[r]}, "noise.wav", &region),
-            STATUS_OK);
+            try_open(&(struct region_settings){.rate = rates[r]}, "noise.wav", &region), STATUS_OK);
         ck_assert_uint_eq(region->frames, (uint64_t)11 * rates[r]);
         ck_assert_int_eq(block_init(&whole, 1, region->frames, "a sound"), STATUS_OK);
         ck_assert_int_eq(region_read(region, whole.data, whole.frames, &got), STATUS_OK);
@@ -270,7 +262,7 @@ START_TEST(a_pipe_is_kept)
 {
     struct sound sound =
         sound_noise("noise.wav", 6, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 2, 12 * RATE);
-    ck_assert_int_eq(mkfifo(path_of("pipe"), 0600), 0);
+    ck_assert_int_eq(mkfifo(command_path("pipe"), 0600), 0);
     pid_t cat = command_start("exec cp noise.wav pipe");
     struct player *player = play("pipe", (struct region_settings){.from = 0.5});
     ck_assert_int_eq(command_wait(cat).code, 0);
@@ -289,11 +281,11 @@ START_TEST(a_pipe_is_kept)
 }
 END_TEST
 
-START_TEST(what_is_cut_short_ends_there)
+START_TEST(truncated_files_end_early)
 {
     struct sound sound =
         sound_noise("noise.wav", 8, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, 12 * RATE);
-    ck_assert_int_eq(truncate(path_of("noise.wav"), 44 + 2 * 500000), 0);
+    ck_assert_int_eq(truncate(command_path("noise.wav"), 44 + 2 * 500000), 0);
     refused("noise.wav", (struct region_settings){0}, STATUS_FAILED, "cut short");
     struct player *player = play("noise.wav", (struct region_settings){.allow_truncated = true});
     ck_assert_uint_eq(player_region(player)->to, 500000);
@@ -304,20 +296,20 @@ START_TEST(what_is_cut_short_ends_there)
 }
 END_TEST
 
-/* The file shrinks under the player's hands. */
-START_TEST(what_is_cut_while_it_plays)
+/* The file is truncated while it plays. */
+START_TEST(files_truncated_while_playing)
 {
     struct sound sound =
         sound_noise("noise.wav", 9, SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, 12 * RATE);
     struct player *player = play("noise.wav", (struct region_settings){.allow_truncated = true});
-    ck_assert_int_eq(truncate(path_of("noise.wav"), 44 + 2 * 100000), 0);
+    ck_assert_int_eq(truncate(command_path("noise.wav"), 44 + 2 * 100000), 0);
     float samples[1000], *rows[] = {samples};
     uint64_t at = 0;
     for (size_t i = 0; i < 600; i++) {
         ck_assert_int_eq(player_wait(player, 1000), STATUS_OK);
         player_read(player, rows, 1000);
         for (size_t k = 0; k < 1000; k++) {
-            /* Where it was cut is known but to libsndfile's buffer of bytes. */
+            /* The exact end depends on libsndfile's byte buffer. */
             bool right = samples[k] == sound.block.data[0][at];
             if (!right && at >= 100000)
                 right = samples[k] == sound.block.data[0][at = 0];
@@ -331,12 +323,12 @@ START_TEST(what_is_cut_while_it_plays)
 
     sound_save(&sound, "noise.wav");
     player = play("noise.wav", (struct region_settings){0});
-    ck_assert_int_eq(truncate(path_of("noise.wav"), 44 + 2 * 100000), 0);
+    ck_assert_int_eq(truncate(command_path("noise.wav"), 44 + 2 * 100000), 0);
     for (size_t i = 0; i < 2000 && !player_failure(player); i++) {
         player_read(player, rows, 1000);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    for (size_t i = 0; i < RATE / 1000; i++) /* what was read before */
+    for (size_t i = 0; i < RATE / 1000; i++) /* frames read before */
         player_read(player, rows, 1000);
     ck_assert_ptr_null(player_failure(player));
     char text[512] = "";
@@ -352,7 +344,7 @@ START_TEST(what_is_cut_while_it_plays)
 }
 END_TEST
 
-START_TEST(what_cannot_play_is_refused)
+START_TEST(unplayable_files_are_refused)
 {
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, RATE);
     sound_save(&sound, "second.wav");
@@ -375,6 +367,6 @@ START_TEST(what_cannot_play_is_refused)
 END_TEST
 
 SUITE_MAIN("player", loops_are_exact, seeks_are_exact, a_seek_leaves_no_hole,
-           what_is_missing_is_silence, another_rate_is_the_same_sound,
-           another_rate_is_the_same_after_a_seek, a_pipe_is_kept, what_is_cut_short_ends_there,
-           what_is_cut_while_it_plays, what_cannot_play_is_refused)
+           missing_sound_is_silence, another_rate_is_the_same_sound,
+           another_rate_is_the_same_after_a_seek, a_pipe_is_kept, truncated_files_end_early,
+           files_truncated_while_playing, unplayable_files_are_refused)

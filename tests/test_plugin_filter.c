@@ -1,4 +1,4 @@
-/* A plugin as a filter: blocks, latency, automation, bad samples, controls; and the mix around a
+/* A plugin as a filter: blocks, latency, automation, bad samples, controls; and the mix of a
  * stage. The plugins are tests/plugins (mean) and a gain in dB (amp of swh-plugins). */
 #include "allocations.h"
 #include "chain/stage_controls.h"
@@ -23,7 +23,7 @@ struct rig {
     struct filter *filter;
 };
 
-/* NULL-terminated words; a block of 4 of the plugin's. */
+/* NULL-terminated words; the plugin has a block of 4. */
 static bool rig_load(struct rig *rig, const char *id, const char *const *spec, size_t channels)
 {
     *rig = (struct rig){.info = plugin_rig_describe("ladspa", id)};
@@ -54,7 +54,7 @@ static void rig_free(struct rig *rig)
     plugin_info_destroy(rig->info);
 }
 
-/* Frames [from, to) of channel 0 are what came in `late` frames before. */
+/* Frames [from, to) of channel 0 equal the input `late` frames before. */
 static void expect_same(const struct block *out, const struct block *in, size_t late, size_t from,
                         size_t to)
 {
@@ -124,9 +124,9 @@ START_TEST(latency_is_known_beforehand)
 }
 END_TEST
 
-/* Told only after a third of a second: the first run is late and knows by how much, the second
- * one is right from its first frame. */
-START_TEST(latency_that_is_reported_late_is_made_up_for_the_next_time)
+/* The latency is reported only after a third of a second: the first run is late and learns the
+ * value, the second one is right from its first frame. */
+START_TEST(late_latency_is_right_after_a_restart)
 {
     static const char *const spec[] = {"at=18000", "amount=300", NULL};
     struct rig rig;
@@ -156,12 +156,12 @@ START_TEST(latency_that_is_reported_late_is_made_up_for_the_next_time)
 }
 END_TEST
 
-/* 500 frames, then 200 from frame 5120 on, a block's beginning: the plugin leaves out what it
- * heard from 4620 to 4920, and all else is in its place. Then 700, which shows all of it. */
+/* 500 frames, then 200 from frame 5120 on, at a block boundary: the plugin skips its input
+ * frames 4620 to 4920, and all other frames stay in place. Then 700, which outputs all of them. */
 START_TEST(sound_stays_in_place_while_latency_changes)
 {
     static const char *const spec[] = {"at=0", "amount=500", "at=5100:amount=200",
-                                        "at=10000:amount=700", NULL};
+                                       "at=10000:amount=700", NULL};
     struct rig rig;
     if (!rig_load(&rig, "mean:late-latency", spec, 1))
         return;
@@ -175,7 +175,7 @@ START_TEST(sound_stays_in_place_while_latency_changes)
         expect_same(&out, &in, 700, 5620, out.frames);
         ck_assert_uint_eq(rig.filter->late, 0);
         block_free(&out);
-        filter_reset(rig.filter); /* and all again */
+        filter_reset(rig.filter); /* and everything again */
     }
     block_free(&in);
     rig_free(&rig);
@@ -238,7 +238,7 @@ START_TEST(ramps_have_a_value_for_each_block)
             expect_gain(&out, &in, at, at + BLOCK, -6 + 8 * part);
         }
         block_free(&out);
-        filter_reset(rig.filter); /* the first value comes back */
+        filter_reset(rig.filter); /* the first value again */
     }
     block_free(&in);
     rig_free(&rig);
@@ -272,9 +272,9 @@ START_TEST(bad_samples_are_silenced_and_counted)
 }
 END_TEST
 
-/* ---- controls while the sound goes on ---- */
+/* ---- controls while the sound runs ---- */
 
-START_TEST(controls_are_taken_at_the_next_block)
+START_TEST(controls_apply_at_the_next_block)
 {
     static const char *const spec[] = {"0=-6", NULL};
     struct rig rig;
@@ -353,7 +353,7 @@ START_TEST(stages_list_their_controls)
     ck_assert_int_eq(stage_controls_find(&list, 1, "@bypass", &control), STATUS_OK);
     ck_assert_int_eq(stage_controls_parse(&list, &control, "on", &value), STATUS_OK);
     stage_controls_set(&list, &control, value);
-    for (int i = 0; i < 10; i++) { /* until the ramp is over */
+    for (int i = 0; i < 10; i++) { /* until the ramp has ended */
         out = stream_through(chain, in.data, in.frames, 64);
         if (i < 9)
             block_free(&out);
@@ -373,7 +373,7 @@ START_TEST(stages_list_their_controls)
 }
 END_TEST
 
-START_TEST(streams_take_no_times)
+START_TEST(streams_refuse_times)
 {
     static const char *const texts[][2] = {{"gain", "0,at=3s:gain=3"},
                                            {"gain", "0,at=3s:@mix=0"},
@@ -426,14 +426,14 @@ START_TEST(steps_allocate_nothing)
 }
 END_TEST
 
-/* ---- the mix, around a filter that is made up ---- */
+/* ---- the mix, around a test filter ---- */
 
 enum { DELAY = 100 };
 
-/* Twice what came in DELAY frames before; fails when it is told to. */
+/* Twice the input DELAY frames before; fails on request. */
 struct doubler {
     struct filter filter;
-    float past[DELAY];
+    float history[DELAY];
     bool fail;
 };
 
@@ -441,17 +441,17 @@ static void doubler_process(struct filter *filter, const float *const *in, float
 {
     struct doubler *doubler = (struct doubler *)filter;
     for (size_t i = 0; i < filter->block; i++) {
-        float x = i < DELAY ? doubler->past[i] : in[0][i - DELAY];
+        float x = i < DELAY ? doubler->history[i] : in[0][i - DELAY];
         out[0][i] = doubler->fail ? 0 : 2 * x;
         out[1][i] = 0;
     }
-    memcpy(doubler->past, in[0] + filter->block - DELAY, sizeof doubler->past);
+    memcpy(doubler->history, in[0] + filter->block - DELAY, sizeof doubler->history);
     filter->failure = doubler->fail ? "it broke" : NULL;
 }
 
 static void doubler_reset(struct filter *filter)
 {
-    memset(((struct doubler *)filter)->past, 0, sizeof((struct doubler *)filter)->past);
+    memset(((struct doubler *)filter)->history, 0, sizeof((struct doubler *)filter)->history);
 }
 
 static void doubler_destroy(struct filter *filter)
@@ -476,7 +476,7 @@ static struct filter *make_mix(const struct stage_mix_spec *spec, bool live,
     return mix;
 }
 
-START_TEST(dry_is_aligned_and_goes_round)
+START_TEST(dry_is_aligned_and_bypasses)
 {
     static const struct stage_mix_spec rows[] = {
         {.has_mix = true, .mix = 0.25f}, {.has_mix = true, .mix = 1}, {.bypass = true}, {0}};
@@ -498,7 +498,7 @@ START_TEST(dry_is_aligned_and_goes_round)
 }
 END_TEST
 
-/* The sound comes 50 frames late already, and 100 more through the stage. */
+/* The sound is 50 frames late before the stage, and 100 more after it. */
 START_TEST(mixes_change_at_their_time)
 {
     struct stage_mix_spec spec = {0};
@@ -526,7 +526,7 @@ START_TEST(mixes_change_at_their_time)
 }
 END_TEST
 
-START_TEST(live_a_stage_that_fails_is_left_out)
+START_TEST(live_a_failing_stage_is_left_out)
 {
     const struct stage_mix_spec none = {0};
     struct doubler *doubler;
@@ -550,7 +550,7 @@ START_TEST(live_a_stage_that_fails_is_left_out)
 }
 END_TEST
 
-START_TEST(live_a_stage_that_is_late_is_left_out_meanwhile)
+START_TEST(live_a_late_stage_is_left_out_meanwhile)
 {
     const struct stage_mix_spec none = {0};
     struct doubler *doubler;
@@ -561,7 +561,7 @@ START_TEST(live_a_stage_that_is_late_is_left_out_meanwhile)
         stage_mix_make_absent(mix, how == 1);
         struct block out = stream_through(mix, in.data, in.frames, 2048);
         expect_same(&out, &in, DELAY, 480, 2048);
-        for (size_t i = DELAY; i < 480 && how == 1; i++) /* silence gives way to the dry sound */
+        for (size_t i = DELAY; i < 480 && how == 1; i++) /* silence fades to the dry sound */
             ck_assert_float_eq_tol(out.data[0][i], in.data[0][i - DELAY] * (float)i / 480, 1e-5f);
         ck_assert(stage_mix_is_absent(mix));
         block_free(&out);
@@ -582,19 +582,19 @@ int main(void)
 {
     const TTest *const tests[] = {blocks_are_powers_of_two_where_they_can_be,
                                   latency_is_known_beforehand,
-                                  latency_that_is_reported_late_is_made_up_for_the_next_time,
+                                  late_latency_is_right_after_a_restart,
                                   sound_stays_in_place_while_latency_changes,
                                   steps_begin_at_the_next_block,
                                   ramps_have_a_value_for_each_block,
                                   bad_samples_are_silenced_and_counted,
-                                  controls_are_taken_at_the_next_block,
+                                  controls_apply_at_the_next_block,
                                   stages_list_their_controls,
-                                  streams_take_no_times,
+                                  streams_refuse_times,
                                   steps_allocate_nothing,
-                                  dry_is_aligned_and_goes_round,
+                                  dry_is_aligned_and_bypasses,
                                   mixes_change_at_their_time,
-                                  live_a_stage_that_fails_is_left_out,
-                                  live_a_stage_that_is_late_is_left_out_meanwhile};
+                                  live_a_failing_stage_is_left_out,
+                                  live_a_late_stage_is_left_out_meanwhile};
     plugin_rig_prepare();
     return plugin_rig_code(suite_run("plugin filter", tests, sizeof tests / sizeof *tests));
 }

@@ -1,4 +1,4 @@
-/* Instances in a process of their own do as instances here do, and their ends harm nobody. */
+/* Isolated instances behave as instances in this process, and their failures harm nothing else. */
 #include "allocations.h"
 #include "command.h"
 #include "plugin/plugin_isolated_instances.h"
@@ -25,25 +25,27 @@ static void pause_ms(long milliseconds)
 static struct plugin_instances_settings file_settings(size_t instances)
 {
     return (struct plugin_instances_settings){.plugin = {.rate = RATE, .block = BLOCK},
-                                         .instances = instances,
-                                         .most = PIECE,
-                                         .patience = 30};
+                                              .instances = instances,
+                                              .most = PIECE,
+                                              .patience = 30};
 }
 
 static struct plugin_instances_settings live_settings(void)
 {
-    return (struct plugin_instances_settings){.plugin = {.rate = RATE, .block = BLOCK, .live = true},
-                                         .instances = 1,
-                                         .most = BLOCK,
-                                         .patience = 30};
+    return (struct plugin_instances_settings){
+        .plugin = {.rate = RATE, .block = BLOCK, .live = true},
+        .instances = 1,
+        .most = BLOCK,
+        .patience = 30};
 }
 
 static struct plugin_instances *open_isolated(const struct plugin_info *info,
-                                      const struct plugin_change *changes, size_t count,
-                                      const struct plugin_instances_settings *settings)
+                                              const struct plugin_change *changes, size_t count,
+                                              const struct plugin_instances_settings *settings)
 {
     struct plugin_instances *instances;
-    ck_assert_int_eq(plugin_instances_open_isolated(info, changes, count, settings, &instances), STATUS_OK);
+    ck_assert_int_eq(plugin_instances_open_isolated(info, changes, count, settings, &instances),
+                     STATUS_OK);
     return instances;
 }
 
@@ -56,10 +58,11 @@ static bool is_silent(const struct block *block, size_t frames)
     return true;
 }
 
-/* ---- the same as here ---- */
+/* ---- equal to in-process instances ---- */
 
-static void process_at(struct plugin_instances *instances, const struct block *in, struct block *out,
-                       size_t at, size_t frames, const struct plugin_change *changes, size_t count)
+static void process_at(struct plugin_instances *instances, const struct block *in,
+                       struct block *out, size_t at, size_t frames,
+                       const struct plugin_change *changes, size_t count)
 {
     const float *from[CHANNELS_MOST];
     float *to[CHANNELS_MOST];
@@ -70,19 +73,21 @@ static void process_at(struct plugin_instances *instances, const struct block *i
     instances->kind->process(instances, from, to, frames, changes, count);
 }
 
-static void check_reported(const struct plugin_instances *here, const struct plugin_instances *apart,
-                       size_t blocks)
+static void check_reported(const struct plugin_instances *here,
+                           const struct plugin_instances *isolated, size_t blocks)
 {
-    ck_assert_uint_eq(here->latency, apart->latency);
+    ck_assert_uint_eq(here->latency, isolated->latency);
     for (size_t b = 0; b < blocks; b++)
-        ck_assert_uint_eq(here->latencies[b], apart->latencies[b]);
+        ck_assert_uint_eq(here->latencies[b], isolated->latencies[b]);
     for (size_t p = 0; p < here->info->port_count; p++)
-        ck_assert_msg(memcmp(&here->values[p], &apart->values[p], sizeof(float)) == 0,
-                      "port %zu: %g and %g", p, (double)here->values[p], (double)apart->values[p]);
+        ck_assert_msg(memcmp(&here->values[p], &isolated->values[p], sizeof(float)) == 0,
+                      "port %zu: %g and %g", p, (double)here->values[p],
+                      (double)isolated->values[p]);
 }
 
-/* Pieces of any length, changes within, and a reset give the same samples. */
-static void check_same(const struct plugin_info *info, const struct plugin_instances_settings *settings,
+/* Pieces of any length, changes within them, and a reset give the same samples. */
+static void check_same(const struct plugin_info *info,
+                       const struct plugin_instances_settings *settings,
                        const struct plugin_change *first, const struct plugin_change *changes,
                        size_t count)
 {
@@ -90,9 +95,9 @@ static void check_same(const struct plugin_info *info, const struct plugin_insta
     size_t all = 0, instances = settings->instances;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         all += lengths[i];
-    struct plugin_instances *here, *apart = open_isolated(info, first, first ? 1 : 0, settings);
+    struct plugin_instances *here, *isolated = open_isolated(info, first, first ? 1 : 0, settings);
     ck_assert_int_eq(plugin_instances_open(info, first, first ? 1 : 0, settings, &here), STATUS_OK);
-    check_reported(here, apart, 0);
+    check_reported(here, isolated, 0);
     struct block in = stream_noise(1, instances * here->inputs, all), out[2];
     for (size_t i = 0; i < 2; i++)
         ck_assert_int_eq(block_init(&out[i], instances * here->outputs, all, "a test"), STATUS_OK);
@@ -100,25 +105,25 @@ static void check_same(const struct plugin_info *info, const struct plugin_insta
         for (size_t i = 0, at = 0; i < sizeof lengths / sizeof *lengths; at += lengths[i++]) {
             size_t made = lengths[i] == PIECE ? count : 0;
             process_at(here, &in, &out[0], at, lengths[i], changes, made);
-            process_at(apart, &in, &out[1], at, lengths[i], changes, made);
-            ck_assert_ptr_null(apart->failure);
-            check_reported(here, apart, lengths[i] / BLOCK);
+            process_at(isolated, &in, &out[1], at, lengths[i], changes, made);
+            ck_assert_ptr_null(isolated->failure);
+            check_reported(here, isolated, lengths[i] / BLOCK);
         }
         for (size_t c = 0; c < out[0].channels; c++)
             ck_assert_mem_eq(out[0].data[c], out[1].data[c], all * sizeof(float));
         ck_assert(!is_silent(&out[1], all));
         here->kind->reset(here);
-        apart->kind->reset(apart);
+        isolated->kind->reset(isolated);
     }
-    ck_assert_uint_eq(apart->delay, 0);
+    ck_assert_uint_eq(isolated->delay, 0);
     plugin_instances_close(here);
-    plugin_instances_close(apart);
+    plugin_instances_close(isolated);
     block_free(&in);
     block_free(&out[0]);
     block_free(&out[1]);
 }
 
-START_TEST(ladspa_sounds_the_same)
+START_TEST(isolated_ladspa_is_identical)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
     if (!info)
@@ -129,7 +134,7 @@ START_TEST(ladspa_sounds_the_same)
 }
 END_TEST
 
-START_TEST(a_limiter_sounds_the_same)
+START_TEST(isolated_limiter_is_identical)
 {
     struct plugin_info *info =
         plugin_rig_describe("ladspa", "fast_lookahead_limiter_1913:fastLookaheadLimiter");
@@ -139,7 +144,7 @@ START_TEST(a_limiter_sounds_the_same)
     const struct plugin_change first = {.port = 0, .value = 6};
     const struct plugin_change changes[] = {
         {.frame = 0, .port = 0, .value = 20},
-        {.frame = 2, .port = 0, .value = 12}, /* the same block: this one counts */
+        {.frame = 2, .port = 0, .value = 12}, /* the same block: the later one counts */
         {.frame = BLOCK + 1, .port = 1, .value = -6},
         {.frame = 3 * BLOCK, .port = 0, .value = 3},
     };
@@ -162,7 +167,7 @@ START_TEST(late_latency_is_reported_by_block)
 }
 END_TEST
 
-START_TEST(lv2_sounds_the_same)
+START_TEST(isolated_lv2_is_identical)
 {
     static const char *const ids[] = {"http://lv2plug.in/plugins/eg-amp",
                                       "http://gareus.org/oss/lv2/dpl#stereo",
@@ -228,9 +233,9 @@ START_TEST(lv2_settings_and_states_reach_the_child)
 }
 END_TEST
 
-/* ---- ends ---- */
+/* ---- failures ---- */
 
-static void check_end(const char *kind, const char *id, double patience, const char *spec)
+static void check_end(const char *kind, const char *id, double patience, const char *expected)
 {
     struct plugin_info *info = plugin_rig_describe(kind, id);
     if (!info)
@@ -245,11 +250,11 @@ static void check_end(const char *kind, const char *id, double patience, const c
     for (; !instances->failure && pieces < 100; pieces++)
         process_at(instances, &in, &out, 0, PIECE, NULL, 0);
     ck_assert_uint_eq(pieces, 24000 / PIECE + 1);
-    ck_assert_str_eq(instances->failure, spec);
+    ck_assert_str_eq(instances->failure, expected);
     ck_assert(is_silent(&out, PIECE));
     process_at(instances, &in, &out, 0, PIECE, NULL, 0);
     instances->kind->reset(instances);
-    ck_assert_str_eq(instances->failure, spec);
+    ck_assert_str_eq(instances->failure, expected);
     plugin_instances_close(instances);
     block_free(&in);
     block_free(&out);
@@ -270,7 +275,7 @@ START_TEST(ends_are_reported)
 }
 END_TEST
 
-static void check_refused(const char *kind, const char *id, double patience, const char *spec)
+static void check_refused(const char *kind, const char *id, double patience, const char *expected)
 {
     struct plugin_info *info = plugin_rig_describe(kind, id);
     if (!info)
@@ -284,7 +289,8 @@ static void check_refused(const char *kind, const char *id, double patience, con
     log_capture(NULL, 0);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_ptr_null(instances);
-    ck_assert_msg(strstr(reported, id) && strstr(reported, spec), "\"%s\", not \"%s\"", reported, spec);
+    ck_assert_msg(strstr(reported, id) && strstr(reported, expected), "\"%s\", not \"%s\"",
+                  reported, expected);
     plugin_info_destroy(info);
 }
 
@@ -302,7 +308,7 @@ START_TEST(openings_fail_in_one_line)
 }
 END_TEST
 
-START_TEST(no_program_is_reported)
+START_TEST(a_missing_program_is_reported)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:copy");
     if (!info)
@@ -313,7 +319,8 @@ START_TEST(no_program_is_reported)
     snprintf(before, sizeof before, "%s", getenv("HALO_PROGRAM"));
     setenv("HALO_PROGRAM", "/nowhere/halo", 1);
     log_capture(reported, sizeof reported);
-    ck_assert_int_eq(plugin_instances_open_isolated(info, NULL, 0, &settings, &instances), STATUS_FAILED);
+    ck_assert_int_eq(plugin_instances_open_isolated(info, NULL, 0, &settings, &instances),
+                     STATUS_FAILED);
     log_capture(NULL, 0);
     setenv("HALO_PROGRAM", before, 1);
     ck_assert_ptr_nonnull(strstr(reported, "it could not be started: No such file"));
@@ -321,7 +328,7 @@ START_TEST(no_program_is_reported)
 }
 END_TEST
 
-/* ---- nothing is left ---- */
+/* ---- nothing is left behind ---- */
 
 static bool has_shared_memory(void)
 {
@@ -334,7 +341,7 @@ static bool has_shared_memory(void)
     return found;
 }
 
-START_TEST(nothing_is_left)
+START_TEST(nothing_is_left_behind)
 {
     size_t before = plugin_rig_descriptors();
     check_end("ladspa", "mean:crash", 30, "crashed at 0.496 s, in block 94 (segmentation fault)");
@@ -355,7 +362,7 @@ START_TEST(nothing_is_left)
 }
 END_TEST
 
-/* ---- words of a plugin ---- */
+/* ---- output of a plugin ---- */
 
 struct reported {
     size_t lines, out, err;
@@ -391,7 +398,7 @@ static struct reported spec_reported(enum verbosity verbosity)
     return reported;
 }
 
-START_TEST(what_a_plugin_prints_is_a_detail)
+START_TEST(plugin_output_becomes_a_detail)
 {
     struct reported reported = spec_reported(VERBOSITY_VERBOSE);
     ck_assert_uint_eq(reported.out, 3 * PIECE / BLOCK);
@@ -439,8 +446,8 @@ START_TEST(live_is_a_piece_late)
 }
 END_TEST
 
-/* A child that is behind catches up, and learns of all changes. */
-START_TEST(live_goes_on_after_late_pieces)
+/* A child that is behind catches up, with every change applied. */
+START_TEST(live_continues_after_late_pieces)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", "mean:slow");
     if (!info)
@@ -453,7 +460,8 @@ START_TEST(live_goes_on_after_late_pieces)
     struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
     const float *const *from = (const float *const *)in.data;
     for (size_t step = 0; step < 20; step++) {
-        instances->kind->process(instances, from, out.data, BLOCK, step == 12 ? &quick : &late, step >= 12);
+        instances->kind->process(instances, from, out.data, BLOCK, step == 12 ? &quick : &late,
+                                 step >= 12);
         ck_assert(step > 0 || is_silent(&out, BLOCK));
     }
     ck_assert_uint_gt(instances->late, 0);
@@ -472,7 +480,7 @@ START_TEST(live_goes_on_after_late_pieces)
 }
 END_TEST
 
-static void check_live_end(const char *id, double patience, const char *spec)
+static void check_live_end(const char *id, double patience, const char *expected)
 {
     struct plugin_info *info = plugin_rig_describe("ladspa", id);
     if (!info)
@@ -483,12 +491,13 @@ static void check_live_end(const char *id, double patience, const char *spec)
     struct block in = stream_noise(1, 1, BLOCK), out = stream_noise(2, 1, BLOCK);
     for (size_t step = 0; !instances->failure && step < 5000; step++) {
         size_t before = allocations_of_thread();
-        instances->kind->process(instances, (const float *const *)in.data, out.data, BLOCK, NULL, 0);
+        instances->kind->process(instances, (const float *const *)in.data, out.data, BLOCK, NULL,
+                                 0);
         ck_assert_uint_eq(allocations_of_thread(), before);
         ck_assert(is_silent(&out, BLOCK));
         pause_ms(2);
     }
-    ck_assert_str_eq(instances->failure, spec);
+    ck_assert_str_eq(instances->failure, expected);
     plugin_instances_close(instances);
     ck_assert_uint_eq(plugin_rig_children(getpid(), NULL), 0);
     block_free(&in);
@@ -496,7 +505,7 @@ static void check_live_end(const char *id, double patience, const char *spec)
     plugin_info_destroy(info);
 }
 
-START_TEST(live_ends_wait_for_nobody)
+START_TEST(live_ends_do_not_wait)
 {
     check_live_end("mean:crash", 30, "crashed at 0.000 s, in block 1 (segmentation fault)");
     check_live_end("mean:exit", 30, "ended its process at 0.000 s, in block 1");
@@ -510,7 +519,7 @@ static bool has_said(const char *line)
 {
     char path[128], text[64];
     bool found = false;
-    snprintf(path, sizeof path, "%s/said", command_folder());
+    snprintf(path, sizeof path, "%s/message", command_folder());
     FILE *file = fopen(path, "r");
     while (file && fgets(text, sizeof text, file))
         found = found || (strncmp(text, line, strlen(line)) == 0 && text[strlen(line)] == '\n');
@@ -519,11 +528,11 @@ static bool has_said(const char *line)
     return found;
 }
 
-/* The demonstration, once it has said `line`, and its child. */
+/* The demonstration program, once it has printed `line`, and its child. */
 static pid_t start_demo(const char *id, const char *line, pid_t *child)
 {
     command_clean();
-    pid_t demo = command_start("exec '%s' ladspa %s >said", RACK_DEMO, id);
+    pid_t demo = command_start("exec '%s' ladspa %s >message", INSTANCES_DEMO, id);
     for (int i = 0; i < 2000 && !has_said(line); i++)
         pause_ms(5);
     ck_assert(has_said(line));
@@ -570,20 +579,20 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {ladspa_sounds_the_same,
-                                  a_limiter_sounds_the_same,
+    const TTest *const tests[] = {isolated_ladspa_is_identical,
+                                  isolated_limiter_is_identical,
                                   late_latency_is_reported_by_block,
-                                  lv2_sounds_the_same,
+                                  isolated_lv2_is_identical,
                                   lv2_presets_reach_the_child,
                                   lv2_settings_and_states_reach_the_child,
                                   ends_are_reported,
                                   openings_fail_in_one_line,
-                                  no_program_is_reported,
-                                  nothing_is_left,
-                                  what_a_plugin_prints_is_a_detail,
+                                  a_missing_program_is_reported,
+                                  nothing_is_left_behind,
+                                  plugin_output_becomes_a_detail,
                                   live_is_a_piece_late,
-                                  live_goes_on_after_late_pieces,
-                                  live_ends_wait_for_nobody,
+                                  live_continues_after_late_pieces,
+                                  live_ends_do_not_wait,
                                   the_child_dies_with_its_parent,
                                   a_signal_ends_waiting_for_one_that_hangs,
                                   terminal_signals_are_halo_s};

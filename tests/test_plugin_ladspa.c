@@ -1,5 +1,5 @@
-/* LADSPA plugins: what their hints and names come to, by ladspa.h's own words, and what small ones
- * of the packages swh-plugins, cmt and ladspa-sdk make of sound; exit 77 without these. */
+/* LADSPA plugins: their hints and names, as specified in ladspa.h, and the output of small
+ * plugins from the packages swh-plugins, cmt and ladspa-sdk; exit 77 without these. */
 #include "plugin/plugin.h"
 #include "plugin/plugin_ladspa_port.h"
 #include "suite.h"
@@ -13,19 +13,20 @@ enum { RATE = 48000, FRAMES = 1 << 14, PORTS_MOST = 4 };
 
 /* ---- hints and names ---- */
 
-/* The port that a plugin would have by these, where `index` is its place among them. */
+/* The port that a plugin would have with these descriptors, at `index` in it. */
 struct reported {
     size_t count, index;
     const char *names[PORTS_MOST];
-    LADSPA_PortDescriptor kinds[PORTS_MOST]; /* 0: a control in */
+    LADSPA_PortDescriptor kinds[PORTS_MOST]; /* 0: a control input */
     LADSPA_PortRangeHint ranges[PORTS_MOST];
 };
 
-static struct plugin_info *take(const struct reported *reported)
+static struct plugin_info *describe(const struct reported *reported)
 {
     LADSPA_PortDescriptor kinds[PORTS_MOST];
     for (size_t i = 0; i < PORTS_MOST; i++)
-        kinds[i] = reported->kinds[i] ? reported->kinds[i] : LADSPA_PORT_INPUT | LADSPA_PORT_CONTROL;
+        kinds[i] =
+            reported->kinds[i] ? reported->kinds[i] : LADSPA_PORT_INPUT | LADSPA_PORT_CONTROL;
     const LADSPA_Descriptor descriptor = {.PortCount = reported->count,
                                           .PortDescriptors = kinds,
                                           .PortNames = reported->names,
@@ -37,9 +38,11 @@ static struct plugin_info *take(const struct reported *reported)
     return info;
 }
 
-static struct plugin_info *take_hint(LADSPA_PortRangeHintDescriptor hints, float low, float high)
+static struct plugin_info *describe_hint(LADSPA_PortRangeHintDescriptor hints, float low,
+                                         float high)
 {
-    return take(&(struct reported){.count = 1, .names = {"Port"}, .ranges = {{hints, low, high}}});
+    return describe(
+        &(struct reported){.count = 1, .names = {"Port"}, .ranges = {{hints, low, high}}});
 }
 
 enum { BOTH = LADSPA_HINT_BOUNDED_BELOW | LADSPA_HINT_BOUNDED_ABOVE };
@@ -62,19 +65,19 @@ static const struct {
     {BOTH | LADSPA_HINT_LOGARITHMIC | LADSPA_HINT_DEFAULT_LOW, 1, 10000, 1, 10000, 10},
     {BOTH | LADSPA_HINT_LOGARITHMIC | LADSPA_HINT_DEFAULT_MIDDLE, 1, 10000, 1, 10000, 100},
     {BOTH | LADSPA_HINT_LOGARITHMIC | LADSPA_HINT_DEFAULT_HIGH, 1, 10000, 1, 10000, 1000},
-    /* bounds in sample rates: a middle one as well, plain numbers not */
+    /* bounds in sample rates: the middle value is scaled, fixed numbers are not */
     {BOTH | LADSPA_HINT_SAMPLE_RATE | LADSPA_HINT_DEFAULT_440, 0, 0.5F, 0, 24000, 440},
     {BOTH | LADSPA_HINT_SAMPLE_RATE | LADSPA_HINT_DEFAULT_MIDDLE, 0, 0.5F, 0, 24000, 12000},
     {BOTH | LADSPA_HINT_SAMPLE_RATE | LADSPA_HINT_LOGARITHMIC | LADSPA_HINT_DEFAULT_MIDDLE, 0.0001F,
      0.01F, 4.8F, 480, 48},
     {BOTH | LADSPA_HINT_SAMPLE_RATE, 0.25F, 0.5F, 12000, 24000, 18000},
-    /* whole numbers have bounds a little beyond them */
+    /* the bounds of integers are a little beyond them */
     {BOTH | LADSPA_HINT_INTEGER | LADSPA_HINT_DEFAULT_MAXIMUM, -0.1F, 5.1F, 0, 5, 5},
     {BOTH | LADSPA_HINT_INTEGER | LADSPA_HINT_DEFAULT_MIDDLE, 0, 3, 0, 3, 2},
     /* switches have no bounds */
     {LADSPA_HINT_TOGGLED, 0, 0, 0, 1, 0},
     {LADSPA_HINT_TOGGLED | LADSPA_HINT_DEFAULT_1, 7, -7, 0, 1, 1},
-    /* a bound that is not said to be one, or none at all */
+    /* a bound without its hint, or no bounds */
     {0, 3, 4, -INFINITY, INFINITY, 0},
     {LADSPA_HINT_BOUNDED_BELOW, 3, 0, 3, INFINITY, 3},
     {LADSPA_HINT_BOUNDED_ABOVE, 0, -3, -INFINITY, -3, -3},
@@ -94,7 +97,7 @@ static bool is_near(float value, float expected)
 START_TEST(hints_give_ranges_and_initial_values)
 {
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
-        struct plugin_info *info = take_hint(hints[i].hints, hints[i].low, hints[i].high);
+        struct plugin_info *info = describe_hint(hints[i].hints, hints[i].low, hints[i].high);
         struct plugin_range range = plugin_port_range(&info->ports[0], RATE);
         bool right = is_near(range.minimum, hints[i].minimum) &&
                      is_near(range.maximum, hints[i].maximum) &&
@@ -109,7 +112,7 @@ END_TEST
 static void check_symbols(const struct reported *reported, const char *symbols)
 {
     char text[256] = "";
-    struct plugin_info *info = take(reported);
+    struct plugin_info *info = describe(reported);
     for (size_t i = 0; i < info->port_count; i++) {
         strcat(text, i ? " " : "");
         strcat(text, info->ports[i].symbol);
@@ -126,9 +129,10 @@ START_TEST(names_give_symbols)
     check_symbols(
         &(struct reported){.count = 2, .names = {"Wave (0 = sine, 1 = saw)", "-- Ratio (1:n)"}},
         "wave ratio");
-    /* brackets stay where they tell ports apart, but for units */
-    check_symbols(&(struct reported){.count = 3, .names = {"Level (L) [dB]", "Level (R) [dB]", "Q"}},
-                  "level_l level_r q");
+    /* brackets stay where they distinguish ports, except for units */
+    check_symbols(
+        &(struct reported){.count = 3, .names = {"Level (L) [dB]", "Level (R) [dB]", "Q"}},
+        "level_l level_r q");
     check_symbols(&(struct reported){.count = 4, .names = {"Gain", "gain", "Gain (dB)", "gain 2"}},
                   "gain gain_2 gain_3 gain_2_2");
     check_symbols(&(struct reported){.count = 4, .names = {"", "(dB)", "\xc3\xa9t\xc3\xa9", NULL}},
@@ -146,14 +150,15 @@ START_TEST(names_give_units_and_points)
                  {"Ratio (1:n)", NULL},     {"Level (Level)", NULL}, {"Frequency", NULL},
                  {"Phase [deg]", "degrees"}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        struct plugin_info *info = take(&(struct reported){.count = 1, .names = {units[i].name}});
+        struct plugin_info *info =
+            describe(&(struct reported){.count = 1, .names = {units[i].name}});
         ck_assert_pstr_eq(info->ports[0].unit, units[i].unit);
         plugin_info_destroy(info);
     }
     struct plugin_info *info =
-        take(&(struct reported){.count = 1,
-                            .names = {"Wave (1=sin, 2 = soft saw, 9 = none, what=3)"},
-                            .ranges = {{BOTH | LADSPA_HINT_INTEGER, 1, 4}}});
+        describe(&(struct reported){.count = 1,
+                                    .names = {"Wave (1=sin, 2 = soft saw, 9 = none, what=3)"},
+                                    .ranges = {{BOTH | LADSPA_HINT_INTEGER, 1, 4}}});
     ck_assert_uint_eq(info->ports[0].point_count, 2);
     ck_assert_str_eq(info->ports[0].points[0].label, "sin");
     ck_assert_str_eq(info->ports[0].points[1].label, "soft saw");
@@ -165,10 +170,10 @@ END_TEST
 START_TEST(only_a_control_that_reports_it_is_the_latency)
 {
     enum { REPORTS = LADSPA_PORT_OUTPUT | LADSPA_PORT_CONTROL };
-    struct plugin_info *info =
-        take(&(struct reported){.count = 4,
-                            .names = {"latency", "_Latency", "latency", "Latency mode"},
-                            .kinds = {0, REPORTS, LADSPA_PORT_OUTPUT | LADSPA_PORT_AUDIO, REPORTS}});
+    struct plugin_info *info = describe(
+        &(struct reported){.count = 4,
+                           .names = {"latency", "_Latency", "latency", "Latency mode"},
+                           .kinds = {0, REPORTS, LADSPA_PORT_OUTPUT | LADSPA_PORT_AUDIO, REPORTS}});
     ck_assert(!info->ports[0].is_latency && info->ports[1].is_latency);
     ck_assert(!info->ports[2].is_latency && !info->ports[3].is_latency);
     plugin_info_destroy(info);
@@ -177,18 +182,18 @@ END_TEST
 
 START_TEST(side_chains_are_known_by_their_names)
 {
-    enum { HEARS = LADSPA_PORT_INPUT | LADSPA_PORT_AUDIO };
+    enum { AUDIO_IN = LADSPA_PORT_INPUT | LADSPA_PORT_AUDIO };
     struct plugin_info *info =
-        take(&(struct reported){.count = 4,
-                            .names = {"Sidechain Input", "Input", "Side", "Sidechain"},
-                            .kinds = {HEARS, HEARS, HEARS, 0}});
+        describe(&(struct reported){.count = 4,
+                                    .names = {"Sidechain Input", "Input", "Side", "Sidechain"},
+                                    .kinds = {AUDIO_IN, AUDIO_IN, AUDIO_IN, 0}});
     ck_assert(info->ports[0].is_side_chain && !info->ports[1].is_side_chain);
     ck_assert(!info->ports[2].is_side_chain && !info->ports[3].is_side_chain);
     plugin_info_destroy(info);
 }
 END_TEST
 
-/* ---- real ones ---- */
+/* ---- real plugins ---- */
 
 static float input[FRAMES];
 static float output[FRAMES];
@@ -216,7 +221,7 @@ static struct plugin *plugin_of(const struct plugin_info *info, size_t block)
     return plugin;
 }
 
-/* All of `input` to `output`, the plugin's first of each. */
+/* All of `input` to `output`, on the plugin's first ports. */
 static void run(struct plugin *plugin, size_t block)
 {
     for (size_t at = 0; at < FRAMES; at += block) {
@@ -283,13 +288,13 @@ START_TEST(delays_are_exact)
 {
     filter_by("cmt:delay_1s", "delay", 0.01F, "dry_wet_balance", 1);
     check_delay(480, 0);
-    /* This one sizes its buffer at activation, by a control. */
+    /* This one sizes its buffer at activation, from a control. */
     filter_by("delay_1898:delay_n", "max_delay", 0.2F, "delay_time", 0.01F);
-    check_delay(480, 1024); /* its first block sets out from another delay */
+    check_delay(480, 1024); /* its first block starts with another delay */
 }
 END_TEST
 
-START_TEST(what_has_no_input_sounds)
+START_TEST(generators_make_sound)
 {
     filter_by("sine:sine_fcac", "frequency", 1000, "amplitude", 0.5F);
     for (size_t i = 0; i < FRAMES; i++) {
@@ -321,7 +326,7 @@ START_TEST(a_latency_is_reported)
 }
 END_TEST
 
-START_TEST(a_reset_forgets_sound_and_keeps_values)
+START_TEST(reset_clears_sound_and_keeps_values)
 {
     /* All keep their state over deactivate and activate. */
     static const char *const ids[] = {"svf_1214:svf", "divider_1186:divider", "sc1_1425:sc1",
@@ -340,11 +345,12 @@ START_TEST(a_reset_forgets_sound_and_keeps_values)
         run(plugin, 256);
         memcpy(first, output, sizeof first);
         run(plugin, 256);
-        ck_assert_msg(memcmp(first, output, sizeof first) != 0, "%s has no past", ids[i]);
+        ck_assert_msg(memcmp(first, output, sizeof first) != 0, "%s keeps no history", ids[i]);
         plugin->kind->reset(plugin);
         ck_assert(plugin->controls[port] == value);
         run(plugin, 256);
-        ck_assert_msg(memcmp(first, output, sizeof first) == 0, "%s remembers", ids[i]);
+        ck_assert_msg(memcmp(first, output, sizeof first) == 0, "%s keeps history after a reset",
+                      ids[i]);
         plugin_destroy(plugin);
         plugin_info_destroy(info);
     }
@@ -353,7 +359,7 @@ END_TEST
 
 /* ---- names ---- */
 
-static void check_refusal(const char *id, const char *spec)
+static void check_refusal(const char *id, const char *expected)
 {
     char text[1024] = "";
     struct plugin_info *info = NULL;
@@ -362,10 +368,10 @@ static void check_refusal(const char *id, const char *spec)
     log_capture(NULL, 0);
     ck_assert_int_ne(status, STATUS_OK);
     ck_assert_ptr_null(info);
-    ck_assert_msg(strstr(text, spec) != NULL, "%s: no \"%s\" in: %s", id, spec, text);
+    ck_assert_msg(strstr(text, expected) != NULL, "%s: no \"%s\" in: %s", id, expected, text);
 }
 
-START_TEST(unknown_names_are_refused_with_near_ones)
+START_TEST(unknown_names_are_refused_with_suggestions)
 {
     check_refusal("amp_1182:amp", "did you mean amp_1181");
     check_refusal("nothing_like_it:amp", "there is no LADSPA library nothing_like_it in ");
@@ -379,7 +385,7 @@ START_TEST(unknown_names_are_refused_with_near_ones)
 }
 END_TEST
 
-START_TEST(an_id_leads_back_to_its_plugin)
+START_TEST(ids_find_their_plugins)
 {
     static const char *const ids[] = {"amp_1181:amp", "amp_1181.so:amp",
                                       "/usr/lib/ladspa/amp_1181.so:amp",
@@ -407,12 +413,12 @@ int main(void)
                                   side_chains_are_known_by_their_names,
                                   gains_are_exact,
                                   delays_are_exact,
-                                  what_has_no_input_sounds,
+                                  generators_make_sound,
                                   a_latency_is_reported,
-                                  a_reset_forgets_sound_and_keeps_values,
-                                  unknown_names_are_refused_with_near_ones,
-                                  an_id_leads_back_to_its_plugin};
-    enum { OWN = 5, TESTS = sizeof tests / sizeof *tests }; /* the first need no packages */
+                                  reset_clears_sound_and_keeps_values,
+                                  unknown_names_are_refused_with_suggestions,
+                                  ids_find_their_plugins};
+    enum { OWN = 5, TESTS = sizeof tests / sizeof *tests }; /* the first tests need no packages */
     static const char *const needed[] = {"/usr/lib/ladspa/amp_1181.so", "/usr/lib/ladspa/cmt.so",
                                          "/usr/lib/ladspa/amp.so"};
     unsetenv("LADSPA_PATH");

@@ -1,4 +1,4 @@
-/* LV2 plugins that others made, by what they are known to do to sound. */
+/* Third-party LV2 plugins, tested by their known effect on sound. */
 #include "command.h"
 #include "lv2_rig.h"
 #include "plugin/plugin.h"
@@ -16,7 +16,7 @@
 
 static const struct plugin_settings plain = {0};
 
-/* With one value, blocks of 64 and of 256. */
+/* With one value set, in blocks of 64 and of 256. */
 static void check_sound(const char *uri, const char *symbol, float value, float gain, size_t delay)
 {
     for (size_t block = 64; block <= 256; block *= 4) {
@@ -88,12 +88,12 @@ START_TEST(bundles_are_described)
     ck_assert_uint_eq(info->parameter_count, 2);
     plugin_info_destroy(info);
     ck_assert_int_eq(plugin_lv2.describe(EXAMPLES "eg-params", &info), STATUS_OK);
-    ck_assert_ptr_null(info->refusal); /* it makes no sound, and runs */
+    ck_assert_ptr_null(info->refusal); /* it makes no sound, but runs */
     plugin_info_destroy(info);
 }
 END_TEST
 
-/* `taps` at frame `at` of a mono file: what the convolver's path is set to. */
+/* `taps` at frame `at` of a mono file, for the convolver's path. */
 static void write_response(const char *name, float tap, size_t at)
 {
     struct sound sound = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RIG_RATE, 1, 4800);
@@ -114,7 +114,7 @@ static void check_convolver(bool live)
                      8192);
     plugin_lv2.reset(rig.plugin);
     lv2_rig_run(&rig);
-    /* The plugin halves what it makes of a response of one channel. */
+    /* The plugin halves the output with a response of one channel. */
     lv2_rig_expect(&rig, 0, 0.25F, 10 + (size_t)plugin_latency(rig.plugin), 1e-6F);
     lv2_rig_close(&rig);
 }
@@ -128,7 +128,7 @@ START_TEST(responses_are_there_from_the_first_frame)
 }
 END_TEST
 
-/* What the sampler keeps as its sample, by the file that is in its state's folder. */
+/* The sampler's current sample, from the file in its saved state. */
 static void check_sample(const char *folder, const char *expected)
 {
     struct command_result found = command_done(
@@ -156,7 +156,7 @@ START_TEST(sampler_gets_its_sample)
     snprintf(folder, sizeof folder, "%s/live", command_folder());
     const struct plugin_setting setting = {EXAMPLES "eg-sampler#sample", path};
     struct plugin_settings settings = {.settings = &setting, .setting_count = 1};
-    keep_sample(plain, "default"); /* its bundle's own default state */
+    keep_sample(plain, "default"); /* the default state of its bundle */
     check_sample("default", "/usr/lib/lv2/eg-sampler.lv2/click.wav");
     keep_sample(settings, "inline");
     check_sample("inline", path);
@@ -210,7 +210,7 @@ START_TEST(presets_set_values)
 }
 END_TEST
 
-/* After a reset it answers as one that has heard nothing yet. */
+/* After a reset it responds as a new instance. */
 static void check_reset(const char *uri, struct plugin_settings settings)
 {
     struct lv2_rig rig = lv2_rig_open(uri, settings, 8192);
@@ -228,7 +228,7 @@ static void check_reset(const char *uri, struct plugin_settings settings)
     lv2_rig_close(&other);
 }
 
-START_TEST(reset_forgets_all_sound)
+START_TEST(reset_clears_all_sound)
 {
     char path[PATH_MAX];
     command_clean();
@@ -258,6 +258,6 @@ int main(void)
         simple_plugins_are_exact, latencies_are_read,
         bundles_are_described,    responses_are_there_from_the_first_frame,
         sampler_gets_its_sample,  parameters_have_their_types,
-        presets_set_values,       reset_forgets_all_sound};
+        presets_set_values,       reset_clears_all_sound};
     return suite_run("plugin_lv2", tests, sizeof tests / sizeof *tests);
 }

@@ -1,4 +1,4 @@
-/* What halo does for an LV2 plugin, as one of the tests' own tells it. */
+/* The LV2 host, as seen by the tests' own plugin probe_lv2. */
 #include "allocations.h"
 #include "command.h"
 #include "lv2_rig.h"
@@ -14,7 +14,7 @@
 
 static const char PROBE_URI[] = "urn:halo:probe";
 
-static char lines[4096]; /* what was printed while they were watched */
+static char lines[4096]; /* output printed while it was captured */
 
 static void keep_line(void *context, const char *line)
 {
@@ -75,7 +75,7 @@ START_TEST(values_begin_as_described)
 }
 END_TEST
 
-START_TEST(what_cannot_be_offered_is_named)
+START_TEST(unsupported_requirements_are_named)
 {
     const struct plugin_settings plain = {0}, odd = {.block = 100};
     lv2_rig_refused("urn:halo:probe:feature", plain, "requires the feature urn:halo:probe:needed");
@@ -88,7 +88,7 @@ START_TEST(what_cannot_be_offered_is_named)
 }
 END_TEST
 
-START_TEST(unknown_uri_names_like_ones)
+START_TEST(unknown_uris_are_refused_with_suggestions)
 {
     char why[1024];
     struct plugin_info *info;
@@ -113,7 +113,7 @@ static int promises_with(struct plugin_settings settings)
     return promises;
 }
 
-START_TEST(only_what_is_true_is_promised)
+START_TEST(offered_features_are_true)
 {
     const int always = PROBE_FIXED | PROBE_BOUNDED | PROBE_DEFAULT_STATE;
     struct plugin_settings settings = {.block = 64};
@@ -131,7 +131,7 @@ START_TEST(ports_have_their_buffers)
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){0}, 640);
     lv2_rig_run(&rig);
     lv2_rig_expect(&rig, 0, 1, 0, 0);
-    ck_assert_float_ge(lv2_rig_value(&rig, "room"), PROBE_NOTIFY_BYTES);
+    ck_assert_float_ge(lv2_rig_value(&rig, "capacity"), PROBE_NOTIFY_BYTES);
     ck_assert_float_eq(lv2_rig_value(&rig, "noise"), 0); /* though it writes to cv_out */
     ck_assert_float_eq(lv2_rig_value(&rig, "messages"), 0);
     lv2_rig_close(&rig);
@@ -154,17 +154,17 @@ START_TEST(messages_come_once_and_in_order)
 }
 END_TEST
 
-static void check_bad_setting(const char *uri, const char *value, const char *spec)
+static void check_bad_setting(const char *uri, const char *value, const char *expected)
 {
     const struct plugin_setting setting = {uri, value};
     lv2_rig_refused(PROBE_URI, (struct plugin_settings){.settings = &setting, .setting_count = 1},
-                    spec);
+                    expected);
 }
 
 START_TEST(bad_settings_are_refused)
 {
     check_bad_setting("urn:halo:probe:nomber", "1", "it has urn:halo:probe:");
-    check_bad_setting("urn:halo:probe:strange", "1", "has no parameter"); /* of no type we know */
+    check_bad_setting("urn:halo:probe:strange", "1", "has no parameter"); /* of an unknown type */
     check_bad_setting("urn:halo:probe:number", "loud", "it is a number");
     check_bad_setting("urn:halo:probe:number", "1e99", "it is a number");
     check_bad_setting("urn:halo:probe:whole", "1.5", "it is a whole number");
@@ -180,18 +180,18 @@ START_TEST(work_is_done_after_the_run_in_files)
     plugin_lv2.reset(rig.plugin);
     lv2_rig_set(&rig, "ask", 1);
     lv2_rig_step(&rig);
-    float runs = lv2_rig_value(&rig, "runs"); /* more than one: it is run with silence first */
+    float runs = lv2_rig_value(&rig, "runs"); /* more than one: it is first run with silence */
     for (int i = 1; i <= 10; i++) {
         lv2_rig_step(&rig);
         ck_assert_float_eq(lv2_rig_value(&rig, "responses"), (float)i);
         ck_assert_float_eq(lv2_rig_value(&rig, "ends"), runs + (float)i - 1);
-        ck_assert_float_eq(lv2_rig_value(&rig, "apart"), 0);
+        ck_assert_float_eq(lv2_rig_value(&rig, "other_thread"), 0);
     }
     lv2_rig_close(&rig);
 }
 END_TEST
 
-START_TEST(work_is_done_isolated_live)
+START_TEST(work_is_done_in_its_own_thread_live)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){.live = true}, 64);
@@ -204,13 +204,13 @@ START_TEST(work_is_done_isolated_live)
         lv2_rig_step(&rig);
     }
     ck_assert_float_eq(lv2_rig_value(&rig, "responses"), 1);
-    ck_assert_float_eq(lv2_rig_value(&rig, "apart"), 1);
+    ck_assert_float_eq(lv2_rig_value(&rig, "other_thread"), 1);
     plugin_lv2.reset(rig.plugin);
     lv2_rig_close(&rig);
 }
 END_TEST
 
-/* More work than there is room for is turned down, and the rest done all the same. */
+/* Requests beyond the queue's capacity are refused, and the rest is still done. */
 START_TEST(live_step_neither_allocates_nor_prints)
 {
     struct lv2_rig rig = lv2_rig_open(PROBE_URI, (struct plugin_settings){.live = true}, 64);
@@ -262,7 +262,7 @@ START_TEST(presets_are_listed_and_loaded)
 }
 END_TEST
 
-/* Paths that the test's folder has below `name`. */
+/* Paths of the test's folder below `name`. */
 static size_t count_files(const char *name)
 {
     struct command_result found = command_done("find . -path './%s*' | wc -l", name);
@@ -306,7 +306,7 @@ START_TEST(files_of_an_instance_go_with_it)
 }
 END_TEST
 
-/* In a new instance of the plugin, which gets the state of the old. */
+/* In a new instance of the plugin, which gets the state of the old one. */
 START_TEST(reset_keeps_values)
 {
     const struct plugin_setting setting = {"urn:halo:probe:number", "3"};
@@ -337,7 +337,7 @@ static void count_id(void *context, const char *id)
     *(size_t *)context += strcmp(id, PROBE_URI) == 0;
 }
 
-START_TEST(all_are_listed)
+START_TEST(all_plugins_are_listed)
 {
     size_t holders = 0, ids = 0;
     ck_assert_int_eq(plugin_lv2.list(count_holder, &holders), STATUS_OK);
@@ -352,20 +352,20 @@ int main(void)
     setenv("LV2_PATH", PROBE_LV2 ":/usr/local/lib/lv2:/usr/lib/lv2", 1);
     const TTest *const tests[] = {ports_are_described,
                                   values_begin_as_described,
-                                  what_cannot_be_offered_is_named,
-                                  unknown_uri_names_like_ones,
-                                  only_what_is_true_is_promised,
+                                  unsupported_requirements_are_named,
+                                  unknown_uris_are_refused_with_suggestions,
+                                  offered_features_are_true,
                                   ports_have_their_buffers,
                                   messages_come_once_and_in_order,
                                   bad_settings_are_refused,
                                   work_is_done_after_the_run_in_files,
-                                  work_is_done_isolated_live,
+                                  work_is_done_in_its_own_thread_live,
                                   live_step_neither_allocates_nor_prints,
                                   errors_of_a_run_are_reported_later,
                                   presets_are_listed_and_loaded,
                                   state_is_kept_with_its_files,
                                   files_of_an_instance_go_with_it,
                                   reset_keeps_values,
-                                  all_are_listed};
+                                  all_plugins_are_listed};
     return suite_run("plugin_lv2_host", tests, sizeof tests / sizeof *tests);
 }

@@ -1,4 +1,4 @@
-/* The user's words for a plugin, against one that is made up; channels likewise. */
+/* Plugin options as users write them, with a test descriptor; and channel maps. */
 #include "plugin/plugin_map.h"
 #include "plugin/plugin_spec.h"
 #include "suite.h"
@@ -50,12 +50,12 @@ static struct plugin_info info = {
 
 static char problem[2000];
 
-static enum status take(struct plugin_spec *spec, const char *word)
+static enum status parse(struct plugin_spec *spec, const char *text)
 {
     *spec = (struct plugin_spec){0};
     problem[0] = '\0';
     log_capture(problem, sizeof problem);
-    enum status status = plugin_spec_take(spec, &info, RATE, word);
+    enum status status = plugin_spec_take(spec, &info, RATE, text);
     log_capture(NULL, 0);
     return status;
 }
@@ -63,24 +63,24 @@ static enum status take(struct plugin_spec *spec, const char *word)
 START_TEST(values_are_read)
 {
     static const struct {
-        const char *word;
+        const char *text;
         size_t port;
         float value;
     } rows[] = {
         {"g=-6", 2, -6},
         {"g=-6dB", 2, -6},
         {"g=-6DB", 2, -6},
-        {"Gain=3", 2, 3}, /* a name goes before no symbol of another */
-        {"gain=3", 3, 3}, /* but a symbol before a name */
+        {"Gain=3", 2, 3}, /* the case of symbols matters */
+        {"gain=3", 3, 3}, /* but a symbol precedes a name */
         {"make=1e3", 3, 1000},
         {"filter m=highpass", 4, 1},
         {"4=Notch", 4, 5},
         {"p4=2", 4, 2},
-        {"p4=12", 4, 2}, /* a number out of the range may be a label */
+        {"p4=12", 4, 2}, /* a number out of range may be a label */
         {"filter f=1kHz", 5, 1000},
         {"p5=24000", 5, 24000},
         {"p5=48", 5, 48},
-        {"time=20ms", 6, 0.02f}, /* a whole name goes before a beginning */
+        {"time=20ms", 6, 0.02f}, /* a whole name precedes a beginning */
         {"time=1", 6, 1},
         {"time s=0.5s", 7, 500},
         {"7=0.02min", 7, 1200},
@@ -95,9 +95,9 @@ START_TEST(values_are_read)
     };
     struct plugin_spec spec;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ck_assert_msg(take(&spec, rows[i].word) == STATUS_OK, "%s: %s", rows[i].word, problem);
+        ck_assert_msg(parse(&spec, rows[i].text) == STATUS_OK, "%s: %s", rows[i].text, problem);
         ck_assert_uint_eq(spec.value_count, 1);
-        ck_assert_msg(spec.values[0].port == rows[i].port, "%s: port %zu", rows[i].word,
+        ck_assert_msg(spec.values[0].port == rows[i].port, "%s: port %zu", rows[i].text,
                       spec.values[0].port);
         ck_assert_float_eq_tol(spec.values[0].value, rows[i].value,
                                fabsf(rows[i].value) * 1e-6f + 1e-9f);
@@ -106,7 +106,7 @@ START_TEST(values_are_read)
 }
 END_TEST
 
-START_TEST(wrong_spec_are_refused_with_what_is_right)
+START_TEST(wrong_specs_are_refused_with_a_correction)
 {
     static const char *const rows[][2] = {
         {"foo=1", "g, gain, p4, p5, p6, p7, p8, p9, p10, at"},
@@ -148,7 +148,7 @@ START_TEST(wrong_spec_are_refused_with_what_is_right)
     };
     struct plugin_spec spec;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ck_assert_msg(take(&spec, rows[i][0]) != STATUS_OK, "%s was taken", rows[i][0]);
+        ck_assert_msg(parse(&spec, rows[i][0]) != STATUS_OK, "%s was accepted", rows[i][0]);
         ck_assert_msg(strstr(problem, rows[i][1]), "%s: no '%s' in: %s", rows[i][0], rows[i][1],
                       problem);
         ck_assert_ptr_null(strchr(problem, '\n'));
@@ -157,9 +157,9 @@ START_TEST(wrong_spec_are_refused_with_what_is_right)
 }
 END_TEST
 
-static enum status take_two(struct plugin_spec *spec, const char *first, const char *second)
+static enum status parse_two(struct plugin_spec *spec, const char *first, const char *second)
 {
-    ck_assert_int_eq(take(spec, first), STATUS_OK);
+    ck_assert_int_eq(parse(spec, first), STATUS_OK);
     log_capture(problem, sizeof problem);
     enum status status = plugin_spec_take(spec, &info, RATE, second);
     log_capture(NULL, 0);
@@ -180,7 +180,7 @@ START_TEST(a_value_has_one_ramp_at_a_time)
     };
     struct plugin_spec spec;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool good = take_two(&spec, rows[i].first, rows[i].second) == STATUS_OK;
+        bool good = parse_two(&spec, rows[i].first, rows[i].second) == STATUS_OK;
         ck_assert_msg(good == rows[i].good, "%s, %s", rows[i].first, rows[i].second);
         ck_assert(good || strstr(problem, "within the ramp"));
         plugin_spec_free(&spec);
@@ -188,7 +188,7 @@ START_TEST(a_value_has_one_ramp_at_a_time)
 }
 END_TEST
 
-START_TEST(hundreds_of_ports_make_no_endless_line)
+START_TEST(hundreds_of_ports_give_a_short_line)
 {
     enum { MANY = 300 };
     static struct plugin_port many[MANY];
@@ -207,28 +207,29 @@ END_TEST
 START_TEST(presets_and_parameters_are_found)
 {
     struct plugin_spec spec;
-    ck_assert_int_eq(take(&spec, "preset=urn:x#soft"), STATUS_OK);
+    ck_assert_int_eq(parse(&spec, "preset=urn:x#soft"), STATUS_OK);
     ck_assert_str_eq(spec.preset, "urn:x#soft");
-    ck_assert_int_eq(take(&spec, "preset=loud AND clear"), STATUS_OK);
+    ck_assert_int_eq(parse(&spec, "preset=loud AND clear"), STATUS_OK);
     ck_assert_str_eq(spec.preset, "urn:x#loud");
-    ck_assert_int_eq(take(&spec, "param:urn:x#text=a=b:c"), STATUS_OK);
+    ck_assert_int_eq(parse(&spec, "param:urn:x#text=a=b:c"), STATUS_OK);
     ck_assert_uint_eq(spec.setting_count, 1);
     ck_assert_str_eq(spec.settings[0].uri, "urn:x#text");
     ck_assert_str_eq(spec.settings[0].value, "a=b:c");
     plugin_spec_free(&spec);
-    ck_assert_int_eq(take(&spec, "param:urn:x#file=/dev/null"), STATUS_OK);
+    ck_assert_int_eq(parse(&spec, "param:urn:x#file=/dev/null"), STATUS_OK);
     plugin_spec_free(&spec);
 }
 END_TEST
 
 START_TEST(times_are_read_and_kept_in_order)
 {
-    static const char *const said[] = {"at=2s:g=1", "at=480:g=2", "at=20ms-1s:g=3", "at=2s:gain=4"};
+    static const char *const options[] = {"at=2s:g=1", "at=480:g=2", "at=20ms-1s:g=3",
+                                          "at=2s:gain=4"};
     static const struct automation_point expected[] = {
         {480, 0, 2, 2}, {960, 47040, 2, 3}, {96000, 0, 2, 1}, {96000, 0, 3, 4}};
     struct plugin_spec spec = {0};
     for (size_t i = 0; i < 4; i++)
-        ck_assert_int_eq(plugin_spec_take(&spec, &info, RATE, said[i]), STATUS_OK);
+        ck_assert_int_eq(plugin_spec_take(&spec, &info, RATE, options[i]), STATUS_OK);
     ck_assert_uint_eq(spec.automation.count, 4);
     for (size_t i = 0; i < 4; i++) {
         const struct automation_point *point = &spec.automation.points[i];
@@ -253,13 +254,13 @@ static struct plugin_info of_width(struct plugin_port *audio, size_t inputs, siz
 
 enum { BESIDE = 1000 };
 
-START_TEST(channels_are_laid)
+START_TEST(channels_are_mapped)
 {
     static const struct {
         size_t inputs, outputs, channels;
         const char *text;
-        size_t instances;  /* 0: refused; BESIDE: one, and the sound goes by */
-        const char *heard; /* channels from 1, 0 for silence; or part of the refusal */
+        size_t instances;     /* 0: refused; BESIDE: one, and the sound bypasses it */
+        const char *expected; /* channels from 1, 0 for silence; or part of the error */
     } rows[] = {
         {1, 1, 1, NULL, 1, "1"},
         {1, 1, 3, NULL, 3, "123"},
@@ -295,7 +296,7 @@ START_TEST(channels_are_laid)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct plugin_info wide = of_width(audio, rows[i].inputs, rows[i].outputs);
         struct plugin_map map;
-        char heard[16] = "";
+        char inputs[16] = "";
         log_capture(problem, sizeof problem);
         enum status status = plugin_map_init(&map, &wide, rows[i].channels, rows[i].text);
         log_capture(NULL, 0);
@@ -307,16 +308,16 @@ START_TEST(channels_are_laid)
                               beside ? rows[i].channels : rows[i].instances * rows[i].outputs);
             ck_assert(map.is_beside == beside);
             for (size_t c = 0; c < map.count; c++)
-                heard[c] = map.inputs[c] == PLUGIN_MAP_SILENCE ? '0' : (char)('1' + map.inputs[c]);
-            ck_assert_str_eq(heard, rows[i].heard);
+                inputs[c] = map.inputs[c] == PLUGIN_MAP_SILENCE ? '0' : (char)('1' + map.inputs[c]);
+            ck_assert_str_eq(inputs, rows[i].expected);
         } else {
-            ck_assert_msg(strstr(problem, rows[i].heard), "row %zu: %s", i, problem);
+            ck_assert_msg(strstr(problem, rows[i].expected), "row %zu: %s", i, problem);
         }
         plugin_map_free(&map);
     }
 }
 END_TEST
 
-SUITE_MAIN("plugin words", values_are_read, wrong_spec_are_refused_with_what_is_right,
-           a_value_has_one_ramp_at_a_time, hundreds_of_ports_make_no_endless_line,
-           presets_and_parameters_are_found, times_are_read_and_kept_in_order, channels_are_laid)
+SUITE_MAIN("plugin_spec", values_are_read, wrong_specs_are_refused_with_a_correction,
+           a_value_has_one_ramp_at_a_time, hundreds_of_ports_give_a_short_line,
+           presets_and_parameters_are_found, times_are_read_and_kept_in_order, channels_are_mapped)

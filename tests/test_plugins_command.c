@@ -1,4 +1,4 @@
-/* halo plugins list and info, with plugins of ours that crash and hang (tests/plugins). */
+/* halo plugins list and info, with test plugins that crash and hang (tests/plugins). */
 #include "command.h"
 #include "plugin/plugin_info_json.h"
 #include "plugin/plugin_scan.h"
@@ -13,7 +13,7 @@
 
 static const char plugins[] = HALO_TEST_PLUGINS "/ladspa";
 
-/* A folder of these alone, which is where plugins are looked for; memories of old are gone. */
+/* Searches a folder with these plugins only, with an empty cache. */
 static void offer(const char *names)
 {
     command_clean();
@@ -29,40 +29,26 @@ static void offer(const char *names)
     setenv("XDG_CACHE_HOME", command_folder(), 1);
 }
 
-static json_t *object_of(const char *text)
-{
-    json_t *object = json_loads(text, 0, NULL);
-    ck_assert_msg(object != NULL, "no JSON: %s", text);
-    return object;
-}
-
-static const char *word_of(const json_t *object, const char *key)
-{
-    const char *word = json_string_value(json_object_get(object, key));
-    ck_assert_msg(word != NULL, "no word %s", key);
-    return word;
-}
-
 /* ---- list ---- */
 
-START_TEST(a_list_has_all_and_reports_what_was_skipped)
+START_TEST(a_list_is_complete_and_reports_skipped_plugins)
 {
     offer("mean crash-loaded crash-asked");
     struct command_result result = command_done("$HALO plugins list --json");
-    json_t *object = object_of(result.out);
+    json_t *object = command_json(result.out);
     const json_t *list = json_object_get(object, "plugins");
     const json_t *skipped = json_object_get(object, "skipped");
     ck_assert_uint_gt(json_array_size(list), 10);
     const json_t *copy = json_array_get(list, 0);
-    ck_assert_str_eq(word_of(copy, "kind"), "ladspa");
-    ck_assert_str_eq(word_of(copy, "id"), "mean:copy");
-    ck_assert_str_eq(word_of(copy, "maker"), "halo's tests");
+    ck_assert_str_eq(command_json_string(copy, "kind"), "ladspa");
+    ck_assert_str_eq(command_json_string(copy, "id"), "mean:copy");
+    ck_assert_str_eq(command_json_string(copy, "maker"), "halo's tests");
     ck_assert_int_eq(json_integer_value(json_object_get(copy, "channels_in")), 1);
     ck_assert_int_eq(json_integer_value(json_object_get(copy, "channels_out")), 1);
     ck_assert_uint_eq(json_array_size(skipped), 2);
     for (size_t i = 0; i < 2; i++) {
         const json_t *skip = json_array_get(skipped, i);
-        ck_assert_str_eq(word_of(skip, "reason"), "crashed (segmentation fault)");
+        ck_assert_str_eq(command_json_string(skip, "reason"), "crashed (segmentation fault)");
         ck_assert(json_is_false(json_object_get(skip, "remembered")));
     }
     ck_assert_ptr_nonnull(strstr(result.err, "crash-asked.so: crashed (segmentation fault)\n"));
@@ -72,7 +58,7 @@ START_TEST(a_list_has_all_and_reports_what_was_skipped)
 }
 END_TEST
 
-START_TEST(every_word_has_to_occur)
+START_TEST(every_search_term_must_occur)
 {
     offer("mean");
     struct command_result result = command_done("$HALO plugins list LATENCY tests");
@@ -108,7 +94,7 @@ START_TEST(a_crash_is_remembered_until_the_file_changes)
 }
 END_TEST
 
-START_TEST(a_spoilt_memory_is_an_empty_one)
+START_TEST(a_damaged_cache_is_ignored)
 {
     static const char *const spoilt[] = {"",
                                          "nonsense",
@@ -125,7 +111,7 @@ START_TEST(a_spoilt_memory_is_an_empty_one)
         result = command_done("$HALO plugins list");
         ck_assert_uint_eq(command_lines(result.err), 2);
     }
-    /* An entry that is no object, and a place that cannot be written. */
+    /* An entry that is not an object, and a cache that cannot be written. */
     command_done("sed -i 's/\"crashed.*\"/7/' halo/plugins.json");
     command_done("$HALO plugins list");
     struct command_result result = command_done("XDG_CACHE_HOME=/dev/null/x $HALO plugins list");
@@ -133,7 +119,7 @@ START_TEST(a_spoilt_memory_is_an_empty_one)
 }
 END_TEST
 
-START_TEST(no_library_of_ladspa_is_skipped_too)
+START_TEST(bad_ladspa_libraries_are_skipped)
 {
     offer("mean");
     command_done("echo nonsense > ladspa/text.so");
@@ -146,8 +132,8 @@ START_TEST(no_library_of_ladspa_is_skipped_too)
 }
 END_TEST
 
-/* In this process, for a short patience. */
-START_TEST(what_hangs_is_skipped)
+/* In this process, with a short timeout. */
+START_TEST(hanging_plugins_are_skipped)
 {
     offer("hang-asked hang-loaded mean");
     struct plugin_scan scan;
@@ -167,7 +153,7 @@ START_TEST(what_hangs_is_skipped)
 }
 END_TEST
 
-/* Children of ours that look at plugins now: other tests have other folders. */
+/* The children that probe plugins now, recognised by this test's folder. */
 static int count_scanners(void)
 {
     FILE *stream = popen("for process in /proc/[0-9]*; do"
@@ -197,7 +183,7 @@ START_TEST(ctrl_c_ends_a_scan_and_its_child)
 END_TEST
 
 #ifdef HALO_WITH_LV2
-START_TEST(libraries_of_lv2_are_tried_too)
+START_TEST(lv2_libraries_are_probed)
 {
     offer("crash-loaded crash-asked mean many-ports");
     command_done("mkdir lv2 && cd lv2 && for name in crash-loaded crash-asked mean many-ports; do"
@@ -205,12 +191,14 @@ START_TEST(libraries_of_lv2_are_tried_too)
                  plugins);
     struct command_result result =
         command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 --json");
-    json_t *object = object_of(result.out);
+    json_t *object = command_json(result.out);
     const json_t *skipped = json_object_get(object, "skipped");
     ck_assert_uint_gt(json_array_size(json_object_get(object, "plugins")), 10);
     ck_assert_uint_eq(json_array_size(skipped), 2);
-    ck_assert_str_eq(word_of(json_array_get(skipped, 0), "holder"), "urn:halo:test:crash-asked");
-    ck_assert_str_eq(word_of(json_array_get(skipped, 1), "holder"), "urn:halo:test:crash-loaded");
+    ck_assert_str_eq(command_json_string(json_array_get(skipped, 0), "holder"),
+                     "urn:halo:test:crash-asked");
+    ck_assert_str_eq(command_json_string(json_array_get(skipped, 1), "holder"),
+                     "urn:halo:test:crash-loaded");
     json_decref(object);
     command_done("LV2_PATH=$PWD/lv2 $HALO plugins info urn:halo:test:many-ports --json");
     result = command_done("LV2_PATH=$PWD/lv2 $HALO plugins list --kind lv2 many");
@@ -224,23 +212,21 @@ END_TEST
 
 static void check_number(const json_t *object, const char *key, double expected)
 {
-    const json_t *value = json_object_get(object, key);
-    ck_assert_msg(json_is_number(value), "no number %s", key);
-    ck_assert_double_eq(json_number_value(value), expected);
+    ck_assert_double_eq(command_json_number(object, key), expected);
 }
 
 START_TEST(info_reports_ports_latency_and_a_command)
 {
     offer("mean");
     struct command_result result = command_done("$HALO plugins info mean:late-latency --json");
-    json_t *object = object_of(result.out);
-    ck_assert_str_eq(word_of(object, "id"), "mean:late-latency");
-    ck_assert_str_eq(word_of(object, "command"),
+    json_t *object = command_json(result.out);
+    ck_assert_str_eq(command_json_string(object, "id"), "mean:late-latency");
+    ck_assert_str_eq(command_json_string(object, "command"),
                      "halo render in.wav out.wav --ladspa mean:late-latency,at=0");
     check_number(object, "latency", 100); /* its `amount` */
     const json_t *amount = json_array_get(json_object_get(object, "ports"), 3);
-    ck_assert_str_eq(word_of(amount, "symbol"), "amount");
-    ck_assert_str_eq(word_of(amount, "direction"), "in");
+    ck_assert_str_eq(command_json_string(amount, "symbol"), "amount");
+    ck_assert_str_eq(command_json_string(amount, "direction"), "in");
     check_number(amount, "minimum", 0);
     check_number(amount, "maximum", 8191);
     check_number(amount, "initial", 100);
@@ -252,24 +238,24 @@ START_TEST(info_reports_ports_latency_and_a_command)
 }
 END_TEST
 
-START_TEST(info_of_what_crashes_when_it_runs)
+START_TEST(info_of_a_plugin_that_crashes_when_run)
 {
     offer("mean");
     struct command_result result = command_done("$HALO plugins info mean:crash --json");
-    json_t *object = object_of(result.out);
+    json_t *object = command_json(result.out);
     ck_assert(json_is_null(json_object_get(object, "latency")));
-    ck_assert_str_eq(word_of(object, "failure"), "crashed (segmentation fault)");
+    ck_assert_str_eq(command_json_string(object, "failure"), "crashed (segmentation fault)");
     json_decref(object);
     result = command_done("$HALO plugins info mean:exit");
     ck_assert_ptr_nonnull(strstr(result.out, "not known: ended the process"));
     result = command_done("$HALO plugins info mean:null");
     ck_assert_ptr_nonnull(strstr(result.out, "instantiation failed"));
     result = command_done("$HALO plugins info mean:prints --json");
-    json_decref(object_of(result.out));
+    json_decref(command_json(result.out));
 }
 END_TEST
 
-START_TEST(names_that_are_none_are_refused)
+START_TEST(unknown_names_are_refused)
 {
     offer("mean crash-asked");
     command_refused(1, "did you mean copy?", "$HALO plugins info mean:copi");
@@ -283,7 +269,7 @@ START_TEST(names_that_are_none_are_refused)
 }
 END_TEST
 
-START_TEST(help_answers)
+START_TEST(help_works)
 {
     struct command_result result = command_done("$HALO plugins --help");
     ck_assert_ptr_nonnull(strstr(result.out, "list"));
@@ -295,25 +281,25 @@ START_TEST(help_answers)
 }
 END_TEST
 
-/* ---- what a child says ---- */
+/* ---- descriptions from a child ---- */
 
-START_TEST(an_info_comes_through_a_child_unchanged)
+START_TEST(info_passes_through_a_child_unchanged)
 {
     offer("mean");
     const struct plugin_kind *kind = plugin_kind_named("ladspa");
-    struct plugin_info *here = NULL, *apart = NULL;
+    struct plugin_info *here = NULL, *isolated = NULL;
     ck_assert_int_eq(kind->describe("mean:copy", &here), STATUS_OK);
     here->ports[2].minimum = -INFINITY;
-    ck_assert_int_eq(plugin_describe_isolated(kind, "mean:copy", &apart), STATUS_OK);
-    apart->ports[2].minimum = -INFINITY;
-    json_t *one = plugin_info_object(here), *other = plugin_info_object(apart);
+    ck_assert_int_eq(plugin_describe_isolated(kind, "mean:copy", &isolated), STATUS_OK);
+    isolated->ports[2].minimum = -INFINITY;
+    json_t *one = plugin_info_object(here), *other = plugin_info_object(isolated);
     ck_assert(json_equal(one, other));
-    ck_assert_ptr_eq(here->kind, apart->kind);
-    plugin_info_destroy(apart);
-    ck_assert_int_eq(plugin_info_of_object(other, &apart), STATUS_OK);
-    ck_assert(apart->ports[2].minimum == -INFINITY && apart->ports[2].maximum == 1e9F);
+    ck_assert_ptr_eq(here->kind, isolated->kind);
+    plugin_info_destroy(isolated);
+    ck_assert_int_eq(plugin_info_of_object(other, &isolated), STATUS_OK);
+    ck_assert(isolated->ports[2].minimum == -INFINITY && isolated->ports[2].maximum == 1e9F);
     plugin_info_destroy(here);
-    plugin_info_destroy(apart);
+    plugin_info_destroy(isolated);
     json_decref(one);
     json_decref(other);
 }
@@ -322,24 +308,24 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        a_list_has_all_and_reports_what_was_skipped,
-        every_word_has_to_occur,
+        a_list_is_complete_and_reports_skipped_plugins,
+        every_search_term_must_occur,
         a_crash_is_remembered_until_the_file_changes,
-        a_spoilt_memory_is_an_empty_one,
-        no_library_of_ladspa_is_skipped_too,
-        what_hangs_is_skipped,
+        a_damaged_cache_is_ignored,
+        bad_ladspa_libraries_are_skipped,
+        hanging_plugins_are_skipped,
         ctrl_c_ends_a_scan_and_its_child,
         info_reports_ports_latency_and_a_command,
-        info_of_what_crashes_when_it_runs,
-        names_that_are_none_are_refused,
-        help_answers,
-        an_info_comes_through_a_child_unchanged,
+        info_of_a_plugin_that_crashes_when_run,
+        unknown_names_are_refused,
+        help_works,
+        info_passes_through_a_child_unchanged,
 #ifdef HALO_WITH_LV2
-        libraries_of_lv2_are_tried_too,
+        lv2_libraries_are_probed,
 #endif
     };
     command_folder();
     setenv("HALO_PROGRAM", getenv("HALO"), 1);
-    setenv("ASAN_OPTIONS", "handle_segv=0", 1); /* a crash is to be one */
+    setenv("ASAN_OPTIONS", "handle_segv=0", 1); /* a crash must end the process */
     return suite_run("plugins_command", tests, sizeof tests / sizeof *tests);
 }

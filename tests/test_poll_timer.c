@@ -1,22 +1,23 @@
-/* Looks fall in with work that another thread makes: simulated, with both threads' faults. */
-#include "convolve/convolver_cpu_live.h"
+/* Polls lock to the work that another thread produces: simulated, with timing errors on both
+ * sides. */
 #include "base/noise.h"
+#include "convolve/convolver_cpu_live.h"
 #include "suite.h"
 
 enum { PERIOD = 2666667, PERIODS = 20000, SETTLED = 100 }; /* ns */
 
 struct beat {
-    double drift;    /* of the maker's clock against the looker's */
-    int64_t jitter;  /* ns, at most, by which work comes later */
-    int64_t late;    /* likewise a look */
-    int64_t working; /* ns that found work takes */
-    int64_t stalls;  /* every so many looks one is three periods late; 0: none */
-    double pause;    /* periods in which no work comes, once, after half of it */
+    double drift;    /* of the producer's clock against the poller's */
+    int64_t jitter;  /* ns, the largest delay of work */
+    int64_t late;    /* ns, the largest delay of a poll */
+    int64_t working; /* ns for handling one piece of work */
+    int64_t stalls;  /* one of this many polls is three periods late; 0: none */
+    double pause;    /* periods without work, once, in the middle */
 };
 
 struct tally {
     size_t looks;
-    size_t lost; /* work that nobody looked for within half a period */
+    size_t lost; /* work that was not polled for within half a period */
 };
 
 static int64_t random_up_to(uint64_t *random, int64_t most)
@@ -34,7 +35,7 @@ static struct tally simulate(const struct beat *beat)
         tally.looks++;
         bool found = false;
         while (now >= waiting) {
-            bool there = now <= waiting + PERIOD / 2; /* else its maker has done it by now */
+            bool there = now <= waiting + PERIOD / 2; /* else the producer has done it by now */
             found = found || there;
             tally.lost += number > SETTLED && !there;
             number++;
@@ -50,7 +51,7 @@ static struct tally simulate(const struct beat *beat)
     return tally;
 }
 
-START_TEST(looks_keep_the_beat)
+START_TEST(polls_lock_to_the_work)
 {
     static const struct beat beats[] = {
         {0},
@@ -64,14 +65,14 @@ START_TEST(looks_keep_the_beat)
     };
     for (size_t b = 0; b < sizeof beats / sizeof *beats; b++) {
         struct tally tally = simulate(&beats[b]);
-        ck_assert_msg(tally.lost == 0, "beat %zu: %zu lost", b, tally.lost);
-        ck_assert_msg(tally.looks < PERIODS + PERIODS / 2, "beat %zu: %zu looks", b, tally.looks);
+        ck_assert_msg(tally.lost == 0, "period %zu: %zu lost", b, tally.lost);
+        ck_assert_msg(tally.looks < PERIODS + PERIODS / 2, "period %zu: %zu polls", b, tally.looks);
     }
 }
 END_TEST
 
-/* Three periods' work goes by, and no more. */
-START_TEST(a_stall_is_made_good)
+/* Three periods of work are missed, and no more. */
+START_TEST(a_stall_is_recovered)
 {
     enum { STALLS = 200 };
     struct tally tally =
@@ -81,19 +82,19 @@ START_TEST(a_stall_is_made_good)
 }
 END_TEST
 
-/* Wherever in the looks' period it begins. */
-START_TEST(work_that_begins_again_is_found)
+/* Whatever the initial phase of the polls. */
+START_TEST(work_that_restarts_is_found)
 {
     enum { PLACES = 32 };
     for (size_t p = 0; p < PLACES; p++) {
         struct tally tally = simulate(&(struct beat){.pause = 1000 + (double)p / PLACES});
-        ck_assert_msg(tally.lost < 20, "place %zu: %zu lost", p, tally.lost);
+        ck_assert_msg(tally.lost < 20, "phase %zu: %zu lost", p, tally.lost);
     }
 }
 END_TEST
 
-/* Where no work comes any more, a look a period is enough. */
-START_TEST(silence_costs_little)
+/* Without work, one poll per period is enough. */
+START_TEST(idle_polls_are_few)
 {
     int64_t now = 0;
     struct poll_timer clock = poll_timer_start(PERIOD, now);
@@ -104,5 +105,5 @@ START_TEST(silence_costs_little)
 }
 END_TEST
 
-SUITE_MAIN("poll_timer", looks_keep_the_beat, a_stall_is_made_good, work_that_begins_again_is_found,
-           silence_costs_little)
+SUITE_MAIN("poll_timer", polls_lock_to_the_work, a_stall_is_recovered, work_that_restarts_is_found,
+           idle_polls_are_few)

@@ -1,4 +1,4 @@
-/* Ports and what they are made of: edges, spool, memory, quantising. */
+/* Ports and their parts: boundary modes, spool, memory, quantising. */
 #include "sound/port.h"
 #include "stream.h"
 #include "suite.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The textbook's index of extended frame `i` of a sound of `n`; n: silence. */
+/* The textbook's index of extended frame `i` of a sound of `n` frames; n: silence. */
 static size_t boundary_index(enum boundary boundary, int64_t i, int64_t n)
 {
     if (n == 0 || (boundary == BOUNDARY_ZERO && (i < 0 || i >= n)))
@@ -20,7 +20,8 @@ static size_t boundary_index(enum boundary boundary, int64_t i, int64_t n)
     return (size_t)(n > 1 ? i : 0);
 }
 
-static void check_boundary(enum boundary boundary, size_t n, size_t before, size_t after, size_t block)
+static void check_boundary(enum boundary boundary, size_t n, size_t before, size_t after,
+                           size_t block)
 {
     struct block sound = stream_noise(n, 2, n), in;
     struct source *inner, *source;
@@ -33,11 +34,12 @@ static void check_boundary(enum boundary boundary, size_t n, size_t before, size
         ck_assert_int_eq(source_read(source, in.data, block, &got), STATUS_OK);
         for (size_t i = 0; i < got; i++)
             for (size_t c = 0; c < 2; c++) {
-                size_t index = boundary_index(boundary, (int64_t)(at + i) - (int64_t)before, (int64_t)n);
+                size_t index =
+                    boundary_index(boundary, (int64_t)(at + i) - (int64_t)before, (int64_t)n);
                 float expected = index < n ? sound.data[c][index] : 0;
                 ck_assert_msg(in.data[c][i] == expected,
-                              "edge %d, %zu frames, %zu before, blocks of %zu: frame %zu", boundary, n,
-                              before, block, at + i);
+                              "edge %d, %zu frames, %zu before, blocks of %zu: frame %zu", boundary,
+                              n, before, block, at + i);
             }
         at += got;
     } while (got == block);
@@ -47,7 +49,7 @@ static void check_boundary(enum boundary boundary, size_t n, size_t before, size
     block_free(&sound);
 }
 
-START_TEST(boundaries_as_the_textbook)
+START_TEST(boundaries_follow_the_textbook)
 {
     const size_t lengths[] = {0, 1, 2, 7, 100}, around[] = {0, 1, 5, 99, 333},
                  blocks[] = {1, 8, 1000};
@@ -59,7 +61,7 @@ START_TEST(boundaries_as_the_textbook)
 }
 END_TEST
 
-START_TEST(spool_gives_back_what_it_took)
+START_TEST(spool_returns_its_content)
 {
     enum { N = 100001 };
     struct block sound = stream_noise(1, 3, N), back;
@@ -96,8 +98,8 @@ START_TEST(quantising_saturates)
 }
 END_TEST
 
-/* TPDF dither makes the error white, free of the signal: its mean is zero and its
- * power (1/12 + 1/6 + ...) = 1/4 of a step squared, whatever the signal. */
+/* TPDF dither makes the error white and independent of the signal: its mean is zero and its
+ * power (1/12 + 1/6 + ...) = 1/4 of a step squared, for any signal. */
 START_TEST(dither_is_triangular)
 {
     enum { N = 200000 };
@@ -150,5 +152,5 @@ START_TEST(exact_samples_stay)
 }
 END_TEST
 
-SUITE_MAIN("ports", boundaries_as_the_textbook, spool_gives_back_what_it_took, quantising_saturates,
+SUITE_MAIN("ports", boundaries_follow_the_textbook, spool_returns_its_content, quantising_saturates,
            dither_is_triangular, dither_does_not_depend_on_blocks, exact_samples_stay)

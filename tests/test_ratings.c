@@ -49,7 +49,7 @@ START_TEST(two_things_and_nine)
 }
 END_TEST
 
-START_TEST(little_says_little)
+START_TEST(small_samples_are_inconclusive)
 {
     static const unsigned char same[] = {3, 3, 3, 4, 4, 4};
     struct ratings_mean once = ratings_mean(same, 1, 3, 2);
@@ -61,4 +61,4 @@ START_TEST(little_says_little)
 END_TEST
 
 SUITE_MAIN("ratings", three_things_in_eight_trials, four_things_with_a_trial_of_ties,
-           two_things_and_nine, little_says_little)
+           two_things_and_nine, small_samples_are_inconclusive)

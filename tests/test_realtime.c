@@ -1,4 +1,4 @@
-/* The step allocates nothing. */
+/* The step makes no allocations. */
 #include "allocations.h"
 #include "cells.h"
 #include "chain/chain.h"
@@ -19,7 +19,7 @@ START_TEST(counters_count)
 }
 END_TEST
 
-/* Live with one thread, with more so that a worker takes part; else as files. */
+/* Live with one thread, and with more so that a worker is used; else in file mode. */
 static void check_steps(const char *backend, size_t taps, size_t block, size_t channels,
                         size_t live_threads)
 {

@@ -1,5 +1,5 @@
-/* Recordings: every frame at its place, whatever the ring loses, and readable whatever ends
- * the program. */
+/* Recordings: every frame in its place, whatever the ring loses, and readable however the
+ * program ends. */
 #include "command.h"
 #include "live/recorder.h"
 #include "sound.h"
@@ -21,22 +21,16 @@ enum { RATE = 48000, BLOCK = 64, CHANNELS_MOST = 8 };
 
 static const char *const endings[] = {"wav", "w64", "caf"};
 
-static const char *path_of(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 static struct recorder *record(const char *name, size_t channels, double seconds)
 {
     struct recorder *recorder;
     const struct stream_format format = {.rate = RATE, .channels = channels};
-    ck_assert_int_eq(recorder_open(path_of(name), true, &format, seconds, &recorder), STATUS_OK);
+    ck_assert_int_eq(recorder_open(command_path(name), true, &format, seconds, &recorder),
+                     STATUS_OK);
     return recorder;
 }
 
-/* Never 0, exact in a float, and another in each channel. */
+/* Never 0, exact in a float, and different in each channel. */
 static float sample_of(size_t frame, size_t channel)
 {
     return (float)((frame * 8 + channel) % 8388607 + 1) / 8388608;
@@ -55,7 +49,7 @@ static void hand_over(struct recorder *recorder, size_t channels, size_t at, siz
     recorder_write(recorder, rows, frames);
 }
 
-/* All of it as handed over, or silence where `lost` may be. Returns the silent frames. */
+/* Every frame as handed over, or silence where `lost` is allowed. Returns the silent frames. */
 static size_t check_sound(const struct sound *sound, bool lost)
 {
     size_t silent = 0;
@@ -78,7 +72,7 @@ static void sleep_ms(long ms)
     nanosleep(&time, NULL);
 }
 
-START_TEST(what_is_handed_over_is_in_the_file)
+START_TEST(every_frame_is_written)
 {
     const size_t channels[] = {1, 2, 8}, blocks[] = {1, 64, 1000, 4096};
     for (size_t e = 0; e < 3; e++)
@@ -106,15 +100,15 @@ START_TEST(what_is_handed_over_is_in_the_file)
 }
 END_TEST
 
-/* Short of 4 GB a .wav is a plain one, that every program reads. */
-START_TEST(a_wav_is_a_wav)
+/* Below 4 GB a .wav is a plain one, which every program reads. */
+START_TEST(short_wavs_are_plain)
 {
     char head[12] = "";
     struct recording recording;
     struct recorder *recorder = record("plain.wav", 2, 1);
     hand_over(recorder, 2, 0, BLOCK);
     ck_assert_int_eq(recorder_close(recorder, &recording), STATUS_OK);
-    FILE *file = fopen(path_of("plain.wav"), "rb");
+    FILE *file = fopen(command_path("plain.wav"), "rb");
     ck_assert_uint_eq(fread(head, 1, sizeof head, file), sizeof head);
     fclose(file);
     ck_assert_int_eq(memcmp(head, "RIFF", 4), 0);
@@ -122,7 +116,7 @@ START_TEST(a_wav_is_a_wav)
 }
 END_TEST
 
-START_TEST(what_is_lost_becomes_silence)
+START_TEST(lost_frames_become_silence)
 {
     struct recording recording;
     struct recorder *recorder = record("lost.wav", 2, 0.01); /* 512 frames */
@@ -132,7 +126,7 @@ START_TEST(what_is_lost_becomes_silence)
             hand_over(recorder, 2, at, BLOCK);
         sleep_ms(70); /* so that others fit again */
     }
-    for (size_t k = 0; k < 40; k++, at += BLOCK) /* lost to the very end */
+    for (size_t k = 0; k < 40; k++, at += BLOCK) /* lost up to the end */
         hand_over(recorder, 2, at, BLOCK);
     ck_assert_int_eq(recorder_close(recorder, &recording), STATUS_OK);
     struct sound sound = sound_load("lost.wav");
@@ -168,14 +162,14 @@ START_TEST(a_flushed_file_is_whole_while_it_grows)
 }
 END_TEST
 
-/* The child records at the pace of a device until it is killed. */
+/* The child records at a device's pace until it is killed. */
 static pid_t start_recording(const char *name, atomic_size_t *handed)
 {
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child > 0)
         return child;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* where the test fails first */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* fails first on error */
     struct recorder *recorder = record(name, 2, 5);
     struct timespec start, now;
     clock_gettime(CLOCK_MONOTONIC, &start);
@@ -218,17 +212,18 @@ START_TEST(a_killed_recording_is_readable)
 }
 END_TEST
 
-/* As a full disk: what is written stays, the failure is told once, the step may go on. */
-START_TEST(a_full_disk_ends_the_recording_alone)
+/* As with a full disk: the data written is kept, the failure is reported once, the step may
+ * continue. */
+START_TEST(a_full_disk_ends_only_the_recording)
 {
-    enum { ROOM = 100000 };
+    enum { LIMIT = 100000 };
     struct rlimit before, full;
     struct recording recording;
     uint64_t frames;
     char reported[512] = "";
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-    full = (struct rlimit){.rlim_cur = ROOM, .rlim_max = before.rlim_max};
+    full = (struct rlimit){.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
     for (int asked = 0; asked < 2; asked++) {
         struct recorder *recorder = record("full.wav", 2, 1);
         ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &full), 0);
@@ -257,40 +252,40 @@ START_TEST(a_full_disk_ends_the_recording_alone)
             ck_assert_str_eq(printed, "");
         struct sound sound = sound_load("full.wav");
         ck_assert_uint_ge(sound.block.frames, 4096);
-        ck_assert_uint_le(sound.block.frames, ROOM / 8);
+        ck_assert_uint_le(sound.block.frames, LIMIT / 8);
         check_sound(&sound, false);
         sound_free(&sound);
     }
 }
 END_TEST
 
-static void expect_refusal(const char *name, bool force, const char *spec, enum status wanted)
+static void expect_refusal(const char *name, bool force, const char *expected, enum status wanted)
 {
     char reported[512] = "";
     struct recorder *recorder;
     const struct stream_format format = {.rate = RATE, .channels = 2};
     log_capture(reported, sizeof reported);
-    ck_assert_int_eq(recorder_open(path_of(name), force, &format, 1, &recorder), wanted);
+    ck_assert_int_eq(recorder_open(command_path(name), force, &format, 1, &recorder), wanted);
     log_capture(NULL, 0);
-    ck_assert_msg(strstr(reported, spec) != NULL, "%s: %s", name, reported);
+    ck_assert_msg(strstr(reported, expected) != NULL, "%s: %s", name, reported);
 }
 
-START_TEST(what_cannot_be_recorded_to_is_refused)
+START_TEST(unwritable_recordings_are_refused)
 {
     struct recording recording;
     struct stat about;
     sound_text("exists.wav", "something of the user's");
     expect_refusal("exists.wav", false, "exists.wav exists; --force replaces it", STATUS_FAILED);
-    ck_assert_int_eq(stat(path_of("exists.wav"), &about), 0);
+    ck_assert_int_eq(stat(command_path("exists.wav"), &about), 0);
     ck_assert_int_eq((int)about.st_size, 23);
     expect_refusal("nowhere/out.wav", true, "out.wav: No such file or directory", STATUS_FAILED);
-    mkdir(path_of("folder.wav"), 0777);
+    mkdir(command_path("folder.wav"), 0777);
     expect_refusal("folder.wav", true, "folder.wav: Is a directory", STATUS_FAILED);
-    mkfifo(path_of("pipe.wav"), 0666);
+    mkfifo(command_path("pipe.wav"), 0666);
     expect_refusal("pipe.wav", true, "a recording wants a regular file", STATUS_FAILED);
     expect_refusal("out.mp3", true, "let its name end in .wav, .w64 or .caf", STATUS_USAGE);
     expect_refusal("out", true, "let its name end in .wav, .w64 or .caf", STATUS_USAGE);
-    ck_assert_int_ne(stat(path_of("out.mp3"), &about), 0);
+    ck_assert_int_ne(stat(command_path("out.mp3"), &about), 0);
     ck_assert_int_eq(recorder_close(record("exists.wav", 1, 1), &recording), STATUS_OK);
     struct sound sound = sound_load("exists.wav");
     ck_assert_uint_eq(sound.block.frames, 0);
@@ -299,7 +294,6 @@ START_TEST(what_cannot_be_recorded_to_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("recorder", what_is_handed_over_is_in_the_file, a_wav_is_a_wav,
-           what_is_lost_becomes_silence, a_flushed_file_is_whole_while_it_grows,
-           a_killed_recording_is_readable, a_full_disk_ends_the_recording_alone,
-           what_cannot_be_recorded_to_is_refused)
+SUITE_MAIN("recorder", every_frame_is_written, short_wavs_are_plain, lost_frames_become_silence,
+           a_flushed_file_is_whole_while_it_grows, a_killed_recording_is_readable,
+           a_full_disk_ends_only_the_recording, unwritable_recordings_are_refused)

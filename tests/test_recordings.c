@@ -1,5 +1,5 @@
-/* Recordings nobody here made, those of Debian's alsa-utils, through masks of
- * filters/: every sample against the truth. Skipped where they are not installed. */
+/* Independent recordings, those of Debian's alsa-utils, through masks of filters/: every sample
+ * against the truth. Skipped where they are not installed. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -18,7 +18,7 @@ static const char *const names[] = {
     "Rear_Left",    "Rear_Right", "Side_Left",   "Side_Right",
 };
 
-/* One column of numbers; the program's own reader is not asked. */
+/* One column of numbers, without the program's reader. */
 static struct sound load_text(const char *path)
 {
     static float taps[TAPS_MOST];

@@ -1,4 +1,4 @@
-/* halo render on a GPU, from the outside; exit 77 (skipped) where there is none. */
+/* halo render on a GPU as a command; exit 77 (skipped) where there is none. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -22,7 +22,7 @@ static const char *text_of(json_t *root, const char *key)
     return json_string_value(json_object_get(root, key));
 }
 
-/* Integers and floats, short masks and long, all ways of the GPU. */
+/* Integers and floats, short masks and long, every GPU mode. */
 START_TEST(every_way_equals_the_truth)
 {
     static const char *const ways[] = {
@@ -57,8 +57,8 @@ START_TEST(every_way_equals_the_truth)
 }
 END_TEST
 
-/* The last one is a real fault, after which the process has no GPU. */
-START_TEST(failing_gpu_is_left_for_the_cpu)
+/* The last fault is a real one, after which the process has no GPU. */
+START_TEST(failing_gpu_is_replaced_by_the_cpu)
 {
     static const char *const faults[] = {"0", "1:memory", "2:lost", "3:trap"};
     static const char *const modes[] = {"--block 5000 --backend cuda", "--gpu-mode resident",
@@ -99,7 +99,7 @@ START_TEST(masks_in_a_row)
 }
 END_TEST
 
-START_TEST(what_cannot_be_is_refused)
+START_TEST(impossible_requests_are_refused)
 {
     command_clean();
     sound_noise_file("in.wav", 1, SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 1000);
@@ -116,7 +116,7 @@ int main(void)
         puts("no GPU here: rendering on it is not tested");
         return 77;
     }
-    const TTest *const tests[] = {every_way_equals_the_truth, failing_gpu_is_left_for_the_cpu,
-                                  masks_in_a_row, what_cannot_be_is_refused};
+    const TTest *const tests[] = {every_way_equals_the_truth, failing_gpu_is_replaced_by_the_cpu,
+                                  masks_in_a_row, impossible_requests_are_refused};
     return suite_run("render_cuda", tests, sizeof tests / sizeof *tests);
 }

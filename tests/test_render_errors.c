@@ -1,5 +1,5 @@
-/* halo render, the errors: bad input of any kind gets one clear line, the exit
- * code of the design (1 failed, 2 wrong usage), and no file. */
+/* Errors of halo render: bad input of any kind gives one clear line, the exit code (1 failed, 2
+ * wrong usage), and no file. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -17,7 +17,7 @@ enum {
     WAVD = SF_FORMAT_WAV | SF_FORMAT_DOUBLE,
 };
 
-/* A good sound and a good mask, so that only what a test does to them is wrong. */
+/* A good sound and a good mask, so that each test introduces the only error. */
 static void begin(void)
 {
     command_clean();
@@ -39,7 +39,7 @@ static FILE *open_in_folder(const char *name, const char *mode)
 START_TEST(wrong_usage_is_reported)
 {
     const struct {
-        const char *spec; /* of the message */
+        const char *expected; /* of the message */
         const char *arguments;
     } rows[] = {
         {"help", ""},
@@ -120,7 +120,7 @@ START_TEST(wrong_usage_is_reported)
     };
     begin();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        command_refused(2, rows[i].spec, "\"$HALO\" %s", rows[i].arguments);
+        command_refused(2, rows[i].expected, "\"$HALO\" %s", rows[i].arguments);
 }
 END_TEST
 
@@ -147,12 +147,12 @@ START_TEST(names_may_look_like_options)
 }
 END_TEST
 
-START_TEST(help_is_no_error)
+START_TEST(help_is_not_an_error)
 {
-    const char *const spec[] = {"--help",        "-h",        "--version",           "-V",
-                                 "render --help", "render -h", "render in.wav --help"};
-    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++) {
-        struct command_result result = command_done("\"$HALO\" %s", spec[i]);
+    const char *const options[] = {"--help",        "-h",        "--version",           "-V",
+                                   "render --help", "render -h", "render in.wav --help"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct command_result result = command_done("\"$HALO\" %s", options[i]);
         ck_assert_uint_gt(command_lines(result.out), 2);
         ck_assert_str_eq(result.err, "");
     }
@@ -163,15 +163,15 @@ END_TEST
 
 /* ---- sounds ---- */
 
-static void refuse_sound(const char *name, const char *spec)
+static void refuse_sound(const char *name, const char *expected)
 {
-    command_refused(1, spec, "\"$HALO\" render %s out.wav", name);
-    command_refused(1, spec, "\"$HALO\" render %s out.wav --normalize -1 --mask m.wav", name);
-    /* From a pipe it is another reader: as clear, and no crash. */
+    command_refused(1, expected, "\"$HALO\" render %s out.wav", name);
+    command_refused(1, expected, "\"$HALO\" render %s out.wav --normalize -1 --mask m.wav", name);
+    /* A pipe uses another reader: as clear, and no crash. */
     command_refused(1, "standard input", "cat %s 2>/dev/null | \"$HALO\" render - out.wav", name);
 }
 
-START_TEST(what_is_no_sound_is_refused)
+START_TEST(invalid_sounds_are_refused)
 {
     begin();
     command_done(
@@ -192,11 +192,11 @@ START_TEST(what_is_no_sound_is_refused)
 }
 END_TEST
 
-START_TEST(files_nobody_may_read_are_refused)
+START_TEST(unreadable_files_are_refused)
 {
     begin();
     if (geteuid() == 0) {
-        puts("not run: files_nobody_may_read_are_refused, since root may");
+        puts("not run: unreadable_files_are_refused, since root may");
         return;
     }
     command_done("chmod 0 in.wav");
@@ -222,7 +222,7 @@ START_TEST(headers_of_no_channels_or_rate_are_refused)
     const struct {
         const char *name;
         int format;
-        long channels, rate; /* where they stand */
+        long channels, rate; /* their offset */
         size_t channel_bytes, rate_bytes;
     } rows[] = {
         {"wav", WAV16, 22, 24, 2, 4},
@@ -245,7 +245,7 @@ START_TEST(headers_of_no_channels_or_rate_are_refused)
 }
 END_TEST
 
-/* libsndfile makes 1 Hz of a rate of 0 there: read what the file says. */
+/* libsndfile turns a rate of 0 into 1 Hz there; the header decides. */
 START_TEST(aiff_of_no_channels_or_rate_is_refused)
 {
     begin();
@@ -257,8 +257,8 @@ START_TEST(aiff_of_no_channels_or_rate_is_refused)
 }
 END_TEST
 
-/* The library behind MP3 has words of its own, which nobody asked for. */
-START_TEST(cut_mp3_is_reported_in_one_line)
+/* The MP3 library prints messages of its own, which must not appear. */
+START_TEST(truncated_mp3_is_reported_in_one_line)
 {
     enum { MP3 = 0x230000 | 0x82 }; /* SF_FORMAT_MPEG and _LAYER_III, which older headers lack */
     SF_INFO info = {.samplerate = 48000, .channels = 2, .format = MP3};
@@ -272,7 +272,7 @@ START_TEST(cut_mp3_is_reported_in_one_line)
 }
 END_TEST
 
-START_TEST(sounds_of_no_numbers_are_refused)
+START_TEST(nan_sounds_are_refused)
 {
     const float bad[] = {NAN, INFINITY, -INFINITY};
     const size_t places[] = {0, 4999, 150000, 299999};
@@ -286,7 +286,7 @@ START_TEST(sounds_of_no_numbers_are_refused)
             sound_free(&sound);
             refuse_sound("bad.wav", "bad.wav");
             snprintf(frame, sizeof frame, "%zu", places[p] + 1);
-            command_refused(1, frame, "\"$HALO\" render bad.wav out.wav"); /* where it is */
+            command_refused(1, frame, "\"$HALO\" render bad.wav out.wav"); /* its offset */
             command_refused(1, "bad.wav",
                             "\"$HALO\" render bad.wav out.wav --edge wrap --tail none "
                             "--mask m.wav");
@@ -311,7 +311,7 @@ START_TEST(doubles_beyond_floats_are_refused)
 }
 END_TEST
 
-/* Two sounds that are finite and a filter that makes them infinite. */
+/* Two finite sounds and a filter that overflows. */
 START_TEST(sums_beyond_floats_are_refused)
 {
     begin();
@@ -325,14 +325,14 @@ END_TEST
 
 /* ---- masks ---- */
 
-static void refuse_mask(const char *name, const char *spec)
+static void refuse_mask(const char *name, const char *expected)
 {
-    command_refused(1, spec, "\"$HALO\" render in.wav out.wav --mask %s", name);
+    command_refused(1, expected, "\"$HALO\" render in.wav out.wav --mask %s", name);
     command_refused(1, name,
                     "\"$HALO\" render in.wav out.wav --gain 3 --mask m.wav --mask %s,gain=1", name);
 }
 
-START_TEST(what_is_no_mask_is_refused)
+START_TEST(invalid_masks_are_refused)
 {
     begin();
     command_done(
@@ -352,7 +352,7 @@ START_TEST(what_is_no_mask_is_refused)
 }
 END_TEST
 
-START_TEST(cut_masks_are_refused)
+START_TEST(truncated_masks_are_refused)
 {
     begin();
     command_done("head -c 300 m.wav >cut.wav");
@@ -360,7 +360,7 @@ START_TEST(cut_masks_are_refused)
 }
 END_TEST
 
-START_TEST(masks_of_no_numbers_are_refused)
+START_TEST(nan_masks_are_refused)
 {
     const float bad[] = {NAN, INFINITY, -INFINITY};
     begin();
@@ -371,7 +371,7 @@ START_TEST(masks_of_no_numbers_are_refused)
         sound_save(&mask, "bad.wav");
         sound_free(&mask);
         refuse_mask("bad.wav", "bad.wav");
-        refuse_mask("bad.wav", "778"); /* where it is */
+        refuse_mask("bad.wav", "778"); /* its offset */
     }
 }
 END_TEST
@@ -379,7 +379,7 @@ END_TEST
 START_TEST(bad_lines_are_named)
 {
     const struct {
-        const char *text, *spec;
+        const char *text, *expected;
     } rows[] = {
         {"1\n2\nthree\n4\n", "line 3"},
         {"1\n\n# comment\n0.5x\n", "line 4"},
@@ -405,7 +405,7 @@ START_TEST(bad_lines_are_named)
     begin();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         sound_text("bad.txt", rows[i].text);
-        refuse_mask("bad.txt", rows[i].spec);
+        refuse_mask("bad.txt", rows[i].expected);
     }
     const char *const nothing[] = {"\n\n", "# only words\n", "rate: 48000\n", "  \t \r\n"};
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
@@ -421,7 +421,7 @@ static void put_big(unsigned char *at, uint64_t value, size_t bytes)
         at[i] = (unsigned char)(value >> 8 * (bytes - 1 - i));
 }
 
-/* A CAF of one channel of floats, all zero: as long as the disk allows, on no disk. */
+/* A CAF of one channel of zero floats: as long as the file system allows, as a sparse file. */
 static bool make_huge(const char *name, uint64_t taps)
 {
     unsigned char head[68] = "caff";
@@ -448,17 +448,17 @@ static bool make_huge(const char *name, uint64_t taps)
 START_TEST(masks_longer_than_memory_are_refused)
 {
     begin();
-    ck_assert(make_huge("fine.caf", 1000)); /* the header is right */
+    ck_assert(make_huge("fine.caf", 1000)); /* the header is valid */
     command_done("\"$HALO\" render in.wav fine.wav --mask fine.caf");
     struct sound out = sound_load("fine.wav");
     ck_assert_uint_eq(out.block.frames, 5999);
     sound_free(&out);
-    /* 12 TiB of taps where the file system has such files, else 1 TiB. */
+    /* 12 TiB of taps where the file system supports such files, else 1 TiB. */
     if (make_huge("huge.caf", UINT64_C(3) << 40) || make_huge("huge.caf", UINT64_C(1) << 38)) {
         command_refused(1, "huge.caf", "\"$HALO\" render in.wav out.wav --mask huge.caf");
         command_refused(1, "memory", "\"$HALO\" render in.wav out.wav --mask huge.caf");
     }
-    /* Claimed and not there: as short as it is. */
+    /* Claimed by the header but missing: truncated. */
     ck_assert(make_huge("claim.caf", 1000));
     command_done("truncate -s 2000 claim.caf");
     refuse_mask("claim.caf", "missing");
@@ -468,7 +468,7 @@ END_TEST
 
 /* ---- the output ---- */
 
-START_TEST(places_that_cannot_be_written_are_refused)
+START_TEST(unwritable_outputs_are_refused)
 {
     begin();
     command_done("mkdir folder folder.wav; echo x >file");
@@ -483,7 +483,7 @@ START_TEST(places_that_cannot_be_written_are_refused)
 END_TEST
 
 /* A FLAC holds 8 channels, an Opus file few rates. */
-START_TEST(what_a_container_cannot_hold_is_refused)
+START_TEST(unsupported_container_contents_are_refused)
 {
     begin();
     sound_noise_file("nine.wav", 1, WAV16, 48000, 9, 100);
@@ -493,14 +493,14 @@ START_TEST(what_a_container_cannot_hold_is_refused)
     command_refused(0, "", "\"$HALO\" render odd.wav out.opus");
     command_refused(0, "", "\"$HALO\" render fast.wav out.flac");
     command_refused(0, "", "\"$HALO\" render in.wav out.ogg --format float");
-    /* What does not stream is refused, with what does. */
+    /* Containers that do not stream are refused, with a list of those that do. */
     command_refused(0, "wav",
                     "{ \"$HALO\" render in.wav - --container caf; echo $? >.code; } | "
                     "cat >/dev/null; code=$(cat .code); rm .code; exit $code");
 }
 END_TEST
 
-/* One line says it: no word on how it would be written before it cannot be. */
+/* One line only: no note on the output's format before an error about the output. */
 START_TEST(refusal_is_one_line)
 {
     begin();
@@ -511,7 +511,7 @@ START_TEST(refusal_is_one_line)
 }
 END_TEST
 
-/* ---- anything at all ---- */
+/* ---- random damage ---- */
 
 /* Good files with some bytes changed: rendered or refused, never a crash. */
 START_TEST(damaged_headers_never_crash)
@@ -566,13 +566,12 @@ START_TEST(damaged_headers_never_crash)
 }
 END_TEST
 
-SUITE_MAIN("render errors", wrong_usage_is_reported, commas_in_names_are_escaped,
-           names_may_look_like_options, help_is_no_error, what_is_no_sound_is_refused,
-           files_nobody_may_read_are_refused, headers_of_no_channels_or_rate_are_refused,
-           aiff_of_no_channels_or_rate_is_refused, cut_mp3_is_reported_in_one_line,
-           sounds_of_no_numbers_are_refused, doubles_beyond_floats_are_refused,
-           sums_beyond_floats_are_refused, what_is_no_mask_is_refused, cut_masks_are_refused,
-           masks_of_no_numbers_are_refused, bad_lines_are_named,
-           masks_longer_than_memory_are_refused, places_that_cannot_be_written_are_refused,
-           what_a_container_cannot_hold_is_refused, refusal_is_one_line,
-           damaged_headers_never_crash)
+SUITE_MAIN("render_errors", wrong_usage_is_reported, commas_in_names_are_escaped,
+           names_may_look_like_options, help_is_not_an_error, invalid_sounds_are_refused,
+           unreadable_files_are_refused, headers_of_no_channels_or_rate_are_refused,
+           aiff_of_no_channels_or_rate_is_refused, truncated_mp3_is_reported_in_one_line,
+           nan_sounds_are_refused, doubles_beyond_floats_are_refused,
+           sums_beyond_floats_are_refused, invalid_masks_are_refused, truncated_masks_are_refused,
+           nan_masks_are_refused, bad_lines_are_named, masks_longer_than_memory_are_refused,
+           unwritable_outputs_are_refused, unsupported_container_contents_are_refused,
+           refusal_is_one_line, damaged_headers_never_crash)

@@ -1,4 +1,4 @@
-/* halo render, the files: what is read and written, and that nothing is lost. */
+/* Files of halo render: formats read and written, without loss. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -24,18 +24,11 @@ enum {
     FRAMES = 3000,
 };
 
-static char *path_in_folder(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 static void wait_until(bool (*ready)(void), const char *what)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
     for (int i = 0; !ready(); i++) {
-        ck_assert_msg(i < 15000, "waited in vain for %s", what);
+        ck_assert_msg(i < 15000, "%s did not appear", what);
         nanosleep(&pause, NULL);
     }
 }
@@ -51,17 +44,17 @@ static bool can_hold(int format, int rate, int channels)
 static bool reads_to_its_end(const char *name)
 {
     SF_INFO info = {0};
-    SNDFILE *file = sf_open(path_in_folder(name), SFM_READ, &info);
+    SNDFILE *file = sf_open(command_path(name), SFM_READ, &info);
     static float samples[4 * FRAMES];
     if (!file)
         return false;
-    sf_count_t room = (sf_count_t)(sizeof samples / sizeof *samples) / info.channels;
-    sf_count_t read = sf_readf_float(file, samples, room);
+    sf_count_t capacity = (sf_count_t)(sizeof samples / sizeof *samples) / info.channels;
+    sf_count_t read = sf_readf_float(file, samples, capacity);
     sf_close(file);
     return info.frames > 0 && read == info.frames;
 }
 
-/* Some formats libsndfile allows and yet cannot make, or not read again as a whole. */
+/* Some formats are listed by libsndfile, yet it cannot write them, or read them back completely. */
 static bool makes_readable_file(const char *name, int format, int rate, int channels)
 {
     SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
@@ -69,7 +62,7 @@ static bool makes_readable_file(const char *name, int format, int rate, int chan
     truth_noise(5, samples, 2 * FRAMES);
     for (size_t i = 0; i < 2 * FRAMES; i++)
         samples[i] *= 0.25f; /* a lossy format may overshoot */
-    SNDFILE *file = sf_open(path_in_folder(name), SFM_WRITE, &info);
+    SNDFILE *file = sf_open(command_path(name), SFM_WRITE, &info);
     if (!file)
         return false;
     sf_count_t written = sf_writef_float(file, samples, FRAMES);
@@ -108,7 +101,7 @@ START_TEST(every_format_of_the_library_is_read)
     for (int m = 0; m < majors; m++) {
         SF_FORMAT_INFO major = {.format = m};
         sf_command(NULL, SFC_GET_FORMAT_MAJOR, &major, sizeof major);
-        /* A raw file has no header, an SD2 lies in two files: nothing tells what it is. */
+        /* A raw file has no header, an SD2 consists of two files: neither can be recognised. */
         if (major.format == SF_FORMAT_RAW || major.format == SF_FORMAT_SD2)
             continue;
         for (int s = 0; s < subtypes; s++) {
@@ -126,10 +119,10 @@ struct conversion {
     int from_format;
     const char *to;
     int to_format;
-    bool reported; /* 24 bits are not what the input has: the program says so */
+    bool reported; /* 24 bits differ from the input: the program reports it */
 };
 
-/* Lossy ones and ALAC are made at 48000 Hz, which Opus can. */
+/* Lossy formats and ALAC are written at 48000 Hz, which Opus supports. */
 static const struct conversion conversions[] = {
     {"in.wav", WAVU8, "out.wav", WAVU8, false},
     {"in.wav", WAV16, "out.wav", WAV16, false},
@@ -182,7 +175,7 @@ static const struct conversion conversions[] = {
     {"in.wav", WAV16, "out.mp3", MP3, false},
 };
 
-/* What a coarser sample format may lose: half a step, and the dither's. */
+/* The loss in a coarser sample format: half a step, and the dither. */
 static double step_of(int format)
 {
     switch (format & SF_FORMAT_SUBMASK) {
@@ -232,7 +225,7 @@ static void check_conversion(const struct conversion *row)
     if (!isinf(step_of(row->to_format)))
         expect_near(&out, &in, 1.5 * step_of(row->to_format));
     size_t lines = command_lines(result.err);
-    ck_assert_msg(lines == (row->reported ? 2 : 1), "%s %#x to %s says:\n%s", row->from,
+    ck_assert_msg(lines == (row->reported ? 2 : 1), "%s %#x to %s prints:\n%s", row->from,
                   row->from_format, row->to, result.err);
     ck_assert_msg(!row->reported || strstr(result.err, "24"), "%s", result.err);
     sound_free(&in);
@@ -290,7 +283,7 @@ START_TEST(any_rate_is_kept)
 }
 END_TEST
 
-/* Nothing to filter loses no bit: not in any format that float32 can hold. */
+/* An identity filter loses no bit in any format that float32 can hold. */
 START_TEST(identity_is_exact)
 {
     const char *const stages[] = {"", "--mask \"$FILTERS/identity.txt\"", "--gain 0",
@@ -328,7 +321,7 @@ enum { TAGS = sizeof tags / sizeof *tags };
 static void make_tagged(const char *name, int format)
 {
     SF_INFO info = {.samplerate = 48000, .channels = 1, .format = format};
-    SNDFILE *file = sf_open(path_in_folder(name), SFM_WRITE, &info);
+    SNDFILE *file = sf_open(command_path(name), SFM_WRITE, &info);
     const float samples[100] = {0};
     ck_assert_ptr_nonnull(file);
     for (size_t i = 0; i < TAGS; i++)
@@ -337,12 +330,12 @@ static void make_tagged(const char *name, int format)
     sf_close(file);
 }
 
-/* Bit i: tag i is there. */
+/* Bit i: tag i is present. */
 static unsigned tags_of(const char *name)
 {
     SF_INFO info = {0};
     unsigned found = 0;
-    SNDFILE *file = sf_open(path_in_folder(name), SFM_READ, &info);
+    SNDFILE *file = sf_open(command_path(name), SFM_READ, &info);
     ck_assert_msg(file != NULL, "%s: %s", name, sf_strerror(NULL));
     for (unsigned i = 0; i < TAGS; i++) {
         const char *text = sf_get_string(file, tags[i].type);
@@ -409,7 +402,7 @@ START_TEST(pipes_give_what_files_give)
     const int wavs[] = {WAVU8, WAV16, WAV24, WAV32, WAVF, WAVD, SF_FORMAT_WAVEX | SF_FORMAT_PCM_24};
     for (size_t i = 0; i < sizeof wavs / sizeof *wavs; i++)
         for (size_t channels = 1; channels <= 3; channels += 2) {
-            /* An odd count of frames: of odd bytes in some formats. */
+            /* An odd number of frames, and of bytes in some formats. */
             command_clean();
             sound_noise_file("in.wav", i, wavs[i], 44100, channels, 4999);
             sound_noise_file("m.wav", 77, WAVF, 44100, 1, 300);
@@ -429,7 +422,7 @@ START_TEST(pipes_give_what_files_give)
 }
 END_TEST
 
-/* Standard input and output may be files, or a place in a file. */
+/* Standard input and output may be files, or an offset in a file. */
 START_TEST(redirected_streams_are_streams)
 {
     const int formats[] = {WAV16, WAV24, WAVF, SF_FORMAT_AU | SF_FORMAT_PCM_16};
@@ -468,7 +461,7 @@ START_TEST(au_goes_through_pipes)
         sound_expect_format(&pipe, SF_FORMAT_AU | subtypes[i], 48000, 2, FRAMES + 64);
         sound_expect_same(&pipe, &file);
         ck_assert_int_eq(wav.format & SF_FORMAT_TYPEMASK, SF_FORMAT_WAV);
-        if (subtypes[i] != SF_FORMAT_PCM_S8) /* a WAV's are unsigned, and dithered alike or not */
+        if (subtypes[i] != SF_FORMAT_PCM_S8) /* a WAV's 8 bits are unsigned */
             sound_expect_same(&wav, &file);
         sound_free(&file);
         sound_free(&pipe);
@@ -477,13 +470,13 @@ START_TEST(au_goes_through_pipes)
 }
 END_TEST
 
-/* As programs write that cannot seek back to the header. */
+/* As written by programs that cannot seek back to the header. */
 static void set_sizes(const char *name, uint32_t value, bool au)
 {
     unsigned char bytes[4];
     for (size_t i = 0; i < 4; i++)
         bytes[i] = (unsigned char)(value >> 8 * i);
-    int fd = open(path_in_folder(name), O_RDWR);
+    int fd = open(command_path(name), O_RDWR);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(pwrite(fd, bytes, 4, au ? 8 : 4), 4);
     if (!au)
@@ -491,7 +484,7 @@ static void set_sizes(const char *name, uint32_t value, bool au)
     close(fd);
 }
 
-START_TEST(sizes_of_nothing_mean_a_stream)
+START_TEST(zero_sizes_mean_a_stream)
 {
     const uint32_t sizes[] = {0, UINT32_MAX};
     for (size_t i = 0; i < 2; i++)
@@ -507,7 +500,7 @@ START_TEST(sizes_of_nothing_mean_a_stream)
             const char *const names[] = {"pipe.wav", "file.wav", "redirected.wav", "twice.wav"};
             for (size_t n = 0; n < 4; n++) {
                 struct sound out = sound_load(names[n]);
-                /* Unknown beforehand, but far from 4 GB: no RF64. */
+                /* Unknown in advance, but far from 4 GB: no RF64. */
                 ck_assert_msg(out.block.frames == 5000, "%s: %zu frames, au %d, size %#x", names[n],
                               out.block.frames, au, sizes[i]);
                 sound_expect_format(&out, WAV16, 48000, 2, 5000);
@@ -519,10 +512,10 @@ START_TEST(sizes_of_nothing_mean_a_stream)
 }
 END_TEST
 
-START_TEST(chunks_around_the_sound_are_no_sound)
+START_TEST(other_chunks_are_ignored)
 {
     command_clean();
-    make_tagged("in.wav", WAV16); /* its LIST chunk lies before or behind the samples */
+    make_tagged("in.wav", WAV16); /* its LIST chunk lies before or after the samples */
     sound_noise_file("plain.wav", 2, WAV16, 48000, 1, 1001);
     command_done("{ cat plain.wav; printf 'junk\\003\\000\\000\\000abc\\000'; } >behind.wav");
     const char *const names[] = {"in.wav", "behind.wav"};
@@ -551,12 +544,12 @@ START_TEST(report_of_a_stream_goes_to_standard_error)
 }
 END_TEST
 
-START_TEST(stream_is_passed_on_while_it_comes)
+START_TEST(streams_are_passed_on_while_they_arrive)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 200000);
     command_done("mkfifo in out");
-    /* The writer keeps its end open until the reader has seen nine tenths of the sound. */
+    /* The writer keeps its end open until the reader has received nine tenths of the sound. */
     pid_t process = command_start("{ cat in.wav; while [ ! -e seen ]; do sleep 0.01; done; } >in & "
                                   "{ head -c 200000 >part; : >seen; cat >>part; } <out & "
                                   "\"$HALO\" render - - <in >out && wait");
@@ -566,7 +559,7 @@ START_TEST(stream_is_passed_on_while_it_comes)
 }
 END_TEST
 
-/* ---- where OUT is no plain file ---- */
+/* ---- OUT that is not a plain file ---- */
 
 START_TEST(fifo_is_written_through)
 {
@@ -617,7 +610,7 @@ START_TEST(devices_named_for_streams_work)
 }
 END_TEST
 
-START_TEST(reader_that_goes_away_is_an_error)
+START_TEST(closed_pipe_is_an_error)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 300000);
@@ -635,11 +628,11 @@ START_TEST(symbolic_links_are_followed)
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, FRAMES);
     command_done("mkdir folder other; ln -s ../other/target.wav folder/link.wav; "
                  "ln -s folder/link.wav out.wav; ln -s \"$PWD/absolute.wav\" a.wav");
-    /* Dangling: the target comes into being. */
+    /* Dangling: the target is created. */
     command_done("\"$HALO\" render in.wav out.wav && [ -L out.wav ] && [ -L folder/link.wav ] && "
                  "[ -f other/target.wav ] && [ ! -L other/target.wav ]");
     command_done("\"$HALO\" render in.wav a.wav && [ -L a.wav ] && [ -f absolute.wav ]");
-    /* To a file: the file is replaced, by force only. */
+    /* To a file: the target is replaced, only with --force. */
     command_done("echo old >other/target.wav");
     command_refused(1, "--force", "\"$HALO\" render in.wav out.wav");
     command_done("[ \"$(cat other/target.wav)\" = old ]");
@@ -657,18 +650,18 @@ END_TEST
 static off_t size_of(const char *name)
 {
     struct stat about;
-    ck_assert_int_eq(stat(path_in_folder(name), &about), 0);
+    ck_assert_int_eq(stat(command_path(name), &about), 0);
     return about.st_size;
 }
 
 static unsigned mode_of(const char *name)
 {
     struct stat about;
-    ck_assert_int_eq(stat(path_in_folder(name), &about), 0);
+    ck_assert_int_eq(stat(command_path(name), &about), 0);
     return about.st_mode & 07777;
 }
 
-START_TEST(permissions_are_those_of_any_atomic_file)
+START_TEST(permissions_follow_the_umask)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 10);
@@ -683,7 +676,7 @@ START_TEST(permissions_are_those_of_any_atomic_file)
 }
 END_TEST
 
-/* ---- nothing lost ---- */
+/* ---- no loss of existing files ---- */
 
 START_TEST(existing_file_is_kept_without_force)
 {
@@ -701,8 +694,8 @@ START_TEST(existing_file_is_kept_without_force)
 }
 END_TEST
 
-/* What was there stays as it was, down to the inode, when rendering over it fails. */
-START_TEST(failure_leaves_what_stood_there)
+/* When rendering over a file fails, the file stays as it was, including its inode. */
+START_TEST(failure_keeps_the_existing_file)
 {
     command_clean();
     struct sound bad = sound_create(WAVF, 48000, 1, 200000);
@@ -749,7 +742,7 @@ static void check_same_bytes(const struct way *ways, size_t count)
         for (size_t i = 0; i < count; i++)
             command_done("\"$HALO\" render in.wav %zu-%d.%s --mask \"$FILTERS/lowpass-1k.wav\" %s",
                          i, again, ways[i].extension, ways[i].options);
-        sleep(again ? 0 : 1); /* some containers would hold the time of day */
+        sleep(again ? 0 : 1); /* some containers could store the time of day */
     }
     for (size_t i = 0; i < count; i++)
         command_done("cmp %zu-0.%s %zu-1.%s", i, ways[i].extension, i, ways[i].extension);
@@ -774,8 +767,8 @@ START_TEST(same_command_same_bytes)
 }
 END_TEST
 
-/* An Ogg stream has a random serial number, which libsndfile draws: the samples
- * are the same, the bytes cannot be. */
+/* An Ogg stream has a random serial number from libsndfile: the samples are equal, the bytes are
+ * not. */
 START_TEST(same_command_same_samples_of_ogg)
 {
     const char *const extensions[] = {"ogg", "opus"};
@@ -790,9 +783,9 @@ START_TEST(same_command_same_samples_of_ogg)
 }
 END_TEST
 
-/* ---- cut short ---- */
+/* ---- truncated files ---- */
 
-START_TEST(cut_files_are_refused)
+START_TEST(truncated_files_are_refused)
 {
     const struct {
         const char *name;
@@ -813,7 +806,7 @@ START_TEST(cut_files_are_refused)
         command_clean();
         struct sound in = sound_noise(rows[i].name, i, rows[i].format, 48000, 2, LENGTH);
         off_t whole = size_of(rows[i].name);
-        /* An odd count of bytes: not at a frame's end. */
+        /* An odd number of bytes: not at a frame boundary. */
         command_done("truncate -s $(($(stat -c %%s %s) * 2 / 3 | 1)) %s", rows[i].name,
                      rows[i].name);
         command_refused(1, "missing", "\"$HALO\" render %s out.wav", rows[i].name);
@@ -822,7 +815,7 @@ START_TEST(cut_files_are_refused)
         struct sound out = sound_load("out.wav");
         ck_assert_msg(out.block.frames > LENGTH / 2 && out.block.frames < LENGTH * 3 / 4,
                       "%s: %zu frames", rows[i].name, out.block.frames);
-        /* How much is missing: the frames that then are not rendered, or the bytes. */
+        /* The missing amount: the frames that are then not rendered, or the bytes. */
         char frames[32], bytes[32];
         snprintf(frames, sizeof frames, "%zu", LENGTH - out.block.frames);
         snprintf(bytes, sizeof bytes, "%lld", (long long)(whole - size_of(rows[i].name)));
@@ -837,7 +830,7 @@ START_TEST(cut_files_are_refused)
 }
 END_TEST
 
-START_TEST(cut_streams_are_refused)
+START_TEST(truncated_streams_are_refused)
 {
     const int formats[] = {WAV16, SF_FORMAT_AU | SF_FORMAT_PCM_16};
     for (size_t i = 0; i < 2; i++) {
@@ -855,8 +848,8 @@ START_TEST(cut_streams_are_refused)
 }
 END_TEST
 
-/* Only the sound counts: a cut chunk behind it takes nothing away. */
-START_TEST(whole_sound_before_a_cut_chunk_is_read)
+/* Only the sound counts: a truncated chunk after it does not matter. */
+START_TEST(sound_before_a_truncated_chunk_is_read)
 {
     command_clean();
     sound_noise_file("in.wav", 2, WAV16, 48000, 1, 1000);
@@ -898,14 +891,14 @@ START_TEST(dither_is_triangular_or_none)
     ck_assert_double_eq_tol(square, 1.0 / 12, 0.002); /* rounding alone */
     error_moments(&tpdf, &in, &mean, &square);
     ck_assert_double_le(fabs(mean), 0.01);
-    ck_assert_double_eq_tol(square, 1.0 / 12 + 1.0 / 6, 0.005); /* and two steps of triangle */
+    ck_assert_double_eq_tol(square, 1.0 / 12 + 1.0 / 6, 0.005); /* and triangular dither */
     sound_free(&tpdf);
     sound_free(&none);
     sound_free(&in);
 }
 END_TEST
 
-/* A tone of less than half a step: rounding silences it, dither keeps it. */
+/* A tone of less than half a step: rounding removes it, dither keeps it. */
 START_TEST(dither_keeps_what_is_below_a_step)
 {
     enum { LENGTH = 96000 };
@@ -950,39 +943,39 @@ static size_t check_saturation(const struct sound *in, const struct sound *out, 
     return clipped;
 }
 
-START_TEST(integers_saturate_and_say_so)
+START_TEST(integers_saturate_and_are_reported)
 {
     const int formats[] = {WAVU8, WAV16, WAV24, SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
                            SF_FORMAT_AIFF | SF_FORMAT_PCM_S8};
     const char *const names[] = {"out.wav", "out.wav", "out.wav", "out.flac", "out.aiff"};
     for (size_t i = 0; i < 5; i++)
         for (int dither = 0; dither < 2; dither++) {
-            const char *word = dither ? "tpdf" : "none";
+            const char *dithering = dither ? "tpdf" : "none";
             command_clean();
             struct sound in = sound_noise("in", i, formats[i], 48000, 2, 20000);
             struct command_result result = command_done(
-                "\"$HALO\" render in %s --gain 9.5 --json --dither %s", names[i], word);
+                "\"$HALO\" render in %s --gain 9.5 --json --dither %s", names[i], dithering);
             struct sound out = sound_load(names[i]);
             double clipped = command_number(result.out, "clipped");
             double truth = (double)check_saturation(&in, &out, pow(10, 9.5 / 20));
-            /* With dither a sample at the very limit falls on either side. */
+            /* With dither, a sample at the exact limit falls on either side. */
             ck_assert_double_le(fabs(clipped - truth), dither ? truth * 0.02 + 2 : 0);
-            char said[32], *advice = strstr(result.err, "--gain ");
-            snprintf(said, sizeof said, "%.0f samples", clipped);
-            ck_assert_msg(strstr(result.err, said) != NULL, "%s", result.err);
+            char message[32], *advice = strstr(result.err, "--gain ");
+            snprintf(message, sizeof message, "%.0f samples", clipped);
+            ck_assert_msg(strstr(result.err, message) != NULL, "%s", result.err);
             ck_assert_msg(advice != NULL, "%s", result.err);
             double gain = strtod(advice + strlen("--gain "), NULL);
             ck_assert_double_lt(gain, 0);
             result = command_done("\"$HALO\" render in -f %s --gain 9.5 --gain %g --json "
                                   "--dither %s",
-                                  names[i], gain, word);
+                                  names[i], gain, dithering);
             ck_assert_msg(command_number(result.out, "clipped") == 0, "--gain %g: still %g of %g",
                           gain, command_number(result.out, "clipped"), clipped);
             ck_assert_ptr_null(strstr(result.err, "clipped"));
-            /* Not more than that: half a dB louder it would clip. */
+            /* No more than that: half a dB louder, it would clip. */
             result = command_done("\"$HALO\" render in -f %s --gain 9.5 --gain %g --json "
                                   "--dither %s",
-                                  names[i], gain + 0.5, word);
+                                  names[i], gain + 0.5, dithering);
             ck_assert_double_gt(command_number(result.out, "clipped"), 0);
             sound_free(&in);
             sound_free(&out);
@@ -1018,7 +1011,7 @@ static double peak_of(const char *name)
     return peak;
 }
 
-START_TEST(normalizing_gives_that_peak)
+START_TEST(normalizing_sets_the_peak)
 {
     const double levels[] = {-1, -0.1, -20, 0, 6};
     const char *const stages[] = {"", "--gain 40", "--mask \"$FILTERS/small-room.wav\",gain=-30"};
@@ -1075,13 +1068,13 @@ START_TEST(silence_cannot_be_normalized_and_stays)
 }
 END_TEST
 
-/* ---- stopped in the middle ---- */
+/* ---- interruption ---- */
 
 static bool something_is_being_written(void)
 {
     command_files();
     char line[256];
-    /* A second file or a bigger one: the sound's own size does not count. */
+    /* A second file, or one that has grown: the sound itself does not count. */
     snprintf(line, sizeof line, "[ -n \"$(find '%s' -name '.o*' -size +100k -not -name .out)\" ]",
              command_folder());
     return system(line) == 0;
@@ -1098,10 +1091,10 @@ static void interrupt(int number, bool (*when)(void), const char *options)
     ck_assert_msg(result.code != 0, "%s: exit code %d, %s", options, result.code, result.err);
     ck_assert_msg(strcmp(command_files(), before) == 0, "%s\nleft files: %s", options,
                   command_files());
-    ck_assert_ptr_null(strstr(result.err, "rror")); /* nobody failed */
+    ck_assert_ptr_null(strstr(result.err, "rror")); /* no error */
 }
 
-START_TEST(signals_leave_no_half_file)
+START_TEST(signals_leave_no_partial_file)
 {
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < 3; i++) {
@@ -1119,7 +1112,7 @@ END_TEST
 
 static bool halo_waits(void)
 {
-    /* Nothing to see from outside; what it does before it waits takes less. */
+    /* Nothing is visible from outside; the start-up takes less time than this. */
     static const struct timespec pause = {.tv_nsec = 300000000};
     nanosleep(&pause, NULL);
     return true;
@@ -1130,8 +1123,8 @@ START_TEST(signals_end_a_wait)
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 100000);
     command_done("mkfifo stalled closed; head -c 20000 in.wav >part");
-    /* Open for reading and writing: neither end is ever missing, and no end comes. */
-    int fifo = open(path_in_folder("stalled"), O_RDWR | O_NONBLOCK);
+    /* Open for reading and writing: neither end is ever missing, and no end of file arrives. */
+    int fifo = open(command_path("stalled"), O_RDWR | O_NONBLOCK);
     ck_assert_int_ge(fifo, 0);
     for (int full = 0; full < 2; full++) {
         interrupt(SIGINT, halo_waits, "stalled out.wav");
@@ -1139,7 +1132,7 @@ START_TEST(signals_end_a_wait)
         interrupt(SIGINT, halo_waits, "closed out.wav");
         interrupt(SIGINT, halo_waits, "in.wav closed");
         interrupt(SIGINT, halo_waits, "stalled out.wav --normalize -1");
-        /* The second time a header and some sound have come. */
+        /* The second time, a header and some sound have arrived. */
         command_done("cat part >stalled");
     }
     close(fifo);
@@ -1161,12 +1154,12 @@ START_TEST(signals_leave_no_spool)
 }
 END_TEST
 
-/* A disk of 128 KiB, in a name space that takes it away again. */
+/* A disk of 128 KiB, in a name space that is removed afterwards. */
 #define ON_SMALL_DISK                                                                              \
     "unshare -rm sh -c 'mount -t tmpfs -o size=128k tmpfs disk && echo precious >disk/old.wav && " \
     "{ %s; code=$?; ls -A disk >left; cat disk/old.wav >>left; exit $code; }'"
 
-START_TEST(full_disk_leaves_no_half_file)
+START_TEST(full_disk_leaves_no_partial_file)
 {
     const char *const outs[] = {"disk/out.wav", "disk/out.flac", "disk/out.ogg", "disk/old.wav -f",
                                 "disk/out.wav --normalize -1"};
@@ -1174,7 +1167,7 @@ START_TEST(full_disk_leaves_no_half_file)
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 600000); /* 2.4 MB */
     command_done("mkdir disk");
     if (command_run(ON_SMALL_DISK, ":").code != 0) {
-        puts("not run: full_disk_leaves_no_half_file, for want of the right to mount");
+        puts("not run: full_disk_leaves_no_partial_file, for want of the right to mount");
         return; /* the limit below stands in for it */
     }
     for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
@@ -1183,7 +1176,7 @@ START_TEST(full_disk_leaves_no_half_file)
         struct command_result result = command_run(ON_SMALL_DISK, line);
         ck_assert_msg(result.code == 1, "%s: exit code %d\n%s", outs[i], result.code, result.err);
         ck_assert_msg(command_lines(result.err) == 1 && strstr(result.err, "No space left"),
-                      "%s says: %s", outs[i], result.err);
+                      "%s prints: %s", outs[i], result.err);
         struct command_result left = command_run("cat left");
         ck_assert_msg(strcmp(left.out, "old.wav\nprecious\n") == 0, "%s left %s", outs[i],
                       left.out);
@@ -1191,14 +1184,14 @@ START_TEST(full_disk_leaves_no_half_file)
 }
 END_TEST
 
-START_TEST(file_size_limit_leaves_no_half_file)
+START_TEST(file_size_limit_leaves_no_partial_file)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 2, 600000);
     command_done("echo precious >old.wav");
     command_refused(1, "out.wav",
                     "ulimit -f 100; trap '' XFSZ; exec \"$HALO\" render in.wav out.wav");
-    /* As a shell's limit is met: with a signal, unless the program sees to that. */
+    /* As with a shell's limit: by a signal, unless the program ignores it. */
     command_refused(1, "out.wav", "ulimit -f 100; (\"$HALO\" render in.wav out.wav)");
     command_refused(1, "old.wav", "ulimit -f 100; (\"$HALO\" render in.wav old.wav --force)");
     command_done("[ \"$(cat old.wav)\" = precious ]");
@@ -1207,8 +1200,8 @@ END_TEST
 
 /* ---- size ---- */
 
-/* In KiB. Up to a minute the blocks grow with the sound, as far as pays; that
- * has a bound, and behind it nothing grows. */
+/* In KiB. Up to a minute of sound the blocks grow, with an upper bound; after that memory stays
+ * constant. */
 START_TEST(memory_does_not_grow_with_the_sound)
 {
     const char *const commands[] = {
@@ -1241,7 +1234,7 @@ static double free_gigabytes(void)
     return strtod(result.out, NULL) / 1e6;
 }
 
-/* 2.2 GB of 16 bits, silent up to a little noise at the end. */
+/* 2.2 GB of 16 bits, silent except for some noise at the end. */
 enum { FRAMES_LONG = 1100000000, FRAMES_LAST = 1000 };
 
 static void make_long(const char *name)
@@ -1252,7 +1245,7 @@ static void make_long(const char *name)
                  2 * FRAMES_LAST, name, 22 + FRAMES_LONG - FRAMES_LAST);
 }
 
-/* The samples alone; the headers may be of other kinds. */
+/* Compares samples only; the headers may differ. */
 static void expect_same_samples(const char *name, const char *other)
 {
     command_done("cmp -i 44:$(($(stat -c %%s %s) - 2 * %d)) %s %s", other, FRAMES_LONG, name,
@@ -1272,12 +1265,12 @@ START_TEST(wav_past_4_gb_is_rf64)
     make_long("in.wav");
     command_done("\"$HALO\" render in.wav out.wav --format pcm32");
     SF_INFO info = {0};
-    SNDFILE *file = sf_open(path_in_folder("out.wav"), SFM_READ, &info);
+    SNDFILE *file = sf_open(command_path("out.wav"), SFM_READ, &info);
     ck_assert_ptr_nonnull(file);
     sf_close(file);
     ck_assert_int_eq(info.format, SF_FORMAT_RF64 | SF_FORMAT_PCM_32);
     ck_assert_int_eq(info.frames, FRAMES_LONG);
-    /* And it is read again, by name, from a pipe, and where it never was a file. */
+    /* And it is read back, by name, from a pipe, and from a pipe that never was a file. */
     command_done("\"$HALO\" render out.wav back.wav --format pcm16");
     expect_same_samples("in.wav", "back.wav");
     command_done("cat out.wav | \"$HALO\" render - back.wav --format pcm16 -f");
@@ -1288,22 +1281,23 @@ START_TEST(wav_past_4_gb_is_rf64)
 }
 END_TEST
 
-SUITE_MAIN("render files",
-           memory_does_not_grow_with_the_sound, /* first: the suite itself is small yet */
+SUITE_MAIN("render_files",
+           memory_does_not_grow_with_the_sound, /* first, while the suite itself is small */
            every_format_of_the_library_is_read, container_by_name_and_samples_as_the_input,
            format_and_container_can_be_chosen, any_rate_is_kept, identity_is_exact,
            tags_are_carried_over, tags_go_through_pipes, pipes_give_what_files_give,
-           redirected_streams_are_streams, au_goes_through_pipes, sizes_of_nothing_mean_a_stream,
-           chunks_around_the_sound_are_no_sound, report_of_a_stream_goes_to_standard_error,
-           stream_is_passed_on_while_it_comes, fifo_is_written_through, devices_are_written_through,
-           devices_named_for_streams_work, reader_that_goes_away_is_an_error,
-           symbolic_links_are_followed, permissions_are_those_of_any_atomic_file,
-           existing_file_is_kept_without_force, failure_leaves_what_stood_there,
+           redirected_streams_are_streams, au_goes_through_pipes, zero_sizes_mean_a_stream,
+           other_chunks_are_ignored, report_of_a_stream_goes_to_standard_error,
+           streams_are_passed_on_while_they_arrive, fifo_is_written_through,
+           devices_are_written_through, devices_named_for_streams_work, closed_pipe_is_an_error,
+           symbolic_links_are_followed, permissions_follow_the_umask,
+           existing_file_is_kept_without_force, failure_keeps_the_existing_file,
            input_is_never_the_output, same_command_same_bytes, same_command_same_samples_of_ogg,
-           cut_files_are_refused, cut_streams_are_refused, whole_sound_before_a_cut_chunk_is_read,
-           dither_is_triangular_or_none, dither_keeps_what_is_below_a_step,
-           integers_saturate_and_say_so, floats_do_not_clip, normalizing_gives_that_peak,
+           truncated_files_are_refused, truncated_streams_are_refused,
+           sound_before_a_truncated_chunk_is_read, dither_is_triangular_or_none,
+           dither_keeps_what_is_below_a_step, integers_saturate_and_are_reported,
+           floats_do_not_clip, normalizing_sets_the_peak,
            normalizing_keeps_the_samples_in_proportion, silence_cannot_be_normalized_and_stays,
-           signals_leave_no_half_file, signals_end_a_wait, signals_leave_no_spool,
-           full_disk_leaves_no_half_file, file_size_limit_leaves_no_half_file,
+           signals_leave_no_partial_file, signals_end_a_wait, signals_leave_no_spool,
+           full_disk_leaves_no_partial_file, file_size_limit_leaves_no_partial_file,
            wav_past_4_gb_is_rf64)

@@ -1,4 +1,4 @@
-/* Plugins that end their process in the middle of a file: one line, and nothing is left. */
+/* Plugins that end their process in the middle of a file: one line, and nothing is left behind. */
 #include "command.h"
 #include "plugin_rig.h"
 #include "sound.h"
@@ -17,7 +17,7 @@ static void make_input(void)
     sound_free(&sound);
 }
 
-START_TEST(ends_are_one_line_and_no_file)
+START_TEST(failures_give_one_line_and_no_file)
 {
     static const char *const ends[][2] = {
         {"--lv2 urn:halo:test:crash,at=24000",
@@ -40,7 +40,7 @@ START_TEST(ends_are_one_line_and_no_file)
 }
 END_TEST
 
-START_TEST(a_file_that_stood_there_stays)
+START_TEST(an_existing_file_is_kept)
 {
     make_input();
     command_done("echo mine >out.wav");
@@ -59,8 +59,8 @@ START_TEST(a_crash_has_no_report)
 }
 END_TEST
 
-/* What it prints does not get among the sound, nor among the numbers. */
-START_TEST(a_plugin_s_spec_spoil_nothing)
+/* Its output does not get into the sound or the report. */
+START_TEST(plugin_output_is_kept_from_the_sound)
 {
     make_input();
     command_done("$HALO render in.wav - --ladspa mean:copy >copy.wav");
@@ -73,7 +73,7 @@ START_TEST(a_plugin_s_spec_spoil_nothing)
 }
 END_TEST
 
-START_TEST(isolated_and_here_make_the_same_file)
+START_TEST(isolated_and_in_process_files_are_equal)
 {
     static const char *const stages[] = {
         "--lv2 http://lv2plug.in/plugins/eg-amp,gain=-6",
@@ -84,14 +84,14 @@ START_TEST(isolated_and_here_make_the_same_file)
     };
     make_input();
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        command_done("$HALO render in.wav apart.wav --force %s", stages[i]);
+        command_done("$HALO render in.wav isolated.wav --force %s", stages[i]);
         command_done("$HALO render in.wav here.wav --force --no-isolate %s", stages[i]);
-        command_done("cmp apart.wav here.wav");
+        command_done("cmp isolated.wav here.wav");
     }
 }
 END_TEST
 
-/* Ctrl-C does not wait until a plugin that hangs is given up. */
+/* Ctrl-C does not wait for the timeout of a hanging plugin. */
 START_TEST(a_signal_ends_a_plugin_that_hangs)
 {
     const struct timespec pause = {.tv_nsec = 20000000};
@@ -101,7 +101,7 @@ START_TEST(a_signal_ends_a_plugin_that_hangs)
     for (int i = 0; i < 500 && plugin_rig_children(halo, &child) == 0; i++)
         nanosleep(&pause, NULL);
     for (int i = 0; i < 15; i++)
-        nanosleep(&pause, NULL); /* it hangs by now, or is about to be opened: all the same */
+        nanosleep(&pause, NULL); /* it hangs by now, or is about to be opened: either is fine */
     kill(halo, SIGINT);
     struct command_result result = command_wait(halo);
     ck_assert_int_eq(result.code, 128 + SIGINT);
@@ -113,11 +113,11 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {ends_are_one_line_and_no_file,
-                                  a_file_that_stood_there_stays,
+    const TTest *const tests[] = {failures_give_one_line_and_no_file,
+                                  an_existing_file_is_kept,
                                   a_crash_has_no_report,
-                                  a_plugin_s_spec_spoil_nothing,
-                                  isolated_and_here_make_the_same_file,
+                                  plugin_output_is_kept_from_the_sound,
+                                  isolated_and_in_process_files_are_equal,
                                   a_signal_ends_a_plugin_that_hangs};
     plugin_rig_prepare();
     static const char *const needed[][2] = {

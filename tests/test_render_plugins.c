@@ -1,5 +1,5 @@
-/* halo render with plugins of packages (lv2-examples, x42-plugins, swh-lv2, swh-plugins, cmt) and
- * with those of tests/plugins. */
+/* halo render with plugins of packages (lv2-examples, x42-plugins, swh-lv2, swh-plugins, cmt)
+ * and with those of tests/plugins. */
 #include "command.h"
 #include "plugin_rig.h"
 #include "sound.h"
@@ -36,9 +36,9 @@ static void expect_same_channels(const char *a, const char *b)
     sound_free(&other);
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
-START_TEST(plugins_do_what_their_formulas_say)
+START_TEST(plugins_follow_their_formulas)
 {
     static const struct {
         const char *stage;
@@ -82,7 +82,7 @@ START_TEST(plugins_do_what_their_formulas_say)
 }
 END_TEST
 
-/* It delays nothing, and reports 10 ms: those are taken off. */
+/* It delays nothing but reports 10 ms, which are removed. */
 START_TEST(latency_that_is_reported_is_taken_off)
 {
     command_clean();
@@ -106,7 +106,7 @@ START_TEST(latency_that_is_reported_is_taken_off)
 }
 END_TEST
 
-START_TEST(masks_are_the_same_around_plugins)
+START_TEST(masks_work_around_plugins)
 {
     static const char *const stages[] = {
         "--mask m.wav --lv2 " NODELAY ",delay=480",
@@ -144,7 +144,7 @@ START_TEST(channels_are_mapped)
     static const struct {
         const char *stage;
         size_t channels, count;
-        int heard[4]; /* of each output: the channel, from 1; 0: silence */
+        int input[4]; /* for each output the channel, from 1; 0: silence */
     } rows[] = {
         {"--lv2 http://gareus.org/oss/lv2/balance", 1, 2, {1, 1}},
         {"--lv2 " EG_AMP ",@map=2", 2, 1, {2}},
@@ -161,7 +161,7 @@ START_TEST(channels_are_mapped)
         const float silence[N] = {0};
         ck_assert_msg(out.block.channels == rows[r].count, "%s", rows[r].stage);
         for (size_t c = 0; c < rows[r].count; c++)
-            expect_close(&out, c, rows[r].heard[c] ? in.block.data[rows[r].heard[c] - 1] : silence,
+            expect_close(&out, c, rows[r].input[c] ? in.block.data[rows[r].input[c] - 1] : silence,
                          N, 0, rows[r].stage);
         sound_free(&in);
         sound_free(&out);
@@ -196,7 +196,7 @@ START_TEST(bypassed_stages_change_no_bit)
 }
 END_TEST
 
-/* The mask's latency is its middle, and its dry sound is as late. */
+/* The mask's latency is half its length, and the dry sound is delayed by the same. */
 START_TEST(mixes_are_aligned)
 {
     command_clean();
@@ -219,8 +219,8 @@ static float db(float value)
     return powf(10, value * 0.05f);
 }
 
-/* Frames of the sound, however late it comes to the stage: 480 and 4 frames here, so that a block
- * of 256 begins where it counts. */
+/* Frames of the sound, whatever its delay at the stage: 480 and 4 frames here, so that a block
+ * of 256 begins where it matters. */
 START_TEST(values_change_at_their_time)
 {
     command_clean();
@@ -230,7 +230,7 @@ START_TEST(values_change_at_their_time)
     struct sound out = sound_load("out.wav");
     float expected[N];
     for (size_t i = 0; i < N; i++) {
-        size_t begin = (i + 480) / 256 * 256; /* of the block, in what the stage hears */
+        size_t begin = (i + 480) / 256 * 256; /* of the block, in the stage's input */
         float now = (float)begin - 480, value = now >= 480 ? 3 : -6;
         if (now >= 4800)
             value = 3 - 12 * fminf((now - 4800) / 4800, 1);
@@ -254,7 +254,7 @@ START_TEST(values_change_at_their_time)
 }
 END_TEST
 
-START_TEST(stages_come_and_go)
+START_TEST(stages_fade_in_and_out)
 {
     command_clean();
     struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 1, N);
@@ -274,7 +274,7 @@ START_TEST(stages_come_and_go)
 }
 END_TEST
 
-/* ---- what plugins do late, badly, or for ever ---- */
+/* ---- late, bad and endless plugins ---- */
 
 START_TEST(latency_reported_late_renders_again)
 {
@@ -288,7 +288,7 @@ START_TEST(latency_reported_late_renders_again)
                           "--ladspa mean:late-latency,at=40000,amount=480");
     command_done("\"$HALO\" render in.wav -f alone.wav --normalize -6");
     expect_same_channels("out.wav", "alone.wav");
-    /* What cannot be read again comes late, and that is said. */
+    /* Input that cannot be read again stays late, with a warning. */
     result = command_done("\"$HALO\" render - -f out.wav --tail none --ladspa "
                           "mean:late-latency,at=40000,amount=480 < in.wav");
     ck_assert_ptr_nonnull(strstr(result.err, "480 frames late"));
@@ -300,7 +300,7 @@ START_TEST(latency_reported_late_renders_again)
 }
 END_TEST
 
-/* Rendering again is over the chain that was saved before. */
+/* Rendering again overwrites the chain saved before. */
 START_TEST(a_chain_is_saved_once)
 {
     command_clean();
@@ -347,7 +347,7 @@ START_TEST(crashes_end_the_render)
 }
 END_TEST
 
-START_TEST(tails_end_where_they_are_quiet)
+START_TEST(tails_end_when_quiet)
 {
     command_clean();
     struct sound in = sound_noise("in.wav", 1, WAVF, RATE, 1, N);
@@ -366,7 +366,7 @@ START_TEST(tails_end_where_they_are_quiet)
     ck_assert_uint_eq(out.block.frames, N);
     sound_free(&out);
 
-    /* No end in itself. */
+    /* A tail without an end. */
     result =
         command_done("\"$HALO\" render in.wav -f out.wav --json --ladspa cmt:noise_source_white");
     out = sound_load("out.wav");
@@ -378,13 +378,13 @@ START_TEST(tails_end_where_they_are_quiet)
 }
 END_TEST
 
-/* ---- refusals ---- */
+/* ---- errors ---- */
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
-        const char *spec, *stage;
+        const char *expected, *stage;
     } rows[] = {
         {1, "cannot find", "--lv2 urn:halo:test:none"},
         {1, "no LADSPA library", "--ladspa none:none"},
@@ -410,12 +410,12 @@ START_TEST(wrong_spec_are_refused)
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, RATE, 2, 1000);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-        command_refused(rows[r].code, rows[r].spec, "\"$HALO\" render in.wav out.wav %s",
+        command_refused(rows[r].code, rows[r].expected, "\"$HALO\" render in.wav out.wav %s",
                         rows[r].stage);
 }
 END_TEST
 
-/* What the packages have; without them there is little to test. */
+/* Requires the packages; without them there is little to test. */
 static bool is_there(void)
 {
     static const char *const needed[][2] = {
@@ -437,22 +437,22 @@ static bool is_there(void)
 
 int main(void)
 {
-    const TTest *const tests[] = {plugins_do_what_their_formulas_say,
+    const TTest *const tests[] = {plugins_follow_their_formulas,
                                   latency_that_is_reported_is_taken_off,
-                                  masks_are_the_same_around_plugins,
+                                  masks_work_around_plugins,
                                   channels_are_mapped,
                                   bypassed_stages_change_no_bit,
                                   mixes_are_aligned,
                                   values_change_at_their_time,
-                                  stages_come_and_go,
+                                  stages_fade_in_and_out,
                                   latency_reported_late_renders_again,
                                   a_chain_is_saved_once,
                                   bad_samples_are_counted,
                                   crashes_end_the_render,
-                                  tails_end_where_they_are_quiet,
-                                  wrong_spec_are_refused};
+                                  tails_end_when_quiet,
+                                  wrong_arguments_are_refused};
     plugin_rig_prepare();
     if (!is_there())
         return plugin_rig_code(EXIT_SUCCESS);
-    return suite_run("render plugins", tests, sizeof tests / sizeof *tests);
+    return suite_run("render_plugins", tests, sizeof tests / sizeof *tests);
 }

@@ -1,4 +1,4 @@
-/* halo render --spectral: the words, the sound, the report, and other stages around it. */
+/* halo render --spectral: options, sound, report, and combination with other stages. */
 #include "command.h"
 #include "sound.h"
 #include "spectral_truth.h"
@@ -9,11 +9,6 @@
 #include <string.h>
 
 enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE = 48000, N = 20000, TAIL = 2047 };
-
-static void expect_said(const char *text, const char *spec)
-{
-    ck_assert_msg(strstr(text, spec) != NULL, "no \"%s\" in\n%s", spec, text);
-}
 
 /* The largest difference of frames from `first` on, in dB of a's peak. */
 static double difference_db(const struct sound *a, const struct sound *b, size_t first,
@@ -84,7 +79,7 @@ START_TEST(identity_gives_the_sound_back)
 }
 END_TEST
 
-/* All the way from the words to the file, with what a file alone knows: where the sound ends. */
+/* From options to file, including the handling of the sound's end. */
 static void check_truth(const char *spec, struct spectral_settings settings, struct mask2d *mask)
 {
     command_done("\"$HALO\" render in.wav out.wav -f --spectral %s", spec);
@@ -107,7 +102,7 @@ static void check_truth(const char *spec, struct spectral_settings settings, str
     mask2d_destroy(mask);
 }
 
-START_TEST(what_is_made_is_the_truth)
+START_TEST(output_equals_the_truth)
 {
     command_clean();
     save_noise();
@@ -128,11 +123,11 @@ START_TEST(what_is_made_is_the_truth)
 }
 END_TEST
 
-/* A pipe does not tell where it ends; with zeros beside it that makes no difference. */
+/* The end of a pipe is not known in advance; with zeros beyond it that makes no difference. */
 START_TEST(blocks_threads_and_pipes_make_no_difference)
 {
     static const char *const spec[] = {"gaussian2d:7x7", "preset=harmonic", "preset=percussive",
-                                        "onset2d:5x5,scale=db,edge=zero"};
+                                       "onset2d:5x5,scale=db,edge=zero"};
     command_clean();
     save_noise();
     for (size_t w = 0; w < sizeof spec / sizeof *spec; w++) {
@@ -149,8 +144,8 @@ START_TEST(blocks_threads_and_pipes_make_no_difference)
 }
 END_TEST
 
-/* What one stage does, another does before or after; and each knows how late the sound is. */
-START_TEST(it_goes_with_other_stages)
+/* Two stages commute, and the latency of each is accounted for. */
+START_TEST(it_combines_with_other_stages)
 {
     command_clean();
     save_noise();
@@ -173,7 +168,7 @@ START_TEST(it_goes_with_other_stages)
 }
 END_TEST
 
-START_TEST(report_reports)
+START_TEST(report_is_complete)
 {
     command_clean();
     save_noise();
@@ -197,16 +192,16 @@ START_TEST(report_reports)
                      "sharpen2d:3x5,size=1024");
     json_decref(root);
     result = command_done("\"$HALO\" render in.wav out.wav -f --verbose --spectral box2d:3x3");
-    expect_said(result.err, "3 x 3 coefficients, in two passes");
-    expect_said(result.err, "frames of 2048, 512 apart, window hann, on cpu, latency ");
+    command_expect(result.err, "3 x 3 coefficients, in two passes");
+    command_expect(result.err, "frames of 2048, 512 apart, window hann, on cpu, latency ");
 }
 END_TEST
 
-START_TEST(wrong_spec_are_refused)
+START_TEST(wrong_arguments_are_refused)
 {
     static const struct {
         int code;
-        const char *spec, *said;
+        const char *options, *message;
     } rows[] = {
         {1, "no.mask2d", "cannot open mask no.mask2d: No such file or directory"},
         {1, ".", "it is a directory"},
@@ -230,8 +225,8 @@ START_TEST(wrong_spec_are_refused)
     command_clean();
     save_noise();
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-        command_refused(rows[r].code, rows[r].said, "\"$HALO\" render in.wav out.wav --spectral %s",
-                        rows[r].spec);
+        command_refused(rows[r].code, rows[r].message,
+                        "\"$HALO\" render in.wav out.wav --spectral %s", rows[r].options);
     command_done("printf '1 2\\n3\\n' >r.mask2d");
     command_refused(1, "cannot read mask r.mask2d: line 2: 1 columns where the rows before have 2",
                     "\"$HALO\" render in.wav out.wav --spectral r.mask2d");
@@ -247,7 +242,8 @@ static double energy_of(const struct sound *sound)
     return energy;
 }
 
-/* Both presets on a recording: together they are all of it. How much strikes, in dB of the rest. */
+/* Both presets on a recording: together they give all of it. The percussive share, in dB of the
+ * rest. */
 static double struck_db(const char *name)
 {
     command_done("cp \"$WAV/%s\" in.wav", name);
@@ -267,7 +263,7 @@ static double struck_db(const char *name)
     return db;
 }
 
-START_TEST(recordings_come_isolated)
+START_TEST(recordings_are_separated)
 {
     command_clean();
     double drums = struck_db("drums.wav"), guitar = struck_db("guitar.wav");
@@ -275,6 +271,6 @@ START_TEST(recordings_come_isolated)
 }
 END_TEST
 
-SUITE_MAIN("render_spectral", identity_gives_the_sound_back, what_is_made_is_the_truth,
-           blocks_threads_and_pipes_make_no_difference, it_goes_with_other_stages, report_reports,
-           wrong_spec_are_refused, recordings_come_isolated)
+SUITE_MAIN("render_spectral", identity_gives_the_sound_back, output_equals_the_truth,
+           blocks_threads_and_pipes_make_no_difference, it_combines_with_other_stages,
+           report_is_complete, wrong_arguments_are_refused, recordings_are_separated)

@@ -1,4 +1,4 @@
-/* halo render, the stages: masks and gains, the ends of the sound, the report. */
+/* Stages of halo render: masks and gains, the boundaries of the sound, the report. */
 #include "command.h"
 #include "sound.h"
 #include "stream.h"
@@ -15,7 +15,7 @@
 
 enum { WAVF = SF_FORMAT_WAV | SF_FORMAT_FLOAT, WAV16 = SF_FORMAT_WAV | SF_FORMAT_PCM_16 };
 
-/* ---- which channel through which ---- */
+/* ---- routing ---- */
 
 enum { LL, LR, RL, RR, PATHS_MOST = 8 };
 
@@ -38,7 +38,7 @@ static const struct routing routings[] = {
     {6, 6, "", 0, {{0}}},
     {2, 4, "", 4, {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}}},
     {2, 4, ",order=lllrrlrr", 4, {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}}},
-    /* The same four paths, in the file as LL RR LR RL. */
+    /* The same four paths, in a file in the order LL RR LR RL. */
     {2, 4, ",order=llrrlrrl", 4, {{0, 0, 0}, {1, 1, 1}, {0, 1, 2}, {1, 0, 3}}},
     {1, 4, "", 4, {{0, 0, LL}, {0, 1, LR}, {0, 0, RL}, {0, 1, RR}}},
     {1, 4, ",order=llrrlrrl", 4, {{0, 0, 0}, {0, 1, 1}, {0, 1, 2}, {0, 0, 3}}},
@@ -112,9 +112,9 @@ START_TEST(matrices_that_do_not_divide_are_refused)
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 3, 100);
     sound_noise_file("m.wav", 2, WAVF, 48000, 7, 10);
-    static const char *const spec[] = {"map=matrix", "7", "3"};
+    static const char *const expected[] = {"map=matrix", "7", "3"};
     for (size_t w = 0; w < 3; w++)
-        command_refused(2, spec[w], "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix");
+        command_refused(2, expected[w], "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix");
     command_refused(2, "map=matrix",
                     "\"$HALO\" render in.wav out.wav --mask m.wav,map=matrix,channel=1");
 }
@@ -122,7 +122,7 @@ END_TEST
 
 /* ---- stages in a row ---- */
 
-/* The noise mask `name` as the truth has it, `factor` times as loud. */
+/* The noise mask `name` as the truth defines it, `factor` times as loud. */
 static struct block filtered(const struct block *in, const char *name,
                              const struct mask_path *paths, size_t count, double factor)
 {
@@ -141,7 +141,7 @@ static struct block filtered(const struct block *in, const char *name,
     return out;
 }
 
-/* Of what several stages made; each adds its own rounding. */
+/* For the output of several stages; each adds its own rounding. */
 static void expect_close(const char *name, const struct block *truth, double bound)
 {
     struct sound out = sound_load(name);
@@ -187,9 +187,9 @@ START_TEST(gains_are_exact)
 }
 END_TEST
 
-/* Mono to two channels, those through true stereo: the other order would make
- * other channels of it, and each change of length shows. */
-START_TEST(stages_work_in_the_order_given)
+/* Mono to two channels, then through true stereo: the other order would give other channels, and
+ * each change of length shows. */
+START_TEST(stages_apply_in_order)
 {
     const struct mask_path spread[] = {{0, 0, 0}, {0, 1, 1}};
     const struct mask_path stereo[] = {{0, 0, LL}, {0, 1, LR}, {1, 0, RL}, {1, 1, RR}};
@@ -222,7 +222,7 @@ END_TEST
 
 /* ---- text masks ---- */
 
-/* An impulse comes out as the mask itself. */
+/* An impulse reproduces the mask. */
 static void expect_taps(const char *text, size_t channels, size_t taps, const float *expected)
 {
     command_clean();
@@ -280,12 +280,12 @@ static double complex response(const float *taps, size_t count, double zero, dou
     return sum;
 }
 
-/* Write a mask of another rate and an impulse at frame ZERO of a sound; what
- * comes out has the mask's response, up to where both rates reach. */
+/* Write a mask of another rate and a sound with an impulse at frame ZERO; the output has the
+ * mask's response, up to the lower Nyquist frequency. */
 static void check_resampling(uint32_t mask_rate, uint32_t rate, const struct sound *columns)
 {
     enum { ZERO = 6000, LENGTH = 8000 };
-    char spec[64];
+    char expected[64];
     sound_save(columns, "m.wav");
     struct sound in = sound_create(WAVF, rate, 1, LENGTH);
     in.block.data[0][ZERO] = 1;
@@ -296,8 +296,8 @@ static void check_resampling(uint32_t mask_rate, uint32_t rate, const struct sou
     ck_assert_uint_eq(out.rate, rate);
     ck_assert_uint_eq(out.block.frames, LENGTH - 1 + (size_t)command_number(result.out, "taps"));
     for (int i = 0; i < 2; i++) {
-        snprintf(spec, sizeof spec, "%u", i ? mask_rate : rate);
-        ck_assert_msg(strstr(result.err, spec) != NULL, "no %s in %s", spec, result.err);
+        snprintf(expected, sizeof expected, "%u", i ? mask_rate : rate);
+        ck_assert_msg(strstr(result.err, expected) != NULL, "no %s in %s", expected, result.err);
     }
     double highest = 0.45 * fmin(mask_rate, rate);
     for (double hertz = 0; hertz <= highest; hertz += highest / 50) {
@@ -317,7 +317,7 @@ START_TEST(resampled_masks_keep_their_response)
                                  {48000, 8000},  {192000, 44100}, {22050, 44100}, {48000, 47999}};
     command_clean();
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        /* A low-pass at an eighth of the rate, in the middle of its taps. */
+        /* A low-pass at an eighth of the rate, centred in its taps. */
         struct sound mask = sound_create(WAVF, rates[i][0], 1, 201);
         for (int k = -100; k <= 100; k++) {
             double x = acos(-1.0) * k / 4, window = 0.5 + 0.5 * cos(acos(-1.0) * k / 101);
@@ -378,7 +378,7 @@ START_TEST(resampled_masks_are_routed)
     for (size_t c = 0; c < 4; c++)
         four.block.data[c][0] = (float)(c + 1);
     sound_save(&four, "four.wav");
-    /* Half-band noise: what both rates hold. */
+    /* Half-band noise, within the bands of both rates. */
     sound_text("low.txt", "0.25\n0.5\n0.25\n");
     command_done("\"$HALO\" render in.wav low.wav --mask low.txt --mask low.txt --tail none");
     struct sound low = sound_load("low.wav");
@@ -390,7 +390,7 @@ START_TEST(resampled_masks_are_routed)
     for (size_t c = 0; c < 2; c++)
         for (size_t i = 0; i < 5000; i++)
             expected.data[c][i] = (float)truth[c][i];
-    expect_close("out.wav", &expected, 0.02); /* the top of the band is the resampler's */
+    expect_close("out.wav", &expected, 0.02); /* the top of the band belongs to the resampler */
     truth_free(truth, 2);
     block_free(&expected);
     mask_destroy(mask);
@@ -400,9 +400,9 @@ START_TEST(resampled_masks_are_routed)
 }
 END_TEST
 
-/* ---- what lies beyond the ends ---- */
+/* ---- beyond the boundaries ---- */
 
-/* Frame `i` of a sound of `n` that goes on before 0 and behind n - 1. */
+/* Frame `i` of a sound of `n` frames, extended before 0 and after n - 1. */
 static float ghost(const char *boundary, const float *x, int64_t n, int64_t i)
 {
     if (i >= 0 && i < n)
@@ -445,8 +445,8 @@ static void check_boundary(const char *boundary, size_t n, size_t taps, const ch
     struct sound out = sound_load("out.wav");
     struct block around = padded(&in.block, boundary, taps - 1, taps - 1);
     struct mask *mask = sound_mask(&columns, NULL, 0, 2);
-    ck_assert_msg(out.block.frames == n, "%s, %zu frames, %zu taps, %s: %zu frames", boundary, n, taps,
-                  align, out.block.frames);
+    ck_assert_msg(out.block.frames == n, "%s, %zu frames, %zu taps, %s: %zu frames", boundary, n,
+                  taps, align, out.block.frames);
     sound_expect_truth(&out, mask, &around, taps - 1 + origin);
     mask_destroy(mask);
     block_free(&around);
@@ -469,7 +469,7 @@ START_TEST(boundaries_are_ghost_cells)
 }
 END_TEST
 
-/* The sound goes on, not each stage's input: ghost cells reach through all masks. */
+/* The sound is extended, not each stage's input: ghost cells reach through all masks. */
 START_TEST(boundaries_hold_for_masks_in_a_row)
 {
     const char *const boundaries[] = {"replicate", "reflect", "wrap"};
@@ -513,8 +513,8 @@ START_TEST(boundaries_need_no_tail)
 }
 END_TEST
 
-/* A stream knows its beginning once it has come, and never its end beforehand:
- * what can be had is right, the rest is refused in a word that says why. */
+/* A stream knows its start once it has arrived, and never its end in advance: modes that work
+ * are right, the others are refused with the reason. */
 START_TEST(boundaries_of_streams_are_right_or_refused)
 {
     const struct {
@@ -553,7 +553,7 @@ END_TEST
 /* ---- align and tail ---- */
 
 /* numpy's convolve(x, h, "same"): output i is the full convolution's i + (taps - 1) / 2. */
-START_TEST(centre_is_as_textbooks_index)
+START_TEST(centre_follows_textbook_indexing)
 {
     const size_t taps[] = {1, 2, 3, 4, 5, 64, 65, 1000, 1001};
     for (size_t t = 0; t < sizeof taps / sizeof *taps; t++) {
@@ -566,7 +566,7 @@ START_TEST(centre_is_as_textbooks_index)
         ck_assert_uint_eq(out.block.frames, 800);
         sound_expect_truth(&out, mask, &in.block, (taps[t] - 1) / 2);
         sound_free(&out);
-        /* With its tail the sound begins at the same place and has the length promised. */
+        /* With its tail the sound starts at the same place and has the documented length. */
         command_done("\"$HALO\" render -f in.wav out.wav --mask m.wav --align centre");
         out = sound_load("out.wav");
         ck_assert_uint_eq(out.block.frames, 800 + taps[t] - 1);
@@ -631,7 +631,7 @@ START_TEST(tails_have_the_length_promised)
 }
 END_TEST
 
-/* A mask that dies away 60 dB in a second, is silent for long, and has a late echo. */
+/* A mask that decays by 60 dB in a second, is silent for a long time, and has a late echo. */
 static void save_decay(const char *name, size_t echo)
 {
     struct sound mask = sound_noise_mask(name, 5, 1, 100000);
@@ -665,14 +665,14 @@ static void check_until(const char *spec, double level, size_t echo)
     sound_free(&full);
 }
 
-START_TEST(tail_goes_on_until_it_stays_below)
+START_TEST(tail_ends_when_it_stays_below)
 {
     check_until("-80dB", 1e-4, 0);
     check_until("-80", 1e-4, 0);
     check_until("-20dB", 0.1, 0);
-    check_until("-80dB", 1e-4, 98000); /* the gap before it is no end */
+    check_until("-80dB", 1e-4, 98000); /* the gap before it is not the end */
     check_until("-300dB", 1e-15, 99999);
-    check_until("60dB", 1000, 0); /* below from the start: the sound itself stays */
+    check_until("60dB", 1000, 0); /* below the level from the start: the sound itself is kept */
 }
 END_TEST
 
@@ -695,7 +695,7 @@ START_TEST(shortest_sounds)
             struct sound out = sound_load("out.wav");
             size_t expected = tail[i] ? frames + 63 : frames;
             if (strstr(options[i], "until") && frames == 0)
-                expected = 0; /* silence stays below */
+                expected = 0; /* silence stays below the level */
             ck_assert_msg(out.block.frames == expected, "%zu frames, %s: %zu out", frames,
                           options[i], out.block.frames);
             sound_free(&out);
@@ -716,7 +716,7 @@ static const char *report_text(json_t *root, const char *key)
     return text;
 }
 
-START_TEST(report_reports_all)
+START_TEST(report_is_complete)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 44100, 2, 10000);
@@ -751,7 +751,7 @@ START_TEST(report_reports_all)
 }
 END_TEST
 
-START_TEST(report_reports_the_latency_of_centred_masks)
+START_TEST(report_has_the_latency_of_centred_masks)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
@@ -762,7 +762,7 @@ START_TEST(report_reports_the_latency_of_centred_masks)
 }
 END_TEST
 
-/* The report is JSON whatever the files are called; UTF-8 is not promised of names. */
+/* The report is valid JSON whatever the file names; names need not be UTF-8. */
 START_TEST(report_survives_strange_names)
 {
     const char *const names[] = {"a \"b\".wav", "c\\d.wav", "e\tf.wav", "ü.wav", "g\xff.wav"};
@@ -792,7 +792,7 @@ START_TEST(quiet_prints_nothing)
 }
 END_TEST
 
-START_TEST(normal_output_is_for_people)
+START_TEST(normal_output_is_text)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAV16, 48000, 1, 500000);
@@ -800,14 +800,14 @@ START_TEST(normal_output_is_for_people)
         command_done("\"$HALO\" render in.wav out.wav --mask \"$FILTERS/hall.wav\"");
     ck_assert_str_eq(result.out, "");
     ck_assert_uint_ge(command_lines(result.err), 1);
-    ck_assert(strchr(result.err, '\r') == NULL); /* no progress bar where no terminal is */
+    ck_assert(strchr(result.err, '\r') == NULL); /* no progress bar without a terminal */
     ck_assert(strchr(result.err, '\033') == NULL);
 }
 END_TEST
 
 START_TEST(verbose_reports_the_paths)
 {
-    /* Of a true-stereo mask: from which input by which column to which output. */
+    /* For a true-stereo mask: from which input by which column to which output. */
     const unsigned paths[][3] = {{1, 1, 1}, {1, 2, 2}, {2, 3, 1}, {2, 4, 2}};
     const unsigned other[][3] = {{1, 1, 1}, {1, 3, 2}, {2, 4, 1}, {2, 2, 2}};
     command_clean();
@@ -819,10 +819,11 @@ START_TEST(verbose_reports_the_paths)
                          o ? ",order=llrrlrrl" : "");
         for (size_t p = 0; p < 4; p++) {
             const unsigned *path = o ? other[p] : paths[p];
-            char spec[96];
-            snprintf(spec, sizeof spec, "input %u -> mask channel %u -> output %u", path[0],
+            char expected[96];
+            snprintf(expected, sizeof expected, "input %u -> mask channel %u -> output %u", path[0],
                      path[1], path[2]);
-            ck_assert_msg(strstr(result.err, spec) != NULL, "no \"%s\" in\n%s", spec, result.err);
+            ck_assert_msg(strstr(result.err, expected) != NULL, "no \"%s\" in\n%s", expected,
+                          result.err);
         }
         ck_assert_str_eq(result.out, "");
     }
@@ -831,7 +832,7 @@ START_TEST(verbose_reports_the_paths)
 }
 END_TEST
 
-/* A quarter of the rate, sampled between its peaks: 3 dB more than the samples show. */
+/* A quarter of the rate, sampled between its peaks: the true peak is 3 dB above the samples. */
 START_TEST(verbose_reports_the_true_peak)
 {
     command_clean();
@@ -844,14 +845,14 @@ START_TEST(verbose_reports_the_true_peak)
     sound_free(&in);
     struct command_result result = command_done("\"$HALO\" render in.wav out.wav --verbose --json");
     ck_assert_double_eq_tol(20 * log10(command_number(result.out, "peak")), -9.03, 0.02);
-    const char *said = strstr(result.err, "true peak ");
-    ck_assert_msg(said != NULL, "%s", result.err);
-    ck_assert_double_eq_tol(strtod(said + strlen("true peak "), NULL), -6.02, 0.1);
+    const char *reply = strstr(result.err, "true peak ");
+    ck_assert_msg(reply != NULL, "%s", result.err);
+    ck_assert_double_eq_tol(strtod(reply + strlen("true peak "), NULL), -6.02, 0.1);
 }
 END_TEST
 
-/* The text of a terminal on which the command ran: standard error is one, the rest is not. */
-static void run_on_terminal(const char *line, char *text, size_t room)
+/* The output on a terminal: standard error is one, the rest is not. */
+static void run_on_terminal(const char *line, char *text, size_t capacity)
 {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     ck_assert_int_ge(terminal, 0);
@@ -864,7 +865,8 @@ static void run_on_terminal(const char *line, char *text, size_t room)
     pid_t process = command_start("{ %s; } 2>%s", line, name);
     int code = command_wait(process).code;
     ssize_t got;
-    while (length < room - 1 && (got = read(terminal, text + length, room - 1 - length)) > 0)
+    while (length < capacity - 1 &&
+           (got = read(terminal, text + length, capacity - 1 - length)) > 0)
         length += (size_t)got;
     text[length] = '\0';
     close(keep_open);
@@ -880,7 +882,7 @@ START_TEST(terminal_shows_progress)
         return;
     }
     close(terminal);
-    static char text[4096]; /* as much as a terminal holds that nobody reads */
+    static char text[4096]; /* as much as a terminal buffers */
     const char *const slowly = "{ head -c 2000000 in.wav; sleep 0.5; tail -c +2000001 in.wav; } | "
                                "\"$HALO\" render - out.wav --force --gain 1";
     char line[256];
@@ -916,7 +918,7 @@ START_TEST(backends_agree)
         if (b > 0)
             ck_assert_str_eq(report_text(root, "backend"), backends[b]);
         else
-            ck_assert_str_ne(report_text(root, "backend"), "auto"); /* which, and not that */
+            ck_assert_str_ne(report_text(root, "backend"), "auto"); /* the names accepted */
         json_decref(root);
     }
     mask_destroy(mask);
@@ -925,7 +927,7 @@ START_TEST(backends_agree)
 }
 END_TEST
 
-START_TEST(auto_says_what_it_took)
+START_TEST(auto_reports_its_choice)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 100);
@@ -936,23 +938,24 @@ START_TEST(auto_says_what_it_took)
 }
 END_TEST
 
-/* No GPU, or a build without CUDA: auto makes do, and who asks for one is told. */
-START_TEST(missing_gpu_is_said)
+/* No GPU, or a build without CUDA: auto falls back to the CPU, an explicit request fails with a
+ * message. */
+START_TEST(missing_gpu_is_reported)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 1, 1000);
     sound_noise_file("m.wav", 2, WAVF, 48000, 1, 10);
-    static const char *const spec[] = {"--backend cuda", "--kernel tiled", "--gpu-mode resident",
-                                        "--devices all"};
+    static const char *const options[] = {"--backend cuda", "--kernel tiled", "--gpu-mode resident",
+                                          "--devices all"};
     for (size_t w = 0; w < 4; w++)
         command_refused(1, "--backend cpu",
                         "CUDA_VISIBLE_DEVICES= \"$HALO\" render in.wav out.wav --mask m.wav %s",
-                        spec[w]);
+                        options[w]);
     command_done("CUDA_VISIBLE_DEVICES= \"$HALO\" render in.wav out.wav --mask m.wav");
 }
 END_TEST
 
-START_TEST(blocks_of_any_length_do)
+START_TEST(blocks_of_any_length_work)
 {
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, 48000, 2, 5000);
@@ -992,16 +995,17 @@ START_TEST(long_masks_on_long_sounds)
 }
 END_TEST
 
-SUITE_MAIN("render stages", masks_are_routed, counts_that_do_not_fit_are_refused,
-           matrices_that_do_not_divide_are_refused, gains_are_exact, stages_work_in_the_order_given,
+SUITE_MAIN("render_stages", masks_are_routed, counts_that_do_not_fit_are_refused,
+           matrices_that_do_not_divide_are_refused, gains_are_exact, stages_apply_in_order,
            text_masks_are_read, resampled_masks_keep_their_response,
            resampled_identity_changes_no_tone, masks_of_the_same_or_no_rate_stay,
-           resampled_masks_are_routed, boundaries_are_ghost_cells, boundaries_hold_for_masks_in_a_row,
-           boundaries_need_no_tail, boundaries_of_streams_are_right_or_refused, centre_is_as_textbooks_index,
+           resampled_masks_are_routed, boundaries_are_ghost_cells,
+           boundaries_hold_for_masks_in_a_row, boundaries_need_no_tail,
+           boundaries_of_streams_are_right_or_refused, centre_follows_textbook_indexing,
            odd_symmetric_masks_shift_no_phase, tails_have_the_length_promised,
-           tail_goes_on_until_it_stays_below, shortest_sounds, report_reports_all,
-           report_reports_the_latency_of_centred_masks, report_survives_strange_names,
-           quiet_prints_nothing, normal_output_is_for_people, verbose_reports_the_paths,
+           tail_ends_when_it_stays_below, shortest_sounds, report_is_complete,
+           report_has_the_latency_of_centred_masks, report_survives_strange_names,
+           quiet_prints_nothing, normal_output_is_text, verbose_reports_the_paths,
            verbose_reports_the_true_peak, terminal_shows_progress, backends_agree,
-           missing_gpu_is_said, blocks_of_any_length_do, auto_says_what_it_took,
+           missing_gpu_is_reported, blocks_of_any_length_work, auto_reports_its_choice,
            threads_give_the_same_bytes, long_masks_on_long_sounds)

@@ -1,4 +1,4 @@
-/* Responses against what a filter's formula says, as figures and as they are drawn. */
+/* Frequency responses against formulas, as values and as drawn. */
 #include "mask/response.h"
 #include "mask/response_plot.h"
 #include "suite.h"
@@ -48,7 +48,7 @@ static double comb_power(double hertz)
     return pow(cos(pi * hertz * COMB / RATE), 2);
 }
 
-/* The mean over a twelfth of an octave, or over a share of the axis where that is more. */
+/* The mean over a twelfth of an octave, or over a fraction of the axis where that is wider. */
 static double smoothed(double (*power)(double), const struct response_axis *axis, size_t point)
 {
     enum { STEPS = 400 };
@@ -74,20 +74,20 @@ static void expect_figures(struct mask *mask, double (*power)(double))
     mask_destroy(mask);
 }
 
-START_TEST(figures_are_those_of_the_formula)
+START_TEST(values_equal_the_formula)
 {
     expect_figures(low_pass(), low_pass_power);
     expect_figures(comb(), comb_power);
 }
 END_TEST
 
-/* Its first notch at 25 Hz, amid the widest bins. */
+/* Its first notch at 25 Hz, among the widest bins. */
 static double deep_comb_power(double hertz)
 {
     return pow(cos(pi * hertz / 50), 2);
 }
 
-START_TEST(low_frequencies_are_in_their_place)
+START_TEST(low_frequencies_are_placed_right)
 {
     const struct response_axis axis = {.low = 20, .high = 60, .points = 40};
     double db[40];
@@ -96,14 +96,14 @@ START_TEST(low_frequencies_are_in_their_place)
     ck_assert_int_eq(response_measure(mask, RATE, &axis, db), STATUS_OK);
     for (size_t p = 0; p < axis.points; p++) {
         double right = smoothed(deep_comb_power, &axis, p);
-        double most = right > -20 ? 0.2 : 1; /* a notch is of few bins */
+        double most = right > -20 ? 0.2 : 1; /* a notch spans few bins */
         ck_assert_msg(fabs(db[p] - right) < most, "point %zu: %g not %g", p, db[p], right);
     }
     mask_destroy(mask);
 }
 END_TEST
 
-/* Two inputs into one output: their powers add up. A path more to another output: the mean. */
+/* Two inputs into one output: their powers add up. One more path to another output: the mean. */
 START_TEST(paths_count_together)
 {
     static struct mask_path paths[] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}};
@@ -133,7 +133,7 @@ struct picture {
     char *text;
     char *lines[LINES_MOST];
     size_t count;
-    double top, db_a_line; /* read off its levels */
+    double top, db_a_line; /* read from its levels */
 };
 
 static struct picture draw(const struct response_plot_settings *settings, struct mask *const *masks,
@@ -170,7 +170,7 @@ static void read_levels(struct picture *picture)
     picture->top = first + (double)first_at * picture->db_a_line;
 }
 
-/* The character under a frequency, by the labels below. */
+/* The character at a frequency, from the labels below. */
 static size_t column_of(const struct picture *picture, const char *label)
 {
     const char *below = picture->lines[picture->count - 1], *at = strstr(below, label);
@@ -178,7 +178,7 @@ static size_t column_of(const struct picture *picture, const char *label)
     return (size_t)(at - below) + strlen(label) / 2;
 }
 
-/* The first line, from the top, that has the letter there. */
+/* The first line from the top that has the letter there. */
 static size_t line_of(const struct picture *picture, size_t column, char letter)
 {
     size_t line = 0;
@@ -189,7 +189,7 @@ static size_t line_of(const struct picture *picture, size_t column, char letter)
 
 static const struct response_plot_settings ascii = {.width = WIDTH, .height = HEIGHT, .rate = RATE};
 
-START_TEST(curves_are_where_they_should_be)
+START_TEST(curves_are_drawn_in_place)
 {
     static const struct {
         const char *label;
@@ -209,13 +209,13 @@ START_TEST(curves_are_where_they_should_be)
         double high = 10 * log10(low_pass_power(places[i].hertz / half)) + 0.75 * picture.db_a_line;
         double low = 10 * log10(low_pass_power(places[i].hertz * half)) - 0.75 * picture.db_a_line;
         double level = picture.top - (double)line * picture.db_a_line;
-        if (line < picture.count - 2) /* or the other curve lies on top of it */
+        if (line < picture.count - 2) /* or the other curve covers it */
             ck_assert_msg(low <= level && level <= high, "%s: %g dB, not %g to %g", places[i].label,
                           level, low, high);
         else
             ck_assert_double_lt(places[i].hertz, 200);
     }
-    /* The notch at 1 kHz goes far down, at 2 kHz it is a peak of 0 dB. */
+    /* At 1 kHz there is a deep notch, at 2 kHz a peak of 0 dB. */
     size_t notch = line_of(&picture, column_of(&picture, " 1k "), 'C');
     size_t peak = line_of(&picture, column_of(&picture, " 2k "), 'C');
     ck_assert_double_lt(picture.top - (double)notch * picture.db_a_line, -12);
@@ -226,8 +226,8 @@ START_TEST(curves_are_where_they_should_be)
 }
 END_TEST
 
-/* Equal curves share the cells in turn, and every letter is to be found. */
-START_TEST(equal_curves_are_all_seen)
+/* Equal curves alternate in the cells, and every letter is visible. */
+START_TEST(equal_curves_are_all_visible)
 {
     static const char letters[] = "123456789";
     struct mask *masks[RESPONSE_PLOT_MASKS];
@@ -261,7 +261,7 @@ static size_t characters(const char *text)
     return count;
 }
 
-/* Whatever the size and the rate: what is 100 dB down is out of the picture, and so is silence. */
+/* At any size and rate: levels below -100 dB are off the picture, and so is silence. */
 START_TEST(pictures_keep_their_size)
 {
     struct mask *masks[] = {make(1, 1), make(1, 1), make(1, 1)};
@@ -306,6 +306,6 @@ START_TEST(too_small_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("response_plot", figures_are_those_of_the_formula, low_frequencies_are_in_their_place,
-           paths_count_together, curves_are_where_they_should_be, equal_curves_are_all_seen,
+SUITE_MAIN("response_plot", values_equal_the_formula, low_frequencies_are_placed_right,
+           paths_count_together, curves_are_drawn_in_place, equal_curves_are_all_visible,
            pictures_keep_their_size, too_small_is_refused)

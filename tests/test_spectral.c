@@ -1,4 +1,4 @@
-/* The spectral filter against a truth in double precision, whatever the block; and its presets on a
+/* The spectral filter against a truth in double precision, for any block; and its presets on a
  * mix of known parts. */
 #include "allocations.h"
 #include "convolve/spectral.h"
@@ -65,7 +65,7 @@ static struct filter *create(const struct spectral_settings *settings)
     return filter;
 }
 
-/* The largest error, in dB of the truth's peak, of all channels. */
+/* The largest error over all channels, in dB of the truth's peak. */
 static double error_db(const struct block *got, const struct block *x,
                        const struct spectral_truth *truth)
 {
@@ -81,7 +81,7 @@ static double error_db(const struct block *got, const struct block *x,
     return 20 * log10(worst / peak);
 }
 
-/* ---- every way, every block ---- */
+/* ---- every setting, every block ---- */
 
 struct way {
     size_t rows, columns; /* of a mask of noise */
@@ -167,7 +167,7 @@ START_TEST(every_way_and_block_agrees_with_the_truth)
 }
 END_TEST
 
-/* A step's batch of rows is bounded: a block of more of them, and threads that share them out. */
+/* A step's batch of rows is bounded: a block with more rows, distributed to threads. */
 START_TEST(long_blocks_and_threads_make_no_difference)
 {
     enum { N = 40000 };
@@ -199,7 +199,7 @@ START_TEST(long_blocks_and_threads_make_no_difference)
 }
 END_TEST
 
-/* ---- the sound comes back ---- */
+/* ---- reconstruction ---- */
 
 static double loss_db(const struct spectral_settings *settings, const struct block *x)
 {
@@ -217,7 +217,7 @@ static double loss_db(const struct spectral_settings *settings, const struct blo
     return 20 * log10(worst / peak);
 }
 
-/* Noise; and a sine that begins and ends at once, with silence and sounds below the floor. */
+/* Noise; and a sine with sudden start and end, with silence and sounds below the floor. */
 START_TEST(identity_gives_the_sound_back)
 {
     static const struct spectral_window_settings windows[] = {
@@ -275,8 +275,8 @@ START_TEST(silence_stays_silence)
 }
 END_TEST
 
-/* No later than it must be: a hop less where the block is in step with the hops. */
-START_TEST(latency_is_what_it_says)
+/* No later than necessary: a hop less than the window where blocks are multiples of a hop. */
+START_TEST(latency_is_as_reported)
 {
     static const struct {
         size_t block, rows;
@@ -302,7 +302,7 @@ START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
 {
     static const struct {
         struct spectral_window_settings window;
-        const char *spec;
+        const char *expected;
     } cases[] = {
         {{SPECTRAL_HANN, 2048, 700}, "hops that do are 512, 256, 128, 64 and so on"},
         {{SPECTRAL_HANN, 2048, 1024}, "hop=1024 does not give the sound back with window=hann"},
@@ -314,13 +314,13 @@ START_TEST(windows_that_do_not_give_the_sound_back_are_refused)
         {{SPECTRAL_HANN, 64, 65}, "hop= is from 1 to size=64"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char said[512] = "";
+        char message[512] = "";
         double sum;
-        log_capture(said, sizeof said);
+        log_capture(message, sizeof message);
         enum status status = spectral_window_check(&cases[i].window, &sum);
         log_capture(NULL, 0);
         ck_assert_int_eq(status, STATUS_USAGE);
-        ck_assert_msg(strstr(said, cases[i].spec) != NULL, "%zu: %s", i, said);
+        ck_assert_msg(strstr(message, cases[i].expected) != NULL, "%zu: %s", i, message);
     }
 }
 END_TEST
@@ -356,11 +356,11 @@ START_TEST(steps_allocate_nothing)
 }
 END_TEST
 
-/* ---- strings from drums ---- */
+/* ---- separating strings from drums ---- */
 
 enum { MIX = 2 * RATE };
 
-/* Three notes with overtones that fade. */
+/* Three notes with decaying overtones. */
 static void add_chord(float *to)
 {
     static const double notes[] = {220, 277.18, 329.63};
@@ -371,7 +371,7 @@ static void add_chord(float *to)
                                  sin(2 * M_PI * notes[n] * overtone * (double)i / RATE + overtone));
 }
 
-/* Bursts of noise that die away, four a second, with a click between. */
+/* Bursts of decaying noise, four per second, with a click between. */
 static void add_drums(float *to)
 {
     static float hiss[MIX];
@@ -384,7 +384,7 @@ static void add_drums(float *to)
     }
 }
 
-/* What becomes of a part of the mix, in dB of its energy. */
+/* The gain of a part of the mix, in dB of its energy. */
 static double kept_db(const struct spectral_truth *truth, const float *mix, const float *part)
 {
     double *is = spectral_truth_render(truth, mix, MIX, part), sum = 0;
@@ -395,7 +395,7 @@ static double kept_db(const struct spectral_truth *truth, const float *mix, cons
     return db;
 }
 
-START_TEST(drums_and_strings_come_isolated)
+START_TEST(drums_and_strings_are_separated)
 {
     static float chord[MIX], drums[MIX];
     struct block mix;
@@ -418,7 +418,7 @@ START_TEST(drums_and_strings_come_isolated)
         struct spectral_truth truth = {&settings, {on, wide}, window};
         struct filter *filter = create(&settings);
         struct block got = render(filter, &mix);
-        /* What the filter makes is what the truth makes; and that is a sum of two parts. */
+        /* The filter's output is the truth's output, which is a sum of two parts. */
         ck_assert_double_lt(error_db(&got, &mix, &truth), -120);
         bool harmonic = mode == SPECTRAL_HARMONIC;
         double kept = kept_db(&truth, mix.data[0], harmonic ? chord : drums);
@@ -439,6 +439,6 @@ END_TEST
 
 SUITE_MAIN("spectral", every_way_and_block_agrees_with_the_truth,
            long_blocks_and_threads_make_no_difference, identity_gives_the_sound_back,
-           silence_stays_silence, latency_is_what_it_says,
+           silence_stays_silence, latency_is_as_reported,
            windows_that_do_not_give_the_sound_back_are_refused, steps_allocate_nothing,
-           drums_and_strings_come_isolated)
+           drums_and_strings_are_separated)

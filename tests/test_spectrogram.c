@@ -1,5 +1,5 @@
-/* The values of spectrograms: levels of tones, places of clicks and tones, gathered columns; and
- * their axes and colours. */
+/* Values of spectrograms: levels of tones, positions of clicks and tones, gathered columns; and
+ * axes and colours. */
 #include "base/colour_map.h"
 #include "sound/port.h"
 #include "spectrogram/sound_spectrogram.h"
@@ -72,7 +72,7 @@ static size_t loudest_row(const struct spectrogram *picture, size_t column)
     return best;
 }
 
-/* A sine's level stands in its own row, whole columns long, whatever it lies between. */
+/* A sine's level appears in its own row for whole columns, wherever it lies between bins. */
 static void check_sine(uint32_t rate, double hz, double db, bool is_log, enum window window)
 {
     struct block block = silence(1, rate);
@@ -87,7 +87,7 @@ static void check_sine(uint32_t rate, double hz, double db, bool is_log, enum wi
         double row = (double)loudest_row(&picture, c);
         double low = spectrogram_axis_hz(&picture.axis, row) - rate / 4.0 / SIZE / 2;
         double high = spectrogram_axis_hz(&picture.axis, row + 1) + rate / 4.0 / SIZE / 2;
-        ck_assert_msg(hz >= low && hz <= high, "%g Hz of %u is seen between %g and %g", hz, rate,
+        ck_assert_msg(hz >= low && hz <= high, "%g Hz of %u is visible between %g and %g", hz, rate,
                       low, high);
     }
     spectrogram_free(&picture);
@@ -98,7 +98,7 @@ START_TEST(a_sine_has_its_level_and_place)
 {
     check_sine(48000, 1000, -20, true, WINDOW_HANN);
     check_sine(48000, 1000, -20, false, WINDOW_HANN);
-    /* Bins are 5.86 Hz apart, those of the window alone 23.4: on, beside and between them. */
+    /* Bins are 5.86 Hz apart, those of the window alone 23.4: on, near and between them. */
     for (double hz = 3000; hz < 3025; hz += 2.1)
         for (enum window window = WINDOW_KAISER; window <= WINDOW_BLACKMAN; window++)
             check_sine(48000, hz, -6, true, window);
@@ -110,7 +110,7 @@ START_TEST(a_sine_has_its_level_and_place)
 }
 END_TEST
 
-/* Hann's side lobes: beyond a few main lobes a tone leaves nothing to be seen. */
+/* Hann's side lobes: beyond a few main lobes a tone is not visible. */
 START_TEST(a_sine_is_narrow)
 {
     struct block block = silence(1, RATE);
@@ -127,8 +127,8 @@ START_TEST(a_sine_is_narrow)
 }
 END_TEST
 
-/* In the middle of a hop's window, where it is 1: a/(N/2 * 1/2) in every row, and nowhere else than
- * where the window reaches. */
+/* In the middle of a hop's window, where it is 1: a/(N/2 * 1/2) in every row, and nothing
+ * outside the window. */
 START_TEST(a_click_is_a_line_at_its_time)
 {
     struct block block = silence(1, RATE);
@@ -153,7 +153,7 @@ START_TEST(a_click_is_a_line_at_its_time)
 }
 END_TEST
 
-START_TEST(columns_stand_for_what_they_gather)
+START_TEST(columns_show_the_loudest_of_their_span)
 {
     struct block block = stream_noise(7, 1, 65 * HOP + 100);
     struct sound_spectrogram_settings settings = settings_for(RATE, true);
@@ -187,7 +187,7 @@ START_TEST(channels_are_averaged_by_power)
     struct block block = silence(2, RATE);
     struct sound_spectrogram_settings settings = settings_for(RATE, true);
     add_sine(&block, 0, RATE, 1000, 0.1);
-    add_sine(&block, 1, RATE, 1000, -0.1); /* what a sum would cancel */
+    add_sine(&block, 1, RATE, 1000, -0.1); /* a level that a sum would cancel */
     add_sine(&block, 0, RATE, 6000, 0.1);
     struct spectrogram both = draw(&block, RATE, &settings);
     settings.channel = 1;
@@ -206,8 +206,8 @@ START_TEST(channels_are_averaged_by_power)
 }
 END_TEST
 
-/* A part of the sound is that part of its picture: what lies around is heard. */
-START_TEST(a_part_is_as_in_the_whole)
+/* A region of the sound gives that region of the picture: the sound around it is included. */
+START_TEST(a_part_equals_the_whole)
 {
     struct block block = stream_noise(3, 1, 80 * HOP);
     struct sound_spectrogram_settings settings = settings_for(RATE, true);
@@ -243,7 +243,7 @@ END_TEST
 
 /* ---- axes, scale, colours ---- */
 
-START_TEST(axes_go_there_and_back)
+START_TEST(axes_are_invertible)
 {
     struct spectrogram_axis axes[] = {{true, 100, 20, 24000}, {false, 240, 0, 24000}};
     ck_assert_double_eq_tol(spectrogram_axis_hz(&axes[0], 0), 20, 1e-9);
@@ -302,7 +302,7 @@ START_TEST(colours_are_viridis)
         ck_assert_int_le(abs(colour.green - rows[i].green), 3);
         ck_assert_int_le(abs(colour.blue - rows[i].blue), 3);
     }
-    double before = -1; /* lightness rises, so that it can be read in grey */
+    double before = -1; /* lightness increases, so that it is readable in grey */
     for (int i = 0; i <= 100; i++) {
         struct colour colour = colour_map_at(i / 100.0);
         double light = 0.2126 * pow(colour.red / 255.0, 2.2) +
@@ -314,7 +314,7 @@ START_TEST(colours_are_viridis)
 }
 END_TEST
 
-/* xterm's 256 colours from 16 on, by trying all. */
+/* xterm's 256 colours from 16 on, by exhaustive search. */
 static int distance(int number, struct colour colour)
 {
     static const int levels[] = {0, 95, 135, 175, 215, 255};
@@ -365,7 +365,7 @@ START_TEST(a_figure_has_one_scale)
 END_TEST
 
 SUITE_MAIN("spectrogram", a_sine_has_its_level_and_place, a_sine_is_narrow,
-           a_click_is_a_line_at_its_time, columns_stand_for_what_they_gather,
-           channels_are_averaged_by_power, a_part_is_as_in_the_whole, sounds_of_any_length,
-           axes_go_there_and_back, ticks_are_round_numbers, colours_are_viridis,
+           a_click_is_a_line_at_its_time, columns_show_the_loudest_of_their_span,
+           channels_are_averaged_by_power, a_part_equals_the_whole, sounds_of_any_length,
+           axes_are_invertible, ticks_are_round_numbers, colours_are_viridis,
            the_nearest_of_256_colours, a_figure_has_one_scale)

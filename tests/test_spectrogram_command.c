@@ -1,5 +1,5 @@
-/* halo spectrogram: what gnuplot gets, files, text in and out of terminals, sounds of all kinds and
- * what is refused; exit 77 without gnuplot. */
+/* halo spectrogram: its gnuplot input, files, text on and off terminals, sounds of all kinds,
+ * and errors; exit 77 without gnuplot. */
 #include "command.h"
 #include "sound.h"
 #include "suite.h"
@@ -35,54 +35,40 @@ static void save_click(const char *name, size_t frames, size_t at)
     sound_free(&sound);
 }
 
-static json_t *report_of(const struct command_result *result)
-{
-    json_error_t error;
-    json_t *root = json_loads(result->out, JSON_REJECT_DUPLICATES, &error);
-    ck_assert_msg(root != NULL, "not one JSON object: %s\n%s", error.text, result->out);
-    return root;
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    ck_assert_msg(json_is_number(value), "no number %s", key);
-    return json_number_value(value);
-}
-
 static const json_t *sound_of(const json_t *root, size_t index)
 {
     return json_array_get(json_object_get(root, "sounds"), index);
 }
 
-START_TEST(the_report_reports_what_there_is)
+START_TEST(the_report_is_complete)
 {
     command_clean();
     save_sine("tone.wav", 1.5, 1000, 0.1);
     save_click("click.wav", RATE, 30000);
     struct command_result result =
         command_done("\"$HALO\" spectrogram tone.wav click.wav --json --range 80 --hop 256");
-    json_t *root = report_of(&result);
+    json_t *root = command_json(result.out);
     ck_assert_str_eq(json_string_value(json_object_get(root, "frequency")), "log");
-    ck_assert_double_eq(number_of(root, "to_seconds"), 1.5);
-    ck_assert_double_eq(number_of(root, "top_db") - number_of(root, "bottom_db"), 80);
-    ck_assert_double_eq(number_of(root, "high_hz"), 24000);
+    ck_assert_double_eq(command_json_number(root, "to_seconds"), 1.5);
+    ck_assert_double_eq(
+        command_json_number(root, "top_db") - command_json_number(root, "bottom_db"), 80);
+    ck_assert_double_eq(command_json_number(root, "high_hz"), 24000);
     const json_t *tone = sound_of(root, 0), *click = sound_of(root, 1);
     const json_t *loudest = json_object_get(tone, "loudest");
-    ck_assert_double_eq_tol(number_of(loudest, "db"), -20, 0.15);
-    ck_assert_double_eq_tol(number_of(loudest, "hz"), 1000, 20);
-    ck_assert_double_eq(number_of(tone, "frames"), 1.5 * RATE);
-    ck_assert_double_eq(number_of(click, "size"), 2048);
-    ck_assert_double_eq(number_of(click, "hop"), 256);
-    double step = number_of(click, "column_seconds");
-    ck_assert_double_eq_tol(number_of(json_object_get(click, "loudest"), "seconds"), 30000.0 / RATE,
-                            step);
+    ck_assert_double_eq_tol(command_json_number(loudest, "db"), -20, 0.15);
+    ck_assert_double_eq_tol(command_json_number(loudest, "hz"), 1000, 20);
+    ck_assert_double_eq(command_json_number(tone, "frames"), 1.5 * RATE);
+    ck_assert_double_eq(command_json_number(click, "size"), 2048);
+    ck_assert_double_eq(command_json_number(click, "hop"), 256);
+    double step = command_json_number(click, "column_seconds");
+    ck_assert_double_eq_tol(command_json_number(json_object_get(click, "loudest"), "seconds"),
+                            30000.0 / RATE, step);
     json_decref(root);
     ck_assert_str_eq(command_files(), "click.wav tone.wav");
 }
 END_TEST
 
-/* ---- what gnuplot gets ---- */
+/* ---- gnuplot's input ---- */
 
 struct seen {
     size_t columns, rows;
@@ -91,29 +77,29 @@ struct seen {
     float *db;
 };
 
-/* In place of gnuplot: keeps what it is told. */
+/* In place of gnuplot: saves its input. */
 static void make_false_gnuplot(void)
 {
-    command_done("mkdir -p bin && printf '#!/bin/sh\\ncat >told\\n' >bin/gnuplot && "
+    command_done("mkdir -p bin && printf '#!/bin/sh\\ncat >script\\n' >bin/gnuplot && "
                  "chmod +x bin/gnuplot");
 }
 
-static const char *last_before(const char *from, const char *end, const char *spec)
+static const char *last_before(const char *from, const char *end, const char *expected)
 {
     const char *found = NULL, *at = from;
-    while ((at = memmem(at, (size_t)(end - at), spec, strlen(spec))))
+    while ((at = memmem(at, (size_t)(end - at), expected, strlen(expected))))
         found = at++;
-    ck_assert_msg(found != NULL, "no %s", spec);
+    ck_assert_msg(found != NULL, "no %s", expected);
     return found;
 }
 
-/* The `index`th picture in what gnuplot was told. */
+/* The `index`th picture in gnuplot's input. */
 static struct seen read_picture(size_t index)
 {
     static char reported[1 << 23];
     struct seen seen;
     char path[256];
-    snprintf(path, sizeof path, "%s/told", command_folder());
+    snprintf(path, sizeof path, "%s/script", command_folder());
     FILE *file = fopen(path, "rb");
     ck_assert_ptr_nonnull(file);
     size_t length = fread(reported, 1, sizeof reported - 1, file);
@@ -184,9 +170,9 @@ END_TEST
 
 /* ---- files ---- */
 
-static size_t count_in(const char *name, const char *spec)
+static size_t count_in(const char *name, const char *expected)
 {
-    struct command_result result = command_run("grep -o -- '%s' %s | wc -l", spec, name);
+    struct command_result result = command_run("grep -o -- '%s' %s | wc -l", expected, name);
     return (size_t)strtoul(result.out, NULL, 10);
 }
 
@@ -230,9 +216,9 @@ START_TEST(odd_sounds_are_drawn)
     ck_assert_uint_eq(count_in("a.svg", "s {one}.wav"), 1);
     result = command_done("\"$HALO\" spectrogram silent.wav --json");
     ck_assert_str_eq(result.err, "halo: silent.wav is silent\n");
-    json_t *root = report_of(&result);
+    json_t *root = command_json(result.out);
     ck_assert(json_is_null(json_object_get(sound_of(root, 0), "loudest")));
-    ck_assert_double_eq(number_of(root, "top_db"), 0);
+    ck_assert_double_eq(command_json_number(root, "top_db"), 0);
     json_decref(root);
     for (int i = 0; i < 2; i++)
         command_done("\"$HALO\" spectrogram %s -o %d.png", i ? "slow.wav" : "silent.wav", i);
@@ -241,7 +227,7 @@ START_TEST(odd_sounds_are_drawn)
 }
 END_TEST
 
-/* Nothing is known of a stream's length, and it does not seek. */
+/* A stream's length is unknown, and it does not seek. */
 START_TEST(streams_are_drawn_as_files)
 {
     command_clean();
@@ -255,7 +241,7 @@ START_TEST(streams_are_drawn_as_files)
 }
 END_TEST
 
-START_TEST(long_sounds_take_no_memory)
+START_TEST(long_sounds_use_little_memory)
 {
     command_clean();
     sound_sparse("short.wav", 8000, 1, 8000);
@@ -282,7 +268,7 @@ START_TEST(plain_text_where_there_is_no_terminal)
     ck_assert_uint_eq(strspn(line + 6, "@"), 54);
     ck_assert_ptr_nonnull(strstr(result.out, "-90 dBFS  .:-=+*#%@ 0 dBFS"));
     ck_assert_ptr_nonnull(strstr(result.out, "0 s "));
-    /* Three in 60 characters do not fit beside each other. */
+    /* Three in 60 characters do not fit side by side. */
     result = command_done("\"$HALO\" spectrogram tone.wav \"$WAV/click.wav\" \"$WAV/voice.wav\" "
                           "--width 60 --height 24");
     ck_assert(strstr(result.out, "      tone.wav ") && strstr(result.out, "\n      voice.wav "));
@@ -318,9 +304,9 @@ START_TEST(colours_where_the_terminal_has_them)
 }
 END_TEST
 
-/* ---- refusals ---- */
+/* ---- errors ---- */
 
-START_TEST(sounds_that_cannot_be_drawn)
+START_TEST(undrawable_sounds_are_refused)
 {
     command_clean();
     save_sine("tone.wav", 1, 1000, 1);
@@ -345,7 +331,7 @@ START_TEST(sounds_that_cannot_be_drawn)
 }
 END_TEST
 
-START_TEST(spec_that_cannot_be)
+START_TEST(impossible_options_are_refused)
 {
     command_clean();
     save_sine("tone.wav", 1, 1000, 1);
@@ -370,7 +356,7 @@ START_TEST(spec_that_cannot_be)
 }
 END_TEST
 
-START_TEST(files_that_cannot_be_written)
+START_TEST(unwritable_files_are_refused)
 {
     command_clean();
     save_sine("tone.wav", 1, 1000, 1);
@@ -390,20 +376,20 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {the_report_reports_what_there_is,
+    const TTest *const tests[] = {the_report_is_complete,
                                   gnuplot_gets_the_right_picture,
                                   files_hold_what_they_should,
                                   odd_sounds_are_drawn,
                                   streams_are_drawn_as_files,
-                                  long_sounds_take_no_memory,
+                                  long_sounds_use_little_memory,
                                   plain_text_where_there_is_no_terminal,
                                   colours_where_the_terminal_has_them,
-                                  sounds_that_cannot_be_drawn,
-                                  spec_that_cannot_be,
-                                  files_that_cannot_be_written};
+                                  undrawable_sounds_are_refused,
+                                  impossible_options_are_refused,
+                                  unwritable_files_are_refused};
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         puts("skipped: gnuplot is not installed");
         return 77;
     }
-    return suite_run("spectrogram command", tests, sizeof tests / sizeof *tests);
+    return suite_run("spectrogram_command", tests, sizeof tests / sizeof *tests);
 }

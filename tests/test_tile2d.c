@@ -1,4 +1,4 @@
-/* The arithmetic of the kernels of two dimensions, and their truth by hand: no GPU. */
+/* Arithmetic of the two-dimensional kernels, and their truth by hand: no GPU. */
 #include "bench/truth2d.h"
 #include "gpu/kernel2d.h"
 #include "suite.h"
@@ -28,8 +28,7 @@ START_TEST(tiles_and_what_they_load)
 }
 END_TEST
 
-/* Kirk and Hwu's table: loaded tiles of 8 to 32, masks of 5 and 9; operations for each byte loaded.
- */
+/* Kirk and Hwu's table: loaded tiles of 8 to 32, masks of 5 and 9; operations per byte loaded. */
 START_TEST(operations_per_byte_are_the_textbooks)
 {
     static const struct {
@@ -49,7 +48,7 @@ START_TEST(operations_per_byte_are_the_textbooks)
 }
 END_TEST
 
-START_TEST(strips_take_small_masks)
+START_TEST(strips_are_for_small_masks)
 {
     ck_assert_uint_eq(strip_side(1, 1), 3);
     ck_assert_uint_eq(strip_side(3, 3), 3);
@@ -71,8 +70,8 @@ static struct tile2d strips_of(size_t rows, size_t columns, size_t mask)
 
 START_TEST(strips_fill_the_gpu)
 {
-    /* 15x15: 16 blocks of 128 columns on each of 132 multiprocessors, 64 of them across: 33 strips
-     * down in a round. */
+    /* 15x15: 16 blocks of 128 columns on each of 132 multiprocessors, 64 of them across: 33
+     * strips down per round. */
     struct tile2d large = strips_of(8192, 8192, 15);
     ck_assert_uint_eq(large.columns, 128);
     ck_assert_uint_eq(large.rows, 249);
@@ -100,7 +99,7 @@ static struct kernel2d_job job_of(size_t mask_rows, size_t mask_columns, unsigne
                                  .block = {columns, rows}};
 }
 
-START_TEST(what_cannot_be_done_is_said)
+START_TEST(unsupported_sizes_are_reported)
 {
     enum { SHARED = 227 * 1024 };
     struct kernel2d_job job = job_of(128, 128, 0, 0);
@@ -163,5 +162,5 @@ START_TEST(kernels_have_names)
 END_TEST
 
 SUITE_MAIN("tile2d", tiles_and_what_they_load, operations_per_byte_are_the_textbooks,
-           strips_take_small_masks, strips_fill_the_gpu, what_cannot_be_done_is_said, truth_by_hand,
-           kernels_have_names)
+           strips_are_for_small_masks, strips_fill_the_gpu, unsupported_sizes_are_reported,
+           truth_by_hand, kernels_have_names)

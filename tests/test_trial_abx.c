@@ -1,5 +1,5 @@
-/* Blind tests taken by scripted listeners: one that guesses, one that hears; what is hidden
- * until the end, what the log says, and what verifying it finds. */
+/* Blind tests taken by scripted listeners, one that guesses and one that discriminates: the
+ * hidden key, the log, and its verification. */
 #include "base/noise.h"
 #include "command.h"
 #include "listen/trial_abx.h"
@@ -32,8 +32,8 @@ static void session_end(struct session *session)
     trial_log_destroy(session->log);
 }
 
-/* The listener that hears: X sounds like one of the choices. */
-static enum abx_sound hear(const struct trial *abx)
+/* The discriminating listener: X sounds like one of the choices. */
+static enum abx_sound listen(const struct trial *abx)
 {
     bool like_a = trial_choice(abx, ABX_X) == trial_choice(abx, ABX_A);
     return like_a ? ABX_A : ABX_B;
@@ -45,21 +45,21 @@ static enum abx_sound guess(uint64_t *state)
 }
 
 /* Sixteen trials, 2 s each from the first sound to the answer, 10 s apart. */
-static void take_test(struct trial *abx, size_t trials, size_t wrong)
+static void run_test(struct trial *abx, size_t trials, size_t wrong)
 {
     for (size_t i = 0; i < trials; i++) {
         double now = 10 * (double)i;
         trial_play(abx, ABX_A, now + 1);
         trial_play(abx, ABX_X, now + 2);
-        enum abx_sound said = hear(abx);
+        enum abx_sound answer = listen(abx);
         if (i < wrong)
-            said = said == ABX_A ? ABX_B : ABX_A;
-        trial_abx_answer(abx, said, now + 3);
+            answer = answer == ABX_A ? ABX_B : ABX_A;
+        trial_abx_answer(abx, answer, now + 3);
     }
 }
 
-/* 10,000 tests by a guesser: hits follow the binomial distribution, and with them all
- * p-values. Chi-square of 11 cells (10 degrees) beyond 62.9 comes once in 10^9 runs. */
+/* 10,000 tests by a guesser: hits follow the binomial distribution, and with them all p-values.
+ * Chi-square of 11 cells (10 degrees) exceeds 62.9 once in 10^9 runs. */
 START_TEST(guesses_follow_the_binomial)
 {
     enum { SESSIONS = 10000, FEWEST = 3, CELLS = 11 };
@@ -86,15 +86,15 @@ START_TEST(guesses_follow_the_binomial)
     for (size_t cell = 0; cell < CELLS; cell++)
         chi_square += pow((double)counts[cell] - expected[cell], 2) / expected[cell];
     ck_assert_double_lt(chi_square, 62.9);
-    /* And X is A in half of all: six standard deviations. */
+    /* X is A in half of all trials: within six standard deviations. */
     ck_assert_double_lt(fabs((double)a - SESSIONS * TRIALS / 2.0), 6 * sqrt(SESSIONS * TRIALS) / 2);
 }
 END_TEST
 
-START_TEST(who_hears_is_right)
+START_TEST(a_discriminating_listener_is_right)
 {
     struct session session = session_begin(TRIALS, false);
-    take_test(session.abx, TRIALS, 0);
+    run_test(session.abx, TRIALS, 0);
     const struct abx_result *result = trial_abx_result(session.abx);
     ck_assert_uint_eq(result->hits, TRIALS);
     ck_assert_double_eq_tol(result->p_value, ldexp(1, -TRIALS), 1e-15);
@@ -104,8 +104,8 @@ START_TEST(who_hears_is_right)
 }
 END_TEST
 
-/* A draw that hangs on the one before would tell more than the sound does. */
-START_TEST(draws_do_not_hang_together)
+/* A value that depended on the one before would reveal more than the sound does. */
+START_TEST(random_draws_are_independent)
 {
     enum { DRAWS = 10000 };
     struct session session = session_begin(DRAWS, false);
@@ -121,7 +121,7 @@ START_TEST(draws_do_not_hang_together)
 }
 END_TEST
 
-START_TEST(nothing_is_reported_before_the_end)
+START_TEST(nothing_is_revealed_before_the_end)
 {
     struct session session = session_begin(2, false);
     char commitment[DIGEST_TEXT], text[128], digest[DIGEST_TEXT];
@@ -133,7 +133,7 @@ START_TEST(nothing_is_reported_before_the_end)
     ck_assert_int_eq(trial_log_save(session.log, "early.json", false), STATUS_FAILED);
     ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 2), ABX_NOT_REVEALED);
 
-    /* sha256sum would say the same. */
+    /* the same as sha256sum */
     const struct trial_key *key = trial_revealed_key(session.abx);
     ck_assert_uint_eq(strlen(key->draws), 2);
     snprintf(text, sizeof text, "%s %s", key->draws, key->salt);
@@ -145,11 +145,11 @@ START_TEST(nothing_is_reported_before_the_end)
 }
 END_TEST
 
-START_TEST(feedback_reports_where_it_is_wanted)
+START_TEST(feedback_is_given_on_request)
 {
     struct session session = session_begin(TRIALS, true);
     while (!session.abx->over) {
-        bool right = hear(session.abx) == ABX_B;
+        bool right = listen(session.abx) == ABX_B;
         ck_assert_int_eq(trial_abx_answer(session.abx, ABX_X, 0), ABX_NOT_REVEALED); /* no answer */
         ck_assert_int_eq(trial_abx_answer(session.abx, ABX_B, 0), right ? ABX_RIGHT : ABX_WRONG);
     }
@@ -159,24 +159,17 @@ END_TEST
 
 /* ---- the log ---- */
 
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 static void save(const struct trial_log *log)
 {
     command_clean();
-    ck_assert_int_eq(trial_log_save(log, path_of("log.json"), false), STATUS_OK);
+    ck_assert_int_eq(trial_log_save(log, command_path("log.json"), false), STATUS_OK);
     ck_assert_str_eq(command_files(), "log.json");
 }
 
 static json_t *saved(void)
 {
     json_error_t error;
-    json_t *root = json_load_file(path_of("log.json"), 0, &error);
+    json_t *root = json_load_file(command_path("log.json"), 0, &error);
     ck_assert_msg(root != NULL, "%s", error.text);
     return root;
 }
@@ -191,7 +184,7 @@ static void expect_event(const json_t *root, size_t index, double time, int tria
     ck_assert_str_eq(json_string_value(json_object_get(line, key)), value);
 }
 
-START_TEST(the_log_has_all)
+START_TEST(the_log_is_complete)
 {
     struct session session = session_begin(2, false);
     trial_log_choice(session.log, "hall.wav", 0, 0);
@@ -225,17 +218,17 @@ START_TEST(the_log_has_all)
     ck_assert_double_eq(json_number_value(json_object_get(result, "median_seconds")), 2.25);
     ck_assert_int_eq((int)json_integer_value(json_object_get(result, "hits")),
                      (int)trial_abx_result(session.abx)->hits);
-    ck_assert_int_eq(trial_log_save(session.log, path_of("log.json"), false), STATUS_FAILED);
-    ck_assert_int_eq(trial_log_save(session.log, path_of("log.json"), true), STATUS_OK);
+    ck_assert_int_eq(trial_log_save(session.log, command_path("log.json"), false), STATUS_FAILED);
+    ck_assert_int_eq(trial_log_save(session.log, command_path("log.json"), true), STATUS_OK);
     json_decref(root);
     session_end(&session);
 }
 END_TEST
 
-START_TEST(stopping_early_is_said)
+START_TEST(stopping_early_is_reported)
 {
     struct session session = session_begin(TRIALS, false);
-    take_test(session.abx, 10, 1);
+    run_test(session.abx, 10, 1);
     trial_stop(session.abx, 200);
     trial_stop(session.abx, 300);
     const struct abx_result *result = trial_abx_result(session.abx);
@@ -267,26 +260,26 @@ START_TEST(stopping_early_is_said)
 }
 END_TEST
 
-/* ---- verifying ---- */
+/* ---- verification ---- */
 
 static const char *fault_of(const json_t *root)
 {
     const char *fault = "nothing was found";
-    ck_assert_int_eq(json_dump_file(root, path_of("changed.json"), 0), 0);
-    ck_assert_int_eq(trial_verify(path_of("changed.json"), &fault), STATUS_OK);
+    ck_assert_int_eq(json_dump_file(root, command_path("changed.json"), 0), 0);
+    ck_assert_int_eq(trial_verify(command_path("changed.json"), &fault), STATUS_OK);
     return fault ? fault : "";
 }
 
-static void expect_fault(const json_t *root, const char *spec)
+static void expect_fault(const json_t *root, const char *expected)
 {
     const char *fault = fault_of(root);
-    ck_assert_msg(strstr(fault, spec) != NULL, "not '%s': '%s'", spec, fault);
+    ck_assert_msg(strstr(fault, expected) != NULL, "not '%s': '%s'", expected, fault);
 }
 
-START_TEST(verifying_finds_what_was_changed)
+START_TEST(verifying_finds_changes)
 {
     struct session session = session_begin(TRIALS, false);
-    take_test(session.abx, TRIALS, 4);
+    run_test(session.abx, TRIALS, 4);
     save(session.log);
     json_t *root = saved(), *end = json_object_get(root, "end");
     json_t *key = json_object_get(end, "key"), *result = json_object_get(end, "result");
@@ -301,8 +294,8 @@ START_TEST(verifying_finds_what_was_changed)
     ck_assert_str_eq(fault_of(root), "");
 
     json_t *answer = json_array_get(json_object_get(root, "events"), 2);
-    const char *said = json_string_value(json_object_get(answer, "answer"));
-    json_object_set_new(answer, "answer", json_string(said[0] == 'A' ? "B" : "A"));
+    const char *choice = json_string_value(json_object_get(answer, "answer"));
+    json_object_set_new(answer, "answer", json_string(choice[0] == 'A' ? "B" : "A"));
     expect_fault(root, "result does not follow");
     json_array_remove(json_object_get(root, "events"), 2);
     expect_fault(root, "answers are not one for every trial");
@@ -317,11 +310,11 @@ START_TEST(verifying_finds_what_was_changed)
 }
 END_TEST
 
-/* A p-value so small that a change of it is smaller yet. */
-START_TEST(verifying_sees_small_figures)
+/* A p-value so small that a change to it is smaller still. */
+START_TEST(verifying_compares_small_p_values)
 {
     struct session session = session_begin(40, false);
-    take_test(session.abx, 40, 0);
+    run_test(session.abx, 40, 0);
     save(session.log);
     json_t *root = saved();
     json_t *result = json_object_get(json_object_get(root, "end"), "result");
@@ -333,22 +326,23 @@ START_TEST(verifying_sees_small_figures)
 }
 END_TEST
 
-START_TEST(verifying_refuses_what_is_no_log)
+START_TEST(verifying_refuses_other_files)
 {
     static const char *const texts[] = {"", "[]", "{}", "{\"test\": \"abx\", \"trials\": 16}"};
     const char *fault;
     command_clean();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        FILE *file = fopen(path_of("bad.json"), "w");
+        FILE *file = fopen(command_path("bad.json"), "w");
         fputs(texts[i], file);
         fclose(file);
-        ck_assert_int_eq(trial_verify(path_of("bad.json"), &fault), STATUS_FAILED);
+        ck_assert_int_eq(trial_verify(command_path("bad.json"), &fault), STATUS_FAILED);
     }
-    ck_assert_int_eq(trial_verify(path_of("none.json"), &fault), STATUS_FAILED);
+    ck_assert_int_eq(trial_verify(command_path("none.json"), &fault), STATUS_FAILED);
 }
 END_TEST
 
-SUITE_MAIN("trial_abx", guesses_follow_the_binomial, who_hears_is_right, draws_do_not_hang_together,
-           nothing_is_reported_before_the_end, feedback_reports_where_it_is_wanted, the_log_has_all,
-           stopping_early_is_said, verifying_finds_what_was_changed, verifying_sees_small_figures,
-           verifying_refuses_what_is_no_log)
+SUITE_MAIN("trial_abx", guesses_follow_the_binomial, a_discriminating_listener_is_right,
+           random_draws_are_independent, nothing_is_revealed_before_the_end,
+           feedback_is_given_on_request, the_log_is_complete, stopping_early_is_reported,
+           verifying_finds_changes, verifying_compares_small_p_values,
+           verifying_refuses_other_files)

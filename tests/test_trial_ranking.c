@@ -1,5 +1,5 @@
-/* Blind rankings by scripted listeners: one that hears the best, one that guesses; orders,
- * revised ratings, early ends, the log and what verifying it finds. */
+/* Blind rankings by scripted listeners, one that discriminates and one that guesses; orders,
+ * revised ratings, early ends, the log and its verification. */
 #include "base/noise.h"
 #include "command.h"
 #include "listen/trial_ranking.h"
@@ -29,8 +29,8 @@ static void session_end(struct session *session)
     trial_log_destroy(session->log);
 }
 
-/* Gives the first mask 5, the second 4, the third 3 and any other 2. */
-static void take_trial(struct trial *ranking, size_t masks, double now)
+/* Rates the first mask 5, the second 4, the third 3 and any other 2. */
+static void run_trial(struct trial *ranking, size_t masks, double now)
 {
     for (size_t letter = 0; letter < masks; letter++) {
         size_t mask = trial_choice(ranking, letter);
@@ -40,14 +40,14 @@ static void take_trial(struct trial *ranking, size_t masks, double now)
     ck_assert(trial_ranking_confirm(ranking, now + 7));
 }
 
-START_TEST(who_hears_ranks_them)
+START_TEST(a_discriminating_listener_ranks_them)
 {
     enum { MASKS = 4, TRIALS = 12 };
     struct session session = session_begin(MASKS, TRIALS);
     for (int t = 0; t < TRIALS; t++) {
         ck_assert_ptr_null(trial_ranking_result(session.ranking));
         ck_assert_ptr_null(trial_revealed_key(session.ranking));
-        take_trial(session.ranking, MASKS, 10.0 * t);
+        run_trial(session.ranking, MASKS, 10.0 * t);
     }
     const struct ranking_result *result = trial_ranking_result(session.ranking);
     ck_assert_ptr_nonnull(result);
@@ -65,9 +65,8 @@ START_TEST(who_hears_ranks_them)
 }
 END_TEST
 
-/* 6 orders of 3 masks in 9,999 trials: chi-square of 5 degrees beyond 50.7 comes once in
- * 10^9 runs. */
-START_TEST(orders_are_even)
+/* 6 orders of 3 masks in 9,999 trials: chi-square of 5 degrees exceeds 50.7 once in 10^9 runs. */
+START_TEST(orders_are_uniform)
 {
     enum { MASKS = 3, TRIALS = 9999, ORDERS = 6 };
     static const char *const orders[ORDERS] = {"123", "132", "213", "231", "312", "321"};
@@ -91,9 +90,9 @@ START_TEST(orders_are_even)
 }
 END_TEST
 
-/* Rankings by a guesser: one in twenty is below 5 %, within six standard deviations and
- * what the chi-square approximation is off with 12 trials of 4. */
-START_TEST(guesses_rank_nothing)
+/* Rankings by a guesser: one in twenty is below 5 %, within six standard deviations plus the
+ * error of the chi-square approximation with 12 trials of 4. */
+START_TEST(guesses_find_no_difference)
 {
     enum { SESSIONS = 2000, MASKS = 4, TRIALS = 12 };
     uint64_t state = 7;
@@ -149,11 +148,11 @@ static char *printed(const struct trial *ranking)
     return text;
 }
 
-START_TEST(the_result_reads_well)
+START_TEST(the_result_is_readable)
 {
     struct session session = session_begin(3, 4);
-    take_trial(session.ranking, 3, 0);
-    take_trial(session.ranking, 3, 10);
+    run_trial(session.ranking, 3, 0);
+    run_trial(session.ranking, 3, 10);
     trial_stop(session.ranking, 20);
     char *text = printed(session.ranking);
     ck_assert_ptr_nonnull(strstr(text, "5.00  (5.00 to 5.00)  hall.wav, first in 2 of 2\n"
@@ -175,38 +174,31 @@ END_TEST
 
 /* ---- the log ---- */
 
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    snprintf(path, sizeof path, "%s/%s", command_folder(), name);
-    return path;
-}
-
 static json_t *save(const struct trial_log *log)
 {
     json_error_t error;
     command_clean();
-    ck_assert_int_eq(trial_log_save(log, path_of("log.json"), false), STATUS_OK);
-    json_t *root = json_load_file(path_of("log.json"), 0, &error);
+    ck_assert_int_eq(trial_log_save(log, command_path("log.json"), false), STATUS_OK);
+    json_t *root = json_load_file(command_path("log.json"), 0, &error);
     ck_assert_msg(root != NULL, "%s", error.text);
     return root;
 }
 
-static void expect_fault(const json_t *root, const char *spec)
+static void expect_fault(const json_t *root, const char *expected)
 {
     const char *fault = NULL;
-    ck_assert_int_eq(json_dump_file(root, path_of("changed.json"), 0), 0);
-    ck_assert_int_eq(trial_verify(path_of("changed.json"), &fault), STATUS_OK);
+    ck_assert_int_eq(json_dump_file(root, command_path("changed.json"), 0), 0);
+    ck_assert_int_eq(trial_verify(command_path("changed.json"), &fault), STATUS_OK);
     const char *found = fault ? fault : "none";
-    ck_assert_msg(strstr(found, spec) != NULL, "not '%s': '%s'", spec, found);
+    ck_assert_msg(strstr(found, expected) != NULL, "not '%s': '%s'", expected, found);
 }
 
-START_TEST(verifying_finds_what_was_changed)
+START_TEST(verifying_finds_changes)
 {
     struct session session = session_begin(3, 12);
     for (int t = 0; t < 5; t++)
-        take_trial(session.ranking, 3, 10.0 * t);
-    trial_ranking_rate(session.ranking, 0, 1, 60); /* of the trial that is never confirmed */
+        run_trial(session.ranking, 3, 10.0 * t);
+    trial_ranking_rate(session.ranking, 0, 1, 60); /* of the trial that is not confirmed */
     trial_stop(session.ranking, 70);
     json_t *root = save(session.log), *end = json_object_get(root, "end");
     json_t *key = json_object_get(end, "key"), *events = json_object_get(root, "events");
@@ -240,13 +232,13 @@ START_TEST(verifying_finds_what_was_changed)
 }
 END_TEST
 
-/* A key that fits its commitment and no test. */
+/* A key that fits its commitment but not the test. */
 START_TEST(verifying_survives_nonsense)
 {
     static const char *const draws[] = {"", ",", "123", "zzz,zzz", "999,111", "1234567890,0"};
     struct session session = session_begin(3, 2);
-    take_trial(session.ranking, 3, 0);
-    take_trial(session.ranking, 3, 10);
+    run_trial(session.ranking, 3, 0);
+    run_trial(session.ranking, 3, 10);
     json_t *root = save(session.log);
     json_t *key = json_object_get(json_object_get(root, "end"), "key");
     for (size_t i = 0; i < sizeof draws / sizeof *draws; i++) {
@@ -262,6 +254,6 @@ START_TEST(verifying_survives_nonsense)
 }
 END_TEST
 
-SUITE_MAIN("trial_ranking", who_hears_ranks_them, orders_are_even, guesses_rank_nothing,
-           ratings_may_change_until_confirmed, the_result_reads_well,
-           verifying_finds_what_was_changed, verifying_survives_nonsense)
+SUITE_MAIN("trial_ranking", a_discriminating_listener_ranks_them, orders_are_uniform,
+           guesses_find_no_difference, ratings_may_change_until_confirmed, the_result_is_readable,
+           verifying_finds_changes, verifying_survives_nonsense)

@@ -1,4 +1,4 @@
-/* What people and scripts see of a stream, and the keys they press. */
+/* The display of a stream for people and scripts, and its keys. */
 #include "base/status.h"
 #include "command.h"
 #include "suite.h"
@@ -11,27 +11,15 @@
 #include <string.h>
 #include <time.h>
 
-static bool contains(const char *text, const char *spec)
+static bool contains(const char *text, const char *expected)
 {
-    return strstr(text, spec) != NULL;
+    return strstr(text, expected) != NULL;
 }
 
-/* The row of the screen that has `words`. */
-static const char *row_with(const char *screen, const char *spec)
-{
-    static char row[1024];
-    const char *at = strstr(screen, spec);
-    ck_assert_msg(at != NULL, "no \"%s\" in\n%s", spec, screen);
-    while (at > screen && at[-1] != '\n')
-        at--;
-    snprintf(row, sizeof row, "%.*s", (int)strcspn(at, "\n"), at);
-    return row;
-}
-
-static size_t count_of(const char *text, const char *spec)
+static size_t count_of(const char *text, const char *expected)
 {
     size_t count = 0;
-    for (const char *at = text; (at = strstr(at, spec)) != NULL; at += strlen(spec))
+    for (const char *at = text; (at = strstr(at, expected)) != NULL; at += strlen(expected))
         count++;
     return count;
 }
@@ -44,20 +32,20 @@ static void open_demo(int columns, int rows)
 
 /* ---- the screen ---- */
 
-START_TEST(a_screen_reports_all)
+START_TEST(a_screen_shows_everything)
 {
     open_demo(100, 30);
     const char *screen = tmux_screen();
     ck_assert(contains(screen, "halo live  JACK: system -> system"));
     ck_assert(contains(screen, "48000 Hz  64 frames (1.33 ms)"));
     /* -60 dBFS is the bar's left end and 0 its right: -12 dBFS fills four fifths of it. */
-    const char *row = row_with(screen, " in    1");
+    const char *row = tmux_row(screen, " in    1");
     size_t full = count_of(row, "█"),
            cells = full + count_of(row, "▒") + count_of(row, "·") + count_of(row, "┃");
     ck_assert_uint_gt(cells, 40);
     ck_assert_int_le(labs((long)full - (long)(cells * 4 / 5)), 1);
     ck_assert(contains(row, "-6.0  -12.0   -3.0      0"));
-    ck_assert(contains(row_with(screen, " out   2"), "-inf   -inf   -inf      0"));
+    ck_assert(contains(tmux_row(screen, " out   2"), "-inf   -inf   -inf      0"));
     ck_assert(contains(screen, "▶ 1  hall.wav"));
     ck_assert(contains(screen, "  2  plate été.wav"));
     ck_assert(contains(screen, "gain    +0.0 dB   limiter -1.5 dB (ceiling -1.0)"));
@@ -83,7 +71,7 @@ START_TEST(keys_change_what_is_shown)
     tmux_type("o");
     tmux_wait("HOWL: MUTED");
     tmux_type("c");
-    ck_assert(contains(row_with(tmux_wait("-0.4      3"), "-0.4"), " out   1"));
+    ck_assert(contains(tmux_row(tmux_wait("-0.4      3"), "-0.4"), " out   1"));
     tmux_type("]");
     tmux_wait("gain    +1.5 dB");
     ck_assert(!contains(tmux_screen(), " control "));
@@ -115,17 +103,17 @@ START_TEST(special_keys_arrive)
 }
 END_TEST
 
-START_TEST(blind_hides_what_sounds)
+START_TEST(blind_hides_the_playing_mask)
 {
     open_demo(100, 30);
     tmux_type("2 b");
     const char *screen = tmux_wait("? 2  plate");
     ck_assert(contains(screen, "? 0  dry") && contains(screen, "? 4  spring.wav"));
     ck_assert(!contains(screen, "▶"));
-    ck_assert(contains(row_with(screen, " load"), "hidden") && !contains(screen, "74 %"));
-    ck_assert(contains(row_with(screen, "limiter"), "limiter hidden"));
-    ck_assert(contains(row_with(screen, " out"), "hidden") && !contains(screen, "-20.0"));
-    /* A choice, a switch and its loudness change nothing at all but the clock. */
+    ck_assert(contains(tmux_row(screen, " load"), "hidden") && !contains(screen, "74 %"));
+    ck_assert(contains(tmux_row(screen, "limiter"), "limiter hidden"));
+    ck_assert(contains(tmux_row(screen, " out"), "hidden") && !contains(screen, "-20.0"));
+    /* In a blind test a switch and its loudness change nothing but the clock. */
     char before[8192];
     snprintf(before, sizeof before, "%s", strchr(screen, '\n'));
     tmux_type("3 s");
@@ -134,7 +122,7 @@ START_TEST(blind_hides_what_sounds)
     size_t same = strspn(before, "\n");
     while (before[same] && before[same] == after[same])
         same++;
-    ck_assert_msg(contains(row_with(after, "a message"), "a message") &&
+    ck_assert_msg(contains(tmux_row(after, "a message"), "a message") &&
                       strstr(after, "a message") - after <= (long)same + 16,
                   "%s", after);
 }
@@ -146,14 +134,14 @@ START_TEST(messages_reach_the_screen)
     tmux_type("e f p");
     const char *screen = tmux_wait("a library talks");
     ck_assert(contains(screen, "a message for the view"));
-    const char *row = row_with(screen, "cannot load hall.wav: it is no sound");
+    const char *row = tmux_row(screen, "cannot load hall.wav: it is no sound");
     ck_assert_msg(!contains(screen, "halo: ") && row[3] == ':' && row[6] == ':', "%s", row);
     tmux_type("L");
-    ck_assert(contains(tmux_wait("which is here"), "a long message that tells at length"));
+    ck_assert(contains(tmux_wait("which is here"), "a long message that goes on at length"));
 }
 END_TEST
 
-/* The title reaches the width, but for a blank, and the keys stand in the last row. */
+/* The title spans the width except for a blank, and the keys are in the last row. */
 static bool fills(const char *screen, int columns, int rows)
 {
     const char *keys = strstr(screen, "q leave");
@@ -189,7 +177,7 @@ START_TEST(screens_follow_the_terminal)
                   contains(screen, "4.00 ms") && contains(screen, "late 0"));
         ck_assert(contains(screen, "trial 3 of 16") && contains(screen, "a message"));
     }
-    /* Hardly any room is no reason to fall over. */
+    /* A tiny screen does no harm. */
     tmux_resize(20, 4);
     tmux_wait_gone("hall.wav");
     tmux_resize(2, 1);
@@ -198,8 +186,8 @@ START_TEST(screens_follow_the_terminal)
 }
 END_TEST
 
-/* Where the terminal has neither colours nor Unicode. */
-START_TEST(plain_terminals_will_do)
+/* Terminals without colours or Unicode. */
+START_TEST(plain_terminals_work)
 {
     tmux_open(80, 24, "LC_ALL=C TERM=vt100 %s screen", VIEW_DEMO);
     const char *screen = tmux_wait("q leave");
@@ -209,27 +197,27 @@ START_TEST(plain_terminals_will_do)
 }
 END_TEST
 
-/* ---- leaving ---- */
+/* ---- restoring the terminal ---- */
 
-static void leaves_tidily(const char *kind, const char *spec, const char *keys)
+static void leaves_tidily(const char *kind, const char *expected, const char *keys)
 {
     tmux_open(80, 24,
               "ulimit -c 0; stty -a >before; %s %s; stty -a >after; "
               "cmp before after && echo the same again",
               VIEW_DEMO, kind);
-    tmux_wait(spec);
+    tmux_wait(expected);
     tmux_type(keys);
     if (keys[0] == 'h') {
         tmux_wait("deaf");
         tmux_type("C-c");
-        tmux_wait("heard and not heeded");
+        tmux_wait("a message on the screen");
         tmux_type("C-c");
     }
     const char *screen = tmux_wait("the same again");
     ck_assert_msg(!contains(screen, "▶"), "%s %s: left behind:\n%s", kind, keys, screen);
 }
 
-START_TEST(terminals_are_put_back)
+START_TEST(terminals_are_restored)
 {
     static const char *const keys[] = {
         "q", "C-c", "x", "a", "h", "C-\\\\", "f q",
@@ -270,7 +258,7 @@ START_TEST(a_screen_needs_a_terminal)
 }
 END_TEST
 
-/* ---- lines ---- */
+/* ---- line output ---- */
 
 START_TEST(plain_keys_are_not_echoed)
 {
@@ -280,13 +268,13 @@ START_TEST(plain_keys_are_not_echoed)
     const char *screen = tmux_wait("halo: left");
     ck_assert(contains(tmux_wait("2 plate"), "halo: left"));
     for (const char *row = screen; (row = strchr(row, '\n')) != NULL && row[1]; row++)
-        ck_assert_msg(contains(row_with(row + 1, ""), "dBFS") ||
-                          contains(row_with(row + 1, ""), "halo: left") || row[1] == '\n',
+        ck_assert_msg(contains(tmux_row(row + 1, ""), "dBFS") ||
+                          contains(tmux_row(row + 1, ""), "halo: left") || row[1] == '\n',
                       "%s", screen);
 }
 END_TEST
 
-START_TEST(plain_says_what_is_new)
+START_TEST(plain_prints_changes)
 {
     struct command_result result =
         command_done("(sleep 0.5; printf m; sleep 2) | %s plain 0 2.2", VIEW_DEMO);
@@ -310,33 +298,26 @@ static json_t *object_of(const char *line, size_t length)
     return object;
 }
 
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    ck_assert_msg(json_is_number(value), "no number %s", key);
-    return json_number_value(value);
-}
-
 static void check_status(const json_t *object)
 {
     const json_t *in = json_object_get(object, "in"), *out = json_object_get(object, "out");
     ck_assert_uint_eq(json_array_size(in), 2);
     /* 20 log10(0.5) = -6.0206 */
-    ck_assert_double_eq_tol(number_of(json_array_get(in, 0), "peak_db"), -6.0206, 1e-4);
-    ck_assert_double_eq_tol(number_of(json_array_get(in, 0), "rms_db"), -12, 1e-4);
+    ck_assert_double_eq_tol(command_json_number(json_array_get(in, 0), "peak_db"), -6.0206, 1e-4);
+    ck_assert_double_eq_tol(command_json_number(json_array_get(in, 0), "rms_db"), -12, 1e-4);
     ck_assert(json_is_null(json_object_get(json_array_get(out, 1), "rms_db")));
     ck_assert_uint_eq(json_array_size(json_object_get(object, "choices")), 4);
-    ck_assert_double_eq(number_of(object, "load_p99"), 0.31);
-    ck_assert_double_eq(number_of(object, "latency"), 192);
-    ck_assert_double_eq(number_of(object, "latency_output"), 96);
-    ck_assert_double_eq(number_of(object, "ceiling_db"), -1);
+    ck_assert_double_eq(command_json_number(object, "load_p99"), 0.31);
+    ck_assert_double_eq(command_json_number(object, "latency"), 192);
+    ck_assert_double_eq(command_json_number(object, "latency_output"), 96);
+    ck_assert_double_eq(command_json_number(object, "ceiling_db"), -1);
     ck_assert(json_is_null(json_object_get(object, "recording")));
     ck_assert_str_eq(json_string_value(json_object_get(object, "device")),
                      "JACK: system -> system");
     ck_assert_str_eq(json_string_value(json_object_get(object, "backend")), "cpu");
 }
 
-/* Keys come from a pipe, whose end ends nothing. */
+/* Keys come from a pipe, whose end does not end the program. */
 START_TEST(json_lines_are_objects)
 {
     struct command_result result = command_done("printf '2e' | %s json 0.05 0.6", VIEW_DEMO);
@@ -351,7 +332,7 @@ START_TEST(json_lines_are_objects)
             messages++;
         } else {
             check_status(object);
-            chosen = number_of(object, "chosen");
+            chosen = command_json_number(object, "chosen");
             statuses++;
         }
         json_decref(object);
@@ -381,7 +362,7 @@ START_TEST(json_is_blind_too)
 }
 END_TEST
 
-/* ---- lines of many threads ---- */
+/* ---- lines from several threads ---- */
 
 enum { TALKERS = 4, LINES_EACH = 2000 };
 
@@ -402,7 +383,7 @@ static void *talk(void *argument)
     return NULL;
 }
 
-START_TEST(lines_come_one_at_a_time)
+START_TEST(lines_are_not_interleaved)
 {
     pthread_t threads[TALKERS];
     int seven = 7;
@@ -422,11 +403,11 @@ int main(void)
     if (!tmux_there())
         return 77;
     const TTest *const tests[] = {
-        a_screen_reports_all,        keys_change_what_is_shown, special_keys_arrive,
-        blind_hides_what_sounds,   messages_reach_the_screen, screens_follow_the_terminal,
-        plain_terminals_will_do,   terminals_are_put_back,    late_messages_are_printed,
-        a_screen_needs_a_terminal, plain_keys_are_not_echoed, plain_says_what_is_new,
-        json_lines_are_objects,    json_is_blind_too,         lines_come_one_at_a_time,
+        a_screen_shows_everything,    keys_change_what_is_shown, special_keys_arrive,
+        blind_hides_the_playing_mask, messages_reach_the_screen, screens_follow_the_terminal,
+        plain_terminals_work,         terminals_are_restored,    late_messages_are_printed,
+        a_screen_needs_a_terminal,    plain_keys_are_not_echoed, plain_prints_changes,
+        json_lines_are_objects,       json_is_blind_too,         lines_are_not_interleaved,
     };
     return suite_run("view", tests, sizeof tests / sizeof *tests);
 }

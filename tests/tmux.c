@@ -13,7 +13,7 @@
 enum { PATIENCE = 20 /* seconds */, LOOKS = 20 /* a second */ };
 
 static char screen[65536];
-static int opened; /* each has a socket of its own, since a server takes its time to go */
+static int opened; /* each has a socket of its own, since a server takes time to end */
 
 bool tmux_there(void)
 {
@@ -46,9 +46,9 @@ void tmux_open(int columns, int rows, const char *format, ...)
     ck_assert_ptr_nonnull(file);
     va_list arguments;
     va_start(arguments, format);
-    /* curses keeps its tables of terminals, which a sanitizer takes for leaks. */
+    /* curses keeps its terminal tables, which a sanitizer reports as leaks. */
     fputs("export ASAN_OPTIONS=detect_leaks=0\n", file);
-    fputs("trap : INT QUIT\n", file); /* those are for the command, not for its shell */
+    fputs("trap : INT QUIT\n", file); /* these are for the command, not for its shell */
     vfprintf(file, format, arguments);
     va_end(arguments);
     fputs("\nwhile :; do sleep 1000; done\n", file);
@@ -90,23 +90,34 @@ const char *tmux_screen(void)
     return screen;
 }
 
-static const char *wait_for(const char *spec, bool there)
+static const char *wait_for(const char *expected, bool there)
 {
     const struct timespec pause = {.tv_nsec = 1000000000 / LOOKS};
     for (int i = 0; i < PATIENCE * LOOKS; i++) {
-        if ((strstr(tmux_screen(), spec) != NULL) == there)
+        if ((strstr(tmux_screen(), expected) != NULL) == there)
             return screen;
         nanosleep(&pause, NULL);
     }
-    ck_abort_msg("\"%s\" %s on the screen:\n%s", spec, there ? "is not" : "is still", screen);
+    ck_abort_msg("\"%s\" %s on the screen:\n%s", expected, there ? "is not" : "is still", screen);
 }
 
-const char *tmux_wait(const char *spec)
+const char *tmux_wait(const char *expected)
 {
-    return wait_for(spec, true);
+    return wait_for(expected, true);
 }
 
-const char *tmux_wait_gone(const char *spec)
+const char *tmux_wait_gone(const char *expected)
 {
-    return wait_for(spec, false);
+    return wait_for(expected, false);
+}
+
+const char *tmux_row(const char *text, const char *expected)
+{
+    static char row[1024];
+    const char *at = strstr(text, expected);
+    ck_assert_msg(at != NULL, "no \"%s\" in\n%s", expected, text);
+    while (at > text && at[-1] != '\n')
+        at--;
+    snprintf(row, sizeof row, "%.*s", (int)strcspn(at, "\n"), at);
+    return row;
 }

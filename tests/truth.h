@@ -1,5 +1,5 @@
-/* What the tests measure against: convolution in double precision, written for
- * this purpose alone, and noise that is the same on every machine. */
+/* Reference for the tests: convolution in double precision, written for the tests alone, and
+ * noise that is the same on every machine. */
 #ifndef HALO_TESTS_TRUTH_H
 #define HALO_TESTS_TRUTH_H
 
@@ -11,29 +11,29 @@
 /* Uniform in -1..1. */
 void truth_noise(uint64_t seed, float *samples, size_t count);
 
-/* y[0 .. n + taps - 1) += x * h, by a Fourier transform in double precision, or
- * term by term where that is little work. */
+/* y[0 .. n + taps - 1) += x * h, by a Fourier transform in double precision, or term by term for
+ * short inputs. */
 void truth_add(const float *x, size_t n, const float *h, size_t taps, double *y);
 
-/* The same, term by term: what truth_add itself is tested against. */
+/* The same, term by term: the reference for truth_add itself. */
 void truth_add_plain(const float *x, size_t n, const float *h, size_t taps, double *y);
 
-/* All outputs of a routed mask: outputs rows of n + taps - 1, free each and the table. */
+/* All outputs of a routed mask: outputs rows of n + taps - 1; free each row and the table. */
 double **truth_render(const struct mask *mask, float *const *x, size_t n);
 void truth_free(double **rows, size_t count);
 
-/* A mask of `channels` inputs and outputs, every path and column its own noise:
- * each input to its own output and to the next one. */
+/* A mask of `channels` inputs and outputs with independent noise in every path and column: each
+ * input goes to its own output and to the next one. */
 struct mask *truth_noise_mask(uint64_t seed, size_t channels, size_t taps);
 
-/* The bounds of the first invariant, for errors against the truth. */
+/* Error bounds relative to the truth. */
 struct truth_error {
     double largest;     /* |error| */
     double input_peak;  /* max |x| */
     double mask_norm;   /* largest sum |h| over the paths to one output */
     double output_peak; /* max |truth| */
 };
-double truth_error_bound_db(const struct truth_error *error); /* over max|x| sum|h| */
-double truth_error_peak_db(const struct truth_error *error);  /* over the truth's peak */
+double truth_error_bound_db(const struct truth_error *error); /* relative to max|x| sum|h| */
+double truth_error_peak_db(const struct truth_error *error);  /* relative to the truth's peak */
 
 #endif

@@ -1,4 +1,4 @@
-/* Shows a made-up stream in a view, and does what its keys say; for test_view.
+/* Displays a simulated stream in a view and obeys its keys; for test_view.
  *
  *   view_demo auto|screen|plain|json [interval [seconds]]
  */
@@ -103,8 +103,9 @@ static void speak(struct view *view, int key)
     else if (key == 0xe9)
         view_message(view, "e acute");
     else if (key == 'L')
-        view_message(view, "a long message that tells at length, and at greater length, of what "
-                           "went on before it could come to its end, which is here");
+        view_message(view,
+                     "a long message that goes on at length, and at greater length, about what "
+                     "went on before it could come to its end, which is here");
     else if (key == 'x')
         exit(3);
     else if (key == 'h') {
@@ -117,12 +118,12 @@ static void speak(struct view *view, int key)
 static bool should_stop(struct view *view)
 {
     if (stop_requested() && deaf)
-        view_message(view, "heard and not heeded");
+        view_message(view, "a message on the screen");
     return stop_requested() && !deaf;
 }
 
-/* false: leave. */
-static bool take_keys(struct view *view)
+/* false: quit. */
+static bool handle_keys(struct view *view)
 {
     for (int key; (key = view_key(view)) != VIEW_KEY_NONE;) {
         if (key == 'q')
@@ -135,10 +136,10 @@ static bool take_keys(struct view *view)
 
 int main(int argc, char **argv)
 {
-    static const char *const spec[] = {"auto", "screen", "plain", "json"};
+    static const char *const names[] = {"auto", "screen", "plain", "json"};
     enum view_choice choice = VIEW_AUTO;
-    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++)
-        if (argc > 1 && strcmp(argv[1], spec[i]) == 0)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (argc > 1 && strcmp(argv[1], names[i]) == 0)
             choice = (enum view_choice)i;
     double interval = argc > 2 ? atof(argv[2]) : 0;
     double seconds = argc > 3 ? atof(argv[3]) : 1e9;
@@ -155,7 +156,7 @@ int main(int argc, char **argv)
         status.seconds += 1e-3 * POLL_MS;
         status.frames = (uint64_t)(status.seconds * status.rate);
         status.recorded = status.recording ? status.seconds : 0;
-    } while (take_keys(view) && !should_stop(view) && status.seconds < seconds);
+    } while (handle_keys(view) && !should_stop(view) && status.seconds < seconds);
     view_show(view, &status);
     view_close(view);
     puts("view_demo is done");

@@ -26,7 +26,7 @@
 
 #define RATE 48000
 #define PI 3.14159265358979323846
-#define PEAK 0.5 /* -6 dBFS, which leaves room for what a mask adds */
+#define PEAK 0.5 /* -6 dBFS, which leaves headroom for a mask's gain */
 
 /* Channels are kept one after the other; they are interleaved when written. */
 struct signal {
@@ -51,8 +51,8 @@ static void fade(double *sample, int frames, int in, int out)
         sample[frames - 1 - n] *= 0.5 - 0.5 * cos(PI * n / out);
 }
 
-/* 20 Hz to 20 kHz: every octave lasts as long as the next.  A tone this slow
- * finds every resonance of a room, hence 6 dB less. */
+/* 20 Hz to 20 kHz, the same time for each octave. A tone this slow excites
+ * every resonance of a room, so it is 6 dB quieter. */
 static void make_sweep(struct signal *signal)
 {
     double peak = PEAK / 2.0;
@@ -70,7 +70,7 @@ static void make_sweep(struct signal *signal)
     fade(signal->sample, signal->frames, RATE / 20, RATE / 100);
 }
 
-/* One frame: what is rendered from it is the mask itself, 100 ms later. */
+/* One frame: rendering it outputs the mask itself, 100 ms later. */
 static void make_click(struct signal *signal)
 {
     signal->sample[RATE / 10] = PEAK;
@@ -111,14 +111,14 @@ static void colour_pink(double *sample, int frames)
 {
     for (double pole = 8.0; pole < 20000.0; pole *= 3.0)
         run_section(sample, frames, pole, pole * sqrt(3.0));
-    /* Nothing below 20 Hz: it would take headroom and is not heard. */
+    /* Nothing below 20 Hz: inaudible, but it would cost headroom. */
     run_section(sample, frames, 20.0, 0.0);
     run_section(sample, frames, 20.0, 0.0);
 }
 
 static void make_pink_noise(struct signal *signal)
 {
-    int settle = RATE / 2; /* until the slowest filter forgets its start */
+    int settle = RATE / 2; /* until the slowest filter has settled */
     int frames = signal->frames;
     double *noise = calloc((size_t)(settle + frames), sizeof *noise);
     double most = 0.0;

@@ -1,7 +1,8 @@
-/* libFuzzer's way into one reader of masks: FUZZ_READER, on files that end with FUZZ_ENDING.
+/* libFuzzer target for one mask reader: FUZZ_READER, on files with the suffix FUZZ_ENDING.
  *
- * The folder that the file claims to lie in has masks of few taps for configurations to name:
- * a.wav (2 channels), b.txt, c.f32, and i.txt to include. */
+ * The file's folder contains short masks that configurations may name: a.wav (2 channels),
+ * b.txt, c.f32, and i.txt to include.
+ */
 #include "mask/mask.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[] = "/tmp/halo-fuzz-XXXXXX";
-static char path[64], said[1024];
+static char path[64], message[1024];
 
 static void save(const char *name, const char *text)
 {
@@ -66,7 +67,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* What a mask that was read must be. */
+/* Properties of any mask that was read. */
 static void check(const struct mask *mask)
 {
     if (mask->columns == 0 || mask->taps == 0 || mask->origin >= mask->taps)
@@ -85,11 +86,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!stream || (size > 0 && fwrite(data, size, 1, stream) != 1))
         abort();
     rewind(stream);
-    said[0] = '\0';
-    log_capture(said, sizeof said);
+    message[0] = '\0';
+    log_capture(message, sizeof message);
     enum status status = mask_reader_read(&FUZZ_READER, path, stream, &options, &mask);
     log_capture(NULL, 0);
-    if ((status != STATUS_OK) != (said[0] != '\0')) /* a reason, and only where due */
+    if ((status != STATUS_OK) != (message[0] != '\0')) /* an error text, and only on failure */
         abort();
     if (status == STATUS_OK && mask)
         check(mask);

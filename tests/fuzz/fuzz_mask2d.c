@@ -1,4 +1,4 @@
-/* libFuzzer's way into the reader of masks of two dimensions. */
+/* libFuzzer target for the reader of two-dimensional masks. */
 #include "mask/mask2d.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What a mask that was read must be. */
+/* Properties of any mask that was read. */
 static void check(const struct mask2d *mask)
 {
     size_t count = mask->rows * mask->columns;
@@ -28,16 +28,16 @@ static void check(const struct mask2d *mask)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char said[1024] = "";
+    char message[1024] = "";
     struct mask2d *mask = NULL;
     FILE *stream = fdopen(memfd_create("input", 0), "w+b");
     if (!stream || (size > 0 && fwrite(data, size, 1, stream) != 1))
         abort();
     rewind(stream);
-    log_capture(said, sizeof said);
+    log_capture(message, sizeof message);
     enum status status = mask2d_read("input.mask2d", stream, &mask);
     log_capture(NULL, 0);
-    if ((status == STATUS_OK) != (said[0] == '\0')) /* a reason, and only where due */
+    if ((status == STATUS_OK) != (message[0] == '\0')) /* an error text, and only on failure */
         abort();
     if (status == STATUS_OK)
         check(mask);

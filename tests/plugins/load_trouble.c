@@ -1,5 +1,5 @@
-/* A library that crashes or hangs (TROUBLE) when it is loaded or when it is asked for its
- * plugins (WHEN), as LV2 and as LADSPA. */
+/* A library that crashes or hangs (TROUBLE) when it is loaded or when its plugins are listed
+ * (WHEN), as LV2 and as LADSPA. */
 #include <stdint.h>
 #include <unistd.h>
 

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAST = sizeof((struct mean *)0)->past / sizeof(float) };
+enum { HISTORY = sizeof((struct mean *)0)->history / sizeof(float) };
 
 static size_t amount(const struct mean *mean)
 {
@@ -26,7 +26,7 @@ static void copy(struct mean *mean, uint32_t frames)
     memcpy(mean->ports[MEAN_OUT], mean->ports[MEAN_IN], frames * sizeof(float));
 }
 
-/* ---- ends of a process ---- */
+/* ---- process ends ---- */
 
 static bool crash(void)
 {
@@ -75,7 +75,7 @@ static void run_hang(struct mean *mean, uint32_t frames)
         hang();
 }
 
-/* ---- bad sound ---- */
+/* ---- bad samples ---- */
 
 /* `amount` frames of `value`. */
 static void spoil(struct mean *mean, uint32_t frames, float value)
@@ -97,9 +97,9 @@ static void run_infinity(struct mean *mean, uint32_t frames)
     spoil(mean, frames, INFINITY);
 }
 
-/* ---- bad manners with memory ---- */
+/* ---- memory errors ---- */
 
-/* `amount` samples past the end. */
+/* Writes `amount` samples history the end. */
 static void run_overrun(struct mean *mean, uint32_t frames)
 {
     copy(mean, frames);
@@ -118,14 +118,14 @@ static void run_in_place(struct mean *mean, uint32_t frames)
         out[i] += mean->ports[MEAN_IN][i];
 }
 
-/* A copy; its input is silence afterwards. */
+/* A copy; its input is cleared afterwards. */
 static void run_writes_input(struct mean *mean, uint32_t frames)
 {
     copy(mean, frames);
     memset(mean->ports[MEAN_IN], 0, frames * sizeof(float));
 }
 
-/* `amount` MiB a block, touched, and never given back. */
+/* Allocates `amount` MiB per block, touched and never freed. */
 static void run_greedy(struct mean *mean, uint32_t frames)
 {
     copy(mean, frames);
@@ -139,22 +139,22 @@ static void run_greedy(struct mean *mean, uint32_t frames)
 
 /* ---- latency ---- */
 
-/* The sound `amount` frames later, which it tells from `at` on. */
+/* Delays the sound by `amount` frames, and reports it from frame `at` on. */
 static void run_late_latency(struct mean *mean, uint32_t frames)
 {
-    size_t delay = amount(mean) % PAST;
+    size_t delay = amount(mean) % HISTORY;
     for (uint32_t i = 0; i < frames; i++) {
-        mean->past[mean->next] = mean->ports[MEAN_IN][i];
-        mean->ports[MEAN_OUT][i] = mean->past[(mean->next + PAST - delay) % PAST];
-        mean->next = (mean->next + 1) % PAST;
+        mean->history[mean->next] = mean->ports[MEAN_IN][i];
+        mean->ports[MEAN_OUT][i] = mean->history[(mean->next + HISTORY - delay) % HISTORY];
+        mean->next = (mean->next + 1) % HISTORY;
     }
     if (is_time(mean, frames))
         *mean->ports[MEAN_LATENCY] = (float)delay;
 }
 
-/* ---- time and talk ---- */
+/* ---- time and output ---- */
 
-/* `amount` milliseconds a block. */
+/* Sleeps `amount` milliseconds per block. */
 static void run_slow(struct mean *mean, uint32_t frames)
 {
     const struct timespec time = {.tv_sec = (time_t)(amount(mean) / 1000),
@@ -218,5 +218,5 @@ void mean_run(struct mean *mean, uint32_t frames)
 void mean_reset(struct mean *mean)
 {
     mean->frame = 0;
-    memset(mean->past, 0, sizeof mean->past);
+    memset(mean->history, 0, sizeof mean->history);
 }

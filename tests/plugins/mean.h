@@ -1,7 +1,7 @@
-/* Plugins that misbehave, for tests: each is a deed, wrapped as LV2 (urn:halo:test:NAME) and as
- * LADSPA (mean:NAME).
+/* Misbehaving plugins for tests: each is one misbehaviour, wrapped as LV2 (urn:halo:test:NAME)
+ * and as LADSPA (mean:NAME).
  *
- * All have the ports below. Until `at` frames of sound have come they hand out what comes in.
+ * All have the ports below. For the first `at` frames the output is the input.
  */
 #ifndef HALO_TESTS_MEAN_H
 #define HALO_TESTS_MEAN_H
@@ -15,14 +15,14 @@ enum mean_port { MEAN_IN, MEAN_OUT, MEAN_AT, MEAN_AMOUNT, MEAN_LATENCY, MEAN_POR
 struct mean {
     const struct mean_deed *deed;
     float *ports[MEAN_PORTS];
-    uint64_t frame; /* the first one of the block at hand */
-    uint32_t next;  /* place in `past` */
-    float past[8192];
+    uint64_t frame; /* the first frame of the current block */
+    uint32_t next;  /* index in `history` */
+    float history[8192];
 };
 
 struct mean_deed {
     const char *name;
-    bool (*begin)(void); /* when an instance is made; false: none is. NULL: one is */
+    bool (*begin)(void); /* called when an instance is created; false: it fails. May be NULL */
     void (*run)(struct mean *mean, uint32_t frames);
 };
 

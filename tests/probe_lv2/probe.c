@@ -16,18 +16,18 @@
 #include <string.h>
 
 struct request {
-    int word;
+    int magic;
     pthread_t runner;
 };
 
-enum { WORD = 0x0ddba11 };
+enum { MAGIC = 0x0ddba11 };
 
 struct probe {
     void *ports[PROBE_PORTS];
     const LV2_URID_Map *map;
     const LV2_Worker_Schedule *schedule;
     const LV2_Log_Log *log;
-    float reported[PROBE_PORTS]; /* what the control outputs say */
+    float reported[PROBE_PORTS]; /* values of the control outputs */
     LV2_URID sequence, set, property, value, number, real, error, path, file;
 };
 
@@ -86,7 +86,7 @@ static void read_promises(struct probe *probe, const LV2_Feature *const *feature
     probe->reported[PROBE_PROMISES] = (float)promises;
 }
 
-/* A file of its own, in a folder of a folder. */
+/* A file in a nested folder. */
 static void write_scratch(const LV2_State_Make_Path *make, const LV2_State_Free_Path *release)
 {
     char *path = make->path(make->handle, "deep/down/scratch.txt");
@@ -157,7 +157,7 @@ static void measure(struct probe *probe, int port, uint32_t frames)
 static void report(struct probe *probe)
 {
     const LV2_Atom *notify = probe->ports[PROBE_NOTIFY];
-    probe->reported[PROBE_ROOM] = (float)notify->size + (float)sizeof *notify;
+    probe->reported[PROBE_CAPACITY] = (float)notify->size + (float)sizeof *notify;
     probe->reported[PROBE_RUNS]++;
     for (int i = PROBE_BLOCK; i < PROBE_PORTS; i++)
         *(float *)probe->ports[i] = probe->reported[i];
@@ -172,7 +172,7 @@ static void run(LV2_Handle instance, uint32_t frames)
     memcpy(probe->ports[PROBE_OUT], probe->ports[PROBE_IN], frames * sizeof(float));
     memset(probe->ports[PROBE_CV_OUT], 1, frames * sizeof(float));
     if (*(float *)probe->ports[PROBE_ASK] > 0) {
-        const struct request request = {.word = WORD, .runner = pthread_self()};
+        const struct request request = {.magic = MAGIC, .runner = pthread_self()};
         probe->schedule->schedule_work(probe->schedule->handle, sizeof request, &request);
     }
     float say = *(float *)probe->ports[PROBE_SAY];
@@ -188,15 +188,16 @@ static LV2_Worker_Status work(LV2_Handle instance, LV2_Worker_Respond_Function r
     struct request request = {0};
     if (size == sizeof request)
         memcpy(&request, data, size);
-    float apart = pthread_equal(request.runner, pthread_self()) ? 0 : 1;
-    return request.word == WORD ? respond(handle, sizeof apart, &apart) : LV2_WORKER_ERR_UNKNOWN;
+    float other_thread = pthread_equal(request.runner, pthread_self()) ? 0 : 1;
+    return request.magic == MAGIC ? respond(handle, sizeof other_thread, &other_thread)
+                                  : LV2_WORKER_ERR_UNKNOWN;
 }
 
 static LV2_Worker_Status work_response(LV2_Handle instance, uint32_t size, const void *data)
 {
     struct probe *probe = instance;
     if (size == sizeof(float))
-        memcpy(&probe->reported[PROBE_APART], data, size);
+        memcpy(&probe->reported[PROBE_OTHER_THREAD], data, size);
     probe->reported[PROBE_RESPONSES]++;
     return LV2_WORKER_SUCCESS;
 }
@@ -260,7 +261,7 @@ static const void *extension_data(const char *uri)
     return strcmp(uri, LV2_STATE__interface) == 0 ? &state : NULL;
 }
 
-/* The others differ in what their bundle says of them; one makes no instance. */
+/* The other plugins differ in their bundle's description; one cannot be instantiated. */
 static LV2_Handle make_none(const LV2_Descriptor *descriptor, double rate, const char *bundle,
                             const LV2_Feature *const *features)
 {
@@ -268,10 +269,7 @@ static LV2_Handle make_none(const LV2_Descriptor *descriptor, double rate, const
     return NULL;
 }
 
-#define PROBE(uri, make)                                                                           \
-    {                                                                                              \
-        uri, make, connect_port, activate, run, NULL, free, extension_data                         \
-    }
+#define PROBE(uri, make) {uri, make, connect_port, activate, run, NULL, free, extension_data}
 
 LV2_SYMBOL_EXPORT const LV2_Descriptor *lv2_descriptor(uint32_t index)
 {
