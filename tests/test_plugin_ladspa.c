@@ -1,7 +1,7 @@
 /* LADSPA plugins: what their hints and names come to, by ladspa.h's own words, and what small ones
  * of the packages swh-plugins, cmt and ladspa-sdk make of sound; exit 77 without these. */
 #include "plugin/plugin.h"
-#include "plugin/plugin_ladspa_port.h"
+#include "plugin/plugin_ladspa_library.h"
 #include "suite.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "plugin/plugin_ladspa_library.h"
 
-#include "base/suggest.h"
 #include "base/short_list.h"
+#include "base/suggest.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -74,7 +74,7 @@ static char *look_for(const char *name)
 }
 
 static enum status report_place(const char *place, void (*found)(void *context, const char *path),
-                              void *context)
+                                void *context)
 {
     struct dirent **entries;
     int count = scandir(place, &entries, is_library, by_bytes);
