@@ -16,7 +16,7 @@ void futex_wake(struct futex *count)
     syscall(SYS_futex, &count->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Who sleeps says so before it looks at the value, who raises it looks for sleepers after:
+/* The waiter counts itself before it reads the value, and this reads the count after raising it: so
  * one of the two sees the other. */
 void futex_raise(struct futex *count)
 {
@@ -40,7 +40,7 @@ bool futex_wait(struct futex *count, uint32_t value, int64_t spin, long sleep)
     const struct timespec most = {.tv_sec = sleep / 1000, .tv_nsec = sleep % 1000 * 1000000L};
     int64_t end = spin ? monotonic_ns() + spin : 0;
     while (!futex_reached(count, value) && spin && monotonic_ns() < end)
-        sched_yield(); /* the other process may need this very processor */
+        sched_yield(); /* the other process may need this CPU */
     if (futex_reached(count, value))
         return true;
     atomic_fetch_add(&count->sleepers, 1);

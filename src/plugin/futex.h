@@ -1,8 +1,7 @@
-/* A number in shared memory that one process raises and another waits for.
+/* A counter in shared memory that one process raises and another waits for.
  *
- * It goes round after 2^32: what is waited for is less than half of that away.
- * Threads: one raises it, one waits. Real-time: raising makes a system call, which does not wait,
- * only where somebody sleeps.
+ * It wraps at 2^32; the value waited for is less than half of that away. Threads: one raises, one
+ * waits. Real-time: raising makes a system call only if the other sleeps, and does not block.
  */
 #ifndef HALO_FUTEX_H
 #define HALO_FUTEX_H
@@ -11,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct futex { /* zeroed at first */
+struct futex { /* initially zero */
     atomic_uint value;
     atomic_uint sleepers;
 };
@@ -21,11 +20,11 @@ void futex_raise(struct futex *count);
 /* Real-time. */
 bool futex_reached(struct futex *count, uint32_t value);
 
-/* Wait until it is reached: look for `spin` nanoseconds, then sleep for `sleep` milliseconds at
+/* Wait until it is reached: spin for `spin` nanoseconds, then sleep for `sleep` milliseconds at
  * most, or until a signal comes. False: not reached yet. */
 bool futex_wait(struct futex *count, uint32_t value, int64_t spin, long sleep);
 
-/* Let go who waits, though nothing was reached. */
+/* Wake the waiter without raising. */
 void futex_wake(struct futex *count);
 
 #endif

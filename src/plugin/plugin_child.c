@@ -27,9 +27,7 @@ struct plugin_child {
     char line[LINE_MOST];
     size_t length;
 
-    /* how long it has made no progress: polls are counted rather than the clock, which goes on
-     * while halo is stopped */
-    double quiet;
+    double quiet; /* seconds without progress; bounded per poll, since halo may be suspended */
     uint32_t done;
     unsigned long long frames;
     bool hung;
@@ -54,7 +52,7 @@ static void report_line(struct plugin_child *child)
         note_detail("%s says: %s", child->settings.name, child->line);
 }
 
-static void take_spec(struct plugin_child *child, const char *bytes, size_t count)
+static void read_lines(struct plugin_child *child, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (bytes[i] == '\n' || child->length == LINE_MOST - 1)
@@ -64,7 +62,7 @@ static void take_spec(struct plugin_child *child, const char *bytes, size_t coun
     }
 }
 
-/* Until it prints something or `milliseconds` are over; true: it did. */
+/* Wait `milliseconds` for output; true: there was some. */
 static bool listen_to(struct plugin_child *child, int milliseconds)
 {
     char bytes[4096];
@@ -73,15 +71,15 @@ static bool listen_to(struct plugin_child *child, int milliseconds)
         return false;
     ssize_t got = read(child->output, bytes, sizeof bytes);
     if (got > 0) {
-        take_spec(child, bytes, (size_t)got);
+        read_lines(child, bytes, (size_t)got);
         return true;
     }
-    close(child->output); /* it is about to end, or does not want to be heard */
+    close(child->output); /* it is ending, or has closed its output */
     child->output = -1;
     return false;
 }
 
-/* ---- its life ---- */
+/* ---- watching ---- */
 
 static void describe_end(struct plugin_child *child, int status)
 {
@@ -102,15 +100,6 @@ static void describe_end(struct plugin_child *child, int status)
     snprintf(child->end, END_MOST, "%s %s%s", what, doing ? doing : at, why);
 }
 
-static bool has_ended(struct plugin_child *child)
-{
-    int status = 0;
-    if (waitpid(child->process, &status, WNOHANG) == 0)
-        return false;
-    describe_end(child, status);
-    return true;
-}
-
 static void watch_for_hanging(struct plugin_child *child, double passed)
 {
     struct isolated_head *head = child->settings.head;
@@ -129,7 +118,8 @@ static void watch_for_hanging(struct plugin_child *child, double passed)
 
 static void watch(struct plugin_child *child)
 {
-    for (double before = monotonic_seconds(); !has_ended(child);) {
+    int status = 0;
+    for (double before = monotonic_seconds(); waitpid(child->process, &status, WNOHANG) == 0;) {
         listen_to(child, LOOK_MS);
         double now = monotonic_seconds();
         watch_for_hanging(child, now - before);
@@ -137,11 +127,12 @@ static void watch(struct plugin_child *child)
             kill(child->process, SIGKILL);
         before = now;
     }
+    describe_end(child, status);
     while (listen_to(child, 0))
         continue;
 }
 
-/* ---- its birth ---- */
+/* ---- starting ---- */
 
 static int spawn(struct plugin_child *child, int output)
 {
@@ -156,8 +147,8 @@ static int spawn(struct plugin_child *child, int output)
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
-    posix_spawn_file_actions_adddup2(&files, child->settings.memory, APART_DESCRIPTOR);
-    posix_spawn_file_actions_addclosefrom_np(&files, APART_DESCRIPTOR + 1);
+    posix_spawn_file_actions_adddup2(&files, child->settings.memory, ISOLATED_DESCRIPTOR);
+    posix_spawn_file_actions_addclosefrom_np(&files, ISOLATED_DESCRIPTOR + 1);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &terminal);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -181,7 +172,7 @@ static bool start(struct plugin_child *child)
     return error == 0;
 }
 
-/* The process dies with the thread that started it, so one thread does everything. */
+/* The process dies with the thread that started it, hence starting and watching in one thread. */
 static void *child_main(void *argument)
 {
     struct plugin_child *child = argument;
@@ -194,12 +185,10 @@ static void *child_main(void *argument)
     return NULL;
 }
 
-/* ---- */
-
-void plugin_child_doing(struct plugin_child *child, const char *output, double patience)
+void plugin_child_doing(struct plugin_child *child, const char *doing, double patience)
 {
     atomic_store(&child->patience, patience);
-    atomic_store(&child->doing, output);
+    atomic_store(&child->doing, doing);
 }
 
 enum status plugin_child_start(const struct plugin_child_settings *settings, double patience,

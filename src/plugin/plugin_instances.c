@@ -149,19 +149,20 @@ static enum status fill_slot(struct slot *slot, const struct plugin_info *info,
     return block_init(&slot->out, slot->plugin->outputs, settings->block, "a plugin");
 }
 
-enum status plugin_instances_open(const struct plugin_info *info, const struct plugin_change *changes,
-                             size_t count, const struct plugin_instances_settings *settings,
-                             struct plugin_instances **instances)
+enum status plugin_instances_open(const struct plugin_info *info,
+                                  const struct plugin_change *changes, size_t count,
+                                  const struct plugin_instances_settings *settings,
+                                  struct plugin_instances **instances)
 {
     struct local_instances *here = calloc(1, sizeof *here);
     if (!here)
         return fail_memory("a plugin");
     here->instances = (struct plugin_instances){.kind = &local_instances_kind,
-                                      .info = info,
-                                      .instances = settings->instances,
-                                      .inputs = plugin_instances_inputs(info),
-                                      .outputs = plugin_instances_outputs(info),
-                                      .block = settings->plugin.block};
+                                                .info = info,
+                                                .instances = settings->instances,
+                                                .inputs = plugin_instances_inputs(info),
+                                                .outputs = plugin_instances_outputs(info),
+                                                .block = settings->plugin.block};
     here->slots = calloc(settings->instances, sizeof *here->slots);
     here->latencies = calloc(settings->most / here->instances.block, sizeof *here->latencies);
     enum status status =

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,73 +11,61 @@
 
 /* ---- the command line ---- */
 
-/* By the place that main gives them. */
+/* Indices in the arguments of main after "halo". */
 enum { PARENT = 1, VERBOSITY, KIND, ID, RATE, BLOCK, LIVE, INSTANCES, MOST, PRESET, STATE, FIRST };
 
-__attribute__((format(printf, 2, 3))) static void put(char **word, const char *format, ...)
+static void put_text(FILE *stream, const char *text)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    if (vasprintf(word, format, arguments) < 0)
-        *word = NULL;
-    va_end(arguments);
-}
-
-static void put_text(char **word, const char *text)
-{
-    put(word, "%s%s", text ? "=" : "-", text ? text : "");
+    fprintf(stream, "%s%s%c", text ? "=" : "-", text ? text : "", 0);
 }
 
 enum status isolated_args_make(const struct plugin_info *info,
-                             const struct plugin_instances_settings *settings, char ***result)
+                               const struct plugin_instances_settings *settings, char ***result)
 {
     const struct plugin_settings *plugin = &settings->plugin;
     size_t count = 1 + FIRST + 2 * plugin->setting_count;
-    char **args = calloc(count + 1, sizeof *args);
-    if (!args)
-        return fail_memory("a plugin's process");
-    put(&args[0], "halo");
-    char **at = args + 1;
-    put(&at[0], "plugin-instances");
-    put(&at[PARENT], "%ld", (long)getpid());
-    put(&at[VERBOSITY], "%d", (int)note_verbosity_now());
-    put(&at[KIND], "%s", info->kind->name);
-    put(&at[ID], "%s", info->id);
-    put(&at[RATE], "%" PRIu32, plugin->rate);
-    put(&at[BLOCK], "%zu", plugin->block);
-    put(&at[LIVE], "%d", plugin->live);
-    put(&at[INSTANCES], "%zu", settings->instances);
-    put(&at[MOST], "%zu", settings->most);
-    put_text(&at[PRESET], plugin->preset);
-    put_text(&at[STATE], plugin->state);
-    for (size_t i = 0; i < plugin->setting_count; i++) {
-        put(&at[FIRST + 2 * i], "%s", plugin->settings[i].uri);
-        put(&at[FIRST + 2 * i + 1], "%s", plugin->settings[i].value);
-    }
+    char **args = calloc(count + 1, sizeof *args), *text = NULL;
+    size_t size;
+    FILE *stream = args ? open_memstream(&text, &size) : NULL;
+    if (!stream)
+        goto fail;
+    fprintf(stream, "halo%cplugin-instances%c%ld%c%d%c", 0, 0, (long)getpid(), 0,
+            (int)note_verbosity_now(), 0);
+    fprintf(stream, "%s%c%s%c%" PRIu32 "%c%zu%c%d%c", info->kind->name, 0, info->id, 0,
+            plugin->rate, 0, plugin->block, 0, plugin->live, 0);
+    fprintf(stream, "%zu%c%zu%c", settings->instances, 0, settings->most, 0);
+    put_text(stream, plugin->preset);
+    put_text(stream, plugin->state);
+    for (size_t i = 0; i < plugin->setting_count; i++)
+        fprintf(stream, "%s%c%s%c", plugin->settings[i].uri, 0, plugin->settings[i].value, 0);
+    if (fclose(stream) != 0)
+        goto fail;
+    for (size_t i = 0; i < count; i++, text += strlen(text) + 1)
+        args[i] = text;
     *result = args;
-    for (size_t i = 0; i < count; i++)
-        if (!args[i]) {
-            isolated_args_free(args);
-            return fail_memory("a plugin's process");
-        }
     return STATUS_OK;
+fail:
+    free(text);
+    free(args);
+    return fail_memory("a plugin's process");
 }
 
+/* The first argument begins the text of all. */
 void isolated_args_free(char **args)
 {
-    for (size_t i = 0; args && args[i]; i++)
-        free(args[i]);
+    if (args)
+        free(args[0]);
     free(args);
 }
 
-static size_t number(const char *word)
+static size_t number(const char *arg)
 {
-    return (size_t)strtoull(word, NULL, 10);
+    return (size_t)strtoull(arg, NULL, 10);
 }
 
-static const char *text_of(const char *word)
+static const char *text_of(const char *arg)
 {
-    return *word == '=' ? word + 1 : NULL;
+    return *arg == '=' ? arg + 1 : NULL;
 }
 
 enum status isolated_args_read(int argc, char **argv, struct isolated_request *request)
@@ -91,7 +78,7 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
         settings[i] =
             (struct plugin_setting){.uri = argv[FIRST + 2 * i], .value = argv[FIRST + 2 * i + 1]};
     *request = (struct isolated_request){.settings.plugin.settings = settings,
-                                      .settings.plugin.setting_count = count};
+                                         .settings.plugin.setting_count = count};
     if (argc < FIRST || !plugin_kind_named(argv[KIND]))
         return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
     struct plugin_settings *plugin = &request->settings.plugin;
@@ -111,10 +98,10 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
 
 /* ---- the memory ---- */
 
-enum { ALIGNMENT = 64, LIVE_SLOTS = 8 /* blocks that a child may be behind, to catch up with */ };
+enum { ALIGNMENT = 64, LIVE_SLOTS = 8 /* pieces that a child may be behind */ };
 
-/* Takes up room after `*end` bytes; where it begins. */
-static size_t take(size_t *end, size_t bytes)
+/* Reserve bytes after `*end`; returns their offset. */
+static size_t reserve(size_t *end, size_t bytes)
 {
     size_t at = *end;
     *end = (at + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -122,7 +109,7 @@ static size_t take(size_t *end, size_t bytes)
 }
 
 void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
-                       const struct plugin_instances_settings *settings)
+                          const struct plugin_instances_settings *settings)
 {
     memory->slots = settings->plugin.live ? LIVE_SLOTS : 1;
     memory->blocks = settings->most / settings->plugin.block;
@@ -131,21 +118,21 @@ void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_in
     memory->outputs = settings->instances * plugin_instances_outputs(info);
     memory->channel = 0;
     size_t head = 0, slot = 0;
-    take(&head, sizeof(struct isolated_head));
-    take(&slot, sizeof(struct isolated_order));
-    memory->changes = take(&slot, memory->blocks * memory->ports * sizeof(struct plugin_change));
-    memory->latencies = take(&slot, memory->blocks * sizeof(uint64_t));
-    memory->values = take(&slot, memory->ports * sizeof(float));
-    take(&memory->channel, settings->most * sizeof(float));
-    memory->in = take(&slot, memory->inputs * memory->channel);
-    memory->out = take(&slot, memory->outputs * memory->channel);
+    reserve(&head, sizeof(struct isolated_head));
+    reserve(&slot, sizeof(struct isolated_order));
+    memory->changes = reserve(&slot, memory->blocks * memory->ports * sizeof(struct plugin_change));
+    memory->latencies = reserve(&slot, memory->blocks * sizeof(uint64_t));
+    memory->values = reserve(&slot, memory->ports * sizeof(float));
+    reserve(&memory->channel, settings->most * sizeof(float));
+    memory->in = reserve(&slot, memory->inputs * memory->channel);
+    memory->out = reserve(&slot, memory->outputs * memory->channel);
     memory->slot = slot;
     memory->size = head + memory->slots * slot;
 }
 
 static enum status map(struct isolated_memory *memory, int descriptor, size_t size)
 {
-    /* All of it now, so that no step waits for a page. */
+    /* Populate at once, so that no step waits for a page. */
     int populate = memory->slots > 1 ? MAP_POPULATE : 0;
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, descriptor, 0);
     if (at == MAP_FAILED)
@@ -158,35 +145,31 @@ static enum status map(struct isolated_memory *memory, int descriptor, size_t si
 
 enum status isolated_memory_create(struct isolated_memory *memory, int *descriptor)
 {
-    int made = memfd_create("halo plugin", MFD_CLOEXEC);
-    if (made < 0 || ftruncate(made, (off_t)memory->size) != 0) {
-        enum status status =
-            fail(STATUS_FAILED, "cannot share memory with a plugin's process: %s", strerror(errno));
-        if (made >= 0)
-            close(made);
-        return status;
-    }
-    enum status status = map(memory, made, memory->size);
-    if (status == STATUS_OK)
-        *descriptor = made;
+    enum status status = STATUS_FAILED;
+    *descriptor = memfd_create("halo plugin", MFD_CLOEXEC);
+    if (*descriptor >= 0 && ftruncate(*descriptor, (off_t)memory->size) == 0)
+        status = map(memory, *descriptor, memory->size);
     else
-        close(made);
+        status =
+            fail(STATUS_FAILED, "cannot share memory with a plugin's process: %s", strerror(errno));
+    if (status != STATUS_OK && *descriptor >= 0)
+        close(*descriptor);
     return status;
 }
 
 enum status isolated_memory_find(struct isolated_memory *memory)
 {
     struct stat about;
-    if (fstat(APART_DESCRIPTOR, &about) != 0 || !S_ISREG(about.st_mode) ||
+    if (fstat(ISOLATED_DESCRIPTOR, &about) != 0 || !S_ISREG(about.st_mode) ||
         about.st_size < (off_t)sizeof(struct isolated_head))
         return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
-    enum status status = map(memory, APART_DESCRIPTOR, (size_t)about.st_size);
-    close(APART_DESCRIPTOR);
+    enum status status = map(memory, ISOLATED_DESCRIPTOR, (size_t)about.st_size);
+    close(ISOLATED_DESCRIPTOR);
     return status;
 }
 
 enum status isolated_memory_join(struct isolated_memory *memory, const struct plugin_info *info,
-                              const struct plugin_instances_settings *settings)
+                                 const struct plugin_instances_settings *settings)
 {
     size_t size = memory->size;
     isolated_memory_plan(memory, info, settings);
@@ -208,10 +191,10 @@ struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory
     char *at = head + (memory->size - memory->slots * memory->slot) +
                number % memory->slots * memory->slot;
     return (struct isolated_piece){.order = (struct isolated_order *)at,
-                                .changes = (struct plugin_change *)(at + memory->changes),
-                                .latencies = (uint64_t *)(at + memory->latencies),
-                                .values = (float *)(at + memory->values),
-                                .in = (float *)(at + memory->in),
-                                .out = (float *)(at + memory->out),
-                                .stride = memory->channel / sizeof(float)};
+                                   .changes = (struct plugin_change *)(at + memory->changes),
+                                   .latencies = (uint64_t *)(at + memory->latencies),
+                                   .values = (float *)(at + memory->values),
+                                   .in = (float *)(at + memory->in),
+                                   .out = (float *)(at + memory->out),
+                                   .stride = memory->channel / sizeof(float)};
 }
