@@ -16,14 +16,7 @@ static enum status make(struct plugin_map *map, size_t instances, size_t count, 
     return map->inputs ? STATUS_OK : fail_memory("a plugin");
 }
 
-/* Input i hears channel i, or the only one. */
-static void lay_straight(struct plugin_map *map, size_t channels)
-{
-    for (size_t i = 0; i < map->count; i++)
-        map->inputs[i] = i % channels;
-}
-
-/* "1:2:0:0": every channel once, and silence for inputs that are left. */
+/* "1:2:0:0": every channel once, and silence for the other inputs. */
 static void suggest(char *text, size_t size, size_t inputs, size_t channels)
 {
     text[0] = '\0';
@@ -87,11 +80,12 @@ static enum status lay_by_width(struct plugin_map *map, const struct plugin_info
         count = channels;
     }
     TRY(make(map, instances, count, outputs));
-    lay_straight(map, channels);
+    for (size_t i = 0; i < count; i++)
+        map->inputs[i] = i % channels;
     return STATUS_OK;
 }
 
-/* One that makes no sound hears what there is. */
+/* For a plugin without outputs. */
 static enum status lay_beside(struct plugin_map *map, const struct plugin_info *info,
                               size_t channels)
 {
