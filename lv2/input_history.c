@@ -1,10 +1,9 @@
-#include "input_history.h"
+#include "instance.h"
 
 #include <string.h>
 
 enum {
-    CHANNELS_MOST = 2,
-    SECONDS = 10, /* that it holds at least */
+    SECONDS = 10, /* minimum capacity */
     CLOSE = 8,    /* blocks that are left to run */
 };
 
@@ -44,7 +43,8 @@ static void feed_next(const struct input_history *history, struct processor *pro
     processor_feed(processor, block);
 }
 
-bool input_history_feed(const struct input_history *history, struct processor *processor, size_t most)
+bool input_history_feed(const struct input_history *history, struct processor *processor,
+                        size_t most)
 {
     uint64_t end = atomic_load(&history->end);
     for (size_t i = 0; i < most && processor->heard < end; i++)
@@ -52,7 +52,7 @@ bool input_history_feed(const struct input_history *history, struct processor *p
     return processor->heard >= end;
 }
 
-/* Half of what it holds: while that is gone through, run overwrites the other half. */
+/* From at most half the capacity: run overwrites the other half meanwhile. */
 void input_history_prime(const struct input_history *history, struct processor *processor)
 {
     uint64_t end = atomic_load(&history->end), silence = atomic_load(&history->silence);
@@ -65,7 +65,7 @@ void input_history_prime(const struct input_history *history, struct processor *
     while (processor->heard + CLOSE < end) {
         feed_next(history, processor);
         end = atomic_load(&history->end);
-        if (end > processor->heard + history->blocks - CLOSE) { /* it is slower than the sound */
+        if (end > processor->heard + history->blocks - CLOSE) { /* slower than real time */
             processor_reset(processor);
             processor->heard = end;
         }

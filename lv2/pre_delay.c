@@ -1,4 +1,4 @@
-#include "pre_delay.h"
+#include "instance.h"
 
 enum status pre_delay_init(struct pre_delay *delay, size_t channels, uint32_t rate, size_t fade)
 {

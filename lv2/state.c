@@ -1,4 +1,4 @@
-/* The mask in a session: not real-time, and not beside run. */
+/* The mask in a session: not real-time, and not while run runs. */
 #include "instance.h"
 
 #include <stdlib.h>
@@ -20,8 +20,6 @@ static void free_path(const LV2_Feature *const *features, char *path)
     else
         free(path);
 }
-
-/* ---- save ---- */
 
 static LV2_State_Status store_path(const struct instance *instance, const char *file,
                                    LV2_State_Store_Function store, LV2_State_Handle handle,
@@ -61,18 +59,17 @@ static LV2_State_Status save(LV2_Handle handle, LV2_State_Store_Function store,
                  LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE);
 }
 
-/* ---- restore ---- */
-
 bool instance_load(struct instance *instance, const char *file, float trim)
 {
     uint64_t silence;
-    struct processor *processor = *file ? instance_make_processor(instance, file, trim, false, &silence) : NULL;
+    struct processor *processor =
+        *file ? instance_make_processor(instance, file, trim, false, &silence) : NULL;
     bool loaded = processor || !*file;
-    /* A session's mask that is missing today is still the session's. */
+    /* A session keeps its mask even if the file is missing today. */
     instance_keep(instance, file, trim);
     strcpy(instance->request.file, loaded ? file : "");
     instance->request.trim = trim;
-    instance->request.gpu = false; /* a control, which run will see */
+    instance->request.gpu = false; /* run reads the control */
     instance->requested = false;
     exchange_install(instance, processor);
     return loaded;
