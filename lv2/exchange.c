@@ -14,7 +14,7 @@ static bool send(const struct instance *instance, const struct work *work, size_
 
 static bool is_busy(const struct instance *instance)
 {
-    return instance->asked || instance->coming || instance->leaving || instance->retired;
+    return instance->pending || instance->coming || instance->leaving || instance->retired;
 }
 
 static void ask(struct instance *instance)
@@ -28,11 +28,11 @@ static void ask(struct instance *instance)
     memcpy(work.file, request->file, length);
     /* Set before sending, since a host may do the work at once. */
     instance->number = work.number;
-    instance->asked = true;
+    instance->pending = true;
     instance->requested = false;
     if (send(instance, &work, offsetof(struct work, file) + length))
         return;
-    instance->asked = false;
+    instance->pending = false;
     instance->requested = true; /* retry in the next run */
 }
 
@@ -67,7 +67,7 @@ static void accept_answer(struct instance *instance)
                             .processor = instance->answer.processor,
                             .silence = instance->answer.silence};
     atomic_store(&instance->answer.ready, false);
-    instance->asked = false;
+    instance->pending = false;
     if (answer.number != instance->number) { /* a session was restored in between */
         instance->retired = answer.processor;
     } else if (answer.failed) {

@@ -15,11 +15,6 @@ enum status input_history_init(struct input_history *history, size_t channels, u
     return block_init(&history->frames, channels, history->blocks * PROCESSOR_BLOCK, "a plugin");
 }
 
-void input_history_free(struct input_history *history)
-{
-    block_free(&history->frames);
-}
-
 void input_history_reset(struct input_history *history)
 {
     atomic_store(&history->silence, atomic_load(&history->end));
@@ -37,7 +32,7 @@ void input_history_write(struct input_history *history, const float *const *bloc
 static void feed_next(const struct input_history *history, struct processor *processor)
 {
     const float *block[CHANNELS_MOST];
-    size_t at = (size_t)(processor->heard % history->blocks) * PROCESSOR_BLOCK;
+    size_t at = (size_t)(processor->fed % history->blocks) * PROCESSOR_BLOCK;
     for (size_t c = 0; c < history->frames.channels; c++)
         block[c] = history->frames.data[c] + at;
     processor_feed(processor, block);
@@ -47,9 +42,9 @@ bool input_history_feed(const struct input_history *history, struct processor *p
                         size_t most)
 {
     uint64_t end = atomic_load(&history->end);
-    for (size_t i = 0; i < most && processor->heard < end; i++)
+    for (size_t i = 0; i < most && processor->fed < end; i++)
         feed_next(history, processor);
-    return processor->heard >= end;
+    return processor->fed >= end;
 }
 
 /* From at most half the capacity: run overwrites the other half meanwhile. */
@@ -59,15 +54,15 @@ void input_history_prime(const struct input_history *history, struct processor *
     uint64_t reach = processor->taps / PROCESSOR_BLOCK + 2;
     if (reach > history->blocks / 2)
         reach = history->blocks / 2;
-    processor->heard = end > reach ? end - reach : 0;
-    if (processor->heard < silence)
-        processor->heard = silence;
-    while (processor->heard + CLOSE < end) {
+    processor->fed = end > reach ? end - reach : 0;
+    if (processor->fed < silence)
+        processor->fed = silence;
+    while (processor->fed + CLOSE < end) {
         feed_next(history, processor);
         end = atomic_load(&history->end);
-        if (end > processor->heard + history->blocks - CLOSE) { /* slower than real time */
+        if (end > processor->fed + history->blocks - CLOSE) { /* slower than real time */
             processor_reset(processor);
-            processor->heard = end;
+            processor->fed = end;
         }
     }
 }

@@ -20,8 +20,8 @@ static void cleanup(LV2_Handle handle)
     struct instance *instance = handle;
     while (instance->processors)
         instance_free_processor(instance, instance->processors);
-    input_history_free(&instance->history);
-    pre_delay_free(&instance->pre_delay);
+    block_free(&instance->history.frames);
+    block_free(&instance->pre_delay.ring);
     block_free(&instance->now);
     block_free(&instance->dry);
     block_free(&instance->wet);
@@ -53,7 +53,7 @@ static void silence_processor(const struct instance *instance, struct processor 
     if (!processor)
         return;
     processor_reset(processor);
-    processor->heard = atomic_load(&instance->history.end);
+    processor->fed = atomic_load(&instance->history.end);
 }
 
 static void activate(LV2_Handle handle)

@@ -82,10 +82,9 @@ struct pre_delay {
     size_t fade;       /* its length */
 };
 
-/* Errors: memory. */
+/* The owner frees `ring`. Errors: memory. */
 MUST_CHECK enum status pre_delay_init(struct pre_delay *delay, size_t channels, uint32_t rate,
                                       size_t fade);
-void pre_delay_free(struct pre_delay *delay);
 
 /* Forget all sound and end a fade. Not real-time. */
 void pre_delay_reset(struct pre_delay *delay);
@@ -107,10 +106,9 @@ struct input_history {
     atomic_uint_fast64_t silence; /* blocks before this one count as silence */
 };
 
-/* Errors: memory. */
+/* The owner frees `frames`. Errors: memory. */
 MUST_CHECK enum status input_history_init(struct input_history *history, size_t channels,
                                           uint32_t rate);
-void input_history_free(struct input_history *history);
 
 /* Make it silence. Not real-time, and not while input_history_write runs. */
 void input_history_reset(struct input_history *history);
@@ -200,7 +198,7 @@ struct instance {
     struct mask_request request;
     bool requested;           /* `request` is new and not sent yet */
     uint32_t number;          /* of the request that was sent */
-    bool asked;               /* its answer is pending */
+    bool pending;             /* its answer is pending */
     struct processor *coming; /* replaces `processor` */
     bool fading;
     size_t faded;              /* frames of the fade that are done */

@@ -9,11 +9,6 @@ enum status pre_delay_init(struct pre_delay *delay, size_t channels, uint32_t ra
     return block_init(&delay->ring, channels, frames, "a plugin");
 }
 
-void pre_delay_free(struct pre_delay *delay)
-{
-    block_free(&delay->ring);
-}
-
 void pre_delay_reset(struct pre_delay *delay)
 {
     block_silence(&delay->ring, 0, delay->ring.frames);

@@ -203,7 +203,7 @@ static bool is_silent(const struct processor *processor, const float *const *blo
 
 void processor_feed(struct processor *processor, const float *const *block)
 {
-    processor->heard++;
+    processor->fed++;
     if (!processor->tail)
         return;
     bool silent = is_silent(processor, block);

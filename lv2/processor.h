@@ -37,7 +37,7 @@ struct processor {
     struct workers *workers;
     struct filter *tail;    /* NULL: no taps beyond the head */
     struct block ready;     /* output of the tail for the current block */
-    uint64_t heard;         /* blocks of input that it was fed or that it skipped */
+    uint64_t fed;           /* blocks of input that it was fed or that it skipped */
     size_t silent;          /* latest frames of silence, counted up to the length of the mask */
     struct processor *next; /* for the owner */
 };

@@ -95,17 +95,12 @@ static LV2_Worker_Status do_work(LV2_Handle handle, LV2_Worker_Respond_Function 
     (void)respond, (void)respond_handle;
     struct work work = {0};
     memcpy(&work, data, size < sizeof work ? size : sizeof work); /* may be unaligned */
-    switch (work.task) {
-    case WORK_LOAD:
+    if (work.task == WORK_LOAD)
         load(handle, &work);
-        break;
-    case WORK_FREE:
+    else if (work.task == WORK_FREE)
         instance_free_processor(handle, work.processor);
-        break;
-    case WORK_NOTIFY:
+    else
         report(handle, &work);
-        break;
-    }
     return LV2_WORKER_SUCCESS;
 }
 

@@ -371,7 +371,7 @@ START_TEST(unknown_names_are_refused_with_near_ones)
     check_refusal("nothing_like_it:amp", "there is no LADSPA library nothing_like_it in ");
     check_refusal("inv_1429:inw", "did you mean inv?");
     check_refusal("inv_1429:nothing_like_it", "it has inv");
-    check_refusal("amp_1181", "as LIBRARY:LABEL? it has amp");
+    check_refusal("amp_1181", "as LIBRARY:LABEL; it has amp");
     check_refusal("/usr/lib/ladspa/amp_118.so:amp", "there is no LADSPA library /usr/lib/ladspa/");
     check_refusal("./:amp", "there is no LADSPA library ./");
     check_refusal("", "LADSPA library");

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 20, LINE_MOST = 1024, END_MOST = 160 };
+enum { POLL_MS = 20, LINE_MOST = 1024, END_MOST = 160 };
 
 struct plugin_child {
     struct plugin_child_settings settings;
@@ -38,8 +38,6 @@ struct plugin_child {
     _Atomic double patience;
     _Atomic double stop; /* when to kill it, by the monotonic clock */
 };
-
-/* ---- what it prints ---- */
 
 static void report_line(struct plugin_child *child)
 {
@@ -79,8 +77,6 @@ static bool listen_to(struct plugin_child *child, int milliseconds)
     return false;
 }
 
-/* ---- watching ---- */
-
 static void describe_end(struct plugin_child *child, int status)
 {
     char at[64], why[64] = "";
@@ -107,7 +103,7 @@ static void watch_for_hanging(struct plugin_child *child, double passed)
     unsigned long long frames = atomic_load(&head->frames);
     bool waiting = done != atomic_load(&head->posted.value);
     bool same = done == child->done && frames == child->frames;
-    child->quiet = waiting && same ? child->quiet + fmin(passed, 2e-3 * LOOK_MS) : 0;
+    child->quiet = waiting && same ? child->quiet + fmin(passed, 2e-3 * POLL_MS) : 0;
     child->done = done;
     child->frames = frames;
     if (child->quiet < atomic_load(&child->patience))
@@ -120,7 +116,7 @@ static void watch(struct plugin_child *child)
 {
     int status = 0;
     for (double before = monotonic_seconds(); waitpid(child->process, &status, WNOHANG) == 0;) {
-        listen_to(child, LOOK_MS);
+        listen_to(child, POLL_MS);
         double now = monotonic_seconds();
         watch_for_hanging(child, now - before);
         if (now >= atomic_load(&child->stop))
@@ -131,8 +127,6 @@ static void watch(struct plugin_child *child)
     while (listen_to(child, 0))
         continue;
 }
-
-/* ---- starting ---- */
 
 static int spawn(struct plugin_child *child, int output)
 {

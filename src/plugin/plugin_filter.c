@@ -81,7 +81,7 @@ static enum status open_instances(const struct plugin_filter *plugin, size_t blo
 
 /* ---- latency, found with a separate instance ---- */
 
-struct probe {
+struct latency_probe {
     struct plugin_instances *instances;
     size_t piece;
     const float **in;
@@ -92,7 +92,7 @@ struct probe {
     size_t settled; /* blocks before the last change of the latency */
 };
 
-static void note_latency(struct probe *probe, uint64_t reported)
+static void note_latency(struct latency_probe *probe, uint64_t reported)
 {
     if (probe->blocks > 0 && reported != probe->last)
         probe->settled = probe->blocks;
@@ -101,7 +101,8 @@ static void note_latency(struct probe *probe, uint64_t reported)
     probe->blocks++;
 }
 
-static void feed_silence(struct probe *probe, size_t frames, const struct plugin_change *first)
+static void feed_silence(struct latency_probe *probe, size_t frames,
+                         const struct plugin_change *first)
 {
     for (size_t at = 0; at < frames && !probe->instances->failure; at += probe->piece) {
         probe->instances->kind->process(probe->instances, probe->in, probe->out.data, probe->piece,
@@ -111,7 +112,7 @@ static void feed_silence(struct probe *probe, size_t frames, const struct plugin
     }
 }
 
-static void try_values(struct probe *probe, struct plugin_filter *plugin)
+static void try_values(struct latency_probe *probe, struct plugin_filter *plugin)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
     const struct automation *automation = &settings->spec->automation;
@@ -136,7 +137,7 @@ static void try_values(struct probe *probe, struct plugin_filter *plugin)
 static enum status find_latency(struct plugin_filter *plugin, size_t block)
 {
     const struct plugin_map *map = plugin->settings.map;
-    struct probe probe = {.piece = plugin->piece, .in = plugin->in};
+    struct latency_probe probe = {.piece = plugin->piece, .in = plugin->in};
     plugin->latency = plugin->settings.latency;
     for (size_t i = 0; i < plugin->settings.info->port_count; i++)
         plugin->reports_latency |= !map->is_beside && plugin->settings.info->ports[i].is_latency;
@@ -150,7 +151,7 @@ static enum status find_latency(struct plugin_filter *plugin, size_t block)
             plugin->in[i] = plugin->nothing.data[0];
         try_values(&probe, plugin);
         if (probe.instances->failure)
-            status = fail(STATUS_FAILED, "cannot run %s: it %s while its latency was looked for",
+            status = fail(STATUS_FAILED, "cannot run %s: it %s while its latency was measured",
                           plugin->settings.info->id, probe.instances->failure);
     }
     plugin_instances_close(probe.instances);
@@ -176,7 +177,7 @@ static void plugin_filter_reset(struct filter *filter)
     plugin->instances->kind->reset(plugin->instances);
     block_silence(&plugin->align.ring, 0, plugin->align.ring.frames);
     plugin->align.at = 0;
-    atomic_store(&plugin->asked, true); /* undo the automation */
+    atomic_store(&plugin->has_request, true); /* undo the automation */
     begin(plugin);
 }
 
@@ -192,7 +193,7 @@ static void plugin_filter_destroy(struct filter *filter)
     free(plugin->values);
     free(plugin->changes);
     free(plugin->points);
-    free(plugin->wanted);
+    free(plugin->requested);
     free(plugin);
 }
 
@@ -216,9 +217,9 @@ static enum status make_buffers(struct plugin_filter *plugin, size_t block)
     plugin->values = calloc(ports + 1, sizeof *plugin->values);
     plugin->changes = calloc(changes + 1, sizeof *plugin->changes);
     plugin->points = calloc(points + 1, sizeof *plugin->points);
-    plugin->wanted = calloc(ports + 1, sizeof *plugin->wanted);
+    plugin->requested = calloc(ports + 1, sizeof *plugin->requested);
     if (!plugin->in || !plugin->out || !plugin->values || !plugin->changes || !plugin->points ||
-        !plugin->wanted)
+        !plugin->requested)
         return fail_memory("a plugin");
     return block_init(&plugin->nothing, 1, plugin->piece, "a plugin");
 }
@@ -262,7 +263,7 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
         plugin->filter.latency += plugin->instances->delay;
     for (size_t i = 0; i < settings->info->port_count; i++) {
         plugin->values[i] = plugin->instances->values[i];
-        atomic_init(&plugin->wanted[i], plugin->instances->values[i]);
+        atomic_init(&plugin->requested[i], plugin->instances->values[i]);
     }
     begin(plugin);
     *result = &plugin->filter;
@@ -285,13 +286,13 @@ void plugin_filter_set(struct filter *filter, size_t port, float value)
     struct plugin_filter *plugin = (struct plugin_filter *)filter;
     struct plugin_range range =
         plugin_port_range(&plugin->settings.info->ports[port], plugin->settings.rate);
-    atomic_store(&plugin->wanted[port], fmaxf(range.minimum, fminf(range.maximum, value)));
-    atomic_store(&plugin->asked, true);
+    atomic_store(&plugin->requested[port], fmaxf(range.minimum, fminf(range.maximum, value)));
+    atomic_store(&plugin->has_request, true);
 }
 
 float plugin_filter_value(const struct filter *filter, size_t port)
 {
-    return atomic_load(&((const struct plugin_filter *)filter)->wanted[port]);
+    return atomic_load(&((const struct plugin_filter *)filter)->requested[port]);
 }
 
 enum status plugin_filter_save(struct filter *filter, const char *folder)

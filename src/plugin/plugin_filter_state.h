@@ -39,8 +39,8 @@ struct plugin_filter {
         float from; /* where a ramp starts */
     } *points;      /* by point */
 
-    _Atomic float *wanted; /* by port */
-    _Atomic bool asked;    /* one of them is new */
+    _Atomic float *requested; /* by port */
+    _Atomic bool has_request; /* one of them is new */
 
     uint64_t bad;
     bool reported_late; /* live: a late block has been reported */

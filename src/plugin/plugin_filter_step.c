@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- values ---- */
-
 static void change(struct plugin_filter *plugin, size_t frame, size_t port, float value)
 {
     if (plugin->values[port] == value)
@@ -20,11 +18,11 @@ static void change(struct plugin_filter *plugin, size_t frame, size_t port, floa
 
 static void apply_requests(struct plugin_filter *plugin)
 {
-    if (!atomic_exchange(&plugin->asked, false))
+    if (!atomic_exchange(&plugin->has_request, false))
         return;
     for (size_t port = 0; port < plugin->settings.info->port_count; port++)
         if (plugin->settings.info->ports[port].is_input)
-            change(plugin, 0, port, atomic_load(&plugin->wanted[port]));
+            change(plugin, 0, port, atomic_load(&plugin->requested[port]));
 }
 
 static float interpolate(const struct plugin_port *port, float from, float to, float share)
@@ -66,8 +64,6 @@ static void apply_points(struct plugin_filter *plugin, size_t frame)
         plugin->next++;
 }
 
-/* ---- latency ---- */
-
 static void write_ring(float *ring, size_t length, size_t at, const float *from, size_t frames)
 {
     size_t first = frames < length - at ? frames : length - at;
@@ -99,8 +95,6 @@ static void keep_place(struct plugin_filter *plugin, size_t from, size_t frames,
     }
     plugin->align.at = (plugin->align.at + frames) % length;
 }
-
-/* ---- sound ---- */
 
 static void clean(struct plugin_filter *plugin, float *samples, size_t frames)
 {

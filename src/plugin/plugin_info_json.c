@@ -14,10 +14,7 @@ static const char *const parameter_types[] = {
     [PLUGIN_FLOAT] = "float", [PLUGIN_DOUBLE] = "double", [PLUGIN_INT] = "int",
     [PLUGIN_LONG] = "long",   [PLUGIN_BOOL] = "bool",     [PLUGIN_STRING] = "string",
     [PLUGIN_PATH] = "path",   [PLUGIN_URI] = "uri"};
-enum {
-    PORT_TYPES = sizeof port_types / sizeof *port_types,
-    PARAMETER_TYPES = sizeof parameter_types / sizeof *parameter_types
-};
+enum { PORT_TYPES = PLUGIN_ATOM + 1, PARAMETER_TYPES = PLUGIN_URI + 1 };
 
 static const struct {
     const char *name;
@@ -33,8 +30,6 @@ static const struct {
     {"initial_counts_in_rate", offsetof(struct plugin_port, initial_counts_in_rate)},
 };
 enum { FLAGS = sizeof flags / sizeof *flags };
-
-/* ---- to JSON ---- */
 
 static json_t *number_or_null(float number)
 {
@@ -88,8 +83,6 @@ json_t *plugin_info_object(const struct plugin_info *info)
                      json_text(info->refusal), "ports", ports, "parameters", parameters, "presets",
                      presets, "features", features);
 }
-
-/* ---- from JSON ---- */
 
 /* A missing text is NULL; false: memory, or a required text is missing. */
 static bool read_text(const json_t *object, const char *key, bool must, char **text)

@@ -20,8 +20,6 @@ struct server {
     float **out;
 };
 
-/* ---- orders ---- */
-
 static void run_block(struct server *server, const struct isolated_piece *piece, size_t at,
                       struct plugin_change *changes, size_t count)
 {
@@ -83,8 +81,6 @@ static void serve(struct server *server)
         futex_raise(&head->done);
     }
 }
-
-/* ---- opening ---- */
 
 static enum status open_instances(struct server *server, const struct isolated_request *request)
 {

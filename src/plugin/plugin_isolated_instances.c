@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 50000, LOOK_MS = 50 };
+enum { SPIN_NS = 50000, POLL_MS = 50 };
 
 static const double ORDER_TIME = 3; /* multiple of the patience, for orders that may read files */
 static const double LIVE_PATIENCE = 1; /* seconds, at most */
@@ -32,28 +32,27 @@ struct isolated_instances {
 
 /* ---- orders: real-time ---- */
 
-static void add_change(struct isolated_piece *piece, size_t capacity, size_t block,
+/* Only the last change of each port in each block is posted. */
+static void add_change(const struct isolated_instances *isolated, struct isolated_piece *piece,
                        const struct plugin_change *change)
 {
-    size_t count = piece->order->change_count;
+    size_t count = piece->order->change_count, block = isolated->instances.block;
     for (size_t i = count; i-- > 0 && piece->changes[i].frame / block == change->frame / block;)
         if (piece->changes[i].port == change->port) {
             piece->changes[i].value = change->value;
             return;
         }
-    if (count == capacity)
+    if (count == isolated->memory.blocks * isolated->memory.ports)
         return; /* only if they are not sorted */
     piece->changes[count] = *change;
     piece->order->change_count = count + 1;
 }
 
-/* Only the last change of each port in each block is posted. */
 static void add_changes(const struct isolated_instances *isolated, struct isolated_piece *piece,
                         const struct plugin_change *changes, size_t count)
 {
-    size_t capacity = isolated->memory.blocks * isolated->memory.ports;
     for (size_t i = 0; i < count; i++)
-        add_change(piece, capacity, isolated->instances.block, &changes[i]);
+        add_change(isolated, piece, &changes[i]);
 }
 
 /* Begin the next order, for the caller to fill in. */
@@ -74,7 +73,7 @@ static void post(struct isolated_instances *isolated)
 bool isolated_wait(struct isolated_instances *isolated)
 {
     struct futex *done = &isolated->memory.head->done;
-    while (!futex_wait(done, isolated->posted, SPIN_NS, LOOK_MS)) {
+    while (!futex_wait(done, isolated->posted, SPIN_NS, POLL_MS)) {
         if (plugin_child_end(isolated->child))
             return futex_reached(done, isolated->posted); /* it may have answered before */
         if (stop_requested()) {
@@ -286,11 +285,10 @@ static enum status start_child(struct isolated_instances *isolated, int memory,
                                           .rate = settings->plugin.rate,
                                           .block = isolated->instances.block};
     enum status status = isolated_args_make(isolated->instances.info, settings, &child.arguments);
-    if (status != STATUS_OK) {
-        close(memory);
-        return status;
-    }
-    return plugin_child_start(&child, isolated->order_patience, &isolated->child);
+    if (status == STATUS_OK)
+        return plugin_child_start(&child, isolated->order_patience, &isolated->child);
+    close(memory);
+    return status;
 }
 
 static enum status open_child(struct isolated_instances *isolated,
@@ -302,24 +300,14 @@ static enum status open_child(struct isolated_instances *isolated,
     struct isolated_piece piece = begin(isolated, ISOLATED_OPEN);
     add_changes(isolated, &piece, changes, count);
     post(isolated);
-    enum status status = start_child(isolated, memory, settings);
-    if (status == STATUS_OK)
-        status = isolated_wait(isolated) ? report_answer(isolated) : report_end(isolated, "run");
-    if (status == STATUS_OK)
-        plugin_child_doing(isolated->child, NULL, isolated->patience);
-    else
-        isolated->given_up = true;
-    return status;
-}
-
-/* The values that the child has set so far. */
-static void read_first_values(struct isolated_instances *isolated)
-{
-    const struct isolated_piece piece = isolated_memory_piece(&isolated->memory, 0);
+    isolated->given_up = true; /* unless it opens */
+    TRY(start_child(isolated, memory, settings));
+    TRY(isolated_wait(isolated) ? report_answer(isolated) : report_end(isolated, "run"));
+    isolated->given_up = false;
+    plugin_child_doing(isolated->child, NULL, isolated->patience);
     memcpy(isolated->values, piece.values, isolated->memory.ports * sizeof(float));
     isolated->instances.latency = piece.latencies[0];
-    isolated->instances.values = isolated->values;
-    isolated->instances.latencies = isolated->latencies;
+    return STATUS_OK;
 }
 
 enum status plugin_instances_open_isolated(const struct plugin_info *info,
@@ -344,14 +332,14 @@ enum status plugin_instances_open_isolated(const struct plugin_info *info,
     isolated->kept = calloc(info->port_count + 1, sizeof *isolated->kept);
     isolated->values = calloc(info->port_count + 1, sizeof *isolated->values);
     isolated->latencies = calloc(isolated->memory.blocks, sizeof *isolated->latencies);
+    isolated->instances.values = isolated->values;
+    isolated->instances.latencies = isolated->latencies;
     enum status status = isolated->kept && isolated->values && isolated->latencies
                              ? open_child(isolated, changes, count, settings)
                              : fail_memory("a plugin");
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK)
+        *instances = &isolated->instances;
+    else
         close_instances(&isolated->instances);
-        return status;
-    }
-    read_first_values(isolated);
-    *instances = &isolated->instances;
-    return STATUS_OK;
+    return status;
 }

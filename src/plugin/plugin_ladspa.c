@@ -95,24 +95,6 @@ static enum status describe(const char *id, struct plugin_info **result)
 
 /* ---- listing ---- */
 
-struct listing {
-    void (*found)(void *context, const char *holder, const char *file);
-    void *context;
-};
-
-static void report(void *context, const char *path)
-{
-    struct listing *listing = context;
-    listing->found(listing->context, path, path);
-}
-
-static enum status list(void (*found)(void *context, const char *holder, const char *file),
-                        void *context)
-{
-    struct listing listing = {found, context};
-    return plugin_ladspa_libraries(report, &listing);
-}
-
 static enum status open(const char *holder, void (*found)(void *context, const char *id),
                         void *context)
 {
@@ -283,7 +265,7 @@ const struct plugin_kind plugin_ladspa = {
     .argument = "LIBRARY:LABEL",
     .describing_runs_code = true,
     .describe = describe,
-    .list = list,
+    .list = plugin_ladspa_libraries,
     .open = open,
     .create = instance_create,
     .process = instance_process,

@@ -16,9 +16,10 @@ struct plugin_ladspa_library {
     char *path;
 };
 
-/* Calls found() with the paths of all libraries, sorted within a folder, without hidden ones; none
- * is opened. Errors: memory. */
-MUST_CHECK enum status plugin_ladspa_libraries(void (*found)(void *context, const char *path),
+/* struct plugin_kind's list: the paths of all libraries, sorted within a folder, without hidden
+ * ones; holder and file are the same. Errors: memory. */
+MUST_CHECK enum status plugin_ladspa_libraries(void (*found)(void *context, const char *holder,
+                                                             const char *file),
                                                void *context);
 
 /* The path of "amp_1181", "amp_1181.so" or a path (with a "/"). Errors: there is none, with similar

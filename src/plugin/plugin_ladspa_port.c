@@ -38,7 +38,7 @@ static struct span trimmed(struct span span)
 static const char *unit_named(struct span span)
 {
     static const struct {
-        const char *word, *unit;
+        const char *name, *unit;
     } units[] = {
         {"db", "dB"},
         {"hz", "Hz"},
@@ -67,8 +67,8 @@ static const char *unit_named(struct span span)
     };
     span = trimmed(span);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strlen(units[i].word) == span.length &&
-            strncasecmp(units[i].word, span.text, span.length) == 0)
+        if (strlen(units[i].name) == span.length &&
+            strncasecmp(units[i].name, span.text, span.length) == 0)
             return units[i].unit;
     return NULL;
 }
@@ -225,19 +225,14 @@ static enum status name_symbols(struct plugin_info *info)
 
 /* ---- ranges ---- */
 
-static bool has(LADSPA_PortRangeHintDescriptor hints, LADSPA_PortRangeHintDescriptor hint)
-{
-    return (hints & hint) != 0;
-}
-
 static void set_bounds(const LADSPA_PortRangeHint *hint, struct plugin_port *port)
 {
     LADSPA_PortRangeHintDescriptor hints = hint->HintDescriptor;
     port->minimum = -INFINITY;
     port->maximum = INFINITY;
-    if (has(hints, LADSPA_HINT_BOUNDED_BELOW) && isfinite(hint->LowerBound))
+    if ((hints & LADSPA_HINT_BOUNDED_BELOW) && isfinite(hint->LowerBound))
         port->minimum = hint->LowerBound;
-    if (has(hints, LADSPA_HINT_BOUNDED_ABOVE) && isfinite(hint->UpperBound))
+    if ((hints & LADSPA_HINT_BOUNDED_ABOVE) && isfinite(hint->UpperBound))
         port->maximum = hint->UpperBound;
     if (port->minimum > port->maximum) { /* invalid: treated as unbounded */
         port->minimum = -INFINITY;
@@ -301,12 +296,12 @@ static void set_initial(LADSPA_PortRangeHintDescriptor hints, struct plugin_port
 static void set_range(const LADSPA_PortRangeHint *hint, struct plugin_port *port)
 {
     LADSPA_PortRangeHintDescriptor hints = hint->HintDescriptor;
-    port->is_toggle = has(hints, LADSPA_HINT_TOGGLED);
-    port->is_integer = has(hints, LADSPA_HINT_INTEGER) && !port->is_toggle;
-    port->is_logarithmic = has(hints, LADSPA_HINT_LOGARITHMIC) && !port->is_toggle;
-    port->counts_in_rate = has(hints, LADSPA_HINT_SAMPLE_RATE) && !port->is_toggle;
+    port->is_toggle = (hints & LADSPA_HINT_TOGGLED);
+    port->is_integer = (hints & LADSPA_HINT_INTEGER) && !port->is_toggle;
+    port->is_logarithmic = (hints & LADSPA_HINT_LOGARITHMIC) && !port->is_toggle;
+    port->counts_in_rate = (hints & LADSPA_HINT_SAMPLE_RATE) && !port->is_toggle;
     set_bounds(hint, port);
-    bool has_default = has(hints, LADSPA_HINT_DEFAULT_MASK);
+    bool has_default = (hints & LADSPA_HINT_DEFAULT_MASK);
     if (port->is_toggle) {
         port->minimum = 0;
         port->maximum = 1;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- parameters and presets ---- */
-
 static const struct {
     const char *range;
     enum plugin_parameter_type type;
@@ -111,8 +109,6 @@ static enum status add_preset(LilvWorld *world, const LilvNode *node, struct plu
     return preset->uri && preset->name ? STATUS_OK : fail_memory("a plugin's presets");
 }
 
-/* ---- the plugin ---- */
-
 /* "Amplifier Plugin" -> "Amplifier"; NULL for plain "Plugin". */
 static char *category_of(const LilvPlugin *plugin)
 {
@@ -134,14 +130,6 @@ static char *file_of(const LilvPlugin *plugin)
     return copy;
 }
 
-static const char *unknown_feature(const struct plugin_info *info)
-{
-    for (size_t i = 0; i < info->feature_count; i++)
-        if (!lv2_features_know(info->features[i]))
-            return info->features[i];
-    return NULL;
-}
-
 static char *unknown_option(const LilvPlugin *plugin)
 {
     char *unknown = NULL;
@@ -156,19 +144,17 @@ static char *unknown_option(const LilvPlugin *plugin)
     return unknown;
 }
 
-static const char *unknown_port(const LilvPlugin *plugin, const struct plugin_info *info)
-{
-    for (size_t i = 0; i < info->port_count; i++)
-        if (!lv2_describe_knows(plugin, lilv_plugin_get_port_by_index(plugin, (uint32_t)i)))
-            return info->ports[i].symbol;
-    return NULL;
-}
-
 static enum status find_refusal(const LilvPlugin *plugin, struct plugin_info *info)
 {
-    const char *feature = unknown_feature(info), *port = unknown_port(plugin, info);
+    const char *feature = NULL, *port = NULL;
     char *option = unknown_option(plugin);
     int length = 0;
+    for (size_t i = info->feature_count; i-- > 0;)
+        if (!lv2_features_know(info->features[i]))
+            feature = info->features[i];
+    for (size_t i = info->port_count; i-- > 0;)
+        if (!lv2_describe_knows(plugin, lilv_plugin_get_port_by_index(plugin, (uint32_t)i)))
+            port = info->ports[i].symbol;
     if (feature)
         length = asprintf(&info->refusal, "it requires the feature %s", feature);
     else if (option)

@@ -47,19 +47,6 @@ static enum status refuse_value(const struct plugin_setting *setting, const char
     return fail(STATUS_FAILED, "cannot set %s to '%s': %s", setting->uri, setting->value, why);
 }
 
-static enum status forge_real(LV2_Atom_Forge *forge, const struct plugin_setting *setting,
-                              bool is_single)
-{
-    double value;
-    if (!text_number(setting->value, is_single, &value))
-        return refuse_value(setting, "it is a number");
-    if (is_single)
-        lv2_atom_forge_float(forge, (float)value);
-    else
-        lv2_atom_forge_double(forge, value);
-    return STATUS_OK;
-}
-
 static enum status forge_whole(LV2_Atom_Forge *forge, const struct plugin_setting *setting,
                                bool is_long)
 {
@@ -94,10 +81,17 @@ static enum status forge_value(LV2_Atom_Forge *forge, const struct plugin_settin
 {
     uint32_t length = (uint32_t)strlen(setting->value);
     char path[PATH_MAX];
+    double number;
     switch (type) {
     case PLUGIN_FLOAT:
     case PLUGIN_DOUBLE:
-        return forge_real(forge, setting, type == PLUGIN_FLOAT);
+        if (!text_number(setting->value, type == PLUGIN_FLOAT, &number))
+            return refuse_value(setting, "it is a number");
+        if (type == PLUGIN_FLOAT)
+            lv2_atom_forge_float(forge, (float)number);
+        else
+            lv2_atom_forge_double(forge, number);
+        return STATUS_OK;
     case PLUGIN_INT:
     case PLUGIN_LONG:
         return forge_whole(forge, setting, type == PLUGIN_LONG);

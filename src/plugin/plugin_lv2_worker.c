@@ -17,8 +17,8 @@ enum {
 /* Messages in a ring, each after its length; a message that does not fit is refused whole. */
 struct mail {
     struct ring *bytes;
-    unsigned char *packet; /* the writer's: length and message */
-    unsigned char *taken;  /* the reader's: message */
+    unsigned char *packet;   /* the writer's: length and message */
+    unsigned char *received; /* the reader's: message */
 };
 
 struct lv2_worker {
@@ -37,8 +37,8 @@ struct lv2_worker {
 static enum status mail_init(struct mail *mail)
 {
     mail->packet = calloc(1, MAIL_BYTES);
-    mail->taken = calloc(1, MAIL_BYTES);
-    if (!mail->packet || !mail->taken)
+    mail->received = calloc(1, MAIL_BYTES);
+    if (!mail->packet || !mail->received)
         return fail_memory("a plugin's worker");
     return ring_create(1, MAIL_BYTES, "a plugin's worker", &mail->bytes);
 }
@@ -47,7 +47,7 @@ static void mail_free(struct mail *mail)
 {
     ring_destroy(mail->bytes);
     free(mail->packet);
-    free(mail->taken);
+    free(mail->received);
 }
 
 static LV2_Worker_Status mail_send(struct mail *mail, uint32_t size, const void *data)
@@ -62,12 +62,12 @@ static LV2_Worker_Status mail_send(struct mail *mail, uint32_t size, const void 
     return LV2_WORKER_SUCCESS;
 }
 
-/* Into mail->taken; false: none waits. */
-static bool mail_take(struct mail *mail, uint32_t *size)
+/* Into mail->received; false: none waits. */
+static bool mail_receive(struct mail *mail, uint32_t *size)
 {
     if (ring_read(mail->bytes, size, sizeof *size) != sizeof *size)
         return false;
-    ring_read(mail->bytes, mail->taken, *size);
+    ring_read(mail->bytes, mail->received, *size);
     return true;
 }
 
@@ -87,21 +87,21 @@ static LV2_Worker_Status respond(LV2_Worker_Respond_Handle handle, uint32_t size
 static bool do_request(struct lv2_worker *worker)
 {
     uint32_t size;
-    if (!mail_take(&worker->requests, &size))
+    if (!mail_receive(&worker->requests, &size))
         return false;
     worker->interface->work(worker->plugin, respond, worker, size,
-                            size ? worker->requests.taken : NULL);
+                            size ? worker->requests.received : NULL);
     return true;
 }
 
-static bool hand_out(struct lv2_worker *worker)
+static bool deliver(struct lv2_worker *worker)
 {
     uint32_t size;
     bool any = false;
-    for (size_t i = 0; i < REQUESTS_MOST && mail_take(&worker->responses, &size); i++) {
+    for (size_t i = 0; i < REQUESTS_MOST && mail_receive(&worker->responses, &size); i++) {
         if (worker->interface->work_response)
             worker->interface->work_response(worker->plugin, size,
-                                             size ? worker->responses.taken : NULL);
+                                             size ? worker->responses.received : NULL);
         any = true;
     }
     return any;
@@ -111,9 +111,9 @@ bool lv2_worker_respond(struct lv2_worker *worker)
 {
     if (!worker->interface)
         return false;
-    bool works = !worker->has_thread || worker->is_paused, any = hand_out(worker);
+    bool works = !worker->has_thread || worker->is_paused, any = deliver(worker);
     for (size_t i = 0; works && i < REQUESTS_MOST && do_request(worker); i++) {
-        hand_out(worker);
+        deliver(worker);
         any = true;
     }
     if (worker->interface->end_run)
@@ -193,7 +193,7 @@ bool lv2_worker_serves(const struct lv2_worker *worker)
 void lv2_worker_forget(struct lv2_worker *worker)
 {
     uint32_t size;
-    while (mail_take(&worker->requests, &size) || mail_take(&worker->responses, &size))
+    while (mail_receive(&worker->requests, &size) || mail_receive(&worker->responses, &size))
         continue;
 }
 

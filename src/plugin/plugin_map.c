@@ -36,8 +36,8 @@ static enum status fail_counts(const struct plugin_info *info, size_t channels)
     suggest(list, sizeof list, inputs, channels);
     return fail(
         STATUS_FAILED,
-        "%s has %zu input%s and %zu output%s, the sound %zu channel%s: choose what its inputs "
-        "hear, such as @map=%s (0: silence)%s",
+        "%s has %zu input%s and %zu output%s, the sound %zu channel%s: choose channels for its "
+        "inputs, such as @map=%s (0: silence)%s",
         info->id, inputs, inputs == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s", channels,
         channels == 1 ? "" : "s", list, channels % inputs ? "" : ", or @map=each");
 }

@@ -44,8 +44,6 @@ void plugin_memory_close(struct plugin_memory *memory)
     json_decref(memory->troubles);
 }
 
-/* ---- one plugin ---- */
-
 /* For the caller to free(), with an absolute path where the holder is a file; NULL: memory. */
 static char *key_of(const struct plugin_kind *kind, const char *holder)
 {

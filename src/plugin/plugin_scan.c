@@ -31,8 +31,6 @@ struct scanning {
 
 static const double SHOW_EVERY = 0.2; /* seconds */
 
-/* ---- holders ---- */
-
 static void add_holder(void *context, const char *name, const char *file)
 {
     struct holders *holders = context;
@@ -70,8 +68,6 @@ static void free_holders(struct holders *holders)
     }
     free(holders->holders);
 }
-
-/* ---- results ---- */
 
 static enum status add_skip(struct plugin_scan *scan, const struct plugin_kind *kind,
                             const char *holder, const char *reason, bool is_remembered)

@@ -19,13 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 28, LOOK_MS = 200 };
+enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 28, POLL_MS = 200 };
 
 static const double PATIENCE = 10; /* seconds: plugins may read much data from a slow disk */
 
 extern char **environ;
-
-/* ---- the process ---- */
 
 static int spawn(struct plugin_scanner *scanner, int its_socket)
 {
@@ -80,8 +78,6 @@ static void report_end(struct plugin_scanner *scanner, int end)
                  "ended the process that scanned it (exit code %d)", WEXITSTATUS(end));
 }
 
-/* ---- a question ---- */
-
 static bool send_all(int socket, const char *text, size_t length)
 {
     while (length > 0) {
@@ -106,7 +102,7 @@ static enum waited wait_for(int socket, double deadline)
         if (left <= 0)
             return LATE;
         struct pollfd watched = {.fd = socket, .events = POLLIN};
-        if (poll(&watched, 1, left * 1e3 < LOOK_MS ? (int)(left * 1e3) + 1 : LOOK_MS) > 0)
+        if (poll(&watched, 1, left * 1e3 < POLL_MS ? (int)(left * 1e3) + 1 : POLL_MS) > 0)
             return THERE;
     }
     return STOPPED;
@@ -192,8 +188,6 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
     }
     return status;
 }
-
-/* ---- the interface ---- */
 
 void plugin_scanner_init(struct plugin_scanner *scanner)
 {

@@ -15,8 +15,6 @@
 
 enum { RATE = 48000, BLOCK = 1024, BLOCKS = 16 };
 
-/* ---- describing ---- */
-
 struct found_plugins {
     const struct plugin_kind *kind;
     const char *reason; /* of the last failure */
@@ -45,8 +43,6 @@ static json_t *look(const struct plugin_kind *kind, const char *holder, const ch
     json_decref(found.refused);
     return NULL;
 }
-
-/* ---- measuring ---- */
 
 /* Many plugins report their latency only after some blocks. */
 static void run(struct plugin *plugin, json_t *answer)
@@ -87,8 +83,6 @@ static json_t *describe(const struct plugin_kind *kind, const char *id, bool mea
     plugin_info_destroy(info);
     return answer;
 }
-
-/* ---- questions ---- */
 
 static json_t *answer_to(const json_t *question, const char *reason)
 {

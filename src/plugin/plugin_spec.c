@@ -49,7 +49,7 @@ static bool find_named(const struct plugin_info *info, const char *name, size_t 
         for (*port = 0; *port < info->port_count; ++*port) {
             const struct plugin_port *one = &info->ports[*port];
             if (plugin_port_is_control(one) &&
-                (by_name ? strcasecmp(one->name, name) == 0 : strcmp(one->symbol, name) == 0))
+                (by_name ? strcasecmp(one->name, name) : strcmp(one->symbol, name)) == 0)
                 return true;
         }
     return false;
@@ -128,14 +128,6 @@ static bool find_label(const struct plugin_port *port, const char *text, float *
     return i < port->point_count;
 }
 
-static bool is_point(const struct plugin_port *port, float value)
-{
-    for (size_t i = 0; i < port->point_count; i++)
-        if (port->points[i].value == value)
-            return true;
-    return false;
-}
-
 /* "from 0 to 10 dB", "from 0 s on" */
 static void describe_range(const struct plugin_port *port, struct plugin_range range, char *text,
                            size_t size)
@@ -207,7 +199,10 @@ static bool read_number(const struct plugin_port *port, struct plugin_range rang
         return false;
     if (port->is_integer && *value != rintf(*value))
         return false;
-    return !port->is_enumeration || port->point_count == 0 || is_point(port, *value);
+    bool is_point = !port->is_enumeration || port->point_count == 0;
+    for (size_t i = 0; i < port->point_count; i++)
+        is_point |= port->points[i].value == *value;
+    return is_point;
 }
 
 enum status plugin_spec_value(const struct plugin_info *info, size_t index, uint32_t rate,
@@ -215,10 +210,9 @@ enum status plugin_spec_value(const struct plugin_info *info, size_t index, uint
 {
     const struct plugin_port *port = &info->ports[index];
     struct plugin_range range = plugin_port_range(port, rate);
-    if (read_switch(port, range, text, value) || read_number(port, range, text, value) ||
-        find_label(port, text, value))
-        return STATUS_OK;
-    return fail_value(info, port, range, text);
+    bool found = read_switch(port, range, text, value) || read_number(port, range, text, value) ||
+                 find_label(port, text, value);
+    return found ? STATUS_OK : fail_value(info, port, range, text);
 }
 
 /* ---- arguments ---- */
@@ -300,21 +294,21 @@ static enum status check_setting(const struct plugin_parameter *parameter, const
     case PLUGIN_PATH:
         if (access(value, R_OK) != 0)
             return fail(STATUS_FAILED, "cannot read %s: %s", value, strerror(errno));
-        return STATUS_OK;
+        break;
     case PLUGIN_FLOAT:
     case PLUGIN_DOUBLE:
     case PLUGIN_INT:
     case PLUGIN_LONG:
         if (!isfinite(strtod(value, &end)) || end == value || *end)
             return fail(STATUS_USAGE, "%s takes a number, not '%s'", parameter->uri, value);
-        return STATUS_OK;
+        break;
     case PLUGIN_BOOL:
         if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
             return fail(STATUS_USAGE, "%s is true or false, not '%s'", parameter->uri, value);
-        return STATUS_OK;
+        break;
     case PLUGIN_STRING:
     case PLUGIN_URI:
-        return STATUS_OK;
+        break;
     }
     return STATUS_OK;
 }
@@ -369,12 +363,11 @@ static enum status parse_state(struct plugin_spec *spec, const struct plugin_inf
                                const char *folder)
 {
     if (!info->keeps_state)
-        return fail(STATUS_USAGE, "%s keeps no state: its controls are all", info->id);
+        return fail(STATUS_USAGE, "%s keeps no state beyond its controls", info->id);
     struct stat entry;
-    bool is_there = stat(folder, &entry) == 0;
-    if (is_there && !S_ISDIR(entry.st_mode))
+    if (stat(folder, &entry) == 0 && !S_ISDIR(entry.st_mode))
         return fail(STATUS_FAILED, "cannot read the state %s: it is not a folder", folder);
-    if (!is_there || access(folder, R_OK | X_OK) != 0)
+    if (access(folder, R_OK | X_OK) != 0)
         return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
     free(spec->state);
     spec->state = strdup(folder);

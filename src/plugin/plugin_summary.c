@@ -11,8 +11,6 @@
 
 enum { RATE = 48000, SYMBOL_WIDTH_MOST = 32 };
 
-/* ---- a command line ---- */
-
 /* Characters that need no quotes in a shell. */
 static const char plain[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./#%@";
@@ -60,8 +58,6 @@ static char *command_line(const struct plugin_info *info)
     free(text);
     return NULL;
 }
-
-/* ---- as text ---- */
 
 static void print_line(const char *label, const char *text)
 {
@@ -186,8 +182,6 @@ void plugin_summary_print(const struct plugin_summary *summary)
         printf("to use it\n  %s\n", command);
     free(command);
 }
-
-/* ---- as JSON ---- */
 
 json_t *plugin_summary_object(const struct plugin_summary *summary)
 {
