@@ -1,10 +1,9 @@
-#include "input_history.h"
+#include "instance.h"
 
 #include <string.h>
 
 enum {
-    CHANNELS_MOST = 2,
-    SECONDS = 10, /* that it holds at least */
+    SECONDS = 10, /* minimum capacity */
     CLOSE = 8,    /* blocks that are left to run */
 };
 
@@ -14,11 +13,6 @@ enum status input_history_init(struct input_history *history, size_t channels, u
     while (history->blocks * PROCESSOR_BLOCK < (size_t)SECONDS * rate)
         history->blocks *= 2;
     return block_init(&history->frames, channels, history->blocks * PROCESSOR_BLOCK, "a plugin");
-}
-
-void input_history_free(struct input_history *history)
-{
-    block_free(&history->frames);
 }
 
 void input_history_reset(struct input_history *history)
@@ -38,36 +32,37 @@ void input_history_write(struct input_history *history, const float *const *bloc
 static void feed_next(const struct input_history *history, struct processor *processor)
 {
     const float *block[CHANNELS_MOST];
-    size_t at = (size_t)(processor->heard % history->blocks) * PROCESSOR_BLOCK;
+    size_t at = (size_t)(processor->fed % history->blocks) * PROCESSOR_BLOCK;
     for (size_t c = 0; c < history->frames.channels; c++)
         block[c] = history->frames.data[c] + at;
     processor_feed(processor, block);
 }
 
-bool input_history_feed(const struct input_history *history, struct processor *processor, size_t most)
+bool input_history_feed(const struct input_history *history, struct processor *processor,
+                        size_t most)
 {
     uint64_t end = atomic_load(&history->end);
-    for (size_t i = 0; i < most && processor->heard < end; i++)
+    for (size_t i = 0; i < most && processor->fed < end; i++)
         feed_next(history, processor);
-    return processor->heard >= end;
+    return processor->fed >= end;
 }
 
-/* Half of what it holds: while that is gone through, run overwrites the other half. */
+/* From at most half the capacity: run overwrites the other half meanwhile. */
 void input_history_prime(const struct input_history *history, struct processor *processor)
 {
     uint64_t end = atomic_load(&history->end), silence = atomic_load(&history->silence);
     uint64_t reach = processor->taps / PROCESSOR_BLOCK + 2;
     if (reach > history->blocks / 2)
         reach = history->blocks / 2;
-    processor->heard = end > reach ? end - reach : 0;
-    if (processor->heard < silence)
-        processor->heard = silence;
-    while (processor->heard + CLOSE < end) {
+    processor->fed = end > reach ? end - reach : 0;
+    if (processor->fed < silence)
+        processor->fed = silence;
+    while (processor->fed + CLOSE < end) {
         feed_next(history, processor);
         end = atomic_load(&history->end);
-        if (end > processor->heard + history->blocks - CLOSE) { /* it is slower than the sound */
+        if (end > processor->fed + history->blocks - CLOSE) { /* slower than real time */
             processor_reset(processor);
-            processor->heard = end;
+            processor->fed = end;
         }
     }
 }

@@ -1,4 +1,4 @@
-/* The plugins, and an instance's making and end: not real-time. */
+/* The plugins, creation and end of an instance: not real-time. */
 #include "instance.h"
 
 #include <lv2/atom/atom.h>
@@ -13,17 +13,15 @@
 enum { RATE_MOST = 10000000 };
 
 static const double SMOOTHING = 0.02; /* seconds, of gains and the pre-delay */
-static const double FADE = 0.05;      /* from mask to mask */
-
-/* ---- its end ---- */
+static const double FADE = 0.05;      /* seconds, from mask to mask */
 
 static void cleanup(LV2_Handle handle)
 {
     struct instance *instance = handle;
     while (instance->processors)
         instance_free_processor(instance, instance->processors);
-    input_history_free(&instance->history);
-    pre_delay_free(&instance->pre_delay);
+    block_free(&instance->history.frames);
+    block_free(&instance->pre_delay.ring);
     block_free(&instance->now);
     block_free(&instance->dry);
     block_free(&instance->wet);
@@ -31,8 +29,6 @@ static void cleanup(LV2_Handle handle)
     pthread_mutex_destroy(&instance->lock);
     free(instance);
 }
-
-/* ---- its use ---- */
 
 static void connect_port(LV2_Handle handle, uint32_t port, void *data)
 {
@@ -57,7 +53,7 @@ static void silence_processor(const struct instance *instance, struct processor 
     if (!processor)
         return;
     processor_reset(processor);
-    processor->heard = atomic_load(&instance->history.end);
+    processor->fed = atomic_load(&instance->history.end);
 }
 
 static void activate(LV2_Handle handle)
@@ -72,8 +68,6 @@ static void activate(LV2_Handle handle)
     instance->fading = false;
     instance->fresh = true;
 }
-
-/* ---- its making ---- */
 
 static void map_urids(const LV2_URID_Map *map, struct urids *urids)
 {
@@ -93,7 +87,7 @@ static void map_urids(const LV2_URID_Map *map, struct urids *urids)
         *wanted[i].urid = map->map(map->handle, wanted[i].uri);
 }
 
-static void take_features(struct instance *instance, const LV2_Feature *const *features)
+static void read_features(struct instance *instance, const LV2_Feature *const *features)
 {
     for (; features && *features; features++) {
         const char *uri = (*features)->URI;
@@ -105,14 +99,14 @@ static void take_features(struct instance *instance, const LV2_Feature *const *f
             instance->log = (*features)->data;
     }
     if (!instance->map) {
-        instance->log = NULL; /* it could not say what kind of line it has */
+        instance->log = NULL; /* the types of log lines are URIDs */
         return;
     }
     map_urids(instance->map, &instance->urids);
     lv2_atom_forge_init(&instance->forge, (LV2_URID_Map *)instance->map);
 }
 
-static enum status make_capacity(struct instance *instance)
+static enum status make_buffers(struct instance *instance)
 {
     size_t channels = instance->variant->channels;
     TRY(input_history_init(&instance->history, channels, instance->rate));
@@ -123,13 +117,13 @@ static enum status make_capacity(struct instance *instance)
     return block_init(&instance->other, channels, PROCESSOR_BLOCK, "a plugin");
 }
 
-/* A bundle may bring a mask of its own: so hosts without messages and state have one too. */
+/* A bundle may include a mask, for hosts without messages and state. */
 static void load_bundle_mask(struct instance *instance, const char *bundle)
 {
     char file[FILE_MOST];
     int length = snprintf(file, sizeof file, "%s/" HALO_LV2_BUNDLE_MASK, bundle);
     if (length > 0 && (size_t)length < sizeof file && access(file, R_OK) == 0)
-        (void)instance_load(instance, file, 0); /* why not is in the log */
+        (void)instance_load(instance, file, 0); /* a failure is in the log */
 }
 
 static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, const char *bundle,
@@ -140,16 +134,16 @@ static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, con
         free(instance);
         return NULL;
     }
-    note_verbosity(VERBOSITY_QUIET); /* a host's terminal is not ours */
+    note_verbosity(VERBOSITY_QUIET); /* the terminal belongs to the host */
     pthread_mutex_init(&instance->lock, NULL);
     instance->variant = (const struct variant *)descriptor;
     instance->rate = (uint32_t)lrint(rate);
     instance->smoothing = 1 + (size_t)(SMOOTHING * rate);
     instance->fade = 1 + (size_t)(FADE * rate);
-    take_features(instance, features);
+    read_features(instance, features);
     char cause[256] = "";
     log_capture(cause, sizeof cause);
-    enum status status = make_capacity(instance);
+    enum status status = make_buffers(instance);
     log_capture(NULL, 0);
     if (status != STATUS_OK) {
         instance_log(instance, instance->urids.log_error, cause);
@@ -169,8 +163,6 @@ static const void *extension_data(const char *uri)
         return &instance_state;
     return NULL;
 }
-
-/* ---- the plugins ---- */
 
 #define DESCRIPTOR(uri)                                                                            \
     {uri, instantiate, connect_port, activate, instance_run, NULL, cleanup, extension_data}

@@ -1,13 +1,11 @@
-/* The mask's path by patch:Set and patch:Get: everything here is real-time. */
+/* The path of the mask by patch:Set and patch:Get: all of it is real-time. */
 #include "instance.h"
 
 #include <lv2/atom/util.h>
 
 #include <string.h>
 
-enum { ENVELOPE = 160 }; /* bytes at most of a message around its path */
-
-/* ---- in ---- */
+enum { ENVELOPE = 160 }; /* bound in bytes for a message without its path */
 
 static bool is_text(const struct instance *instance, const LV2_Atom *atom)
 {
@@ -15,8 +13,8 @@ static bool is_text(const struct instance *instance, const LV2_Atom *atom)
            (atom->type == instance->urids.atom_path || atom->type == instance->urids.atom_string);
 }
 
-/* A path too long for a file is not wished for; the host hears what there is. */
-static void take_path(struct instance *instance, const LV2_Atom *value)
+/* A path that is too long is ignored; the host gets the current one. */
+static void set_path(struct instance *instance, const LV2_Atom *value)
 {
     const char *path = LV2_ATOM_BODY_CONST(value);
     size_t length = strnlen(path, value->size);
@@ -34,14 +32,14 @@ static bool is_about_mask(const struct instance *instance, const LV2_Atom *prope
            ((const LV2_Atom_URID *)property)->body == instance->urids.mask;
 }
 
-static void take_object(struct instance *instance, const LV2_Atom_Object *object)
+static void read_object(struct instance *instance, const LV2_Atom_Object *object)
 {
     const struct urids *urids = &instance->urids;
     const LV2_Atom *property = NULL, *value = NULL;
     lv2_atom_object_get(object, urids->patch_property, &property, urids->patch_value, &value, 0);
     if (object->body.otype == urids->patch_set && is_about_mask(instance, property) &&
         is_text(instance, value))
-        take_path(instance, value);
+        set_path(instance, value);
     if (object->body.otype == urids->patch_get && (!property || is_about_mask(instance, property)))
         instance->reporting = true;
 }
@@ -53,12 +51,10 @@ void messages_read(struct instance *instance)
         return;
     LV2_ATOM_SEQUENCE_FOREACH(instance->control, event)
     if (event->body.type == instance->urids.atom_object)
-        take_object(instance, (const LV2_Atom_Object *)&event->body);
+        read_object(instance, (const LV2_Atom_Object *)&event->body);
 }
 
-/* ---- out ---- */
-
-/* What is wished for: what cannot be had is taken back. */
+/* The requested path; a request that fails is reverted to the old one. */
 static void forge_path(struct instance *instance)
 {
     LV2_Atom_Forge *forge = &instance->forge;

@@ -1,4 +1,4 @@
-#include "pre_delay.h"
+#include "instance.h"
 
 enum status pre_delay_init(struct pre_delay *delay, size_t channels, uint32_t rate, size_t fade)
 {
@@ -7,11 +7,6 @@ enum status pre_delay_init(struct pre_delay *delay, size_t channels, uint32_t ra
         frames *= 2;
     *delay = (struct pre_delay){.fade = fade};
     return block_init(&delay->ring, channels, frames, "a plugin");
-}
-
-void pre_delay_free(struct pre_delay *delay)
-{
-    block_free(&delay->ring);
 }
 
 void pre_delay_reset(struct pre_delay *delay)

@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Convolvers of the GPU must be created and destroyed by one thread at a time, and a host may have
- * several workers. */
+/* GPU convolvers must be created and destroyed by one thread at a time; a host may have several
+ * workers. */
 static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* ---- the mask ---- */
 
 static enum status check_paths(const struct processor_settings *settings, const struct mask *mask)
 {
@@ -27,7 +25,7 @@ static enum status check_paths(const struct processor_settings *settings, const 
     return STATUS_OK;
 }
 
-/* A mono sound takes the first channel of a mask that has more. */
+/* The mono plugin uses the first channel of a mask. */
 static void choose_channel(const struct processor_settings *settings, const struct mask *mask,
                            struct mask_options *options, struct processor *processor)
 {
@@ -53,14 +51,13 @@ static enum status load_mask(const struct processor_settings *settings, struct p
     return check_paths(settings, *mask);
 }
 
-/* A mask of another rate rings a little before its time zero once it is resampled. Nothing can
- * come before the sound at no latency: that is left out, as where a resampler begins at zero. */
+/* A resampled mask rings a little before its time zero; without latency that is left out. */
 static const float *taps_of(const struct mask *mask, size_t column)
 {
     return mask_column(mask, column) + mask->origin;
 }
 
-static enum status take_head(const struct mask *mask, struct processor *processor)
+static enum status copy_head(const struct mask *mask, struct processor *processor)
 {
     processor->taps = mask->taps - mask->origin;
     processor->head = processor->taps < PROCESSOR_BLOCK ? processor->taps : PROCESSOR_BLOCK;
@@ -73,13 +70,11 @@ static enum status take_head(const struct mask *mask, struct processor *processo
     return path_table_init(&processor->paths, mask);
 }
 
-/* What the head leaves: as a mask of its own, with the same paths. */
+/* The taps after the head as a mask with the same paths. */
 static enum status copy_tail(const struct mask *mask, size_t taps, struct mask **result)
 {
     struct mask *tail = NULL;
-    enum status status = mask_create(mask->name, mask->columns, taps, &tail);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_create(mask->name, mask->columns, taps, &tail));
     tail->paths = malloc(mask->path_count * sizeof *tail->paths);
     if (!tail->paths) {
         mask_destroy(tail);
@@ -97,10 +92,8 @@ static enum status copy_tail(const struct mask *mask, size_t taps, struct mask *
     return STATUS_OK;
 }
 
-/* ---- the convolver ---- */
-
-/* Launched block by block: a kernel that stays on the GPU would have to be sent home by
- * whichever instance makes or frees anything there, in the midst of the others' steps. */
+/* In graph mode: a resident kernel would have to stop whenever another instance allocates or frees
+ * memory on the GPU. */
 static bool create_on_gpu(struct convolver_settings settings, const struct mask *mask,
                           struct processor *processor)
 {
@@ -141,26 +134,14 @@ static enum status create_tail(const struct processor_settings *settings, const 
     return status;
 }
 
-/* ---- */
-
-static enum status fill(const struct processor_settings *settings, struct processor *processor)
+static enum status fill(const struct processor_settings *settings, const struct mask *mask,
+                        struct processor *processor)
 {
-    struct mask *mask = NULL;
-    processor->channels = settings->channels;
-    processor->trim = settings->trim;
-    processor->gpu = settings->gpu;
-    processor->file = strdup(settings->file);
-    enum status status = processor->file ? load_mask(settings, processor, &mask) : fail_memory("a mask");
-    if (status == STATUS_OK)
-        status = take_head(mask, processor);
-    if (status == STATUS_OK)
-        status = create_tail(settings, mask, processor);
-    if (status == STATUS_OK)
-        status = block_init(&processor->ready, settings->channels, PROCESSOR_BLOCK, "a mask");
-    if (status == STATUS_OK)
-        processor_reset(processor);
-    mask_destroy(mask);
-    return status;
+    TRY(copy_head(mask, processor));
+    TRY(create_tail(settings, mask, processor));
+    TRY(block_init(&processor->ready, settings->channels, PROCESSOR_BLOCK, "a mask"));
+    processor_reset(processor);
+    return STATUS_OK;
 }
 
 enum status processor_create(const struct processor_settings *settings, struct processor **result)
@@ -168,13 +149,21 @@ enum status processor_create(const struct processor_settings *settings, struct p
     struct processor *processor = calloc(1, sizeof *processor);
     if (!processor)
         return fail_memory("a mask");
-    enum status status = fill(settings, processor);
-    if (status != STATUS_OK) {
+    struct mask *mask = NULL;
+    processor->channels = settings->channels;
+    processor->trim = settings->trim;
+    processor->gpu = settings->gpu;
+    processor->file = strdup(settings->file);
+    enum status status =
+        processor->file ? load_mask(settings, processor, &mask) : fail_memory("a mask");
+    if (status == STATUS_OK)
+        status = fill(settings, mask, processor);
+    mask_destroy(mask);
+    if (status == STATUS_OK)
+        *result = processor;
+    else
         processor_destroy(processor);
-        return status;
-    }
-    *result = processor;
-    return STATUS_OK;
+    return status;
 }
 
 void processor_destroy(struct processor *processor)
@@ -202,8 +191,6 @@ void processor_reset(struct processor *processor)
     processor->silent = processor->taps;
 }
 
-/* ---- the step: real-time ---- */
-
 _Static_assert((int)FIR_TILE >= (int)PROCESSOR_BLOCK, "a block is summed up as one tile");
 
 static bool is_silent(const struct processor *processor, const float *const *block)
@@ -216,11 +203,11 @@ static bool is_silent(const struct processor *processor, const float *const *blo
 
 void processor_feed(struct processor *processor, const float *const *block)
 {
-    processor->heard++;
+    processor->fed++;
     if (!processor->tail)
         return;
     bool silent = is_silent(processor, block);
-    if (silent && processor->silent >= processor->taps) { /* nothing is left of what came before */
+    if (silent && processor->silent >= processor->taps) { /* the tail has decayed */
         block_silence(&processor->ready, 0, PROCESSOR_BLOCK);
         return;
     }
@@ -228,15 +215,16 @@ void processor_feed(struct processor *processor, const float *const *block)
     filter_process(processor->tail, block, processor->ready.data);
 }
 
-void processor_write(const struct processor *processor, const float *const *now, size_t at, size_t frames,
-                 float *const *out)
+void processor_write(const struct processor *processor, const float *const *now, size_t at,
+                     size_t frames, float *const *out)
 {
     for (size_t o = 0; o < processor->channels; o++) {
         float sum[FIR_TILE] = {0};
         memcpy(sum, processor->ready.data[o] + at, frames * sizeof *sum);
         for (size_t p = processor->paths.first[o]; p < processor->paths.first[o + 1]; p++)
             fir_add_float(sum, now[processor->paths.paths[p].input], frames,
-                          processor->heads + processor->paths.paths[p].column * processor->head, processor->head);
+                          processor->heads + processor->paths.paths[p].column * processor->head,
+                          processor->head);
         memcpy(out[o], sum, frames * sizeof *sum);
     }
 }

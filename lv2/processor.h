@@ -1,11 +1,11 @@
-/* A mask in use by the plugin, without latency at any block length of the host.
+/* Convolves with a mask, without latency at any block length of the host.
  *
- * The first PROCESSOR_BLOCK taps are computed directly, for as many frames as there are. A convolver
- * computes the rest whenever PROCESSOR_BLOCK frames of input are complete: its output is due one block
- * later, as its taps are. So the output does not depend on the block length. After more silence
- * than the mask is long nothing is convolved. Threads: processor_feed and processor_write are real-time, on
- * one thread at a time; everything else is not, on one thread for each processor.
- */
+ * The first PROCESSOR_BLOCK taps are computed directly, for as many frames as there are. A
+ * convolver computes the rest after each PROCESSOR_BLOCK frames of input; its taps begin one block
+ * later, when its output is due. So the output does not depend on the block length. After more
+ * silence than the length of the mask nothing is convolved. Threads: processor_feed and
+ * processor_write are real-time, on one thread at a time; all else is not, on one thread for each
+ * processor. */
 #ifndef HALO_LV2_PROCESSOR_H
 #define HALO_LV2_PROCESSOR_H
 
@@ -20,42 +20,43 @@ struct processor_settings {
     uint32_t rate;   /* Hz */
     size_t channels; /* in and out */
     bool may_cross;  /* paths may lead from one channel to another */
-    double trim;     /* seconds to leave out of the mask's beginning */
-    bool gpu;        /* rather than what the program would choose */
+    double trim;     /* seconds to cut from the beginning of the mask */
+    bool gpu;        /* instead of the automatic choice */
 };
 
 struct processor {
     char *file;
     double trim;
-    bool gpu;         /* as asked for, not as it came */
-    char remark[256]; /* what the user should know of it; "" */
+    bool gpu;         /* as requested */
+    char remark[256]; /* for the user; "" */
     size_t channels;
     size_t taps;
     size_t head;  /* taps of the direct part */
     float *heads; /* column after column, `head` each */
     struct path_table paths;
     struct workers *workers;
-    struct filter *tail; /* NULL: the head is all */
-    struct block ready;  /* the tail's, for the block that is coming in */
-    uint64_t heard;      /* blocks of the plugin's sound that it was given, or passed over */
-    size_t silent;       /* frames of silence that it heard last, counted to its length */
-    struct processor *next;  /* the owner's */
+    struct filter *tail;    /* NULL: no taps beyond the head */
+    struct block ready;     /* output of the tail for the current block */
+    uint64_t fed;           /* blocks of input that it was fed or that it skipped */
+    size_t silent;          /* latest frames of silence, counted up to the length of the mask */
+    struct processor *next; /* for the owner */
 };
 
-/* Errors: a mask that cannot be read or is not for so many channels, memory. A GPU that cannot
- * be had is no error: `remark` says so. */
-MUST_CHECK enum status processor_create(const struct processor_settings *settings, struct processor **processor);
+/* Errors: a mask that cannot be read or does not fit the channels, memory. A GPU that is not
+ * available is only mentioned in `remark`. */
+MUST_CHECK enum status processor_create(const struct processor_settings *settings,
+                                        struct processor **processor);
 void processor_destroy(struct processor *processor);
 
 /* Forget all sound. */
 void processor_reset(struct processor *processor);
 
-/* One block of input is complete. */
+/* Feed a complete block of input. */
 void processor_feed(struct processor *processor, const float *const *block);
 
-/* The output for `frames` frames from frame `at` of the block that is coming in. `now` points at
- * their input, which PROCESSOR_BLOCK frames of the past lie before. */
-void processor_write(const struct processor *processor, const float *const *now, size_t at, size_t frames,
-                 float *const *out);
+/* The output of `frames` frames from frame `at` of the current block. `now` points at their input,
+ * preceded by PROCESSOR_BLOCK frames of history. */
+void processor_write(const struct processor *processor, const float *const *now, size_t at,
+                     size_t frames, float *const *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* The sound: everything here is real-time. */
+/* The sound: all of it is real-time. */
 #include "instance.h"
 
 #include "base/realtime.h"
@@ -6,9 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- controls ---- */
-
-/* What a port says, or what it says in the data where it says nothing. */
+/* The value of a port, clamped; unconnected or NaN: `initial`. */
 static float value(const struct instance *instance, enum port port, float initial, float least,
                    float most)
 {
@@ -18,7 +16,7 @@ static float value(const struct instance *instance, enum port port, float initia
     return *given < least ? least : *given > most ? most : *given;
 }
 
-static void aim(const struct instance *instance, struct ramp *ramp, float target)
+static void set_ramp(const struct instance *instance, struct ramp *ramp, float target)
 {
     if (instance->fresh)
         ramp_init(ramp, target);
@@ -26,27 +24,23 @@ static void aim(const struct instance *instance, struct ramp *ramp, float target
         ramp_set(ramp, target, instance->smoothing);
 }
 
-static void take_gains(struct instance *instance)
+static void read_sound_controls(struct instance *instance)
 {
     bool enabled = value(instance, PORT_ENABLED, 1, 0, 1) > 0.5f;
     bool filters = enabled && exchange_has_mask(instance);
     float mix = value(instance, PORT_MIX, 1, 0, 1);
     float gain = (float)audio_from_db((double)value(instance, PORT_GAIN, 0, -90, 24));
-    aim(instance, &instance->feed, enabled ? 1 : 0);
-    aim(instance, &instance->dry_gain, filters ? 1 - mix : 1);
-    aim(instance, &instance->wet_gain, filters ? mix * gain : 0);
-}
-
-static void take_pre_delay(struct instance *instance)
-{
+    set_ramp(instance, &instance->feed, enabled ? 1 : 0);
+    set_ramp(instance, &instance->dry_gain, filters ? 1 - mix : 1);
+    set_ramp(instance, &instance->wet_gain, filters ? mix * gain : 0);
     float ms = value(instance, PORT_PRE_DELAY, 0, 0, 1000 * PRE_DELAY_MOST);
     size_t frames = (size_t)lrint(1e-3 * (double)ms * instance->rate);
     pre_delay_set(&instance->pre_delay, frames, instance->fresh);
 }
 
-static void take_request(struct instance *instance)
+static void read_mask_controls(struct instance *instance)
 {
-    struct request *request = &instance->request;
+    struct mask_request *request = &instance->request;
     float trim = value(instance, PORT_TRIM, 0, 0, 1000);
     bool gpu = value(instance, PORT_PROCESSOR, BACKEND_AUTO, 0, BACKEND_GPU) > 0.5f;
     if (trim == request->trim && gpu == request->gpu)
@@ -55,8 +49,6 @@ static void take_request(struct instance *instance)
     request->gpu = gpu;
     instance->requested = instance->requested || *request->file;
 }
-
-/* ---- frames ---- */
 
 static void blend(const struct instance *instance, size_t frames)
 {
@@ -69,7 +61,7 @@ static void blend(const struct instance *instance, size_t frames)
     }
 }
 
-static bool is_heard(const struct instance *instance)
+static bool is_audible(const struct instance *instance)
 {
     return instance->wet_gain.to != 0 || ramp_gain(&instance->wet_gain) != 0;
 }
@@ -77,7 +69,7 @@ static bool is_heard(const struct instance *instance)
 static void filter(struct instance *instance, float *const *now, size_t frames)
 {
     const float *const *in = (const float *const *)now;
-    if (!instance->processor || !is_heard(instance)) {
+    if (!instance->processor || !is_audible(instance)) {
         block_silence(&instance->wet, 0, frames);
     } else {
         processor_write(instance->processor, in, instance->held, frames, instance->wet.data);
@@ -89,7 +81,7 @@ static void filter(struct instance *instance, float *const *now, size_t frames)
     instance->faded += frames;
 }
 
-/* The block is whole: the masks hear it, and it is the past of the next. */
+/* Feed the complete block to the masks and keep it as history of the next. */
 static void end_block(struct instance *instance)
 {
     const float *block[CHANNELS_MOST];
@@ -102,7 +94,7 @@ static void end_block(struct instance *instance)
     instance->held = 0;
 }
 
-/* All inputs are read before an output is written: they may be the same. */
+/* Reads all inputs before it writes an output, since they may share memory. */
 static void run_piece(struct instance *instance, size_t at, size_t frames)
 {
     size_t channels = instance->variant->channels;
@@ -137,8 +129,7 @@ static void run_frames(struct instance *instance, size_t frames)
 {
     if (frames == 0 || !is_connected(instance))
         return;
-    take_gains(instance);
-    take_pre_delay(instance);
+    read_sound_controls(instance);
     instance->fresh = false;
     for (size_t at = 0, count; at < frames; at += count) {
         size_t capacity = PROCESSOR_BLOCK - instance->held;
@@ -152,7 +143,7 @@ void instance_run(LV2_Handle handle, uint32_t frames)
     struct instance *instance = handle;
     struct realtime_floats before = realtime_floats_begin();
     messages_read(instance);
-    take_request(instance);
+    read_mask_controls(instance);
     exchange_begin(instance);
     run_frames(instance, frames);
     exchange_end(instance);

@@ -1,4 +1,4 @@
-/* The mask in a session: not real-time, and not beside run. */
+/* The mask in a session: not real-time, and not while run runs. */
 #include "instance.h"
 
 #include <stdlib.h>
@@ -15,13 +15,11 @@ static const void *feature(const LV2_Feature *const *features, const char *uri)
 static void free_path(const LV2_Feature *const *features, char *path)
 {
     const LV2_State_Free_Path *freeing = feature(features, LV2_STATE__freePath);
-    if (freeing)
+    if (freeing && path)
         freeing->free_path(freeing->handle, path);
     else
         free(path);
 }
-
-/* ---- save ---- */
 
 static LV2_State_Status store_path(const struct instance *instance, const char *file,
                                    LV2_State_Store_Function store, LV2_State_Handle handle,
@@ -34,8 +32,7 @@ static LV2_State_Status store_path(const struct instance *instance, const char *
     const char *path = abstract ? abstract : file;
     LV2_State_Status status =
         store(handle, urids->mask, path, strlen(path) + 1, urids->atom_path, flags);
-    if (abstract)
-        free_path(features, abstract);
+    free_path(features, abstract);
     return status;
 }
 
@@ -55,24 +52,23 @@ static LV2_State_Status save(LV2_Handle handle, LV2_State_Store_Function store,
     if (!*file)
         return LV2_STATE_SUCCESS;
     LV2_State_Status status = store_path(instance, file, store, state, features);
-    if (status != LV2_STATE_SUCCESS)
-        return status;
-    return store(state, instance->urids.trim, &trim, sizeof trim, instance->urids.atom_float,
-                 LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE);
+    if (status == LV2_STATE_SUCCESS)
+        status = store(state, instance->urids.trim, &trim, sizeof trim, instance->urids.atom_float,
+                       LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE);
+    return status;
 }
-
-/* ---- restore ---- */
 
 bool instance_load(struct instance *instance, const char *file, float trim)
 {
     uint64_t silence;
-    struct processor *processor = *file ? instance_make_processor(instance, file, trim, false, &silence) : NULL;
+    struct processor *processor =
+        *file ? instance_make_processor(instance, file, trim, false, &silence) : NULL;
     bool loaded = processor || !*file;
-    /* A session's mask that is missing today is still the session's. */
+    /* A session keeps its mask even if the file is missing today. */
     instance_keep(instance, file, trim);
     strcpy(instance->request.file, loaded ? file : "");
     instance->request.trim = trim;
-    instance->request.gpu = false; /* a control, which run will see */
+    instance->request.gpu = false; /* run reads the control */
     instance->requested = false;
     exchange_install(instance, processor);
     return loaded;
@@ -97,8 +93,7 @@ static LV2_State_Status restore_path(struct instance *instance, const char *path
     char *absolute = map ? map->absolute_path(map->handle, path) : NULL;
     const char *file = absolute ? absolute : path;
     bool loaded = strlen(file) < FILE_MOST && instance_load(instance, file, trim);
-    if (absolute)
-        free_path(features, absolute);
+    free_path(features, absolute);
     return loaded ? LV2_STATE_SUCCESS : LV2_STATE_ERR_UNKNOWN;
 }
 

@@ -19,14 +19,6 @@ void instance_keep(struct instance *instance, const char *file, float trim)
     pthread_mutex_unlock(&instance->lock);
 }
 
-static void take_in(struct instance *instance, struct processor *processor)
-{
-    pthread_mutex_lock(&instance->lock);
-    processor->next = instance->processors;
-    instance->processors = processor;
-    pthread_mutex_unlock(&instance->lock);
-}
-
 void instance_free_processor(struct instance *instance, struct processor *processor)
 {
     pthread_mutex_lock(&instance->lock);
@@ -39,8 +31,8 @@ void instance_free_processor(struct instance *instance, struct processor *proces
     processor_destroy(processor);
 }
 
-struct processor *instance_make_processor(struct instance *instance, const char *file, float trim, bool gpu,
-                                  uint64_t *silence)
+struct processor *instance_make_processor(struct instance *instance, const char *file, float trim,
+                                          bool gpu, uint64_t *silence)
 {
     const struct processor_settings settings = {
         .file = file,
@@ -63,7 +55,10 @@ struct processor *instance_make_processor(struct instance *instance, const char 
         instance_log(instance, instance->urids.log_note, processor->remark);
     *silence = atomic_load(&instance->history.silence);
     input_history_prime(&instance->history, processor);
-    take_in(instance, processor);
+    pthread_mutex_lock(&instance->lock);
+    processor->next = instance->processors;
+    instance->processors = processor;
+    pthread_mutex_unlock(&instance->lock);
     return processor;
 }
 
@@ -81,7 +76,7 @@ static void load(struct instance *instance, const struct work *work)
     atomic_store(&answer->ready, true);
 }
 
-/* If the processor is still there. */
+/* The processor may have been freed by now. */
 static void report(struct instance *instance, const struct work *work)
 {
     pthread_mutex_lock(&instance->lock);
@@ -99,22 +94,17 @@ static LV2_Worker_Status do_work(LV2_Handle handle, LV2_Worker_Respond_Function 
 {
     (void)respond, (void)respond_handle;
     struct work work = {0};
-    memcpy(&work, data, size < sizeof work ? size : sizeof work); /* it may lie anywhere */
-    switch (work.task) {
-    case WORK_LOAD:
+    memcpy(&work, data, size < sizeof work ? size : sizeof work); /* may be unaligned */
+    if (work.task == WORK_LOAD)
         load(handle, &work);
-        break;
-    case WORK_FREE:
+    else if (work.task == WORK_FREE)
         instance_free_processor(handle, work.processor);
-        break;
-    case WORK_TELL:
+    else
         report(handle, &work);
-        break;
-    }
     return LV2_WORKER_SUCCESS;
 }
 
-/* Answers lie in the instance: they need no room in the host's queue. */
+/* Answers are in the instance and need no message. */
 static LV2_Worker_Status work_response(LV2_Handle handle, uint32_t size, const void *data)
 {
     (void)handle, (void)size, (void)data;

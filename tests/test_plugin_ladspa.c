@@ -1,7 +1,7 @@
 /* LADSPA plugins: their hints and names, as specified in ladspa.h, and the output of small
  * plugins from the packages swh-plugins, cmt and ladspa-sdk; exit 77 without these. */
 #include "plugin/plugin.h"
-#include "plugin/plugin_ladspa_port.h"
+#include "plugin/plugin_ladspa_library.h"
 #include "suite.h"
 
 #include <math.h>
@@ -377,7 +377,7 @@ START_TEST(unknown_names_are_refused_with_suggestions)
     check_refusal("nothing_like_it:amp", "there is no LADSPA library nothing_like_it in ");
     check_refusal("inv_1429:inw", "did you mean inv?");
     check_refusal("inv_1429:nothing_like_it", "it has inv");
-    check_refusal("amp_1181", "as LIBRARY:LABEL? it has amp");
+    check_refusal("amp_1181", "as LIBRARY:LABEL; it has amp");
     check_refusal("/usr/lib/ladspa/amp_118.so:amp", "there is no LADSPA library /usr/lib/ladspa/");
     check_refusal("./:amp", "there is no LADSPA library ./");
     check_refusal("", "LADSPA library");

@@ -260,7 +260,7 @@ START_TEST(unknown_names_are_refused)
     offer("mean crash-asked");
     command_refused(1, "did you mean copy?", "$HALO plugins info mean:copi");
     command_refused(1, "did you mean mean?", "$HALO plugins info meam:copy");
-    command_refused(1, "as LIBRARY:LABEL? it has copy", "$HALO plugins info mean");
+    command_refused(1, "as LIBRARY:LABEL; it has copy", "$HALO plugins info mean");
     command_refused(1, "it crashed (segmentation fault)", "$HALO plugins info crash-asked:x");
     command_refused(1, "", "$HALO plugins info urn:halo:none");
     command_refused(2, "needs URI|LIBRARY:LABEL", "$HALO plugins info");

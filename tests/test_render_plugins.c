@@ -168,7 +168,7 @@ START_TEST(channels_are_mapped)
     }
     command_clean();
     sound_noise_file("in.wav", 1, WAVF, RATE, 3, 100);
-    command_refused(1, "has 2 inputs and 2 outputs, the sound 3 channels: choose what",
+    command_refused(1, "has 2 inputs and 2 outputs, the sound 3 channels: choose channels",
                     "\"$HALO\" render in.wav out.wav --lv2 http://gareus.org/oss/lv2/balance");
 }
 END_TEST

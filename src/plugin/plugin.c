@@ -33,7 +33,7 @@ const struct plugin_kind plugin_ladspa = {
 static const struct plugin_kind *const kinds[] = {&plugin_lv2, &plugin_ladspa};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Frames above which a latency is nonsense: a minute at 192 kHz. */
+/* Frames: a minute at 192 kHz. */
 static const float LATENCY_MOST = 60.0F * 192000.0F;
 
 const struct plugin_kind *plugin_kind_at(size_t index)
@@ -110,6 +110,33 @@ void plugin_destroy(struct plugin *plugin)
 {
     if (plugin)
         plugin->kind->destroy(plugin);
+}
+
+enum status plugin_ports_init(struct plugin *plugin, uint32_t rate)
+{
+    const struct plugin_info *info = plugin->info;
+    plugin->controls = calloc(info->port_count + 1, sizeof *plugin->controls);
+    plugin->in_ports = calloc(info->port_count + 1, sizeof *plugin->in_ports);
+    plugin->out_ports = calloc(info->port_count + 1, sizeof *plugin->out_ports);
+    if (!plugin->controls || !plugin->in_ports || !plugin->out_ports)
+        return fail_memory("a plugin's ports");
+    for (uint32_t i = 0; i < info->port_count; i++) {
+        const struct plugin_port *port = &info->ports[i];
+        if (port->type == PLUGIN_AUDIO && port->is_input)
+            plugin->in_ports[plugin->inputs++] = i;
+        else if (port->type == PLUGIN_AUDIO)
+            plugin->out_ports[plugin->outputs++] = i;
+        else if (plugin_port_is_control(port))
+            plugin->controls[i] = plugin_port_range(port, rate).initial;
+    }
+    return STATUS_OK;
+}
+
+void plugin_ports_free(struct plugin *plugin)
+{
+    free(plugin->controls);
+    free(plugin->in_ports);
+    free(plugin->out_ports);
 }
 
 uint64_t plugin_latency(const struct plugin *plugin)

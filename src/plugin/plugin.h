@@ -3,10 +3,9 @@
  *   plugin_info    ports with ranges, presets, parameters. No code of the plugin runs.
  *   plugin         an instance, for one rate and one block length.
  *
- * Each kind (LV2, LADSPA) is one struct plugin_kind; plugin.c lists them. Channels, latency, mixing
- * and isolation are handled by plugin_instances.h and plugin_filter.h. Threads: what is marked real-time
- * may be called from the step; everything else by the control thread, not while the step runs
- * unless stated.
+ * Each kind (LV2, LADSPA) is one struct plugin_kind; plugin.c lists them. plugin_instances.h and
+ * plugin_filter.h handle channels, latency and isolation. Threads: what is marked real-time may be
+ * called from the step; everything else by the control thread while no step runs.
  */
 #ifndef HALO_PLUGIN_H
 #define HALO_PLUGIN_H
@@ -20,10 +19,10 @@ enum plugin_port_type {
     PLUGIN_AUDIO,
     PLUGIN_CONTROL,
     PLUGIN_CV,   /* control at audio rate; inputs read silence */
-    PLUGIN_ATOM, /* events; handled by the kind */
+    PLUGIN_ATOM, /* events; internal to the kind */
 };
 
-/* A value with a name: `mode=Lowpass`. */
+/* A named value: `mode=Lowpass`. */
 struct plugin_point {
     char *label;
     float value;
@@ -32,20 +31,20 @@ struct plugin_point {
 struct plugin_port {
     enum plugin_port_type type;
     bool is_input;
-    bool is_side_chain; /* audio input beside the main ones: reads silence */
-    bool is_latency;    /* control out: frames */
+    bool is_side_chain; /* audio input that reads silence */
+    bool is_latency;    /* control output in frames */
     bool is_integer;
     bool is_toggle;
-    bool is_enumeration; /* only its points' values */
+    bool is_enumeration; /* only the values of its points */
     bool is_logarithmic;
     bool counts_in_rate;         /* minimum and maximum are multiplied by the rate */
     bool initial_counts_in_rate; /* initial is multiplied as well */
     char *symbol;                /* its name in specifications; unique in the plugin */
-    char *name;                  /* for people */
+    char *name;                  /* for display */
     char *unit;                  /* "dB", "Hz", "ms"; NULL: none known */
-    float minimum;               /* -infinity: none stated */
-    float maximum;               /* infinity: none stated */
-    float initial;               /* always finite: of the plugin, else within the range */
+    float minimum;               /* -infinity: unbounded */
+    float maximum;               /* infinity: unbounded */
+    float initial;               /* always finite: the plugin's, else within the range */
     size_t point_count;
     struct plugin_point *points;
 };
@@ -77,8 +76,8 @@ struct plugin_info {
     const struct plugin_kind *kind;
     char *id; /* in specifications: the URI of LV2, LIBRARY:LABEL of LADSPA */
     char *name;
-    char *maker;    /* NULL: not said */
-    char *category; /* "Reverb"; NULL: not said */
+    char *maker;    /* NULL: unknown */
+    char *category; /* "Reverb"; NULL: unknown */
     char *file;     /* library or bundle */
     size_t port_count;
     struct plugin_port *ports; /* by the plugin's own index */
@@ -88,20 +87,19 @@ struct plugin_info {
     struct plugin_preset *presets;
     size_t feature_count;
     char **features;  /* URIs it requires */
-    bool keeps_state; /* more than its controls' values */
-    char *refusal;    /* why it cannot be instantiated ("requires the feature URI"); NULL: nothing
-                         known */
+    bool keeps_state; /* more than the values of its controls */
+    char *refusal;    /* why it cannot be instantiated; NULL: no reason known */
 };
 
 struct plugin_setting { /* of a parameter */
     const char *uri;
-    const char *value; /* as text; a path from the working folder */
+    const char *value; /* as text; paths are relative to the working folder */
 };
 
 struct plugin_settings {
     uint32_t rate;
     size_t block;       /* frames of every kind->process */
-    bool live;          /* blocks have a deadline: long work is done by a thread of the plugin */
+    bool live;          /* blocks have a deadline: a thread of the plugin does long work */
     const char *preset; /* URI; NULL: none */
     const char *state;  /* folder of kind->save, loaded after the preset; NULL: none */
     size_t setting_count;
@@ -111,41 +109,38 @@ struct plugin_settings {
 struct plugin {
     const struct plugin_kind *kind;
     const struct plugin_info *info; /* not owned */
-    size_t inputs;                  /* audio ports, side chains among them */
+    size_t inputs;                  /* audio ports, including side chains */
     size_t outputs;
-    float *controls; /* a value for each port, by index: inputs as set, outputs as the plugin
-                        reports them */
-    const char *
-        trouble; /* after the first reset: an error while it loaded its state or parameters; NULL */
+    uint32_t *in_ports, *out_ports; /* indices of the audio ports */
+    float *controls;                /* by port: inputs as set, outputs as the plugin reports them */
+    const char *trouble;   /* after the first reset: why its state or parameters failed to load */
     const char *complaint; /* for the control thread to print once and clear; NULL */
 };
 
 struct plugin_kind {
     const char *name;          /* "lv2": the stage's option */
     const char *argument;      /* "URI", for help */
-    bool describing_runs_code; /* of the plugin's */
+    bool describing_runs_code; /* of the plugin */
     /* Describe one plugin. Loads its library or data and may run its code: scans do so in a child
-     * process. Errors: not found, with where it was searched and similar names. */
+     * process. Errors: not found; the message names similar ones. */
     enum status (*describe)(const char *id, struct plugin_info **info);
-    /* Everything that can contain plugins in the search paths, without running plugin code: URIs of
-     * LV2, library files of LADSPA. `file` changes when the holder is upgraded: its library; NULL:
-     * not known. */
+    /* The holders of plugins in the search path, without running their code: URIs of LV2, library
+     * files of LADSPA. `file`: the library, which changes with an upgrade; NULL: unknown. */
     enum status (*list)(void (*found)(void *context, const char *holder, const char *file),
                         void *context);
-    /* The ids of the plugins in one of these. May run their code. */
+    /* The ids of the plugins in a holder. May run their code. */
     enum status (*open)(const char *holder, void (*found)(void *context, const char *id),
                         void *context);
-    /* Controls have their initial values, or those of the preset and the state. Errors: those of
-     * the plugin or its host. */
+    /* Controls have their initial values, or those of the preset and the state. */
     enum status (*create)(const struct plugin_info *info, const struct plugin_settings *settings,
                           struct plugin **plugin);
-    /* Real-time. One block: `in` and `out` are the audio ports in the order of their indices, all
-     * distinct. The output may contain NaN or infinity. */
+    /* Real-time. One block: `in` and `out` are the audio ports by index, all distinct. The output
+     * may contain NaN or infinity. */
     void (*process)(struct plugin *plugin, const float *const *in, float *const *out);
-    /* Forget all sound, keep all values. Call it before the first block, once the first values are
-     * set: some plugins allocate buffers by them, and loading happens here. */
+    /* Forget all sound, keep all values. Required before the first block, after the first values
+     * are set: some plugins size buffers by them, and loading happens here. */
     void (*reset)(struct plugin *plugin);
-    /* Save values and state into a new folder. NULL: there is nothing but controls. */
+    /* Save values and state into a new folder. NULL: the kind has controls only. */
     enum status (*save)(struct plugin *plugin, const char *folder);
     void (*destroy)(struct plugin *plugin);
 };
@@ -153,33 +148,43 @@ struct plugin_kind {
 extern const struct plugin_kind plugin_lv2;    /* through lilv */
 extern const struct plugin_kind plugin_ladspa; /* libraries in LADSPA_PATH, each with labels */
 
-/* By name ("lv2"), or NULL; by index, NULL past the last. A kind left out of this build exists and
- * fails with a hint how to get it. */
+/* By name ("lv2"), or NULL; by index, NULL past the last. A kind left out of this build fails with
+ * a hint. */
 const struct plugin_kind *plugin_kind_named(const char *name);
 const struct plugin_kind *plugin_kind_at(size_t index);
 
 void plugin_info_destroy(struct plugin_info *info);
 
-/* The range and initial value of a port at a rate; the latter lies in the former. */
+/* The range of a port at a rate, and the initial value within it. */
 struct plugin_range {
     float minimum, maximum, initial;
 };
 struct plugin_range plugin_port_range(const struct plugin_port *port, uint32_t rate);
 
-/* Errors: memory, and what info->refusal says. */
+/* Errors: info->refusal, and those of the kind. */
 MUST_CHECK enum status plugin_create(const struct plugin_info *info,
                                      const struct plugin_settings *settings,
                                      struct plugin **plugin);
 void plugin_destroy(struct plugin *plugin);
 
-/* Real-time. The value of a control input from the next block on. */
+/* For kinds: list the audio ports and allocate the controls, with initial values. Errors: memory.
+ */
+MUST_CHECK enum status plugin_ports_init(struct plugin *plugin, uint32_t rate);
+void plugin_ports_free(struct plugin *plugin);
+
+/* Whether the user can set the port. */
+static inline bool plugin_port_is_control(const struct plugin_port *port)
+{
+    return port->type == PLUGIN_CONTROL && port->is_input;
+}
+
+/* Real-time. Set a control input from the next block on. */
 static inline void plugin_set(struct plugin *plugin, size_t port, float value)
 {
     plugin->controls[port] = value;
 }
 
-/* Real-time. Frames, as reported after the last block; 0 without such a port or where the value is
- * out of range. */
+/* Real-time. Frames, as reported after the last block; 0 where no valid latency is reported. */
 uint64_t plugin_latency(const struct plugin *plugin);
 
 #endif

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 20, LINE_MOST = 1024, END_MOST = 160 };
+enum { POLL_MS = 20, LINE_MOST = 1024, END_MOST = 160 };
 
 struct plugin_child {
     struct plugin_child_settings settings;
@@ -27,9 +27,7 @@ struct plugin_child {
     char line[LINE_MOST];
     size_t length;
 
-    /* how long it has made no progress: polls are counted rather than the clock, which goes on
-     * while halo is stopped */
-    double quiet;
+    double quiet; /* seconds without progress; bounded per poll, since halo may be suspended */
     uint32_t done;
     unsigned long long frames;
     bool hung;
@@ -40,8 +38,6 @@ struct plugin_child {
     _Atomic double patience;
     _Atomic double stop; /* when to kill it, by the monotonic clock */
 };
-
-/* ---- what it prints ---- */
 
 static void report_line(struct plugin_child *child)
 {
@@ -54,7 +50,7 @@ static void report_line(struct plugin_child *child)
         note_detail("%s says: %s", child->settings.name, child->line);
 }
 
-static void take_spec(struct plugin_child *child, const char *bytes, size_t count)
+static void read_lines(struct plugin_child *child, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (bytes[i] == '\n' || child->length == LINE_MOST - 1)
@@ -64,7 +60,7 @@ static void take_spec(struct plugin_child *child, const char *bytes, size_t coun
     }
 }
 
-/* Until it prints something or `milliseconds` are over; true: it did. */
+/* Wait `milliseconds` for output; true: there was some. */
 static bool listen_to(struct plugin_child *child, int milliseconds)
 {
     char bytes[4096];
@@ -73,15 +69,13 @@ static bool listen_to(struct plugin_child *child, int milliseconds)
         return false;
     ssize_t got = read(child->output, bytes, sizeof bytes);
     if (got > 0) {
-        take_spec(child, bytes, (size_t)got);
+        read_lines(child, bytes, (size_t)got);
         return true;
     }
-    close(child->output); /* it is about to end, or does not want to be heard */
+    close(child->output); /* it is ending, or has closed its output */
     child->output = -1;
     return false;
 }
-
-/* ---- its life ---- */
 
 static void describe_end(struct plugin_child *child, int status)
 {
@@ -102,15 +96,6 @@ static void describe_end(struct plugin_child *child, int status)
     snprintf(child->end, END_MOST, "%s %s%s", what, doing ? doing : at, why);
 }
 
-static bool has_ended(struct plugin_child *child)
-{
-    int status = 0;
-    if (waitpid(child->process, &status, WNOHANG) == 0)
-        return false;
-    describe_end(child, status);
-    return true;
-}
-
 static void watch_for_hanging(struct plugin_child *child, double passed)
 {
     struct isolated_head *head = child->settings.head;
@@ -118,7 +103,7 @@ static void watch_for_hanging(struct plugin_child *child, double passed)
     unsigned long long frames = atomic_load(&head->frames);
     bool waiting = done != atomic_load(&head->posted.value);
     bool same = done == child->done && frames == child->frames;
-    child->quiet = waiting && same ? child->quiet + fmin(passed, 2e-3 * LOOK_MS) : 0;
+    child->quiet = waiting && same ? child->quiet + fmin(passed, 2e-3 * POLL_MS) : 0;
     child->done = done;
     child->frames = frames;
     if (child->quiet < atomic_load(&child->patience))
@@ -129,19 +114,19 @@ static void watch_for_hanging(struct plugin_child *child, double passed)
 
 static void watch(struct plugin_child *child)
 {
-    for (double before = monotonic_seconds(); !has_ended(child);) {
-        listen_to(child, LOOK_MS);
+    int status = 0;
+    for (double before = monotonic_seconds(); waitpid(child->process, &status, WNOHANG) == 0;) {
+        listen_to(child, POLL_MS);
         double now = monotonic_seconds();
         watch_for_hanging(child, now - before);
         if (now >= atomic_load(&child->stop))
             kill(child->process, SIGKILL);
         before = now;
     }
+    describe_end(child, status);
     while (listen_to(child, 0))
         continue;
 }
-
-/* ---- its birth ---- */
 
 static int spawn(struct plugin_child *child, int output)
 {
@@ -156,8 +141,8 @@ static int spawn(struct plugin_child *child, int output)
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
-    posix_spawn_file_actions_adddup2(&files, child->settings.memory, APART_DESCRIPTOR);
-    posix_spawn_file_actions_addclosefrom_np(&files, APART_DESCRIPTOR + 1);
+    posix_spawn_file_actions_adddup2(&files, child->settings.memory, ISOLATED_DESCRIPTOR);
+    posix_spawn_file_actions_addclosefrom_np(&files, ISOLATED_DESCRIPTOR + 1);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &terminal);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -181,7 +166,7 @@ static bool start(struct plugin_child *child)
     return error == 0;
 }
 
-/* The process dies with the thread that started it, so one thread does everything. */
+/* The process dies with the thread that started it, hence starting and watching in one thread. */
 static void *child_main(void *argument)
 {
     struct plugin_child *child = argument;
@@ -194,12 +179,10 @@ static void *child_main(void *argument)
     return NULL;
 }
 
-/* ---- */
-
-void plugin_child_doing(struct plugin_child *child, const char *output, double patience)
+void plugin_child_doing(struct plugin_child *child, const char *doing, double patience)
 {
     atomic_store(&child->patience, patience);
-    atomic_store(&child->doing, output);
+    atomic_store(&child->doing, doing);
 }
 
 enum status plugin_child_start(const struct plugin_child_settings *settings, double patience,

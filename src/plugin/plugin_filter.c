@@ -8,14 +8,14 @@
 
 enum {
     BLOCK_MOST = 8192, /* frames of a plugin's block */
-    BLOCK_LEAST = 16,  /* of one that is a divisor only */
-    PIECE_MOST = 8192, /* frames that a set of instances gets at a time, in files */
+    BLOCK_LEAST = 16,  /* where it divides the block of the filter */
+    PIECE_MOST = 8192, /* frames that the instances get at a time, in files */
 };
 static const double PATIENCE = 10, PATIENCE_LIVE = 2; /* seconds */
 
 enum {
-    PROBE_BLOCKS = 8,  /* of silence, before a latency is believed */
-    PROBE_POINTS = 64, /* of automation that are tried */
+    PROBE_BLOCKS = 8,  /* of silence, before a latency counts */
+    PROBE_POINTS = 64, /* points of automation that are tried */
 };
 static const double PROBE_SECONDS = 0.25;
 
@@ -48,9 +48,9 @@ static size_t piece_of(const struct plugin_filter_settings *settings, size_t blo
 
 /* ---- instances ---- */
 
-/* Where the plugin runs is decided here alone. */
+/* The only place that knows where the plugin runs. */
 static enum status open_instances(const struct plugin_filter *plugin, size_t block, bool live,
-                             struct plugin_instances **instances)
+                                  struct plugin_instances **instances)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
     const struct plugin_spec *spec = settings->spec;
@@ -72,34 +72,27 @@ static enum status open_instances(const struct plugin_filter *plugin, size_t blo
     for (size_t i = 0; i < spec->value_count; i++)
         changes[i] =
             (struct plugin_change){.port = spec->values[i].port, .value = spec->values[i].value};
-    enum status status = (settings->isolated ? plugin_instances_open_isolated : plugin_instances_open)(
-        settings->info, changes, spec->value_count, &request, instances);
+    enum status status =
+        (settings->isolated ? plugin_instances_open_isolated : plugin_instances_open)(
+            settings->info, changes, spec->value_count, &request, instances);
     free(changes);
     return status;
 }
 
-/* ---- latency, as an instance that is made for it reports it ---- */
+/* ---- latency, found with a separate instance ---- */
 
-static bool reports_latency(const struct plugin_info *info)
-{
-    for (size_t i = 0; i < info->port_count; i++)
-        if (info->ports[i].is_latency)
-            return true;
-    return false;
-}
-
-struct probe {
+struct latency_probe {
     struct plugin_instances *instances;
     size_t piece;
     const float **in;
     struct block out;
     uint64_t most;
     uint64_t last;
-    size_t blocks;  /* heard */
-    size_t settled; /* after how many of them the latency changed last */
+    size_t blocks;  /* done */
+    size_t settled; /* blocks before the last change of the latency */
 };
 
-static void look(struct probe *probe, uint64_t reported)
+static void note_latency(struct latency_probe *probe, uint64_t reported)
 {
     if (probe->blocks > 0 && reported != probe->last)
         probe->settled = probe->blocks;
@@ -108,17 +101,18 @@ static void look(struct probe *probe, uint64_t reported)
     probe->blocks++;
 }
 
-static void feed_silence(struct probe *probe, size_t frames, const struct plugin_change *first)
+static void feed_silence(struct latency_probe *probe, size_t frames,
+                         const struct plugin_change *first)
 {
     for (size_t at = 0; at < frames && !probe->instances->failure; at += probe->piece) {
-        probe->instances->kind->process(probe->instances, probe->in, probe->out.data, probe->piece, first,
-                                   at == 0 && first ? 1 : 0);
+        probe->instances->kind->process(probe->instances, probe->in, probe->out.data, probe->piece,
+                                        first, at == 0 && first ? 1 : 0);
         for (size_t i = 0; i < probe->piece / probe->instances->block; i++)
-            look(probe, probe->instances->latencies[i]);
+            note_latency(probe, probe->instances->latencies[i]);
     }
 }
 
-static void try_values(struct probe *probe, struct plugin_filter *plugin)
+static void try_values(struct latency_probe *probe, struct plugin_filter *plugin)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
     const struct automation *automation = &settings->spec->automation;
@@ -139,33 +133,29 @@ static void try_values(struct probe *probe, struct plugin_filter *plugin)
         latency->most = probe->most;
 }
 
-/* It runs as in a file, where plugins are waited for. */
+/* Not live, so that the plugin is waited for. */
 static enum status find_latency(struct plugin_filter *plugin, size_t block)
 {
     const struct plugin_map *map = plugin->settings.map;
-    struct probe probe = {.piece = plugin->piece};
+    struct latency_probe probe = {.piece = plugin->piece, .in = plugin->in};
     plugin->latency = plugin->settings.latency;
-    plugin->reports_latency =
-        !plugin->settings.map->is_beside && reports_latency(plugin->settings.info);
+    for (size_t i = 0; i < plugin->settings.info->port_count; i++)
+        plugin->reports_latency |= !map->is_beside && plugin->settings.info->ports[i].is_latency;
     if (!plugin->reports_latency)
         return STATUS_OK;
     enum status status = open_instances(plugin, block, false, &probe.instances);
     if (status == STATUS_OK)
         status = block_init(&probe.out, map->outputs, probe.piece, "a plugin");
-    probe.in = calloc(map->count + 1, sizeof *probe.in);
-    if (status == STATUS_OK && !probe.in)
-        status = fail_memory("a plugin");
     if (status == STATUS_OK) {
         for (size_t i = 0; i < map->count; i++)
-            probe.in[i] = plugin->nothing.data[0];
+            plugin->in[i] = plugin->nothing.data[0];
         try_values(&probe, plugin);
         if (probe.instances->failure)
-            status = fail(STATUS_FAILED, "cannot run %s: it %s while its latency was looked for",
+            status = fail(STATUS_FAILED, "cannot run %s: it %s while its latency was measured",
                           plugin->settings.info->id, probe.instances->failure);
     }
     plugin_instances_close(probe.instances);
     block_free(&probe.out);
-    free(probe.in);
     return status;
 }
 
@@ -178,8 +168,7 @@ static void begin(struct plugin_filter *plugin)
     plugin->position = 0;
     plugin->next = 0;
     plugin->settled = plugin->changed = false;
-    memset(plugin->begun, 0, points * sizeof *plugin->begun);
-    memset(plugin->done, 0, points * sizeof *plugin->done);
+    memset(plugin->points, 0, points * sizeof *plugin->points);
 }
 
 static void plugin_filter_reset(struct filter *filter)
@@ -188,7 +177,7 @@ static void plugin_filter_reset(struct filter *filter)
     plugin->instances->kind->reset(plugin->instances);
     block_silence(&plugin->align.ring, 0, plugin->align.ring.frames);
     plugin->align.at = 0;
-    atomic_store(&plugin->asked, true); /* what automation has changed goes back */
+    atomic_store(&plugin->has_request, true); /* undo the automation */
     begin(plugin);
 }
 
@@ -203,10 +192,8 @@ static void plugin_filter_destroy(struct filter *filter)
     free(plugin->out);
     free(plugin->values);
     free(plugin->changes);
-    free(plugin->begun);
-    free(plugin->done);
-    free(plugin->from);
-    free(plugin->wanted);
+    free(plugin->points);
+    free(plugin->requested);
     free(plugin);
 }
 
@@ -217,8 +204,8 @@ static const struct filter_kind plugin_filter_kind = {
     .destroy = plugin_filter_destroy,
 };
 
-/* What the step writes into. A step of automation is one change, a ramp one for each block. */
-static enum status make_capacity(struct plugin_filter *plugin, size_t block)
+/* The buffers of the step. A step of automation is one change, a ramp one for each block. */
+static enum status make_buffers(struct plugin_filter *plugin, size_t block)
 {
     const struct plugin_filter_settings *settings = &plugin->settings;
     const struct automation *automation = &settings->spec->automation;
@@ -229,12 +216,10 @@ static enum status make_capacity(struct plugin_filter *plugin, size_t block)
     plugin->out = calloc(settings->map->outputs, sizeof *plugin->out);
     plugin->values = calloc(ports + 1, sizeof *plugin->values);
     plugin->changes = calloc(changes + 1, sizeof *plugin->changes);
-    plugin->begun = calloc(points + 1, sizeof *plugin->begun);
-    plugin->done = calloc(points + 1, sizeof *plugin->done);
-    plugin->from = calloc(points + 1, sizeof *plugin->from);
-    plugin->wanted = calloc(ports + 1, sizeof *plugin->wanted);
-    if (!plugin->in || !plugin->out || !plugin->values || !plugin->changes || !plugin->begun ||
-        !plugin->done || !plugin->from || !plugin->wanted)
+    plugin->points = calloc(points + 1, sizeof *plugin->points);
+    plugin->requested = calloc(ports + 1, sizeof *plugin->requested);
+    if (!plugin->in || !plugin->out || !plugin->values || !plugin->changes || !plugin->points ||
+        !plugin->requested)
         return fail_memory("a plugin");
     return block_init(&plugin->nothing, 1, plugin->piece, "a plugin");
 }
@@ -251,14 +236,6 @@ static enum status set_latency(struct plugin_filter *plugin, size_t block)
     return STATUS_OK;
 }
 
-static void take_values(struct plugin_filter *plugin)
-{
-    for (size_t i = 0; i < plugin->settings.info->port_count; i++) {
-        plugin->values[i] = plugin->instances->values[i];
-        atomic_init(&plugin->wanted[i], plugin->instances->values[i]);
-    }
-}
-
 enum status plugin_filter_create(const struct plugin_filter_settings *settings,
                                  struct filter **result)
 {
@@ -273,7 +250,7 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
                                      .tail_unknown = !settings->map->is_beside};
     plugin->settings = *settings;
     plugin->piece = piece_of(settings, block);
-    enum status status = make_capacity(plugin, block);
+    enum status status = make_buffers(plugin, block);
     if (status == STATUS_OK)
         status = set_latency(plugin, block);
     if (status == STATUS_OK)
@@ -284,7 +261,10 @@ enum status plugin_filter_create(const struct plugin_filter_settings *settings,
     }
     if (!settings->map->is_beside)
         plugin->filter.latency += plugin->instances->delay;
-    take_values(plugin);
+    for (size_t i = 0; i < settings->info->port_count; i++) {
+        plugin->values[i] = plugin->instances->values[i];
+        atomic_init(&plugin->requested[i], plugin->instances->values[i]);
+    }
     begin(plugin);
     *result = &plugin->filter;
     return STATUS_OK;
@@ -294,11 +274,11 @@ struct plugin_filter_info plugin_filter_info(const struct filter *filter)
 {
     const struct plugin_filter *plugin = (const struct plugin_filter *)filter;
     return (struct plugin_filter_info){.instances = plugin->instances->instances,
-                                        .block = plugin->instances->block,
-                                        .isolated = plugin->settings.isolated,
-                                        .bad = plugin->bad,
-                                        .missed = plugin->instances->late,
-                                        .latency = plugin->latency};
+                                       .block = plugin->instances->block,
+                                       .isolated = plugin->settings.isolated,
+                                       .bad = plugin->bad,
+                                       .missed = plugin->instances->late,
+                                       .latency = plugin->latency};
 }
 
 void plugin_filter_set(struct filter *filter, size_t port, float value)
@@ -306,13 +286,13 @@ void plugin_filter_set(struct filter *filter, size_t port, float value)
     struct plugin_filter *plugin = (struct plugin_filter *)filter;
     struct plugin_range range =
         plugin_port_range(&plugin->settings.info->ports[port], plugin->settings.rate);
-    atomic_store(&plugin->wanted[port], fmaxf(range.minimum, fminf(range.maximum, value)));
-    atomic_store(&plugin->asked, true);
+    atomic_store(&plugin->requested[port], fmaxf(range.minimum, fminf(range.maximum, value)));
+    atomic_store(&plugin->has_request, true);
 }
 
 float plugin_filter_value(const struct filter *filter, size_t port)
 {
-    return atomic_load(&((const struct plugin_filter *)filter)->wanted[port]);
+    return atomic_load(&((const struct plugin_filter *)filter)->requested[port]);
 }
 
 enum status plugin_filter_save(struct filter *filter, const char *folder)

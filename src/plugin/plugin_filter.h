@@ -1,4 +1,4 @@
-/* A plugin as a filter: a set of instances for the channels of the sound, with one latency for its life.
+/* A plugin as a filter: instances for the channels of the sound, with a fixed latency.
  *
  * Blocks. A block of the filter is divided into blocks of the plugin: in files PLUGIN_FILTER_BLOCK
  * frames where that divides it, else the largest power of two that does; streamed, the whole block
@@ -9,9 +9,9 @@
  * runs on silence with all values to come; the longest latency is that of the filter. The sound
  * keeps its place when the plugin reports another latency later. A latency that is reported late
  * counts from the beginning as long as no value has changed. One that exceeds the found latency
- * makes the sound late: filter->late says by how much, filter->notice once. In files an instance
- * whose latency settles after some blocks runs on as many of silence first, since it may fade from
- * its own latency to the new one.
+ * delays the sound: filter->late says by how much, filter->notice once. In files an instance whose
+ * latency settles after some blocks first runs on as many of silence, since it may fade from its
+ * first latency to the new one.
  *
  * Automation. A point takes effect at the first block of the plugin at or after its time, counted
  * in the input of the filter; ramps change with each block, by equal steps, or equal factors for
@@ -19,8 +19,8 @@
  *
  * NaN and infinity become zero and are counted. A plugin that fails outputs silence, and
  * filter->failure says why. Threads: plugin_filter_set and _value belong to one control thread
- * while the step runs, or to the step itself; everything except process is for that thread while
- * the step does not run.
+ * while the step runs, or to the step itself; all else but process to that thread while the step
+ * does not run.
  */
 #ifndef HALO_PLUGIN_FILTER_H
 #define HALO_PLUGIN_FILTER_H
@@ -40,16 +40,16 @@ struct plugin_filter_settings {
     uint32_t rate;
     size_t channels;
     size_t block;
-    bool live;       /* blocks are waited for */
-    bool streamed;   /* the block is a device's period, also where it is replayed */
-    bool replayed;   /* it was live once: no silence goes before the sound */
-    bool isolated;   /* in a process of its own */
-    size_t delay;    /* frames that the sound is to come later still */
-    uint64_t before; /* frames that the sound comes late already: automation counts from there */
+    bool live;       /* blocks have a deadline */
+    bool streamed;   /* the block is the period of a device, even if it is replayed */
+    bool replayed;   /* a recorded live session: no silence before the sound */
+    bool isolated;   /* in a child process */
+    size_t delay;    /* frames of additional latency */
+    uint64_t before; /* frames of latency before this filter: automation counts from there */
     struct plugin_latency {
         uint64_t most;    /* frames */
-        uint64_t settled; /* with the values at the beginning */
-    } latency;            /* known from an earlier run; more may be found */
+        uint64_t settled; /* with the initial values */
+    } latency;            /* known from an earlier run; a longer one may be found */
 };
 
 /* Errors: as for plugin_create, and memory. */
@@ -61,14 +61,14 @@ struct plugin_filter_info {
     size_t instances;
     size_t block; /* frames of the plugin's */
     bool isolated;
-    uint64_t bad;                  /* samples that were NaN or infinite */
-    uint64_t missed;               /* blocks that were not done in time, and silence */
-    struct plugin_latency latency; /* as it turned out */
+    uint64_t bad;    /* samples that were NaN or infinite */
+    uint64_t missed; /* blocks that came too late and were silenced */
+    struct plugin_latency latency;
 };
 struct plugin_filter_info plugin_filter_info(const struct filter *filter);
 
-/* The value of a control input while the sound runs: applied at the beginning of the next block,
- * clamped to the range of the port; and the last value requested, or the initial one. */
+/* Set a control input from the next block on, clamped to the range of the port; get the value that
+ * was requested last, or the initial one. */
 void plugin_filter_set(struct filter *filter, size_t port, float value);
 float plugin_filter_value(const struct filter *filter, size_t port);
 

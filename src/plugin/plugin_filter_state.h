@@ -1,5 +1,4 @@
-/* What a plugin's filter consists of, shared by its set-up (plugin_filter.c) and its step
- * (plugin_filter_step.c) alone. */
+/* struct plugin_filter, for its set-up (plugin_filter.c) and its step (plugin_filter_step.c). */
 #ifndef HALO_PLUGIN_FILTER_STATE_H
 #define HALO_PLUGIN_FILTER_STATE_H
 
@@ -16,33 +15,35 @@ struct plugin_filter {
     bool reports_latency;
     struct { /* keeps the sound in its place while the latency of the plugin changes */
         size_t latency;
-        struct block ring; /* what is still to go out; none where the latency is 0 */
-        size_t at;         /* of the next frame that goes out */
+        struct block ring; /* pending output; none where the latency is 0 */
+        size_t at;         /* of the next frame to output */
     } align;
-    struct plugin_latency latency; /* as it turned out */
-    bool settled;                  /* it has told that */
-    size_t prelude;                /* frames of silence that it hears before the sound */
-    struct block aside;            /* what it makes of that */
-    bool changed;                  /* a value has, since the beginning */
-    size_t piece;                  /* frames that the instances gets at a time, at most */
+    struct plugin_latency latency; /* found so far */
+    bool settled;                  /* the plugin has reported latency.settled */
+    size_t prelude;                /* frames of silence to process before the sound */
+    struct block aside;            /* output of the prelude */
+    bool changed;                  /* a value has changed since the beginning */
+    size_t piece;                  /* frames that the instances get at a time, at most */
     struct block nothing;          /* a piece of silence */
     const float **in;              /* of a piece, for all inputs of the instances */
     float **out;
 
-    float *values; /* by port, as the plugin was last told */
+    float *values; /* by port, as the plugin has them */
     struct plugin_change *changes;
     size_t change_count;
-    uint64_t position; /* frames that came in */
-    size_t next;       /* point of the automation: those before it are done */
-    bool *begun;       /* by point: from[] is known */
-    bool *done;        /* by point */
-    float *from;       /* by point: where a ramp starts */
+    uint64_t position; /* frames of input so far */
+    size_t next;       /* first point of the automation that is not done */
+    struct plugin_point_state {
+        bool begun; /* `from` is valid */
+        bool done;
+        float from; /* where a ramp starts */
+    } *points;      /* by point */
 
-    _Atomic float *wanted; /* by port */
-    _Atomic bool asked;    /* one of them is new */
+    _Atomic float *requested; /* by port */
+    _Atomic bool has_request; /* one of them is new */
 
     uint64_t bad;
-    bool reported_late; /* of its blocks, live */
+    bool reported_late; /* live: a late block has been reported */
     char failure[200];
     char notice[200];
 };
@@ -50,7 +51,7 @@ struct plugin_filter {
 /* Real-time: the filter's process. */
 void plugin_filter_process(struct filter *filter, const float *const *in, float *const *out);
 
-/* The instances hears the silence that it hears before the sound. */
+/* Run the instances on the silence before the sound. */
 void plugin_filter_play_prelude(struct plugin_filter *plugin);
 
 #endif

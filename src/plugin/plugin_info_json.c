@@ -14,25 +14,22 @@ static const char *const parameter_types[] = {
     [PLUGIN_FLOAT] = "float", [PLUGIN_DOUBLE] = "double", [PLUGIN_INT] = "int",
     [PLUGIN_LONG] = "long",   [PLUGIN_BOOL] = "bool",     [PLUGIN_STRING] = "string",
     [PLUGIN_PATH] = "path",   [PLUGIN_URI] = "uri"};
-enum {
-    PORT_TYPES = sizeof port_types / sizeof *port_types,
-    PARAMETER_TYPES = sizeof parameter_types / sizeof *parameter_types
-};
+enum { PORT_TYPES = PLUGIN_ATOM + 1, PARAMETER_TYPES = PLUGIN_URI + 1 };
 
 static const struct {
     const char *name;
     size_t offset;
-} flags[] = {{"side_chain", offsetof(struct plugin_port, is_side_chain)},
-             {"latency", offsetof(struct plugin_port, is_latency)},
-             {"integer", offsetof(struct plugin_port, is_integer)},
-             {"toggle", offsetof(struct plugin_port, is_toggle)},
-             {"enumeration", offsetof(struct plugin_port, is_enumeration)},
-             {"logarithmic", offsetof(struct plugin_port, is_logarithmic)},
-             {"counts_in_rate", offsetof(struct plugin_port, counts_in_rate)},
-             {"initial_counts_in_rate", offsetof(struct plugin_port, initial_counts_in_rate)}};
+} flags[] = {
+    {"side_chain", offsetof(struct plugin_port, is_side_chain)},
+    {"latency", offsetof(struct plugin_port, is_latency)},
+    {"integer", offsetof(struct plugin_port, is_integer)},
+    {"toggle", offsetof(struct plugin_port, is_toggle)},
+    {"enumeration", offsetof(struct plugin_port, is_enumeration)},
+    {"logarithmic", offsetof(struct plugin_port, is_logarithmic)},
+    {"counts_in_rate", offsetof(struct plugin_port, counts_in_rate)},
+    {"initial_counts_in_rate", offsetof(struct plugin_port, initial_counts_in_rate)},
+};
 enum { FLAGS = sizeof flags / sizeof *flags };
-
-/* ---- to JSON ---- */
 
 static json_t *number_or_null(float number)
 {
@@ -87,97 +84,94 @@ json_t *plugin_info_object(const struct plugin_info *info)
                      presets, "features", features);
 }
 
-/* ---- from JSON ---- */
-
-/* NULL stays NULL; false: memory, or no text where there must be one. */
-static bool take_text(const json_t *object, const char *key, bool must, char **text)
+/* A missing text is NULL; false: memory, or a required text is missing. */
+static bool read_text(const json_t *object, const char *key, bool must, char **text)
 {
     const char *value = json_string_value(json_object_get(object, key));
     *text = value ? strdup(value) : NULL;
     return *text || (!value && !must);
 }
 
-static float take_number(const json_t *object, const char *key, float unknown)
+static float read_number(const json_t *object, const char *key, float unknown)
 {
     const json_t *value = json_object_get(object, key);
     return json_is_number(value) ? (float)json_number_value(value) : unknown;
 }
 
-static bool take_word(const json_t *object, const char *key, const char *const *names, size_t count,
-                      size_t *index)
+static bool read_type(const json_t *object, const char *const *names, size_t count, size_t *type)
 {
-    const char *word = json_string_value(json_object_get(object, key));
-    for (*index = 0; word && *index < count; ++*index)
-        if (strcmp(names[*index], word) == 0)
+    const char *name = json_string_value(json_object_get(object, "type"));
+    for (*type = 0; name && *type < count; ++*type)
+        if (strcmp(names[*type], name) == 0)
             return true;
     return false;
 }
 
-/* The array of that name as a list of elements of `size` bytes, each read by `take`. *taken becomes
- * false where one cannot be read or memory runs out. */
-static void *take_list(const json_t *object, const char *key, size_t size, size_t *count,
-                       bool (*take)(const json_t *element, void *to), bool *taken)
+/* The array of that key as a list of elements of `size` bytes, each read by `read`. *valid becomes
+ * false if one cannot be read or memory runs out. */
+static void *read_list(const json_t *object, const char *key, size_t size, size_t *count,
+                       bool (*read)(const json_t *element, void *to), bool *valid)
 {
     const json_t *array = json_object_get(object, key);
     size_t length = json_array_size(array);
     char *elements = calloc(length + 1, size);
     *count = elements ? length : 0;
-    *taken = *taken && elements;
-    for (size_t i = 0; *taken && i < length; i++)
-        *taken = take(json_array_get(array, i), elements + i * size);
+    *valid = *valid && elements;
+    for (size_t i = 0; *valid && i < length; i++)
+        *valid = read(json_array_get(array, i), elements + i * size);
     return elements;
 }
 
-static bool take_point(const json_t *object, void *to)
+static bool read_point(const json_t *object, void *to)
 {
     struct plugin_point *point = to;
-    point->value = take_number(object, "value", 0);
-    return take_text(object, "label", true, &point->label);
+    point->value = read_number(object, "value", 0);
+    return read_text(object, "label", true, &point->label);
 }
 
-static bool take_port(const json_t *object, void *to)
+static bool read_port(const json_t *object, void *to)
 {
     struct plugin_port *port = to;
     size_t type;
     const char *direction = json_string_value(json_object_get(object, "direction"));
-    bool taken = take_word(object, "type", port_types, PORT_TYPES, &type) && direction &&
-                 take_text(object, "symbol", true, &port->symbol) &&
-                 take_text(object, "name", true, &port->name) &&
-                 take_text(object, "unit", false, &port->unit);
-    if (!taken)
+    bool valid = read_type(object, port_types, PORT_TYPES, &type) && direction &&
+                 read_text(object, "symbol", true, &port->symbol) &&
+                 read_text(object, "name", true, &port->name) &&
+                 read_text(object, "unit", false, &port->unit);
+    if (!valid)
         return false;
     port->type = (enum plugin_port_type)type;
     port->is_input = strcmp(direction, "in") == 0;
-    port->minimum = take_number(object, "minimum", -INFINITY);
-    port->maximum = take_number(object, "maximum", INFINITY);
-    port->initial = take_number(object, "initial", 0);
+    port->minimum = read_number(object, "minimum", -INFINITY);
+    port->maximum = read_number(object, "maximum", INFINITY);
+    port->initial = read_number(object, "initial", 0);
     for (size_t i = 0; i < FLAGS; i++)
         *(bool *)((char *)port + flags[i].offset) =
             json_is_true(json_object_get(object, flags[i].name));
     port->points =
-        take_list(object, "points", sizeof *port->points, &port->point_count, take_point, &taken);
-    return taken;
+        read_list(object, "points", sizeof *port->points, &port->point_count, read_point, &valid);
+    return valid;
 }
 
-static bool take_parameter(const json_t *object, void *to)
+static bool read_parameter(const json_t *object, void *to)
 {
     struct plugin_parameter *parameter = to;
     size_t type;
-    if (!take_word(object, "type", parameter_types, PARAMETER_TYPES, &type))
+    if (!read_type(object, parameter_types, PARAMETER_TYPES, &type))
         return false;
     parameter->type = (enum plugin_parameter_type)type;
-    return take_text(object, "uri", true, &parameter->uri) &&
-           take_text(object, "name", false, &parameter->name);
+    return read_text(object, "uri", true, &parameter->uri) &&
+           read_text(object, "name", false, &parameter->name);
 }
 
-static bool take_preset(const json_t *object, void *to)
+static bool read_preset(const json_t *object, void *to)
 {
     struct plugin_preset *preset = to;
-    return take_text(object, "uri", true, &preset->uri) &&
-           take_text(object, "name", false, &preset->name);
+    return read_text(object, "uri", true, &preset->uri) &&
+           read_text(object, "name", false, &preset->name);
 }
 
-static bool take_feature(const json_t *element, void *to)
+static bool read_feature(const json_t *element, void *to)
 {
     const char *uri = json_string_value(element);
     char **feature = to;
@@ -193,21 +187,21 @@ enum status plugin_info_of_object(const json_t *object, struct plugin_info **res
         return fail_memory("a plugin");
     info->kind = kind ? plugin_kind_named(kind) : NULL;
     info->keeps_state = json_is_true(json_object_get(object, "keeps_state"));
-    bool taken = info->kind && take_text(object, "id", true, &info->id) &&
-                 take_text(object, "name", true, &info->name) &&
-                 take_text(object, "maker", false, &info->maker) &&
-                 take_text(object, "category", false, &info->category) &&
-                 take_text(object, "file", false, &info->file) &&
-                 take_text(object, "refusal", false, &info->refusal);
+    bool valid = info->kind && read_text(object, "id", true, &info->id) &&
+                 read_text(object, "name", true, &info->name) &&
+                 read_text(object, "maker", false, &info->maker) &&
+                 read_text(object, "category", false, &info->category) &&
+                 read_text(object, "file", false, &info->file) &&
+                 read_text(object, "refusal", false, &info->refusal);
     info->ports =
-        take_list(object, "ports", sizeof *info->ports, &info->port_count, take_port, &taken);
-    info->parameters = take_list(object, "parameters", sizeof *info->parameters,
-                                 &info->parameter_count, take_parameter, &taken);
-    info->presets = take_list(object, "presets", sizeof *info->presets, &info->preset_count,
-                              take_preset, &taken);
-    info->features = take_list(object, "features", sizeof *info->features, &info->feature_count,
-                               take_feature, &taken);
-    if (taken) {
+        read_list(object, "ports", sizeof *info->ports, &info->port_count, read_port, &valid);
+    info->parameters = read_list(object, "parameters", sizeof *info->parameters,
+                                 &info->parameter_count, read_parameter, &valid);
+    info->presets = read_list(object, "presets", sizeof *info->presets, &info->preset_count,
+                              read_preset, &valid);
+    info->features = read_list(object, "features", sizeof *info->features, &info->feature_count,
+                               read_feature, &valid);
+    if (valid) {
         *result = info;
         return STATUS_OK;
     }

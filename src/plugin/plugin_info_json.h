@@ -1,5 +1,5 @@
-/* The description of a plugin as JSON: from the child process of a scan, and for programs. Names
- * are those of struct plugin_info; what is unknown or unbounded is null. */
+/* The description of a plugin as JSON: from the child process of a scan, and for programs. Keys are
+ * the names in struct plugin_info; null is unknown or unbounded. */
 #ifndef HALO_PLUGIN_INFO_JSON_H
 #define HALO_PLUGIN_INFO_JSON_H
 
@@ -7,13 +7,13 @@
 
 #include <jansson.h>
 
-/* Digits that bring a float back as it was: for json_dumpf. */
+/* For json_dumpf: enough digits to read a float back exactly. */
 #define PLUGIN_INFO_DIGITS JSON_REAL_PRECISION(9)
 
 /* A new reference, or NULL: memory. */
 json_t *plugin_info_object(const struct plugin_info *info);
 
-/* The plugin that such an object is of. Errors: it is of none, memory. */
+/* The plugin of such an object. Errors: not such an object, memory. */
 MUST_CHECK enum status plugin_info_of_object(const json_t *object, struct plugin_info **info);
 
 #endif

@@ -5,17 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An instance has fixed buffers of its own: a plugin may write to its inputs, or need aligned
- * memory. */
+/* With separate buffers, since a plugin may write to its inputs, or need aligned memory. */
 struct slot {
     struct plugin *plugin;
-    struct block in;  /* all audio ports, side chains among them: these stay silent */
-    struct block out; /* likewise */
+    struct block in;  /* all audio ports, including side chains, which stay silent */
+    struct block out; /* all audio ports */
 };
 
 struct local_instances {
     struct plugin_instances instances;
-    size_t *main_inputs; /* by input of the instances, the plugin's audio input */
+    size_t *main_inputs; /* by input without side chains: the audio input of the plugin */
     struct slot *slots;
     uint64_t *latencies;
 };
@@ -45,16 +44,6 @@ static void run_slot(struct local_instances *here, size_t index, const float *co
     }
 }
 
-static void look_at_latency(struct local_instances *here, size_t block)
-{
-    uint64_t latency = 0;
-    for (size_t i = 0; i < here->instances.instances; i++) {
-        uint64_t reported = plugin_latency(here->slots[i].plugin);
-        latency = reported > latency ? reported : latency;
-    }
-    here->instances.latency = here->latencies[block] = latency;
-}
-
 static void process(struct plugin_instances *instances, const float *const *in, float *const *out,
                     size_t frames, const struct plugin_change *changes, size_t count)
 {
@@ -62,9 +51,14 @@ static void process(struct plugin_instances *instances, const float *const *in, 
     const struct plugin_change *end = changes + count;
     for (size_t at = 0; at < frames; at += instances->block) {
         make_changes(here, &changes, end, at + instances->block);
-        for (size_t i = 0; i < instances->instances; i++)
+        instances->latency = 0;
+        for (size_t i = 0; i < instances->instances; i++) {
             run_slot(here, i, in, out, at);
-        look_at_latency(here, at / instances->block);
+            uint64_t latency = plugin_latency(here->slots[i].plugin);
+            if (latency > instances->latency)
+                instances->latency = latency;
+        }
+        here->latencies[at / instances->block] = instances->latency;
     }
 }
 
@@ -125,19 +119,14 @@ size_t plugin_instances_outputs(const struct plugin_info *info)
 
 static enum status find_inputs(struct local_instances *here)
 {
-    const struct plugin_info *info = here->instances.info;
-    size_t audio = 0, own = 0;
+    const struct plugin *plugin = here->slots[0].plugin;
+    size_t count = 0;
     here->main_inputs = calloc(here->instances.inputs + 1, sizeof *here->main_inputs);
     if (!here->main_inputs)
         return fail_memory("a plugin");
-    for (size_t i = 0; i < info->port_count; i++) {
-        const struct plugin_port *port = &info->ports[i];
-        if (port->type != PLUGIN_AUDIO || !port->is_input)
-            continue;
-        if (!port->is_side_chain)
-            here->main_inputs[own++] = audio;
-        audio++;
-    }
+    for (size_t i = 0; i < plugin->inputs; i++)
+        if (!plugin->info->ports[plugin->in_ports[i]].is_side_chain)
+            here->main_inputs[count++] = i;
     return STATUS_OK;
 }
 
@@ -149,39 +138,40 @@ static enum status fill_slot(struct slot *slot, const struct plugin_info *info,
     return block_init(&slot->out, slot->plugin->outputs, settings->block, "a plugin");
 }
 
-enum status plugin_instances_open(const struct plugin_info *info, const struct plugin_change *changes,
-                             size_t count, const struct plugin_instances_settings *settings,
-                             struct plugin_instances **instances)
+enum status plugin_instances_open(const struct plugin_info *info,
+                                  const struct plugin_change *changes, size_t count,
+                                  const struct plugin_instances_settings *settings,
+                                  struct plugin_instances **instances)
 {
     struct local_instances *here = calloc(1, sizeof *here);
     if (!here)
         return fail_memory("a plugin");
     here->instances = (struct plugin_instances){.kind = &local_instances_kind,
-                                      .info = info,
-                                      .instances = settings->instances,
-                                      .inputs = plugin_instances_inputs(info),
-                                      .outputs = plugin_instances_outputs(info),
-                                      .block = settings->plugin.block};
+                                                .info = info,
+                                                .instances = settings->instances,
+                                                .inputs = plugin_instances_inputs(info),
+                                                .outputs = plugin_instances_outputs(info),
+                                                .block = settings->plugin.block};
     here->slots = calloc(settings->instances, sizeof *here->slots);
     here->latencies = calloc(settings->most / here->instances.block, sizeof *here->latencies);
-    enum status status =
-        here->slots && here->latencies ? find_inputs(here) : fail_memory("a plugin");
+    enum status status = here->slots && here->latencies ? STATUS_OK : fail_memory("a plugin");
     for (size_t i = 0; status == STATUS_OK && i < settings->instances; i++)
         status = fill_slot(&here->slots[i], info, &settings->plugin);
-    if (status != STATUS_OK) {
-        close_instances(&here->instances);
-        return status;
-    }
+    if (status == STATUS_OK)
+        status = find_inputs(here);
+    if (status != STATUS_OK)
+        goto fail;
     make_changes(here, &changes, changes + count, SIZE_MAX);
-    reset(&here->instances); /* some make their buffers by a value, and only then */
-    const char *trouble = here->slots[0].plugin->trouble;
-    if (trouble) {
-        status = fail(STATUS_FAILED, "%s", trouble);
-        close_instances(&here->instances);
-        return status;
+    reset(&here->instances); /* see plugin_kind.reset */
+    if (here->slots[0].plugin->trouble) {
+        status = fail(STATUS_FAILED, "%s", here->slots[0].plugin->trouble);
+        goto fail;
     }
     here->instances.values = here->slots[0].plugin->controls;
     here->instances.latencies = here->latencies;
     *instances = &here->instances;
     return STATUS_OK;
+fail:
+    close_instances(&here->instances);
+    return status;
 }

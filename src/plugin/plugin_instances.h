@@ -1,18 +1,17 @@
-/* A instances: the identical instances of one plugin that a stage runs side by side, in this process or
- * isolated in a child process.
+/* The identical instances of one plugin that a stage runs side by side, in this process or isolated
+ * in a child process.
  *
- * A instances processes sound in pieces of any number of its blocks, with the changes of values that
- * fall within. Instance i has the input channels i * inputs and up; side chains are not counted and
- * read silence.
+ * They process sound in pieces of any number of blocks, with the changes of values within. Instance
+ * i has the input channels i * inputs and up; side chains are not counted and read silence.
  *
- *   plugin_rack_open         in this process: memory errors of a plugin are errors of halo
- *   plugin_instances_open_isolated   in a child process, over shared memory: a plugin that crashes or
- *                            hangs ends the instances (`failure`) and nothing else
+ *   plugin_instances_open            in this process: memory errors of a plugin are errors of halo
+ *   plugin_instances_open_isolated   in a child process, over shared memory: a plugin that crashes
+ *                                    or hangs only ends the instances (`failure`)
  *
- * Threads: kind->process is real-time in a live instances; in files it waits for the child, and returns
- * early when a signal asks to stop (stop.h). A live isolated instances takes pieces of `most` frames and
- * outputs the previous one, so that nothing waits; `delay` accounts for it. A child that takes
- * longer than `patience` seconds for a block, live one second at most, counts as hung.
+ * Threads: kind->process is real-time when live; in files it waits for the child, and returns early
+ * when a signal asks to stop (stop.h). Isolated instances that are live take pieces of `most`
+ * frames and output the previous one, so that nothing waits; `delay` accounts for it. A child that
+ * takes longer than `patience` for a block, live at most one second, counts as hung.
  */
 #ifndef HALO_PLUGIN_INSTANCES_H
 #define HALO_PLUGIN_INSTANCES_H
@@ -20,8 +19,7 @@
 #include "plugin/plugin.h"
 
 struct plugin_change {
-    size_t frame; /* of the piece; applied at the beginning of its block. Changes are sorted by
-                     frame */
+    size_t frame; /* in the piece; applied at the start of its block. Changes are sorted by frame */
     size_t port;
     float value;
 };
@@ -48,32 +46,31 @@ struct plugin_instances {
     const struct plugin_info *info;
     size_t instances;
     size_t inputs;  /* of one instance, without side chains */
-    size_t outputs; /* likewise */
+    size_t outputs; /* of one instance */
     size_t block;
-    size_t delay;              /* frames that the instances itself adds */
+    size_t delay;              /* frames added to the latency of the plugin */
     const float *values;       /* by port, of the first instance after its last block */
-    uint64_t latency;          /* frames, as last reported; without the delay of the instances */
-    const uint64_t *latencies; /* the same by block of the last piece */
-    const char *failure; /* why it stopped: "crashed at 1.250 s (segmentation fault)"; its output is
-                            silence */
-    uint64_t late;      /* live: pieces replaced by silence since the last reset, not being ready */
-    const char *notice; /* to be printed once and cleared; NULL */
+    uint64_t latency;          /* frames, as last reported; without `delay` */
+    const uint64_t *latencies; /* by block of the last piece */
+    const char *failure; /* "crashed at 1.250 s (segmentation fault)"; the output is silence then */
+    uint64_t late;       /* live: pieces replaced by silence since the last reset */
+    const char *notice;  /* to be printed once and cleared; NULL */
 };
 
-/* Audio ports that an instance has in a set of instances. */
+/* Audio ports of one instance, without side chains. */
 size_t plugin_instances_inputs(const struct plugin_info *info);
 size_t plugin_instances_outputs(const struct plugin_info *info);
 
-/* `changes`, at frame 0, are applied before the first block and override preset and state. Errors:
- * those of plugin_create; isolated also processes and memory. `info` outlives the instances. */
+/* `changes`, at frame 0, are applied before the first block and override preset and state. `info`
+ * outlives the instances. Errors: those of plugin_create; isolated also processes and memory. */
 MUST_CHECK enum status plugin_instances_open(const struct plugin_info *info,
-                                        const struct plugin_change *changes, size_t count,
-                                        const struct plugin_instances_settings *settings,
-                                        struct plugin_instances **instances);
-MUST_CHECK enum status plugin_instances_open_isolated(const struct plugin_info *info,
-                                              const struct plugin_change *changes, size_t count,
-                                              const struct plugin_instances_settings *settings,
-                                              struct plugin_instances **instances);
+                                             const struct plugin_change *changes, size_t count,
+                                             const struct plugin_instances_settings *settings,
+                                             struct plugin_instances **instances);
+MUST_CHECK enum status
+plugin_instances_open_isolated(const struct plugin_info *info, const struct plugin_change *changes,
+                               size_t count, const struct plugin_instances_settings *settings,
+                               struct plugin_instances **instances);
 
 static inline void plugin_instances_close(struct plugin_instances *instances)
 {

@@ -1,84 +1,76 @@
 #include "plugin/plugin_isolated.h"
 
+#include "base/monotonic.h"
+
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- the command line ---- */
-
-/* By the place that main gives them. */
+/* Indices in the arguments of main after "halo". */
 enum { PARENT = 1, VERBOSITY, KIND, ID, RATE, BLOCK, LIVE, INSTANCES, MOST, PRESET, STATE, FIRST };
 
-__attribute__((format(printf, 2, 3))) static void put(char **word, const char *format, ...)
+static void put_text(FILE *stream, const char *text)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    if (vasprintf(word, format, arguments) < 0)
-        *word = NULL;
-    va_end(arguments);
-}
-
-static void put_text(char **word, const char *text)
-{
-    put(word, "%s%s", text ? "=" : "-", text ? text : "");
+    fprintf(stream, "%s%s%c", text ? "=" : "-", text ? text : "", 0);
 }
 
 enum status isolated_args_make(const struct plugin_info *info,
-                             const struct plugin_instances_settings *settings, char ***result)
+                               const struct plugin_instances_settings *settings, char ***result)
 {
     const struct plugin_settings *plugin = &settings->plugin;
     size_t count = 1 + FIRST + 2 * plugin->setting_count;
-    char **args = calloc(count + 1, sizeof *args);
-    if (!args)
-        return fail_memory("a plugin's process");
-    put(&args[0], "halo");
-    char **at = args + 1;
-    put(&at[0], "plugin-instances");
-    put(&at[PARENT], "%ld", (long)getpid());
-    put(&at[VERBOSITY], "%d", (int)note_verbosity_now());
-    put(&at[KIND], "%s", info->kind->name);
-    put(&at[ID], "%s", info->id);
-    put(&at[RATE], "%" PRIu32, plugin->rate);
-    put(&at[BLOCK], "%zu", plugin->block);
-    put(&at[LIVE], "%d", plugin->live);
-    put(&at[INSTANCES], "%zu", settings->instances);
-    put(&at[MOST], "%zu", settings->most);
-    put_text(&at[PRESET], plugin->preset);
-    put_text(&at[STATE], plugin->state);
-    for (size_t i = 0; i < plugin->setting_count; i++) {
-        put(&at[FIRST + 2 * i], "%s", plugin->settings[i].uri);
-        put(&at[FIRST + 2 * i + 1], "%s", plugin->settings[i].value);
-    }
+    char **args = calloc(count + 1, sizeof *args), *text = NULL;
+    size_t size;
+    FILE *stream = args ? open_memstream(&text, &size) : NULL;
+    if (!stream)
+        goto fail;
+    fprintf(stream, "halo%cplugin-instances%c%ld%c%d%c", 0, 0, (long)getpid(), 0,
+            (int)note_verbosity_now(), 0);
+    fprintf(stream, "%s%c%s%c%" PRIu32 "%c%zu%c%d%c", info->kind->name, 0, info->id, 0,
+            plugin->rate, 0, plugin->block, 0, plugin->live, 0);
+    fprintf(stream, "%zu%c%zu%c", settings->instances, 0, settings->most, 0);
+    put_text(stream, plugin->preset);
+    put_text(stream, plugin->state);
+    for (size_t i = 0; i < plugin->setting_count; i++)
+        fprintf(stream, "%s%c%s%c", plugin->settings[i].uri, 0, plugin->settings[i].value, 0);
+    if (fclose(stream) != 0)
+        goto fail;
+    for (size_t i = 0; i < count; i++, text += strlen(text) + 1)
+        args[i] = text;
     *result = args;
-    for (size_t i = 0; i < count; i++)
-        if (!args[i]) {
-            isolated_args_free(args);
-            return fail_memory("a plugin's process");
-        }
     return STATUS_OK;
+fail:
+    free(text);
+    free(args);
+    return fail_memory("a plugin's process");
 }
 
+/* The first argument begins the text of all. */
 void isolated_args_free(char **args)
 {
-    for (size_t i = 0; args && args[i]; i++)
-        free(args[i]);
+    if (args)
+        free(args[0]);
     free(args);
 }
 
-static size_t number(const char *word)
+static size_t number(const char *arg)
 {
-    return (size_t)strtoull(word, NULL, 10);
+    return (size_t)strtoull(arg, NULL, 10);
 }
 
-static const char *text_of(const char *word)
+static const char *text_of(const char *arg)
 {
-    return *word == '=' ? word + 1 : NULL;
+    return *arg == '=' ? arg + 1 : NULL;
 }
 
 enum status isolated_args_read(int argc, char **argv, struct isolated_request *request)
@@ -91,7 +83,7 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
         settings[i] =
             (struct plugin_setting){.uri = argv[FIRST + 2 * i], .value = argv[FIRST + 2 * i + 1]};
     *request = (struct isolated_request){.settings.plugin.settings = settings,
-                                      .settings.plugin.setting_count = count};
+                                         .settings.plugin.setting_count = count};
     if (argc < FIRST || !plugin_kind_named(argv[KIND]))
         return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
     struct plugin_settings *plugin = &request->settings.plugin;
@@ -109,12 +101,10 @@ enum status isolated_args_read(int argc, char **argv, struct isolated_request *r
     return STATUS_OK;
 }
 
-/* ---- the memory ---- */
+enum { ALIGNMENT = 64, LIVE_SLOTS = 8 /* pieces that a child may be behind */ };
 
-enum { ALIGNMENT = 64, LIVE_SLOTS = 8 /* blocks that a child may be behind, to catch up with */ };
-
-/* Takes up room after `*end` bytes; where it begins. */
-static size_t take(size_t *end, size_t bytes)
+/* Reserve bytes after `*end`; returns their offset. */
+static size_t reserve(size_t *end, size_t bytes)
 {
     size_t at = *end;
     *end = (at + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -122,7 +112,7 @@ static size_t take(size_t *end, size_t bytes)
 }
 
 void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
-                       const struct plugin_instances_settings *settings)
+                          const struct plugin_instances_settings *settings)
 {
     memory->slots = settings->plugin.live ? LIVE_SLOTS : 1;
     memory->blocks = settings->most / settings->plugin.block;
@@ -131,21 +121,21 @@ void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_in
     memory->outputs = settings->instances * plugin_instances_outputs(info);
     memory->channel = 0;
     size_t head = 0, slot = 0;
-    take(&head, sizeof(struct isolated_head));
-    take(&slot, sizeof(struct isolated_order));
-    memory->changes = take(&slot, memory->blocks * memory->ports * sizeof(struct plugin_change));
-    memory->latencies = take(&slot, memory->blocks * sizeof(uint64_t));
-    memory->values = take(&slot, memory->ports * sizeof(float));
-    take(&memory->channel, settings->most * sizeof(float));
-    memory->in = take(&slot, memory->inputs * memory->channel);
-    memory->out = take(&slot, memory->outputs * memory->channel);
+    reserve(&head, sizeof(struct isolated_head));
+    reserve(&slot, sizeof(struct isolated_order));
+    memory->changes = reserve(&slot, memory->blocks * memory->ports * sizeof(struct plugin_change));
+    memory->latencies = reserve(&slot, memory->blocks * sizeof(uint64_t));
+    memory->values = reserve(&slot, memory->ports * sizeof(float));
+    reserve(&memory->channel, settings->most * sizeof(float));
+    memory->in = reserve(&slot, memory->inputs * memory->channel);
+    memory->out = reserve(&slot, memory->outputs * memory->channel);
     memory->slot = slot;
     memory->size = head + memory->slots * slot;
 }
 
 static enum status map(struct isolated_memory *memory, int descriptor, size_t size)
 {
-    /* All of it now, so that no step waits for a page. */
+    /* Populate at once, so that no step waits for a page. */
     int populate = memory->slots > 1 ? MAP_POPULATE : 0;
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, descriptor, 0);
     if (at == MAP_FAILED)
@@ -158,35 +148,31 @@ static enum status map(struct isolated_memory *memory, int descriptor, size_t si
 
 enum status isolated_memory_create(struct isolated_memory *memory, int *descriptor)
 {
-    int made = memfd_create("halo plugin", MFD_CLOEXEC);
-    if (made < 0 || ftruncate(made, (off_t)memory->size) != 0) {
-        enum status status =
-            fail(STATUS_FAILED, "cannot share memory with a plugin's process: %s", strerror(errno));
-        if (made >= 0)
-            close(made);
-        return status;
-    }
-    enum status status = map(memory, made, memory->size);
-    if (status == STATUS_OK)
-        *descriptor = made;
+    enum status status = STATUS_FAILED;
+    *descriptor = memfd_create("halo plugin", MFD_CLOEXEC);
+    if (*descriptor >= 0 && ftruncate(*descriptor, (off_t)memory->size) == 0)
+        status = map(memory, *descriptor, memory->size);
     else
-        close(made);
+        status =
+            fail(STATUS_FAILED, "cannot share memory with a plugin's process: %s", strerror(errno));
+    if (status != STATUS_OK && *descriptor >= 0)
+        close(*descriptor);
     return status;
 }
 
 enum status isolated_memory_find(struct isolated_memory *memory)
 {
     struct stat about;
-    if (fstat(APART_DESCRIPTOR, &about) != 0 || !S_ISREG(about.st_mode) ||
+    if (fstat(ISOLATED_DESCRIPTOR, &about) != 0 || !S_ISREG(about.st_mode) ||
         about.st_size < (off_t)sizeof(struct isolated_head))
         return fail(STATUS_USAGE, "this command is internal: halo runs it for isolated plugins");
-    enum status status = map(memory, APART_DESCRIPTOR, (size_t)about.st_size);
-    close(APART_DESCRIPTOR);
+    enum status status = map(memory, ISOLATED_DESCRIPTOR, (size_t)about.st_size);
+    close(ISOLATED_DESCRIPTOR);
     return status;
 }
 
 enum status isolated_memory_join(struct isolated_memory *memory, const struct plugin_info *info,
-                              const struct plugin_instances_settings *settings)
+                                 const struct plugin_instances_settings *settings)
 {
     size_t size = memory->size;
     isolated_memory_plan(memory, info, settings);
@@ -208,10 +194,52 @@ struct isolated_piece isolated_memory_piece(const struct isolated_memory *memory
     char *at = head + (memory->size - memory->slots * memory->slot) +
                number % memory->slots * memory->slot;
     return (struct isolated_piece){.order = (struct isolated_order *)at,
-                                .changes = (struct plugin_change *)(at + memory->changes),
-                                .latencies = (uint64_t *)(at + memory->latencies),
-                                .values = (float *)(at + memory->values),
-                                .in = (float *)(at + memory->in),
-                                .out = (float *)(at + memory->out),
-                                .stride = memory->channel / sizeof(float)};
+                                   .changes = (struct plugin_change *)(at + memory->changes),
+                                   .latencies = (uint64_t *)(at + memory->latencies),
+                                   .values = (float *)(at + memory->values),
+                                   .in = (float *)(at + memory->in),
+                                   .out = (float *)(at + memory->out),
+                                   .stride = memory->channel / sizeof(float)};
+}
+
+_Static_assert(sizeof(atomic_uint) == sizeof(uint32_t), "a futex is 32 bits wide");
+
+void futex_wake(struct futex *count)
+{
+    syscall(SYS_futex, &count->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The waiter counts itself before it reads the value, and this reads the count after raising it: so
+ * one of the two sees the other. */
+void futex_raise(struct futex *count)
+{
+    atomic_fetch_add(&count->value, 1);
+    if (atomic_load(&count->sleepers) > 0)
+        futex_wake(count);
+}
+
+static bool is_reached(uint32_t now, uint32_t value)
+{
+    return now - value <= UINT32_MAX / 2;
+}
+
+bool futex_reached(struct futex *count, uint32_t value)
+{
+    return is_reached(atomic_load(&count->value), value);
+}
+
+bool futex_wait(struct futex *count, uint32_t value, int64_t spin, long sleep)
+{
+    const struct timespec most = {.tv_sec = sleep / 1000, .tv_nsec = sleep % 1000 * 1000000L};
+    int64_t end = spin ? monotonic_ns() + spin : 0;
+    while (!futex_reached(count, value) && spin && monotonic_ns() < end)
+        sched_yield(); /* the other process may need this CPU */
+    if (futex_reached(count, value))
+        return true;
+    atomic_fetch_add(&count->sleepers, 1);
+    uint32_t now = atomic_load(&count->value);
+    if (!is_reached(now, value))
+        syscall(SYS_futex, &count->value, FUTEX_WAIT, now, &most, NULL, 0);
+    atomic_fetch_sub(&count->sleepers, 1);
+    return futex_reached(count, value);
 }

@@ -1,4 +1,4 @@
-/* What halo and the child process of an isolated instances share: the command line that starts the
+/* What halo and the child process of isolated instances share: the command line that starts the
  * child, and the memory with orders and sound.
  *
  * Halo posts orders and the child executes them in sequence. Order n lies in slot n % slots; it
@@ -7,24 +7,25 @@
  *
  *   head | slot 0: order, changes, latencies, values, in, out | slot 1 ...
  *
- * A plugin can write anywhere in here: halo uses nothing of it but numbers and text.
+ * A plugin can write anywhere in here: halo uses only numbers and text from it, no pointers.
  */
 #ifndef HALO_PLUGIN_ISOLATED_H
 #define HALO_PLUGIN_ISOLATED_H
 
-#include "plugin/futex.h"
 #include "plugin/plugin_instances.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 
 /* ---- the command line of the process ---- */
 
 /* halo plugin-instances PARENT VERBOSITY KIND ID RATE BLOCK LIVE INSTANCES MOST PRESET STATE
  *      [URI VALUE]...
- * where PRESET and STATE are "-" or begin with "=". NULL at the end. */
+ * where PRESET and STATE are "-" or begin with "=". NULL at the end. Errors: memory. */
 MUST_CHECK enum status isolated_args_make(const struct plugin_info *info,
-                                        const struct plugin_instances_settings *settings, char ***args);
+                                          const struct plugin_instances_settings *settings,
+                                          char ***args);
 void isolated_args_free(char **args);
 
 struct isolated_request {
@@ -32,28 +33,50 @@ struct isolated_request {
     enum verbosity verbosity;
     const struct plugin_kind *kind;
     const char *id;
-    struct plugin_instances_settings settings; /* plugin.settings: free() them */
+    struct plugin_instances_settings settings; /* plugin.settings: for the caller to free() */
 };
 
-/* From the arguments of main after "halo"; texts are not copied. Errors: not such arguments. */
+/* From the arguments of main after "halo"; texts are not copied. Errors: wrong arguments. */
 MUST_CHECK enum status isolated_args_read(int argc, char **argv, struct isolated_request *request);
+
+/* ---- a counter in shared memory that one process raises and another waits for ----
+ *
+ * It wraps at 2^32; the value waited for is less than half of that away. Threads: one raises, one
+ * waits. Real-time: raising makes a system call only if the other sleeps, and does not block. */
+
+struct futex { /* initially zero */
+    atomic_uint value;
+    atomic_uint sleepers;
+};
+
+void futex_raise(struct futex *count);
+
+/* Real-time. */
+bool futex_reached(struct futex *count, uint32_t value);
+
+/* Wait until it is reached: spin for `spin` nanoseconds, then sleep for `sleep` milliseconds at
+ * most, or until a signal comes. False: not reached yet. */
+bool futex_wait(struct futex *count, uint32_t value, int64_t spin, long sleep);
+
+/* Wake the waiter without raising. */
+void futex_wake(struct futex *count);
 
 /* ---- the memory ---- */
 
 enum {
-    APART_DESCRIPTOR = 3, /* the memory, in the child */
-    APART_TEXT = 1024,
+    ISOLATED_DESCRIPTOR = 3, /* the memory, in the child */
+    ISOLATED_TEXT = 1024,
 };
 
-enum isolated_what { APART_OPEN, APART_PIECE, APART_RESET, APART_SAVE, APART_LEAVE };
+enum isolated_what { ISOLATED_OPEN, ISOLATED_PIECE, ISOLATED_RESET, ISOLATED_SAVE, ISOLATED_LEAVE };
 
 struct isolated_head {
     struct futex posted;
     _Alignas(64) struct futex done;
-    atomic_ullong frames;  /* that went through since the opening or the last reset */
-    int status;            /* of the last order that was no piece */
-    char text[APART_TEXT]; /* why it failed */
-    char folder[PATH_MAX]; /* of a save */
+    atomic_ullong frames;     /* processed since the opening or the last reset */
+    int status;               /* of the last order that was no piece */
+    char text[ISOLATED_TEXT]; /* why it failed */
+    char folder[PATH_MAX];    /* of a save */
 };
 
 struct isolated_order {
@@ -67,22 +90,22 @@ struct isolated_memory {
     struct isolated_head *head;
     size_t size; /* bytes */
     size_t slots, blocks, ports, inputs, outputs;
-    size_t slot, changes, latencies, values, in, out; /* bytes: of a slot, and to what it holds */
-    size_t channel;                                   /* likewise, of a channel */
+    size_t slot, channel;                       /* bytes of each */
+    size_t changes, latencies, values, in, out; /* byte offsets within a slot */
 };
 
 struct isolated_piece {
     struct isolated_order *order;
-    struct plugin_change *changes; /* room for one of each port in each block */
-    uint64_t *latencies;           /* a block */
-    float *values;                 /* a port */
-    float *in, *out;               /* channel after channel, `stride` apart */
+    struct plugin_change *changes; /* at most one for each port and block */
+    uint64_t *latencies;           /* by block */
+    float *values;                 /* by port */
+    float *in, *out;               /* channel after channel, `stride` samples apart */
     size_t stride;
 };
 
 /* The layout; the same in both processes. */
 void isolated_memory_plan(struct isolated_memory *memory, const struct plugin_info *info,
-                       const struct plugin_instances_settings *settings);
+                          const struct plugin_instances_settings *settings);
 
 /* Create the planned memory, zeroed. */
 MUST_CHECK enum status isolated_memory_create(struct isolated_memory *memory, int *descriptor);
@@ -90,8 +113,8 @@ MUST_CHECK enum status isolated_memory_create(struct isolated_memory *memory, in
 /* In the child: map the memory, then check its layout. Errors: not the planned size. */
 MUST_CHECK enum status isolated_memory_find(struct isolated_memory *memory);
 MUST_CHECK enum status isolated_memory_join(struct isolated_memory *memory,
-                                         const struct plugin_info *info,
-                                         const struct plugin_instances_settings *settings);
+                                            const struct plugin_info *info,
+                                            const struct plugin_instances_settings *settings);
 
 void isolated_memory_free(struct isolated_memory *memory);
 

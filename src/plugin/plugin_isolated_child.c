@@ -1,4 +1,4 @@
-/* The child process of a isolated instances: it opens a set of instances of its own and does what is ordered. */
+/* The child process of isolated instances: opens local instances and executes orders. */
 #include "base/realtime.h"
 #include "plugin/plugin_isolated.h"
 #include "plugin/plugin_isolated_instances.h"
@@ -15,12 +15,10 @@ struct server {
     struct isolated_memory memory;
     struct plugin_info *info;
     struct plugin_instances *instances;
-    int64_t spin; /* ns that it looks for an order before it sleeps */
+    int64_t spin; /* ns, before it sleeps */
     const float **in;
     float **out;
 };
-
-/* ---- orders ---- */
 
 static void run_block(struct server *server, const struct isolated_piece *piece, size_t at,
                       struct plugin_change *changes, size_t count)
@@ -37,7 +35,7 @@ static void run_block(struct server *server, const struct isolated_piece *piece,
     atomic_fetch_add(&server->memory.head->frames, instances->block);
 }
 
-/* Block by block, so that halo sees progress and knows where it ended. */
+/* Block by block, so that halo sees the progress and where it ended. */
 static void run_piece(struct server *server, const struct isolated_piece *piece)
 {
     size_t block = server->instances->block, next = 0, first = 0;
@@ -59,9 +57,9 @@ static void report_values(const struct server *server, const struct isolated_pie
 static enum status do_order(struct server *server, const struct isolated_piece *piece)
 {
     struct isolated_head *head = server->memory.head;
-    if (piece->order->what == APART_SAVE)
+    if (piece->order->what == ISOLATED_SAVE)
         return server->instances->kind->save(server->instances, head->folder);
-    if (piece->order->what == APART_RESET) {
+    if (piece->order->what == ISOLATED_RESET) {
         server->instances->kind->reset(server->instances);
         atomic_store(&head->frames, 0);
     } else
@@ -76,15 +74,13 @@ static void serve(struct server *server)
         while (!futex_wait(&head->posted, number + 1, server->spin, SLEEP_MS))
             continue;
         const struct isolated_piece piece = isolated_memory_piece(&server->memory, number);
-        if (piece.order->what == APART_LEAVE)
+        if (piece.order->what == ISOLATED_LEAVE)
             return;
         head->status = (int)do_order(server, &piece);
         report_values(server, &piece);
         futex_raise(&head->done);
     }
 }
-
-/* ---- opening ---- */
 
 static enum status open_instances(struct server *server, const struct isolated_request *request)
 {
@@ -97,7 +93,7 @@ static enum status open_instances(struct server *server, const struct isolated_r
         return fail_memory("a plugin");
     const struct isolated_piece piece = isolated_memory_piece(&server->memory, 0);
     return plugin_instances_open(server->info, piece.changes, piece.order->change_count, settings,
-                            &server->instances);
+                                 &server->instances);
 }
 
 static enum status answer_opening(struct server *server, const struct isolated_request *request)
@@ -108,7 +104,7 @@ static enum status answer_opening(struct server *server, const struct isolated_r
     head->status = (int)status;
     if (status == STATUS_OK) {
         if (request->settings.plugin.live)
-            realtime_lock_memory(); /* where that is allowed */
+            realtime_lock_memory(); /* if permitted */
         const struct isolated_piece piece = isolated_memory_piece(&server->memory, 0);
         piece.latencies[0] = server->instances->latency;
         report_values(server, &piece);
@@ -117,17 +113,12 @@ static enum status answer_opening(struct server *server, const struct isolated_r
     return status;
 }
 
-/* With halo, or with its thread that started this, however that ends. */
-static void end_with(pid_t parent)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(STATUS_FAILED);
-}
-
 static void prepare(struct server *server, const struct isolated_request *request)
 {
-    end_with(request->parent);
+    /* End with the thread of halo that started this, also if that has ended by now. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != request->parent)
+        _exit(STATUS_FAILED);
     note_verbosity(request->verbosity);
     if (!request->settings.plugin.live) {
         server->spin = SPIN_NS;

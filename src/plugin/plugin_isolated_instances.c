@@ -1,16 +1,16 @@
 #include "plugin/plugin_isolated_instances.h"
 
 #include "base/stop.h"
-#include "plugin/plugin_isolated.h"
+#include "plugin/plugin_child.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 50000, LOOK_MS = 50 };
+enum { SPIN_NS = 50000, POLL_MS = 50 };
 
-static const double ORDER_TIME = 3;    /* of orders that may read files, in patiences */
+static const double ORDER_TIME = 3; /* multiple of the patience, for orders that may read files */
 static const double LIVE_PATIENCE = 1; /* seconds, at most */
 static const double LEAVE_TIME = 1;    /* seconds */
 
@@ -19,45 +19,45 @@ struct isolated_instances {
     struct isolated_memory memory;
     struct plugin_child *child;
     double patience;       /* seconds, for a block */
-    double order_patience; /* for all else */
+    double order_patience; /* for other orders */
     uint32_t posted;       /* orders */
-    bool given_up;         /* a signal came while an order was out */
+    bool given_up;         /* a signal came while an order was pending */
     bool has_begun;        /* live: there was a piece */
-    bool has_last;         /* live: the last piece reached the child */
+    bool has_last;         /* live: the last piece was posted */
     size_t kept_count;
-    struct plugin_change *kept; /* live: of pieces that did not reach the child; one a port */
+    struct plugin_change *kept; /* live: of pieces that were not posted; one for each port */
     float *values;
     uint64_t *latencies;
 };
 
 /* ---- orders: real-time ---- */
 
-static void add_change(struct isolated_piece *piece, size_t capacity, size_t block,
+/* Only the last change of each port in each block is posted. */
+static void add_change(const struct isolated_instances *isolated, struct isolated_piece *piece,
                        const struct plugin_change *change)
 {
-    size_t count = piece->order->change_count;
+    size_t count = piece->order->change_count, block = isolated->instances.block;
     for (size_t i = count; i-- > 0 && piece->changes[i].frame / block == change->frame / block;)
         if (piece->changes[i].port == change->port) {
             piece->changes[i].value = change->value;
             return;
         }
-    if (count == capacity)
-        return; /* only where they are not in order */
+    if (count == isolated->memory.blocks * isolated->memory.ports)
+        return; /* only if they are not sorted */
     piece->changes[count] = *change;
     piece->order->change_count = count + 1;
 }
 
-/* The last change of each port in each block is kept. */
 static void add_changes(const struct isolated_instances *isolated, struct isolated_piece *piece,
                         const struct plugin_change *changes, size_t count)
 {
-    size_t capacity = isolated->memory.blocks * isolated->memory.ports;
     for (size_t i = 0; i < count; i++)
-        add_change(piece, capacity, isolated->instances.block, &changes[i]);
+        add_change(isolated, piece, &changes[i]);
 }
 
-/* Begin the next order; what it holds is for the caller to fill in. */
-static struct isolated_piece begin(const struct isolated_instances *isolated, enum isolated_what what)
+/* Begin the next order, for the caller to fill in. */
+static struct isolated_piece begin(const struct isolated_instances *isolated,
+                                   enum isolated_what what)
 {
     struct isolated_piece piece = isolated_memory_piece(&isolated->memory, isolated->posted);
     *piece.order = (struct isolated_order){.what = what};
@@ -73,9 +73,9 @@ static void post(struct isolated_instances *isolated)
 bool isolated_wait(struct isolated_instances *isolated)
 {
     struct futex *done = &isolated->memory.head->done;
-    while (!futex_wait(done, isolated->posted, SPIN_NS, LOOK_MS)) {
+    while (!futex_wait(done, isolated->posted, SPIN_NS, POLL_MS)) {
         if (plugin_child_end(isolated->child))
-            return futex_reached(done, isolated->posted); /* its last answer, perhaps */
+            return futex_reached(done, isolated->posted); /* it may have answered before */
         if (stop_requested()) {
             isolated->given_up = true;
             return false;
@@ -84,15 +84,17 @@ bool isolated_wait(struct isolated_instances *isolated)
     return true;
 }
 
-/* ---- pieces: real-time where the instances is live ---- */
+/* ---- pieces: real-time when live ---- */
 
-static void hand_out_silence(const struct isolated_instances *isolated, float *const *out, size_t frames)
+static void output_silence(const struct isolated_instances *isolated, float *const *out,
+                           size_t frames)
 {
     for (size_t c = 0; c < isolated->memory.outputs; c++)
         memset(out[c], 0, frames * sizeof(float));
 }
 
-static void hand_out(struct isolated_instances *isolated, uint32_t number, float *const *out, size_t frames)
+static void output(struct isolated_instances *isolated, uint32_t number, float *const *out,
+                   size_t frames)
 {
     const struct isolated_piece piece = isolated_memory_piece(&isolated->memory, number);
     size_t blocks = frames / isolated->instances.block;
@@ -103,18 +105,19 @@ static void hand_out(struct isolated_instances *isolated, uint32_t number, float
     isolated->instances.latency = isolated->latencies[blocks - 1];
 }
 
-static struct isolated_piece begin_piece(const struct isolated_instances *isolated, const float *const *in,
-                                      size_t frames)
+static struct isolated_piece begin_piece(const struct isolated_instances *isolated,
+                                         const float *const *in, size_t frames)
 {
-    struct isolated_piece piece = begin(isolated, APART_PIECE);
+    struct isolated_piece piece = begin(isolated, ISOLATED_PIECE);
     piece.order->frames = frames;
     for (size_t c = 0; c < isolated->memory.inputs; c++)
         memcpy(piece.in + c * piece.stride, in[c], frames * sizeof(float));
     return piece;
 }
 
-static void process_file(struct plugin_instances *instances, const float *const *in, float *const *out,
-                         size_t frames, const struct plugin_change *changes, size_t count)
+static void process_file(struct plugin_instances *instances, const float *const *in,
+                         float *const *out, size_t frames, const struct plugin_change *changes,
+                         size_t count)
 {
     struct isolated_instances *isolated = (struct isolated_instances *)instances;
     if (!instances->failure && !isolated->given_up) {
@@ -122,26 +125,24 @@ static void process_file(struct plugin_instances *instances, const float *const 
         add_changes(isolated, &piece, changes, count);
         post(isolated);
         if (isolated_wait(isolated)) {
-            hand_out(isolated, isolated->posted - 1, out, frames);
+            output(isolated, isolated->posted - 1, out, frames);
             return;
         }
         instances->failure = plugin_child_end(isolated->child);
     }
-    hand_out_silence(isolated, out, frames);
+    output_silence(isolated, out, frames);
 }
 
 /* ---- live ---- */
 
-static void hand_out_last(struct isolated_instances *isolated, float *const *out, size_t frames)
+static void output_last(struct isolated_instances *isolated, float *const *out, size_t frames)
 {
-    bool is_there =
-        isolated->has_last && futex_reached(&isolated->memory.head->done, isolated->posted);
-    if (is_there) {
-        hand_out(isolated, isolated->posted - 1, out, frames);
+    if (isolated->has_last && futex_reached(&isolated->memory.head->done, isolated->posted)) {
+        output(isolated, isolated->posted - 1, out, frames);
         return;
     }
     isolated->instances.late += isolated->has_begun;
-    hand_out_silence(isolated, out, frames);
+    output_silence(isolated, out, frames);
 }
 
 static void keep_changes(struct isolated_instances *isolated, const struct plugin_change *changes,
@@ -157,17 +158,18 @@ static void keep_changes(struct isolated_instances *isolated, const struct plugi
     }
 }
 
-static void process_live(struct plugin_instances *instances, const float *const *in, float *const *out,
-                         size_t frames, const struct plugin_change *changes, size_t count)
+static void process_live(struct plugin_instances *instances, const float *const *in,
+                         float *const *out, size_t frames, const struct plugin_change *changes,
+                         size_t count)
 {
     struct isolated_instances *isolated = (struct isolated_instances *)instances;
     if (!instances->failure)
         instances->failure = plugin_child_end(isolated->child);
     if (instances->failure) {
-        hand_out_silence(isolated, out, frames);
+        output_silence(isolated, out, frames);
         return;
     }
-    hand_out_last(isolated, out, frames);
+    output_last(isolated, out, frames);
     isolated->has_begun = true;
     uint32_t slots = (uint32_t)isolated->memory.slots;
     isolated->has_last = futex_reached(&isolated->memory.head->done, isolated->posted - slots + 1);
@@ -182,9 +184,9 @@ static void process_live(struct plugin_instances *instances, const float *const 
     post(isolated);
 }
 
-/* ---- orders other than sound ---- */
+/* ---- other orders ---- */
 
-/* The process ended, or a signal came: report which. */
+/* Report the end of the process, unless a signal came. */
 static enum status report_end(struct isolated_instances *isolated, const char *verb)
 {
     const char *end = plugin_child_end(isolated->child);
@@ -198,15 +200,15 @@ static enum status report_answer(const struct isolated_instances *isolated)
     const struct isolated_head *head = isolated->memory.head;
     if (head->status == STATUS_OK)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "%.*s", (int)strnlen(head->text, APART_TEXT), head->text);
+    return fail(STATUS_FAILED, "%.*s", (int)strnlen(head->text, ISOLATED_TEXT), head->text);
 }
 
-static enum status do_order(struct isolated_instances *isolated, enum isolated_what what, const char *verb,
-                            const char *args)
+static enum status do_order(struct isolated_instances *isolated, enum isolated_what what,
+                            const char *verb, const char *doing)
 {
     if (isolated->instances.failure || isolated->given_up || !isolated_wait(isolated))
         return report_end(isolated, verb);
-    plugin_child_doing(isolated->child, args, isolated->order_patience);
+    plugin_child_doing(isolated->child, doing, isolated->order_patience);
     begin(isolated, what);
     post(isolated);
     if (!isolated_wait(isolated))
@@ -221,8 +223,8 @@ static void reset(struct plugin_instances *instances)
     char none[1], *before;
     size_t before_size;
     log_captured(&before, &before_size);
-    log_capture(none, sizeof none); /* what comes of it is in instances->failure */
-    enum status status = do_order(isolated, APART_RESET, "reset", "while it was reset");
+    log_capture(none, sizeof none); /* instances->failure has the reason */
+    enum status status = do_order(isolated, ISOLATED_RESET, "reset", "while it was reset");
     (void)status;
     log_capture(before, before_size);
     isolated->has_begun = isolated->has_last = false;
@@ -235,7 +237,7 @@ static enum status save(struct plugin_instances *instances, const char *folder)
     if (strlen(folder) >= sizeof isolated->memory.head->folder)
         return fail(STATUS_FAILED, "cannot save into %.64s...: the path is too long", folder);
     memcpy(isolated->memory.head->folder, folder, strlen(folder) + 1);
-    return do_order(isolated, APART_SAVE, "save the state of", "while its state was saved");
+    return do_order(isolated, ISOLATED_SAVE, "save the state of", "while its state was saved");
 }
 
 static void close_instances(struct plugin_instances *instances)
@@ -248,7 +250,7 @@ static void close_instances(struct plugin_instances *instances)
                 futex_reached(&isolated->memory.head->done, isolated->posted);
     if (idle) {
         plugin_child_doing(isolated->child, "while it was closed", isolated->patience);
-        begin(isolated, APART_LEAVE);
+        begin(isolated, ISOLATED_LEAVE);
         post(isolated);
     }
     plugin_child_stop(isolated->child, idle && !stop_requested() ? LEAVE_TIME : 0);
@@ -283,73 +285,61 @@ static enum status start_child(struct isolated_instances *isolated, int memory,
                                           .rate = settings->plugin.rate,
                                           .block = isolated->instances.block};
     enum status status = isolated_args_make(isolated->instances.info, settings, &child.arguments);
-    if (status != STATUS_OK) {
-        close(memory);
-        return status;
-    }
-    return plugin_child_start(&child, isolated->order_patience, &isolated->child);
-}
-
-static enum status open_child(struct isolated_instances *isolated, const struct plugin_change *changes,
-                              size_t count, const struct plugin_instances_settings *settings)
-{
-    int memory;
-    enum status status = isolated_memory_create(&isolated->memory, &memory);
-    if (status != STATUS_OK)
-        return status;
-    struct isolated_piece piece = begin(isolated, APART_OPEN);
-    add_changes(isolated, &piece, changes, count);
-    post(isolated);
-    status = start_child(isolated, memory, settings);
     if (status == STATUS_OK)
-        status = isolated_wait(isolated) ? report_answer(isolated) : report_end(isolated, "run");
-    if (status == STATUS_OK)
-        plugin_child_doing(isolated->child, NULL, isolated->patience);
-    else
-        isolated->given_up = true;
+        return plugin_child_start(&child, isolated->order_patience, &isolated->child);
+    close(memory);
     return status;
 }
 
-/* What the child has set is known before there is sound. */
-static void take_first_values(struct isolated_instances *isolated)
+static enum status open_child(struct isolated_instances *isolated,
+                              const struct plugin_change *changes, size_t count,
+                              const struct plugin_instances_settings *settings)
 {
-    const struct isolated_piece piece = isolated_memory_piece(&isolated->memory, 0);
+    int memory;
+    TRY(isolated_memory_create(&isolated->memory, &memory));
+    struct isolated_piece piece = begin(isolated, ISOLATED_OPEN);
+    add_changes(isolated, &piece, changes, count);
+    post(isolated);
+    isolated->given_up = true; /* unless it opens */
+    TRY(start_child(isolated, memory, settings));
+    TRY(isolated_wait(isolated) ? report_answer(isolated) : report_end(isolated, "run"));
+    isolated->given_up = false;
+    plugin_child_doing(isolated->child, NULL, isolated->patience);
     memcpy(isolated->values, piece.values, isolated->memory.ports * sizeof(float));
     isolated->instances.latency = piece.latencies[0];
-    isolated->instances.values = isolated->values;
-    isolated->instances.latencies = isolated->latencies;
+    return STATUS_OK;
 }
 
 enum status plugin_instances_open_isolated(const struct plugin_info *info,
-                                   const struct plugin_change *changes, size_t count,
-                                   const struct plugin_instances_settings *settings,
-                                   struct plugin_instances **instances)
+                                           const struct plugin_change *changes, size_t count,
+                                           const struct plugin_instances_settings *settings,
+                                           struct plugin_instances **instances)
 {
     struct isolated_instances *isolated = calloc(1, sizeof *isolated);
     if (!isolated)
         return fail_memory("a plugin");
     bool live = settings->plugin.live;
     isolated->instances = (struct plugin_instances){.kind = live ? &kind_live : &kind_file,
-                                       .info = info,
-                                       .instances = settings->instances,
-                                       .inputs = plugin_instances_inputs(info),
-                                       .outputs = plugin_instances_outputs(info),
-                                       .block = settings->plugin.block,
-                                       .delay = live ? settings->most : 0};
+                                                    .info = info,
+                                                    .instances = settings->instances,
+                                                    .inputs = plugin_instances_inputs(info),
+                                                    .outputs = plugin_instances_outputs(info),
+                                                    .block = settings->plugin.block,
+                                                    .delay = live ? settings->most : 0};
     isolated->patience = live ? fmin(settings->patience, LIVE_PATIENCE) : settings->patience;
     isolated->order_patience = ORDER_TIME * settings->patience;
     isolated_memory_plan(&isolated->memory, info, settings);
     isolated->kept = calloc(info->port_count + 1, sizeof *isolated->kept);
     isolated->values = calloc(info->port_count + 1, sizeof *isolated->values);
     isolated->latencies = calloc(isolated->memory.blocks, sizeof *isolated->latencies);
+    isolated->instances.values = isolated->values;
+    isolated->instances.latencies = isolated->latencies;
     enum status status = isolated->kept && isolated->values && isolated->latencies
                              ? open_child(isolated, changes, count, settings)
                              : fail_memory("a plugin");
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK)
+        *instances = &isolated->instances;
+    else
         close_instances(&isolated->instances);
-        return status;
-    }
-    take_first_values(isolated);
-    *instances = &isolated->instances;
-    return STATUS_OK;
+    return status;
 }

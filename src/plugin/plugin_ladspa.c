@@ -1,7 +1,6 @@
 #include "plugin/plugin.h"
 
 #include "plugin/plugin_ladspa_library.h"
-#include "plugin/plugin_ladspa_port.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,26 +8,12 @@
 
 enum { PORTS_MOST = 10000 };
 
-/* ---- what a plugin is ---- */
-
-/* Split "LIBRARY:LABEL"; the name of the library may contain colons. Without a label the error
- * lists those of the library. */
-static enum status split(const char *id, char **library, const char **label)
-{
-    const char *colon = strrchr(id, ':');
-    size_t length = colon ? (size_t)(colon - id) : strlen(id);
-    *library = strndup(id, length);
-    *label = colon ? colon + 1 : "";
-    return *library ? STATUS_OK : fail_memory("a plugin");
-}
-
-static char *text_of(const char *text)
-{
-    return text && text[0] ? strdup(text) : NULL;
-}
+/* ---- descriptions ---- */
 
 static const char *flaw_of(const LADSPA_Descriptor *descriptor)
 {
+    if (descriptor->PortCount > PORTS_MOST)
+        return "it has too many ports";
     if (!descriptor->instantiate || !descriptor->connect_port || !descriptor->run)
         return "it lacks a function that ladspa.h demands";
     if (descriptor->PortCount > 0 && !descriptor->PortDescriptors)
@@ -45,17 +30,14 @@ static const char *flaw_of(const LADSPA_Descriptor *descriptor)
 
 static enum status fill(const LADSPA_Descriptor *descriptor, struct plugin_info *info)
 {
-    const char *flaw =
-        descriptor->PortCount > PORTS_MOST ? "it has too many ports" : flaw_of(descriptor);
-    info->name = text_of(descriptor->Name);
-    if (!info->name)
-        info->name = strdup(descriptor->Label);
-    if (!info->name)
-        return fail_memory("a plugin");
-    info->maker = text_of(descriptor->Maker);
+    const char *flaw = flaw_of(descriptor), *name = descriptor->Name, *maker = descriptor->Maker;
+    info->name = strdup(name && name[0] ? name : descriptor->Label);
+    info->maker = maker && maker[0] ? strdup(maker) : NULL;
     info->refusal = flaw ? strdup(flaw) : NULL;
+    if (!info->name || (flaw && !info->refusal))
+        return fail_memory("a plugin");
     if (flaw)
-        return info->refusal ? STATUS_OK : fail_memory("a plugin");
+        return STATUS_OK;
     info->ports = calloc(descriptor->PortCount + 1, sizeof *info->ports);
     if (!info->ports)
         return fail_memory("a plugin");
@@ -66,13 +48,10 @@ static enum status fill(const LADSPA_Descriptor *descriptor, struct plugin_info 
 static enum status make_id(const char *path, const char *label, char **id)
 {
     char *name;
-    enum status status = plugin_ladspa_library_name(path, &name);
-    if (status != STATUS_OK)
-        return status;
-    int length = asprintf(id, "%s:%s", name, label);
-    free(name);
-    if (length < 0)
+    TRY(plugin_ladspa_library_name(path, &name));
+    if (asprintf(id, "%s:%s", name, label) < 0)
         *id = NULL;
+    free(name);
     return *id ? STATUS_OK : fail_memory("a plugin");
 }
 
@@ -88,20 +67,21 @@ static enum status describe_in(const struct plugin_ladspa_library *library, cons
     return fill(descriptor, info);
 }
 
+/* `id` is "LIBRARY:LABEL"; the name of the library may contain colons. Without a label the error
+ * lists those of the library. */
 static enum status describe(const char *id, struct plugin_info **result)
 {
-    char *name = NULL, *path = NULL;
-    const char *label = NULL;
+    const char *colon = strrchr(id, ':');
+    char *path = NULL, *name = strndup(id, colon ? (size_t)(colon - id) : strlen(id));
     struct plugin_ladspa_library library = {0};
     struct plugin_info *info = calloc(1, sizeof *info);
-    enum status status = info ? split(id, &name, &label) : fail_memory("a plugin");
-    if (status == STATUS_OK)
-        status = plugin_ladspa_library_find(name, &path);
+    enum status status =
+        info && name ? plugin_ladspa_library_find(name, &path) : fail_memory("a plugin");
     if (status == STATUS_OK)
         status = plugin_ladspa_library_open(path, &library);
     if (status == STATUS_OK) {
         info->kind = &plugin_ladspa;
-        status = describe_in(&library, label, info);
+        status = describe_in(&library, colon ? colon + 1 : "", info);
     }
     plugin_ladspa_library_close(&library);
     free(name);
@@ -113,25 +93,7 @@ static enum status describe(const char *id, struct plugin_info **result)
     return status;
 }
 
-/* ---- which there are ---- */
-
-struct listing {
-    void (*found)(void *context, const char *holder, const char *file);
-    void *context;
-};
-
-static void report(void *context, const char *path)
-{
-    struct listing *listing = context;
-    listing->found(listing->context, path, path);
-}
-
-static enum status list(void (*found)(void *context, const char *holder, const char *file),
-                        void *context)
-{
-    struct listing listing = {found, context};
-    return plugin_ladspa_libraries(report, &listing);
-}
+/* ---- listing ---- */
 
 static enum status open(const char *holder, void (*found)(void *context, const char *id),
                         void *context)
@@ -162,15 +124,10 @@ struct ladspa_instance {
     bool is_active;
     unsigned long block;
     uint32_t rate;
-    unsigned long *in_ports; /* by input, the port's index */
-    unsigned long *out_ports;
-    const float **in_data; /* by input, where it reads; NULL: nowhere yet */
+    const float **in_data; /* by input: where it is connected; NULL: nowhere yet */
     float **out_data;
 };
 
-/* ---- its step ---- */
-
-/* ladspa.h wants every port connected before the first run, and no more than that. */
 static void connect_sound(struct ladspa_instance *instance, const float *const *in,
                           float *const *out)
 {
@@ -178,12 +135,12 @@ static void connect_sound(struct ladspa_instance *instance, const float *const *
         instance->descriptor->connect_port;
     for (size_t i = 0; i < instance->plugin.inputs; i++)
         if (instance->in_data[i] != in[i]) {
-            connect(instance->handle, instance->in_ports[i], (LADSPA_Data *)in[i]);
+            connect(instance->handle, instance->plugin.in_ports[i], (LADSPA_Data *)in[i]);
             instance->in_data[i] = in[i];
         }
     for (size_t i = 0; i < instance->plugin.outputs; i++)
         if (instance->out_data[i] != out[i]) {
-            connect(instance->handle, instance->out_ports[i], out[i]);
+            connect(instance->handle, instance->plugin.out_ports[i], out[i]);
             instance->out_data[i] = out[i];
         }
 }
@@ -195,8 +152,8 @@ static void activate(struct ladspa_instance *instance)
     instance->is_active = true;
 }
 
-/* A plugin is activated as late as its first block or reset: some size their buffers by the values
- * that their controls have then. */
+/* Activated with the first block or reset, since some plugins size their buffers by the values of
+ * their controls at that time. */
 static void instance_process(struct plugin *plugin, const float *const *in, float *const *out)
 {
     struct ladspa_instance *instance = (struct ladspa_instance *)plugin;
@@ -204,8 +161,6 @@ static void instance_process(struct plugin *plugin, const float *const *in, floa
     activate(instance);
     instance->descriptor->run(instance->handle, instance->block);
 }
-
-/* ---- around it ---- */
 
 static void deactivate(struct ladspa_instance *instance)
 {
@@ -229,8 +184,8 @@ static void end(struct ladspa_instance *instance)
         instance->descriptor->cleanup(instance->handle);
 }
 
-/* A quarter of the plugins that there are remember sound over a deactivation (filters' states, the
- * phase of a modulation), so that only a new instance has forgotten all. */
+/* A quarter of all plugins keep some sound over a deactivation (states of filters, the phase of a
+ * modulation): only a new instance has forgotten all. */
 static void instance_reset(struct plugin *plugin)
 {
     struct ladspa_instance *instance = (struct ladspa_instance *)plugin;
@@ -251,53 +206,34 @@ static void instance_reset(struct plugin *plugin)
 static void instance_destroy(struct plugin *plugin)
 {
     struct ladspa_instance *instance = (struct ladspa_instance *)plugin;
-    if (!instance)
-        return;
     end(instance);
     plugin_ladspa_library_close(&instance->library);
-    free(instance->plugin.controls);
-    free(instance->in_ports);
-    free(instance->out_ports);
+    plugin_ports_free(plugin);
     free(instance->in_data);
     free(instance->out_data);
     free(instance);
 }
 
-static enum status make_arrays(struct ladspa_instance *instance, size_t ports)
+static enum status build(struct ladspa_instance *instance)
 {
-    instance->plugin.controls = calloc(ports + 1, sizeof *instance->plugin.controls);
-    instance->in_ports = calloc(ports + 1, sizeof *instance->in_ports);
-    instance->out_ports = calloc(ports + 1, sizeof *instance->out_ports);
-    instance->in_data = calloc(ports + 1, sizeof *instance->in_data);
-    instance->out_data = calloc(ports + 1, sizeof *instance->out_data);
-    bool made = instance->plugin.controls && instance->in_ports && instance->out_ports &&
-                instance->in_data && instance->out_data;
-    return made ? STATUS_OK : fail_memory("a plugin");
-}
-
-/* The library may have become another one since it was described. */
-static enum status find_plugin(struct ladspa_instance *instance, const struct plugin_info *info)
-{
+    struct plugin *plugin = &instance->plugin;
+    const struct plugin_info *info = plugin->info;
+    TRY(plugin_ports_init(plugin, instance->rate));
+    instance->in_data = calloc(plugin->inputs + 1, sizeof *instance->in_data);
+    instance->out_data = calloc(plugin->outputs + 1, sizeof *instance->out_data);
+    if (!instance->in_data || !instance->out_data)
+        return fail_memory("a plugin");
     TRY(plugin_ladspa_library_open(info->file, &instance->library));
     TRY(plugin_ladspa_library_label(&instance->library, strrchr(info->id, ':') + 1,
                                     &instance->descriptor));
-    if (instance->descriptor->PortCount != info->port_count)
+    if (instance->descriptor->PortCount != info->port_count) /* since it was described */
         return fail(STATUS_FAILED, "cannot run %s: %s has changed", info->id, info->file);
+    instance->handle = instance->descriptor->instantiate(instance->descriptor, instance->rate);
+    if (!instance->handle)
+        return fail(STATUS_FAILED, "cannot run %s: instantiation failed at %u Hz", info->id,
+                    instance->rate);
+    connect_controls(instance);
     return STATUS_OK;
-}
-
-static void take_ports(struct ladspa_instance *instance, const struct plugin_info *info)
-{
-    for (size_t i = 0; i < info->port_count; i++) {
-        const struct plugin_port *port = &info->ports[i];
-        float *control = &instance->plugin.controls[i];
-        if (port->type == PLUGIN_AUDIO && port->is_input)
-            instance->in_ports[instance->plugin.inputs++] = i;
-        else if (port->type == PLUGIN_AUDIO)
-            instance->out_ports[instance->plugin.outputs++] = i;
-        else if (port->is_input)
-            *control = plugin_port_range(port, instance->rate).initial;
-    }
 }
 
 static enum status instance_create(const struct plugin_info *info,
@@ -316,23 +252,12 @@ static enum status instance_create(const struct plugin_info *info,
     instance->plugin.info = info;
     instance->block = settings->block;
     instance->rate = settings->rate;
-    enum status status = make_arrays(instance, info->port_count);
+    enum status status = build(instance);
     if (status == STATUS_OK)
-        status = find_plugin(instance, info);
-    if (status == STATUS_OK) {
-        instance->handle = instance->descriptor->instantiate(instance->descriptor, instance->rate);
-        if (!instance->handle)
-            status = fail(STATUS_FAILED, "cannot run %s: instantiation failed at %u Hz", info->id,
-                          settings->rate);
-    }
-    if (status != STATUS_OK) {
+        *plugin = &instance->plugin;
+    else
         instance_destroy(&instance->plugin);
-        return status;
-    }
-    take_ports(instance, info);
-    connect_controls(instance);
-    *plugin = &instance->plugin;
-    return STATUS_OK;
+    return status;
 }
 
 const struct plugin_kind plugin_ladspa = {
@@ -340,7 +265,7 @@ const struct plugin_kind plugin_ladspa = {
     .argument = "LIBRARY:LABEL",
     .describing_runs_code = true,
     .describe = describe,
-    .list = list,
+    .list = plugin_ladspa_libraries,
     .open = open,
     .create = instance_create,
     .process = instance_process,

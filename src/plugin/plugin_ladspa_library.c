@@ -1,7 +1,7 @@
 #include "plugin/plugin_ladspa_library.h"
 
-#include "base/suggest.h"
 #include "base/short_list.h"
+#include "base/suggest.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -14,15 +14,13 @@ enum { LABELS_MOST = 10000 };
 
 static const char suffix[] = ".so";
 
-/* ---- places ---- */
-
 static const char *places(void)
 {
     const char *own = getenv("LADSPA_PATH");
     return own && own[0] ? own : HALO_LADSPA_PLACES;
 }
 
-/* The next folder of a list as PATH has it, to be released; NULL: no more, or no memory. */
+/* The next folder of a list with colons, for the caller to free(); NULL: no more, or no memory. */
 static char *next_place(const char **list)
 {
     while (**list == ':')
@@ -55,26 +53,25 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* The first of this name in any place; NULL: none. To be released. */
+/* The path of the first library of this name, for the caller to free(); NULL: none. */
 static char *look_for(const char *name)
 {
     char *path = NULL;
     const char *list = places();
-    for (char *place; (place = next_place(&list)) != NULL; free(place)) {
-        bool made =
-            asprintf(&path, "%s/%s%s", place, name, ends_in_suffix(name) ? "" : suffix) >= 0;
-        if (made && is_file(path)) {
-            free(place);
-            return path;
-        }
-        if (made)
+    for (char *place; !path && (place = next_place(&list)) != NULL; free(place)) {
+        if (asprintf(&path, "%s/%s%s", place, name, ends_in_suffix(name) ? "" : suffix) < 0)
+            path = NULL;
+        if (path && !is_file(path)) {
             free(path);
+            path = NULL;
+        }
     }
-    return NULL;
+    return path;
 }
 
-static enum status report_place(const char *place, void (*found)(void *context, const char *path),
-                              void *context)
+static enum status report_place(const char *place,
+                                void (*found)(void *context, const char *holder, const char *file),
+                                void *context)
 {
     struct dirent **entries;
     int count = scandir(place, &entries, is_library, by_bytes);
@@ -85,7 +82,7 @@ static enum status report_place(const char *place, void (*found)(void *context, 
             path = NULL;
             status = fail_memory("a list of plugins");
         } else if (first && strcmp(first, path) == 0) {
-            found(context, path);
+            found(context, path, path);
         }
         free(first);
         free(path);
@@ -96,7 +93,9 @@ static enum status report_place(const char *place, void (*found)(void *context, 
     return status;
 }
 
-enum status plugin_ladspa_libraries(void (*found)(void *context, const char *path), void *context)
+enum status plugin_ladspa_libraries(void (*found)(void *context, const char *holder,
+                                                  const char *file),
+                                    void *context)
 {
     enum status status = STATUS_OK;
     const char *list = places();
@@ -105,22 +104,16 @@ enum status plugin_ladspa_libraries(void (*found)(void *context, const char *pat
     return status;
 }
 
-/* ---- names ---- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
+/* Without folder and suffix; NULL: memory. */
 static char *bare_name(const char *path)
 {
-    const char *base = base_name(path);
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     return strndup(base, strlen(base) - (ends_in_suffix(base) ? sizeof suffix - 1 : 0));
 }
 
-static void offer(void *context, const char *path)
+static void offer(void *context, const char *path, const char *file)
 {
+    (void)file;
     char *name = bare_name(path);
     if (name)
         suggest_offer(context, name);
@@ -175,14 +168,12 @@ enum status plugin_ladspa_library_name(const char *path, char **name)
     return *name ? STATUS_OK : fail_memory("a plugin");
 }
 
-/* ---- what is in one ---- */
-
 enum status plugin_ladspa_library_open(const char *path, struct plugin_ladspa_library *library)
 {
     *library = (struct plugin_ladspa_library){.path = strdup(path)};
     if (!library->path)
         return fail_memory("a plugin");
-    /* A name without a slash would be looked for where the system has its libraries. */
+    /* A name without a slash would be searched in the system's library folders. */
     char *place = realpath(path, NULL);
     library->handle = dlopen(place ? place : path, RTLD_NOW | RTLD_LOCAL);
     free(place);
@@ -229,7 +220,7 @@ static enum status refuse_label(const struct plugin_ladspa_library *library, con
         status = fail(STATUS_FAILED, "there is no plugin '%s' in %s; it has %s", label,
                       library->path, short_list_text(&all, ""));
     else
-        status = fail(STATUS_FAILED, "which plugin of %s, as LIBRARY:LABEL? it has %s",
+        status = fail(STATUS_FAILED, "choose a plugin of %s as LIBRARY:LABEL; it has %s",
                       library->path, short_list_text(&all, ""));
     suggest_free(&near);
     return status;

@@ -1,12 +1,12 @@
-/* LADSPA libraries: where they are, and the descriptors in one.
+/* LADSPA libraries and their ports.
  *
- * Places: LADSPA_PATH, else /usr/local/lib/ladspa, /usr/lib/ladspa and the library folders of the
- * system. A library hides those of the same name in later places.
+ * Search path: LADSPA_PATH, else /usr/local/lib/ladspa, /usr/lib/ladspa and the library folders of
+ * the system. A library hides those of the same name in later folders.
  */
 #ifndef HALO_PLUGIN_LADSPA_LIBRARY_H
 #define HALO_PLUGIN_LADSPA_LIBRARY_H
 
-#include "base/status.h"
+#include "plugin/plugin.h"
 
 #include <ladspa.h>
 
@@ -16,31 +16,46 @@ struct plugin_ladspa_library {
     char *path;
 };
 
-/* Calls found() with the paths of all libraries, sorted within a place, hidden ones left out; none
- * is opened. Errors: memory. */
-MUST_CHECK enum status plugin_ladspa_libraries(void (*found)(void *context, const char *path),
+/* struct plugin_kind's list: the paths of all libraries, sorted within a folder, without hidden
+ * ones; holder and file are the same. Errors: memory. */
+MUST_CHECK enum status plugin_ladspa_libraries(void (*found)(void *context, const char *holder,
+                                                             const char *file),
                                                void *context);
 
-/* Where "amp_1181", "amp_1181.so" or a path (that is one with a "/") lies. Errors: there is none,
- * with what has a like name; memory. */
+/* The path of "amp_1181", "amp_1181.so" or a path (with a "/"). Errors: there is none, with similar
+ * names; memory. */
 MUST_CHECK enum status plugin_ladspa_library_find(const char *name, char **path);
 
-/* The name that finds this path again: without folder and ".so" if it lies in one of the places,
- * else the path itself. Errors: memory. */
+/* The name that finds this path again: without folder and ".so" if it is in the search path, else
+ * the path. Errors: memory. */
 MUST_CHECK enum status plugin_ladspa_library_name(const char *path, char **name);
 
-/* Runs code of the library. Errors: it cannot be loaded, or is none of LADSPA's. */
+/* Runs code of the library. Errors: it cannot be loaded, or is no LADSPA library. */
 MUST_CHECK enum status plugin_ladspa_library_open(const char *path,
                                                   struct plugin_ladspa_library *library);
 void plugin_ladspa_library_close(struct plugin_ladspa_library *library); /* also of zeros */
 
-/* The descriptor after so many others; NULL past the last. */
+/* The descriptor of that index; NULL past the last. */
 const LADSPA_Descriptor *plugin_ladspa_library_at(const struct plugin_ladspa_library *library,
                                                   unsigned long index);
 
-/* Errors: there is no such label, with those that there are. */
+/* Errors: no such label; the message lists the labels. */
 MUST_CHECK enum status plugin_ladspa_library_label(const struct plugin_ladspa_library *library,
                                                    const char *label,
                                                    const LADSPA_Descriptor **descriptor);
+
+/* Fill the zeroed ports of an info from the descriptor. Errors: memory.
+ *
+ * A symbol is the name of the port in lower case, with "_" for everything but letters and digits,
+ * and before a leading digit. Brackets that contain a unit are removed: "Gain [dB]" is `gain`. So
+ * are all others ("Wave (0 = sine, 1 = square)"), unless two ports would then share a symbol. If
+ * two still do, the second gets "_2". So a symbol is as stable as the names of the ports. A list of
+ * numbers in brackets gives points: "(0 = sine, 1 = square)". Audio inputs with "sidechain" in
+ * their name are side chains.
+ *
+ * Source: ladspa.h 1.1 for hints and defaults; that "latency" or "_latency" reports frames is a
+ * convention of hosts. */
+MUST_CHECK enum status plugin_ladspa_ports(const LADSPA_Descriptor *descriptor,
+                                           struct plugin_info *info);
 
 #endif

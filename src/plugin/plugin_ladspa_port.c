@@ -1,4 +1,4 @@
-#include "plugin/plugin_ladspa_port.h"
+#include "plugin/plugin_ladspa_library.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -14,7 +14,7 @@ struct span {
 
 /* ---- brackets ---- */
 
-/* The next pair from *at on; what is between goes to `inner`, and *at behind the pair. */
+/* The text within the next pair from *at on; *at moves behind the pair. */
 static bool next_brackets(const char **at, struct span *inner)
 {
     const char *open = strpbrk(*at, "([");
@@ -38,40 +38,42 @@ static struct span trimmed(struct span span)
 static const char *unit_named(struct span span)
 {
     static const struct {
-        const char *word, *unit;
-    } units[] = {{"db", "dB"},
-                 {"hz", "Hz"},
-                 {"khz", "kHz"},
-                 {"ms", "ms"},
-                 {"s", "s"},
-                 {"sec", "s"},
-                 {"secs", "s"},
-                 {"seconds", "s"},
-                 {"us", "us"},
-                 {"%", "%"},
-                 {"percent", "%"},
-                 {"deg", "degrees"},
-                 {"degrees", "degrees"},
-                 {"m", "m"},
-                 {"cm", "cm"},
-                 {"mm", "mm"},
-                 {"inches", "inches"},
-                 {"octaves", "octaves"},
-                 {"cents", "cents"},
-                 {"semitones", "semitones"},
-                 {"st", "semitones"},
-                 {"bpm", "BPM"},
-                 {"samples", "samples"},
-                 {"frames", "frames"}};
+        const char *name, *unit;
+    } units[] = {
+        {"db", "dB"},
+        {"hz", "Hz"},
+        {"khz", "kHz"},
+        {"ms", "ms"},
+        {"s", "s"},
+        {"sec", "s"},
+        {"secs", "s"},
+        {"seconds", "s"},
+        {"us", "us"},
+        {"%", "%"},
+        {"percent", "%"},
+        {"deg", "degrees"},
+        {"degrees", "degrees"},
+        {"m", "m"},
+        {"cm", "cm"},
+        {"mm", "mm"},
+        {"inches", "inches"},
+        {"octaves", "octaves"},
+        {"cents", "cents"},
+        {"semitones", "semitones"},
+        {"st", "semitones"},
+        {"bpm", "BPM"},
+        {"samples", "samples"},
+        {"frames", "frames"},
+    };
     span = trimmed(span);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strlen(units[i].word) == span.length &&
-            strncasecmp(units[i].word, span.text, span.length) == 0)
+        if (strlen(units[i].name) == span.length &&
+            strncasecmp(units[i].name, span.text, span.length) == 0)
             return units[i].unit;
     return NULL;
 }
 
-/* "dB" of "Gain [dB]"; NULL: none that is known. */
+/* "dB" of "Gain [dB]"; NULL: no known unit. */
 static enum status name_unit(const char *name, char **unit)
 {
     struct span inner;
@@ -111,7 +113,8 @@ static enum status add_point(struct plugin_port *port, float value, struct span 
     return STATUS_OK;
 }
 
-static enum status take_points(struct plugin_port *port, struct span list)
+/* Those of "0 = sine, 1 = square" that lie in the range of the port. */
+static enum status parse_points(struct plugin_port *port, struct span list)
 {
     for (const char *at = list.text, *end = at + list.length; at < end;) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
@@ -121,16 +124,6 @@ static enum status take_points(struct plugin_port *port, struct span list)
             TRY(add_point(port, value, label));
         at += item.length + 1;
     }
-    return STATUS_OK;
-}
-
-/* Those of "Wave (0 = sine, 1 = square)" that lie in the range of the port. */
-static enum status name_points(struct plugin_port *port)
-{
-    struct span inner;
-    const char *at = port->name;
-    while (next_brackets(&at, &inner))
-        TRY(take_points(port, inner));
     return STATUS_OK;
 }
 
@@ -151,7 +144,7 @@ static size_t add_letters(char *symbol, size_t length, struct span text)
     return length;
 }
 
-/* With what is in brackets or without, but never with units. NULL: memory. */
+/* With or without the text in brackets; units are always left out. NULL: memory. */
 static char *symbol_of(const char *name, bool with_brackets)
 {
     char *symbol = malloc(strlen(name) + sizeof "_port"); /* "_" may come before a digit */
@@ -162,7 +155,7 @@ static char *symbol_of(const char *name, bool with_brackets)
         length = add_letters(symbol, length, (struct span){at, (size_t)(inner.text - at)});
         if (with_brackets && !unit_named(inner))
             length = add_letters(symbol, length, inner);
-        at = next - 1; /* the closing one, which parts words */
+        at = next - 1; /* the closing bracket, which becomes "_" */
     }
     if (!symbol)
         return NULL;
@@ -181,7 +174,7 @@ static size_t count_alike(const struct plugin_info *info, size_t before, const c
     return count;
 }
 
-/* Give the port another symbol in place of its own; NULL: memory. */
+/* Replace the symbol, taking over `symbol`; NULL: memory ran out. */
 static enum status rename_port(struct plugin_port *port, char *symbol)
 {
     if (!symbol)
@@ -191,7 +184,7 @@ static enum status rename_port(struct plugin_port *port, char *symbol)
     return STATUS_OK;
 }
 
-/* With the brackets where the short symbol is that of two. */
+/* Add the brackets where two ports share the short symbol. */
 static enum status lengthen_alike(struct plugin_info *info)
 {
     bool *alike = calloc(info->port_count + 1, sizeof *alike);
@@ -207,7 +200,7 @@ static enum status lengthen_alike(struct plugin_info *info)
     return status;
 }
 
-/* The first of them that no port before has: gain, gain_2, gain_3. */
+/* The first of gain, gain_2, gain_3 that no earlier port has. */
 static enum status number_alike(struct plugin_info *info, size_t index)
 {
     struct plugin_port *port = &info->ports[index];
@@ -220,7 +213,6 @@ static enum status number_alike(struct plugin_info *info, size_t index)
     return symbol ? rename_port(port, symbol) : STATUS_OK;
 }
 
-/* A symbol for every port. */
 static enum status name_symbols(struct plugin_info *info)
 {
     for (size_t i = 0; i < info->port_count; i++)
@@ -233,25 +225,20 @@ static enum status name_symbols(struct plugin_info *info)
 
 /* ---- ranges ---- */
 
-static bool has(LADSPA_PortRangeHintDescriptor hints, LADSPA_PortRangeHintDescriptor hint)
-{
-    return (hints & hint) != 0;
-}
-
-static void take_bounds(const LADSPA_PortRangeHint *hint, struct plugin_port *port)
+static void set_bounds(const LADSPA_PortRangeHint *hint, struct plugin_port *port)
 {
     LADSPA_PortRangeHintDescriptor hints = hint->HintDescriptor;
     port->minimum = -INFINITY;
     port->maximum = INFINITY;
-    if (has(hints, LADSPA_HINT_BOUNDED_BELOW) && isfinite(hint->LowerBound))
+    if ((hints & LADSPA_HINT_BOUNDED_BELOW) && isfinite(hint->LowerBound))
         port->minimum = hint->LowerBound;
-    if (has(hints, LADSPA_HINT_BOUNDED_ABOVE) && isfinite(hint->UpperBound))
+    if ((hints & LADSPA_HINT_BOUNDED_ABOVE) && isfinite(hint->UpperBound))
         port->maximum = hint->UpperBound;
-    if (port->minimum > port->maximum) { /* nonsense: none is better than one that refuses all */
+    if (port->minimum > port->maximum) { /* invalid: treated as unbounded */
         port->minimum = -INFINITY;
         port->maximum = INFINITY;
     }
-    /* Whole numbers are bounded a little beyond them; in rates they are not known yet. */
+    /* Bounds of integers lie slightly outside; multiples of the rate are not known yet. */
     if (port->is_integer && !port->counts_in_rate &&
         ceilf(port->minimum) <= floorf(port->maximum)) {
         port->minimum = ceilf(port->minimum);
@@ -259,8 +246,8 @@ static void take_bounds(const LADSPA_PortRangeHint *hint, struct plugin_port *po
     }
 }
 
-/* As ladspa.h has low, middle and high; where there is no bound, or no logarithm of it, what comes
- * nearest. */
+/* Low, middle and high as ladspa.h defines them; without a bound or its logarithm the nearest
+ * value. */
 static float between(const struct plugin_port *port, float share)
 {
     float low = port->minimum, high = port->maximum;
@@ -271,58 +258,55 @@ static float between(const struct plugin_port *port, float share)
     return low * (1 - share) + high * share;
 }
 
-/* Without a hint: the middle of the range; of a half-open range the value nearest 0. */
-static float sensible(const struct plugin_port *port)
-{
-    if (isfinite(port->minimum) && isfinite(port->maximum))
-        return between(port, 0.5F);
-    return fmaxf(port->minimum, fminf(port->maximum, 0));
-}
-
-static void take_initial(LADSPA_PortRangeHintDescriptor hints, struct plugin_port *port)
+static void set_initial(LADSPA_PortRangeHintDescriptor hints, struct plugin_port *port)
 {
     static const struct {
         LADSPA_PortRangeHintDescriptor hint;
         float share;
-    } shares[] = {{LADSPA_HINT_DEFAULT_MINIMUM, 0},
-                  {LADSPA_HINT_DEFAULT_LOW, 0.25F},
-                  {LADSPA_HINT_DEFAULT_MIDDLE, 0.5F},
-                  {LADSPA_HINT_DEFAULT_HIGH, 0.75F},
-                  {LADSPA_HINT_DEFAULT_MAXIMUM, 1}};
+    } shares[] = {
+        {LADSPA_HINT_DEFAULT_MINIMUM, 0},   {LADSPA_HINT_DEFAULT_LOW, 0.25F},
+        {LADSPA_HINT_DEFAULT_MIDDLE, 0.5F}, {LADSPA_HINT_DEFAULT_HIGH, 0.75F},
+        {LADSPA_HINT_DEFAULT_MAXIMUM, 1},
+    };
     static const struct {
         LADSPA_PortRangeHintDescriptor hint;
         float value;
-    } values[] = {{LADSPA_HINT_DEFAULT_0, 0},
-                  {LADSPA_HINT_DEFAULT_1, 1},
-                  {LADSPA_HINT_DEFAULT_100, 100},
-                  {LADSPA_HINT_DEFAULT_440, 440}};
+    } values[] = {
+        {LADSPA_HINT_DEFAULT_0, 0},
+        {LADSPA_HINT_DEFAULT_1, 1},
+        {LADSPA_HINT_DEFAULT_100, 100},
+        {LADSPA_HINT_DEFAULT_440, 440},
+    };
     LADSPA_PortRangeHintDescriptor reported = hints & LADSPA_HINT_DEFAULT_MASK;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (reported == values[i].hint) {
             port->initial = values[i].value;
             return;
         }
-    port->initial = sensible(port);
+    /* Without a hint: the middle of the range; of a half-open range the value nearest 0. */
+    port->initial = isfinite(port->minimum) && isfinite(port->maximum)
+                        ? between(port, 0.5F)
+                        : fmaxf(port->minimum, fminf(port->maximum, 0));
     port->initial_counts_in_rate = port->counts_in_rate;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
         if (reported == shares[i].hint)
             port->initial = between(port, shares[i].share);
 }
 
-static void take_range(const LADSPA_PortRangeHint *hint, struct plugin_port *port)
+static void set_range(const LADSPA_PortRangeHint *hint, struct plugin_port *port)
 {
     LADSPA_PortRangeHintDescriptor hints = hint->HintDescriptor;
-    port->is_toggle = has(hints, LADSPA_HINT_TOGGLED);
-    port->is_integer = has(hints, LADSPA_HINT_INTEGER) && !port->is_toggle;
-    port->is_logarithmic = has(hints, LADSPA_HINT_LOGARITHMIC) && !port->is_toggle;
-    port->counts_in_rate = has(hints, LADSPA_HINT_SAMPLE_RATE) && !port->is_toggle;
-    take_bounds(hint, port);
-    bool has_default = has(hints, LADSPA_HINT_DEFAULT_MASK);
+    port->is_toggle = (hints & LADSPA_HINT_TOGGLED);
+    port->is_integer = (hints & LADSPA_HINT_INTEGER) && !port->is_toggle;
+    port->is_logarithmic = (hints & LADSPA_HINT_LOGARITHMIC) && !port->is_toggle;
+    port->counts_in_rate = (hints & LADSPA_HINT_SAMPLE_RATE) && !port->is_toggle;
+    set_bounds(hint, port);
+    bool has_default = (hints & LADSPA_HINT_DEFAULT_MASK);
     if (port->is_toggle) {
         port->minimum = 0;
         port->maximum = 1;
     }
-    take_initial(hints, port);
+    set_initial(hints, port);
     if (port->is_toggle)
         port->initial = has_default && port->initial > 0 ? 1 : 0;
     else if (port->is_integer && !port->counts_in_rate)
@@ -339,7 +323,7 @@ static bool reports_latency(const struct plugin_port *port)
     return port->type == PLUGIN_CONTROL && !port->is_input && strcasecmp(name, "latency") == 0;
 }
 
-static bool hears_side_chain(const struct plugin_port *port)
+static bool is_side_chain(const struct plugin_port *port)
 {
     static const char *const names[] = {"sidechain", "side chain", "side-chain"};
     bool has_word = false;
@@ -348,8 +332,8 @@ static bool hears_side_chain(const struct plugin_port *port)
     return port->type == PLUGIN_AUDIO && port->is_input && has_word;
 }
 
-static enum status take_port(const LADSPA_Descriptor *descriptor, size_t index,
-                             struct plugin_port *port)
+static enum status describe_port(const LADSPA_Descriptor *descriptor, size_t index,
+                                 struct plugin_port *port)
 {
     static const LADSPA_PortRangeHint nothing;
     LADSPA_PortDescriptor kind = descriptor->PortDescriptors[index];
@@ -360,22 +344,23 @@ static enum status take_port(const LADSPA_Descriptor *descriptor, size_t index,
     if (!port->name)
         return fail_memory("a plugin");
     port->is_latency = reports_latency(port);
-    port->is_side_chain = hears_side_chain(port);
+    port->is_side_chain = is_side_chain(port);
     if (port->type == PLUGIN_AUDIO) {
         port->minimum = -INFINITY;
         port->maximum = INFINITY;
         return STATUS_OK;
     }
-    take_range(descriptor->PortRangeHints ? &descriptor->PortRangeHints[index] : &nothing, port);
+    set_range(descriptor->PortRangeHints ? &descriptor->PortRangeHints[index] : &nothing, port);
     TRY(name_unit(port->name, &port->unit));
-    if (port->is_input)
-        TRY(name_points(port));
+    struct span inner;
+    for (const char *at = port->name; port->is_input && next_brackets(&at, &inner);)
+        TRY(parse_points(port, inner));
     return STATUS_OK;
 }
 
 enum status plugin_ladspa_ports(const LADSPA_Descriptor *descriptor, struct plugin_info *info)
 {
     for (size_t i = 0; i < info->port_count; i++)
-        TRY(take_port(descriptor, i, &info->ports[i]));
+        TRY(describe_port(descriptor, i, &info->ports[i]));
     return name_symbols(info);
 }

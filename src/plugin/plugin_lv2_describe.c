@@ -1,19 +1,11 @@
-#include "plugin/plugin_lv2_describe.h"
-
-#include "plugin/plugin.h"
-#include "plugin/plugin_lv2_features.h"
-#include "plugin/plugin_lv2_world.h"
+#include "plugin/plugin_lv2.h"
 
 #include <lv2/atom/atom.h>
-#include <lv2/options/options.h>
 #include <lv2/patch/patch.h>
 #include <lv2/presets/presets.h>
-#include <lv2/state/state.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- parameters and presets ---- */
 
 static const struct {
     const char *range;
@@ -38,7 +30,7 @@ static bool type_of(const LilvNode *parameter, enum plugin_parameter_type *type)
     return false;
 }
 
-/* rdfs:label of a thing, else its URI's end. */
+/* The rdfs:label, else the end of the URI. */
 static char *label_of(LilvWorld *world, const LilvNode *thing)
 {
     char *label =
@@ -50,8 +42,8 @@ static char *label_of(LilvWorld *world, const LilvNode *thing)
     return strdup(end ? end + 1 : uri);
 }
 
-/* The URI that the plugin itself knows. Bundles of LSP Plugins 1.2 leave the plugin's out of
- * its parameters': http://lsp-plug.in//ports#ifn; the library looks for PLUGIN/ports#ifn. */
+/* Bundles of LSP Plugins 1.2 omit the plugin from the URIs of parameters,
+ * http://lsp-plug.in//ports#ifn, but the library expects PLUGIN/ports#ifn. */
 static char *uri_of(const LilvNode *parameter, const struct plugin_info *info)
 {
     static const char slip[] = "http://lsp-plug.in//ports#";
@@ -73,12 +65,14 @@ static enum status add_parameter(LilvWorld *world, const LilvNode *node, struct 
     return parameter->uri && parameter->name ? STATUS_OK : fail_memory("a plugin's parameters");
 }
 
-/* Add each of `nodes`, which it frees, to `list`, which has room for them; NULL: memory. */
-static enum status add_all(LilvNodes *nodes, const void *list, struct plugin_info *info,
+/* Allocate a list of elements of `size` bytes and `add` each of `nodes`, which it frees. */
+static enum status add_all(LilvNodes *nodes, void *list, size_t size, struct plugin_info *info,
                            enum status (*add)(LilvWorld *, const LilvNode *, struct plugin_info *))
 {
     LilvWorld *world;
-    enum status status = list ? lv2_world_get(&world) : fail_memory("a plugin's parameters");
+    void *elements = calloc((nodes ? lilv_nodes_size(nodes) : 0) + 1, size);
+    memcpy(list, &elements, sizeof elements);
+    enum status status = elements ? lv2_world_get(&world) : fail_memory("a plugin's parameters");
     LILV_FOREACH(nodes, i, nodes)
     if (status == STATUS_OK)
         status = add(world, lilv_nodes_get(nodes, i), info);
@@ -86,16 +80,14 @@ static enum status add_all(LilvNodes *nodes, const void *list, struct plugin_inf
     return status;
 }
 
-static size_t count_of(const LilvNodes *nodes)
+static enum status add_feature(LilvWorld *world, const LilvNode *node, struct plugin_info *info)
 {
-    return nodes ? lilv_nodes_size(nodes) : 0;
-}
-
-static enum status describe_parameters(const LilvPlugin *plugin, struct plugin_info *info)
-{
-    LilvNodes *nodes = lilv_plugin_get_value(plugin, lv2_world_node(LV2_PATCH__writable));
-    info->parameters = calloc(count_of(nodes) + 1, sizeof *info->parameters);
-    return add_all(nodes, info->parameters, info, add_parameter);
+    (void)world;
+    if (!lilv_node_is_uri(node))
+        return STATUS_OK;
+    char *uri = info->features[info->feature_count] = strdup(lilv_node_as_uri(node));
+    info->feature_count += uri != NULL;
+    return uri ? STATUS_OK : fail_memory("a plugin's features");
 }
 
 static int by_name(const void *a, const void *b)
@@ -110,44 +102,14 @@ static enum status add_preset(LilvWorld *world, const LilvNode *node, struct plu
     struct plugin_preset *preset = &info->presets[info->preset_count];
     if (!lilv_node_is_uri(node))
         return STATUS_OK;
-    lilv_world_load_resource(world, node); /* its label may lie in a file of its own */
+    lilv_world_load_resource(world, node); /* the label may be in a separate file */
     info->preset_count++;
     preset->uri = strdup(lilv_node_as_uri(node));
     preset->name = label_of(world, node);
     return preset->uri && preset->name ? STATUS_OK : fail_memory("a plugin's presets");
 }
 
-static enum status describe_presets(const LilvPlugin *plugin, struct plugin_info *info)
-{
-    LilvNodes *nodes = lilv_plugin_get_related(plugin, lv2_world_node(LV2_PRESETS__Preset));
-    info->presets = calloc(count_of(nodes) + 1, sizeof *info->presets);
-    TRY(add_all(nodes, info->presets, info, add_preset));
-    qsort(info->presets, info->preset_count, sizeof *info->presets, by_name);
-    return STATUS_OK;
-}
-
-/* ---- the plugin ---- */
-
-/* The URIs in `nodes`, which it frees. */
-static enum status copy_uris(LilvNodes *nodes, char ***uris, size_t *count)
-{
-    size_t most = nodes ? lilv_nodes_size(nodes) : 0;
-    *uris = calloc(most + 1, sizeof **uris);
-    bool failed = !*uris;
-    LILV_FOREACH(nodes, i, nodes)
-    {
-        const LilvNode *node = lilv_nodes_get(nodes, i);
-        if (failed || !lilv_node_is_uri(node))
-            continue;
-        (*uris)[*count] = strdup(lilv_node_as_uri(node));
-        failed = !(*uris)[*count];
-        *count += !failed;
-    }
-    lilv_nodes_free(nodes);
-    return failed ? fail_memory("a plugin's features") : STATUS_OK;
-}
-
-/* "Amplifier Plugin" -> "Amplifier"; NULL where the bundle is no more definite than "Plugin". */
+/* "Amplifier Plugin" -> "Amplifier"; NULL for plain "Plugin". */
 static char *category_of(const LilvPlugin *plugin)
 {
     const LilvPluginClass *class = lilv_plugin_get_class(plugin);
@@ -168,14 +130,6 @@ static char *file_of(const LilvPlugin *plugin)
     return copy;
 }
 
-static const char *unknown_feature(const struct plugin_info *info)
-{
-    for (size_t i = 0; i < info->feature_count; i++)
-        if (!lv2_features_know(info->features[i]))
-            return info->features[i];
-    return NULL;
-}
-
 static char *unknown_option(const LilvPlugin *plugin)
 {
     char *unknown = NULL;
@@ -190,19 +144,17 @@ static char *unknown_option(const LilvPlugin *plugin)
     return unknown;
 }
 
-static const char *unknown_port(const LilvPlugin *plugin, const struct plugin_info *info)
-{
-    for (size_t i = 0; i < info->port_count; i++)
-        if (!lv2_describe_knows(plugin, lilv_plugin_get_port_by_index(plugin, (uint32_t)i)))
-            return info->ports[i].symbol;
-    return NULL;
-}
-
 static enum status find_refusal(const LilvPlugin *plugin, struct plugin_info *info)
 {
-    const char *feature = unknown_feature(info), *port = unknown_port(plugin, info);
+    const char *feature = NULL, *port = NULL;
     char *option = unknown_option(plugin);
     int length = 0;
+    for (size_t i = info->feature_count; i-- > 0;)
+        if (!lv2_features_know(info->features[i]))
+            feature = info->features[i];
+    for (size_t i = info->port_count; i-- > 0;)
+        if (!lv2_describe_knows(plugin, lilv_plugin_get_port_by_index(plugin, (uint32_t)i)))
+            port = info->ports[i].symbol;
     if (feature)
         length = asprintf(&info->refusal, "it requires the feature %s", feature);
     else if (option)
@@ -229,12 +181,6 @@ static enum status describe_ports(const LilvPlugin *plugin, struct plugin_info *
     return lv2_describe_ranges(plugin, info);
 }
 
-static bool keeps_state(const LilvPlugin *plugin)
-{
-    const LilvNode *interface = lv2_world_node(LV2_STATE__interface);
-    return interface && lilv_plugin_has_extension_data(plugin, interface);
-}
-
 static enum status describe(const LilvPlugin *plugin, struct plugin_info *info)
 {
     info->kind = &plugin_lv2;
@@ -243,16 +189,20 @@ static enum status describe(const LilvPlugin *plugin, struct plugin_info *info)
     info->maker = lv2_world_text(lilv_plugin_get_author_name(plugin));
     info->category = category_of(plugin);
     info->file = file_of(plugin);
-    info->keeps_state = keeps_state(plugin);
+    info->keeps_state =
+        lilv_plugin_has_extension_data(plugin, lv2_world_node(LV2_STATE__interface));
     if (info->id && !info->name)
         info->name = strdup(info->id);
     if (!info->id || !info->name || !info->file)
         return fail_memory("a plugin");
-    TRY(copy_uris(lilv_plugin_get_required_features(plugin), &info->features,
-                  &info->feature_count));
+    TRY(add_all(lilv_plugin_get_required_features(plugin), &info->features, sizeof *info->features,
+                info, add_feature));
     TRY(describe_ports(plugin, info));
-    TRY(describe_parameters(plugin, info));
-    TRY(describe_presets(plugin, info));
+    TRY(add_all(lilv_plugin_get_value(plugin, lv2_world_node(LV2_PATCH__writable)),
+                &info->parameters, sizeof *info->parameters, info, add_parameter));
+    TRY(add_all(lilv_plugin_get_related(plugin, lv2_world_node(LV2_PRESETS__Preset)),
+                &info->presets, sizeof *info->presets, info, add_preset));
+    qsort(info->presets, info->preset_count, sizeof *info->presets, by_name);
     return find_refusal(plugin, info);
 }
 

@@ -1,9 +1,7 @@
-#include "plugin/plugin_lv2_events.h"
+#include "plugin/plugin_lv2.h"
 
 #include "base/short_list.h"
 #include "base/text_lines.h"
-#include "plugin/plugin_lv2_features.h"
-#include "plugin/plugin_lv2_world.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,9 +17,9 @@
 
 /* ---- settings as messages: patch:Set, all at frame 0 ---- */
 
-enum { FRAME_BYTES = 256 }; /* of a message around its value: more than it takes */
+enum { FRAME_BYTES = 256 }; /* bound for a message without its value */
 
-/* As many bytes hold the messages of all settings. */
+/* Enough for the messages of all settings. */
 static size_t message_bytes(const struct plugin_settings *settings)
 {
     size_t bytes = 0;
@@ -30,40 +28,23 @@ static size_t message_bytes(const struct plugin_settings *settings)
     return bytes;
 }
 
-static enum status refuse_parameter(const struct plugin_info *info, const char *uri)
+static enum status find_parameter(const struct plugin_info *info, const char *uri,
+                                  const struct plugin_parameter **parameter)
 {
     struct short_list list = {0};
-    for (size_t i = 0; i < info->parameter_count; i++)
-        short_list_add(&list, info->parameters[i].uri);
+    for (size_t i = 0; i < info->parameter_count; i++) {
+        *parameter = &info->parameters[i];
+        if (strcmp((*parameter)->uri, uri) == 0)
+            return STATUS_OK;
+        short_list_add(&list, (*parameter)->uri);
+    }
     return fail(STATUS_FAILED, "%s has no parameter %s; it has %s", info->id, uri,
                 short_list_text(&list, ""));
-}
-
-static const struct plugin_parameter *find_parameter(const struct plugin_info *info,
-                                                     const char *uri)
-{
-    for (size_t i = 0; i < info->parameter_count; i++)
-        if (strcmp(info->parameters[i].uri, uri) == 0)
-            return &info->parameters[i];
-    return NULL;
 }
 
 static enum status refuse_value(const struct plugin_setting *setting, const char *why)
 {
     return fail(STATUS_FAILED, "cannot set %s to '%s': %s", setting->uri, setting->value, why);
-}
-
-static enum status forge_real(LV2_Atom_Forge *forge, const struct plugin_setting *setting,
-                              bool is_single)
-{
-    double value;
-    if (!text_number(setting->value, is_single, &value))
-        return refuse_value(setting, "it is a number");
-    if (is_single)
-        lv2_atom_forge_float(forge, (float)value);
-    else
-        lv2_atom_forge_double(forge, value);
-    return STATUS_OK;
 }
 
 static enum status forge_whole(LV2_Atom_Forge *forge, const struct plugin_setting *setting,
@@ -95,30 +76,32 @@ static enum status forge_bool(LV2_Atom_Forge *forge, const struct plugin_setting
     return refuse_value(setting, "it is on or off");
 }
 
-static enum status forge_path(LV2_Atom_Forge *forge, const struct plugin_setting *setting)
-{
-    char path[PATH_MAX];
-    if (!realpath(setting->value, path))
-        return refuse_value(setting, strerror(errno));
-    lv2_atom_forge_path(forge, path, (uint32_t)strlen(path));
-    return STATUS_OK;
-}
-
 static enum status forge_value(LV2_Atom_Forge *forge, const struct plugin_setting *setting,
                                enum plugin_parameter_type type)
 {
     uint32_t length = (uint32_t)strlen(setting->value);
+    char path[PATH_MAX];
+    double number;
     switch (type) {
     case PLUGIN_FLOAT:
     case PLUGIN_DOUBLE:
-        return forge_real(forge, setting, type == PLUGIN_FLOAT);
+        if (!text_number(setting->value, type == PLUGIN_FLOAT, &number))
+            return refuse_value(setting, "it is a number");
+        if (type == PLUGIN_FLOAT)
+            lv2_atom_forge_float(forge, (float)number);
+        else
+            lv2_atom_forge_double(forge, number);
+        return STATUS_OK;
     case PLUGIN_INT:
     case PLUGIN_LONG:
         return forge_whole(forge, setting, type == PLUGIN_LONG);
     case PLUGIN_BOOL:
         return forge_bool(forge, setting);
     case PLUGIN_PATH:
-        return forge_path(forge, setting);
+        if (!realpath(setting->value, path))
+            return refuse_value(setting, strerror(errno));
+        lv2_atom_forge_path(forge, path, (uint32_t)strlen(path));
+        return STATUS_OK;
     case PLUGIN_STRING:
         lv2_atom_forge_string(forge, setting->value, length);
         return STATUS_OK;
@@ -132,9 +115,8 @@ static enum status forge_value(LV2_Atom_Forge *forge, const struct plugin_settin
 static enum status forge_set(LV2_Atom_Forge *forge, const struct plugin_info *info,
                              const struct plugin_setting *setting)
 {
-    const struct plugin_parameter *parameter = find_parameter(info, setting->uri);
-    if (!parameter)
-        return refuse_parameter(info, setting->uri);
+    const struct plugin_parameter *parameter = NULL;
+    TRY(find_parameter(info, setting->uri, &parameter));
     LV2_Atom_Forge_Frame object;
     lv2_atom_forge_frame_time(forge, 0);
     lv2_atom_forge_object(forge, &object, 0, lv2_urid(LV2_PATCH__Set));
@@ -146,9 +128,8 @@ static enum status forge_set(LV2_Atom_Forge *forge, const struct plugin_info *in
     return status;
 }
 
-/* Into `sequence`, aligned to 8, of message_bytes() and a sequence's head. Errors: no such
- * parameter, naming those there are; a value that its type does not have; a path where nothing is.
- */
+/* `sequence`: aligned to 8 bytes. Errors: no such parameter, a value that its type does not have, a
+ * path where nothing is. */
 static enum status forge_messages(const struct plugin_info *info,
                                   const struct plugin_settings *settings, uint8_t *sequence,
                                   uint32_t bytes)
@@ -171,7 +152,7 @@ enum { BYTES_LEAST = 1 << 15, BYTES_MOST = 1 << 30 };
 struct event_port {
     uint32_t index;
     bool is_input;
-    bool is_known; /* false: of a type that the plugin does without */
+    bool is_known; /* false: of another type than atom; optional for the plugin */
     uint32_t bytes;
     LV2_Atom_Sequence *sequence;
 };
@@ -180,12 +161,12 @@ struct lv2_events {
     LV2_URID sequence_type, chunk_type;
     size_t count;
     struct event_port *ports;
-    struct event_port *reported;     /* takes the messages; NULL: none does */
-    LV2_Atom_Sequence *messages; /* of as many bytes as its buffer; NULL: there are none */
+    struct event_port *control;  /* receives the messages; NULL: none does */
+    LV2_Atom_Sequence *messages; /* as large as the buffer of `control`; NULL: none */
     bool sends;                  /* with the next run */
 };
 
-/* What the port asks for, and not less than others have. */
+/* What the port asks for, and a common minimum. */
 static uint32_t bytes_of(const LilvPlugin *plugin, const LilvPort *port, size_t messages)
 {
     LilvNode *least = lilv_port_get(plugin, port, lv2_world_node(LV2_RESIZE_PORT__minimumSize));
@@ -213,8 +194,8 @@ static enum status add_port(struct lv2_events *events, const LilvPlugin *plugin,
     return STATUS_OK;
 }
 
-/* The one designated to control the plugin, else the first that takes messages. */
-static struct event_port *find_reported(struct lv2_events *events, const LilvPlugin *plugin)
+/* The port designated lv2:control, else the first that supports messages. */
+static struct event_port *find_control(struct lv2_events *events, const LilvPlugin *plugin)
 {
     const LilvPort *control = lilv_plugin_get_port_by_designation(
         plugin, lv2_world_node(LV2_CORE__InputPort), lv2_world_node(LV2_CORE__control));
@@ -232,28 +213,19 @@ static struct event_port *find_reported(struct lv2_events *events, const LilvPlu
     return first;
 }
 
-static void empty(const struct lv2_events *events, struct event_port *port)
-{
-    LV2_Atom_Sequence *sequence = port->sequence;
-    sequence->atom.type = port->is_input ? events->sequence_type : events->chunk_type;
-    sequence->atom.size = port->is_input ? (uint32_t)sizeof(LV2_Atom_Sequence_Body)
-                                         : port->bytes - (uint32_t)sizeof(LV2_Atom);
-    sequence->body = (LV2_Atom_Sequence_Body){0};
-}
-
 static enum status write_messages(struct lv2_events *events, const struct plugin_info *info,
                                   const struct plugin_settings *settings)
 {
     if (settings->setting_count == 0)
         return STATUS_OK;
-    if (!events->reported)
+    if (!events->control)
         return fail(STATUS_FAILED, "cannot set %s of %s: it takes no messages",
                     settings->settings[0].uri, info->id);
-    events->messages = calloc(1, events->reported->bytes);
+    events->messages = calloc(1, events->control->bytes);
     if (!events->messages)
         return fail_memory("a plugin's events");
     events->sends = true;
-    return forge_messages(info, settings, (uint8_t *)events->messages, events->reported->bytes);
+    return forge_messages(info, settings, (uint8_t *)events->messages, events->control->bytes);
 }
 
 static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
@@ -267,11 +239,10 @@ static enum status fill(struct lv2_events *events, const LilvPlugin *plugin,
     size_t messages = message_bytes(settings);
     for (uint32_t i = 0; i < info->port_count; i++) {
         const LilvPort *port = lilv_plugin_get_port_by_index(plugin, i);
-        if (info->ports[i].type == PLUGIN_ATOM &&
-            add_port(events, plugin, port, messages) != STATUS_OK)
-            return STATUS_FAILED;
+        if (info->ports[i].type == PLUGIN_ATOM)
+            TRY(add_port(events, plugin, port, messages));
     }
-    events->reported = find_reported(events, plugin);
+    events->control = find_control(events, plugin);
     return write_messages(events, info, settings);
 }
 
@@ -322,11 +293,18 @@ void lv2_events_repeat(struct lv2_events *events)
 
 void lv2_events_prepare(struct lv2_events *events)
 {
-    for (size_t i = 0; i < events->count; i++)
-        if (events->ports[i].is_known)
-            empty(events, &events->ports[i]);
+    for (size_t i = 0; i < events->count; i++) {
+        const struct event_port *port = &events->ports[i];
+        LV2_Atom_Sequence *sequence = port->sequence;
+        if (!sequence)
+            continue;
+        sequence->atom.type = port->is_input ? events->sequence_type : events->chunk_type;
+        sequence->atom.size = port->is_input ? (uint32_t)sizeof(LV2_Atom_Sequence_Body)
+                                             : port->bytes - (uint32_t)sizeof(LV2_Atom);
+        sequence->body = (LV2_Atom_Sequence_Body){0};
+    }
     if (events->sends)
-        memcpy(events->reported->sequence, events->messages,
+        memcpy(events->control->sequence, events->messages,
                sizeof(LV2_Atom) + events->messages->atom.size);
     events->sends = false;
 }

@@ -1,4 +1,4 @@
-#include "plugin/plugin_lv2_features.h"
+#include "plugin/plugin_lv2.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -85,23 +85,17 @@ static bool make_folder(struct lv2_paths *paths)
     return false;
 }
 
-/* Each folder above the last part. */
-static void make_leading(char *path, size_t from)
-{
-    for (char *at = path + from; (at = strchr(at, '/')) != NULL; at++) {
-        *at = '\0';
-        mkdir(path, 0777); /* there already, or the plugin's fopen fails */
-        *at = '/';
-    }
-}
-
 static char *make_path(LV2_State_Make_Path_Handle handle, const char *name)
 {
     struct lv2_paths *paths = handle;
     char *path;
     if (!make_folder(paths) || asprintf(&path, "%s/%s", paths->folder, name) < 0)
         return NULL;
-    make_leading(path, strlen(paths->folder) + 1);
+    for (char *at = path + strlen(paths->folder) + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        mkdir(path, 0777); /* if it fails, the plugin's fopen does */
+        *at = '/';
+    }
     return path;
 }
 
@@ -143,7 +137,7 @@ void lv2_paths_free(struct lv2_paths *paths)
 
 /* ---- the features of an instance ---- */
 
-/* instance-access and data-access are for user interfaces: not offered. */
+/* Not instance-access and data-access, which are for user interfaces. */
 static const char *const known_features[] = {
     LV2_URID__map,
     LV2_URID__unmap,
@@ -162,29 +156,29 @@ static const char *const known_features[] = {
     LV2_CORE__isLive,
     LV2_CORE__inPlaceBroken,
     LV2_CORE__hardRTCapable,
+    NULL,
 };
 
 static const char *const known_options[] = {
     LV2_PARAMETERS__sampleRate,       LV2_BUF_SIZE__minBlockLength, LV2_BUF_SIZE__maxBlockLength,
-    LV2_BUF_SIZE__nominalBlockLength, LV2_BUF_SIZE__sequenceSize,
+    LV2_BUF_SIZE__nominalBlockLength, LV2_BUF_SIZE__sequenceSize,   NULL,
 };
 
-static bool is_among(const char *const *names, size_t count, const char *word)
+static bool is_among(const char *const *names, const char *uri)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], word) == 0)
-            return true;
-    return false;
+    while (*names && strcmp(*names, uri) != 0)
+        names++;
+    return *names;
 }
 
 bool lv2_features_know(const char *uri)
 {
-    return is_among(known_features, sizeof known_features / sizeof *known_features, uri);
+    return is_among(known_features, uri);
 }
 
 bool lv2_features_know_option(const char *uri)
 {
-    return is_among(known_options, sizeof known_options / sizeof *known_options, uri);
+    return is_among(known_options, uri);
 }
 
 static void add(struct lv2_features *features, const char *uri, void *data)
@@ -198,7 +192,7 @@ static LV2_Options_Option option(const char *uri, const char *type, const void *
 {
     return (LV2_Options_Option){.context = LV2_OPTIONS_INSTANCE,
                                 .key = lv2_urid(uri),
-                                .size = sizeof(int32_t), /* a float's too */
+                                .size = sizeof(int32_t), /* also of a float */
                                 .type = lv2_urid(type),
                                 .value = value};
 }
@@ -215,8 +209,8 @@ static void set_options(struct lv2_features *features)
     memcpy(features->options, options, sizeof options);
 }
 
-/* Features without data state properties of halo. */
-static void add_promises(struct lv2_features *features, const struct plugin_settings *settings)
+/* Features without data: properties of halo. */
+static void add_properties(struct lv2_features *features, const struct plugin_settings *settings)
 {
     add(features, LV2_BUF_SIZE__boundedBlockLength, NULL);
     add(features, LV2_BUF_SIZE__fixedBlockLength, NULL);
@@ -250,7 +244,7 @@ void lv2_features_init(struct lv2_features *features, const struct plugin_settin
     features->snapshot[3] = features->list[features->count - 1];
     add(features, LV2_STATE__mapPath, &paths->map);
     add(features, LV2_STATE__freePath, &paths->release);
-    add_promises(features, settings);
+    add_properties(features, settings);
 }
 
 static bool offers(const struct lv2_features *features, const char *uri)

@@ -1,17 +1,12 @@
-#include "plugin/plugin_lv2_instance.h"
-
-#include "plugin/plugin.h"
-#include "plugin/plugin_lv2_state.h"
-#include "plugin/plugin_lv2_world.h"
+#include "plugin/plugin_lv2.h"
 
 #include <dlfcn.h>
 #include <lv2/core/lv2.h>
-#include <lv2/state/state.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds of silence to run after the last work, since a plugin may fade in what it loaded; and the
- * limit for one that never stops working. */
+/* Seconds of silence to run after the last work, since a plugin may fade in what it loaded, and the
+ * limit for a plugin that never stops working. */
 static const double SETTLE = 0.1, SETTLE_MOST = 5;
 
 /* The library stays loaded: some plugins leave threads or handlers behind that need its code.
@@ -37,7 +32,7 @@ static enum status make_instance(const struct lv2_instance *instance, LilvInstan
                     rate);
     const LV2_Options_Interface *options =
         lilv_instance_get_extension_data(*made, LV2_OPTIONS__interface);
-    if (options && options->set) /* what it knows of them: others it says it does not */
+    if (options && options->set) /* the status only names unknown options */
         options->set(lilv_instance_get_handle(*made), instance->features.options);
     return STATUS_OK;
 }
@@ -47,24 +42,19 @@ static bool has_samples(const struct plugin_port *port)
     return port->type == PLUGIN_AUDIO || port->type == PLUGIN_CV;
 }
 
-static enum status make_buffers(struct lv2_instance *instance)
+static enum status make_buffers(struct lv2_instance *instance, uint32_t rate)
 {
     const struct plugin_info *info = instance->plugin.info;
-    size_t count = 0, ports = info->port_count + 1;
+    size_t count = 0;
     for (size_t i = 0; i < info->port_count; i++)
         count += has_samples(&info->ports[i]);
-    instance->plugin.controls = calloc(ports, sizeof *instance->plugin.controls);
-    instance->in_ports = calloc(ports, sizeof *instance->in_ports);
-    instance->out_ports = calloc(ports, sizeof *instance->out_ports);
-    instance->connected = calloc(ports, sizeof *instance->connected);
+    TRY(plugin_ports_init(&instance->plugin, rate));
+    instance->connected = calloc(info->port_count + 1, sizeof *instance->connected);
     instance->buffers = calloc(count + 1, instance->block * sizeof *instance->buffers);
-    return instance->plugin.controls && instance->in_ports && instance->out_ports &&
-                   instance->connected && instance->buffers
-               ? STATUS_OK
-               : fail_memory("a plugin's ports");
+    return instance->connected && instance->buffers ? STATUS_OK : fail_memory("a plugin's ports");
 }
 
-/* Ports of sound read silence and write to nobody. */
+/* Connect audio and CV to silence and scratch. */
 static void connect_samples(struct lv2_instance *instance)
 {
     const struct plugin_info *info = instance->plugin.info;
@@ -72,27 +62,14 @@ static void connect_samples(struct lv2_instance *instance)
     for (uint32_t i = 0; i < info->port_count; i++) {
         if (!has_samples(&info->ports[i]))
             continue;
-        memset(buffer, 0, instance->block * sizeof *buffer); /* whatever was written into it */
+        memset(buffer, 0, instance->block * sizeof *buffer);
         instance->connected[i] = buffer;
         lilv_instance_connect_port(instance->instance, i, buffer);
         buffer += instance->block;
     }
 }
 
-static void list_ports(struct lv2_instance *instance)
-{
-    struct plugin *plugin = &instance->plugin;
-    for (uint32_t i = 0; i < plugin->info->port_count; i++) {
-        const struct plugin_port *port = &plugin->info->ports[i];
-        if (port->type == PLUGIN_AUDIO && port->is_input)
-            instance->in_ports[plugin->inputs++] = i;
-        if (port->type == PLUGIN_AUDIO && !port->is_input)
-            instance->out_ports[plugin->outputs++] = i;
-    }
-}
-
-/* Go on with `made` from now on. */
-static void take_instance(struct lv2_instance *instance, LilvInstance *made)
+static void use_instance(struct lv2_instance *instance, LilvInstance *made)
 {
     const struct plugin_info *info = instance->plugin.info;
     instance->instance = made;
@@ -112,27 +89,17 @@ static void set_designated(struct lv2_instance *instance, const char *designatio
         instance->plugin.controls[lilv_port_get_index(instance->bundle, port)] = value;
 }
 
-static void set_controls(struct lv2_instance *instance, const struct plugin_settings *settings)
-{
-    const struct plugin_info *info = instance->plugin.info;
-    for (size_t i = 0; i < info->port_count; i++) {
-        const struct plugin_port *port = &info->ports[i];
-        if (port->type == PLUGIN_CONTROL && port->is_input)
-            instance->plugin.controls[i] = plugin_port_range(port, settings->rate).initial;
-    }
-    set_designated(instance, LV2_CORE__freeWheeling, settings->live ? 0.0F : 1.0F);
-}
-
 static enum status load_values(struct lv2_instance *instance,
                                const struct plugin_settings *settings)
 {
-    set_controls(instance, settings);
+    float free_wheeling = settings->live ? 0.0F : 1.0F;
+    set_designated(instance, LV2_CORE__freeWheeling, free_wheeling);
     lv2_state_load_default(instance);
     if (settings->preset)
         TRY(lv2_state_load_preset(instance, settings->preset));
     if (settings->state)
         TRY(lv2_state_load(instance, settings->state));
-    set_designated(instance, LV2_CORE__freeWheeling, settings->live ? 0.0F : 1.0F);
+    set_designated(instance, LV2_CORE__freeWheeling, free_wheeling);
     return STATUS_OK;
 }
 
@@ -146,7 +113,7 @@ static void connect(struct lv2_instance *instance, uint32_t port, float *samples
     lilv_instance_connect_port(instance->instance, port, samples);
 }
 
-/* One block with the ports as they are connected. Returns whether work was done. */
+/* One block with the ports as connected. Returns whether work was done. */
 static bool run(struct lv2_instance *instance)
 {
     lv2_events_prepare(instance->events);
@@ -163,9 +130,9 @@ void lv2_instance_process(struct plugin *plugin, const float *const *in, float *
     if (!instance->is_active)
         lv2_instance_reset(plugin);
     for (size_t i = 0; i < plugin->inputs; i++)
-        connect(instance, instance->in_ports[i], (float *)in[i]); /* LV2 has no const ports */
+        connect(instance, plugin->in_ports[i], (float *)in[i]); /* LV2 has no const ports */
     for (size_t i = 0; i < plugin->outputs; i++)
-        connect(instance, instance->out_ports[i], out[i]);
+        connect(instance, plugin->out_ports[i], out[i]);
     run(instance);
     if (!instance->complained) {
         plugin->complaint = lv2_logbook_complaint(instance->log);
@@ -175,8 +142,7 @@ void lv2_instance_process(struct plugin *plugin, const float *const *in, float *
 
 /* ---- reset ---- */
 
-/* A plugin that postpones loading is run on silence until it is done, so that everything is there
- * when the sound begins. */
+/* Run a plugin that postpones loading on silence until that is done. */
 static void settle(struct lv2_instance *instance)
 {
     if (!lv2_worker_serves(instance->worker))
@@ -188,33 +154,20 @@ static void settle(struct lv2_instance *instance)
         quiet = run(instance) ? 0 : quiet + 1;
 }
 
-static void activate(struct lv2_instance *instance)
-{
-    connect_samples(instance);
-    lilv_instance_activate(instance->instance);
-    instance->is_active = true;
-    settle(instance);
-}
-
-static bool has_state(const struct lv2_instance *instance)
-{
-    return lilv_instance_get_extension_data(instance->instance, LV2_STATE__interface) != NULL;
-}
-
-/* By the letter deactivate() and activate() forget all sound. Of 436 plugins 156 then answered
- * otherwise than new ones do, and some allocate their buffers again without freeing the old ones:
- * so none is activated twice. The instance is replaced by a new one, which gets the values and the
- * state of the old one. False: no new one can be made. */
+/* deactivate() and activate() should forget all sound, but of 436 plugins 156 then sounded
+ * different from new ones, and some leak their buffers: so none is activated twice. A new instance
+ * gets the values and the state of the old one. False: instantiation failed. */
 static bool renew(struct lv2_instance *instance)
 {
     LilvInstance *made, *old = instance->instance;
     if (make_instance(instance, &made) != STATUS_OK)
         return false;
-    LilvState *state = has_state(instance) ? lv2_state_snapshot(instance) : NULL;
+    bool has_state = lilv_instance_get_extension_data(old, LV2_STATE__interface);
+    LilvState *state = has_state ? lv2_state_snapshot(instance) : NULL;
     lilv_instance_deactivate(old);
     instance->is_active = false;
     lv2_worker_forget(instance->worker);
-    take_instance(instance, made);
+    use_instance(instance, made);
     if (state)
         lv2_state_give(instance, state);
     else
@@ -229,7 +182,10 @@ void lv2_instance_reset(struct plugin *plugin)
     lv2_worker_pause(instance->worker);
     if (instance->is_active && !renew(instance))
         lilv_instance_deactivate(instance->instance);
-    activate(instance);
+    connect_samples(instance);
+    lilv_instance_activate(instance->instance);
+    instance->is_active = true;
+    settle(instance);
     lv2_worker_resume(instance->worker);
     lv2_logbook_load(instance->log, false);
     plugin->trouble = lv2_logbook_trouble(instance->log);
@@ -243,10 +199,9 @@ static enum status make_services(struct lv2_instance *instance,
 {
     const struct plugin_info *info = instance->plugin.info;
     lv2_paths_init(&instance->paths);
-    if (lv2_logbook_create(info->name, &instance->log) != STATUS_OK ||
-        lv2_worker_create(&instance->worker) != STATUS_OK ||
-        lv2_events_create(instance->bundle, info, settings, &instance->events) != STATUS_OK)
-        return STATUS_FAILED;
+    TRY(lv2_logbook_create(info->name, &instance->log));
+    TRY(lv2_worker_create(&instance->worker));
+    TRY(lv2_events_create(instance->bundle, info, settings, &instance->events));
     lv2_features_init(&instance->features, settings, lv2_events_most(instance->events),
                       instance->worker, instance->log, &instance->paths);
     return lv2_features_suffice(&instance->features, info);
@@ -255,12 +210,12 @@ static enum status make_services(struct lv2_instance *instance,
 static enum status build(struct lv2_instance *instance, const struct plugin_settings *settings)
 {
     LilvInstance *made;
-    if (lv2_world_find(instance->plugin.info->id, &instance->bundle) != STATUS_OK ||
-        make_services(instance, settings) != STATUS_OK || make_buffers(instance) != STATUS_OK ||
-        load_library(instance) != STATUS_OK || make_instance(instance, &made) != STATUS_OK)
-        return STATUS_FAILED;
-    list_ports(instance);
-    take_instance(instance, made);
+    TRY(lv2_world_find(instance->plugin.info->id, &instance->bundle));
+    TRY(make_services(instance, settings));
+    TRY(make_buffers(instance, settings->rate));
+    TRY(load_library(instance));
+    TRY(make_instance(instance, &made));
+    use_instance(instance, made);
     lv2_logbook_load(instance->log, settings->setting_count > 0 || settings->state);
     TRY(load_values(instance, settings));
     return settings->live ? lv2_worker_start(instance->worker) : STATUS_OK;
@@ -304,8 +259,6 @@ void lv2_instance_destroy(struct plugin *plugin)
     lv2_paths_free(&instance->paths);
     free(instance->connected);
     free(instance->buffers);
-    free(instance->out_ports);
-    free(instance->in_ports);
-    free(instance->plugin.controls);
+    plugin_ports_free(plugin);
     free(instance);
 }

@@ -1,7 +1,6 @@
-#include "plugin/plugin_lv2_log.h"
+#include "plugin/plugin_lv2.h"
 
 #include "base/ring.h"
-#include "plugin/plugin_lv2_features.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +18,13 @@ struct lv2_logbook {
     LV2_Log_Log feature;
     LV2_URID error, warning;
     struct ring *lines;     /* of struct log_line; the thread that runs writes */
-    struct log_line latest; /* that was kept: one said over and over is kept once */
+    struct log_line latest; /* the last one kept: repetitions are dropped */
     bool loads;
-    char trouble[2 * LINE_BYTES]; /* the first error while it did */
-    bool complains;
-    char complaint[2 * LINE_BYTES]; /* written once */
+    char trouble[2 * LINE_BYTES];   /* the first error while it loads */
+    char complaint[2 * LINE_BYTES]; /* the first error while it runs */
 };
 
-static _Thread_local const struct lv2_logbook *runs_with; /* the plugin that this thread runs */
+static _Thread_local const struct lv2_logbook *runs_with; /* of the plugin that this thread runs */
 
 static void report(const struct lv2_logbook *book, const struct log_line *line)
 {
@@ -42,15 +40,13 @@ static void keep(struct lv2_logbook *book, const struct log_line *line, bool is_
     if (strcmp(line->text, book->latest.text) == 0)
         return;
     book->latest = *line;
-    if (is_error && !book->complains) {
+    if (is_error && !*book->complaint)
         snprintf(book->complaint, sizeof book->complaint, "%s: %s", book->name, line->text);
-        book->complains = true;
-    } else {
+    else
         ring_write(book->lines, line, 1);
-    }
 }
 
-/* Plugins end their lines, or not; a message of several becomes one. */
+/* Trim the end and join the lines of a message. */
 static void make_one_line(char *text)
 {
     size_t length = strlen(text);
@@ -83,7 +79,7 @@ __attribute__((format(printf, 3, 0))) static int log_list(LV2_Log_Handle handle,
 }
 
 __attribute__((format(printf, 3, 4))) static int log_text(LV2_Log_Handle handle, LV2_URID type,
-                                                           const char *format, ...)
+                                                          const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -148,5 +144,5 @@ void lv2_logbook_report(struct lv2_logbook *book)
 
 const char *lv2_logbook_complaint(const struct lv2_logbook *book)
 {
-    return book->complains ? book->complaint : NULL;
+    return *book->complaint ? book->complaint : NULL;
 }

@@ -1,6 +1,4 @@
-/* The ports of an LV2 plugin. */
-#include "plugin/plugin_lv2_describe.h"
-#include "plugin/plugin_lv2_world.h"
+#include "plugin/plugin_lv2.h"
 
 #include <lv2/atom/atom.h>
 #include <lv2/core/lv2.h>
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Younger than the headers of Debian 12. */
+/* Newer than the headers of Debian 12. */
 #define IS_SIDE_CHAIN LV2_CORE_PREFIX "isSideChain"
 
 static bool is_a(const LilvPlugin *plugin, const LilvPort *port, const char *class)
@@ -24,11 +22,6 @@ static bool has(const LilvPlugin *plugin, const LilvPort *port, const char *prop
     return lilv_port_has_property(plugin, port, lv2_world_node(property));
 }
 
-static bool is_designated(const LilvPlugin *plugin, const LilvPort *port, const char *what)
-{
-    return lv2_world_says(lilv_port_get_node(plugin, port), LV2_CORE__designation, what);
-}
-
 bool lv2_describe_knows(const LilvPlugin *plugin, const LilvPort *port)
 {
     static const char *const types[] = {LV2_CORE__AudioPort, LV2_CORE__ControlPort,
@@ -39,7 +32,7 @@ bool lv2_describe_knows(const LilvPlugin *plugin, const LilvPort *port)
     return has(plugin, port, LV2_CORE__connectionOptional);
 }
 
-/* One of unknown type that the plugin does without is the kind's own business too. */
+/* A port of unknown type that the plugin does not need counts as one for events. */
 static enum plugin_port_type type_of(const LilvPlugin *plugin, const LilvPort *port)
 {
     if (is_a(plugin, port, LV2_CORE__AudioPort))
@@ -49,7 +42,7 @@ static enum plugin_port_type type_of(const LilvPlugin *plugin, const LilvPort *p
     return is_a(plugin, port, LV2_CORE__CVPort) ? PLUGIN_CV : PLUGIN_ATOM;
 }
 
-/* By its own word or its group's. */
+/* By a property of the port or of its group. */
 static bool is_side_chain(const LilvPlugin *plugin, const LilvPort *port)
 {
     if (has(plugin, port, IS_SIDE_CHAIN))
@@ -60,7 +53,7 @@ static bool is_side_chain(const LilvPlugin *plugin, const LilvPort *port)
     return is;
 }
 
-/* "%f dB" -> "dB", "%f%%" -> "%": what a unit without a symbol is printed with. */
+/* The unit in a format, for units without a symbol: "%f dB" -> "dB", "%f%%" -> "%". */
 static char *rendered_unit(char *render)
 {
     const char *at = render ? strchr(render, '%') : NULL;
@@ -102,7 +95,6 @@ static enum status describe_points(const LilvPlugin *plugin, const LilvPort *por
     LilvScalePoints *points = lilv_port_get_scale_points(plugin, port);
     if (!points)
         return STATUS_OK;
-    enum status status = STATUS_OK;
     result->points = calloc(lilv_scale_points_size(points), sizeof *result->points);
     LILV_FOREACH(scale_points, i, points)
     {
@@ -117,12 +109,11 @@ static enum status describe_points(const LilvPlugin *plugin, const LilvPort *por
             break;
         result->point_count++;
     }
-    if (!result->points)
-        status = fail_memory("a plugin's ports");
-    else
-        qsort(result->points, result->point_count, sizeof *result->points, by_value);
     lilv_scale_points_free(points);
-    return status;
+    if (!result->points)
+        return fail_memory("a plugin's ports");
+    qsort(result->points, result->point_count, sizeof *result->points, by_value);
+    return STATUS_OK;
 }
 
 enum status lv2_describe_port(const LilvPlugin *plugin, const LilvPort *port,
@@ -143,7 +134,8 @@ enum status lv2_describe_port(const LilvPlugin *plugin, const LilvPort *port,
         result->type == PLUGIN_AUDIO && result->is_input && is_side_chain(plugin, port);
     result->is_latency = result->type == PLUGIN_CONTROL && !result->is_input &&
                          (has(plugin, port, LV2_CORE__reportsLatency) ||
-                          is_designated(plugin, port, LV2_CORE__latency));
+                          lv2_world_says(lilv_port_get_node(plugin, port), LV2_CORE__designation,
+                                         LV2_CORE__latency));
     if (!result->name && result->symbol)
         result->name = strdup(result->symbol);
     if (!result->symbol || !result->name)
@@ -154,22 +146,16 @@ enum status lv2_describe_port(const LilvPlugin *plugin, const LilvPort *port,
     return STATUS_OK;
 }
 
-/* What is nearest to 0. */
-static float something_within(float minimum, float maximum)
-{
-    return fmaxf(minimum, fminf(maximum, 0.0F));
-}
-
 static void set_range(struct plugin_port *port, float minimum, float maximum, float initial)
 {
     port->minimum = isnan(minimum) ? -INFINITY : minimum;
     port->maximum = isnan(maximum) ? INFINITY : maximum;
-    if (port->minimum > port->maximum) { /* nonsense: as if none were stated */
+    if (port->minimum > port->maximum) { /* invalid: treated as unbounded */
         port->minimum = -INFINITY;
         port->maximum = INFINITY;
     }
-    port->initial = isfinite(initial) ? initial : something_within(port->minimum, port->maximum);
-    /* Only bounds are to be times the rate, by the letter; most plugins mean the default too. */
+    port->initial = isfinite(initial) ? initial : fmaxf(port->minimum, fminf(port->maximum, 0.0F));
+    /* lv2:sampleRate speaks of the bounds only; most plugins mean the default too. */
     port->initial_counts_in_rate =
         port->counts_in_rate && port->initial >= port->minimum && port->initial <= port->maximum;
 }
@@ -184,7 +170,7 @@ enum status lv2_describe_ranges(const LilvPlugin *plugin, struct plugin_info *in
     for (size_t i = 0; i < count; i++)
         set_range(&info->ports[i], values[i], values[count + i], values[2 * count + i]);
     free(values);
-    /* Whatever it says: a host that does not switch it off has it on. */
+    /* On, whatever the bundle's default is, unless the user switches it off. */
     const LilvPort *enabled = lilv_plugin_get_port_by_designation(
         plugin, lv2_world_node(LV2_CORE__InputPort), lv2_world_node(LV2_CORE__enabled));
     if (enabled)

@@ -1,11 +1,7 @@
-#include "plugin/plugin_lv2_state.h"
-
-#include "plugin/plugin_lv2_features.h"
-#include "plugin/plugin_lv2_world.h"
+#include "plugin/plugin_lv2.h"
 
 #include <errno.h>
 #include <lv2/atom/atom.h>
-#include <lv2/state/state.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +11,7 @@
 
 static const char STATE_FILE[] = "state.ttl";
 
-/* A number of any of the types that lilv makes of what bundles say; NaN: none of them. */
+/* A number of any type that lilv reads from bundles; NaN: of another type. */
 static float number_of(const void *value, uint32_t size, uint32_t type)
 {
     union {
@@ -60,13 +56,10 @@ static const void *get_port(const char *symbol, void *context, uint32_t *size, u
 {
     struct lv2_instance *instance = context;
     size_t port = port_named(instance->plugin.info, symbol);
-    *size = 0;
-    *type = 0;
-    if (port == instance->plugin.info->port_count)
-        return NULL;
-    *size = sizeof(float);
-    *type = lv2_urid(LV2_ATOM__Float);
-    return &instance->plugin.controls[port];
+    bool found = port < instance->plugin.info->port_count;
+    *size = found ? sizeof(float) : 0;
+    *type = found ? lv2_urid(LV2_ATOM__Float) : 0;
+    return found ? &instance->plugin.controls[port] : NULL;
 }
 
 /* Frees it. */
@@ -86,7 +79,7 @@ void lv2_state_load_default(struct lv2_instance *instance)
     LilvState *state =
         lilv_state_new_from_world(world, lv2_urid_map(), lilv_plugin_get_uri(instance->bundle));
     if (state && lilv_state_get_num_properties(state) > 0)
-        restore(instance, state, false); /* its ports' are their defaults, known better */
+        restore(instance, state, false); /* port ranges have the defaults of ports */
     else
         lilv_state_free(state);
 }
@@ -105,12 +98,6 @@ enum status lv2_state_load_preset(struct lv2_instance *instance, const char *uri
     return STATUS_OK;
 }
 
-static bool applies(const struct lv2_instance *instance, const LilvState *state)
-{
-    const LilvNode *uri = lilv_state_get_plugin_uri(state);
-    return uri && lilv_node_equals(uri, lilv_plugin_get_uri(instance->bundle));
-}
-
 enum status lv2_state_load(struct lv2_instance *instance, const char *folder)
 {
     LilvWorld *world;
@@ -124,7 +111,8 @@ enum status lv2_state_load(struct lv2_instance *instance, const char *folder)
         status = fail(STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
     else if (!(state = lilv_state_new_from_file(world, lv2_urid_map(), NULL, path)))
         status = fail(STATUS_FAILED, "cannot load %s: it is not the state of a plugin", path);
-    else if (!applies(instance, state))
+    else if (!lilv_node_equals(lilv_state_get_plugin_uri(state),
+                               lilv_plugin_get_uri(instance->bundle)))
         status = fail(STATUS_FAILED, "cannot load %s: it is the state of another plugin than %s",
                       path, instance->plugin.info->id);
     if (status == STATUS_OK)
@@ -157,11 +145,10 @@ enum status lv2_state_save(struct lv2_instance *instance, const char *folder)
         instance->bundle, instance->instance, lv2_urid_map(), instance->paths.folder, folder,
         folder, folder, get_port, instance, LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE,
         instance->features.state);
-    int failure = !state || lilv_state_save(world, lv2_urid_map(), lv2_urid_unmap(), state, NULL,
-                                            folder, STATE_FILE) != 0;
+    bool saved = state && lilv_state_save(world, lv2_urid_map(), lv2_urid_unmap(), state, NULL,
+                                          folder, STATE_FILE) == 0;
     lilv_state_free(state);
-    if (failure)
-        return fail(STATUS_FAILED, "cannot save the state of %s in %s: %s",
-                    instance->plugin.info->id, folder, strerror(errno));
-    return STATUS_OK;
+    return saved ? STATUS_OK
+                 : fail(STATUS_FAILED, "cannot save the state of %s in %s: %s",
+                        instance->plugin.info->id, folder, strerror(errno));
 }

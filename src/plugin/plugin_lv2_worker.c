@@ -1,4 +1,4 @@
-#include "plugin/plugin_lv2_worker.h"
+#include "plugin/plugin_lv2.h"
 
 #include "base/ring.h"
 #include "base/thread.h"
@@ -10,15 +10,15 @@
 
 enum {
     MAIL_BYTES = 1 << 16, /* that wait in one direction */
-    REQUESTS_MOST = 256,  /* done after one run: a plugin may ask anew in each response */
-    LOOK_MS = 5           /* between looks for requests */
+    REQUESTS_MOST = 256,  /* done after one run: each response may cause another request */
+    POLL_MS = 5
 };
 
-/* Messages in a ring, each after its length; all of one or nothing goes in. */
+/* Messages in a ring, each after its length; a message that does not fit is refused whole. */
 struct mail {
     struct ring *bytes;
-    unsigned char *packet; /* the writer's: length and message side by side */
-    unsigned char *taken;  /* the reader's */
+    unsigned char *packet;   /* the writer's: length and message */
+    unsigned char *received; /* the reader's: message */
 };
 
 struct lv2_worker {
@@ -27,9 +27,9 @@ struct lv2_worker {
     LV2_Handle plugin;
     struct mail requests;
     struct mail responses;
-    bool is_isolated;  /* there is a thread */
-    bool is_paused; /* which does nothing meanwhile; the control thread's, as is the run then */
-    atomic_bool leave;
+    bool has_thread;
+    bool is_paused;    /* the thread is idle */
+    atomic_bool leave; /* asks the thread to end */
     pthread_t thread;
     pthread_mutex_t working; /* held by the thread while it works; never by the step */
 };
@@ -37,8 +37,8 @@ struct lv2_worker {
 static enum status mail_init(struct mail *mail)
 {
     mail->packet = calloc(1, MAIL_BYTES);
-    mail->taken = calloc(1, MAIL_BYTES);
-    if (!mail->packet || !mail->taken)
+    mail->received = calloc(1, MAIL_BYTES);
+    if (!mail->packet || !mail->received)
         return fail_memory("a plugin's worker");
     return ring_create(1, MAIL_BYTES, "a plugin's worker", &mail->bytes);
 }
@@ -47,7 +47,7 @@ static void mail_free(struct mail *mail)
 {
     ring_destroy(mail->bytes);
     free(mail->packet);
-    free(mail->taken);
+    free(mail->received);
 }
 
 static LV2_Worker_Status mail_send(struct mail *mail, uint32_t size, const void *data)
@@ -62,12 +62,12 @@ static LV2_Worker_Status mail_send(struct mail *mail, uint32_t size, const void 
     return LV2_WORKER_SUCCESS;
 }
 
-/* Into mail->taken; false: there is none. */
-static bool mail_take(struct mail *mail, uint32_t *size)
+/* Into mail->received; false: none waits. */
+static bool mail_receive(struct mail *mail, uint32_t *size)
 {
     if (ring_read(mail->bytes, size, sizeof *size) != sizeof *size)
         return false;
-    ring_read(mail->bytes, mail->taken, *size);
+    ring_read(mail->bytes, mail->received, *size);
     return true;
 }
 
@@ -87,21 +87,21 @@ static LV2_Worker_Status respond(LV2_Worker_Respond_Handle handle, uint32_t size
 static bool do_request(struct lv2_worker *worker)
 {
     uint32_t size;
-    if (!mail_take(&worker->requests, &size))
+    if (!mail_receive(&worker->requests, &size))
         return false;
     worker->interface->work(worker->plugin, respond, worker, size,
-                            size ? worker->requests.taken : NULL);
+                            size ? worker->requests.received : NULL);
     return true;
 }
 
-static bool hand_out(struct lv2_worker *worker)
+static bool deliver(struct lv2_worker *worker)
 {
     uint32_t size;
     bool any = false;
-    for (size_t i = 0; i < REQUESTS_MOST && mail_take(&worker->responses, &size); i++) {
+    for (size_t i = 0; i < REQUESTS_MOST && mail_receive(&worker->responses, &size); i++) {
         if (worker->interface->work_response)
             worker->interface->work_response(worker->plugin, size,
-                                             size ? worker->responses.taken : NULL);
+                                             size ? worker->responses.received : NULL);
         any = true;
     }
     return any;
@@ -111,9 +111,9 @@ bool lv2_worker_respond(struct lv2_worker *worker)
 {
     if (!worker->interface)
         return false;
-    bool works = !worker->is_isolated || worker->is_paused, any = hand_out(worker);
+    bool works = !worker->has_thread || worker->is_paused, any = deliver(worker);
     for (size_t i = 0; works && i < REQUESTS_MOST && do_request(worker); i++) {
-        hand_out(worker);
+        deliver(worker);
         any = true;
     }
     if (worker->interface->end_run)
@@ -124,13 +124,13 @@ bool lv2_worker_respond(struct lv2_worker *worker)
 static void *worker_main(void *argument)
 {
     struct lv2_worker *worker = argument;
-    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
+    const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     while (!atomic_load(&worker->leave)) {
         pthread_mutex_lock(&worker->working);
         bool busy = do_request(worker);
         pthread_mutex_unlock(&worker->working);
         if (!busy)
-            clock_nanosleep(CLOCK_MONOTONIC, 0, &look, NULL);
+            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
     }
     return NULL;
 }
@@ -163,14 +163,14 @@ void lv2_worker_serve(struct lv2_worker *worker, LilvInstance *instance)
     worker->plugin = lilv_instance_get_handle(instance);
 }
 
-/* At an ordinary priority: it loads files. */
+/* At ordinary priority, since it loads files. */
 enum status lv2_worker_start(struct lv2_worker *worker)
 {
     if (!worker->interface)
         return STATUS_OK;
-    worker->is_isolated =
+    worker->has_thread =
         thread_start(&worker->thread, "halo lv2 worker", THREAD_ORDINARY, worker_main, worker) == 0;
-    return worker->is_isolated ? STATUS_OK : fail(STATUS_FAILED, "cannot start a plugin's worker");
+    return worker->has_thread ? STATUS_OK : fail(STATUS_FAILED, "cannot start a plugin's worker");
 }
 
 void lv2_worker_pause(struct lv2_worker *worker)
@@ -193,17 +193,17 @@ bool lv2_worker_serves(const struct lv2_worker *worker)
 void lv2_worker_forget(struct lv2_worker *worker)
 {
     uint32_t size;
-    while (mail_take(&worker->requests, &size) || mail_take(&worker->responses, &size))
+    while (mail_receive(&worker->requests, &size) || mail_receive(&worker->responses, &size))
         continue;
 }
 
 void lv2_worker_stop(struct lv2_worker *worker)
 {
-    if (!worker || !worker->is_isolated)
+    if (!worker || !worker->has_thread)
         return;
     atomic_store(&worker->leave, true);
     pthread_join(worker->thread, NULL);
-    worker->is_isolated = false;
+    worker->has_thread = false;
 }
 
 void lv2_worker_destroy(struct lv2_worker *worker)

@@ -16,14 +16,7 @@ static enum status make(struct plugin_map *map, size_t instances, size_t count, 
     return map->inputs ? STATUS_OK : fail_memory("a plugin");
 }
 
-/* Input i hears channel i, or the only one. */
-static void lay_straight(struct plugin_map *map, size_t channels)
-{
-    for (size_t i = 0; i < map->count; i++)
-        map->inputs[i] = i % channels;
-}
-
-/* "1:2:0:0": every channel once, and silence for inputs that are left. */
+/* "1:2:0:0": every channel once, and silence for the other inputs. */
 static void suggest(char *text, size_t size, size_t inputs, size_t channels)
 {
     text[0] = '\0';
@@ -43,8 +36,8 @@ static enum status fail_counts(const struct plugin_info *info, size_t channels)
     suggest(list, sizeof list, inputs, channels);
     return fail(
         STATUS_FAILED,
-        "%s has %zu input%s and %zu output%s, the sound %zu channel%s: choose what its inputs "
-        "hear, such as @map=%s (0: silence)%s",
+        "%s has %zu input%s and %zu output%s, the sound %zu channel%s: choose channels for its "
+        "inputs, such as @map=%s (0: silence)%s",
         info->id, inputs, inputs == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s", channels,
         channels == 1 ? "" : "s", list, channels % inputs ? "" : ", or @map=each");
 }
@@ -87,11 +80,12 @@ static enum status lay_by_width(struct plugin_map *map, const struct plugin_info
         count = channels;
     }
     TRY(make(map, instances, count, outputs));
-    lay_straight(map, channels);
+    for (size_t i = 0; i < count; i++)
+        map->inputs[i] = i % channels;
     return STATUS_OK;
 }
 
-/* One that makes no sound hears what there is. */
+/* For a plugin without outputs. */
 static enum status lay_beside(struct plugin_map *map, const struct plugin_info *info,
                               size_t channels)
 {

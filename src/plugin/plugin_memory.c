@@ -44,9 +44,7 @@ void plugin_memory_close(struct plugin_memory *memory)
     json_decref(memory->troubles);
 }
 
-/* ---- one plugin ---- */
-
-/* Of the holder, a path from the root if it is one; NULL: memory. To be released. */
+/* For the caller to free(), with an absolute path where the holder is a file; NULL: memory. */
 static char *key_of(const struct plugin_kind *kind, const char *holder)
 {
     char *key = NULL, *text = NULL, *path = realpath(holder, NULL);

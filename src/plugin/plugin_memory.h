@@ -1,9 +1,6 @@
-/* Remembers which plugins crashed or hung in a scan.
- *
- * A JSON file in the cache folder of the user (cache_file.h). A plugin is identified by kind,
- * holder and file, and scanned again once the file has another size or time. A file that cannot be
- * read or written counts as empty.
- */
+/* Remembers which plugins crashed or hung in a scan, in a JSON file in the user's cache folder
+ * (cache_file.h). A plugin is identified by kind, holder and file, and scanned again once the file
+ * has another size or time. A JSON file that cannot be read counts as empty. */
 #ifndef HALO_PLUGIN_MEMORY_H
 #define HALO_PLUGIN_MEMORY_H
 
@@ -18,10 +15,10 @@ struct plugin_memory {
 
 void plugin_memory_open(struct plugin_memory *memory);
 
-/* Keeps what has changed. */
+/* Writes the changes, if any. */
 void plugin_memory_close(struct plugin_memory *memory);
 
-/* What the trouble was; NULL: none is known. Valid until the next change. */
+/* The known trouble, or NULL. Valid until the next change. */
 const char *plugin_memory_trouble(const struct plugin_memory *memory,
                                   const struct plugin_kind *kind, const char *holder,
                                   const char *file);
@@ -32,7 +29,7 @@ void plugin_memory_add(struct plugin_memory *memory, const struct plugin_kind *k
 void plugin_memory_remove(struct plugin_memory *memory, const struct plugin_kind *kind,
                           const char *holder);
 
-/* Where it is kept, or NULL: nowhere. Valid until the next call. */
+/* The path of the JSON file; NULL: there is no cache folder. Valid until the next call. */
 const char *plugin_memory_place(void);
 
 #endif

@@ -31,9 +31,7 @@ struct scanning {
 
 static const double SHOW_EVERY = 0.2; /* seconds */
 
-/* ---- what there is to look at ---- */
-
-static void take_holder(void *context, const char *name, const char *file)
+static void add_holder(void *context, const char *name, const char *file)
 {
     struct holders *holders = context;
     struct holder *more = realloc(holders->holders, (holders->count + 1) * sizeof *more);
@@ -57,7 +55,7 @@ static enum status list_holders(const struct plugin_kind *only, struct holders *
     for (size_t i = 0; status == STATUS_OK && (kind = plugin_kind_at(i)) != NULL; i++) {
         holders->kind = kind;
         if (!only || only == kind)
-            status = kind->list(take_holder, holders);
+            status = kind->list(add_holder, holders);
     }
     return status == STATUS_OK && !holders->is_whole ? fail_memory("a list of plugins") : status;
 }
@@ -70,8 +68,6 @@ static void free_holders(struct holders *holders)
     }
     free(holders->holders);
 }
-
-/* ---- what came of it ---- */
 
 static enum status add_skip(struct plugin_scan *scan, const struct plugin_kind *kind,
                             const char *holder, const char *reason, bool is_remembered)
@@ -96,8 +92,8 @@ static enum status add_info(struct plugin_scan *scan, const json_t *object)
     return status;
 }
 
-static enum status take_answer(struct scanning *scanning, const struct holder *holder,
-                               const json_t *answer)
+static enum status add_answer(struct scanning *scanning, const struct holder *holder,
+                              const json_t *answer)
 {
     const char *error = json_string_value(json_object_get(answer, "error"));
     if (error)
@@ -116,8 +112,8 @@ static enum status take_answer(struct scanning *scanning, const struct holder *h
     return STATUS_OK;
 }
 
-/* An earlier plugin may have corrupted the memory of the child: a plugin that crashes it is tried
- * again in a new one. */
+/* A plugin that crashes the child is tried again in a new one, since an earlier plugin may have
+ * corrupted its memory. */
 static enum status ask(struct plugin_scanner *scanner, const struct holder *holder, json_t **answer)
 {
     bool is_new = scanner->process == 0;
@@ -134,12 +130,11 @@ static enum status look(struct scanning *scanning, const struct holder *holder)
     if (trouble)
         return add_skip(scanning->scan, holder->kind, holder->name, trouble, true);
     json_t *answer;
-    enum status status = ask(&scanning->scanner, holder, &answer);
-    if (status != STATUS_OK)
-        return status;
+    enum status status;
+    TRY(ask(&scanning->scanner, holder, &answer));
     if (answer) {
         plugin_memory_remove(&scanning->memory, holder->kind, holder->name);
-        status = take_answer(scanning, holder, answer);
+        status = add_answer(scanning, holder, answer);
     } else {
         trouble = scanning->scanner.trouble;
         plugin_memory_add(&scanning->memory, holder->kind, holder->name, holder->file, trouble);

@@ -1,5 +1,5 @@
 /* All installed plugins, scanned in a child process (plugin_scanner.h). A plugin that crashes or
- * hangs is skipped, and remembered (plugin_memory.h): the next scan skips it without trying. */
+ * hangs is skipped and remembered (plugin_memory.h): the next scan skips it without a trial. */
 #ifndef HALO_PLUGIN_SCAN_H
 #define HALO_PLUGIN_SCAN_H
 
@@ -19,8 +19,8 @@ struct plugin_scan {
     struct plugin_skip *skips;
 };
 
-/* Of one kind, or of all (NULL). `patience`: seconds for one holder; 0: the default. Shows progress
- * on a terminal. Errors: Ctrl-C, no child process, memory. */
+/* Scan the plugins of one kind, or of all (NULL). `patience`: seconds for one holder; 0: the
+ * default. Shows progress on a terminal. Errors: Ctrl-C, no child process, memory. */
 MUST_CHECK enum status plugin_scan_init(struct plugin_scan *scan, const struct plugin_kind *kind,
                                         double patience);
 void plugin_scan_free(struct plugin_scan *scan);

@@ -19,26 +19,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 28, LOOK_MS = 200 };
+enum { PIECE = 1 << 16, ANSWER_MOST = 1 << 28, POLL_MS = 200 };
 
-static const double PATIENCE = 10; /* seconds: a slow disk, and much data to read at first */
+static const double PATIENCE = 10; /* seconds: plugins may read much data from a slow disk */
 
-/* ---- the process ---- */
 
 static int spawn(struct plugin_scanner *scanner, int its_socket)
 {
-    char *const spec[] = {"halo", "plugin-scanner", NULL};
+    char *const args[] = {"halo", "plugin-scanner", NULL};
     posix_spawn_file_actions_t actions;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0)
-        return error;
-    error = posix_spawn_file_actions_adddup2(&actions, its_socket, STDIN_FILENO);
-    if (error == 0)
-        error = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (error == 0)
-        error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (error == 0)
-        error = posix_spawn(&scanner->process, own_program(), &actions, NULL, spec, environ);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, its_socket, STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    int error = posix_spawn(&scanner->process, own_program(), &actions, NULL, args, environ);
     posix_spawn_file_actions_destroy(&actions);
     return error;
 }
@@ -60,7 +54,7 @@ static enum status start(struct plugin_scanner *scanner)
     return STATUS_OK;
 }
 
-/* Its end, as waitpid tells it. Who has ended already is past being killed. */
+/* The status of waitpid: that of an earlier end where it had ended already. */
 static int stop(struct plugin_scanner *scanner)
 {
     int end = 0;
@@ -74,18 +68,14 @@ static int stop(struct plugin_scanner *scanner)
 
 static void report_end(struct plugin_scanner *scanner, int end)
 {
-    if (WIFSIGNALED(end)) {
-        char signal[64];
-        snprintf(signal, sizeof signal, "%s", strsignal(WTERMSIG(end)));
-        signal[0] = (char)tolower((unsigned char)signal[0]);
-        snprintf(scanner->trouble, sizeof scanner->trouble, "crashed (%s)", signal);
-    } else {
+    const char *signal = WIFSIGNALED(end) ? strsignal(WTERMSIG(end)) : NULL;
+    if (signal)
+        snprintf(scanner->trouble, sizeof scanner->trouble, "crashed (%c%s)",
+                 tolower((unsigned char)*signal), signal + 1);
+    else
         snprintf(scanner->trouble, sizeof scanner->trouble,
                  "ended the process that scanned it (exit code %d)", WEXITSTATUS(end));
-    }
 }
-
-/* ---- a question ---- */
 
 static bool send_all(int socket, const char *text, size_t length)
 {
@@ -103,7 +93,7 @@ static bool send_all(int socket, const char *text, size_t length)
 
 enum waited { THERE, LATE, STOPPED };
 
-/* The signal may come before the wait begins, hence looks in between. */
+/* Polls, since the signal may come before the wait begins. */
 static enum waited wait_for(int socket, double deadline)
 {
     while (!stop_requested()) {
@@ -111,7 +101,7 @@ static enum waited wait_for(int socket, double deadline)
         if (left <= 0)
             return LATE;
         struct pollfd watched = {.fd = socket, .events = POLLIN};
-        if (poll(&watched, 1, left * 1e3 < LOOK_MS ? (int)(left * 1e3) + 1 : LOOK_MS) > 0)
+        if (poll(&watched, 1, left * 1e3 < POLL_MS ? (int)(left * 1e3) + 1 : POLL_MS) > 0)
             return THERE;
     }
     return STOPPED;
@@ -122,8 +112,8 @@ struct scanner_line {
     size_t length, size;
 };
 
-/* What is there to read; false: the other side is gone, or says too much. */
-static bool take_piece(int socket, struct scanner_line *line)
+/* Read what is there; false: the other side has closed, or sends too much. */
+static bool read_piece(int socket, struct scanner_line *line)
 {
     if (line->size - line->length < PIECE) {
         size_t size = 2 * line->size + PIECE;
@@ -145,21 +135,18 @@ static enum status receive(struct plugin_scanner *scanner, struct scanner_line *
     double deadline = monotonic_seconds() + scanner->patience;
     while (line->length == 0 || line->text[line->length - 1] != '\n') {
         enum waited waited = wait_for(scanner->socket, deadline);
-        if (waited == STOPPED) {
-            stop(scanner);
+        if (waited == THERE && read_piece(scanner->socket, line))
+            continue;
+        int end = stop(scanner);
+        if (waited == STOPPED)
             return STATUS_INTERRUPTED;
-        }
-        if (waited == LATE) {
-            stop(scanner);
-            scanner->is_late = true;
+        scanner->is_late = waited == LATE;
+        if (scanner->is_late)
             snprintf(scanner->trouble, sizeof scanner->trouble, "did not answer within %g s",
                      scanner->patience);
-            return STATUS_OK;
-        }
-        if (!take_piece(scanner->socket, line)) {
-            report_end(scanner, stop(scanner));
-            return STATUS_OK;
-        }
+        else
+            report_end(scanner, end);
+        break;
     }
     return STATUS_OK;
 }
@@ -180,7 +167,7 @@ static enum status converse(struct plugin_scanner *scanner, const char *question
     return stop_requested() ? STATUS_INTERRUPTED : status;
 }
 
-/* Takes the question. */
+/* Releases the question. */
 static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t **answer)
 {
     *answer = NULL;
@@ -200,8 +187,6 @@ static enum status ask(struct plugin_scanner *scanner, json_t *question, json_t 
     }
     return status;
 }
-
-/* ---- what others see ---- */
 
 void plugin_scanner_init(struct plugin_scanner *scanner)
 {
@@ -231,7 +216,7 @@ enum status plugin_scanner_describe(struct plugin_scanner *scanner, const struct
 }
 
 enum status plugin_describe_isolated(const struct plugin_kind *kind, const char *id,
-                                  struct plugin_info **info)
+                                     struct plugin_info **info)
 {
     struct plugin_scanner scanner;
     json_t *answer;

@@ -2,6 +2,7 @@
 
 #include "base/json_text.h"
 #include "plugin/plugin_info_json.h"
+#include "signal/audio.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,92 +15,48 @@
 
 enum { RATE = 48000, BLOCK = 1024, BLOCKS = 16 };
 
-/* ---- to describe ---- */
-
-struct ids {
-    char **ids;
-    size_t count;
-    bool is_whole; /* memory was enough */
+struct found_plugins {
+    const struct plugin_kind *kind;
+    const char *reason; /* of the last failure */
+    json_t *plugins, *refused;
 };
 
-static void take_id(void *context, const char *id)
+static void describe_found(void *context, const char *id)
 {
-    struct ids *ids = context;
-    char **more = realloc(ids->ids, (ids->count + 1) * sizeof *more);
-    char *copy = strdup(id);
-    if (more)
-        ids->ids = more;
-    if (more && copy)
-        more[ids->count++] = copy;
-    else
-        free(copy);
-    ids->is_whole = ids->is_whole && more && copy;
-}
-
-static void describe_into(const struct plugin_kind *kind, const char *id, const char *reason,
-                          json_t *plugins, json_t *refused)
-{
+    struct found_plugins *found = context;
     struct plugin_info *info;
-    if (kind->describe(id, &info) == STATUS_OK) {
-        json_array_append_new(plugins, plugin_info_object(info));
+    if (found->kind->describe(id, &info) == STATUS_OK) {
+        json_array_append_new(found->plugins, plugin_info_object(info));
         plugin_info_destroy(info);
     } else {
-        json_array_append_new(
-            refused, json_pack("{s:o, s:o}", "id", json_text(id), "reason", json_text(reason)));
+        json_array_append_new(found->refused, json_pack("{s:o, s:o}", "id", json_text(id), "reason",
+                                                        json_text(found->reason)));
     }
 }
 
 static json_t *look(const struct plugin_kind *kind, const char *holder, const char *reason)
 {
-    struct ids ids = {.is_whole = true};
-    json_t *answer = NULL;
-    if (kind->open(holder, take_id, &ids) == STATUS_OK && ids.is_whole) {
-        json_t *plugins = json_array(), *refused = json_array();
-        for (size_t i = 0; i < ids.count; i++)
-            describe_into(kind, ids.ids[i], reason, plugins, refused);
-        answer = json_pack("{s:o, s:o}", "plugins", plugins, "refused", refused);
-    }
-    for (size_t i = 0; i < ids.count; i++)
-        free(ids.ids[i]);
-    free(ids.ids);
-    return answer;
-}
-
-/* ---- to measure ---- */
-
-/* Silent blocks, one to each channel; NULL: memory. */
-static float **make_channels(size_t count)
-{
-    float **channels = calloc(count + 1, sizeof *channels);
-    float *samples = calloc(count + 1, BLOCK * sizeof *samples);
-    for (size_t i = 0; channels && samples && i <= count; i++)
-        channels[i] = samples + i * BLOCK;
-    if (channels && samples)
-        return channels;
-    free(channels);
-    free(samples);
+    struct found_plugins found = {kind, reason, json_array(), json_array()};
+    if (kind->open(holder, describe_found, &found) == STATUS_OK)
+        return json_pack("{s:o, s:o}", "plugins", found.plugins, "refused", found.refused);
+    json_decref(found.plugins);
+    json_decref(found.refused);
     return NULL;
 }
 
-static void free_channels(float **channels)
-{
-    if (channels)
-        free(channels[0]);
-    free(channels);
-}
-
-/* Many report their latency late, so run some blocks. */
+/* Many plugins report their latency only after some blocks. */
 static void run(struct plugin *plugin, json_t *answer)
 {
-    float **in = make_channels(plugin->inputs), **out = make_channels(plugin->outputs);
-    if (in && out) {
+    struct block in, out = {0};
+    if (block_init(&in, plugin->inputs, BLOCK, "a plugin") == STATUS_OK &&
+        block_init(&out, plugin->outputs, BLOCK, "a plugin") == STATUS_OK) {
         plugin->kind->reset(plugin);
         for (size_t i = 0; i < BLOCKS; i++)
-            plugin->kind->process(plugin, (const float *const *)in, out);
+            plugin->kind->process(plugin, (const float *const *)in.data, out.data);
         json_object_set_new(answer, "latency", json_integer((json_int_t)plugin_latency(plugin)));
     }
-    free_channels(in);
-    free_channels(out);
+    block_free(&in);
+    block_free(&out);
 }
 
 static void measure(const struct plugin_info *info, const char *reason, json_t *answer)
@@ -127,8 +84,6 @@ static json_t *describe(const struct plugin_kind *kind, const char *id, bool mea
     return answer;
 }
 
-/* ---- questions ---- */
-
 static json_t *answer_to(const json_t *question, const char *reason)
 {
     const char *name = json_string_value(json_object_get(question, "kind"));
@@ -142,8 +97,8 @@ static json_t *answer_to(const json_t *question, const char *reason)
     return NULL;
 }
 
-/* Move the socket away from standard input, where plugins could find it. A hang does not outlive
- * the parent, a crash leaves no core file, and Ctrl-C is handled by the parent. */
+/* Move the socket away from standard input, which plugins could read. A hung child ends with its
+ * parent, a crash leaves no core file, and the parent handles Ctrl-C. */
 static int settle(void)
 {
     int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

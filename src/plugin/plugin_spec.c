@@ -1,6 +1,7 @@
 #include "plugin/plugin_spec.h"
 
 #include "base/short_list.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,26 +15,228 @@ enum { NAME_BYTES = 256 };
 
 static const char MORE[] = "; halo plugins info lists all";
 
+/* ---- ports ---- */
+
+static enum status fail_port(const struct plugin_info *info, const char *name)
+{
+    struct short_list list = {0};
+    for (size_t i = 0; i < info->port_count; i++)
+        if (plugin_port_is_control(&info->ports[i]))
+            short_list_add(&list, info->ports[i].symbol);
+    return fail(STATUS_USAGE, "%s has no control '%s'; its controls: %s", info->id, name,
+                short_list_text(&list, MORE));
+}
+
+static enum status fail_ambiguous(const struct plugin_info *info, const char *name)
+{
+    struct short_list list = {0};
+    for (size_t i = 0; i < info->port_count; i++) {
+        const struct plugin_port *port = &info->ports[i];
+        char both[NAME_BYTES];
+        if (!plugin_port_is_control(port) || strncasecmp(port->name, name, strlen(name)) != 0)
+            continue;
+        snprintf(both, sizeof both, "%s (%s)", port->symbol, port->name);
+        short_list_add(&list, both);
+    }
+    return fail(STATUS_USAGE, "'%s' may be one of several controls of %s: %s", name, info->id,
+                short_list_text(&list, MORE));
+}
+
+/* By symbol; else by name, ignoring case. */
+static bool find_named(const struct plugin_info *info, const char *name, size_t *port)
+{
+    for (int by_name = 0; by_name < 2; by_name++)
+        for (*port = 0; *port < info->port_count; ++*port) {
+            const struct plugin_port *one = &info->ports[*port];
+            if (plugin_port_is_control(one) &&
+                (by_name ? strcasecmp(one->name, name) : strcmp(one->symbol, name)) == 0)
+                return true;
+        }
+    return false;
+}
+
+/* The number of names with that prefix; *port: the first. */
+static size_t find_prefix(const struct plugin_info *info, const char *name, size_t *port)
+{
+    size_t count = 0;
+    for (size_t i = info->port_count; i-- > 0;) {
+        if (!plugin_port_is_control(&info->ports[i]) ||
+            strncasecmp(info->ports[i].name, name, strlen(name)) != 0)
+            continue;
+        *port = i;
+        count++;
+    }
+    return count;
+}
+
+static bool find_index(const struct plugin_info *info, const char *name, size_t *port)
+{
+    char *end;
+    errno = 0;
+    unsigned long index = strtoul(name, &end, 10);
+    *port = index;
+    return *name >= '0' && *name <= '9' && !*end && !errno && index < info->port_count &&
+           plugin_port_is_control(&info->ports[index]);
+}
+
+enum status plugin_spec_port(const struct plugin_info *info, const char *name, size_t *port)
+{
+    if (find_named(info, name, port))
+        return STATUS_OK;
+    size_t count = *name ? find_prefix(info, name, port) : 0;
+    if (count == 1 || (count == 0 && find_index(info, name, port)))
+        return STATUS_OK;
+    return count ? fail_ambiguous(info, name) : fail_port(info, name);
+}
+
+/* ---- values ---- */
+
+static const struct unit {
+    const char *name;
+    char family;
+    double scale;
+} units[] = {
+    {"us", 't', 1e-6}, {"ms", 't', 1e-3}, {"s", 't', 1},     {"min", 't', 60},
+    {"Hz", 'f', 1},    {"kHz", 'f', 1e3}, {"MHz", 'f', 1e6}, {"mm", 'l', 1e-3},
+    {"cm", 'l', 0.01}, {"m", 'l', 1},     {"km", 'l', 1e3},
+};
+
+static const struct unit *find_unit(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof units / sizeof *units; i++)
+        if (strcasecmp(units[i].name, name) == 0)
+            return &units[i];
+    return NULL;
+}
+
+/* The factor from a unit to that of the port; 0: they are incompatible. */
+static double unit_scale(const struct plugin_port *port, const char *unit)
+{
+    const struct unit *from = find_unit(unit), *to = find_unit(port->unit);
+    if (!*unit || (port->unit && strcasecmp(port->unit, unit) == 0))
+        return 1;
+    return from && to && from->family == to->family ? from->scale / to->scale : 0;
+}
+
+static bool find_label(const struct plugin_port *port, const char *text, float *value)
+{
+    size_t i = 0;
+    while (i < port->point_count && strcasecmp(port->points[i].label, text) != 0)
+        i++;
+    if (i < port->point_count)
+        *value = port->points[i].value;
+    return i < port->point_count;
+}
+
+/* "from 0 to 10 dB", "from 0 s on" */
+static void describe_range(const struct plugin_port *port, struct plugin_range range, char *text,
+                           size_t size)
+{
+    const char *unit = port->unit ? port->unit : "", *gap = port->unit ? " " : "";
+    double least = (double)range.minimum, most = (double)range.maximum;
+    if (isfinite(least) && isfinite(most))
+        snprintf(text, size, "from %g to %g%s%s", least, most, gap, unit);
+    else if (isfinite(least))
+        snprintf(text, size, "from %g%s%s on", least, gap, unit);
+    else if (isfinite(most))
+        snprintf(text, size, "up to %g%s%s", most, gap, unit);
+    else
+        snprintf(text, size, "any number%s%s", port->unit ? " of " : "", unit);
+}
+
+static enum status fail_value(const struct plugin_info *info, const struct plugin_port *port,
+                              struct plugin_range range, const char *text)
+{
+    char numbers[NAME_BYTES], point[NAME_BYTES];
+    struct short_list list = {0};
+    describe_range(port, range, numbers, sizeof numbers);
+    for (size_t i = 0; i < port->point_count; i++) {
+        snprintf(point, sizeof point, "%s (%g)", port->points[i].label,
+                 (double)port->points[i].value);
+        short_list_add(&list, point);
+    }
+    if (port->is_toggle)
+        return fail(STATUS_USAGE, "%s= of %s is on or off, not '%s'", port->symbol, info->id, text);
+    if (port->is_enumeration && list.count)
+        return fail(STATUS_USAGE, "%s= of %s is one of %s, not '%s'", port->symbol, info->id,
+                    short_list_text(&list, MORE), text);
+    return fail(STATUS_USAGE, "%s= of %s takes %s%s%s%s, not '%s'", port->symbol, info->id,
+                port->is_integer ? "whole numbers " : "", numbers, list.count ? ", or " : "",
+                list.count ? short_list_text(&list, MORE) : "", text);
+}
+
+static bool read_switch(const struct plugin_port *port, struct plugin_range range, const char *text,
+                        float *value)
+{
+    bool on = strcasecmp(text, "on") == 0 || strcasecmp(text, "true") == 0;
+    bool off = strcasecmp(text, "off") == 0 || strcasecmp(text, "false") == 0;
+    if (!port->is_toggle || (!on && !off))
+        return false;
+    float bound = on ? range.maximum : range.minimum;
+    *value = isfinite(bound) ? bound : on ? 1 : 0;
+    return true;
+}
+
+/* A bound that was printed and read back may differ slightly. */
+static float snap(float value, struct plugin_range range)
+{
+    if (value < range.minimum && value >= range.minimum - fabsf(range.minimum) * 1e-5f)
+        return range.minimum;
+    if (value > range.maximum && value <= range.maximum + fabsf(range.maximum) * 1e-5f)
+        return range.maximum;
+    return value;
+}
+
+static bool read_number(const struct plugin_port *port, struct plugin_range range, const char *text,
+                        float *value)
+{
+    char *end;
+    double number = strtod(text, &end);
+    double scale = end != text ? unit_scale(port, end) : 0;
+    *value = (float)(number * scale);
+    *value = snap(*value, range);
+    if (scale == 0 || !isfinite(*value) || *value < range.minimum || *value > range.maximum)
+        return false;
+    if (port->is_integer && *value != rintf(*value))
+        return false;
+    bool is_point = !port->is_enumeration || port->point_count == 0;
+    for (size_t i = 0; i < port->point_count; i++)
+        is_point |= port->points[i].value == *value;
+    return is_point;
+}
+
+enum status plugin_spec_value(const struct plugin_info *info, size_t index, uint32_t rate,
+                              const char *text, float *value)
+{
+    const struct plugin_port *port = &info->ports[index];
+    struct plugin_range range = plugin_port_range(port, rate);
+    bool found = read_switch(port, range, text, value) || read_number(port, range, text, value) ||
+                 find_label(port, text, value);
+    return found ? STATUS_OK : fail_value(info, port, range, text);
+}
+
+/* ---- arguments ---- */
+
 /* PORT=VALUE */
-static enum status parse_value(const struct plugin_info *info, uint32_t rate, const char *word,
-                              size_t *port, float *value)
+static enum status parse_value(const struct plugin_info *info, uint32_t rate, const char *arg,
+                               size_t *port, float *value)
 {
     char name[NAME_BYTES];
-    const char *equals = strchr(word, '=');
-    size_t length = equals ? (size_t)(equals - word) : 0;
+    const char *equals = strchr(arg, '=');
+    size_t length = equals ? (size_t)(equals - arg) : 0;
     if (length == 0 || length >= sizeof name)
-        return fail(STATUS_USAGE, "%s takes PORT=VALUE, not '%s'", info->id, word);
-    memcpy(name, word, length);
+        return fail(STATUS_USAGE, "%s takes PORT=VALUE, not '%s'", info->id, arg);
+    memcpy(name, arg, length);
     name[length] = '\0';
     TRY(plugin_spec_port(info, name, port));
     return plugin_spec_value(info, *port, rate, equals + 1, value);
 }
 
 static enum status parse_port(struct plugin_spec *spec, const struct plugin_info *info,
-                             uint32_t rate, const char *word)
+                              uint32_t rate, const char *arg)
 {
     struct plugin_value value;
-    TRY(parse_value(info, rate, word, &value.port, &value.value));
+    TRY(parse_value(info, rate, arg, &value.port, &value.value));
     struct plugin_value *values = realloc(spec->values, (spec->value_count + 1) * sizeof *values);
     if (!values)
         return fail_memory("a plugin");
@@ -42,18 +245,16 @@ static enum status parse_port(struct plugin_spec *spec, const struct plugin_info
     return STATUS_OK;
 }
 
-/* ---- the other words ---- */
-
 static enum status parse_point(struct plugin_spec *spec, const struct plugin_info *info,
-                              uint32_t rate, const char *word)
+                               uint32_t rate, const char *arg)
 {
     struct automation_point point;
     const char *change;
-    TRY(automation_parse(word, rate, &point, &change));
+    TRY(automation_parse(arg, rate, &point, &change));
     TRY(parse_value(info, rate, change, &point.target, &point.value));
     const struct plugin_port *port = &info->ports[point.target];
     if (point.over > 0 && (port->is_toggle || port->is_enumeration))
-        return fail(STATUS_USAGE, "'%s' cannot be a ramp: %s has nothing between its values", word,
+        return fail(STATUS_USAGE, "'%s' cannot be a ramp: %s has nothing between its values", arg,
                     port->symbol);
     return automation_add(&spec->automation, &point);
 }
@@ -72,7 +273,7 @@ static const struct plugin_preset *find_preset(const struct plugin_info *info, c
 }
 
 static enum status parse_preset(struct plugin_spec *spec, const struct plugin_info *info,
-                               const char *text)
+                                const char *text)
 {
     const struct plugin_preset *preset = find_preset(info, text);
     struct short_list list = {0};
@@ -86,19 +287,6 @@ static enum status parse_preset(struct plugin_spec *spec, const struct plugin_in
                 short_list_text(&list, MORE));
 }
 
-static const struct plugin_parameter *find_parameter(const struct plugin_info *info,
-                                                     const char *text)
-{
-    const struct plugin_parameter *found = NULL;
-    for (size_t i = 0; i < info->parameter_count; i++) {
-        const struct plugin_parameter *parameter = &info->parameters[i];
-        size_t length = strlen(parameter->uri);
-        if (strncmp(text, parameter->uri, length) == 0 && text[length] == '=')
-            found = parameter;
-    }
-    return found;
-}
-
 static enum status check_setting(const struct plugin_parameter *parameter, const char *value)
 {
     char *end;
@@ -106,86 +294,80 @@ static enum status check_setting(const struct plugin_parameter *parameter, const
     case PLUGIN_PATH:
         if (access(value, R_OK) != 0)
             return fail(STATUS_FAILED, "cannot read %s: %s", value, strerror(errno));
-        return STATUS_OK;
+        break;
     case PLUGIN_FLOAT:
     case PLUGIN_DOUBLE:
     case PLUGIN_INT:
     case PLUGIN_LONG:
         if (!isfinite(strtod(value, &end)) || end == value || *end)
             return fail(STATUS_USAGE, "%s takes a number, not '%s'", parameter->uri, value);
-        return STATUS_OK;
+        break;
     case PLUGIN_BOOL:
         if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
             return fail(STATUS_USAGE, "%s is true or false, not '%s'", parameter->uri, value);
-        return STATUS_OK;
+        break;
     case PLUGIN_STRING:
     case PLUGIN_URI:
-        return STATUS_OK;
+        break;
     }
     return STATUS_OK;
 }
 
-static enum status keep_setting(struct plugin_spec *spec,
-                                const struct plugin_parameter *parameter, const char *value)
+static enum status keep_setting(struct plugin_spec *spec, const struct plugin_parameter *parameter,
+                                const char *value)
 {
-    size_t count = spec->setting_count + 1;
-    struct plugin_setting *settings = realloc(spec->settings, count * sizeof *settings);
-    if (settings)
-        spec->settings = settings;
-    char **kept = realloc(spec->kept, count * sizeof *kept);
-    if (kept)
-        spec->kept = kept;
-    char *text = strdup(value);
-    if (!settings || !kept || !text) {
-        free(text);
+    struct plugin_setting *settings =
+        realloc(spec->settings, (spec->setting_count + 1) * sizeof *settings);
+    if (!settings)
         return fail_memory("a plugin");
-    }
-    kept[count - 1] = text;
-    settings[count - 1] = (struct plugin_setting){.uri = parameter->uri, .value = text};
-    spec->setting_count = count;
-    return STATUS_OK;
+    spec->settings = settings;
+    struct plugin_setting setting = {.uri = parameter->uri, .value = strdup(value)};
+    settings[spec->setting_count] = setting;
+    spec->setting_count += setting.value != NULL;
+    return setting.value ? STATUS_OK : fail_memory("a plugin");
 }
 
 static enum status parse_setting(struct plugin_spec *spec, const struct plugin_info *info,
-                                const char *text)
+                                 const char *text)
 {
-    const struct plugin_parameter *parameter = find_parameter(info, text);
     struct short_list list = {0};
-    if (!parameter) {
-        for (size_t i = 0; i < info->parameter_count; i++)
-            short_list_add(&list, info->parameters[i].uri);
-        return fail(STATUS_USAGE,
-                    "param: takes URI=VALUE of a parameter, not '%s'; the parameters of %s: %s",
-                    text, info->id, short_list_text(&list, MORE));
+    for (size_t i = info->parameter_count; i-- > 0;) {
+        const struct plugin_parameter *parameter = &info->parameters[i];
+        size_t length = strlen(parameter->uri);
+        if (strncmp(text, parameter->uri, length) != 0 || text[length] != '=')
+            continue;
+        TRY(check_setting(parameter, text + length + 1));
+        return keep_setting(spec, parameter, text + length + 1);
     }
-    const char *value = text + strlen(parameter->uri) + 1;
-    TRY(check_setting(parameter, value));
-    return keep_setting(spec, parameter, value);
+    for (size_t i = 0; i < info->parameter_count; i++)
+        short_list_add(&list, info->parameters[i].uri);
+    return fail(STATUS_USAGE,
+                "param: takes URI=VALUE of a parameter, not '%s'; the parameters of %s: %s", text,
+                info->id, short_list_text(&list, MORE));
 }
 
-/* A control may be named "at" or "preset": it is used where the word has no other meaning. */
-static bool names_control(const struct plugin_info *info, const char *word)
+/* Whether "at" or "preset" is the name of a control here. */
+static bool names_control(const struct plugin_info *info, const char *arg)
 {
     bool found = false;
     char name[] = "preset";
-    name[strcspn(word, "=")] = '\0';
-    memcpy(name, word, strlen(name));
+    name[strcspn(arg, "=")] = '\0';
+    memcpy(name, arg, strlen(name));
     for (size_t i = 0; i < info->port_count; i++)
-        found |= info->ports[i].type == PLUGIN_CONTROL && info->ports[i].is_input &&
-                 strcmp(info->ports[i].symbol, name) == 0;
-    return found && !(strcmp(name, "preset") == 0 && find_preset(info, word + 7));
+        found |=
+            plugin_port_is_control(&info->ports[i]) && strcmp(info->ports[i].symbol, name) == 0;
+    return found && !(strcmp(name, "preset") == 0 && find_preset(info, arg + 7));
 }
 
 static enum status parse_state(struct plugin_spec *spec, const struct plugin_info *info,
-                              const char *folder)
+                               const char *folder)
 {
     if (!info->keeps_state)
-        return fail(STATUS_USAGE, "%s keeps no state: its controls are all", info->id);
+        return fail(STATUS_USAGE, "%s keeps no state beyond its controls", info->id);
     struct stat entry;
-    bool is_there = stat(folder, &entry) == 0;
-    if (is_there && !S_ISDIR(entry.st_mode))
+    if (stat(folder, &entry) == 0 && !S_ISDIR(entry.st_mode))
         return fail(STATUS_FAILED, "cannot read the state %s: it is not a folder", folder);
-    if (!is_there || access(folder, R_OK | X_OK) != 0)
+    if (access(folder, R_OK | X_OK) != 0)
         return fail(STATUS_FAILED, "cannot read the state %s: %s", folder, strerror(errno));
     free(spec->state);
     spec->state = strdup(folder);
@@ -193,28 +375,26 @@ static enum status parse_state(struct plugin_spec *spec, const struct plugin_inf
 }
 
 enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
-                              uint32_t rate, const char *word)
+                             uint32_t rate, const char *arg)
 {
-    if (strncmp(word, "@state=", 7) == 0)
-        return parse_state(spec, info, word + 7);
-    if (strncmp(word, "param:", 6) == 0)
-        return parse_setting(spec, info, word + 6);
-    if (strncmp(word, "preset=", 7) == 0 && !names_control(info, word))
-        return parse_preset(spec, info, word + 7);
-    if (automation_is_word(word) && (strchr(word, ':') || !names_control(info, word)))
-        return parse_point(spec, info, rate, word);
-    return parse_port(spec, info, rate, word);
+    if (strncmp(arg, "@state=", 7) == 0)
+        return parse_state(spec, info, arg + 7);
+    if (strncmp(arg, "param:", 6) == 0)
+        return parse_setting(spec, info, arg + 6);
+    if (strncmp(arg, "preset=", 7) == 0 && !names_control(info, arg))
+        return parse_preset(spec, info, arg + 7);
+    if (automation_is_word(arg) && (strchr(arg, ':') || !names_control(info, arg)))
+        return parse_point(spec, info, rate, arg);
+    return parse_port(spec, info, rate, arg);
 }
 
 void plugin_spec_free(struct plugin_spec *spec)
 {
     for (size_t i = 0; i < spec->setting_count; i++)
-        free(spec->kept[i]);
-    free(spec->kept);
+        free((char *)spec->settings[i].value);
     free(spec->state);
     free(spec->settings);
     free(spec->values);
     automation_free(&spec->automation);
     *spec = (struct plugin_spec){0};
 }
-

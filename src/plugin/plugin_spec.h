@@ -1,14 +1,15 @@
 /* The specification of a plugin, checked against its description:
  *
- *   SYMBOL=VALUE         a control input; also by a unique prefix of its name (case ignored) or
- * index preset=URI           or the name of the preset
+ *   SYMBOL=VALUE         a control input; also by a unique prefix of its name (case ignored) or by
+ *                        its index
+ *   preset=URI           or the name of the preset
  *   @state=FOLDER        the state that was saved there
  *   param:URI=VALUE      a parameter set by a message; paths are relative to the working folder
  *   at=TIME:PORT=VALUE   later, see automation.h
  *
  * A VALUE is a number, with the unit of the port or a multiple of it (-6dB, 1kHz, 20ms for a port
  * in seconds), the label of a point (mode=Lowpass, case ignored), or on, off, true, false for a
- * switch. A number is preferred to a label that reads the same. Threads: any. Not real-time.
+ * switch. A number takes precedence over a label. Threads: any. Not real-time.
  */
 #ifndef HALO_PLUGIN_SPEC_H
 #define HALO_PLUGIN_SPEC_H
@@ -25,21 +26,20 @@ struct plugin_spec {
         float value;
     } *values;
     size_t setting_count;
-    struct plugin_setting *settings;
-    char **kept;                  /* the settings' values */
-    struct automation automation; /* targets are ports */
+    struct plugin_setting *settings; /* values are owned */
+    struct automation automation;    /* targets are ports */
 };
 
-/* Errors (usage): the plugin has no such port, preset or parameter, naming those that it has; a
- * value that it cannot have, naming the range. Free in any case. */
+/* Parse one argument. Errors (usage): no such port, preset or parameter, listing those that there
+ * are; a value out of range, with the range. plugin_spec_free() is required in any case. */
 MUST_CHECK enum status plugin_spec_take(struct plugin_spec *spec, const struct plugin_info *info,
-                                         uint32_t rate, const char *word);
+                                        uint32_t rate, const char *arg);
 void plugin_spec_free(struct plugin_spec *spec);
 
 /* One control input by name, and a value for it. Errors (usage): as above. */
 MUST_CHECK enum status plugin_spec_port(const struct plugin_info *info, const char *name,
-                                         size_t *port);
-MUST_CHECK enum status plugin_spec_value(const struct plugin_info *info, size_t port,
-                                          uint32_t rate, const char *text, float *value);
+                                        size_t *port);
+MUST_CHECK enum status plugin_spec_value(const struct plugin_info *info, size_t port, uint32_t rate,
+                                         const char *text, float *value);
 
 #endif

@@ -11,82 +11,55 @@
 
 enum { RATE = 48000, SYMBOL_WIDTH_MOST = 32 };
 
-/* ---- a command line ---- */
-
-/* What no shell takes for its own. */
+/* Characters that need no quotes in a shell. */
 static const char plain[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./#%@";
 
-/* For a shell, in quotes where it needs them. */
-static void write_word(FILE *stream, const char *word)
+/* "URI,gain=0,param:URI=FILE" */
+static void write_spec(FILE *stream, const struct plugin_info *info)
 {
-    if (word[strspn(word, plain)] == '\0') {
-        fputs(word, stream);
-        return;
-    }
-    fputc('\'', stream);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", stream);
-        else
-            fputc(*word, stream);
-    fputc('\'', stream);
-}
-
-static const struct plugin_port *first_control(const struct plugin_info *info)
-{
-    for (size_t i = 0; i < info->port_count; i++)
-        if (info->ports[i].type == PLUGIN_CONTROL && info->ports[i].is_input)
-            return &info->ports[i];
-    return NULL;
-}
-
-/* "URI,gain=0,param:URI=FILE", to be released; NULL: memory. A comma of the id's own is no end of
- * it. */
-static char *stage_spec(const struct plugin_info *info)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    if (!stream)
-        return NULL;
-    for (const char *byte = info->id; *byte; byte++)
+    for (const char *byte = info->id; *byte; byte++) /* a comma would end the id */
         fprintf(stream, "%s%c", *byte == ',' || *byte == '\\' ? "\\" : "", *byte);
-    const struct plugin_port *port = first_control(info);
-    if (port)
-        fprintf(stream, ",%s=%g", port->symbol, (double)plugin_port_range(port, RATE).initial);
-    for (size_t i = 0; i < info->parameter_count; i++)
-        if (info->parameters[i].type == PLUGIN_PATH) {
-            fprintf(stream, ",param:%s=FILE", info->parameters[i].uri);
-            break;
-        }
-    if (fclose(stream) == 0)
+    size_t port = 0, parameter = 0;
+    while (port < info->port_count && !plugin_port_is_control(&info->ports[port]))
+        port++;
+    if (port < info->port_count)
+        fprintf(stream, ",%s=%g", info->ports[port].symbol,
+                (double)plugin_port_range(&info->ports[port], RATE).initial);
+    while (parameter < info->parameter_count && info->parameters[parameter].type != PLUGIN_PATH)
+        parameter++;
+    if (parameter < info->parameter_count)
+        fprintf(stream, ",param:%s=FILE", info->parameters[parameter].uri);
+}
+
+/* For the caller to free(); NULL: memory. */
+static char *command_line(const struct plugin_info *info)
+{
+    char *spec = NULL, *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&spec, &size);
+    if (stream)
+        write_spec(stream, info);
+    bool made = stream && fclose(stream) == 0 && (stream = open_memstream(&text, &size));
+    if (made) {
+        const char *quote = spec[strspn(spec, plain)] ? "'" : "";
+        fprintf(stream, "halo render in.wav out.wav --%s %s", info->kind->name, quote);
+        for (const char *byte = spec; *byte; byte++)
+            if (*byte == '\'')
+                fputs("'\\''", stream);
+            else
+                fputc(*byte, stream);
+        fputs(quote, stream);
+        made = fclose(stream) == 0;
+    }
+    free(spec);
+    if (made)
         return text;
     free(text);
     return NULL;
 }
 
-/* To be released; NULL: memory. */
-static char *command_line(const struct plugin_info *info)
-{
-    char *text = NULL, *spec = stage_spec(info);
-    size_t size;
-    FILE *stream = spec ? open_memstream(&text, &size) : NULL;
-    if (stream) {
-        fprintf(stream, "halo render in.wav out.wav --%s ", info->kind->name);
-        write_word(stream, spec);
-        if (fclose(stream) != 0) {
-            free(text);
-            text = NULL;
-        }
-    }
-    free(spec);
-    return text;
-}
-
-/* ---- for people ---- */
-
-static void print_fact(const char *label, const char *text)
+static void print_line(const char *label, const char *text)
 {
     if (text)
         printf("  %-10s %s\n", label, text);
@@ -94,7 +67,7 @@ static void print_fact(const char *label, const char *text)
 
 enum { NUMBER = 24 };
 
-/* "" where there is none. */
+/* "" if it is not finite. */
 static const char *number_text(char text[NUMBER], float number)
 {
     snprintf(text, NUMBER, "%.6g", (double)number);
@@ -180,23 +153,25 @@ static void print_rest(const struct plugin_info *info)
 static void print_latency(const struct plugin_summary *summary)
 {
     if (summary->latency)
-        printf("  latency    %lld frames at %d Hz\n", (long long)json_integer_value(summary->latency),
-               RATE);
+        printf("  latency    %lld frames at %d Hz\n",
+               (long long)json_integer_value(summary->latency), RATE);
     else
-        printf("  latency    not known: %s\n", summary->failure ? summary->failure : "it does not run");
+        printf("  latency    not known: %s\n",
+               summary->failure ? summary->failure : "it does not run");
 }
 
 void plugin_summary_print(const struct plugin_summary *summary)
 {
     const struct plugin_info *info = summary->info;
     printf("%s\n", info->id);
-    print_fact("name", info->name);
-    print_fact("kind", info->kind->name);
-    print_fact("maker", info->maker);
-    print_fact("category", info->category);
-    print_fact("file", info->file);
-    print_fact("refused", info->refusal);
-    printf("  channels   %zu > %zu\n", plugin_instances_inputs(info), plugin_instances_outputs(info));
+    print_line("name", info->name);
+    print_line("kind", info->kind->name);
+    print_line("maker", info->maker);
+    print_line("category", info->category);
+    print_line("file", info->file);
+    print_line("refused", info->refusal);
+    printf("  channels   %zu > %zu\n", plugin_instances_inputs(info),
+           plugin_instances_outputs(info));
     print_latency(summary);
     print_controls(info, true, "controls");
     print_controls(info, false, "reported values");
@@ -208,16 +183,15 @@ void plugin_summary_print(const struct plugin_summary *summary)
     free(command);
 }
 
-/* ---- for programs ---- */
-
 json_t *plugin_summary_object(const struct plugin_summary *summary)
 {
     json_t *object = plugin_info_object(summary->info);
     char *command = command_line(summary->info);
-    json_t *more = json_pack("{s:I, s:I, s:O?, s:o, s:o}", "channels_in",
-                             (json_int_t)plugin_instances_inputs(summary->info), "channels_out",
-                             (json_int_t)plugin_instances_outputs(summary->info), "latency", summary->latency,
-                             "failure", json_text(summary->failure), "command", json_text(command));
+    json_t *more =
+        json_pack("{s:I, s:I, s:O?, s:o, s:o}", "channels_in",
+                  (json_int_t)plugin_instances_inputs(summary->info), "channels_out",
+                  (json_int_t)plugin_instances_outputs(summary->info), "latency", summary->latency,
+                  "failure", json_text(summary->failure), "command", json_text(command));
     bool is_whole = command && object && more && json_object_update(object, more) == 0;
     json_decref(more);
     free(command);

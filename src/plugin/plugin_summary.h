@@ -1,4 +1,4 @@
-/* Prints what a plugin is, as text or JSON. */
+/* The description of a plugin for users, as text or JSON. */
 #ifndef HALO_PLUGIN_SUMMARY_H
 #define HALO_PLUGIN_SUMMARY_H
 
@@ -8,11 +8,11 @@
 
 struct plugin_summary {
     const struct plugin_info *info;
-    const json_t *latency; /* frames at 48 kHz; NULL: not known */
-    const char *failure;   /* why not; NULL */
+    const json_t *latency; /* frames at 48 kHz; NULL: unknown */
+    const char *failure;   /* why it is unknown; NULL */
 };
 
-/* For a rate of 48 kHz where ranges depend on that. */
+/* On standard output. Ranges that depend on the rate are those at 48 kHz. */
 void plugin_summary_print(const struct plugin_summary *summary);
 
 /* A new reference, or NULL: memory. */
