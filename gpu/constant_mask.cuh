@@ -4,8 +4,10 @@
 #ifndef HALO_GPU_CONSTANT_MASK_CUH
 #define HALO_GPU_CONSTANT_MASK_CUH
 
+extern "C" {
 #include "gpu/gpu.h"
 #include "gpu/kernel2d.h"
+}
 
 #include <cuda_runtime.h>
 

@@ -10,10 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum fault_kind { FAULT_MEMORY, FAULT_LOST, FAULT_TRAP, FAULT_LATE, FAULT_NEVER };
 
 enum { FAULT_LATE_BLOCKS = 5 };
@@ -32,9 +28,5 @@ bool fault_hides(const struct fault *fault, uint64_t step);
 cudaError_t fault_at(const struct fault *fault, uint64_t step, cudaStream_t stream);
 
 cudaError_t fault_trap(cudaStream_t stream); /* launches the kernel that traps */
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,8 +9,10 @@
  * runs the stages in reverse. Between the last stage there and the first one back lies
  * only the product, in registers. Every 16 points one unused lies in shared memory, so
  * that strides of 16 meet all banks. */
+extern "C" {
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
+}
 #include "gpu/kernel_device.cuh"
 
 #include <cmath>

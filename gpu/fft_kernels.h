@@ -6,10 +6,6 @@
 #include "gpu/fft_plan.h"
 #include "gpu/kernel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Floats of the table that the fused kernel of this length reads, and the table: host
  * memory, to be copied to the device. */
 size_t fft_fused_table_floats(size_t fft);
@@ -35,9 +31,5 @@ cudaError_t fft_pass_multiply(const struct fft_plan *plan, size_t pairs, const f
 /* What the chunks yield, to its place in job->out. */
 cudaError_t fft_pass_scatter(const struct kernel_job *job, const struct fft_plan *plan,
                              size_t first, size_t pairs, const float2 *work, cudaStream_t stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

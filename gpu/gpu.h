@@ -8,10 +8,6 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { GPU_MOST = 64 }; /* bits of a set of devices */
 
 /* How many there are. Errors: no driver, no GPU; says what is missing. */
@@ -28,10 +24,6 @@ bool gpu_abandoned(void);
 
 /* One line: the GPU failed to `what`. */
 MUST_CHECK enum status gpu_failed(cudaError_t error, const char *what);
-
-#ifdef __cplusplus
-}
-#endif
 
 /* Ends a function that returns cudaError_t with the first error. */
 #define CUDA_TRY(call)                                                                             \

@@ -31,10 +31,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { KERNEL_TAPS_CONSTANT = 16384 }; /* constant memory: 64 KB */
 
 enum kernel_boundary { KERNEL_ZERO, KERNEL_REPLICATE, KERNEL_REFLECT }; /* the last: pictures */
@@ -104,9 +100,5 @@ cudaError_t kernel_form(const struct kernel *kernel, struct kernel_plan *plan, c
 /* Make job->mask the kernel's, in stream order. */
 cudaError_t kernel_load(const struct kernel *kernel, const struct kernel_job *job,
                         cudaStream_t stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -32,10 +32,6 @@
 #include "gpu/kernel.h"
 #include "gpu/tile2d.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum kernel2d_cells { KERNEL2D_FLOAT, KERNEL2D_BYTE };
 
 enum {
@@ -98,9 +94,5 @@ enum status kernel2d_check(const struct kernel2d *kernel, const struct kernel2d_
 /* Make job->mask the kernel's. */
 cudaError_t kernel2d_load(const struct kernel2d *kernel, const struct kernel2d_job *job,
                           cudaStream_t stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -2,7 +2,9 @@
 #ifndef HALO_GPU_KERNEL_DEVICE_CUH
 #define HALO_GPU_KERNEL_DEVICE_CUH
 
+extern "C" {
 #include "gpu/kernel.h"
+}
 
 #include <cuda_runtime.h>
 
@@ -37,9 +39,25 @@ __device__ __forceinline__ void put_four(const kernel_job &job, long long i, flo
     __stcs(out, sum); /* nobody reads it soon: it need not stay in the cache */
 }
 
+static constexpr unsigned THREADS = 256;
+
+static inline unsigned threads_of(const struct kernel_job *job)
+{
+    return job->threads ? job->threads : THREADS;
+}
+
 static inline unsigned blocks_for(size_t frames, size_t tile)
 {
     return (unsigned)((frames + tile - 1) / tile);
+}
+
+/* One thread per output, with so many bytes of shared memory for each block. */
+static inline cudaError_t launch_threads(void (*kernel)(kernel_job), const struct kernel_job *job,
+                                         size_t shared_bytes, cudaStream_t stream)
+{
+    unsigned threads = threads_of(job);
+    kernel<<<blocks_for(job->frames, threads), threads, shared_bytes, stream>>>(*job);
+    return cudaGetLastError();
 }
 
 #endif

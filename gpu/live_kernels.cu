@@ -2,8 +2,10 @@
  * that come. Thread block b has the roles b, b + grid, ...: role r takes in input r and
  * answers for output r. All thread blocks run at once and wait for each other by flags in
  * device memory; whatever another may have written meanwhile is read past the L1 cache. */
+extern "C" {
 #include "gpu/gpu.h"
 #include "gpu/live_kernels.h"
+}
 
 #include <cuda_runtime.h>
 

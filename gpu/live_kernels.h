@@ -22,10 +22,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
     LIVE_MASKS = 80, /* slots: all that are prepared, and those on their way out */
     LIVE_SLOTS = 2,
@@ -80,9 +76,5 @@ cudaError_t live_capacity(const struct live_state *state, unsigned *blocks);
  * launch: the device does not run two of these at once.) */
 cudaError_t live_launch(const struct live_state *state, unsigned blocks, bool forever,
                         cudaStream_t stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

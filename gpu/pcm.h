@@ -7,10 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum pcm { PCM_16, PCM_24, PCM_FLOAT }; /* each holds what the one before it holds */
 
 static inline size_t pcm_bytes(enum pcm pcm)
@@ -25,9 +21,5 @@ bool pcm_pack(enum pcm pcm, const float *in, size_t frames, unsigned char *out);
  * apart. Not for PCM_FLOAT, which a copy does. */
 cudaError_t pcm_unpack(enum pcm pcm, const unsigned char *in, size_t in_pitch, float *out,
                        size_t out_pitch, size_t frames, size_t rows, cudaStream_t stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

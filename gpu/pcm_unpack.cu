@@ -1,5 +1,7 @@
 /* Integers off the bus become float32. */
+extern "C" {
 #include "gpu/pcm.h"
+}
 
 #include <cuda_runtime.h>
 

@@ -6,10 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum tile2d_way {
     TILE2D_NONE,     /* every thread reads its own window from global memory */
     TILE2D_IN,       /* a block is as large as what it loads */
@@ -76,9 +72,5 @@ size_t strip_side(size_t mask_rows, size_t mask_columns);
  * the bytes that a tile loads, and over those and the bytes it stores. */
 double tile2d_operations_per_byte(const struct tile2d *tile, size_t mask_rows, size_t mask_columns,
                                   size_t cell_bytes, bool with_stores);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

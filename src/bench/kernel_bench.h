@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "base/status.h"
+#include "bench/bench_columns.h"
 #include "bench/kernel_bench_device.h"
 #include "gpu/kernel2d.h"
 
@@ -43,7 +44,7 @@ struct kernel_bench_row {
     struct size2d size;
     struct size2d mask;  /* no cells: the copy */
     struct size2d block; /* as asked for: threads, or a transform's length */
-    size_t pitched;
+    bool pitched;
     struct size2d launched; /* pictures: the block as it was run, and its tile */
     struct tile2d tile;
     double seconds;      /* median of the runs */
@@ -87,17 +88,6 @@ struct kernel_bench {
     struct kernel2d_job job2d;
 };
 
-/* A column of --csv, a field of --json, or both: size_t or double in the row. */
-enum kernel_bench_output { IN_CSV = 1, IN_JSON = 2, IN_BOTH = 3 };
-enum { COLUMN_COUNT = 0, COLUMN_FLAG = -1 };
-
-struct kernel_bench_column {
-    const char *name; /* NULL ends them */
-    size_t offset;    /* in struct kernel_bench_row */
-    int digits;       /* of a double; COLUMN_COUNT, COLUMN_FLAG: of a size_t */
-    enum kernel_bench_output output;
-};
-
 struct kernel_bench_kind {
     const char *command;                       /* for messages */
     const char *kernels;                       /* their names, for messages */
@@ -114,7 +104,7 @@ struct kernel_bench_kind {
     cudaError_t (*launch)(struct kernel_bench *bench, size_t set);
     void (*release)(struct kernel_bench *bench);
 
-    const struct kernel_bench_column *columns;
+    const struct bench_column *columns;
     const char *table_head; /* of the columns that print_cells prints */
     void (*print_head)(const struct kernel_bench_settings *settings, bool csv);
     void (*print_cells)(const struct kernel_bench_row *row);

@@ -72,12 +72,13 @@ static void release(struct kernel_bench *bench)
 
 /* ---- reporting ---- */
 
-static const struct kernel_bench_column columns[] = {
-    {"taps", offsetof(struct kernel_bench_row, mask.columns), COLUMN_COUNT, IN_BOTH},
-    {"samples", offsetof(struct kernel_bench_row, size.columns), COLUMN_COUNT, IN_BOTH},
-    {"setting", offsetof(struct kernel_bench_row, block.columns), COLUMN_COUNT, IN_BOTH},
-    {"seconds", offsetof(struct kernel_bench_row, seconds), 9, IN_BOTH},
-    {"samples_per_second", offsetof(struct kernel_bench_row, samples_rate), 9, IN_BOTH},
+static const struct bench_column columns[] = {
+    {"kernel", ROW(kernel), COLUMN_TEXT, IN_BOTH},
+    {"taps", ROW(mask.columns), COLUMN_COUNT, IN_BOTH},
+    {"samples", ROW(size.columns), COLUMN_COUNT, IN_BOTH},
+    {"setting", ROW(block.columns), COLUMN_COUNT, IN_BOTH},
+    {"seconds", ROW(seconds), 9, IN_BOTH},
+    {"samples_per_second", ROW(samples_rate), 9, IN_BOTH},
     KERNEL_BENCH_RATES,
 };
 

@@ -71,19 +71,20 @@ static cudaError_t launch(struct kernel_bench *bench, size_t set)
 /* ---- reporting ---- */
 
 /* --csv tells the block that was asked for and the tile, --json the block that was launched. */
-static const struct kernel_bench_column columns[] = {
-    {"rows", offsetof(struct kernel_bench_row, size.rows), COLUMN_COUNT, IN_BOTH},
-    {"columns", offsetof(struct kernel_bench_row, size.columns), COLUMN_COUNT, IN_BOTH},
-    {"pitched", offsetof(struct kernel_bench_row, pitched), COLUMN_FLAG, IN_BOTH},
-    {"mask_rows", offsetof(struct kernel_bench_row, mask.rows), COLUMN_COUNT, IN_BOTH},
-    {"mask_columns", offsetof(struct kernel_bench_row, mask.columns), COLUMN_COUNT, IN_BOTH},
-    {"block_columns", offsetof(struct kernel_bench_row, block.columns), COLUMN_COUNT, IN_CSV},
-    {"block_rows", offsetof(struct kernel_bench_row, block.rows), COLUMN_COUNT, IN_CSV},
-    {"block_columns", offsetof(struct kernel_bench_row, launched.columns), COLUMN_COUNT, IN_JSON},
-    {"block_rows", offsetof(struct kernel_bench_row, launched.rows), COLUMN_COUNT, IN_JSON},
-    {"tile_columns", offsetof(struct kernel_bench_row, tile.columns), COLUMN_COUNT, IN_CSV},
-    {"tile_rows", offsetof(struct kernel_bench_row, tile.rows), COLUMN_COUNT, IN_CSV},
-    {"seconds", offsetof(struct kernel_bench_row, seconds), 9, IN_BOTH},
+static const struct bench_column columns[] = {
+    {"kernel", ROW(kernel), COLUMN_TEXT, IN_BOTH},
+    {"rows", ROW(size.rows), COLUMN_COUNT, IN_BOTH},
+    {"columns", ROW(size.columns), COLUMN_COUNT, IN_BOTH},
+    {"pitched", ROW(pitched), COLUMN_FLAG, IN_BOTH},
+    {"mask_rows", ROW(mask.rows), COLUMN_COUNT, IN_BOTH},
+    {"mask_columns", ROW(mask.columns), COLUMN_COUNT, IN_BOTH},
+    {"block_columns", ROW(block.columns), COLUMN_COUNT, IN_CSV},
+    {"block_rows", ROW(block.rows), COLUMN_COUNT, IN_CSV},
+    {"block_columns", ROW(launched.columns), COLUMN_COUNT, IN_JSON},
+    {"block_rows", ROW(launched.rows), COLUMN_COUNT, IN_JSON},
+    {"tile_columns", ROW(tile.columns), COLUMN_COUNT, IN_CSV},
+    {"tile_rows", ROW(tile.rows), COLUMN_COUNT, IN_CSV},
+    {"seconds", ROW(seconds), 9, IN_BOTH},
     KERNEL_BENCH_RATES,
 };
 

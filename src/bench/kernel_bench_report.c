@@ -25,11 +25,7 @@ static void print_head(const struct kernel_bench_report *report)
     if (report->form == BENCH_CSV) {
         kernel_bench_device_print_csv(report->device);
         kind->print_head(report->settings, true);
-        printf("kernel,");
-        for (const struct kernel_bench_column *c = kind->columns; c->name; c++)
-            if (c->output & IN_CSV)
-                printf("%s,", c->name);
-        puts("error_db");
+        bench_print_csv_head(kind->columns);
     } else if (report->form == BENCH_TABLE) {
         kernel_bench_device_print(report->device);
         kind->print_head(report->settings, false);
@@ -82,14 +78,16 @@ static bool parse_row(const struct kernel_bench_kind *kind, const char *line,
                                      .size.rows = 1,
                                      .mask.rows = 1,
                                      .error_db = -INFINITY};
-    for (const struct kernel_bench_column *c = kind->columns; c->name; c++) {
+    for (const struct bench_column *c = kind->columns; c->name; c++) {
         void *field = (char *)row + c->offset;
-        if (!(c->output & IN_CSV))
+        if (!(c->output & IN_CSV) || c->field == COLUMN_TEXT || c->field == COLUMN_DECIBELS)
             continue;
         if (*at++ != ',')
             return false;
-        if (c->digits > 0)
+        if (c->field > 0)
             *(double *)field = strtod(at, &end);
+        else if (c->field == COLUMN_FLAG)
+            *(bool *)field = strtoull(at, &end, 10) != 0;
         else
             *(size_t *)field = strtoull(at, &end, 10);
         if (end == at)
@@ -143,23 +141,6 @@ static void print_table_row(const struct kernel_bench_kind *kind,
            100 * row->copy_share, 1e-12 * row->flops, 100 * row->peak_share, error);
 }
 
-static void print_csv_row(const struct kernel_bench_kind *kind, const struct kernel_bench_row *row)
-{
-    printf("%s,", row->kernel);
-    for (const struct kernel_bench_column *c = kind->columns; c->name; c++) {
-        const void *field = (const char *)row + c->offset;
-        if (!(c->output & IN_CSV))
-            continue;
-        if (c->digits > 0)
-            printf("%.*g,", c->digits, *(const double *)field);
-        else
-            printf("%zu,", *(const size_t *)field);
-    }
-    if (isfinite(row->error_db))
-        printf("%.1f", row->error_db);
-    putchar('\n');
-}
-
 enum status kernel_bench_report_add(struct kernel_bench_report *report,
                                     const struct kernel_bench_row *row)
 {
@@ -175,27 +156,9 @@ enum status kernel_bench_report_add(struct kernel_bench_report *report,
     if (report->form == BENCH_TABLE)
         print_table_row(report->settings->kind, row);
     if (report->form == BENCH_CSV)
-        print_csv_row(report->settings->kind, row);
+        bench_print_csv_row(report->settings->kind->columns, row);
     fflush(stdout);
     return STATUS_OK;
-}
-
-static json_t *json_row(const struct kernel_bench_kind *kind, const struct kernel_bench_row *row)
-{
-    json_t *object = json_pack("{s:s}", "kernel", row->kernel);
-    for (const struct kernel_bench_column *c = kind->columns; c->name; c++) {
-        const void *field = (const char *)row + c->offset;
-        if (!(c->output & IN_JSON))
-            continue;
-        json_object_set_new(object, c->name,
-                            c->digits > 0 ? json_real(*(const double *)field)
-                            : c->digits == COLUMN_FLAG
-                                ? json_boolean(*(const size_t *)field)
-                                : json_integer((json_int_t) * (const size_t *)field));
-    }
-    json_object_set_new(object, "error_db",
-                        isfinite(row->error_db) ? json_real(row->error_db) : json_null());
-    return object;
 }
 
 static enum status print_json(const struct kernel_bench_report *report)
@@ -203,7 +166,7 @@ static enum status print_json(const struct kernel_bench_report *report)
     const struct kernel_bench_settings *settings = report->settings;
     json_t *rows = json_array(), *object = settings->kind->describe(settings);
     for (size_t i = 0; i < report->count; i++)
-        json_array_append_new(rows, json_row(settings->kind, &report->rows[i]));
+        json_array_append_new(rows, bench_json_row(settings->kind->columns, &report->rows[i]));
     json_object_set_new(object, "repeats", json_integer((json_int_t)settings->repeats));
     json_object_set_new(object, "rows", rows);
     return kernel_bench_device_print_json(report->device, object);

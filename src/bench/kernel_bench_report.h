@@ -38,11 +38,12 @@ MUST_CHECK enum status kernel_bench_report_finish(struct kernel_bench_report *re
 const struct kernel_bench_row *kernel_bench_copy_of(const struct kernel_bench_report *report,
                                                     const struct kernel_bench_row *row);
 
+#define ROW(field) offsetof(struct kernel_bench_row, field)
+
 /* The last columns of every kind. */
 #define KERNEL_BENCH_RATES                                                                         \
-    {"bytes_per_second", offsetof(struct kernel_bench_row, bytes_rate), 9, IN_BOTH},               \
-        {"copy_share", offsetof(struct kernel_bench_row, copy_share), 6, IN_BOTH},                 \
-        {"flops", offsetof(struct kernel_bench_row, flops), 9, IN_BOTH},                           \
-        {"peak_share", offsetof(struct kernel_bench_row, peak_share), 6, IN_BOTH}, {0}
+    {"bytes_per_second", ROW(bytes_rate), 9, IN_BOTH}, {"copy_share", ROW(copy_share), 6, IN_BOTH}, \
+        {"flops", ROW(flops), 9, IN_BOTH}, {"peak_share", ROW(peak_share), 6, IN_BOTH},            \
+        {"error_db", ROW(error_db), COLUMN_DECIBELS, IN_BOTH}, {0}
 
 #endif

@@ -43,16 +43,6 @@ struct render_bench {
     double copies[RENDER_ROUNDS_MOST];
 };
 
-double render_row_distance(const struct render_row *row)
-{
-    return row->wall / (row->copy + row->transforms);
-}
-
-double render_row_speed(const struct render_row *row)
-{
-    return (double)row->frames / row->cell.rate / row->wall;
-}
-
 /* ---- clocks ---- */
 
 static double seconds_of(struct timeval time)
@@ -287,6 +277,8 @@ static void sum_up(struct render_bench *bench)
     row->wall_least = values[0]; /* sorted by now */
     row->wall_most = values[rounds - 1];
     row->copy = median_of(bench->copies, rounds);
+    row->distance = row->wall / (row->copy + row->transforms);
+    row->speed = (double)row->frames / row->cell.rate / row->wall;
 }
 
 static enum status measure(struct render_bench *bench)

@@ -41,11 +41,9 @@ struct render_row {
     double copy;       /* a bare read and write of the same bytes */
     double transforms; /* on all threads alike; NAN where they are not the CPU's */
     uint64_t transform_pairs; /* there and back */
+    double distance;          /* from its floor: wall over copy and transforms together, or NAN */
+    double speed;             /* times real time */
 };
-
-/* How far the render is from its floor: wall over copy and transforms together, or NAN. */
-double render_row_distance(const struct render_row *row);
-double render_row_speed(const struct render_row *row); /* times real time */
 
 /* Measure one cell. Nothing is left in the folder. Errors: files, memory, threads, a backend
  * that cannot work here. STATUS_INTERRUPTED where a signal asked to stop. */

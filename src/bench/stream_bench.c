@@ -363,6 +363,14 @@ static void sum_up(struct stream *stream)
         row->sum += 1e-9 * (double)stream->times[n];
         row->missed += (double)stream->times[n] > stream->period;
     }
+    row->share = row->p50 / row->period;
+    row->blocks_per_second = row->times_real_time = row->cpu_per_second = NAN;
+    if (row->cell.pace == STREAM_BACK_TO_BACK) {
+        row->late = SIZE_MAX;
+        row->blocks_per_second = (double)row->blocks / row->sum;
+        row->times_real_time = (double)row->blocks * row->period / row->sum;
+        row->cpu_per_second = row->cpu / ((double)row->blocks * row->period);
+    }
     snprintf(row->algorithm, sizeof row->algorithm, "%s",
              row->cell.make ? stream->filter->kind->name : convolver_algorithm(stream->filter));
 }

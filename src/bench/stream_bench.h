@@ -61,7 +61,13 @@ struct stream_row {
     double sum;
     double cpu;    /* that all threads of the process ran during the timed blocks, waits spun too */
     size_t missed; /* blocks that took longer than their period */
-    size_t late;   /* paced: outputs that came after the end of their period, for whatever cause */
+    size_t late;   /* outputs that came after the end of their period; SIZE_MAX: back to back */
+    double share;  /* p50 over the period */
+    double blocks_per_second; /* these three: NAN unless back to back */
+    double times_real_time;
+    double cpu_per_second;
+    const char *pace_name; /* for the report */
+    const char *mode_name; /* NULL: no GPU */
     double error_db; /* largest error at sampled places, of max|x| sum|h| */
     bool realtime;   /* the priority was granted */
     bool locked;     /* the memory was */
