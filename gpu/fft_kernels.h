@@ -1,17 +1,16 @@
-/* The fft kernel's launchers: one fused kernel for short transforms (fft_fused.cu), and
- * the passes around cuFFT for long ones (fft_passes.cu). Complex numbers are float2. */
+/* Launchers of the fft kernel: a fused kernel for short transforms (fft_fused.cu), passes around
+ * cuFFT for long ones (fft_passes.cu). Complex numbers are float2. */
 #ifndef HALO_GPU_FFT_KERNELS_H
 #define HALO_GPU_FFT_KERNELS_H
 
 #include "gpu/fft_plan.h"
 #include "gpu/kernel.h"
 
-/* Floats of the table that the fused kernel of this length reads, and the table: host
- * memory, to be copied to the device. */
+/* The table of factors that the fused kernel of this length reads, filled in host memory. */
 size_t fft_fused_table_floats(size_t fft);
 void fft_fused_fill_table(size_t fft, float *table);
 
-/* Bytes of shared memory that the fused kernel of this length takes. */
+/* Bytes of shared memory of the fused kernel of this length. */
 size_t fft_fused_shared(size_t fft);
 
 /* The spectrum of `taps` taps in the fused kernel's own order: 2 fft floats. */
@@ -28,7 +27,7 @@ cudaError_t fft_pass_gather(const struct kernel_job *job, const struct fft_plan 
                             size_t pairs, float2 *work, cudaStream_t stream);
 cudaError_t fft_pass_multiply(const struct fft_plan *plan, size_t pairs, const float *form,
                               float2 *work, cudaStream_t stream);
-/* What the chunks yield, to its place in job->out. */
+/* The chunks' valid output, to its place in job->out. */
 cudaError_t fft_pass_scatter(const struct kernel_job *job, const struct fft_plan *plan,
                              size_t first, size_t pairs, const float2 *work, cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-/* What the kernels of two dimensions share on the device. */
+/* Shared by the two-dimensional kernels. */
 #ifndef HALO_GPU_KERNEL2D_DEVICE_CUH
 #define HALO_GPU_KERNEL2D_DEVICE_CUH
 
@@ -8,14 +8,14 @@ extern "C" {
 
 #include <cuda_runtime.h>
 
-/* A job as one channel sees it, in numbers of 32 bits. */
+/* One channel of a job, with 32-bit sizes. */
 template <typename T> struct channel2d {
     const T *in;
     T *out;
     int rows_in;
     int rows;
     int columns;
-    int row_origin; /* the row of in that mask row 0 meets for row 0 of out; likewise columns */
+    int row_origin; /* the row of in that mask row 0 meets for row 0 of out */
     int column_origin;
     int mask_rows;
     int mask_columns;
@@ -24,7 +24,7 @@ template <typename T> struct channel2d {
     kernel_boundary boundary;
 };
 
-/* That of channel blockIdx.y. */
+/* For channel blockIdx.y. */
 template <typename T>
 __device__ __forceinline__ channel2d<T> channel2d_of(const kernel2d_job &job)
 {
@@ -45,7 +45,7 @@ __device__ __forceinline__ channel2d<T> channel2d_of(const kernel2d_job &job)
     };
 }
 
-/* Where `at` has its value, 0..count-1, or -1 for zero. */
+/* The index of the value at `at` under the boundary policy, or -1 for zero. */
 __device__ __forceinline__ int place(int at, int count, kernel_boundary boundary)
 {
     if (at >= 0 && at < count)
@@ -108,8 +108,7 @@ __device__ __forceinline__ void put(const channel2d<T> &p, int row, int column, 
           sum);
 }
 
-/* Blocks in one row of the grid, since a picture may be of any height: the first output of the
- * block, and the grid. */
+/* The grid is one row of blocks, since pictures may be of any height. The block's first output: */
 __device__ __forceinline__ void tile_corner(int columns, int tile_columns, int tile_rows, int *row,
                                             int *column)
 {

@@ -1,4 +1,4 @@
-/* What the kernels share on the device. */
+/* Shared by the one-dimensional kernels. */
 #ifndef HALO_GPU_KERNEL_DEVICE_CUH
 #define HALO_GPU_KERNEL_DEVICE_CUH
 
@@ -8,11 +8,10 @@ extern "C" {
 
 #include <cuda_runtime.h>
 
-/* Products summed in a row before the sum is put aside: thousands of them in one
- * row would lose 15 dB to rounding. */
+/* Products per partial sum: a single sum of thousands loses 15 dB to rounding. */
 static constexpr int RUN = 128;
 
-/* Frame `index` of x: of `in`, or a ghost cell beyond its ends. */
+/* Frame `index` of `in`, or a ghost cell beyond its ends. */
 __device__ __forceinline__ float ghost(const float *__restrict__ in, long long index,
                                        long long frames, kernel_boundary boundary)
 {
@@ -36,7 +35,7 @@ __device__ __forceinline__ void put_four(const kernel_job &job, long long i, flo
         float4 before = *out;
         sum.x += before.x, sum.y += before.y, sum.z += before.z, sum.w += before.w;
     }
-    __stcs(out, sum); /* nobody reads it soon: it need not stay in the cache */
+    __stcs(out, sum); /* streaming: not read again soon */
 }
 
 static constexpr unsigned THREADS = 256;

@@ -1,4 +1,4 @@
-/* The GPU that the kernel bench measures: what it is and what it could do. */
+/* The GPU that the kernel bench measures, and its peak rates. */
 #ifndef HALO_KERNEL_BENCH_DEVICE_H
 #define HALO_KERNEL_BENCH_DEVICE_H
 
@@ -19,17 +19,17 @@ struct kernel_bench_device {
     size_t shared;     /* bytes of shared memory that a block can have */
 };
 
-/* Errors: no GPU, no driver; says what is missing. */
+/* Errors: no GPU, no driver. */
 MUST_CHECK enum status kernel_bench_device_open(struct kernel_bench_device *device);
 
 /* A line on standard output. */
 void kernel_bench_device_print(const struct kernel_bench_device *device);
 
-/* The first lines of --csv, and whether a line is one of them: then it is filled in. */
+/* The first lines of --csv, and their parsing: false if the line is another. */
 void kernel_bench_device_print_csv(const struct kernel_bench_device *device);
 bool kernel_bench_device_parse_csv(struct kernel_bench_device *device, const char *line);
 
-/* Print `report`, which it releases, with the device's fields before its own. Errors: writing. */
+/* Print the device's fields, then those of `report`, which is released. Errors: writing. */
 MUST_CHECK enum status kernel_bench_device_print_json(const struct kernel_bench_device *device,
                                                       json_t *report);
 

@@ -41,11 +41,10 @@ enum status kernel_bench_report_create(const struct kernel_bench_settings *setti
                                        struct kernel_bench_report **result)
 {
     *result = NULL;
-    enum status status = plot ? gnuplot_check_file(plot) : STATUS_OK;
-    if (status == STATUS_OK && plot)
-        status = gnuplot_check_here();
-    if (status != STATUS_OK)
-        return status;
+    if (plot) {
+        TRY(gnuplot_check_file(plot));
+        TRY(gnuplot_check_here());
+    }
     struct kernel_bench_report *report = calloc(1, sizeof *report);
     if (!report)
         return fail_memory("a report");
@@ -56,7 +55,7 @@ enum status kernel_bench_report_create(const struct kernel_bench_settings *setti
     return STATUS_OK;
 }
 
-/* ---- reading what was measured elsewhere ---- */
+/* ---- reading --csv ---- */
 
 static const char *kernel_of(const struct kernel_bench_kind *kind, const char *line, size_t length)
 {
@@ -68,7 +67,7 @@ static const char *kernel_of(const struct kernel_bench_kind *kind, const char *l
     return length == strlen("copy") && strncmp("copy", line, length) == 0 ? "copy" : NULL;
 }
 
-/* One line of --csv; false if it is not one. */
+/* False if the line is invalid. */
 static bool parse_row(const struct kernel_bench_kind *kind, const char *line,
                       struct kernel_bench_row *row)
 {
@@ -115,7 +114,7 @@ enum status kernel_bench_report_read(struct kernel_bench_report *report, const c
             strncmp(line, "kernel,", 7) == 0)
             continue;
         if (!parse_row(kind, line, &row))
-            status = fail(STATUS_FAILED, "this is not a line that %s --csv prints: %.*s",
+            status = fail(STATUS_FAILED, "not a line of %s --csv: %.*s",
                           kind->command, (int)strcspn(line, "\n"), line);
         else
             status = kernel_bench_report_add(report, &row);
@@ -123,7 +122,7 @@ enum status kernel_bench_report_read(struct kernel_bench_report *report, const c
     }
     fclose(stream);
     if (status == STATUS_OK && !holds_kernel)
-        status = fail(STATUS_FAILED, "%s holds no measurement", file);
+        status = fail(STATUS_FAILED, "%s has no measurements", file);
     return status;
 }
 
@@ -194,11 +193,11 @@ const struct kernel_bench_row *kernel_bench_copy_of(const struct kernel_bench_re
     return &report->rows[0];
 }
 
-/* The lines of a plot, each of a kernel with the first of its blocks: their first rows. */
+/* The lines of a plot, one per kernel, with its first block: their first rows. */
 struct kernel_bench_lines {
     size_t count;
     const struct kernel_bench_row *first[OPTIONS_LIST_MOST];
-    bool along_masks; /* else along the sizes of what they filter */
+    bool along_masks; /* else along the sizes of the input */
 };
 
 static struct kernel_bench_lines find_lines(const struct kernel_bench_report *report)
@@ -221,7 +220,7 @@ static struct kernel_bench_lines find_lines(const struct kernel_bench_report *re
     return lines;
 }
 
-/* Blocks $kN for each line, of x, GB/s and TFLOP/s, and $copy, of x and GB/s. */
+/* Data blocks $kN for each line (x, GB/s, TFLOP/s) and $copy (x, GB/s). */
 static void send_data(const struct kernel_bench_report *report,
                       const struct kernel_bench_lines *lines, FILE *commands)
 {
@@ -273,8 +272,7 @@ static void send_plots(const struct kernel_bench_report *report, FILE *commands)
     send_data(report, &lines, commands);
     fputs("set multiplot layout 1,2 title ", commands);
     gnuplot_send_quoted(commands, report->device->name);
-    /* gnuplot's fifth is a pale yellow. The key lies where the lines do not: bandwidths fall
-     * along masks. */
+    /* Line type 5 is a pale yellow by default. The key is placed where bandwidth is low. */
     fprintf(commands,
             "\nset linetype 5 lc rgb '#c0392b'\nset linetype 6 lc rgb '#1f4e79'\n"
             "set logscale xy\nset grid\nset key bottom %s\nset xlabel '%s'\n"

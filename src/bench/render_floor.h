@@ -1,7 +1,5 @@
-/* What rendering a file takes at the least: its bytes read and written, and its transforms.
- *
- * Errors: files, memory. STATUS_INTERRUPTED where a signal asked to stop.
- */
+/* The lower bound of rendering a file: reading and writing its bytes, and its transforms.
+ * Errors: files, memory. STATUS_INTERRUPTED after a signal. */
 #ifndef HALO_RENDER_FLOOR_H
 #define HALO_RENDER_FLOOR_H
 
@@ -10,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Seconds of reading the open file `from` and writing so many bytes of it, again from the
- * last ones where it has fewer, to a new file `path`, which is gone afterwards. */
+/* Seconds to copy so many bytes of the open file `from`, the last ones repeated where it is
+ * shorter, to a new file `path`, which is removed. */
 MUST_CHECK enum status render_floor_copy(int from, const char *path, uint64_t bytes,
                                          double *seconds);
 
-/* Seconds, on one thread, of the transforms there and back that the plan of a mask of `taps`
- * asks for in blocks of `block`, for `frames` of `channels`, and how many pairs these are.
- * Of many alike some are timed. The mask's own are left out. */
+/* The transforms, forward and inverse, of a mask of `taps` in blocks of `block`, for `frames` of
+ * `channels`: the number of pairs, and their seconds on one thread, extrapolated from some of each
+ * length. The transforms of the mask itself are excluded. */
 MUST_CHECK enum status render_floor_transforms(size_t taps, size_t block, uint64_t frames,
                                                size_t channels, uint64_t *pairs, double *seconds);
 
