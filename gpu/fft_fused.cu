@@ -187,53 +187,34 @@ template <int N, int S, typename F> __device__ __forceinline__ void each_point(F
     }
 }
 
-template <int N, int S>
-__device__ __forceinline__ void stage_there(float2 *v, const float2 *__restrict__ table)
+template <int N, int S, bool BACK>
+__device__ __forceinline__ void run_stage(float2 *v, const float2 *__restrict__ table)
 {
     using at = place<N, S>;
 #pragma unroll
     for (int b = 0; b < at::BUTTERFLIES; b++) {
-        butterfly<at::R, false>(v + b * at::R);
-        turn_points<N, S, false>(v + b * at::R, table, at(b).turn);
+        if (BACK)
+            turn_points<N, S, BACK>(v + b * at::R, table, at(b).turn);
+        butterfly<at::R, BACK>(v + b * at::R);
+        if (!BACK)
+            turn_points<N, S, BACK>(v + b * at::R, table, at(b).turn);
     }
 }
 
-template <int N, int S>
-__device__ __forceinline__ void stage_back(float2 *v, const float2 *__restrict__ table)
-{
-    using at = place<N, S>;
-#pragma unroll
-    for (int b = 0; b < at::BUTTERFLIES; b++) {
-        turn_points<N, S, true>(v + b * at::R, table, at(b).turn);
-        butterfly<at::R, true>(v + b * at::R);
-    }
-}
-
-/* From the points of stage S to the spectrum, in the last stage's places. One barrier per stage
- * is enough: a stage writes only where it has read. */
-template <int N, int S>
+/* Stage S and those after it: from the points of the first stage to the spectrum, in the last
+ * stage's places, or BACK. One barrier per stage is enough: a stage writes only where it has
+ * read. */
+template <int N, int S, bool BACK>
 __device__ __forceinline__ void transform(float2 *v, float2 *shared,
                                           const float2 *__restrict__ table)
 {
-    stage_there<N, S>(v, table);
-    if constexpr (S + 1 < stages<N>()) {
+    constexpr int NEXT = BACK ? S - 1 : S + 1;
+    run_stage<N, S, BACK>(v, table);
+    if constexpr (NEXT >= 0 && NEXT < stages<N>()) {
         each_point<N, S>([&](int i, int p) { shared[padded(p)] = v[i]; });
         __syncthreads();
-        each_point<N, S + 1>([&](int i, int p) { v[i] = shared[padded(p)]; });
-        transform<N, S + 1>(v, shared, table);
-    }
-}
-
-template <int N, int S>
-__device__ __forceinline__ void transform_back(float2 *v, float2 *shared,
-                                               const float2 *__restrict__ table)
-{
-    stage_back<N, S>(v, table);
-    if constexpr (S > 0) {
-        each_point<N, S>([&](int i, int p) { shared[padded(p)] = v[i]; });
-        __syncthreads();
-        each_point<N, S - 1>([&](int i, int p) { v[i] = shared[padded(p)]; });
-        transform_back<N, S - 1>(v, shared, table);
+        each_point<N, NEXT>([&](int i, int p) { v[i] = shared[padded(p)]; });
+        transform<N, NEXT, BACK>(v, shared, table);
     }
 }
 
@@ -253,7 +234,7 @@ __global__ void __launch_bounds__(N / POINTS)
             int p = at(b).first + k * at::STRIDE;
             v[b * at::R + k] = make_float2(p < count ? taps[p] * (1.0f / N) : 0.0f, 0.0f);
         }
-    transform<N, 0>(v, shared, table);
+    transform<N, 0, false>(v, shared, table);
     for (int m = 0; m < POINTS; m++)
         form[m * (N / POINTS) + threadIdx.x] = v[m];
 }
@@ -291,12 +272,12 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
                                                ghost(job.in, p + hop, frames_in, job.boundary));
             }
     }
-    transform<N, 0>(v, shared, table);
+    transform<N, 0, false>(v, shared, table);
     const float2 *__restrict__ form = reinterpret_cast<const float2 *>(job.mask);
 #pragma unroll
     for (int m = 0; m < POINTS; m++)
         v[m] = v[m] * __ldg(form + m * (N / POINTS) + threadIdx.x);
-    transform_back<N, stages<N>() - 1>(v, shared, table_back);
+    transform<N, stages<N>() - 1, true>(v, shared, table_back);
 #pragma unroll
     for (int b = 0; b < at::BUTTERFLIES; b++)
 #pragma unroll

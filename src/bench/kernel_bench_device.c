@@ -1,4 +1,4 @@
-#include "bench/kernel_bench_device.h"
+#include "bench/kernel_bench.h"
 
 #include "gpu/gpu.h"
 
@@ -13,17 +13,12 @@ static int cores_of(int major, int minor)
 
 enum status kernel_bench_device_open(struct kernel_bench_device *device)
 {
-    static const enum cudaDeviceAttr attributes[] = {
-        cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor, cudaDevAttrClockRate,
-        cudaDevAttrL2CacheSize, cudaDevAttrMaxSharedMemoryPerBlockOptin};
-    int count, value[sizeof attributes / sizeof *attributes];
+    int count, clock;
     struct cudaDeviceProp properties;
-    enum status status = gpu_count(&count);
-    if (status != STATUS_OK)
-        return status;
+    TRY(gpu_count(&count));
     cudaError_t error = cudaGetDeviceProperties(&properties, 0);
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes && error == cudaSuccess; i++)
-        error = cudaDeviceGetAttribute(&value[i], attributes[i], 0);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0);
     if (error == cudaSuccess)
         error = cudaDriverGetVersion(&device->driver);
     if (error == cudaSuccess)
@@ -31,10 +26,11 @@ enum status kernel_bench_device_open(struct kernel_bench_device *device)
     if (error != cudaSuccess)
         return gpu_failed(error, "report its properties");
     device->multiprocessors = properties.multiProcessorCount;
-    device->clock = 1e3 * value[2];
-    device->flops_peak = 2 * device->clock * cores_of(value[0], value[1]) * device->multiprocessors;
-    device->cache = (size_t)value[3];
-    device->shared = (size_t)value[4];
+    device->clock = 1e3 * clock;
+    device->flops_peak = 2 * device->clock * cores_of(properties.major, properties.minor) *
+                         device->multiprocessors;
+    device->cache = (size_t)properties.l2CacheSize;
+    device->shared = properties.sharedMemPerBlockOptin;
     snprintf(device->name, sizeof device->name, "%s", properties.name);
     return STATUS_OK;
 }
