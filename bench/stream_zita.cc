@@ -61,7 +61,7 @@ void destroy(struct filter *filter)
 
 const struct filter_kind kind = {"zita-convolver", process, reset, destroy};
 
-/* Zita says nothing where its threads are refused the priority, and goes on, wrongly, without. */
+/* Zita continues silently where its threads are refused the priority. */
 bool realtime_is_granted()
 {
     int policy;
