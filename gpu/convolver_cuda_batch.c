@@ -175,7 +175,7 @@ static void batch_reset(struct convolution *convolution)
 {
     struct gpu_batch *batch = batch_of(convolution);
     for (size_t s = 0; s < batch->share_count; s++)
-        batch_note_error(batch, clear_history(batch, &batch->shares[s]));
+        gpu_note_error(&batch->error, clear_history(batch, &batch->shares[s]));
 }
 
 static void batch_describe(const struct convolution *convolution, char *text, size_t size)

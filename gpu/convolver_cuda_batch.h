@@ -64,7 +64,4 @@ static inline struct gpu_batch *batch_of(const struct convolution *convolution)
 void batch_step(struct convolution *convolution, const float *const *in,
                 const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
-/* Keep the first error and clear CUDA's. */
-void batch_note_error(struct gpu_batch *batch, cudaError_t error);
-
 #endif

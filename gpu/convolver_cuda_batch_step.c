@@ -5,14 +5,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-void batch_note_error(struct gpu_batch *batch, cudaError_t error)
-{
-    if (error != cudaSuccess)
-        (void)cudaGetLastError(); /* reported from here, not by the next call */
-    if (batch->error == cudaSuccess)
-        batch->error = error;
-}
-
 /* The history of the next block, from the buffer of the last one. */
 static cudaError_t carry_halo(const struct gpu_batch *batch, const struct gpu_share *share)
 {
@@ -215,5 +207,5 @@ void batch_step(struct convolution *convolution, const float *const *in,
         batch->shares[d].loaded = NULL; /* other convolvers may have replaced it */
     batch->now = 1 - batch->now;
     if (batch->error == cudaSuccess)
-        batch_note_error(batch, run_slots(batch, in, slots));
+        gpu_note_error(&batch->error, run_slots(batch, in, slots));
 }

@@ -285,7 +285,7 @@ static void live_reset(struct convolution *convolution)
     live->behind_since = 0;
     if (error == cudaSuccess && live->resident)
         error = live_bring_back(live);
-    live_note_error(live, error);
+    gpu_note_error(&live->error, error);
 }
 
 static void live_describe(const struct convolution *convolution, char *text, size_t size)

@@ -104,7 +104,4 @@ void cuda_live_step(struct convolution *convolution, const float *const *in,
 /* Start the resident kernel unless it runs. */
 cudaError_t live_bring_back(struct gpu_live *live);
 
-/* Keep the first error and clear CUDA's. */
-void live_note_error(struct gpu_live *live, cudaError_t error);
-
 #endif

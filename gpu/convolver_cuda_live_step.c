@@ -10,14 +10,6 @@ enum {
     DRIVER_SPINS = 1 << 10, /* and between queries of the driver */
 };
 
-void live_note_error(struct gpu_live *live, cudaError_t error)
-{
-    if (error != cudaSuccess)
-        (void)cudaGetLastError(); /* reported from here, not by the next call */
-    if (live->error == cudaSuccess)
-        live->error = error;
-}
-
 /* ---- blocks that go to the GPU ---- */
 
 static struct owed *owed_at(struct gpu_live *live, uint64_t block)
@@ -178,7 +170,7 @@ void live_post(struct convolution *convolution, const float *const *in,
 {
     struct gpu_live *live = live_of(convolution);
     if (live->error == cudaSuccess)
-        live_note_error(live, post(live, in, slots));
+        gpu_note_error(&live->error, post(live, in, slots));
 }
 
 static cudaError_t collect(struct gpu_live *live,
@@ -203,7 +195,7 @@ bool live_collect(struct convolution *convolution,
     struct gpu_live *live = live_of(convolution);
     bool in_time = false;
     if (live->error == cudaSuccess)
-        live_note_error(live, collect(live, slots, until, &in_time));
+        gpu_note_error(&live->error, collect(live, slots, until, &in_time));
     return in_time && live->error == cudaSuccess;
 }
 

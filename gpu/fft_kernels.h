@@ -19,7 +19,7 @@ cudaError_t fft_fused_form(size_t fft, const float *table, const float *taps, si
 cudaError_t fft_fused_launch(const struct kernel_job *job, const struct fft_plan *plan,
                              const float *table, cudaStream_t stream);
 
-/* work[i] = taps[i] / fft, and zero behind them. */
+/* work[i] = taps[i] / fft, zero after them. */
 cudaError_t fft_pass_pad(const float *taps, size_t count, size_t fft, float2 *work,
                          cudaStream_t stream);
 /* The chunks of pairs [first, first + pairs), two by two, into `work`. */

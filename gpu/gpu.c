@@ -56,6 +56,14 @@ void gpu_abandon(void)
         on_exit(leave, NULL);
 }
 
+void gpu_note_error(cudaError_t *kept, cudaError_t error)
+{
+    if (error != cudaSuccess)
+        (void)cudaGetLastError(); /* reported from here, not by the next call */
+    if (*kept == cudaSuccess)
+        *kept = error;
+}
+
 cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value)
 {
     int device;

@@ -23,6 +23,9 @@ bool gpu_abandoned(void);
 /* Print "the GPU failed to `what`" and return STATUS_FAILED. */
 MUST_CHECK enum status gpu_failed(cudaError_t error, const char *what);
 
+/* Keep the first error of a step in *kept, and clear CUDA's. */
+void gpu_note_error(cudaError_t *kept, cudaError_t error);
+
 /* An attribute of the current device. */
 cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value);
 

@@ -31,7 +31,7 @@
 
 enum { KERNEL_TAPS_CONSTANT = 16384 }; /* constant memory: 64 KB */
 
-enum kernel_boundary { KERNEL_ZERO, KERNEL_REPLICATE, KERNEL_REFLECT }; /* KERNEL_REFLECT: pictures only */
+enum kernel_boundary { KERNEL_ZERO, KERNEL_REPLICATE, KERNEL_REFLECT }; /* the last: 2-D only */
 
 struct kernel_plan; /* what a kernel keeps for one number of taps and frames */
 
@@ -43,7 +43,7 @@ struct kernel_shape {
 
 struct kernel_job {
     const float *in;   /* device, 16-byte aligned */
-    float *out;        /* device, 16-byte aligned, apart from in */
+    float *out;        /* device, 16-byte aligned, not overlapping in */
     const float *mask; /* device: what form() wrote */
     struct kernel_plan *plan;
     size_t frames_in; /* at least 1 */
@@ -70,14 +70,10 @@ struct kernel {
     cudaError_t (*launch)(const struct kernel_job *job, cudaStream_t stream);
 };
 
-extern const struct kernel kernel_basic;
-extern const struct kernel kernel_constant;
-extern const struct kernel kernel_tiled;
-extern const struct kernel kernel_cached;
-extern const struct kernel kernel_register;
-extern const struct kernel kernel_fft;
+extern const struct kernel kernel_basic, kernel_constant, kernel_tiled,
+    kernel_cached, kernel_register, kernel_fft;
 
-/* By index (NULL past the last) and by name (NULL: there is none). */
+/* By index (NULL after the last) and by name (NULL: unknown). */
 const struct kernel *kernel_at(size_t index);
 const struct kernel *kernel_named(const char *name);
 

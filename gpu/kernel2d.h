@@ -36,7 +36,7 @@ enum {
 
 struct kernel2d_job {
     const void *in;    /* device */
-    void *out;         /* device, apart from in */
+    void *out;         /* device, not overlapping in */
     const float *mask; /* device, row after row */
     enum kernel2d_cells cells;
     enum kernel_boundary boundary;
@@ -62,14 +62,10 @@ struct kernel2d {
     cudaError_t (*launch)(const struct kernel2d_job *job, cudaStream_t stream);
 };
 
-extern const struct kernel2d kernel2d_basic;
-extern const struct kernel2d kernel2d_constant;
-extern const struct kernel2d kernel2d_tiled_in;
-extern const struct kernel2d kernel2d_tiled_out;
-extern const struct kernel2d kernel2d_cached;
-extern const struct kernel2d kernel2d_register;
+extern const struct kernel2d kernel2d_basic, kernel2d_constant, kernel2d_tiled_in,
+    kernel2d_tiled_out, kernel2d_cached, kernel2d_register;
 
-/* By index (NULL past the last) and by name (NULL: there is none). */
+/* By index (NULL after the last) and by name (NULL: unknown). */
 const struct kernel2d *kernel2d_at(size_t index);
 const struct kernel2d *kernel2d_named(const char *name);
 

@@ -33,8 +33,8 @@ template <typename T> __global__ void convolve2d_cached(kernel2d_job job)
 
 static cudaError_t cached_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    return launch_tiles(&kernel2d_cached, convolve2d_cached<float>, convolve2d_cached<unsigned char>,
-                        job, stream);
+    return launch_tiles(&kernel2d_cached, convolve2d_cached<float>,
+                        convolve2d_cached<unsigned char>, job, stream);
 }
 
 const struct kernel2d kernel2d_cached = {

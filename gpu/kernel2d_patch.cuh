@@ -54,8 +54,8 @@ __device__ __forceinline__ void add_eight(patch_cells &sum, const patch_cells &n
     }
 }
 
-/* A row of a piece of the mask: `count` coefficients from `first` on; `at`: the cells that the first
- * one meets. */
+/* A row of a piece of the mask: `count` coefficients from `first` on; `at`: the cells that the
+ * first one meets. */
 __device__ __forceinline__ void add_mask_row(patch_cells &sum, const float *at, int first,
                                              int count)
 {

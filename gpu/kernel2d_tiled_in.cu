@@ -22,13 +22,13 @@ template <typename T> __global__ void convolve2d_tiled_in(kernel2d_job job)
 
 static cudaError_t tiled_in_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    return launch_tiles(&kernel2d_tiled_in, convolve2d_tiled_in<float>, convolve2d_tiled_in<unsigned char>,
-                        job, stream);
+    return launch_tiles(&kernel2d_tiled_in, convolve2d_tiled_in<float>,
+                        convolve2d_tiled_in<unsigned char>, job, stream);
 }
 
 const struct kernel2d kernel2d_tiled_in = {
     .name = "tiled-in",
-    .technique = "direct, a block as large as the tile it loads",
+    .technique = "direct, a block as large as its input tile",
     .way = TILE2D_IN,
     .load = load_constant_mask,
     .launch = tiled_in_launch,

@@ -35,13 +35,13 @@ static cudaError_t tiled_out_load(const struct kernel2d_job *job, cudaStream_t s
 
 static cudaError_t tiled_out_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    return launch_tiles(&kernel2d_tiled_out, convolve2d_tiled_out<float>, convolve2d_tiled_out<unsigned char>,
-                        job, stream);
+    return launch_tiles(&kernel2d_tiled_out, convolve2d_tiled_out<float>,
+                        convolve2d_tiled_out<unsigned char>, job, stream);
 }
 
 const struct kernel2d kernel2d_tiled_out = {
     .name = "tiled-out",
-    .technique = "direct, a block as large as the tile it puts out",
+    .technique = "direct, a block as large as its output tile",
     .way = TILE2D_OUT,
     .load = tiled_out_load,
     .launch = tiled_out_launch,

@@ -50,7 +50,7 @@ static inline unsigned blocks_for(size_t frames, size_t tile)
     return (unsigned)((frames + tile - 1) / tile);
 }
 
-/* One thread per output, with so many bytes of shared memory for each block. */
+/* One thread per output, with `shared_bytes` of shared memory per block. */
 static inline cudaError_t launch_threads(void (*kernel)(kernel_job), const struct kernel_job *job,
                                          size_t shared_bytes, cudaStream_t stream)
 {

@@ -247,15 +247,13 @@ __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, boo
 
 /* One path's partitions row, row + rows, ...: bins 2 `pair` and 2 `pair` + 1. */
 __device__ __forceinline__ void add_partitions(const live_state &s, const live_mask &mask,
-                                          live_path path, unsigned number, unsigned pair,
-                                          unsigned row, unsigned rows, float4 &sum)
+                                               live_path path, unsigned number, unsigned pair,
+                                               unsigned row, unsigned rows, float4 &sum)
 {
-    const float4 *ring = reinterpret_cast<const float4 *>(s.spectra + (size_t)path.input * s.depth *
-                                                                          s.bins) +
-                         pair;
-    const float4 *partitions = reinterpret_cast<const float4 *>(
-                              mask.spectra + (size_t)path.column * mask.partitions * s.bins) +
-                          pair;
+    const float2 *spectra = s.spectra + (size_t)path.input * s.depth * s.bins;
+    const float4 *ring = reinterpret_cast<const float4 *>(spectra) + pair;
+    spectra = mask.spectra + (size_t)path.column * mask.partitions * s.bins;
+    const float4 *partitions = reinterpret_cast<const float4 *>(spectra) + pair;
     unsigned pairs = s.bins / 2;
     /* Partition p meets the spectrum of p + 1 blocks before; positions count down and wrap. */
     unsigned position = (number % s.depth + 2 * s.depth - 1 - row % s.depth) % s.depth;

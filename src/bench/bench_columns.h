@@ -11,7 +11,7 @@
 
 enum bench_output { IN_CSV = 1, IN_JSON = 2, IN_BOTH = 3 };
 
-/* Types of fields; a number above 0: a double, printed with so many digits. */
+/* Types of fields; above 0: a double, printed with that many digits. */
 enum bench_field {
     COLUMN_COUNT = 0, /* size_t or uint64_t; SIZE_MAX: does not apply */
     COLUMN_RATE = -1, /* uint32_t */

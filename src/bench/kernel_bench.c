@@ -7,6 +7,7 @@
 #include "signal/median.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -18,6 +19,38 @@ enum {
 static const double ERROR_MOST_DB = -130; /* of max|x| sum|h| */
 static const double BYTE_ERROR_MOST = 1e-3;
 static const float BYTE_GAIN = 1.3f; /* of masks for bytes: some results are clamped */
+
+/* ---- the device ---- */
+
+/* Float32 cores of a multiprocessor, by compute capability. */
+static int cores_of(int major, int minor)
+{
+    return major == 7 || (major == 8 && minor == 0) ? 64 : 128;
+}
+
+enum status kernel_bench_device_open(struct kernel_bench_device *device)
+{
+    int count, clock;
+    struct cudaDeviceProp properties;
+    TRY(gpu_count(&count));
+    cudaError_t error = cudaGetDeviceProperties(&properties, 0);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0);
+    if (error == cudaSuccess)
+        error = cudaDriverGetVersion(&device->driver);
+    if (error == cudaSuccess)
+        error = cudaRuntimeGetVersion(&device->runtime);
+    if (error != cudaSuccess)
+        return gpu_failed(error, "report its properties");
+    device->multiprocessors = properties.multiProcessorCount;
+    device->clock = 1e3 * clock;
+    device->flops_peak = 2 * device->clock * cores_of(properties.major, properties.minor) *
+                         device->multiprocessors;
+    device->cache = (size_t)properties.l2CacheSize;
+    device->shared = properties.sharedMemPerBlockOptin;
+    snprintf(device->name, sizeof device->name, "%s", properties.name);
+    return STATUS_OK;
+}
 
 /* ---- input and masks ---- */
 
@@ -183,8 +216,9 @@ static enum status check_result(struct kernel_bench *bench, struct kernel_bench_
     row->error_db = largest > 0 ? 20 * log10(largest) : -INFINITY;
     if (row->error_db <= ERROR_MOST_DB)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "kernel %s is wrong with a mask of %zux%zu on %zux%zu: error %.1f dB",
-                row->kernel, row->mask.rows, row->mask.columns, row->size.rows, row->size.columns,
+    return fail(STATUS_FAILED,
+                "kernel %s is wrong with a mask of %zux%zu on %zux%zu: error %.1f dB", row->kernel,
+                row->mask.rows, row->mask.columns, row->size.rows, row->size.columns,
                 row->error_db);
 }
 

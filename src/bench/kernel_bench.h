@@ -13,7 +13,7 @@
 
 struct kernel_bench_report;
 
-/* The GPU that is measured, and its peak rates (kernel_bench_device.c). */
+/* The GPU that is measured, and its peak rates. */
 struct kernel_bench_device {
     char name[256];
     int driver; /* CUDA version, 1000 major + 10 minor */
@@ -27,17 +27,6 @@ struct kernel_bench_device {
 
 /* Errors: no GPU, no driver. */
 MUST_CHECK enum status kernel_bench_device_open(struct kernel_bench_device *device);
-
-/* A line on standard output. */
-void kernel_bench_device_print(const struct kernel_bench_device *device);
-
-/* The first lines of --csv, and their parsing: false if the line is another. */
-void kernel_bench_device_print_csv(const struct kernel_bench_device *device);
-bool kernel_bench_device_parse_csv(struct kernel_bench_device *device, const char *line);
-
-/* Print the device's fields, then those of `report`, which is released. Errors: writing. */
-MUST_CHECK enum status kernel_bench_device_print_json(const struct kernel_bench_device *device,
-                                                      json_t *report);
 
 struct size2d {
     size_t rows;

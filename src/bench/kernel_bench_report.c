@@ -22,12 +22,17 @@ void kernel_bench_report_destroy(struct kernel_bench_report *report)
 static void print_head(const struct kernel_bench_report *report)
 {
     const struct kernel_bench_kind *kind = report->settings->kind;
+    const struct kernel_bench_device *device = report->device;
     if (report->form == BENCH_CSV) {
-        kernel_bench_device_print_csv(report->device);
+        printf("# device,%s\n# flops_peak,%.9g\n", device->name, device->flops_peak);
         kind->print_head(report->settings, true);
         bench_print_csv_head(kind->columns);
     } else if (report->form == BENCH_TABLE) {
-        kernel_bench_device_print(report->device);
+        printf("%s, %d multiprocessors, %.0f MHz, float32 peak %.1f TFLOP/s; CUDA %d.%d, driver "
+               "for %d.%d\n",
+               device->name, device->multiprocessors, 1e-6 * device->clock,
+               1e-12 * device->flops_peak, device->runtime / 1000, device->runtime % 1000 / 10,
+               device->driver / 1000, device->driver % 1000 / 10);
         kind->print_head(report->settings, false);
         printf("| kernel | %s | GB/s | of copy | TFLOP/s | of peak | error dB |\n"
                "|---|---|---|---|---|---|---|---|---|---|---|\n",
@@ -56,6 +61,12 @@ enum status kernel_bench_report_create(const struct kernel_bench_settings *setti
 }
 
 /* ---- reading --csv ---- */
+
+static bool parse_device(struct kernel_bench_device *device, const char *line)
+{
+    return sscanf(line, "# device,%255[^\n]", device->name) == 1 ||
+           sscanf(line, "# flops_peak,%lf", &device->flops_peak) == 1;
+}
 
 static const char *kernel_of(const struct kernel_bench_kind *kind, const char *line, size_t length)
 {
@@ -110,7 +121,7 @@ enum status kernel_bench_report_read(struct kernel_bench_report *report, const c
     if (!stream)
         return fail(STATUS_FAILED, "cannot open %s: %s", file, strerror(errno));
     while (status == STATUS_OK && fgets(line, sizeof line, stream)) {
-        if (kernel_bench_device_parse_csv(device, line) || line[0] == '#' ||
+        if (parse_device(device, line) || line[0] == '#' ||
             strncmp(line, "kernel,", 7) == 0)
             continue;
         if (!parse_row(kind, line, &row))
@@ -163,12 +174,22 @@ enum status kernel_bench_report_add(struct kernel_bench_report *report,
 static enum status print_json(const struct kernel_bench_report *report)
 {
     const struct kernel_bench_settings *settings = report->settings;
-    json_t *rows = json_array(), *object = settings->kind->describe(settings);
+    const struct kernel_bench_device *device = report->device;
+    json_t *rows = json_array(), *described = settings->kind->describe(settings);
+    json_t *object = json_pack("{s:s, s:i, s:f, s:f, s:i, s:i}", "device", device->name,
+                               "multiprocessors", device->multiprocessors, "clock_hz",
+                               device->clock, "flops_peak", device->flops_peak, "cuda_runtime",
+                               device->runtime, "cuda_driver", device->driver);
     for (size_t i = 0; i < report->count; i++)
         json_array_append_new(rows, bench_json_row(settings->kind->columns, &report->rows[i]));
+    json_object_update(object, described);
     json_object_set_new(object, "repeats", json_integer((json_int_t)settings->repeats));
     json_object_set_new(object, "rows", rows);
-    return kernel_bench_device_print_json(report->device, object);
+    int failed = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(described);
+    json_decref(object);
+    return failed ? fail(STATUS_FAILED, "cannot write the report") : STATUS_OK;
 }
 
 /* ---- plots ---- */

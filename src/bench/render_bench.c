@@ -4,7 +4,6 @@
 #include "base/noise.h"
 #include "base/stop.h"
 #include "base/workers.h"
-#include "bench/render_floor.h"
 #include "chain/stage_mask.h"
 #include "signal/median.h"
 #include "sound/engine.h"

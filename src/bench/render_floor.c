@@ -1,4 +1,4 @@
-#include "bench/render_floor.h"
+#include "bench/render_bench.h"
 
 #include "base/monotonic.h"
 #include "base/noise.h"
@@ -15,7 +15,7 @@
 
 enum {
     PIECE_BYTES = 1 << 20,
-    TRANSFORMS_LEAST = 4, /* timed per length, if there are so many */
+    TRANSFORMS_LEAST = 4, /* timed per length, at least, if there are more */
 };
 
 static const double TRANSFORMS_SECONDS = 0.25; /* timed per length; the rest is extrapolated */

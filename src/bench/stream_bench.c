@@ -331,7 +331,7 @@ static int by_value(const void *a, const void *b)
 /* The least time that `share` of all blocks do not exceed. */
 static double quantile(const struct stream *stream, double share)
 {
-    double rank = ceil(share * (double)stream->row->blocks - 1e-6); /* 0.999 is not exact in binary */
+    double rank = ceil(share * (double)stream->row->blocks - 1e-6); /* 0.999 is inexact */
     return 1e-9 * (double)stream->times[rank > 1 ? (size_t)rank - 1 : 0];
 }
 

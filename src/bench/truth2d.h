@@ -1,4 +1,4 @@
-/* The reference for the two-dimensional kernels: single outputs in double precision. Threads: any. */
+/* The reference for the two-dimensional kernels: outputs in double precision. Threads: any. */
 #ifndef HALO_TRUTH2D_H
 #define HALO_TRUTH2D_H
 
