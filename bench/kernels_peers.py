@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times our GPU kernels beside what a Python user would take instead, in one
+"""Times the GPU kernels beside what a Python user would use instead, in one
 run on the same GPU, on random float32 data, and prints a Markdown table of ratios.
 
     bench/kernels_peers.py [--halo build/halo] [--samples 2^26] [--repeats 7]
