@@ -1,5 +1,5 @@
 /* Records when copies and kernels ran on the GPU while a program used it, and prints how
- * much of their time lay beneath one another. Loaded by the CUDA driver itself where
+ * much of their time overlapped. Loaded by the CUDA driver itself where
  * CUDA_INJECTION64_PATH names it; bench/gpu_overlap builds it and does so. */
 #include <cupti.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ static const char *const lane_names[LANES] = {"copies to the GPU", "copies back"
 
 struct spans {
     uint64_t (*span)[2]; /* begin and end, in ns */
-    size_t count, room;
+    size_t count, capacity;
     uint64_t bytes;
 };
 
@@ -22,9 +22,9 @@ static struct spans lanes[LANES];
 static void add(enum lane lane, uint64_t begin, uint64_t end, uint64_t bytes)
 {
     struct spans *spans = &lanes[lane];
-    if (spans->count == spans->room) {
-        spans->room = spans->room ? 2 * spans->room : 1024;
-        spans->span = realloc(spans->span, spans->room * sizeof *spans->span);
+    if (spans->count == spans->capacity) {
+        spans->capacity = spans->capacity ? 2 * spans->capacity : 1024;
+        spans->span = realloc(spans->span, spans->capacity * sizeof *spans->span);
         if (!spans->span)
             abort();
     }
@@ -70,7 +70,7 @@ static int by_begin(const void *a, const void *b)
     return (x[0] > y[0]) - (x[0] < y[0]);
 }
 
-/* Sorted, and those that touch made one. */
+/* Sort the spans and join those that touch. */
 static void merge(struct spans *spans)
 {
     size_t kept = 0;
@@ -115,7 +115,7 @@ static void print_table(void)
     cuptiActivityFlushAll(1);
     for (int lane = 0; lane < LANES; lane++)
         merge(&lanes[lane]);
-    printf("| | ms busy | beneath copies to the GPU | beneath copies back | beneath kernels "
+    printf("| | ms busy | overlapping copies to the GPU | overlapping copies back | overlapping kernels "
            "| GB/s |\n|---|---|---|---|---|---|\n");
     for (int lane = 0; lane < LANES; lane++) {
         double ms = length_ms(&lanes[lane]);

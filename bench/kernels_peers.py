@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times our GPU kernels beside what a Python user would take instead, in one
+"""Times the GPU kernels beside what a Python user would use instead, in one
 run on the same GPU, on random float32 data, and prints a Markdown table of ratios.
 
     bench/kernels_peers.py [--halo build/halo] [--samples 2^26] [--repeats 7]
 
 Peers: torch conv1d, torchaudio fftconvolve, cupyx oaconvolve; those that are not
-installed are left out. Ours: the faster of the register and the fft kernel. Peers get
+installed are skipped. halo: the faster of the register and the fft kernel. Peers get
 the same array sizes, not the same arrays: all data is random.
 """
 import argparse

@@ -1,11 +1,11 @@
-/* Measures libzita-convolver (jconvolver's) in our bench of streams: the same masks, the
- * same blocks, the same pace, the result compared with the same sum. For bench/stream_peers.
+/* Measures libzita-convolver (used by jconvolver) with the stream bench: the same masks, blocks,
+ * pace and check. For bench/stream_peers.
  *
  *     stream_zita PACE BLOCK CHANNELS TAPS BLOCKS SECONDS     PACE: paced, back-to-back
  *
- * Zita has its default options, no latency, and real-time priority as we do where that is
- * granted. Prints the bench's JSON, and on standard error how many blocks went without a
- * partition that came late: paced, zita does not wait for one.
+ * Zita has its default options, no latency, and real-time priority where that is granted.
+ * Prints the bench's JSON and, on standard error, how many blocks lack a late partition: paced,
+ * zita does not wait for one.
  */
 #include <zita-convolver.h>
 
@@ -31,7 +31,7 @@ struct zita {
     size_t handed; /* blocks */
 };
 
-/* Since the first block that was paced, the warm-up's too. */
+/* Since the first paced block, warm-up included. */
 size_t late_blocks;
 
 void process(struct filter *filter, const float *const *in, float *const *out)
@@ -61,7 +61,7 @@ void destroy(struct filter *filter)
 
 const struct filter_kind kind = {"zita-convolver", process, reset, destroy};
 
-/* Zita says nothing where its threads are refused the priority, and goes on, wrongly, without. */
+/* Zita continues silently where its threads are refused the priority. */
 bool realtime_is_granted()
 {
     int policy;

@@ -1,12 +1,12 @@
 #include "gpu/block_plan.h"
 
 enum {
-    SLICE_LEAST = 1 << 15, /* frames: below, launches cost more than the overlap gains */
-    SLICE_MASKS = 4,       /* masks' lengths: below, transforms overlap too much */
+    SLICE_LEAST = 1 << 15, /* frames: below, launches cost more than overlap gains */
+    SLICE_MASKS = 4,       /* mask lengths: below, transforms overlap too much */
     SLICE_MULTIPLE = 4,    /* frames: kernels load and store 16 bytes */
     LIVE_FFT_LEAST = 64,
-    /* A slow thread block may still look at the oldest spectrum of the block before, while
-     * a quick one writes that of the block to come. */
+    /* A slow thread block may still read the previous block's oldest spectrum while a fast one
+     * writes the next block's. */
     SPARE_SPECTRA = 3,
 };
 
@@ -28,11 +28,14 @@ size_t live_partitions(size_t block, size_t taps)
 struct live_plan live_plan_for(size_t block, size_t taps)
 {
     struct live_plan plan = {
-        .partitions = live_partitions(block, taps), .fft = LIVE_FFT_LEAST, .packets = (block + 2) / 3};
+        .partitions = live_partitions(block, taps),
+        .fft = LIVE_FFT_LEAST,
+        .packets = (block + 2) / 3,
+    };
     if (plan.partitions > 0)
         plan.depth = 1;
     while (plan.partitions > 0 && plan.depth < plan.partitions + SPARE_SPECTRA)
-        plan.depth *= 2; /* so that slots go on where block numbers wrap */
+        plan.depth *= 2; /* so that slots stay in sequence when block numbers wrap */
     while (plan.fft < 2 * block)
         plan.fft *= 2;
     while ((size_t)1 << plan.fft_log2 < plan.fft)

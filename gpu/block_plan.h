@@ -1,4 +1,4 @@
-/* How the GPU's convolvers cut up blocks and masks: plain arithmetic, no buffers. */
+/* How the GPU's convolvers split blocks and masks: plain arithmetic, no buffers. */
 #ifndef HALO_GPU_BLOCK_PLAN_H
 #define HALO_GPU_BLOCK_PLAN_H
 
@@ -6,21 +6,21 @@
 
 enum { SLICES_MOST = 8 };
 
-/* A file's block, in slices whose copies and kernels overlap. */
+/* A file's block in slices, whose copies and kernels overlap. */
 struct slice_plan {
-    size_t slice; /* frames, a multiple of 4; the last one is perhaps shorter */
+    size_t slice; /* frames, a multiple of 4; the last may be shorter */
     size_t slices;
 };
 
 struct slice_plan slice_plan_for(size_t block, size_t taps);
 
-/* A live stream's mask: a head of one block, then partitions of as many taps. */
+/* A live stream's mask: a head of one block, then partitions of one block each. */
 struct live_plan {
-    size_t partitions; /* partitions */
-    size_t depth; /* spectra of the past that an input keeps: a power of two; 0: none */
+    size_t partitions;
+    size_t depth; /* spectra in an input's history: a power of two; 0: none */
     size_t fft;   /* points of a transform: a power of two, at least 2 block */
     size_t fft_log2;
-    size_t packets; /* of three samples, that a block takes */
+    size_t packets; /* of three samples, per block */
 };
 
 size_t live_partitions(size_t block, size_t taps);

@@ -1,11 +1,12 @@
-/* A mask in constant memory: broadcast to all threads of a warp at the speed of a
- * register. Each file that includes this has a bank of its own, since each is a
- * module of its own; all 64 KB of it. */
+/* A mask in constant memory, broadcast to all threads of a warp at the speed of a register. Each
+ * file that includes this is a module of its own, with its own 64 KB bank. */
 #ifndef HALO_GPU_CONSTANT_MASK_CUH
 #define HALO_GPU_CONSTANT_MASK_CUH
 
+extern "C" {
 #include "gpu/gpu.h"
 #include "gpu/kernel2d.h"
+}
 
 #include <cuda_runtime.h>
 
@@ -19,7 +20,7 @@ static inline cudaError_t constant_mask_load(const float *taps, size_t at, size_
                                    cudaMemcpyDefault, stream);
 }
 
-/* All of a job's mask: the `load` of many kernels. */
+/* All of a job's mask: the `load` of most kernels. */
 static inline cudaError_t load_constant_mask(const struct kernel_job *job, cudaStream_t stream)
 {
     return constant_mask_load(job->mask, 0, job->taps, stream);
@@ -30,7 +31,7 @@ static inline cudaError_t load_constant_mask(const struct kernel2d_job *job, cud
     return constant_mask_load(job->mask, 0, job->mask_rows * job->mask_columns, stream);
 }
 
-/* All of a mask, with up to 16 zeros before and behind it. */
+/* All of a mask, with up to 16 zeros before and after it. */
 static inline cudaError_t constant_mask_load_between(const float *taps, size_t before, size_t count,
                                                      size_t after, cudaStream_t stream)
 {

@@ -1,7 +1,6 @@
-/* Pictures on a GPU: rows go up in one piece for all channels, through pinned memory, the
- * kernel of strips and patches does them, and they come back. The CPU stands by: it takes over
- * where the GPU fails, for good, and live does a call for which the GPU is busy with another
- * picture (constant memory has one mask). */
+/* Pictures on a GPU: the rows of all channels are copied in one piece, through pinned memory, to
+ * the kernel "register" and back. The CPU takes over permanently if the GPU fails and, live, for a
+ * call that finds the GPU busy with another picture (constant memory holds one mask). */
 #include "convolve/backend_cost.h"
 #include "convolve/convolve2d.h"
 #include "gpu/convolver_cuda.h"
@@ -16,7 +15,7 @@
 
 enum { ALIGNMENT = 128 }; /* bytes, of rows on the device */
 
-/* Whose mask is in constant memory: one picture at a time, from load to result. */
+/* Held from load to result: constant memory holds one mask. */
 static pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct convolve2d_on_gpu {
@@ -25,9 +24,9 @@ struct convolve2d_on_gpu {
     int device;
     bool failed;
     bool live;
-    struct kernel2d_job job; /* but for a call's number of rows */
+    struct kernel2d_job job; /* its rows are set by each call */
     cudaStream_t stream;
-    char *staged_in; /* pinned; as on the device */
+    char *staged_in; /* pinned, laid out as on the device */
     char *staged_out;
     char *in; /* device */
     char *out;
@@ -79,7 +78,7 @@ static cudaError_t convolve_on_gpu(struct convolve2d_on_gpu *gpu)
     return cudaStreamSynchronize(gpu->stream);
 }
 
-/* Whether the GPU did it. */
+/* Whether the GPU has done it. */
 static bool try_gpu(struct convolve2d_on_gpu *gpu)
 {
     if (gpu->live ? pthread_mutex_trylock(&kernel_lock) != 0
@@ -89,9 +88,9 @@ static bool try_gpu(struct convolve2d_on_gpu *gpu)
     pthread_mutex_unlock(&kernel_lock);
     if (error == cudaSuccess)
         return true;
-    (void)cudaGetLastError(); /* it is told here, and not of another call */
+    (void)cudaGetLastError(); /* reported here, not by the next call */
     gpu->failed = true;
-    gpu->convolve.notice = "the GPU failed to convolve a picture: the CPU goes on";
+    gpu->convolve.notice = "the GPU failed to convolve a picture: continuing on the CPU";
     return false;
 }
 
@@ -130,7 +129,7 @@ static void gpu_destroy(struct convolve2d *convolve)
         cudaFree(gpu->in);
         cudaFree(gpu->out);
         cudaFree(gpu->mask);
-        (void)cudaGetLastError(); /* a GPU that failed before fails at this too */
+        (void)cudaGetLastError(); /* fails on a failed GPU */
     }
     convolve2d_destroy(gpu->standby);
     free(gpu);
@@ -140,7 +139,7 @@ static enum kernel_boundary boundary_of(enum convolve2d_boundary boundary)
 {
     return boundary == CONVOLVE2D_ZERO        ? KERNEL_ZERO
            : boundary == CONVOLVE2D_REPLICATE ? KERNEL_REPLICATE
-                                          : KERNEL_REFLECT;
+                                              : KERNEL_REFLECT;
 }
 
 static void plan_job(struct convolve2d_on_gpu *gpu, const struct convolve2d_settings *settings,
@@ -162,7 +161,7 @@ static void plan_job(struct convolve2d_on_gpu *gpu, const struct convolve2d_sett
     gpu->job.rows_in = rows_in(&gpu->job, settings->rows_most);
 }
 
-static cudaError_t find_memory(struct convolve2d_on_gpu *gpu, const struct mask2d *mask)
+static cudaError_t allocate(struct convolve2d_on_gpu *gpu, const struct mask2d *mask)
 {
     struct kernel2d_job *job = &gpu->job;
     size_t in = job->rows_in * job->pitch_in * job->channels;
@@ -189,18 +188,14 @@ static enum status make_ready(struct convolve2d_on_gpu *gpu,
     on_cpu.backend = "cpu";
     int devices[GPU_MOST];
     size_t count;
-    enum status status = gpu_choose(0, devices, &count);
-    if (status != STATUS_OK)
-        return status;
+    TRY(gpu_choose(0, devices, &count));
     gpu->device = devices[0];
     convolver_cuda_send_home();
     plan_job(gpu, settings, mask);
-    status = kernel2d_check(&kernel2d_register, &gpu->job);
-    if (status != STATUS_OK)
-        return status;
-    cudaError_t error = find_memory(gpu, mask);
+    TRY(kernel2d_check(&kernel2d_register, &gpu->job));
+    cudaError_t error = allocate(gpu, mask);
     if (error != cudaSuccess)
-        return gpu_failed(error, "find memory for a picture");
+        return gpu_failed(error, "allocate memory for a picture");
     return convolve2d_create(&on_cpu, mask, &gpu->standby);
 }
 

@@ -1,5 +1,4 @@
-/* The two ways of the backend "cuda": blocks of files, and blocks of a live stream.
- * Each is a backend of its own; convolver_cuda.c chooses. */
+/* The two variants of the backend "cuda", each a backend of its own: files and live streams. */
 #ifndef HALO_GPU_CONVOLVER_CUDA_H
 #define HALO_GPU_CONVOLVER_CUDA_H
 
@@ -8,8 +7,8 @@
 extern const struct convolver_backend convolver_cuda_batch;
 extern const struct convolver_backend convolver_cuda_live;
 
-/* End all resident kernels, which come back with their convolvers' next blocks: device
- * memory is not freed while one runs. Control thread, while no step runs. */
+/* Stop all resident kernels, so that device memory can be freed; they restart with their
+ * convolvers' next blocks. Control thread, while no step runs. */
 void convolver_cuda_send_home(void);
 
 #endif

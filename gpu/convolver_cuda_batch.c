@@ -1,14 +1,14 @@
-/* The convolver on the GPU for files: long blocks, through any of the kernels.
+/* The convolver on the GPU for files: long blocks, with any of the kernels.
  *
- * A block is cut into slices. While one is convolved the next is on its way to the
- * device, packed as integers where that loses nothing, and the one before on its way
- * back: three streams, pinned memory on the host. An input's history lies before its
- * block on the device, so that a launch reads both; two such buffers take turns, each
- * step copying the past from one to the other. Constant memory takes one mask after the
- * other, in stream order.
+ * A block is split into slices. While one is convolved, the next is copied to the device, packed
+ * as integers where that is lossless, and the previous one is copied back: three streams, pinned
+ * memory on the host. On the device an input's history lies before its block; two such buffers
+ * alternate, and each step copies the history from one to the other. Masks pass through constant
+ * memory in stream order.
  *
- * Several devices share out the outputs; each has all inputs. */
+ * Several devices share the outputs; each has all inputs. */
 #include "gpu/convolver_cuda_batch.h"
+#include "gpu/live_kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static enum status share_init(const struct gpu_batch *batch, struct gpu_share *s
     struct kernel_shape shape = {.taps = batch->shape.taps, .frames = batch->slice};
     cudaError_t error = share_alloc(batch, share);
     if (error != cudaSuccess)
-        return gpu_failed(error, "make room for the sound");
+        return gpu_failed(error, "allocate memory for a block");
     return kernel_open(batch->kernel, &shape, &share->plan);
 }
 
@@ -114,11 +114,10 @@ static enum status share_out(struct gpu_batch *batch)
     const struct convolver_shape *shape = &batch->shape;
     int devices[GPU_MOST];
     size_t count, first = 0;
-    enum status status = gpu_choose(shape->gpu.devices, devices, &count);
-    if (status != STATUS_OK)
-        return status;
+    enum status status = STATUS_OK;
+    TRY(gpu_choose(shape->gpu.devices, devices, &count));
     if (count > shape->outputs)
-        count = shape->outputs; /* the others would have nothing to do */
+        count = shape->outputs; /* the others would be idle */
     for (size_t s = 0; s < count && status == STATUS_OK; s++) {
         size_t end = shape->outputs * (s + 1) / count;
         batch->shares[s] =
@@ -176,7 +175,7 @@ static void batch_reset(struct convolution *convolution)
 {
     struct gpu_batch *batch = batch_of(convolution);
     for (size_t s = 0; s < batch->share_count; s++)
-        batch_note_error(batch, clear_history(batch, &batch->shares[s]));
+        gpu_note_error(&batch->error, clear_history(batch, &batch->shares[s]));
 }
 
 static void batch_describe(const struct convolution *convolution, char *text, size_t size)
@@ -196,7 +195,7 @@ static const char *batch_failure(const struct convolution *convolution)
 
 /* ---- masks ---- */
 
-/* Its memory is for masks to come. */
+/* Keep its memory for later masks. */
 static void mask_retire(struct gpu_batch *batch, struct gpu_batch_mask *mask)
 {
     path_table_free(&mask->paths);
@@ -219,7 +218,7 @@ static cudaError_t mask_alloc(const struct gpu_batch *batch, struct gpu_batch_ma
     return cudaSuccess;
 }
 
-/* With memory for `bytes` on each device: a spare one, or new. */
+/* A spare mask with `bytes` of memory on each device, or a new one. */
 static enum status batch_mask_create(struct gpu_batch *batch, size_t bytes,
                                      struct gpu_batch_mask **result)
 {
@@ -235,9 +234,9 @@ static enum status batch_mask_create(struct gpu_batch *batch, size_t bytes,
     mask->bytes = bytes;
     cudaError_t error = mask_alloc(batch, mask);
     if (error != cudaSuccess) {
-        mask->bytes = 0; /* not all of it is there */
+        mask->bytes = 0; /* not to be reused: incomplete */
         mask_retire(batch, mask);
-        return gpu_failed(error, "take the mask");
+        return gpu_failed(error, "load the mask");
     }
     *result = mask;
     return STATUS_OK;
@@ -266,23 +265,20 @@ static enum status batch_prepare(const struct convolution *convolution, const st
     struct gpu_batch *batch = batch_of(convolution);
     const struct kernel *kernel = batch->kernel;
     struct gpu_batch_mask *prepared = NULL;
-    /* Transforms were planned for the longest mask; the direct form takes what there is. */
+    /* Transforms are planned for the longest mask. */
     size_t taps = kernel->transforms ? batch->shape.taps : mask->taps;
     size_t floats = kernel_form_floats(kernel, batch->shares[0].plan, taps);
     floats = (floats + 3) / 4 * 4;
-    enum status status =
-        batch_mask_create(batch, mask->columns * floats * sizeof(float), &prepared);
-    if (status != STATUS_OK)
-        return status;
+    TRY(batch_mask_create(batch, mask->columns * floats * sizeof(float), &prepared));
     prepared->taps = taps;
     prepared->form_floats = floats;
-    status = path_table_init(&prepared->paths, mask);
+    enum status status = path_table_init(&prepared->paths, mask);
     if (status != STATUS_OK)
         goto fail;
     for (size_t s = 0; s < batch->share_count; s++) {
         cudaError_t error = form_columns(batch, s, mask, prepared);
         if (error != cudaSuccess) {
-            status = gpu_failed(error, "take the mask");
+            status = gpu_failed(error, "load the mask");
             goto fail;
         }
     }
@@ -303,4 +299,40 @@ const struct convolver_backend convolver_cuda_batch = {
     .prepare = batch_prepare,
     .release = batch_release,
     .step = batch_step,
+};
+
+/* ---- the backend: chooses the variant for a convolver ---- */
+
+enum {
+    PREFERRED_FRAMES = 1 << 19, /* short masks: enough slices to overlap copies and kernels */
+    PREFERRED_MASKS = 16,       /* long masks: mask lengths; a slice is a quarter */
+};
+
+static bool cuda_is_usable(void)
+{
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
+
+_Static_assert((int)GPU_LIVE_BLOCK_MOST == (int)LIVE_BLOCK_MOST, "the same limit");
+
+static const struct convolver_backend *cuda_variant(const struct convolver_shape *shape)
+{
+    return shape->live && shape->block <= LIVE_BLOCK_MOST ? &convolver_cuda_live
+                                                          : &convolver_cuda_batch;
+}
+
+static size_t cuda_preferred_block(size_t taps, size_t most)
+{
+    size_t preferred_block = PREFERRED_MASKS * taps;
+    preferred_block = preferred_block < PREFERRED_FRAMES ? PREFERRED_FRAMES : preferred_block;
+    return preferred_block < most ? preferred_block : most;
+}
+
+/* The variants have the other functions. */
+const struct convolver_backend convolver_cuda = {
+    .name = "cuda",
+    .is_usable = cuda_is_usable,
+    .variant = cuda_variant,
+    .preferred_block = cuda_preferred_block,
 };

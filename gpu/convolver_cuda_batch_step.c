@@ -1,19 +1,11 @@
-/* The GPU's convolver of files at work: a step packs, sends, convolves and takes back a
- * block, slice by slice. */
+/* The step of the GPU's file convolver: packs, sends, convolves and returns a block, slice by
+ * slice. */
 #include "gpu/convolver_cuda_batch.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-void batch_note_error(struct gpu_batch *batch, cudaError_t error)
-{
-    if (error != cudaSuccess)
-        (void)cudaGetLastError(); /* it is noted here, and not another call's */
-    if (batch->error == cudaSuccess)
-        batch->error = error;
-}
-
-/* The past of the coming block, from the history that held the last one. */
+/* The history of the next block, from the buffer of the last one. */
 static cudaError_t carry_halo(const struct gpu_batch *batch, const struct gpu_share *share)
 {
     size_t pitch = batch->stride * sizeof(float);
@@ -31,7 +23,7 @@ static size_t slice_frames(const struct gpu_batch *batch, size_t s)
     return left < batch->slice ? left : batch->slice;
 }
 
-/* One slice between the caller's channels and pinned memory. */
+/* A slice being copied between the caller's channels and pinned memory. */
 struct staging {
     struct gpu_batch *batch;
     const float *const *in;
@@ -41,7 +33,7 @@ struct staging {
     atomic_bool inexact; /* a sample did not fit batch->pcm */
 };
 
-/* Where a slice of an input waits for its copy. */
+/* A slice of an input in pinned memory. */
 static unsigned char *staged_slice(const struct gpu_batch *batch, size_t input, size_t start)
 {
     return batch->staged_in + (input * batch->out_stride + start) * sizeof(float);
@@ -57,7 +49,7 @@ static void pack_input(void *context, size_t input, size_t worker)
         atomic_store(&staging->inexact, true);
 }
 
-/* The narrowest form that held the sound so far; once too narrow, it stays wider. */
+/* In the narrowest format that has held all samples so far. */
 static void pack_slice(struct gpu_batch *batch, const float *const *in, size_t s)
 {
     const struct convolver_shape *shape = &batch->shape;
@@ -143,7 +135,7 @@ static cudaError_t return_slice(const struct gpu_batch *batch, const struct gpu_
     return cudaEventRecord(share->returned[s], share->down);
 }
 
-/* Everything that the devices have to do for one slice, in their own time. */
+/* Queue all work of the devices for one slice. */
 static cudaError_t launch_slice(struct gpu_batch *batch, const struct gpu_batch_mask *prepared,
                                 size_t s, bool send)
 {
@@ -169,7 +161,7 @@ static void unstage_output(void *context, size_t output, size_t worker)
            staging->frames * sizeof(float));
 }
 
-static cudaError_t take_slice(struct gpu_batch *batch, size_t s, float *const *out)
+static cudaError_t unstage_slice(struct gpu_batch *batch, size_t s, float *const *out)
 {
     struct staging staging = {
         .batch = batch, .out = out, .start = s * batch->slice, .frames = slice_frames(batch, s)};
@@ -181,7 +173,7 @@ static cudaError_t take_slice(struct gpu_batch *batch, size_t s, float *const *o
 
 /* `in` NULL: the block is on the devices already. */
 static cudaError_t run_slot(struct gpu_batch *batch, const float *const *in,
-                             const struct convolver_slot *slot)
+                            const struct convolver_slot *slot)
 {
     const struct gpu_batch_mask *mask = (const struct gpu_batch_mask *)slot->prepared;
     for (size_t s = 0; s < batch->slices; s++) {
@@ -190,12 +182,12 @@ static cudaError_t run_slot(struct gpu_batch *batch, const float *const *in,
         CUDA_TRY(launch_slice(batch, mask, s, in != NULL));
     }
     for (size_t s = 0; s < batch->slices; s++)
-        CUDA_TRY(take_slice(batch, s, slot->out));
+        CUDA_TRY(unstage_slice(batch, s, slot->out));
     return cudaSuccess;
 }
 
 static cudaError_t run_slots(struct gpu_batch *batch, const float *const *in,
-                              const struct convolver_slot slots[CONVOLVER_SLOTS])
+                             const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     CUDA_TRY(cudaSetDevice(batch->shares[0].device));
     CUDA_TRY(fault_at(&batch->fault, batch->steps++, batch->shares[0].work));
@@ -212,8 +204,8 @@ void batch_step(struct convolution *convolution, const float *const *in,
 {
     struct gpu_batch *batch = batch_of(convolution);
     for (size_t d = 0; d < batch->share_count; d++)
-        batch->shares[d].loaded = NULL; /* other convolvers use constant memory too */
+        batch->shares[d].loaded = NULL; /* other convolvers may have replaced it */
     batch->now = 1 - batch->now;
     if (batch->error == cudaSuccess)
-        batch_note_error(batch, run_slots(batch, in, slots));
+        gpu_note_error(&batch->error, run_slots(batch, in, slots));
 }

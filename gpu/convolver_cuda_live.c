@@ -1,12 +1,10 @@
-/* The convolver on the GPU for live streams: short blocks, each answered at once, by the
- * kernel of live_kernels.cu. It stays on the device and polls for blocks (resident), or
- * is launched for each as a CUDA graph, where it may not stay: on a GPU that drives a
- * display. live_kernels.h says how block and answer cross the bus, and by which
- * algorithm.
+/* The convolver on the GPU for live streams. The kernel of live_kernels.cu stays on the device and
+ * polls for blocks (resident) or, on a GPU that drives a display, is launched for each block as a
+ * CUDA graph. live_kernels.h describes the protocol and the algorithm.
  *
- * While a kernel is resident nothing may free device memory, which would wait for its
- * end: what masks held is kept for masks to come, and all residents are sent home before
- * a convolver goes. They come back with their next block. */
+ * Freeing device memory would wait for a resident kernel to end: the memory of masks is kept for
+ * later masks, and all resident kernels are stopped before a convolver is destroyed. They restart
+ * with their next block. */
 #include "gpu/convolver_cuda_live.h"
 
 #include "base/monotonic.h"
@@ -17,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct gpu_live *alive; /* the control thread's */
+static struct gpu_live *alive; /* control thread only */
 
-/* ---- the resident kernel's coming and going ---- */
+/* ---- starting and stopping the resident kernel ---- */
 
 static void clear_packets(const struct gpu_live *live)
 {
@@ -27,7 +25,7 @@ static void clear_packets(const struct gpu_live *live)
     memset(live->in, 0, 2 * state->roles * (1 + state->packets) * sizeof(packet));
 }
 
-/* A block of nothing that says stop; it does not count. */
+/* Send an empty block with LIVE_STOP; it is not counted. */
 static void send_home(struct gpu_live *live)
 {
     const struct live_state *state = &live->state;
@@ -45,7 +43,7 @@ static void send_home(struct gpu_live *live)
         gpu_abandon();
         return;
     }
-    (void)cudaGetLastError(); /* that it was not ready is no error to remember */
+    (void)cudaGetLastError(); /* clears cudaErrorNotReady */
     clear_packets(live);
 }
 
@@ -130,7 +128,7 @@ static cudaError_t alloc_zeroed(void **memory, size_t bytes, cudaStream_t stream
     return cudaMemsetAsync(*memory, 0, bytes, stream);
 }
 
-/* Zeroed pinned memory, seen from both sides. */
+/* Zeroed pinned memory, mapped to the device. */
 static cudaError_t map_packets(packet **host, void *device, size_t packets)
 {
     CUDA_TRY(cudaHostAlloc((void **)host, packets * sizeof(packet), cudaHostAllocMapped));
@@ -207,35 +205,27 @@ static cudaError_t make_graph(struct gpu_live *live)
 static cudaError_t choose_mode(struct gpu_live *live)
 {
     int limited = 0;
-    unsigned most = 0, used = 0; /* thread blocks that fit, and others' */
+    unsigned most = 0, used = 0; /* thread blocks that fit, and those of other convolvers */
     CUDA_TRY(cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, live->device));
     enum gpu_mode mode = live->shape.gpu.mode;
     live->resident = mode == GPU_MODE_RESIDENT || (mode == GPU_MODE_AUTO && !limited);
     CUDA_TRY(live_capacity(&live->state, &most));
     for (const struct gpu_live *one = alive; one; one = one->next)
         used += one != live && one->resident && one->device == live->device ? one->blocks : 0;
-    if (used >= most) /* others are resident everywhere */
+    if (used >= most) /* the device is full */
         return cudaErrorLaunchOutOfResources;
     live->blocks = live->state.roles < most - used ? live->state.roles : most - used;
     return live->resident ? cudaSuccess : make_graph(live);
 }
 
-static bool make_owed(struct gpu_live *live)
-{
-    for (size_t i = 0; i < LIVE_OWED_MOST; i++) {
-        live->owed[i].in = audio_alloc((size_t)live->state.inputs * live->state.block);
-        if (!live->owed[i].in)
-            return false;
-    }
-    return true;
-}
-
-/* All on the device. */
 static cudaError_t live_init(struct gpu_live *live)
 {
     CUDA_TRY(cudaSetDevice(live->device));
-    if (!make_owed(live))
-        return cudaErrorMemoryAllocation;
+    for (size_t i = 0; i < LIVE_OWED_MOST; i++) {
+        live->owed[i].in = audio_alloc((size_t)live->state.inputs * live->state.block);
+        if (!live->owed[i].in)
+            return cudaErrorMemoryAllocation;
+    }
     CUDA_TRY(live_alloc(live));
     return choose_mode(live);
 }
@@ -244,13 +234,11 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
 {
     int devices[GPU_MOST];
     size_t count;
-    enum status status = gpu_choose(shape->gpu.devices, devices, &count);
-    if (status != STATUS_OK)
-        return status;
+    TRY(gpu_choose(shape->gpu.devices, devices, &count));
     struct gpu_live *live = calloc(1, sizeof *live);
     if (!live)
         return fail_memory("a convolver");
-    convolver_cuda_send_home(); /* making a graph or room may wait for them */
+    convolver_cuda_send_home(); /* allocating or making a graph may wait for them */
     live->shape = *shape;
     live->device = devices[0];
     live->fault = fault_wanted();
@@ -259,8 +247,9 @@ static enum status live_create(const struct convolver_shape *shape, struct convo
     lay_out(live);
     *result = (struct convolution *)live;
     cudaError_t error = live_init(live);
-    status = error == cudaSuccess ? fft_create(live->state.fft, &live->fft)
-                                  : gpu_failed(error, "make ready for a live stream");
+    enum status status = error == cudaSuccess
+                             ? fft_create(live->state.fft, &live->fft)
+                             : gpu_failed(error, "set up a live stream");
     if (status == STATUS_OK)
         return STATUS_OK;
     live_destroy(*result);
@@ -286,7 +275,7 @@ static cudaError_t silence(struct gpu_live *live)
     return cudaStreamSynchronize(live->stream);
 }
 
-/* A resident kernel starts here, rather than in the first step to come. */
+/* Starts a resident kernel, so that the first step need not. */
 static void live_reset(struct convolution *convolution)
 {
     struct gpu_live *live = live_of(convolution);
@@ -296,18 +285,17 @@ static void live_reset(struct convolution *convolution)
     live->behind_since = 0;
     if (error == cudaSuccess && live->resident)
         error = live_bring_back(live);
-    live_note_error(live, error);
+    gpu_note_error(&live->error, error);
 }
 
 static void live_describe(const struct convolution *convolution, char *text, size_t size)
 {
     const struct gpu_live *live = live_of(convolution);
-    const struct live_state *state = &live->state;
-    if (state->depth > 0)
-        snprintf(text, size, "direct head and %zu partitions, %s", live->partitions,
-                 live->resident ? "resident kernel" : "graph");
+    const char *mode = live->resident ? "resident kernel" : "graph";
+    if (live->state.depth > 0)
+        snprintf(text, size, "direct head and %zu partitions, %s", live->partitions, mode);
     else
-        snprintf(text, size, "direct, %s", live->resident ? "resident kernel" : "graph");
+        snprintf(text, size, "direct, %s", mode);
 }
 
 static const char *live_failure(const struct convolution *convolution)

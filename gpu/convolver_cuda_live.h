@@ -1,6 +1,5 @@
-/* The live way of the backend "cuda", shared by its setting up (convolver_cuda_live.c),
- * its masks (convolver_cuda_live_mask.c) and its step (convolver_cuda_live_step.c) alone.
- * live_kernels.h says how block and answer cross the bus. */
+/* The live variant of the backend "cuda", private to its set-up (convolver_cuda_live.c), masks
+ * (convolver_cuda_live_mask.c) and step (convolver_cuda_live_step.c). */
 #ifndef HALO_GPU_CONVOLVER_CUDA_LIVE_H
 #define HALO_GPU_CONVOLVER_CUDA_LIVE_H
 
@@ -13,15 +12,15 @@
 
 #include <stdatomic.h>
 
-static const double LIVE_ANSWER_SECONDS = 2; /* a GPU that takes longer has failed */
+static const double LIVE_ANSWER_SECONDS = 2; /* until a GPU that does not answer has failed */
 
 typedef uint32_t packet __attribute__((vector_size(16))); /* stored and loaded in one piece */
 
-/* Device memory that a mask had and another may have. */
+/* Device memory of a mask, to be reused. */
 struct piece {
     struct piece *next;
     size_t bytes;
-    uint32_t retired; /* the block it was last used for, at most */
+    uint32_t retired; /* the last block that may have used it */
     void *memory;
 };
 
@@ -30,22 +29,22 @@ struct gpu_live_mask {
     struct piece *piece;
 };
 
-/* A block that the GPU has not been given yet: it was behind when the block came. */
+/* A block not yet sent: the GPU was behind when it came. */
 struct owed {
     packet header; /* without its number */
     float *in;     /* channel after channel */
 };
 
-enum { LIVE_OWED_MOST = 16 }; /* blocks that a GPU may be behind */
+enum { LIVE_OWED_MOST = 16 }; /* blocks that the GPU may be behind */
 
 struct gpu_live {
     struct convolver_shape shape;
     int device;
     bool resident;
-    bool running; /* a resident kernel is there */
+    bool running; /* the resident kernel was launched */
     bool lost;    /* it does not answer */
     unsigned blocks;
-    size_t partitions; /* partitions of the longest mask */
+    size_t partitions; /* of the longest mask */
     struct live_state state;
     struct fft *fft;
     packet *in; /* the host's view of state.in and state.out */
@@ -54,26 +53,26 @@ struct gpu_live {
     cudaGraphExec_t graph;
     _Atomic uint32_t number; /* of the last block that was sent */
     struct owed owed[LIVE_OWED_MOST];
-    uint64_t taken;      /* blocks that came in; the last ones of them are in `owed` */
-    uint64_t sent;       /* of these; only once the one before is answered */
-    bool awaiting;       /* the last one sent is not known to be answered */
-    double behind_since; /* seconds; 0: it is answered in time */
+    uint64_t taken;      /* blocks received; the last ones are in `owed` */
+    uint64_t sent;       /* of these; each after the previous one was answered */
+    bool awaiting;       /* the answer to the last one sent is missing */
+    double behind_since; /* seconds; 0: the GPU is in time */
     unsigned generation;
-    bool used[LIVE_MASKS]; /* taken */
+    bool used[LIVE_MASKS]; /* entries of state.masks */
     struct piece *spare;
     struct fault fault;
     cudaError_t error;
-    struct gpu_live *next; /* of all that are alive */
+    struct gpu_live *next; /* in the list of all live convolvers */
 };
 
-/* Where role `role` of block `number` is written. */
+/* Where `role` of block `number` is written. */
 static inline volatile packet *region(const struct gpu_live *live, uint32_t number, size_t role)
 {
     const struct live_state *state = &live->state;
     return live->in + ((number & 1) * state->roles + role) * (1 + state->packets);
 }
 
-/* Packets that answer, in all slots. */
+/* Packets of an answer, all slots. */
 static inline size_t live_answers(const struct live_state *state)
 {
     return (size_t)LIVE_SLOTS * state->outputs * state->packets;
@@ -81,7 +80,7 @@ static inline size_t live_answers(const struct live_state *state)
 
 static inline struct gpu_live *live_of(const struct convolution *convolution)
 {
-    return (struct gpu_live *)convolution; /* whose control part changes beside the step too */
+    return (struct gpu_live *)convolution; /* the control side modifies it too */
 }
 
 static inline const struct gpu_live_mask *live_mask_of(const struct convolver_slot *slot)
@@ -94,18 +93,15 @@ enum status live_prepare(const struct convolution *convolution, const struct mas
                          struct prepared **prepared);
 void live_release(const struct convolution *convolution, struct prepared *prepared);
 
-/* Real-time, but for a resident kernel's start. */
+/* Real-time, except starting a resident kernel. */
 void live_post(struct convolution *convolution, const float *const *in,
                const struct convolver_slot slots[CONVOLVER_SLOTS]);
 bool live_collect(struct convolution *convolution,
                   const struct convolver_slot slots[CONVOLVER_SLOTS], int64_t until);
 void cuda_live_step(struct convolution *convolution, const float *const *in,
-               const struct convolver_slot slots[CONVOLVER_SLOTS]);
+                    const struct convolver_slot slots[CONVOLVER_SLOTS]);
 
-/* Start the resident kernel, unless it is there. */
+/* Start the resident kernel unless it runs. */
 cudaError_t live_bring_back(struct gpu_live *live);
-
-/* Keep the first error, and have CUDA forget it. */
-void live_note_error(struct gpu_live *live, cudaError_t error);
 
 #endif

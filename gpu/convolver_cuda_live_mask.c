@@ -1,6 +1,5 @@
-/* Masks of the live convolver on the GPU: laid out on the host, copied in one piece. A
- * piece whose mask has gone serves another, since nothing is freed while a kernel is
- * resident. */
+/* Masks of the live convolver on the GPU: laid out on the host, copied in one piece. Pieces are
+ * reused, since nothing is freed while a kernel is resident. */
 #include "gpu/convolver_cuda_live.h"
 
 #include "signal/audio.h"
@@ -8,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RETIRED_BLOCKS = 2 }; /* until the kernel surely looks at a mask no more */
+enum { RETIRED_BLOCKS = 2 }; /* after which the kernel no longer reads a mask */
 
 struct mask_layout {
     size_t partitions;
-    size_t first, paths, heads, spectra, bytes; /* where each begins; multiples of 16 */
+    size_t first, paths, heads, spectra, bytes; /* offsets, multiples of 16 */
 };
 
 static size_t rounded(size_t bytes)
@@ -34,9 +33,7 @@ static struct mask_layout layout_of(const struct live_state *state, const struct
 static enum status fill_paths(const struct mask *mask, unsigned *first, struct live_path *paths)
 {
     struct path_table table;
-    enum status status = path_table_init(&table, mask);
-    if (status != STATUS_OK)
-        return status;
+    TRY(path_table_init(&table, mask));
     for (size_t o = 0; o <= mask->outputs; o++)
         first[o] = (unsigned)table.first[o];
     for (size_t p = 0; p < mask->path_count; p++)
@@ -100,7 +97,7 @@ static enum status alloc_piece(struct gpu_live *live, size_t bytes, struct piece
     cudaError_t error = cudaMalloc(&piece->memory, bytes);
     if (error != cudaSuccess) {
         free(piece);
-        return gpu_failed(error, "take the mask");
+        return gpu_failed(error, "load the mask");
     }
     piece->bytes = bytes;
     *result = piece;
@@ -134,7 +131,7 @@ static bool is_crossed(const struct mask *mask)
     return false;
 }
 
-/* Into the piece, and into a slot of the table. */
+/* To the piece, and to an entry of state.masks. */
 static cudaError_t upload(struct gpu_live *live, const struct mask *mask,
                           const struct mask_layout *at, const char *memory,
                           struct gpu_live_mask *prepared)
@@ -179,7 +176,7 @@ enum status live_prepare(const struct convolution *convolution, const struct mas
         goto fail;
     cudaError_t error = upload(live, mask, &at, memory, prepared);
     if (error != cudaSuccess) {
-        status = gpu_failed(error, "take the mask");
+        status = gpu_failed(error, "load the mask");
         goto fail;
     }
     free(memory);

@@ -1,4 +1,4 @@
-/* The live convolver on the GPU at work: everything here runs in the real-time step. */
+/* The step of the live convolver on the GPU: everything here is real-time. */
 #include "gpu/convolver_cuda_live.h"
 
 #include "base/monotonic.h"
@@ -6,17 +6,9 @@
 #include <string.h>
 
 enum {
-    LOOKS = 1 << 5,  /* at the answer, between looks at the clock */
-    SPINS = 1 << 10, /* between questions to the driver */
+    CLOCK_SPINS = 1 << 5,   /* polls of the answer between reads of the clock */
+    DRIVER_SPINS = 1 << 10, /* and between queries of the driver */
 };
-
-void live_note_error(struct gpu_live *live, cudaError_t error)
-{
-    if (error != cudaSuccess)
-        (void)cudaGetLastError(); /* it is noted here, and not another call's */
-    if (live->error == cudaSuccess)
-        live->error = error;
-}
 
 /* ---- blocks that go to the GPU ---- */
 
@@ -54,15 +46,15 @@ static void write_block(struct gpu_live *live, const struct owed *owed)
             continue;
         const float *in = owed->in + role * state->block;
         for (size_t i = 0; i < state->block; i += 3, to++) {
-            uint32_t words[3] = {0};
+            uint32_t samples[3] = {0};
             size_t left = state->block - i;
-            memcpy(words, in + i, (left < 3 ? left : 3) * sizeof *words);
-            *to = (packet){words[0], words[1], words[2], number};
+            memcpy(samples, in + i, (left < 3 ? left : 3) * sizeof *samples);
+            *to = (packet){samples[0], samples[1], samples[2], number};
         }
     }
 }
 
-/* The oldest block that the GPU has not seen; it has answered the one before. */
+/* Send the oldest unsent block; the previous one has been answered. */
 static cudaError_t send_next(struct gpu_live *live)
 {
     live->number++;
@@ -88,41 +80,37 @@ static cudaError_t give_up(struct gpu_live *live)
     return cudaErrorLaunchTimeout;
 }
 
-/* Nothing came for a while: is there still somebody? */
-static cudaError_t ask_after(struct gpu_live *live)
+/* No answer for a while: has the kernel failed? */
+static cudaError_t check_alive(struct gpu_live *live)
 {
     cudaError_t error = cudaStreamQuery(live->stream);
     if (error != cudaErrorNotReady && error != cudaSuccess)
         return error;
-    (void)cudaGetLastError(); /* that it is not ready is no error to remember */
+    (void)cudaGetLastError(); /* clears cudaErrorNotReady */
     if (live->behind_since == 0)
         live->behind_since = monotonic_seconds();
     bool patient = monotonic_seconds() - live->behind_since < LIVE_ANSWER_SECONDS;
     return patient ? cudaSuccess : give_up(live);
 }
 
-/* A packet of the answer to the last block that was sent. *in_time false: it was not there
- * by `until`. */
+/* A packet of the answer to the last block sent. *in_time is set to false after `until`. */
 static cudaError_t await_packet(struct gpu_live *live, const volatile packet *from, int64_t until,
                                 packet *answer, bool *in_time)
 {
     *answer = *from;
     for (size_t spins = 1; (*answer)[3] != live->number; spins++, *answer = *from) {
-        if (spins % LOOKS == 0 && monotonic_ns() >= until) {
+        if (spins % CLOCK_SPINS == 0 && monotonic_ns() >= until) {
             *in_time = false;
             return cudaSuccess;
         }
-        if (spins % SPINS == 0) {
-            cudaError_t error = ask_after(live);
-            if (error != cudaSuccess)
-                return error;
-        }
+        if (spins % DRIVER_SPINS == 0)
+            CUDA_TRY(check_alive(live));
         pause_briefly();
     }
     return cudaSuccess;
 }
 
-/* `out`: NULL where nobody wants it any more. */
+/* `out`: NULL where the answer is too late to be used. */
 static cudaError_t await_channel(struct gpu_live *live, size_t channel, int64_t until, float *out,
                                  bool *in_time)
 {
@@ -139,8 +127,7 @@ static cudaError_t await_channel(struct gpu_live *live, size_t channel, int64_t 
     return error;
 }
 
-/* All of the answer to the last block that was sent; its outputs only where they are those
- * of `slots`. */
+/* The answer to the last block sent; copied to `slots` only if that is the newest block. */
 static cudaError_t await_answer(struct gpu_live *live,
                                 const struct convolver_slot slots[CONVOLVER_SLOTS],
                                 int64_t until, bool *in_time)
@@ -170,11 +157,8 @@ static cudaError_t post(struct gpu_live *live, const float *const *in,
                         const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct fault *fault = &live->fault;
-    if (fault->kind != FAULT_TRAP) { /* the live kernel itself does that */
-        cudaError_t error = fault_at(fault, live->taken, live->copies);
-        if (error != cudaSuccess)
-            return error;
-    }
+    if (fault->kind != FAULT_TRAP) /* done by the live kernel itself */
+        CUDA_TRY(fault_at(fault, live->taken, live->copies));
     if (live->taken - live->sent == LIVE_OWED_MOST - 1)
         return give_up(live);
     keep_block(live, in, slots);
@@ -186,7 +170,7 @@ void live_post(struct convolution *convolution, const float *const *in,
 {
     struct gpu_live *live = live_of(convolution);
     if (live->error == cudaSuccess)
-        live_note_error(live, post(live, in, slots));
+        gpu_note_error(&live->error, post(live, in, slots));
 }
 
 static cudaError_t collect(struct gpu_live *live,
@@ -194,14 +178,12 @@ static cudaError_t collect(struct gpu_live *live,
                            bool *in_time)
 {
     for (;;) {
-        cudaError_t error = await_answer(live, slots, until, in_time);
-        if (error != cudaSuccess || !*in_time)
-            return error;
+        CUDA_TRY(await_answer(live, slots, until, in_time));
+        if (!*in_time)
+            return cudaSuccess;
         if (live->sent == live->taken)
             break;
-        error = send_next(live);
-        if (error != cudaSuccess)
-            return error;
+        CUDA_TRY(send_next(live));
     }
     live->behind_since = 0;
     return cudaSuccess;
@@ -213,12 +195,12 @@ bool live_collect(struct convolution *convolution,
     struct gpu_live *live = live_of(convolution);
     bool in_time = false;
     if (live->error == cudaSuccess)
-        live_note_error(live, collect(live, slots, until, &in_time));
+        gpu_note_error(&live->error, collect(live, slots, until, &in_time));
     return in_time && live->error == cudaSuccess;
 }
 
 void cuda_live_step(struct convolution *convolution, const float *const *in,
-               const struct convolver_slot slots[CONVOLVER_SLOTS])
+                    const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     live_post(convolution, in, slots);
     (void)live_collect(convolution, slots, INT64_MAX);

@@ -1,18 +1,13 @@
-/* A GPU that fails on request, so that what follows can be tested: HALO_GPU_FAULT=N in
- * the environment makes every convolver's step N (from 0) fail; N:memory as if memory
- * had run out (the default), N:lost as if the device were gone, N:trap for real, by a
- * kernel that traps, after which this process can use the GPU no more; N:late as if a live
- * answer took until block N + FAULT_LATE_BLOCKS, and N:never as if it did not come. */
+/* Fault injection: HALO_GPU_FAULT=N in the environment makes step N (from 0) of every convolver
+ * fail. N:memory as if memory had run out (default); N:lost as if the device were gone; N:trap by a
+ * kernel that traps, after which this process cannot use the GPU; N:late as if a live answer took
+ * until block N + FAULT_LATE_BLOCKS; N:never as if it did not come. */
 #ifndef HALO_GPU_FAULT_H
 #define HALO_GPU_FAULT_H
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum fault_kind { FAULT_MEMORY, FAULT_LOST, FAULT_TRAP, FAULT_LATE, FAULT_NEVER };
 
@@ -25,16 +20,12 @@ struct fault {
 
 struct fault fault_wanted(void); /* reads the environment */
 
-/* Whether the answer to live blocks is to be overlooked at step `step`. */
+/* Whether the answer to a live block is to be ignored at this step. */
 bool fault_hides(const struct fault *fault, uint64_t step);
 
 /* The error of step `step`, or cudaSuccess. */
 cudaError_t fault_at(const struct fault *fault, uint64_t step, cudaStream_t stream);
 
 cudaError_t fault_trap(cudaStream_t stream); /* launches the kernel that traps */
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,4 +1,6 @@
+extern "C" {
 #include "gpu/fault.h"
+}
 
 #include <cuda_runtime.h>
 

@@ -1,23 +1,21 @@
-/* Overlap-save in one pass over device memory: a block of threads loads two chunks of
- * the sound as one complex sequence, transforms it, multiplies it by the mask's
- * spectrum, transforms it back, and writes what the chunks yield.
+/* Overlap-save in one pass over device memory: a thread block loads two chunks as one complex
+ * sequence, transforms it, multiplies it by the mask's spectrum, transforms it back and writes
+ * the valid part of both chunks.
  *
- * The transform is mixed-radix, decimated in frequency (Gentleman and Sande 1966), in
- * place: a thread holds 16 points, does its butterflies in registers, and the stages
- * exchange points through shared memory. Nothing is brought into order: the spectrum
- * stays digit-reversed, as the mask's does, which the same code made; the way back
- * runs the stages in reverse. Between the last stage there and the first one back lies
- * only the product, in registers. Every 16 points one unused lies in shared memory, so
- * that strides of 16 meet all banks. */
+ * The transform is mixed-radix, decimation in frequency (Gentleman and Sande 1966), in place: a
+ * thread holds 16 points in registers, and the stages exchange points through shared memory. The
+ * spectrum stays digit-reversed, like the mask's; the inverse runs the stages in reverse. Shared
+ * memory has one unused point after every 16, so that strides of 16 use all banks. */
+extern "C" {
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
+}
 #include "gpu/kernel_device.cuh"
 
 #include <cmath>
 
 static constexpr int POINTS = 16; /* a thread's */
-static constexpr int WARPS = 16;  /* on a multiprocessor, at least: more would leave a thread
-                                   * fewer than the 128 registers it wants */
+static constexpr int WARPS = 16;  /* per multiprocessor, at least; more leave too few registers */
 
 /* Radices of the stages, first to last; the last one is 16. */
 template <int N> struct radices;
@@ -37,7 +35,7 @@ template <int N> __host__ __device__ constexpr int stages()
     return radices<N>::of[3] == 1 ? 3 : 4;
 }
 
-/* Points of the sequences that stage S takes apart. */
+/* Points of the sequences that stage S splits. */
 template <int N, int S> __host__ __device__ constexpr int length()
 {
     int points = N;
@@ -46,8 +44,9 @@ template <int N, int S> __host__ __device__ constexpr int length()
     return points;
 }
 
-/* Where stage S's part of the table begins: (R - 1) rows of length / R factors. */
-template <int N, int S> __host__ __device__ constexpr int table_at()
+/* Offset of stage S in the table, (R - 1) rows of length / R factors; by default, the table's
+ * length. */
+template <int N, int S = stages<N>()> __host__ __device__ constexpr int table_at()
 {
     int at = 0, points = N;
     for (int s = 0; s < S; s++) {
@@ -79,7 +78,7 @@ template <bool BACK> __device__ __forceinline__ float2 turn(float2 a, float2 fac
     return a * make_float2(factor.x, BACK ? -factor.y : factor.y);
 }
 
-/* -i a, or i a on the way back. */
+/* -i a, or i a for the inverse. */
 template <bool BACK> __device__ __forceinline__ float2 quarter(float2 a)
 {
     return BACK ? make_float2(-a.y, a.x) : make_float2(a.y, -a.x);
@@ -114,11 +113,11 @@ template <int R, bool BACK> __device__ __forceinline__ void butterfly(float2 *v)
         for (int k = 0; k < 8; k++)
             v[k] = y[k];
     } else {
-        static_assert(R == 16, "a radix of the table above");
+        static_assert(R == 16, "one of the radices above");
 #pragma unroll
         for (int n = 0; n < 4; n++)
             butterfly_4<BACK>(v[n], v[4 + n], v[8 + n], v[12 + n]);
-        /* v[4 k + n] times the 16th root to the power of k n. */
+        /* v[4 k + n] times exp(-2 pi i k n / 16). */
         v[5] = turn<BACK>(v[5], make_float2(COS, -SIN));
         v[6] = turn<BACK>(v[6], make_float2(HALF, -HALF));
         v[7] = turn<BACK>(v[7], make_float2(SIN, -COS));
@@ -175,8 +174,8 @@ __device__ __forceinline__ void turn_points(float2 *v, const float2 *__restrict_
     }
 }
 
-template <int N, int S>
-__device__ __forceinline__ void load_points(float2 *v, const float2 *shared)
+/* visit(i, p) for each of the thread's points v[i] in stage S, point p of the sequence. */
+template <int N, int S, typename F> __device__ __forceinline__ void each_point(F visit)
 {
     using at = place<N, S>;
 #pragma unroll
@@ -184,77 +183,44 @@ __device__ __forceinline__ void load_points(float2 *v, const float2 *shared)
         at where(b);
 #pragma unroll
         for (int k = 0; k < at::R; k++)
-            v[b * at::R + k] = shared[padded(where.first + k * at::STRIDE)];
+            visit(b * at::R + k, where.first + k * at::STRIDE);
     }
 }
 
-template <int N, int S>
-__device__ __forceinline__ void store_points(const float2 *v, float2 *shared)
+template <int N, int S, bool BACK>
+__device__ __forceinline__ void run_stage(float2 *v, const float2 *__restrict__ table)
 {
     using at = place<N, S>;
 #pragma unroll
     for (int b = 0; b < at::BUTTERFLIES; b++) {
-        at where(b);
-#pragma unroll
-        for (int k = 0; k < at::R; k++)
-            shared[padded(where.first + k * at::STRIDE)] = v[b * at::R + k];
+        if (BACK)
+            turn_points<N, S, BACK>(v + b * at::R, table, at(b).turn);
+        butterfly<at::R, BACK>(v + b * at::R);
+        if (!BACK)
+            turn_points<N, S, BACK>(v + b * at::R, table, at(b).turn);
     }
 }
 
-template <int N, int S>
-__device__ __forceinline__ void stage_there(float2 *v, const float2 *__restrict__ table)
-{
-    using at = place<N, S>;
-#pragma unroll
-    for (int b = 0; b < at::BUTTERFLIES; b++) {
-        butterfly<at::R, false>(v + b * at::R);
-        turn_points<N, S, false>(v + b * at::R, table, at(b).turn);
-    }
-}
-
-template <int N, int S>
-__device__ __forceinline__ void stage_back(float2 *v, const float2 *__restrict__ table)
-{
-    using at = place<N, S>;
-#pragma unroll
-    for (int b = 0; b < at::BUTTERFLIES; b++) {
-        turn_points<N, S, true>(v + b * at::R, table, at(b).turn);
-        butterfly<at::R, true>(v + b * at::R);
-    }
-}
-
-/* From the points of the first stage to the spectrum, in the last stage's places. The
- * threads meet before a stage's points are read, which is enough: a stage writes only
- * where it has read. */
-template <int N, int S>
+/* Stage S and those after it: from the points of the first stage to the spectrum, in the last
+ * stage's places, or BACK. One barrier per stage is enough: a stage writes only where it has
+ * read. */
+template <int N, int S, bool BACK>
 __device__ __forceinline__ void transform(float2 *v, float2 *shared,
                                           const float2 *__restrict__ table)
 {
-    stage_there<N, S>(v, table);
-    if constexpr (S + 1 < stages<N>()) {
-        store_points<N, S>(v, shared);
+    constexpr int NEXT = BACK ? S - 1 : S + 1;
+    run_stage<N, S, BACK>(v, table);
+    if constexpr (NEXT >= 0 && NEXT < stages<N>()) {
+        each_point<N, S>([&](int i, int p) { shared[padded(p)] = v[i]; });
         __syncthreads();
-        load_points<N, S + 1>(v, shared);
-        transform<N, S + 1>(v, shared, table);
-    }
-}
-
-template <int N, int S>
-__device__ __forceinline__ void transform_back(float2 *v, float2 *shared,
-                                               const float2 *__restrict__ table)
-{
-    stage_back<N, S>(v, table);
-    if constexpr (S > 0) {
-        store_points<N, S>(v, shared);
-        __syncthreads();
-        load_points<N, S - 1>(v, shared);
-        transform_back<N, S - 1>(v, shared, table);
+        each_point<N, NEXT>([&](int i, int p) { v[i] = shared[padded(p)]; });
+        transform<N, NEXT, BACK>(v, shared, table);
     }
 }
 
 /* ---- kernels ---- */
 
-/* The form: point m of thread t at m * threads + t, scaled for the way back. */
+/* The form: point m of thread t at m * threads + t, scaled by 1 / N for the inverse. */
 template <int N>
 __global__ void __launch_bounds__(N / POINTS)
     fused_form(const float *__restrict__ taps, int count, const float2 *__restrict__ table,
@@ -268,13 +234,13 @@ __global__ void __launch_bounds__(N / POINTS)
             int p = at(b).first + k * at::STRIDE;
             v[b * at::R + k] = make_float2(p < count ? taps[p] * (1.0f / N) : 0.0f, 0.0f);
         }
-    transform<N, 0>(v, shared, table);
+    transform<N, 0, false>(v, shared, table);
     for (int m = 0; m < POINTS; m++)
         form[m * (N / POINTS) + threadIdx.x] = v[m];
 }
 
-/* table_back is the table once more: were it known to be the same, its factors would be
- * kept in registers from the way there, and leave room for half as many threads. */
+/* table_back is the same table: if the compiler knew, it would keep the factors in registers,
+ * and half as many threads would fit. */
 template <int N>
 __global__ void __launch_bounds__(N / POINTS, blocks<N>())
     fused_convolve(kernel_job job, int history_frames, const float2 *__restrict__ table,
@@ -306,12 +272,12 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
                                                ghost(job.in, p + hop, frames_in, job.boundary));
             }
     }
-    transform<N, 0>(v, shared, table);
+    transform<N, 0, false>(v, shared, table);
     const float2 *__restrict__ form = reinterpret_cast<const float2 *>(job.mask);
 #pragma unroll
     for (int m = 0; m < POINTS; m++)
         v[m] = v[m] * __ldg(form + m * (N / POINTS) + threadIdx.x);
-    transform_back<N, stages<N>() - 1>(v, shared, table_back);
+    transform<N, stages<N>() - 1, true>(v, shared, table_back);
 #pragma unroll
     for (int b = 0; b < at::BUTTERFLIES; b++)
 #pragma unroll
@@ -326,7 +292,7 @@ __global__ void __launch_bounds__(N / POINTS, blocks<N>())
 
 /* ---- launchers ---- */
 
-template <int N, int S> static void fill_stage(float2 *table)
+template <int N, int S = 0> static void fill_table(float2 *table)
 {
     constexpr int R = radices<N>::of[S], L = length<N, S>(), STRIDE = L / R;
     for (int k = 1; k < R; k++)
@@ -336,7 +302,7 @@ template <int N, int S> static void fill_stage(float2 *table)
                 make_float2((float)cos(angle), (float)sin(angle));
         }
     if constexpr (S + 1 < stages<N>())
-        fill_stage<N, S + 1>(table);
+        fill_table<N, S + 1>(table);
 }
 
 template <int N> static constexpr int shared_bytes()
@@ -344,8 +310,9 @@ template <int N> static constexpr int shared_bytes()
     return (N + N / 16) * (int)sizeof(float2);
 }
 
-template <int N> static cudaError_t launch_form(const float *table, const float *taps, size_t count,
-                                                float *form, cudaStream_t stream)
+template <int N>
+static cudaError_t launch_form(const float *table, const float *taps, size_t count, float *form,
+                               cudaStream_t stream)
 {
     constexpr cudaFuncAttribute SHARED = cudaFuncAttributeMaxDynamicSharedMemorySize;
     CUDA_TRY(cudaFuncSetAttribute(fused_form<N>, SHARED, shared_bytes<N>()));
@@ -356,8 +323,9 @@ template <int N> static cudaError_t launch_form(const float *table, const float 
     return cudaGetLastError();
 }
 
-template <int N> static cudaError_t launch_convolve(const struct kernel_job *job, size_t history_frames,
-                                                    const float *table, cudaStream_t stream)
+template <int N>
+static cudaError_t launch_convolve(const struct kernel_job *job, size_t history_frames,
+                                   const float *table, cudaStream_t stream)
 {
     unsigned pairs = blocks_for(job->frames, 2 * (N - history_frames));
     fused_convolve<N><<<pairs, N / POINTS, shared_bytes<N>(), stream>>>(
@@ -366,7 +334,7 @@ template <int N> static cudaError_t launch_convolve(const struct kernel_job *job
     return cudaGetLastError();
 }
 
-/* Calls `function<N>(...)` for the length. */
+/* Call `function<N>(...)` for the length. */
 #define FOR_LENGTH(fft, function, ...)                                                             \
     ((fft) == 1024   ? function<1024>(__VA_ARGS__)                                                 \
      : (fft) == 2048 ? function<2048>(__VA_ARGS__)                                                 \
@@ -374,19 +342,9 @@ template <int N> static cudaError_t launch_convolve(const struct kernel_job *job
      : (fft) == 8192 ? function<8192>(__VA_ARGS__)                                                 \
                      : function<16384>(__VA_ARGS__))
 
-template <int N> static void fill_table(float2 *table)
-{
-    fill_stage<N, 0>(table);
-}
-
-template <int N> static size_t table_points()
-{
-    return (size_t)table_at<N, stages<N>()>();
-}
-
 size_t fft_fused_table_floats(size_t fft)
 {
-    return 2 * FOR_LENGTH(fft, table_points);
+    return 2 * (size_t)FOR_LENGTH(fft, table_at);
 }
 
 void fft_fused_fill_table(size_t fft, float *table)
@@ -394,14 +352,9 @@ void fft_fused_fill_table(size_t fft, float *table)
     FOR_LENGTH(fft, fill_table, reinterpret_cast<float2 *>(table));
 }
 
-template <int N> static size_t shared_of()
-{
-    return (size_t)shared_bytes<N>();
-}
-
 size_t fft_fused_shared(size_t fft)
 {
-    return FOR_LENGTH(fft, shared_of);
+    return (size_t)FOR_LENGTH(fft, shared_bytes);
 }
 
 cudaError_t fft_fused_form(size_t fft, const float *table, const float *taps, size_t count,

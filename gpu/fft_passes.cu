@@ -1,8 +1,8 @@
-/* What goes on around cuFFT's transforms: each pass reads and writes all chunks. */
+/* The passes before, between and after cuFFT's transforms; each reads and writes all chunks. */
+extern "C" {
 #include "gpu/fft_kernels.h"
+}
 #include "gpu/kernel_device.cuh"
-
-static constexpr unsigned THREADS = 256;
 
 __global__ void pad_taps(const float *__restrict__ taps, size_t count, size_t fft,
                          float2 *__restrict__ work)
@@ -12,7 +12,7 @@ __global__ void pad_taps(const float *__restrict__ taps, size_t count, size_t ff
         work[i] = make_float2(i < count ? taps[i] / (float)fft : 0.0f, 0.0f);
 }
 
-/* blockIdx.y is the pair, x goes along it. */
+/* blockIdx.y is the pair; x runs along its points. */
 __global__ void gather_pairs(kernel_job job, fft_plan plan, size_t first,
                              float2 *__restrict__ work)
 {

@@ -3,14 +3,14 @@
 #include <math.h>
 
 enum {
-    HOP_MULTIPLE = 32,      /* frames: chunks begin on 128 bytes of output */
-    BATCH_POINTS = 1 << 25, /* 256 MB: launches no longer matter */
+    HOP_MULTIPLE = 32,      /* frames: chunks start at multiples of 128 bytes of output */
+    BATCH_POINTS = 1 << 25, /* 256 MB: launch costs are negligible */
 };
 
-static const double LAUNCH_COST = 5000; /* ns: what a launch costs however small */
+static const double LAUNCH_COST = 5000; /* ns per launch */
 
-/* Nanoseconds that a pair takes a point, there and back, where there are thousands:
- * read off halo bench kernels --kernel fft --fft ... on an H200. */
+/* Nanoseconds per pair, forward and inverse, in a large batch. The table is per point, measured
+ * with halo bench kernels --kernel fft --fft ... on an H200. */
 static double pair_cost(size_t fft)
 {
     static const double costs[] = {

@@ -10,33 +10,31 @@ enum status gpu_count(int *count)
     *count = 0;
     cudaError_t error = cudaGetDeviceCount(count);
     if (error == cudaErrorInsufficientDriver)
-        return fail(STATUS_FAILED, "there is no NVIDIA driver here, or it is older than this "
-                                   "build's CUDA; install one, or use --backend cpu");
+        return fail(STATUS_FAILED, "there is no NVIDIA driver, or it is older than this build's "
+                                   "CUDA; install one, or use --backend cpu");
     if (error != cudaSuccess || *count == 0)
-        return fail(STATUS_FAILED, "there is no NVIDIA GPU here (%s); use --backend cpu",
+        return fail(STATUS_FAILED, "there is no NVIDIA GPU (%s); use --backend cpu",
                     cudaGetErrorString(error == cudaSuccess ? cudaErrorNoDevice : error));
     return STATUS_OK;
 }
 
 enum status gpu_choose(uint64_t set, int devices[GPU_MOST], size_t *count)
 {
-    int there;
-    enum status status = gpu_count(&there);
-    if (status != STATUS_OK)
-        return status;
+    int available;
+    TRY(gpu_count(&available));
     if (set == 0)
         set = 1;
     *count = 0;
     for (int d = 0; d < GPU_MOST; d++) {
         if (!(set >> d & 1))
             continue;
-        if (d >= there && set == UINT64_MAX) /* all there are */
+        if (d >= available && set == UINT64_MAX) /* all of them */
             break;
-        if (d >= there)
+        if (d >= available)
             return fail(STATUS_FAILED,
-                        "cannot use GPU %d: there %s here, counted from 0; name others with "
-                        "--devices or use --backend cpu",
-                        d, there == 1 ? "is one GPU" : "are fewer GPUs");
+                        "cannot use GPU %d: there %s, counted from 0; name others with --devices "
+                        "or use --backend cpu",
+                        d, available == 1 ? "is one GPU" : "are fewer GPUs");
         devices[(*count)++] = d;
     }
     return STATUS_OK;
@@ -44,7 +42,7 @@ enum status gpu_choose(uint64_t set, int devices[GPU_MOST], size_t *count)
 
 static atomic_bool abandoned;
 
-/* The driver's own leaving would wait for the kernel too. */
+/* The driver's exit handler would wait for the kernel too. */
 static void leave(int status, void *context)
 {
     (void)context;
@@ -58,6 +56,21 @@ void gpu_abandon(void)
         on_exit(leave, NULL);
 }
 
+void gpu_note_error(cudaError_t *kept, cudaError_t error)
+{
+    if (error != cudaSuccess)
+        (void)cudaGetLastError(); /* reported from here, not by the next call */
+    if (*kept == cudaSuccess)
+        *kept = error;
+}
+
+cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value)
+{
+    int device;
+    CUDA_TRY(cudaGetDevice(&device));
+    return cudaDeviceGetAttribute(value, attribute, device);
+}
+
 bool gpu_abandoned(void)
 {
     return atomic_load(&abandoned);
@@ -65,7 +78,7 @@ bool gpu_abandoned(void)
 
 enum status gpu_failed(cudaError_t error, const char *what)
 {
-    (void)cudaGetLastError(); /* it is told here, and not of another call */
+    (void)cudaGetLastError(); /* reported here, not by the next call */
     return fail(STATUS_FAILED, "the GPU failed to %s: %s; use --backend cpu", what,
                 cudaGetErrorString(error));
 }

@@ -1,5 +1,4 @@
-/* The GPUs of this machine, as the convolvers see them.
- * Threads: the control thread. */
+/* The GPUs of this machine. Threads: the control thread. */
 #ifndef HALO_GPU_GPU_H
 #define HALO_GPU_GPU_H
 
@@ -8,32 +7,29 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { GPU_MOST = 64 }; /* bits of a set of devices */
 
-/* How many there are. Errors: no driver, no GPU; says what is missing. */
+/* The number of GPUs. Errors: no driver, no GPU. */
 MUST_CHECK enum status gpu_count(int *count);
 
-/* The devices of the set (0: the first), in order. Errors: one is not there. */
+/* The devices of the set (0: the first), in order. Errors: one does not exist. */
 MUST_CHECK enum status gpu_choose(uint64_t set, int devices[GPU_MOST], size_t *count);
 
-/* A kernel on some GPU does not end: what frees device memory would wait for it for ever,
- * and is left undone from now on, for the driver to do; the process ends without it.
- * May be called in a step. */
+/* A kernel does not end: freeing device memory would wait for it forever, so nothing is freed from
+ * now on and the process exits without the driver's clean-up. May be called in a step. */
 void gpu_abandon(void);
 bool gpu_abandoned(void);
 
-/* One line: the GPU failed to `what`. */
+/* Print "the GPU failed to `what`" and return STATUS_FAILED. */
 MUST_CHECK enum status gpu_failed(cudaError_t error, const char *what);
 
-#ifdef __cplusplus
-}
-#endif
+/* Keep the first error of a step in *kept, and clear CUDA's. */
+void gpu_note_error(cudaError_t *kept, cudaError_t error);
 
-/* Ends a function that returns cudaError_t with the first error. */
+/* An attribute of the current device. */
+cudaError_t gpu_attribute(enum cudaDeviceAttr attribute, int *value);
+
+/* Return from a function of type cudaError_t if `call` fails. */
 #define CUDA_TRY(call)                                                                             \
     do {                                                                                           \
         cudaError_t cuda_try_error = (call);                                                       \

@@ -10,7 +10,7 @@ static const struct kernel *const kernels[] = {
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-enum { FFT_TAPS_LEAST = 65 }; /* from here on it is the faster, and exact enough for any signal */
+enum { FFT_TAPS_LEAST = 65 }; /* from here on faster, and accurate enough for any signal */
 
 const struct kernel *kernel_at(size_t index)
 {
@@ -35,11 +35,10 @@ enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *
 {
     *plan = NULL;
     if (kernel->taps_most && shape->taps > kernel->taps_most)
-        return fail(
-            STATUS_FAILED,
-            "the %s kernel takes masks of up to %zu taps, as many as constant memory holds, "
-            "and this one has %zu; use --kernel fft or auto",
-            kernel->name, kernel->taps_most, shape->taps);
+        return fail(STATUS_FAILED,
+                    "the %s kernel takes masks of up to %zu taps, which fill constant memory, and "
+                    "this one has %zu; use --kernel fft or auto",
+                    kernel->name, kernel->taps_most, shape->taps);
     return kernel->open ? kernel->open(shape, plan) : STATUS_OK;
 }
 

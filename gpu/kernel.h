@@ -1,26 +1,24 @@
-/* The convolution kernels, one technique a file. All compute
+/* The convolution kernels. All compute
  *
  *   out[i] = sum over k of x[i + origin - k] h[k],   k = 0..taps-1, i = 0..frames-1
  *
- * where x is `in` and, beyond its ends, what the boundary policy says. For a whole
- * sound in and out are of one length; for a block of a stream `in` begins with the
- * past, and origin is as many frames. They are
- * the steps of the textbook's ladder (Kirk and Hwu, "Programming Massively
- * Parallel Processors", chapter on convolution), and on top of it our own:
+ * where x is `in`, extended by the boundary policy. For a whole signal, in and out have the same
+ * length; for a block of a stream, `in` begins with `origin` frames of history. The first four are
+ * those of Kirk and Hwu, "Programming Massively Parallel Processors", chapter on convolution:
  *
- *   basic     one thread an output, mask in global memory
+ *   basic     one thread per output, mask in global memory
  *   constant  the same, mask in constant memory
  *   tiled     a block loads its tile and both halos into shared memory
  *   cached    the tile in shared memory, halo cells left to the caches
- *   register  a window slides through registers, 4 to 16 outputs a thread
+ *   register  a window slides through registers, 4 to 16 outputs per thread
  *   fft       overlap-save: multiplied in the frequency domain
  *
- * A kernel is opened for a number of taps and frames (a plan), brings masks into its
- * own form ahead, then for each job makes the form current (load) and runs (launch).
- * Errors come back as cudaError_t, except from opening, which says what failed;
- * what takes a stream does not synchronise. All of it works on the current device.
- * Threads: one host thread at a time for each kernel, since constant memory has one
- * mask; kernels in flight on different streams share it too.
+ * A kernel is opened for a number of taps and frames (a plan) and converts masks to its own form;
+ * for each job it makes the form current (load) and runs (launch). Errors are returned as
+ * cudaError_t, except by open, which prints them; functions with a stream do not synchronise. All
+ * work on the current device.
+ * Threads: one host thread at a time per kernel, since constant memory holds one mask, also for
+ * kernels in flight on different streams.
  */
 #ifndef HALO_GPU_KERNEL_H
 #define HALO_GPU_KERNEL_H
@@ -31,13 +29,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { KERNEL_TAPS_CONSTANT = 16384 }; /* constant memory: 64 KB */
 
-enum kernel_boundary { KERNEL_ZERO, KERNEL_REPLICATE, KERNEL_REFLECT }; /* the last: pictures */
+enum kernel_boundary { KERNEL_ZERO, KERNEL_REPLICATE, KERNEL_REFLECT }; /* the last: 2-D only */
 
 struct kernel_plan; /* what a kernel keeps for one number of taps and frames */
 
@@ -49,7 +43,7 @@ struct kernel_shape {
 
 struct kernel_job {
     const float *in;   /* device, 16-byte aligned */
-    float *out;        /* device, 16-byte aligned, apart from in */
+    float *out;        /* device, 16-byte aligned, not overlapping in */
     const float *mask; /* device: what form() wrote */
     struct kernel_plan *plan;
     size_t frames_in; /* at least 1 */
@@ -58,15 +52,15 @@ struct kernel_job {
     size_t origin;    /* the frame of in that tap 0 meets for out[0] */
     bool add;         /* to what out holds: several paths to one output */
     enum kernel_boundary boundary;
-    unsigned threads; /* a block, a multiple of 32 up to 1024; 0: the kernel's own choice */
+    unsigned threads; /* per block, a multiple of 32 up to 1024; 0: the kernel's choice */
 };
 
-/* Only launch is there in every row: see kernel_open and its neighbours for the rest. */
+/* Only launch is never NULL; kernel_open and the other functions below handle the rest. */
 struct kernel {
     const char *name;
     const char *technique; /* for people */
     size_t taps_most;      /* 0: any number */
-    bool transforms;       /* heeds kernel_shape.fft, not kernel_job.threads */
+    bool transforms;       /* uses kernel_shape.fft, not kernel_job.threads */
     enum status (*open)(const struct kernel_shape *shape, struct kernel_plan **plan);
     void (*close)(struct kernel_plan *plan);
     size_t (*form_floats)(const struct kernel_plan *plan);
@@ -76,37 +70,29 @@ struct kernel {
     cudaError_t (*launch)(const struct kernel_job *job, cudaStream_t stream);
 };
 
-extern const struct kernel kernel_basic;
-extern const struct kernel kernel_constant;
-extern const struct kernel kernel_tiled;
-extern const struct kernel kernel_cached;
-extern const struct kernel kernel_register;
-extern const struct kernel kernel_fft;
+extern const struct kernel kernel_basic, kernel_constant, kernel_tiled,
+    kernel_cached, kernel_register, kernel_fft;
 
-/* By index (NULL past the last) and by name (NULL: there is none). */
+/* By index (NULL after the last) and by name (NULL: unknown). */
 const struct kernel *kernel_at(size_t index);
 const struct kernel *kernel_named(const char *name);
 
 /* The fastest for this many taps. */
 const struct kernel *kernel_for(size_t taps);
 
-/* An enum status: too many taps for the kernel, memory, a library that is missing. The
- * plan may come out as NULL: some kernels need none. */
+/* Errors: too many taps for the kernel, memory, a missing library. The plan may be NULL: some
+ * kernels need none. */
 enum status kernel_open(const struct kernel *kernel, const struct kernel_shape *shape,
                         struct kernel_plan **plan);
 void kernel_close(const struct kernel *kernel, struct kernel_plan *plan);
 
-/* What a mask takes in the kernel's form, and its writing there: both device memory. */
+/* The size of a mask in the kernel's form, and the conversion, from and to device memory. */
 size_t kernel_form_floats(const struct kernel *kernel, const struct kernel_plan *plan, size_t taps);
 cudaError_t kernel_form(const struct kernel *kernel, struct kernel_plan *plan, const float *taps,
                         size_t count, float *form, cudaStream_t stream);
 
-/* Make job->mask the kernel's, in stream order. */
+/* Make job->mask the kernel's current mask, in stream order. */
 cudaError_t kernel_load(const struct kernel *kernel, const struct kernel_job *job,
                         cudaStream_t stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -11,7 +11,7 @@ static const struct kernel2d *const kernels[] = {
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-enum { MULTIPROCESSORS = 132 }; /* to plan for where there is no GPU */
+enum { MULTIPROCESSORS = 132 }; /* assumed where there is no GPU */
 
 const struct kernel2d *kernel2d_at(size_t index)
 {
@@ -33,11 +33,10 @@ size_t kernel2d_cell_bytes(enum kernel2d_cells cells)
 
 static size_t multiprocessors(void)
 {
-    int device, count;
-    if (cudaGetDevice(&device) == cudaSuccess &&
-        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) == cudaSuccess)
+    int count;
+    if (gpu_attribute(cudaDevAttrMultiProcessorCount, &count) == cudaSuccess)
         return (size_t)count;
-    (void)cudaGetLastError(); /* whoever launches will hear of it again */
+    (void)cudaGetLastError(); /* a launch will report it */
     return MULTIPROCESSORS;
 }
 
@@ -59,8 +58,7 @@ static const char *block_obstacle(const struct kernel2d *kernel, const struct ke
     if (!strips && (size_t)block->columns * block->rows > TILE2D_THREADS_MOST)
         return "takes blocks of up to 1024 threads";
     if (tile->columns == 0)
-        return "needs a block larger than the mask's halo, which is a row and a column less than "
-               "the mask";
+        return "needs a block larger than the mask's halo (a row and a column less than the mask)";
     return NULL;
 }
 
@@ -76,23 +74,21 @@ const char *kernel2d_obstacle(const struct kernel2d *kernel, const struct kernel
     struct tile2d tile = kernel2d_tile(kernel, job);
     const char *obstacle = block_obstacle(kernel, job, &tile);
     if (!obstacle && tile.shared_cells * sizeof(float) > shared)
-        obstacle = "has no room for its tile in shared memory; take a smaller block or mask";
+        obstacle = "has too little shared memory for its tile; use a smaller block or mask";
     return obstacle;
 }
 
 enum status kernel2d_check(const struct kernel2d *kernel, const struct kernel2d_job *job)
 {
-    int device, shared;
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    int shared;
+    cudaError_t error = gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &shared);
     if (error != cudaSuccess)
-        return gpu_failed(error, "tell its shared memory");
+        return gpu_failed(error, "report its shared memory");
     const char *obstacle = kernel2d_obstacle(kernel, job, (size_t)shared);
     if (!obstacle)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "the kernel %s %s; here is a mask of %zux%zu", kernel->name,
-                obstacle, job->mask_rows, job->mask_columns);
+    return fail(STATUS_FAILED, "the kernel %s %s; the mask is %zux%zu", kernel->name, obstacle,
+                job->mask_rows, job->mask_columns);
 }
 
 cudaError_t kernel2d_load(const struct kernel2d *kernel, const struct kernel2d_job *job,

@@ -1,9 +1,11 @@
-/* One thread an output; mask and picture both in global memory. */
+/* One thread per output. basic: mask in global memory; constant: mask in constant memory. */
+#include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
 
-template <typename T> __global__ void convolve2d_basic(kernel2d_job job)
+template <typename T>
+__device__ __forceinline__ void convolve2d_output(const kernel2d_job &job,
+                                                  const float *__restrict__ mask)
 {
-    const float *__restrict__ mask = job.mask;
     channel2d<T> p = channel2d_of<T>(job);
     int row, column;
     tile_corner(p.columns, (int)blockDim.x, (int)blockDim.y, &row, &column);
@@ -22,15 +24,26 @@ template <typename T> __global__ void convolve2d_basic(kernel2d_job job)
     put(p, row, column, sum);
 }
 
+template <typename T> __global__ void convolve2d_basic(kernel2d_job job)
+{
+    convolve2d_output<T>(job, job.mask);
+}
+
+template <typename T> __global__ void convolve2d_constant(kernel2d_job job)
+{
+    convolve2d_output<T>(job, constant_mask);
+}
+
 static cudaError_t basic_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    struct tile2d tile = kernel2d_tile(&kernel2d_basic, job);
-    if (job->cells == KERNEL2D_BYTE)
-        convolve2d_basic<unsigned char>
-            <<<grid_of(job, &tile), threads_of(&tile), 0, stream>>>(*job);
-    else
-        convolve2d_basic<float><<<grid_of(job, &tile), threads_of(&tile), 0, stream>>>(*job);
-    return cudaGetLastError();
+    return launch_tiles(&kernel2d_basic, convolve2d_basic<float>, convolve2d_basic<unsigned char>,
+                        job, stream);
+}
+
+static cudaError_t constant_launch(const struct kernel2d_job *job, cudaStream_t stream)
+{
+    return launch_tiles(&kernel2d_constant, convolve2d_constant<float>,
+                        convolve2d_constant<unsigned char>, job, stream);
 }
 
 const struct kernel2d kernel2d_basic = {
@@ -39,4 +52,12 @@ const struct kernel2d kernel2d_basic = {
     .way = TILE2D_NONE,
     .load = NULL,
     .launch = basic_launch,
+};
+
+const struct kernel2d kernel2d_constant = {
+    .name = "constant",
+    .technique = "direct, mask in constant memory",
+    .way = TILE2D_NONE,
+    .load = load_constant_mask,
+    .launch = constant_launch,
 };

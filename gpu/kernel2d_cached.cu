@@ -1,5 +1,5 @@
-/* A block loads only its own cells into shared memory; halo cells are read where they are,
- * since the neighbours have just brought them into the caches. Mask in constant memory. */
+/* A block loads only its tile into shared memory; halo cells are read from global memory, where
+ * neighbouring blocks have just brought them into the caches. Mask in constant memory. */
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
 
@@ -33,14 +33,8 @@ template <typename T> __global__ void convolve2d_cached(kernel2d_job job)
 
 static cudaError_t cached_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    struct tile2d tile = kernel2d_tile(&kernel2d_cached, job);
-    size_t bytes = tile.shared_cells * sizeof(float); /* 4 KB at most: 1024 threads */
-    if (job->cells == KERNEL2D_BYTE)
-        convolve2d_cached<unsigned char>
-            <<<grid_of(job, &tile), threads_of(&tile), bytes, stream>>>(*job);
-    else
-        convolve2d_cached<float><<<grid_of(job, &tile), threads_of(&tile), bytes, stream>>>(*job);
-    return cudaGetLastError();
+    return launch_tiles(&kernel2d_cached, convolve2d_cached<float>,
+                        convolve2d_cached<unsigned char>, job, stream);
 }
 
 const struct kernel2d kernel2d_cached = {

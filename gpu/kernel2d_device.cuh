@@ -1,19 +1,21 @@
-/* What the kernels of two dimensions share on the device. */
+/* Shared by the two-dimensional kernels. */
 #ifndef HALO_GPU_KERNEL2D_DEVICE_CUH
 #define HALO_GPU_KERNEL2D_DEVICE_CUH
 
+extern "C" {
 #include "gpu/kernel2d.h"
+}
 
 #include <cuda_runtime.h>
 
-/* A job as one channel sees it, in numbers of 32 bits. */
+/* One channel of a job, with 32-bit sizes. */
 template <typename T> struct channel2d {
     const T *in;
     T *out;
     int rows_in;
     int rows;
     int columns;
-    int row_origin; /* the row of in that mask row 0 meets for row 0 of out; likewise columns */
+    int row_origin; /* the row of in that mask row 0 meets for row 0 of out */
     int column_origin;
     int mask_rows;
     int mask_columns;
@@ -22,7 +24,7 @@ template <typename T> struct channel2d {
     kernel_boundary boundary;
 };
 
-/* That of channel blockIdx.y. */
+/* For channel blockIdx.y. */
 template <typename T>
 __device__ __forceinline__ channel2d<T> channel2d_of(const kernel2d_job &job)
 {
@@ -43,7 +45,7 @@ __device__ __forceinline__ channel2d<T> channel2d_of(const kernel2d_job &job)
     };
 }
 
-/* Where `at` has its value, 0..count-1, or -1 for zero. */
+/* The index of the value at `at` under the boundary policy, or -1 for zero. */
 __device__ __forceinline__ int place(int at, int count, kernel_boundary boundary)
 {
     if (at >= 0 && at < count)
@@ -72,6 +74,22 @@ __device__ __forceinline__ float cell(const channel2d<T> &p, int row, int column
     return row < 0 || column < 0 ? 0.0f : (float)row_at(p.in, row, p.pitch_in)[column];
 }
 
+/* The output whose window begins at (x, y) of the shared tile, which is `width` cells wide. */
+template <typename T>
+__device__ __forceinline__ float sum_window(const channel2d<T> &p, const float *mask,
+                                            const float *shared, int x, int y, int width)
+{
+    float sum = 0;
+    for (int i = 0; i < p.mask_rows; i++) {
+        const float *window = shared + (y + p.mask_rows - 1 - i) * width + x + p.mask_columns - 1;
+        float run = 0;
+        for (int j = 0; j < p.mask_columns; j++)
+            run += mask[i * p.mask_columns + j] * window[-j];
+        sum += run;
+    }
+    return sum;
+}
+
 __device__ __forceinline__ void store(float *at, float sum)
 {
     *at = sum;
@@ -90,8 +108,7 @@ __device__ __forceinline__ void put(const channel2d<T> &p, int row, int column, 
           sum);
 }
 
-/* Blocks in one row of the grid, since a picture may be of any height: the first output of the
- * block, and the grid. */
+/* The grid is one row of blocks, since pictures may be of any height. The block's first output: */
 __device__ __forceinline__ void tile_corner(int columns, int tile_columns, int tile_rows, int *row,
                                             int *column)
 {
@@ -110,6 +127,19 @@ static inline dim3 grid_of(const struct kernel2d_job *job, const struct tile2d *
 static inline dim3 threads_of(const struct tile2d *tile)
 {
     return dim3(tile->block.columns, tile->block.rows);
+}
+
+/* The kernel for the job's cells, over all tiles. */
+static inline cudaError_t launch_tiles(const struct kernel2d *kernel,
+                                       void (*on_floats)(kernel2d_job),
+                                       void (*on_bytes)(kernel2d_job),
+                                       const struct kernel2d_job *job, cudaStream_t stream)
+{
+    struct tile2d tile = kernel2d_tile(kernel, job);
+    void (*convolve)(kernel2d_job) = job->cells == KERNEL2D_BYTE ? on_bytes : on_floats;
+    convolve<<<grid_of(job, &tile), threads_of(&tile), tile.shared_cells * sizeof(float),
+               stream>>>(*job);
+    return cudaGetLastError();
 }
 
 #endif

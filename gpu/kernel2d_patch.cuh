@@ -1,10 +1,9 @@
-/* Larger masks, of any size and shape: a block puts out a patch of 128 columns and 32 rows. Pieces
- * of the mask of up to 16 rows and 32 columns are taken in turn; what one of them meets lies
- * in shared memory. A thread owns 8 columns of 4 rows, and for each of them slides a window of
- * 16 cells along a row of the mask, 8 coefficients at a time: 256 multiply-adds for 8
- * loads of 16 bytes. Threads are 8 cells apart, which would hit the same banks: every 8 cells 4
- * unused ones are left (skew), so that eight threads' loads meet all 32 banks.
- * Products are summed in runs of up to 128, the runs then. */
+/* Larger masks, of any shape: a block computes a patch of 128 columns and 32 rows, for one piece of
+ * the mask of up to 16 rows and 32 columns after another, with the piece's input in shared memory.
+ * A thread owns 8 columns of 4 rows and for each row slides a window of 16 cells along a row of the
+ * mask, 8 coefficients at a time: 256 FMAs for 8 loads of 16 bytes. Threads are 8 cells apart, so
+ * every 8 cells are followed by 4 unused ones (skew) and eight threads' loads use all 32 banks.
+ * Products are summed in runs of up to 128, then the runs. */
 #ifndef HALO_GPU_KERNEL2D_PATCH_CUH
 #define HALO_GPU_KERNEL2D_PATCH_CUH
 
@@ -12,7 +11,7 @@
 #include "gpu/kernel2d_device.cuh"
 
 static constexpr int PATCH_THREADS = PATCH_ACROSS * PATCH_DOWN;
-static constexpr int PATCH_BLOCKS = 3;        /* on a multiprocessor, at least */
+static constexpr int PATCH_BLOCKS = 3;        /* per multiprocessor, at least */
 static constexpr int PATCH_MASK_ROWS = 16;    /* of a piece */
 static constexpr int PATCH_MASK_COLUMNS = 32; /* a multiple of PATCH_COLUMNS */
 static constexpr int PATCH_RUN = 4;           /* mask rows summed in a row */
@@ -35,8 +34,8 @@ __device__ __forceinline__ void load_cells(patch_cells &cells, const float *from
         }
 }
 
-/* sum += coefficients [first, first + 8) of a row, those there are, on the windows of 16 cells:
- * `near` holds those of the outputs, `far` the 8 before. */
+/* sum += coefficients [first, first + 8) of a row on the windows of 16 cells: `near` holds those of
+ * the outputs, `far` the 8 before. LAST: only `count` coefficients. */
 template <bool LAST>
 __device__ __forceinline__ void add_eight(patch_cells &sum, const patch_cells &near,
                                           const patch_cells &far, int first, int count)
@@ -55,8 +54,8 @@ __device__ __forceinline__ void add_eight(patch_cells &sum, const patch_cells &n
     }
 }
 
-/* A row of a piece of the mask: `count` coefficients from `first` on; `at`, the cells that the
- * first of them meets. */
+/* A row of a piece of the mask: `count` coefficients from `first` on; `at`: the cells that the
+ * first one meets. */
 __device__ __forceinline__ void add_mask_row(patch_cells &sum, const float *at, int first,
                                              int count)
 {
@@ -108,11 +107,11 @@ __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(
         for (int j0 = 0; j0 < p.mask_columns; j0 += PATCH_MASK_COLUMNS) {
             int piece_rows = min(PATCH_MASK_ROWS, p.mask_rows - i0);
             int piece_columns = min(PATCH_MASK_COLUMNS, p.mask_columns - j0);
-            int history_frames = (piece_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
-            int tile_columns = PATCH_ACROSS * PATCH_COLUMNS + history_frames;
+            int history = (piece_columns + PATCH_COLUMNS - 1) / PATCH_COLUMNS * PATCH_COLUMNS;
+            int tile_columns = PATCH_ACROSS * PATCH_COLUMNS + history;
             int tile_cells = (PATCH_DOWN * PATCH_ROWS + piece_rows - 1) * tile_columns;
             int first_row = row + p.row_origin - (i0 + piece_rows - 1);
-            int first_column = column + p.column_origin - j0 - history_frames;
+            int first_column = column + p.column_origin - j0 - history;
             __syncthreads();
             for (int n = thread; n < tile_cells; n += PATCH_THREADS) {
                 int r = n / tile_columns, c = n % tile_columns;
@@ -121,7 +120,7 @@ __global__ void __launch_bounds__(PATCH_THREADS, PATCH_BLOCKS) convolve2d_patch(
             }
             __syncthreads();
             const float *at = shared + (y + piece_rows - 1) * PATCH_PITCH +
-                              (history_frames + x) / PATCH_COLUMNS * PATCH_SKEWED;
+                              (history + x) / PATCH_COLUMNS * PATCH_SKEWED;
             for (int i = 0; i < piece_rows; i++, at -= PATCH_PITCH) {
                 add_mask_row(sum, at, (i0 + i) * p.mask_columns + j0, piece_columns);
                 if (i % PATCH_RUN == PATCH_RUN - 1)

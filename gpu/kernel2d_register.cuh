@@ -1,7 +1,6 @@
-/* Ours: the picture goes through registers, so that a loaded cell serves many products. Small
- * masks run down strips, larger ones over patches; tile2d.c tells which. Kernels for floats and
- * for bytes are files of their own, which are compiled beside each other; each has its own bank of
- * constant memory. */
+/* Sums or windows in registers, so that a loaded cell is used many times: strips for small masks,
+ * patches for larger ones (tile2d.c chooses). Kernels for floats and for bytes are in two files,
+ * to be compiled in parallel; each has its own bank of constant memory. */
 #ifndef HALO_GPU_KERNEL2D_REGISTER_CUH
 #define HALO_GPU_KERNEL2D_REGISTER_CUH
 
@@ -11,7 +10,7 @@
 cudaError_t kernel2d_register_load_bytes(const struct kernel2d_job *job, cudaStream_t stream);
 cudaError_t kernel2d_register_launch_bytes(const struct kernel2d_job *job, cudaStream_t stream);
 
-/* For strips, the mask in the middle of a square, as its origin has it. */
+/* For strips: the mask in a square of zeros, origin on origin. */
 static inline cudaError_t load_square(const struct kernel2d_job *job, size_t side,
                                       cudaStream_t stream)
 {

@@ -1,27 +1,24 @@
-/* Small masks: a thread runs down a strip of 4 columns. Each row of the picture that it meets
- * enters as a window in registers, straight from the L1 cache by 16-byte loads, and is
- * multiplied into the sums of all the rows of outputs it belongs to, one for each row of the
- * mask; then the sums move up by one, for nothing, since a multiply-add can have its sum from
- * one register and leave it in another. So no cell is loaded twice by a thread, and the mask comes
- * from constant memory through uniform registers: its size is the template's, and all is
- * unrolled.
+/* Small masks: a thread runs down a strip of 4 columns. Each input row is loaded as a window in
+ * registers, by 16-byte loads through the L1 cache, and multiplied into the sums of all output rows
+ * that it contributes to, one for each mask row. The sums then move up by one at no cost: an FMA
+ * reads one register and writes another. A thread loads no cell twice; mask coefficients are
+ * constant-memory operands of a fully unrolled loop.
  *
- * What the loop must not have, each of it seen to cost a fifth or more: a branch, be it one that leaves out
- * products at the ends of a strip, which nobody wants; registers kept for what lies beyond the
- * picture; more instructions than the first cache of them holds, 32 KB (8 columns with the
- * largest mask do). So there is another loop for strips at the picture's ends. Blocks that
- * need it for their columns go first: they take longer, and nothing is to wait for them at the end;
- * for the same reason a block is one warp.
+ * Measured to cost a fifth or more in that loop: any branch, also one that skips unused products
+ * at the ends of a strip; registers for cells beyond the picture; more than the 32 KB of the
+ * instruction cache (8 columns with the largest mask). Strips at the picture's boundary therefore
+ * have a loop of their own. Blocks with boundary columns are launched first, since they take
+ * longer; a block is one warp for the same reason.
  *
- * The kernel for a square of an odd side does smaller masks too, behind rows and columns of zeros
- * that leave the origin where it is. */
+ * The kernel for a square of odd side also serves smaller masks, padded with zeros around the
+ * origin. */
 #ifndef HALO_GPU_KERNEL2D_STRIP_CUH
 #define HALO_GPU_KERNEL2D_STRIP_CUH
 
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
 
-/* What may be asked of the compiler: some GPUs have room for fewer blocks, however small. */
+/* Resident blocks per multiprocessor: an architectural limit. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 700 && __CUDA_ARCH__ != 800 &&                      \
     __CUDA_ARCH__ != 900 && __CUDA_ARCH__ != 1000
 static constexpr int STRIP_BLOCKS_MOST = 16;
@@ -34,7 +31,7 @@ template <int SIDE> struct strip {
     static constexpr int WINDOW = 2 * BEFORE + STRIP_OUTPUTS;
     static constexpr int BLOCKS =
         strip_blocks(SIDE) < STRIP_BLOCKS_MOST ? strip_blocks(SIDE) : STRIP_BLOCKS_MOST;
-    /* Rows whose loads are under way together: small masks wait for memory, large ones never. */
+    /* Rows loaded together: small masks are bound by memory latency. */
     static constexpr int BATCH = SIDE <= 3 ? 6 : SIDE <= 5 ? 4 : SIDE <= 9 ? 2 : 1;
 };
 
@@ -44,7 +41,7 @@ __device__ __forceinline__ void load_four(float *window, const float *from)
     window[0] = four.x, window[1] = four.y, window[2] = four.z, window[3] = four.w;
 }
 
-/* A byte behind the exponent of 2^23 is that number and the byte: cheaper than a conversion. */
+/* The bits 0x4B000000 | byte are 2^23 + byte: cheaper than a conversion. */
 __device__ __forceinline__ void load_four(float *window, const unsigned char *from)
 {
     unsigned word = __ldg(reinterpret_cast<const unsigned *>(from));
@@ -65,7 +62,7 @@ __device__ __forceinline__ void store_four(unsigned char *at, const float *sum)
     *reinterpret_cast<uchar4 *>(at) = four;
 }
 
-/* No more than there are columns left. */
+/* Only the `left` columns within the picture. */
 template <typename T>
 __device__ __forceinline__ void store_cells(T *to, const float (&sum)[STRIP_OUTPUTS], int left)
 {
@@ -75,7 +72,7 @@ __device__ __forceinline__ void store_cells(T *to, const float (&sum)[STRIP_OUTP
             store(to + w, sum[w]);
 }
 
-/* Whether four cells may be read or written at once. */
+/* Whether four cells can be read or written at once. */
 template <typename T> __device__ __forceinline__ bool in_fours(const T *at, size_t pitch)
 {
     return (reinterpret_cast<size_t>(at) | pitch) % (4 * sizeof(T)) == 0;
@@ -90,7 +87,7 @@ __device__ __forceinline__ void load_fours(float (&window)[WINDOW], const T *fro
         load_four(&window[j], from + j);
 }
 
-/* The same by cells: rows that do not begin at fours. */
+/* The same for unaligned rows. */
 template <int WINDOW, typename T>
 __device__ __forceinline__ void load_cells(float (&window)[WINDOW], const T *from)
 {
@@ -99,10 +96,10 @@ __device__ __forceinline__ void load_cells(float (&window)[WINDOW], const T *fro
         window[j] = (float)__ldg(from + j);
 }
 
-/* Where the columns of a window have their values: the same for all rows. */
+/* The columns of the values of a window, the same for all rows. */
 template <int WINDOW> struct window_places {
     int at[WINDOW];
-    unsigned is_there; /* bit j: at[j] is a column; the others are zero */
+    unsigned is_there; /* bit j: at[j] is valid; else the value is zero */
 };
 
 template <int WINDOW, typename T>
@@ -118,7 +115,7 @@ __device__ __forceinline__ void find_places(window_places<WINDOW> &places, const
     }
 }
 
-/* Ghost cells and all; without branches, so that all loads are under way together. */
+/* With ghost cells; without branches, so that all loads are issued together. */
 template <int WINDOW, typename T>
 __device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const channel2d<T> &p, int row,
                                             const window_places<WINDOW> &places)
@@ -134,7 +131,7 @@ __device__ __forceinline__ void load_ghosts(float (&window)[WINDOW], const chann
         window[j] = is_there >> j & 1 ? window[j] : 0.0f;
 }
 
-/* One row more: sum `k`, of the output whose mask row k falls on it, comes from sum k + 1. */
+/* Add an input row: sum k, for the output whose mask row k meets it, moves from sum k + 1. */
 template <int SIDE>
 __device__ __forceinline__ void add_row(float (&sum)[SIDE][STRIP_OUTPUTS],
                                         const float (&window)[strip<SIDE>::WINDOW])
@@ -153,7 +150,7 @@ __device__ __forceinline__ void add_row(float (&sum)[SIDE][STRIP_OUTPUTS],
     }
 }
 
-/* Where a thread begins. */
+/* The strip of a thread. */
 struct strip_start {
     int top; /* of out */
     int column;
@@ -161,7 +158,7 @@ struct strip_start {
     bool is_inside; /* the columns of all windows of the warp are within the picture */
 };
 
-/* INSIDE: so are the rows, and all is read and written by fours. */
+/* INSIDE: the rows are within the picture too, and all accesses are 16 bytes. */
 template <int SIDE, bool INSIDE, typename T>
 __device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_start &start)
 {
@@ -194,7 +191,7 @@ __device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_star
         }
 #pragma unroll
         for (int b = 0; b < BATCH; b++) {
-            int done = t + b - (SIDE - 1); /* the row of outputs that this one is the last of */
+            int done = t + b - (SIDE - 1); /* the output row that this input row completes */
             add_row<SIDE>(sum, window[b]);
             if (done < 0 || done >= start.count)
                 continue;
@@ -207,14 +204,14 @@ __device__ __forceinline__ void run_down(const channel2d<T> &p, const strip_star
     }
 }
 
-/* Apart, so that what it needs is not kept ready while the others run. */
+/* Not inlined, so that it takes no registers from the other loop. */
 template <int SIDE, typename T>
 __device__ __noinline__ void run_apart(const kernel2d_job &job, strip_start start)
 {
     run_down<SIDE, false>(channel2d_of<T>(job), start);
 }
 
-/* Strips of the first and last columns before all others. */
+/* Strips of the first and last columns first. */
 __device__ __forceinline__ void strip_corner(int columns, int rows, int height, int *row,
                                              int *column)
 {

@@ -1,5 +1,5 @@
-/* A block is as large as the tile that it puts out: its threads load that and the halo cells
- * round it into shared memory, in several goes. Mask in constant memory. */
+/* A block has a thread for each cell of its output tile; a thread loads several cells of the tile
+ * and its halo into shared memory. Mask in constant memory. */
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel2d_device.cuh"
 
@@ -18,45 +18,30 @@ template <typename T> __global__ void convolve2d_tiled_out(kernel2d_job job)
     __syncthreads();
     if (row + y >= p.rows || column + x >= p.columns)
         return;
-    float sum = 0;
-    for (int i = 0; i < p.mask_rows; i++) {
-        const float *window = shared + (y + p.mask_rows - 1 - i) * width + x + p.mask_columns - 1;
-        float run = 0;
-        for (int j = 0; j < p.mask_columns; j++)
-            run += constant_mask[i * p.mask_columns + j] * window[-j];
-        sum += run;
-    }
-    put(p, row + y, column + x, sum);
+    put(p, row + y, column + x, sum_window(p, constant_mask, shared, x, y, width));
 }
 
 static cudaError_t tiled_out_load(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    /* Beyond 48 KB a kernel has to ask. */
     struct tile2d tile = kernel2d_tile(&kernel2d_tiled_out, job);
+    /* More than 48 KB must be requested. */
     int bytes = (int)(tile.shared_cells * sizeof(float));
     CUDA_TRY(cudaFuncSetAttribute(
         convolve2d_tiled_out<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     CUDA_TRY(cudaFuncSetAttribute(convolve2d_tiled_out<unsigned char>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     return load_constant_mask(job, stream);
 }
 
 static cudaError_t tiled_out_launch(const struct kernel2d_job *job, cudaStream_t stream)
 {
-    struct tile2d tile = kernel2d_tile(&kernel2d_tiled_out, job);
-    size_t bytes = tile.shared_cells * sizeof(float);
-    if (job->cells == KERNEL2D_BYTE)
-        convolve2d_tiled_out<unsigned char>
-            <<<grid_of(job, &tile), threads_of(&tile), bytes, stream>>>(*job);
-    else
-        convolve2d_tiled_out<float>
-            <<<grid_of(job, &tile), threads_of(&tile), bytes, stream>>>(*job);
-    return cudaGetLastError();
+    return launch_tiles(&kernel2d_tiled_out, convolve2d_tiled_out<float>,
+                        convolve2d_tiled_out<unsigned char>, job, stream);
 }
 
 const struct kernel2d kernel2d_tiled_out = {
     .name = "tiled-out",
-    .technique = "direct, a block as large as the tile it puts out",
+    .technique = "direct, a block as large as its output tile",
     .way = TILE2D_OUT,
     .load = tiled_out_load,
     .launch = tiled_out_launch,

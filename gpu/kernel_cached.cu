@@ -1,10 +1,7 @@
-/* A block loads only its tile into shared memory; halo cells are read where they
- * are, since the neighbours have just brought them into the caches. Mask in
- * constant memory. */
+/* A block loads only its tile into shared memory; halo cells are read from global memory, where
+ * neighbouring blocks have just brought them into the caches. Mask in constant memory. */
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel_device.cuh"
-
-static constexpr unsigned THREADS = 256;
 
 __global__ void convolve_cached(kernel_job job)
 {
@@ -31,10 +28,7 @@ __global__ void convolve_cached(kernel_job job)
 
 static cudaError_t cached_launch(const struct kernel_job *job, cudaStream_t stream)
 {
-    unsigned threads = job->threads ? job->threads : THREADS;
-    convolve_cached<<<blocks_for(job->frames, threads), threads, threads * sizeof(float),
-                      stream>>>(*job);
-    return cudaGetLastError();
+    return launch_threads(convolve_cached, job, threads_of(job) * sizeof(float), stream);
 }
 
 const struct kernel kernel_cached = {

@@ -1,16 +1,17 @@
-/* What the kernels share on the device. */
+/* Shared by the one-dimensional kernels. */
 #ifndef HALO_GPU_KERNEL_DEVICE_CUH
 #define HALO_GPU_KERNEL_DEVICE_CUH
 
+extern "C" {
 #include "gpu/kernel.h"
+}
 
 #include <cuda_runtime.h>
 
-/* Products summed in a row before the sum is put aside: thousands of them in one
- * row would lose 15 dB to rounding. */
+/* Products per partial sum: a single sum of thousands loses 15 dB to rounding. */
 static constexpr int RUN = 128;
 
-/* Frame `index` of x: of `in`, or a ghost cell beyond its ends. */
+/* Frame `index` of `in`, or a ghost cell beyond its ends. */
 __device__ __forceinline__ float ghost(const float *__restrict__ in, long long index,
                                        long long frames, kernel_boundary boundary)
 {
@@ -34,12 +35,28 @@ __device__ __forceinline__ void put_four(const kernel_job &job, long long i, flo
         float4 before = *out;
         sum.x += before.x, sum.y += before.y, sum.z += before.z, sum.w += before.w;
     }
-    __stcs(out, sum); /* nobody reads it soon: it need not stay in the cache */
+    __stcs(out, sum); /* streaming: not read again soon */
+}
+
+static constexpr unsigned THREADS = 256;
+
+static inline unsigned threads_of(const struct kernel_job *job)
+{
+    return job->threads ? job->threads : THREADS;
 }
 
 static inline unsigned blocks_for(size_t frames, size_t tile)
 {
     return (unsigned)((frames + tile - 1) / tile);
+}
+
+/* One thread per output, with `shared_bytes` of shared memory per block. */
+static inline cudaError_t launch_threads(void (*kernel)(kernel_job), const struct kernel_job *job,
+                                         size_t shared_bytes, cudaStream_t stream)
+{
+    unsigned threads = threads_of(job);
+    kernel<<<blocks_for(job->frames, threads), threads, shared_bytes, stream>>>(*job);
+    return cudaGetLastError();
 }
 
 #endif

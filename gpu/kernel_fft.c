@@ -1,5 +1,5 @@
-/* Overlap-save by transforms: one fused kernel where a transform fits a multiprocessor,
- * cuFFT between passes of our own where it does not. The plan says which. */
+/* Overlap-save: one fused kernel where a transform fits a multiprocessor, otherwise cuFFT between
+ * passes of our own. The plan says which. */
 #include "gpu/fft_kernels.h"
 #include "gpu/gpu.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- NVIDIA's cuFFT, opened when it is first needed: the program starts without it ---- */
+/* ---- cuFFT, opened on first use: the program starts without it ---- */
 
 struct cufft_library {
     cufftResult (*plan)(cufftHandle *plan, int length, cufftType type, int batch);
@@ -25,11 +25,11 @@ static const char NAME[] = "libcufft.so." TEXT(CUFFT_VER_MAJOR);
 static bool find(void *handle, const char *name, void *function, size_t size)
 {
     void *symbol = dlsym(handle, name);
-    memcpy(function, &symbol, size); /* a data pointer does not convert to a function's */
+    memcpy(function, &symbol, size); /* ISO C has no cast from void * to a function pointer */
     return symbol;
 }
 
-/* The one library, which stays open. One thread at a time. */
+/* Opened once and kept open. One thread at a time. */
 static enum status open_library(const struct cufft_library **result)
 {
     static struct cufft_library library;
@@ -59,8 +59,7 @@ struct kernel_plan {
     struct fft_plan fft;
     size_t taps;
     float *table; /* device; fused */
-    /* cuFFT's. */
-    const struct cufft_library *library;
+    const struct cufft_library *library; /* this and the following: cuFFT only */
     cufftHandle batch;
     cufftHandle one; /* for masks */
     float2 *work;    /* device: fft.batch x fft.fft */
@@ -88,18 +87,16 @@ static enum status open_fused(struct kernel_plan *plan)
     if (error == cudaSuccess)
         error = cudaMemcpy(plan->table, table, floats * sizeof *table, cudaMemcpyHostToDevice);
     free(table);
-    return error == cudaSuccess ? STATUS_OK : gpu_failed(error, "make room for transforms");
+    return error == cudaSuccess ? STATUS_OK : gpu_failed(error, "allocate memory for transforms");
 }
 
 static enum status open_passes(struct kernel_plan *plan)
 {
     const struct fft_plan *fft = &plan->fft;
-    enum status status = open_library(&plan->library);
-    if (status != STATUS_OK)
-        return status;
+    TRY(open_library(&plan->library));
     cudaError_t error = cudaMalloc((void **)&plan->work, fft->batch * fft->fft * sizeof(float2));
     if (error != cudaSuccess)
-        return gpu_failed(error, "make room for transforms");
+        return gpu_failed(error, "allocate memory for transforms");
     cufftResult result =
         plan->library->plan(&plan->batch, (int)fft->fft, CUFFT_C2C, (int)fft->batch);
     if (result == CUFFT_SUCCESS)
@@ -107,19 +104,16 @@ static enum status open_passes(struct kernel_plan *plan)
     if (result == CUFFT_SUCCESS)
         return STATUS_OK;
     return fail(STATUS_FAILED,
-                "cuFFT failed to plan a transform of %zu points: error %d; use "
-                "--backend cpu",
+                "cuFFT failed to plan a transform of %zu points: error %d; use --backend cpu",
                 fft->fft, (int)result);
 }
 
 /* The longest transform that a thread block of this device can hold. */
 static size_t fused_most(void)
 {
-    int device = 0, shared = 0;
+    int shared;
     size_t most = FFT_FUSED_MOST;
-    if (cudaGetDevice(&device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
-            cudaSuccess)
+    if (gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &shared) != cudaSuccess)
         return FFT_FUSED_LEAST;
     while (most > FFT_FUSED_LEAST && fft_fused_shared(most) > (size_t)shared)
         most /= 2;
@@ -133,7 +127,7 @@ static enum status fft_open(const struct kernel_shape *shape, struct kernel_plan
         return fail_memory("a transform");
     plan->taps = shape->taps;
     plan->fft = fft_plan_choose(shape->taps, shape->frames, fused_most(), shape->fft);
-    enum status status = STATUS_OK;
+    enum status status;
     if (plan->fft.fft <= shape->taps)
         status = fail(STATUS_FAILED,
                       "a mask of %zu taps is too long for the GPU; use --backend cpu", shape->taps);

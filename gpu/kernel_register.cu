@@ -1,22 +1,19 @@
-/* Each thread owns neighbouring outputs and slides a window of the sound through
- * registers, so that a loaded frame serves many products; the mask comes from
- * constant memory as an operand of the multiplication itself.
+/* Each thread owns neighbouring outputs and slides a window of the input through registers, so
+ * that a loaded frame is used many times; the mask is a constant-memory operand of the FMA.
  *
  * Short masks (window): kernel_window.cuh.
  *
- * Long masks (slide): the block's tile and halo lie in shared memory. A thread
- * takes 16 outputs and 16 taps at a time: 256 multiply-adds for four 16-byte
- * loads. Threads are 16 frames apart, which would hit the same banks: every 16
- * frames 4 unused ones are left (skew), so that eight threads' 16-byte loads meet
- * all 32 banks. Products are summed in runs of 64 taps, the
- * runs by sixteen, and those sums then: rounding grows with the root of each. */
+ * Long masks (slide): tile and halo in shared memory. A thread takes 16 outputs and 16 taps at a
+ * time: 256 FMAs for four 16-byte loads. Threads are 16 frames apart, so every 16 frames are
+ * followed by 4 unused ones (skew) and eight threads' 16-byte loads use all 32 banks. Products are
+ * summed in runs of 64 taps, the runs by sixteen, then those sums, to limit rounding. */
 #include "gpu/kernel_window.cuh"
 
 static constexpr int SLIDE_OUTPUTS = 16;
 static constexpr int SLIDE_SKEWED = 20; /* floats that 16 frames take in shared memory */
 static constexpr int SLIDE_PAIRS = 2;   /* pairs of 16 taps summed in a row */
-static constexpr int SLIDE_RUNS = 16;   /* such sums summed in a row */
-static constexpr unsigned SLIDE_THREADS = 256; /* more would leave too few registers */
+static constexpr int SLIDE_RUNS = 16;   /* such sums added in a row */
+static constexpr unsigned SLIDE_THREADS = 256; /* more leave too few registers */
 static constexpr unsigned SLIDE_BLOCKS = 2;    /* on a multiprocessor, at least */
 static constexpr unsigned SLIDE_THREADS_SHORT = 128;
 static constexpr size_t SLIDE_TAPS_SHORT = 512;
@@ -32,8 +29,8 @@ __device__ __forceinline__ void load_frames(float (&frames)[SLIDE_OUTPUTS], cons
     }
 }
 
-/* sum[r] += taps [first, first + 16) on a window of 32 frames: `near` holds those
- * of the outputs, `far` the 16 before. In the last 16 taps, whole fours. */
+/* sum[r] += taps [first, first + 16) on a window of 32 frames: `near` holds those of the outputs,
+ * `far` the 16 before. LAST: stop at the next multiple of 4 taps. */
 template <bool LAST>
 __device__ __forceinline__ void add_taps(float (&sum)[SLIDE_OUTPUTS],
                                          const float (&near)[SLIDE_OUTPUTS],
@@ -145,10 +142,8 @@ static unsigned slide_threads(const struct kernel_job *job)
     unsigned threads = job->taps <= SLIDE_TAPS_SHORT ? SLIDE_THREADS_SHORT : SLIDE_THREADS;
     if (job->threads)
         threads = job->threads < SLIDE_THREADS ? job->threads : SLIDE_THREADS;
-    int device = 0, most = 0; /* of shared memory: smaller GPUs have not room for all lengths */
-    if (cudaGetDevice(&device) == cudaSuccess &&
-        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
-            cudaSuccess)
+    int most; /* of shared memory: some GPUs have too little for long masks */
+    if (gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most) == cudaSuccess)
         while (threads > 32 && slide_bytes(threads, job->taps) > (size_t)most)
             threads /= 2;
     return threads;
@@ -174,7 +169,7 @@ static cudaError_t register_load(const struct kernel_job *job, cudaStream_t stre
         return window->load(job, stream);
     CUDA_TRY(cudaFuncSetAttribute(convolve_slide, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)slide_bytes(slide_threads(job), job->taps)));
-    size_t after = (job->taps + 3) / 4 * 4 - job->taps; /* taps are taken by fours */
+    size_t after = (job->taps + 3) / 4 * 4 - job->taps; /* to a multiple of 4 taps */
     return constant_mask_load_between(job->mask, 0, job->taps, after, stream);
 }
 

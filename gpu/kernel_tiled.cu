@@ -1,16 +1,14 @@
-/* A block loads its tile of the sound and the halo cells on both sides into shared
- * memory, once, and every thread reads its window there; mask in constant memory. */
+/* A block loads its tile and the halo cells on both sides into shared memory once; every thread
+ * reads its window there. Mask in constant memory. */
 #include "gpu/constant_mask.cuh"
 #include "gpu/kernel_device.cuh"
-
-static constexpr unsigned THREADS = 256;
 
 __global__ void convolve_tiled(kernel_job job)
 {
     extern __shared__ float tile[];
     long long base = (long long)blockIdx.x * blockDim.x;
     int taps = (int)job.taps;
-    /* tile[j] is frame base + origin - (taps - 1) + j: taps - 1 halo cells in all. */
+    /* tile[j] is frame base + origin - (taps - 1) + j: it includes taps - 1 halo cells. */
     long long first = base + (long long)job.origin - (taps - 1);
     for (int j = (int)threadIdx.x; j < (int)blockDim.x + taps - 1; j += (int)blockDim.x)
         tile[j] = ghost(job.in, first + j, (long long)job.frames_in, job.boundary);
@@ -29,26 +27,22 @@ __global__ void convolve_tiled(kernel_job job)
     put(job, i, sum);
 }
 
-static size_t tile_bytes(size_t threads, size_t taps)
+static size_t tile_bytes(const struct kernel_job *job)
 {
-    return (threads + taps - 1) * sizeof(float);
+    return (threads_of(job) + job->taps - 1) * sizeof(float);
 }
 
 static cudaError_t tiled_load(const struct kernel_job *job, cudaStream_t stream)
 {
-    unsigned threads = job->threads ? job->threads : THREADS;
-    /* Beyond 48 KB a kernel has to ask. */
+    /* More than 48 KB must be requested. */
     CUDA_TRY(cudaFuncSetAttribute(convolve_tiled, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  (int)tile_bytes(threads, job->taps)));
+                                  (int)tile_bytes(job)));
     return load_constant_mask(job, stream);
 }
 
 static cudaError_t tiled_launch(const struct kernel_job *job, cudaStream_t stream)
 {
-    unsigned threads = job->threads ? job->threads : THREADS;
-    convolve_tiled<<<blocks_for(job->frames, threads), threads, tile_bytes(threads, job->taps),
-                     stream>>>(*job);
-    return cudaGetLastError();
+    return launch_threads(convolve_tiled, job, tile_bytes(job), stream);
 }
 
 const struct kernel kernel_tiled = {

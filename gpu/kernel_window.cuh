@@ -1,9 +1,9 @@
-/* Short masks of the kernel "register": the whole window of a thread fits its registers and comes
- * straight from the L1 cache by 16-byte loads; the loop over taps is unrolled for each length.
- * Neither shared memory nor a barrier is in the way of the copy.
+/* Short masks of the kernel "register": a thread's whole window is in registers, loaded by 16-byte
+ * loads through the L1 cache; the loop over taps is unrolled for each length. No shared memory, no
+ * barrier.
  *
- * There are 37 lengths, which take long to compile: files of some each, kernel_register_N.cu, are
- * compiled beside each other. Each file has its own bank of constant memory. */
+ * The 37 lengths take long to compile and are spread over files, kernel_register_N.cu, to be
+ * compiled in parallel. Each file has its own bank of constant memory. */
 #ifndef HALO_GPU_KERNEL_WINDOW_CUH
 #define HALO_GPU_KERNEL_WINDOW_CUH
 
@@ -11,7 +11,7 @@
 #include "gpu/kernel_device.cuh"
 
 static constexpr int WINDOW_TAPS_FINE = 132;  /* a kernel for every 4 taps, above for every 16 */
-static constexpr int WINDOW_TAPS_NARROW = 36; /* up to here 4 outputs a thread, above 8 */
+static constexpr int WINDOW_TAPS_NARROW = 36; /* up to here 4 outputs per thread, above 8 */
 static constexpr int WINDOW_RUN = 64;         /* taps summed in a row */
 static constexpr unsigned WINDOW_THREADS = 256;
 
@@ -24,14 +24,14 @@ struct window_kernels {
 
 extern const struct window_kernels window_kernels_84, window_kernels_120, window_kernels_196;
 
-/* A mask whose origin is no multiple of 4 is loaded behind as many zero taps as
- * are missing: the window then begins on 16 bytes. */
+/* Zero taps to put before the mask, so that the window is 16-byte aligned: origin + shift is a
+ * multiple of 4. */
 static inline size_t window_shift(const struct kernel_job *job)
 {
     return (4 - job->origin % 4) % 4;
 }
 
-/* The taps of the kernel made for this many: 4, 8 ... 132, 148, 164 ... 196. */
+/* The length of the kernel for this job: 4, 8 ... 132, 148, 164 ... 196. */
 static inline size_t window_taps(const struct kernel_job *job)
 {
     size_t taps = job->taps + window_shift(job);
@@ -43,10 +43,10 @@ static inline size_t window_taps(const struct kernel_job *job)
 template <int TAPS, int OUTPUTS>
 __global__ void __launch_bounds__(WINDOW_THREADS) convolve_window(kernel_job job, int origin)
 {
-    constexpr int PAST = TAPS; /* a multiple of 4 that holds TAPS - 1 frames */
+    constexpr int HISTORY = TAPS; /* a multiple of 4 that holds TAPS - 1 frames */
     long long frames = (long long)job.frames, frames_in = (long long)job.frames_in;
     long long tile = (long long)blockDim.x * OUTPUTS, base = blockIdx.x * tile;
-    if (base + origin - PAST < 0 || base + origin + tile > frames_in || base + tile > frames) {
+    if (base + origin - HISTORY < 0 || base + origin + tile > frames_in || base + tile > frames) {
         for (long long i = base + threadIdx.x; i < base + tile && i < frames; i += blockDim.x) {
             float sum = 0;
             for (int start = 0; start < TAPS; start += WINDOW_RUN) {
@@ -61,10 +61,10 @@ __global__ void __launch_bounds__(WINDOW_THREADS) convolve_window(kernel_job job
         return;
     }
     long long i = base + (long long)threadIdx.x * OUTPUTS;
-    const float *__restrict__ from = job.in + i + origin - PAST;
-    float window[PAST + OUTPUTS], sum[OUTPUTS], total[OUTPUTS];
+    const float *__restrict__ from = job.in + i + origin - HISTORY;
+    float window[HISTORY + OUTPUTS], sum[OUTPUTS], total[OUTPUTS];
 #pragma unroll
-    for (int j = 0; j < PAST + OUTPUTS; j += 4) {
+    for (int j = 0; j < HISTORY + OUTPUTS; j += 4) {
         float4 four = __ldg(reinterpret_cast<const float4 *>(from + j));
         window[j] = four.x, window[j + 1] = four.y, window[j + 2] = four.z, window[j + 3] = four.w;
     }
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(WINDOW_THREADS) convolve_window(kernel_job job
         for (int k = start; k < TAPS && k < start + WINDOW_RUN; k++)
 #pragma unroll
             for (int r = 0; r < OUTPUTS; r++)
-                sum[r] += constant_mask[k] * window[PAST + r - k];
+                sum[r] += constant_mask[k] * window[HISTORY + r - k];
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             total[r] += sum[r];
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(WINDOW_THREADS) convolve_window(kernel_job job
         put_four(job, i + r, make_float4(total[r], total[r + 1], total[r + 2], total[r + 3]));
 }
 
-/* Finds the kernel made for this many taps, from LEAST to TAPS. */
+/* Launch the kernel of the right length, from LEAST to TAPS. */
 template <int TAPS, int LEAST>
 static void launch_window(const struct kernel_job *job, cudaStream_t stream)
 {

@@ -1,19 +1,21 @@
-/* The live convolver on the device: one kernel, for one block of the stream or for all
- * that come. Thread block b has the roles b, b + grid, ...: role r takes in input r and
- * answers for output r. All thread blocks run at once and wait for each other by flags in
- * device memory; whatever another may have written meanwhile is read past the L1 cache. */
+/* The live convolver on the device: one kernel, for one block of the stream or for all. Thread
+ * block b has the roles b, b + grid, ...: role r reads input r and writes output r. All thread
+ * blocks run at once and wait for each other by flags in device memory; what another thread block
+ * may have written is read past the L1 cache. */
+extern "C" {
 #include "gpu/gpu.h"
 #include "gpu/live_kernels.h"
+}
 
 #include <cuda_runtime.h>
 
-/* Products summed in a row before the sum is put aside, for the rounding's sake. */
+/* Products per partial sum, to limit rounding. */
 static constexpr unsigned RUN = 32;
 
-/* Bins a thread holds while they are put into another order. */
+/* Bins that a thread holds while they are reordered. */
 static constexpr unsigned HELD = LIVE_BLOCK_MOST / LIVE_THREADS;
 
-/* ---- memory that others write ---- */
+/* ---- memory written by other threads or the host ---- */
 
 __device__ __forceinline__ uint4 load_packet(const uint4 *packet)
 {
@@ -46,7 +48,7 @@ __device__ __forceinline__ void publish(unsigned *flag, unsigned number)
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(number) : "memory");
 }
 
-/* One thread waits for all; numbers may wrap. */
+/* One thread waits for the whole block; numbers may wrap. */
 __device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number)
 {
     if (threadIdx.x == 0) {
@@ -58,27 +60,26 @@ __device__ __forceinline__ void await_flag(const unsigned *flag, unsigned number
     __syncthreads();
 }
 
-/* ---- what a thread block knows ---- */
+/* ---- the state of a thread block ---- */
 
 struct live_slot {
-    unsigned code; /* of the mask at hand; 0: silent */
+    unsigned code; /* of the current mask; 0: silent */
     bool fresh;
     live_mask mask;
 };
 
 __device__ __forceinline__ live_path path_of(const live_mask &mask, unsigned p)
 {
-    uint2 words = __ldcg(reinterpret_cast<const uint2 *>(mask.paths + p));
-    live_path path = {words.x, words.y};
+    uint2 pair = __ldcg(reinterpret_cast<const uint2 *>(mask.paths + p));
+    live_path path = {pair.x, pair.y};
     return path;
 }
 
-/* Shared memory, laid out for the state's block and transform. */
+/* Shared memory; sizes in floats, or float2. */
 struct live_scratch {
-    float2 *fft;  /* fft; and rows of products before that */
-    float *mine;  /* 2 block: of the one input that is this thread block's, the block
-                   * before and the one at hand */
-    float *other; /* 2 block: of another input */
+    float2 *fft;  /* fft; before that, rows of products */
+    float *mine;  /* 2 block: previous and current block of this thread block's only input */
+    float *other; /* 2 block: the same of another input */
     float *head;  /* block */
     float *sum;   /* block */
 };
@@ -105,7 +106,7 @@ static size_t scratch_bytes(const live_state &s)
     return fft_bytes(s) + 6 * s.block * sizeof(float);
 }
 
-/* Its one role, which leaves the input at hand; of several inputs, none is. */
+/* One role per thread block: its input stays in shared memory. */
 __device__ __forceinline__ bool is_single(const live_state &s)
 {
     return s.roles <= gridDim.x;
@@ -116,39 +117,39 @@ __device__ __forceinline__ bool is_mine(const live_state &s, unsigned input)
     return is_single(s) && input == blockIdx.x;
 }
 
-/* ---- taking in ---- */
+/* ---- input ---- */
 
-/* Input `role`'s samples of block `number`, to device memory and, if it is this thread
- * block's only one, to its scratch memory. Returns the header, the same for all threads. */
-__device__ uint4 take(const live_state &s, const live_scratch &r, unsigned role, unsigned number)
+/* Copy input `role`'s samples of block `number` to device memory and, if it is this thread block's
+ * only one, to shared memory. Returns the header, the same for all threads. */
+__device__ uint4 receive(const live_state &s, const live_scratch &r, unsigned role, unsigned number)
 {
     __shared__ uint4 header;
     const uint4 *from = s.in + ((size_t)(number & 1) * s.roles + role) * (1 + s.packets);
     float *to = s.time + ((size_t)role * 2 + (number & 1)) * s.block;
     unsigned count = role < s.inputs ? s.packets + 1 : 1;
     bool single = is_single(s);
-    __syncthreads(); /* the scratch memory and the header are free */
+    __syncthreads(); /* shared memory and the header are free */
     for (unsigned q = threadIdx.x; q < count; q += LIVE_THREADS) {
         uint4 packet = await_packet(from + q, number);
         if (q == 0) {
             header = packet;
             continue;
         }
-        const unsigned words[3] = {packet.x, packet.y, packet.z};
+        const unsigned samples[3] = {packet.x, packet.y, packet.z};
         for (unsigned w = 0; w < 3; w++) {
             unsigned i = 3 * (q - 1) + w;
             if (i >= s.block)
                 continue;
-            to[i] = __uint_as_float(words[w]);
+            to[i] = __uint_as_float(samples[w]);
             if (single)
-                r.mine[s.block + i] = __uint_as_float(words[w]);
+                r.mine[s.block + i] = __uint_as_float(samples[w]);
         }
     }
     __syncthreads();
     return header;
 }
 
-/* The samples of all this thread block's inputs are in device memory. */
+/* All inputs of this thread block are in device memory. */
 __device__ void publish_inputs(const live_state &s, unsigned number)
 {
     for (unsigned role = blockIdx.x; role < s.inputs; role += gridDim.x)
@@ -156,7 +157,7 @@ __device__ void publish_inputs(const live_state &s, unsigned number)
             publish(s.time_done + role, number);
 }
 
-__device__ void take_slot(const live_state &s, live_slot &v, unsigned code, bool fresh)
+__device__ void update_slot(const live_state &s, live_slot &v, unsigned code, bool fresh)
 {
     v.fresh = fresh;
     if (code == v.code)
@@ -235,7 +236,7 @@ __device__ void add_spectrum(const live_state &s, const live_scratch &r, unsigne
 
 /* ---- the tail: partitions, due in block `number` ---- */
 
-/* Two bins at a time; bin 0 holds two real ones, which do not mix. */
+/* Two bins at a time; bin 0 holds two real bins, which do not mix. */
 __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, bool real)
 {
     sum.x += real ? x.x * h.x : x.x * h.x - x.y * h.y;
@@ -244,31 +245,29 @@ __device__ __forceinline__ void add_product(float4 &sum, float4 x, float4 h, boo
     sum.w += x.z * h.w + x.w * h.z;
 }
 
-/* One path's parts row, row + rows, ...: bins 2 `pair` and 2 `pair` + 1. */
+/* One path's partitions row, row + rows, ...: bins 2 `pair` and 2 `pair` + 1. */
 __device__ __forceinline__ void add_partitions(const live_state &s, const live_mask &mask,
-                                          live_path path, unsigned number, unsigned pair,
-                                          unsigned row, unsigned rows, float4 &sum)
+                                               live_path path, unsigned number, unsigned pair,
+                                               unsigned row, unsigned rows, float4 &sum)
 {
-    const float4 *ring = reinterpret_cast<const float4 *>(s.spectra + (size_t)path.input * s.depth *
-                                                                          s.bins) +
-                         pair;
-    const float4 *partitions = reinterpret_cast<const float4 *>(
-                              mask.spectra + (size_t)path.column * mask.partitions * s.bins) +
-                          pair;
+    const float2 *spectra = s.spectra + (size_t)path.input * s.depth * s.bins;
+    const float4 *ring = reinterpret_cast<const float4 *>(spectra) + pair;
+    spectra = mask.spectra + (size_t)path.column * mask.partitions * s.bins;
+    const float4 *partitions = reinterpret_cast<const float4 *>(spectra) + pair;
     unsigned pairs = s.bins / 2;
-    /* Part p meets the spectrum of p + 1 blocks before; slots go down, and wrap. */
+    /* Partition p meets the spectrum of p + 1 blocks before; positions count down and wrap. */
     unsigned position = (number % s.depth + 2 * s.depth - 1 - row % s.depth) % s.depth;
     unsigned step = rows % s.depth;
 #pragma unroll 4
     for (unsigned p = row; p < mask.partitions; p += rows) {
-        add_product(sum, __ldcg(ring + (size_t)position * pairs), __ldcg(partitions + (size_t)p * pairs),
-                    pair == 0);
+        add_product(sum, __ldcg(ring + (size_t)position * pairs),
+                    __ldcg(partitions + (size_t)p * pairs), pair == 0);
         position = position >= step ? position - step : position + s.depth - step;
     }
 }
 
-/* The sum of all products for one output, bins 0..bins-1 of it in shared memory. Every
- * thread has two bins of one row of parts; rows are added up at the end. */
+/* The sum of all products for one output, bins 0..bins-1, in shared memory. Every thread has two
+ * bins of one row of partitions; rows are added at the end. */
 __device__ void add_products(const live_state &s, const live_scratch &r, const live_mask &mask,
                              unsigned first, unsigned last, unsigned number)
 {
@@ -300,8 +299,7 @@ __device__ void make_tail(const live_state &s, const live_scratch &r, const live
     for (unsigned p = first; p < last; p++)
         await_flag(s.spectra_done + path_of(mask, p).input, number - 1);
     add_products(s, r, mask, first, last, number);
-    /* Into bit-reversed order, through registers, since it is the same memory: the bins,
-     * and their mirror images. */
+    /* To bit-reversed order, in place through registers, with the mirrored half. */
     float2 held[HELD];
     unsigned count = (s.bins + LIVE_THREADS - 1) / LIVE_THREADS;
 #pragma unroll
@@ -324,13 +322,13 @@ __device__ void make_tail(const live_state &s, const live_scratch &r, const live
     __syncthreads();
 }
 
-/* ---- answering ---- */
+/* ---- output ---- */
 
-/* What an answer needs and can be had before its block is there. */
+/* What can be loaded before the block arrives. */
 struct readied {
     unsigned code; /* of the slot; 0: nothing is ready */
     unsigned first, last;
-    live_path path; /* the first one; its head and its tail are in the scratch memory */
+    live_path path; /* the first one; its head and its tail are in shared memory */
 };
 
 __device__ __forceinline__ void load_head(const live_state &s, const live_scratch &r,
@@ -349,7 +347,7 @@ __device__ __forceinline__ void load_tail(const live_state &s, const live_scratc
         r.sum[i] = mask.partitions > 0 ? tail[i] : 0;
 }
 
-/* For the next block, if one slot sounds and there is one output to answer for. */
+/* For the next block, if one slot is active and this thread block has one output. */
 __device__ readied make_ready(const live_state &s, const live_scratch &r,
                               const live_slot (&slots)[LIVE_SLOTS])
 {
@@ -372,7 +370,7 @@ __device__ readied make_ready(const live_state &s, const live_scratch &r,
     return ready;
 }
 
-/* sum[i] += the head of one path; lanes of a group share out an output's taps. */
+/* sum[i] += the head of one path; the lanes of a group share an output's taps. */
 __device__ void add_head(const live_state &s, const live_scratch &r, const live_mask &mask,
                          live_path path, unsigned number, bool is_ready)
 {
@@ -435,19 +433,19 @@ __device__ void answer(const live_state &s, const live_scratch &r, const live_sl
 
 /* ---- the kernel ---- */
 
-/* One block of the stream; false if it was the word to stop. */
+/* One block of the stream; false if its header has LIVE_STOP. */
 __device__ bool run_block(const live_state &s, const live_scratch &r,
                           live_slot (&slots)[LIVE_SLOTS], unsigned number, readied &ready)
 {
     uint4 header;
     for (unsigned role = blockIdx.x; role < s.roles; role += gridDim.x)
-        header = take(s, r, role, number);
+        header = receive(s, r, role, number);
     if (header.z & LIVE_TRAP)
         __trap();
     if (header.z & LIVE_STOP)
         return false;
-    take_slot(s, slots[0], header.x, header.z & LIVE_FRESH);
-    take_slot(s, slots[1], header.y, header.z & LIVE_FRESH << 1);
+    update_slot(s, slots[0], header.x, header.z & LIVE_FRESH);
+    update_slot(s, slots[1], header.y, header.z & LIVE_FRESH << 1);
     if (slots[0].code && slots[1].code)
         ready.code = 0;
     bool crossed = !is_single(s) || (slots[0].code && slots[0].mask.crossed) ||
@@ -459,10 +457,10 @@ __device__ bool run_block(const live_state &s, const live_scratch &r,
             if (slots[v].code)
                 answer(s, r, slots[v], v, o, number, ready);
     for (unsigned role = blockIdx.x; role < s.roles; role += gridDim.x)
-        if (role >= s.outputs && threadIdx.x == 0) /* no answer but that it took its input in */
+        if (role >= s.outputs && threadIdx.x == 0) /* only an acknowledgement */
             store_packet(s.out + (size_t)LIVE_SLOTS * s.outputs * s.packets + role - s.outputs,
                          make_uint4(0, 0, 0, number));
-    if (!crossed) /* nobody waits for them: the fence is for after the answer */
+    if (!crossed) /* not waited for: fence after the answer */
         publish_inputs(s, number);
     bool tails = s.depth > 0;
     for (unsigned i = blockIdx.x; i < s.inputs && tails; i += gridDim.x)
@@ -483,7 +481,7 @@ __global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s, boo
         slots[v].code = 0;
     readied ready = {0, 0, 0, {0, 0}};
     unsigned number = s.counters[blockIdx.x];
-    if (is_single(s) && blockIdx.x < s.inputs) /* the last block is now the one before */
+    if (is_single(s) && blockIdx.x < s.inputs) /* the last block is now the previous one */
         for (unsigned i = threadIdx.x; i < s.block; i += LIVE_THREADS)
             r.mine[i] = s.time[((size_t)blockIdx.x * 2 + (number & 1)) * s.block + i];
     bool more;
@@ -497,12 +495,12 @@ __global__ void __launch_bounds__(LIVE_THREADS, 1) live_kernel(live_state s, boo
         s.counters[blockIdx.x] = number;
 }
 
-/* The kernel may take what the device has: the limit is one for all states. */
-static cudaError_t allow_shared(int device)
+/* Allow all of the device's shared memory: the limit is common to all states. */
+static cudaError_t allow_shared(void)
 {
     int most;
     cudaFuncAttributes attributes;
-    CUDA_TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    CUDA_TRY(gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most));
     CUDA_TRY(cudaFuncGetAttributes(&attributes, live_kernel));
     return cudaFuncSetAttribute(live_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                 most - (int)attributes.sharedSizeBytes);
@@ -510,10 +508,9 @@ static cudaError_t allow_shared(int device)
 
 cudaError_t live_capacity(const struct live_state *state, unsigned *blocks)
 {
-    int device, processors, each;
-    CUDA_TRY(cudaGetDevice(&device));
-    CUDA_TRY(allow_shared(device));
-    CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+    int processors, each;
+    CUDA_TRY(allow_shared());
+    CUDA_TRY(gpu_attribute(cudaDevAttrMultiProcessorCount, &processors));
     CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, live_kernel, LIVE_THREADS,
                                                            scratch_bytes(*state)));
     *blocks = (unsigned)(processors * each);

@@ -1,19 +1,18 @@
-/* What the host and the live kernel say to each other, and where it all lies.
+/* The protocol between the host and the live kernel, and their shared state.
  *
- * Packets of 16 bytes cross the bus in mapped pinned memory: three words and the number
- * of the block, so that data and flag arrive in one read. For each role the host writes
- * a header and, where the role is an input, its block:
+ * Packets of 16 bytes cross the bus in mapped pinned memory: three 32-bit values and the number of
+ * the block, so that data and flag arrive in one read. For each role the host writes a header and,
+ * if the role is an input, its block:
  *
  *   header: { code of slot 0, code of slot 1, flags, number }      data: { 3 samples, number }
  *
- * Two such sets take turns, since a slow thread block may still read the last one. A
- * code is LIVE_MASKS x generation + slot + 1, or 0 for a silent slot.
+ * Two such sets alternate, since a slow thread block may still read the last one. A code is
+ * LIVE_MASKS x generation + slot + 1, or 0 for a silent slot.
  *
- * The algorithm is the uniformly partitioned overlap-save with a direct head: the first
- * `block` taps are convolved when the block is there; each further `block` taps are a
- * partition, whose product with the spectra of past blocks is due a block later at the
- * earliest, and so is worked out after the answer has gone out. No mask adds latency.
- * (Stockham 1966, Gardner 1995.)
+ * The algorithm is uniformly partitioned overlap-save with a direct head (Stockham 1966, Gardner
+ * 1995): the first `block` taps are convolved when the block arrives. Each further `block` taps are
+ * a partition; its product with the spectra of earlier blocks is due one block later at the
+ * earliest, and is computed after the answer was sent. No mask adds latency.
  */
 #ifndef HALO_GPU_LIVE_KERNELS_H
 #define HALO_GPU_LIVE_KERNELS_H
@@ -22,18 +21,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
-    LIVE_MASKS = 80, /* slots: all that are prepared, and those on their way out */
+    LIVE_MASKS = 80, /* table entries: prepared masks and those being released */
     LIVE_SLOTS = 2,
     LIVE_THREADS = 512,
     LIVE_BLOCK_MOST = 2048, /* frames */
-    LIVE_FRESH = 1,         /* flags: slot v is new, shifted by v */
+    LIVE_FRESH = 1,         /* flags; shifted by v: slot v is new */
     LIVE_STOP = 1 << LIVE_SLOTS,
-    LIVE_TRAP = 2 << LIVE_SLOTS, /* for tests: fail for good */
+    LIVE_TRAP = 2 << LIVE_SLOTS, /* for tests: trap */
 };
 
 struct live_path {
@@ -46,43 +41,39 @@ struct live_mask {
     const unsigned *first; /* paths to output o: first[o] up to first[o + 1] */
     const struct live_path *paths;
     const float *heads;    /* column after column, `head` taps each, block floats apart */
-    const float2 *spectra; /* column after column, part after part, `bins` each */
+    const float2 *spectra; /* column after column, partition after partition, `bins` each */
     unsigned head;
     unsigned partitions;
-    unsigned crossed; /* some path leads from an input to another one's output */
+    unsigned crossed; /* some path leads from input i to output j, j != i */
 };
 
-/* Device memory but for the packets and masks, which are mapped. */
+/* Device memory, except the packets, which are mapped host memory. */
 struct live_state {
     unsigned inputs, outputs, roles; /* roles: the larger of the two */
     unsigned block, fft, fft_log2;   /* frames; points of a transform, at least 2 block */
     unsigned bins;                   /* fft / 2: bin 0 holds the first and the middle one */
-    unsigned depth;                  /* spectra an input keeps */
+    unsigned depth;                  /* spectra in an input's history */
     unsigned packets;                /* of a channel: block / 3, rounded up */
     const uint4 *in;                 /* 2 x roles x (1 + packets) */
-    uint4 *out;                      /* slots x outputs x packets, and one for each role
-                                      * that is no output, to say that it heard */
+    uint4 *out;                      /* slots x outputs x packets, and an acknowledgement for
+                                      * each role that is not an output */
     const struct live_mask *masks;   /* LIVE_MASKS */
     float *time;                     /* inputs x 2 x block */
     float2 *spectra;                 /* inputs x depth x bins */
-    float *tails;                    /* slots x outputs x block: due in the coming block */
+    float *tails;                    /* slots x outputs x block: due in the next block */
     const float2 *factors;           /* fft / 2: exp(-2 pi i k / fft) */
-    unsigned *counters;              /* thread blocks: the last number seen */
-    unsigned *time_done;             /* inputs: the number whose samples are in `time` */
-    unsigned *spectra_done;          /* inputs: and whose spectrum is there */
+    unsigned *counters;              /* per thread block: the last number seen */
+    unsigned *time_done;             /* per input: the last block in `time` */
+    unsigned *spectra_done;          /* per input: the last block in `spectra` */
 };
 
-/* How many thread blocks of the state's size the device can run at once. */
+/* Thread blocks for this state that the device can run at once. */
 cudaError_t live_capacity(const struct live_state *state, unsigned *blocks);
 
-/* Run for one block, or until a header says stop. Thread blocks wait for each other, so
- * that all must fit on the device beside those of other residents. (Not as a cooperative
- * launch: the device does not run two of these at once.) */
+/* Run for one block, or until a header has LIVE_STOP. Thread blocks wait for each other, so all
+ * must fit on the device beside those of other resident kernels. (Not a cooperative launch: the
+ * device does not run two of these at once.) */
 cudaError_t live_launch(const struct live_state *state, unsigned blocks, bool forever,
                         cudaStream_t stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

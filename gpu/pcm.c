@@ -3,9 +3,9 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { RUN = 512 }; /* samples looked at before giving up */
+enum { RUN = 512 }; /* samples converted between tests for exactness */
 
-/* Scaling by a power of two is exact, and a NaN equals nothing. */
+/* Scaling by a power of two is exact; a NaN compares unequal. */
 static bool to_16(const float *in, size_t frames, unsigned char *out)
 {
     int16_t whole[RUN];

@@ -1,5 +1,5 @@
-/* Sound on its way over the bus: as 16- or 24-bit integers where that loses nothing,
- * as most files' sound does, else as float32. A sample s of n bits is s / 2^(n-1). */
+/* Samples as they cross the bus: 16- or 24-bit integers where that is lossless, else float32. A
+ * sample s of n bits is s / 2^(n-1). */
 #ifndef HALO_GPU_PCM_H
 #define HALO_GPU_PCM_H
 
@@ -7,27 +7,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-enum pcm { PCM_16, PCM_24, PCM_FLOAT }; /* each holds what the one before it holds */
+enum pcm { PCM_16, PCM_24, PCM_FLOAT }; /* each can hold the samples of the previous */
 
 static inline size_t pcm_bytes(enum pcm pcm)
 {
     return pcm == PCM_16 ? 2 : pcm == PCM_24 ? 3 : 4;
 }
 
-/* False where a sample does not fit exactly; `out` is then of no use. Real-time. */
+/* False where a sample does not fit exactly; `out` is then undefined. Real-time. */
 bool pcm_pack(enum pcm pcm, const float *in, size_t frames, unsigned char *out);
 
-/* Device: row r of `in`, in_pitch bytes apart, becomes row r of `out`, out_pitch floats
- * apart. Not for PCM_FLOAT, which a copy does. */
+/* On the device: rows of `in`, in_pitch bytes apart, to rows of `out`, out_pitch floats apart. Not
+ * for PCM_FLOAT, which needs only a copy. */
 cudaError_t pcm_unpack(enum pcm pcm, const unsigned char *in, size_t in_pitch, float *out,
                        size_t out_pitch, size_t frames, size_t rows, cudaStream_t stream);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,5 +1,7 @@
-/* Integers off the bus become float32. */
+/* Integers to float32. */
+extern "C" {
 #include "gpu/pcm.h"
+}
 
 #include <cuda_runtime.h>
 
@@ -22,8 +24,9 @@ __global__ void unpack_24(const unsigned char *__restrict__ in, size_t in_pitch,
     if (i >= frames)
         return;
     const unsigned char *three = in + blockIdx.y * in_pitch + 3 * i;
-    /* Shifted up, so that the sign is where an int has it. */
-    int sample = (int)((unsigned)three[0] << 8 | (unsigned)three[1] << 16 | (unsigned)three[2] << 24);
+    /* In the upper bits, for the sign. */
+    int sample =
+        (int)((unsigned)three[0] << 8 | (unsigned)three[1] << 16 | (unsigned)three[2] << 24);
     out[blockIdx.y * out_pitch + i] = (float)(sample >> 8) * 0x1p-23f;
 }
 

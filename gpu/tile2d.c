@@ -1,9 +1,8 @@
 #include "gpu/tile2d.h"
 
-/* The longest strips, by the mask's side. Each begins with as many rows for nothing as the mask's
- * halo has, but memory likes pictures read in order, which short strips do (3 and 5: two
- * batches of loads and four), and those at the picture's ends take longer than others, by
- * less the larger the mask. */
+/* The longest strips, by the mask's side. Long strips load fewer halo rows; short strips read the
+ * picture in memory order, and balance the slower strips at the boundary, which matters less the
+ * larger the mask. (3 and 5: two and four batches of loads.) */
 static const unsigned STRIP_ROWS_MOST[] = {
     [3] = 10, [5] = 12, [7] = 24, [9] = 84, [11] = 256, [13] = 256, [15] = 256,
 };
@@ -29,12 +28,13 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* All that the multiprocessors hold at a time is a round. Small pictures make one; of the largest
- * masks, whose strips are few and long, there are whole rounds. */
+/* A round is what the multiprocessors hold at a time. Small pictures take one; the largest masks,
+ * whose strips are few and long, take whole rounds. */
 static size_t strip_rows(const struct picture2d *picture, size_t side, size_t multiprocessors)
 {
     size_t wide = divide_up(picture->columns, STRIP_COLUMNS) * picture->channels;
-    size_t capacity = multiprocessors * (size_t)strip_blocks((int)side), most = STRIP_ROWS_MOST[side];
+    size_t capacity = multiprocessors * (size_t)strip_blocks((int)side);
+    size_t most = STRIP_ROWS_MOST[side];
     size_t rounds = 1;
     if (side >= STRIP_SIDE_ROUNDS)
         rounds = divide_up(divide_up(picture->rows, most) * wide, capacity);
@@ -93,7 +93,7 @@ double tile2d_operations_per_byte(const struct tile2d *tile, size_t mask_rows, s
     double outputs = (double)tile->columns * (double)tile->rows;
     double loaded = (double)tile->loaded_columns * (double)tile->loaded_rows;
     if (loaded == (double)mask_rows * (double)mask_columns)
-        outputs = 1; /* each thread for itself */
+        outputs = 1; /* TILE2D_NONE */
     double cells = loaded + (with_stores ? outputs : 0);
     return 2 * outputs * (double)mask_rows * (double)mask_columns / (cells * (double)cell_bytes);
 }

@@ -1,4 +1,4 @@
-/* How the kernels of two dimensions cut up a picture, and what that is worth: plain
+/* How the two-dimensional kernels tile a picture, and the arithmetic intensity of the tiles: plain
  * arithmetic, no buffers. */
 #ifndef HALO_GPU_TILE2D_H
 #define HALO_GPU_TILE2D_H
@@ -6,14 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum tile2d_way {
-    TILE2D_NONE,     /* every thread reads its own window from global memory */
-    TILE2D_IN,       /* a block is as large as what it loads */
-    TILE2D_OUT,      /* a block is as large as what it puts out */
+    TILE2D_NONE,     /* every thread reads its window from global memory */
+    TILE2D_IN,       /* a block has the size of its input tile */
+    TILE2D_OUT,      /* a block has the size of its output tile */
     TILE2D_CACHED,   /* the same, halo cells from the caches */
     TILE2D_REGISTER, /* strips or patches */
 };
@@ -21,7 +17,7 @@ enum tile2d_way {
 enum {
     TILE2D_THREADS_MOST = 1024,
     STRIP_SIDE_MOST = 15,  /* masks up to here run down strips */
-    STRIP_SIDE_ALWAYS = 7, /* up to here whatever their shape: the copy bounds them anyway */
+    STRIP_SIDE_ALWAYS = 7, /* up to here whatever their shape: memory-bound anyway */
     STRIP_OUTPUTS = 4,     /* neighbouring columns of a thread */
     STRIP_THREADS = 32,    /* of a block: side by side */
     STRIP_COLUMNS = STRIP_OUTPUTS * STRIP_THREADS,
@@ -37,23 +33,23 @@ enum {
 #define TILE2D_CONSTANT static inline
 #endif
 
-/* Blocks of strips that a multiprocessor has registers for, where masks have this side. */
+/* Blocks of strips whose registers fit a multiprocessor, for masks of this side. */
 TILE2D_CONSTANT int strip_blocks(int side)
 {
     return side <= 7 ? 32 : side <= 9 ? 20 : 16;
 }
 
-/* Threads of a block across and down. Of strips: 32, and the rows of a strip. Patches heed none. */
+/* Threads of a block across and down; strips: 32, and the rows of a strip; patches: ignored. */
 struct block2d {
-    unsigned columns; /* both 0: no choice made */
+    unsigned columns; /* both 0: the kernel's choice */
     unsigned rows;
 };
 
 struct tile2d {
     struct block2d block;
-    size_t columns; /* put out by a block; 0: the block is too small for the mask */
+    size_t columns; /* output of a block; 0: the block is too small for the mask */
     size_t rows;
-    size_t loaded_columns; /* and its halo with it; of TILE2D_NONE: of one thread */
+    size_t loaded_columns; /* with the halo; TILE2D_NONE: by one thread */
     size_t loaded_rows;
     size_t shared_cells; /* of shared memory, in cells */
 };
@@ -64,21 +60,16 @@ struct picture2d {
     size_t columns;
 };
 
-/* `block` may be none; the GPU has so many multiprocessors. */
+/* `block` may be 0 x 0. */
 struct tile2d tile2d_for(enum tile2d_way way, struct block2d block, const struct picture2d *picture,
                          size_t mask_rows, size_t mask_columns, size_t multiprocessors);
 
-/* The side of the square mask, odd, that the strips' kernel for this mask is made for; 0: such
- * a mask goes over patches. */
+/* The odd side of the strip kernel for this mask; 0: patches. */
 size_t strip_side(size_t mask_rows, size_t mask_columns);
 
-/* The textbook's figure: a multiplication and an addition for each coefficient and output, over
- * the bytes that a tile loads, and over those and the bytes it stores. */
+/* Arithmetic intensity: a multiplication and an addition for each coefficient and output, over the
+ * bytes that a tile loads (with_stores: loads and stores). */
 double tile2d_operations_per_byte(const struct tile2d *tile, size_t mask_rows, size_t mask_columns,
                                   size_t cell_bytes, bool with_stores);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

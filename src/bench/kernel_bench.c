@@ -7,19 +7,52 @@
 #include "signal/median.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
-    PLACES = 64, /* where a result is compared with the truth */
+    PLACES = 64, /* where a result is compared with the reference */
     WARM_UPS = 2,
-    CACHE_FACTOR = 4, /* all sets together: so many times the L2 cache */
+    CACHE_FACTOR = 4, /* size of all sets, in L2 caches */
 };
 
-static const double ERROR_MOST_DB = -130; /* of max|x| sum|h|, the program's first invariant */
+static const double ERROR_MOST_DB = -130; /* of max|x| sum|h| */
 static const double BYTE_ERROR_MOST = 1e-3;
-static const float BYTE_GAIN = 1.3f; /* of masks for bytes, so that some results are clamped */
+static const float BYTE_GAIN = 1.3f; /* of masks for bytes: some results are clamped */
 
-/* ---- what is filtered, and by what ---- */
+/* ---- the device ---- */
+
+/* Float32 cores of a multiprocessor, by compute capability. */
+static int cores_of(int major, int minor)
+{
+    return major == 7 || (major == 8 && minor == 0) ? 64 : 128;
+}
+
+enum status kernel_bench_device_open(struct kernel_bench_device *device)
+{
+    int count, clock;
+    struct cudaDeviceProp properties;
+    TRY(gpu_count(&count));
+    cudaError_t error = cudaGetDeviceProperties(&properties, 0);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0);
+    if (error == cudaSuccess)
+        error = cudaDriverGetVersion(&device->driver);
+    if (error == cudaSuccess)
+        error = cudaRuntimeGetVersion(&device->runtime);
+    if (error != cudaSuccess)
+        return gpu_failed(error, "report its properties");
+    device->multiprocessors = properties.multiProcessorCount;
+    device->clock = 1e3 * clock;
+    device->flops_peak = 2 * device->clock * cores_of(properties.major, properties.minor) *
+                         device->multiprocessors;
+    device->cache = (size_t)properties.l2CacheSize;
+    device->shared = properties.sharedMemPerBlockOptin;
+    snprintf(device->name, sizeof device->name, "%s", properties.name);
+    return STATUS_OK;
+}
+
+/* ---- input and masks ---- */
 
 static void bench_free(struct kernel_bench *bench)
 {
@@ -69,23 +102,17 @@ static enum status alloc_host(struct kernel_bench *bench)
 
 static enum status alloc_buffer(struct kernel_bench *bench, char **buffer)
 {
-    if (bench->pitched)
-        TRY_GPU(cudaMallocPitch((void **)buffer, &bench->pitch, bench->row_bytes, bench->lines),
-                "find memory");
-    else
-        TRY_GPU(cudaMalloc((void **)buffer, bench->row_bytes * bench->lines), "find memory");
+    TRY_GPU(bench->pitched ? cudaMallocPitch((void **)buffer, &bench->pitch, bench->row_bytes,
+                                             bench->lines)
+                           : cudaMalloc((void **)buffer, bench->row_bytes * bench->lines),
+            "allocate memory");
     return STATUS_OK;
 }
 
 static enum status fill_buffer(const struct kernel_bench *bench, char *buffer)
 {
     const void *host = bench->bytes ? (const void *)bench->bytes : bench->cells;
-    if (!bench->pitched) {
-        TRY_GPU(cudaMemcpy(buffer, host, bench->row_bytes * bench->lines, cudaMemcpyHostToDevice),
-                "copy");
-        return STATUS_OK;
-    }
-    /* The gaps between rows too: the copy takes them along. */
+    /* With the gaps between rows, which the copy reads too. */
     TRY_GPU(cudaMemset(buffer, 0, bench->pitch * bench->lines), "clear a buffer");
     TRY_GPU(cudaMemcpy2D(buffer, bench->pitch, host, bench->row_bytes, bench->row_bytes,
                          bench->lines, cudaMemcpyHostToDevice),
@@ -101,18 +128,16 @@ static enum status bench_init(struct kernel_bench *bench)
     bench->pitch = bench->row_bytes;
     size_t sets = CACHE_FACTOR * bench->device->cache / (2 * bench->row_bytes * bench->lines) + 2;
     bench->sets = sets < KERNEL_BENCH_SETS_MOST ? sets : KERNEL_BENCH_SETS_MOST;
-    enum status status = alloc_host(bench);
-    if (status != STATUS_OK)
-        return status;
-    for (size_t s = 0; s < bench->sets; s++)
-        if ((status = alloc_buffer(bench, &bench->in[s])) ||
-            (status = alloc_buffer(bench, &bench->out[s])) ||
-            (status = fill_buffer(bench, bench->in[s])))
-            return status;
+    TRY(alloc_host(bench));
+    for (size_t s = 0; s < bench->sets; s++) {
+        TRY(alloc_buffer(bench, &bench->in[s]));
+        TRY(alloc_buffer(bench, &bench->out[s]));
+        TRY(fill_buffer(bench, bench->in[s]));
+    }
     TRY_GPU(cudaMalloc((void **)&bench->device_mask, mask_cells_most(settings) * sizeof(float)),
-            "find memory");
-    TRY_GPU(cudaEventCreate(&bench->begin), "make an event");
-    TRY_GPU(cudaEventCreate(&bench->end), "make an event");
+            "allocate memory");
+    TRY_GPU(cudaEventCreate(&bench->begin), "create an event");
+    TRY_GPU(cudaEventCreate(&bench->end), "create an event");
     return STATUS_OK;
 }
 
@@ -131,9 +156,9 @@ static enum status make_mask(struct kernel_bench *bench, size_t taps)
     return STATUS_OK;
 }
 
-/* ---- the truth ---- */
+/* ---- checking results ---- */
 
-/* A random number of 0..count-1, often one of the ends, where boundaries are. */
+/* A random index in 0..count-1, often near an end. */
 static size_t random_place(struct kernel_bench *bench, size_t count)
 {
     double value = 0.5 + 0.5 * (double)noise_next(&bench->random);
@@ -166,7 +191,7 @@ static enum status error_at(const struct kernel_bench *bench, const struct truth
     return STATUS_OK;
 }
 
-/* Outputs at random places, many near the boundaries, against double precision. */
+/* Outputs at random places, many near boundaries, against double precision. */
 static enum status check_result(struct kernel_bench *bench, struct kernel_bench_row *row)
 {
     const struct truth2d truth = {
@@ -178,23 +203,22 @@ static enum status check_result(struct kernel_bench *bench, struct kernel_bench_
         .mask_columns = row->mask.columns,
     };
     double largest = 0;
-    TRY_GPU(cudaMemset(bench->out[0], 0xFF, bench->pitch * bench->lines), "poison a buffer");
+    TRY_GPU(cudaMemset(bench->out[0], 0xFF, bench->pitch * bench->lines), "fill a buffer");
     TRY_GPU(bench->settings->kind->launch(bench, 0), "run a kernel");
     for (size_t p = 0; p < PLACES; p++) {
         double error = 0;
         size_t channel = random_place(bench, truth.picture.channels);
         size_t r = random_place(bench, row->size.rows);
         size_t column = random_place(bench, row->size.columns);
-        enum status status = error_at(bench, &truth, channel, r, column, &error);
-        if (status != STATUS_OK)
-            return status;
+        TRY(error_at(bench, &truth, channel, r, column, &error));
         largest = error > largest ? error : largest;
     }
     row->error_db = largest > 0 ? 20 * log10(largest) : -INFINITY;
     if (row->error_db <= ERROR_MOST_DB)
         return STATUS_OK;
-    return fail(STATUS_FAILED, "kernel %s is wrong at a mask of %zux%zu on %zux%zu: %.1f dB",
-                row->kernel, row->mask.rows, row->mask.columns, row->size.rows, row->size.columns,
+    return fail(STATUS_FAILED,
+                "kernel %s is wrong with a mask of %zux%zu on %zux%zu: error %.1f dB", row->kernel,
+                row->mask.rows, row->mask.columns, row->size.rows, row->size.columns,
                 row->error_db);
 }
 
@@ -206,7 +230,7 @@ static cudaError_t launch_copy(struct kernel_bench *bench, size_t set)
                            cudaMemcpyDeviceToDevice, NULL);
 }
 
-/* The median of the runs, after some to warm up. */
+/* The median of the runs, after a warm-up. */
 static enum status time_runs(struct kernel_bench *bench,
                              cudaError_t (*launch)(struct kernel_bench *bench, size_t set),
                              double *seconds)
@@ -258,31 +282,29 @@ static enum status measure_copy(struct kernel_bench *bench, struct kernel_bench_
 {
     struct kernel_bench_row row = {
         .kernel = "copy", .size = bench->size, .pitched = bench->pitched, .error_db = -INFINITY};
-    enum status status = time_runs(bench, launch_copy, &row.seconds);
+    TRY(time_runs(bench, launch_copy, &row.seconds));
     bench->copy_seconds = row.seconds;
     fill_rates(bench, &row);
-    return status == STATUS_OK ? kernel_bench_report_add(report, &row) : status;
+    return kernel_bench_report_add(report, &row);
 }
 
 static enum status run_kernels(struct kernel_bench *bench, struct kernel_bench_report *report)
 {
     const struct kernel_bench_settings *settings = bench->settings;
-    enum status status = STATUS_OK;
     for (size_t k = 0; k < settings->kernels.count; k++) {
         bench->kernel = settings->kernels.values[k];
         const struct size2d_list *blocks = settings->kind->blocks(settings, bench->kernel);
         for (size_t m = 0; m < settings->masks.count; m++)
-            for (size_t b = 0; b < blocks->count && status == STATUS_OK; b++) {
+            for (size_t b = 0; b < blocks->count; b++) {
                 struct size2d mask = settings->masks.values[m], block = blocks->values[b];
                 struct kernel_bench_row row;
                 if (!settings->kind->can_run(bench, bench->kernel, mask, block))
                     continue;
-                status = measure_kernel(bench, mask, block, &row);
-                if (status == STATUS_OK)
-                    status = kernel_bench_report_add(report, &row);
+                TRY(measure_kernel(bench, mask, block, &row));
+                TRY(kernel_bench_report_add(report, &row));
             }
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status kernel_bench_run(const struct kernel_bench_settings *settings,

@@ -1,17 +1,32 @@
-/* The kernel bench: what each kernel does on this GPU, timed beside the copy and against the
- * truth. Random data, warm-up, the median of many runs, buffers rotated so that no cache holds
- * them. It has two kinds, of sound and of pictures; sound is a picture of one row. */
+/* The kernel bench: each kernel on this GPU, timed beside a copy and checked in double precision.
+ * Random data, warm-up, the median of many runs, buffers rotated so that no cache holds them. It
+ * has two kinds, sound and pictures; sound is a picture of one row. */
 #ifndef HALO_KERNEL_BENCH_H
 #define HALO_KERNEL_BENCH_H
 
 #include "base/options.h"
 #include "base/status.h"
-#include "bench/kernel_bench_device.h"
+#include "bench/bench_columns.h"
 #include "gpu/kernel2d.h"
 
 #include <stdint.h>
 
 struct kernel_bench_report;
+
+/* The GPU that is measured, and its peak rates. */
+struct kernel_bench_device {
+    char name[256];
+    int driver; /* CUDA version, 1000 major + 10 minor */
+    int runtime;
+    int multiprocessors;
+    double clock;      /* Hz */
+    double flops_peak; /* float32 multiply-adds, two a cycle and core */
+    size_t cache;      /* bytes of L2 */
+    size_t shared;     /* bytes of shared memory that a block can have */
+};
+
+/* Errors: no GPU, no driver. */
+MUST_CHECK enum status kernel_bench_device_open(struct kernel_bench_device *device);
 
 struct size2d {
     size_t rows;
@@ -28,8 +43,8 @@ struct kernel_bench_settings {
     struct number_list kernels; /* as kind->kernel_name counts them */
     struct size2d_list masks;
     struct size2d_list sizes;      /* of what is filtered */
-    struct size2d_list blocks;     /* threads; 0 columns: each kernel's own choice */
-    struct size2d_list transforms; /* instead of threads, for kernels that transform; same 0 */
+    struct size2d_list blocks;     /* threads; 0 columns: the kernel's choice */
+    struct size2d_list transforms; /* lengths, for kernels that transform; 0: the kernel's choice */
     struct number_list pitched;    /* 1: rows at cudaMallocPitch's pitch; 0: packed */
     enum kernel2d_cells cells;
     enum kernel_boundary boundary;
@@ -42,15 +57,15 @@ struct kernel_bench_row {
     const char *kernel; /* "copy": a device-to-device copy of as many bytes */
     struct size2d size;
     struct size2d mask;  /* no cells: the copy */
-    struct size2d block; /* as asked for: threads, or a transform's length */
-    size_t pitched;
-    struct size2d launched; /* pictures: the block as it was run, and its tile */
+    struct size2d block; /* as requested: threads, or a transform length */
+    bool pitched;
+    struct size2d launched; /* pictures: the block as launched, and its tile */
     struct tile2d tile;
     double seconds;      /* median of the runs */
-    double samples_rate; /* a second */
-    double bytes_rate;   /* read once and written once, a second */
-    double copy_share;   /* of the copy's rate, of the same size, in this run */
-    double flops;        /* a second, two for each tap: what the direct form would need */
+    double samples_rate; /* per second */
+    double bytes_rate;   /* read once and written once, per second */
+    double copy_share;   /* of the rate of the copy of the same size */
+    double flops;        /* of the direct form, two per tap, per second */
     double peak_share;   /* of the GPU's float32 peak */
     double error_db;     /* largest error at sampled places, of max|x| sum|h|, or of 255 */
 };
@@ -58,7 +73,7 @@ struct kernel_bench_row {
 /* Sets of buffers, rotated. */
 enum { KERNEL_BENCH_SETS_MOST = 64 };
 
-/* All that a run holds, for one size. */
+/* The state of a run, for one size. */
 struct kernel_bench {
     const struct kernel_bench_settings *settings;
     const struct kernel_bench_device *device;
@@ -71,7 +86,7 @@ struct kernel_bench {
     char *in[KERNEL_BENCH_SETS_MOST];
     char *out[KERNEL_BENCH_SETS_MOST];
     float *cells;         /* host */
-    unsigned char *bytes; /* host: the same, where cells are bytes */
+    unsigned char *bytes; /* host: the same as bytes, where cells are bytes */
     float *mask;          /* host */
     float *device_mask;
     double *times; /* seconds */
@@ -80,58 +95,47 @@ struct kernel_bench {
     double copy_seconds;
     uint64_t random;
 
-    /* The kinds': what is to be launched. */
+    /* Owned by the kind: what is launched. */
     size_t kernel;
     struct kernel_job job;
     float *form; /* the mask in the kernel's form */
     struct kernel2d_job job2d;
 };
 
-/* A column of --csv, a field of --json, or both: size_t or double in the row. */
-enum kernel_bench_output { IN_CSV = 1, IN_JSON = 2, IN_BOTH = 3 };
-enum { COLUMN_COUNT = 0, COLUMN_FLAG = -1 };
-
-struct kernel_bench_column {
-    const char *name; /* NULL ends them */
-    size_t offset;    /* in struct kernel_bench_row */
-    int digits;       /* of a double; COLUMN_COUNT, COLUMN_FLAG: of a size_t */
-    enum kernel_bench_output output;
-};
-
 struct kernel_bench_kind {
     const char *command;                       /* for messages */
-    const char *kernels;                       /* their names, for messages */
+    const char *kernels;                       /* for messages */
     const char *(*kernel_name)(size_t kernel); /* NULL: no more */
     const struct size2d_list *(*blocks)(const struct kernel_bench_settings *settings,
                                         size_t kernel);
 
-    /* What a kernel cannot do is left out. */
+    /* Whether the kernel can run; other cells are skipped. */
     bool (*can_run)(const struct kernel_bench *bench, size_t kernel, struct size2d mask,
                     struct size2d block);
-    /* Makes the row's job of bench->kernel ready to be launched with bench->mask, which is at
-     * bench->device_mask too. In any case followed by `release`, which may be NULL. */
+    /* Prepare bench->kernel for the row with bench->mask, which is also at bench->device_mask.
+     * Always followed by `release`, which may be NULL. */
     enum status (*prepare)(struct kernel_bench *bench, struct kernel_bench_row *row);
     cudaError_t (*launch)(struct kernel_bench *bench, size_t set);
     void (*release)(struct kernel_bench *bench);
 
-    const struct kernel_bench_column *columns;
+    const struct bench_column *columns;
     const char *table_head; /* of the columns that print_cells prints */
     void (*print_head)(const struct kernel_bench_settings *settings, bool csv);
     void (*print_cells)(const struct kernel_bench_row *row);
-    /* The textbook's arithmetic of a tile, for a table's end. */
+    /* The arithmetic intensity of the tiles, after the table. */
     void (*print_tiles)(const struct kernel_bench_report *report);
     json_t *(*describe)(const struct kernel_bench_settings *settings);
-    const char *masks_axis; /* a plot's labels */
+    const char *masks_axis; /* labels of a plot */
     const char *sizes_axis;
     const char *arithmetic;
-    double flops_least; /* where that axis begins along masks, in TFLOP/s; 0: anywhere */
+    double flops_least; /* lower end of that axis, along masks, in TFLOP/s; 0: automatic */
 };
 
 extern const struct kernel_bench_kind kernel_bench_1d;
 extern const struct kernel_bench_kind kernel_bench_2d;
 
-/* Adds a row to the report for each cell as it is measured, the copy first for each size.
- * Errors: CUDA's, memory, a result that is wrong. */
+/* Add a row to the report for each cell as it is measured, the copy first for each size. Errors:
+ * CUDA's, memory, a wrong result. */
 MUST_CHECK enum status kernel_bench_run(const struct kernel_bench_settings *settings,
                                         const struct kernel_bench_device *device,
                                         struct kernel_bench_report *report);

@@ -1,4 +1,4 @@
-/* The kernel bench of sound: one row, masks of one row. */
+/* The kernel bench for sound: one row, masks of one row. */
 #include "bench/kernel_bench.h"
 #include "bench/kernel_bench_report.h"
 #include "gpu/gpu.h"
@@ -42,14 +42,12 @@ static enum status prepare(struct kernel_bench *bench, struct kernel_bench_row *
         .boundary = bench->settings->boundary,
         .threads = kernel->transforms ? 0 : (unsigned)setting,
     };
-    enum status status = kernel_open(kernel, &shape, &job->plan);
-    if (status != STATUS_OK)
-        return status;
+    TRY(kernel_open(kernel, &shape, &job->plan));
     TRY_GPU(cudaMalloc((void **)&bench->form,
                        kernel_form_floats(kernel, job->plan, taps) * sizeof(float)),
-            "find memory");
+            "allocate memory");
     TRY_GPU(kernel_form(kernel, job->plan, bench->device_mask, taps, bench->form, NULL),
-            "take a mask");
+            "convert a mask");
     job->mask = bench->form;
     TRY_GPU(kernel_load(kernel, job, NULL), "load a mask");
     return STATUS_OK;
@@ -72,12 +70,13 @@ static void release(struct kernel_bench *bench)
 
 /* ---- reporting ---- */
 
-static const struct kernel_bench_column columns[] = {
-    {"taps", offsetof(struct kernel_bench_row, mask.columns), COLUMN_COUNT, IN_BOTH},
-    {"samples", offsetof(struct kernel_bench_row, size.columns), COLUMN_COUNT, IN_BOTH},
-    {"setting", offsetof(struct kernel_bench_row, block.columns), COLUMN_COUNT, IN_BOTH},
-    {"seconds", offsetof(struct kernel_bench_row, seconds), 9, IN_BOTH},
-    {"samples_per_second", offsetof(struct kernel_bench_row, samples_rate), 9, IN_BOTH},
+static const struct bench_column columns[] = {
+    {"kernel", ROW(kernel), COLUMN_TEXT, IN_BOTH},
+    {"taps", ROW(mask.columns), COLUMN_COUNT, IN_BOTH},
+    {"samples", ROW(size.columns), COLUMN_COUNT, IN_BOTH},
+    {"setting", ROW(block.columns), COLUMN_COUNT, IN_BOTH},
+    {"seconds", ROW(seconds), 9, IN_BOTH},
+    {"samples_per_second", ROW(samples_rate), 9, IN_BOTH},
     KERNEL_BENCH_RATES,
 };
 
@@ -102,7 +101,7 @@ static void print_cells(const struct kernel_bench_row *row)
            1e3 * row->seconds, 1e-9 * row->samples_rate);
 }
 
-/* What is loaded once serves how often, and which limit follows. */
+/* The uses of each loaded frame, and the resulting bound. */
 static void print_tiles(const struct kernel_bench_report *report)
 {
     static const size_t tiles[] = {256, 4096};

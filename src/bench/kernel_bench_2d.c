@@ -1,4 +1,4 @@
-/* The kernel bench of pictures. */
+/* The kernel bench for pictures. */
 #include "bench/kernel_bench.h"
 #include "bench/kernel_bench_report.h"
 #include "gpu/gpu.h"
@@ -70,20 +70,21 @@ static cudaError_t launch(struct kernel_bench *bench, size_t set)
 
 /* ---- reporting ---- */
 
-/* --csv tells the block that was asked for and the tile, --json the block that was launched. */
-static const struct kernel_bench_column columns[] = {
-    {"rows", offsetof(struct kernel_bench_row, size.rows), COLUMN_COUNT, IN_BOTH},
-    {"columns", offsetof(struct kernel_bench_row, size.columns), COLUMN_COUNT, IN_BOTH},
-    {"pitched", offsetof(struct kernel_bench_row, pitched), COLUMN_FLAG, IN_BOTH},
-    {"mask_rows", offsetof(struct kernel_bench_row, mask.rows), COLUMN_COUNT, IN_BOTH},
-    {"mask_columns", offsetof(struct kernel_bench_row, mask.columns), COLUMN_COUNT, IN_BOTH},
-    {"block_columns", offsetof(struct kernel_bench_row, block.columns), COLUMN_COUNT, IN_CSV},
-    {"block_rows", offsetof(struct kernel_bench_row, block.rows), COLUMN_COUNT, IN_CSV},
-    {"block_columns", offsetof(struct kernel_bench_row, launched.columns), COLUMN_COUNT, IN_JSON},
-    {"block_rows", offsetof(struct kernel_bench_row, launched.rows), COLUMN_COUNT, IN_JSON},
-    {"tile_columns", offsetof(struct kernel_bench_row, tile.columns), COLUMN_COUNT, IN_CSV},
-    {"tile_rows", offsetof(struct kernel_bench_row, tile.rows), COLUMN_COUNT, IN_CSV},
-    {"seconds", offsetof(struct kernel_bench_row, seconds), 9, IN_BOTH},
+/* --csv has the requested block and the tile, --json the block as launched. */
+static const struct bench_column columns[] = {
+    {"kernel", ROW(kernel), COLUMN_TEXT, IN_BOTH},
+    {"rows", ROW(size.rows), COLUMN_COUNT, IN_BOTH},
+    {"columns", ROW(size.columns), COLUMN_COUNT, IN_BOTH},
+    {"pitched", ROW(pitched), COLUMN_FLAG, IN_BOTH},
+    {"mask_rows", ROW(mask.rows), COLUMN_COUNT, IN_BOTH},
+    {"mask_columns", ROW(mask.columns), COLUMN_COUNT, IN_BOTH},
+    {"block_columns", ROW(block.columns), COLUMN_COUNT, IN_CSV},
+    {"block_rows", ROW(block.rows), COLUMN_COUNT, IN_CSV},
+    {"block_columns", ROW(launched.columns), COLUMN_COUNT, IN_JSON},
+    {"block_rows", ROW(launched.rows), COLUMN_COUNT, IN_JSON},
+    {"tile_columns", ROW(tile.columns), COLUMN_COUNT, IN_CSV},
+    {"tile_rows", ROW(tile.rows), COLUMN_COUNT, IN_CSV},
+    {"seconds", ROW(seconds), 9, IN_BOTH},
     KERNEL_BENCH_RATES,
 };
 
@@ -93,7 +94,7 @@ static void print_head(const struct kernel_bench_settings *settings, bool csv)
     if (csv)
         printf("# cells,%s\n# channels,%zu\n", cells, settings->channels);
     else
-        printf("random %ss, %zu channel%s, edge %s, median of %zu runs\n\n", cells,
+        printf("random %ss, %zu channel%s, %s boundary, median of %zu runs\n\n", cells,
                settings->channels, settings->channels == 1 ? "" : "s",
                boundary_names[settings->boundary], settings->repeats);
 }
@@ -127,11 +128,10 @@ static void print_tile(const struct kernel_bench_report *report, const struct ke
 
 static void print_tiles(const struct kernel_bench_report *report)
 {
-    puts("\nOperations for each byte that a tile (of basic and constant: a thread) loads, and for "
-         "each that it\nloads or stores; the bound that this sets where no cache helps, at the "
-         "copy's bandwidth; and what was\nmeasured, which passes the bound where caches do "
-         "help:\n\n"
-         "| kernel | mask | puts out | loads | op/B loaded | op/B | bound, TFLOP/s | by | "
+    puts("\nOperations per byte that a tile (basic and constant: a thread) loads, and per byte that "
+         "it loads or\nstores; the bound without caches, at the copy's bandwidth; and the measured "
+         "rate, which caches can\nraise above the bound:\n\n"
+         "| kernel | mask | output | loads | op/B loaded | op/B | bound, TFLOP/s | by | "
          "measured | of bound |\n|---|---|---|---|---|---|---|---|---|---|");
     for (size_t i = 0; i < report->count; i++)
         if (report->rows[i].mask.rows > 0)
@@ -141,7 +141,8 @@ static void print_tiles(const struct kernel_bench_report *report)
 static json_t *describe(const struct kernel_bench_settings *settings)
 {
     return json_pack("{s:s, s:s, s:I}", "cells", cells_names[settings->cells], "edge",
-                     boundary_names[settings->boundary], "channels", (json_int_t)settings->channels);
+                     boundary_names[settings->boundary], "channels",
+                     (json_int_t)settings->channels);
 }
 
 const struct kernel_bench_kind kernel_bench_2d = {

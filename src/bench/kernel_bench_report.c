@@ -22,16 +22,17 @@ void kernel_bench_report_destroy(struct kernel_bench_report *report)
 static void print_head(const struct kernel_bench_report *report)
 {
     const struct kernel_bench_kind *kind = report->settings->kind;
+    const struct kernel_bench_device *device = report->device;
     if (report->form == BENCH_CSV) {
-        kernel_bench_device_print_csv(report->device);
+        printf("# device,%s\n# flops_peak,%.9g\n", device->name, device->flops_peak);
         kind->print_head(report->settings, true);
-        printf("kernel,");
-        for (const struct kernel_bench_column *c = kind->columns; c->name; c++)
-            if (c->output & IN_CSV)
-                printf("%s,", c->name);
-        puts("error_db");
+        bench_print_csv_head(kind->columns);
     } else if (report->form == BENCH_TABLE) {
-        kernel_bench_device_print(report->device);
+        printf("%s, %d multiprocessors, %.0f MHz, float32 peak %.1f TFLOP/s; CUDA %d.%d, driver "
+               "for %d.%d\n",
+               device->name, device->multiprocessors, 1e-6 * device->clock,
+               1e-12 * device->flops_peak, device->runtime / 1000, device->runtime % 1000 / 10,
+               device->driver / 1000, device->driver % 1000 / 10);
         kind->print_head(report->settings, false);
         printf("| kernel | %s | GB/s | of copy | TFLOP/s | of peak | error dB |\n"
                "|---|---|---|---|---|---|---|---|---|---|---|\n",
@@ -45,11 +46,10 @@ enum status kernel_bench_report_create(const struct kernel_bench_settings *setti
                                        struct kernel_bench_report **result)
 {
     *result = NULL;
-    enum status status = plot ? gnuplot_check_file(plot) : STATUS_OK;
-    if (status == STATUS_OK && plot)
-        status = gnuplot_check_here();
-    if (status != STATUS_OK)
-        return status;
+    if (plot) {
+        TRY(gnuplot_check_file(plot));
+        TRY(gnuplot_check_here());
+    }
     struct kernel_bench_report *report = calloc(1, sizeof *report);
     if (!report)
         return fail_memory("a report");
@@ -60,7 +60,13 @@ enum status kernel_bench_report_create(const struct kernel_bench_settings *setti
     return STATUS_OK;
 }
 
-/* ---- reading what was measured elsewhere ---- */
+/* ---- reading --csv ---- */
+
+static bool parse_device(struct kernel_bench_device *device, const char *line)
+{
+    return sscanf(line, "# device,%255[^\n]", device->name) == 1 ||
+           sscanf(line, "# flops_peak,%lf", &device->flops_peak) == 1;
+}
 
 static const char *kernel_of(const struct kernel_bench_kind *kind, const char *line, size_t length)
 {
@@ -72,7 +78,7 @@ static const char *kernel_of(const struct kernel_bench_kind *kind, const char *l
     return length == strlen("copy") && strncmp("copy", line, length) == 0 ? "copy" : NULL;
 }
 
-/* One line of --csv; false if it is not one. */
+/* False if the line is invalid. */
 static bool parse_row(const struct kernel_bench_kind *kind, const char *line,
                       struct kernel_bench_row *row)
 {
@@ -82,14 +88,16 @@ static bool parse_row(const struct kernel_bench_kind *kind, const char *line,
                                      .size.rows = 1,
                                      .mask.rows = 1,
                                      .error_db = -INFINITY};
-    for (const struct kernel_bench_column *c = kind->columns; c->name; c++) {
+    for (const struct bench_column *c = kind->columns; c->name; c++) {
         void *field = (char *)row + c->offset;
-        if (!(c->output & IN_CSV))
+        if (!(c->output & IN_CSV) || c->field == COLUMN_TEXT || c->field == COLUMN_DECIBELS)
             continue;
         if (*at++ != ',')
             return false;
-        if (c->digits > 0)
+        if (c->field > 0)
             *(double *)field = strtod(at, &end);
+        else if (c->field == COLUMN_FLAG)
+            *(bool *)field = strtoull(at, &end, 10) != 0;
         else
             *(size_t *)field = strtoull(at, &end, 10);
         if (end == at)
@@ -113,11 +121,11 @@ enum status kernel_bench_report_read(struct kernel_bench_report *report, const c
     if (!stream)
         return fail(STATUS_FAILED, "cannot open %s: %s", file, strerror(errno));
     while (status == STATUS_OK && fgets(line, sizeof line, stream)) {
-        if (kernel_bench_device_parse_csv(device, line) || line[0] == '#' ||
+        if (parse_device(device, line) || line[0] == '#' ||
             strncmp(line, "kernel,", 7) == 0)
             continue;
         if (!parse_row(kind, line, &row))
-            status = fail(STATUS_FAILED, "this is not a line that %s --csv prints: %.*s",
+            status = fail(STATUS_FAILED, "not a line of %s --csv: %.*s",
                           kind->command, (int)strcspn(line, "\n"), line);
         else
             status = kernel_bench_report_add(report, &row);
@@ -125,7 +133,7 @@ enum status kernel_bench_report_read(struct kernel_bench_report *report, const c
     }
     fclose(stream);
     if (status == STATUS_OK && !holds_kernel)
-        status = fail(STATUS_FAILED, "%s holds no measurement", file);
+        status = fail(STATUS_FAILED, "%s has no measurements", file);
     return status;
 }
 
@@ -143,23 +151,6 @@ static void print_table_row(const struct kernel_bench_kind *kind,
            100 * row->copy_share, 1e-12 * row->flops, 100 * row->peak_share, error);
 }
 
-static void print_csv_row(const struct kernel_bench_kind *kind, const struct kernel_bench_row *row)
-{
-    printf("%s,", row->kernel);
-    for (const struct kernel_bench_column *c = kind->columns; c->name; c++) {
-        const void *field = (const char *)row + c->offset;
-        if (!(c->output & IN_CSV))
-            continue;
-        if (c->digits > 0)
-            printf("%.*g,", c->digits, *(const double *)field);
-        else
-            printf("%zu,", *(const size_t *)field);
-    }
-    if (isfinite(row->error_db))
-        printf("%.1f", row->error_db);
-    putchar('\n');
-}
-
 enum status kernel_bench_report_add(struct kernel_bench_report *report,
                                     const struct kernel_bench_row *row)
 {
@@ -175,38 +166,30 @@ enum status kernel_bench_report_add(struct kernel_bench_report *report,
     if (report->form == BENCH_TABLE)
         print_table_row(report->settings->kind, row);
     if (report->form == BENCH_CSV)
-        print_csv_row(report->settings->kind, row);
+        bench_print_csv_row(report->settings->kind->columns, row);
     fflush(stdout);
     return STATUS_OK;
-}
-
-static json_t *json_row(const struct kernel_bench_kind *kind, const struct kernel_bench_row *row)
-{
-    json_t *object = json_pack("{s:s}", "kernel", row->kernel);
-    for (const struct kernel_bench_column *c = kind->columns; c->name; c++) {
-        const void *field = (const char *)row + c->offset;
-        if (!(c->output & IN_JSON))
-            continue;
-        json_object_set_new(object, c->name,
-                            c->digits > 0 ? json_real(*(const double *)field)
-                            : c->digits == COLUMN_FLAG
-                                ? json_boolean(*(const size_t *)field)
-                                : json_integer((json_int_t) * (const size_t *)field));
-    }
-    json_object_set_new(object, "error_db",
-                        isfinite(row->error_db) ? json_real(row->error_db) : json_null());
-    return object;
 }
 
 static enum status print_json(const struct kernel_bench_report *report)
 {
     const struct kernel_bench_settings *settings = report->settings;
-    json_t *rows = json_array(), *object = settings->kind->describe(settings);
+    const struct kernel_bench_device *device = report->device;
+    json_t *rows = json_array(), *described = settings->kind->describe(settings);
+    json_t *object = json_pack("{s:s, s:i, s:f, s:f, s:i, s:i}", "device", device->name,
+                               "multiprocessors", device->multiprocessors, "clock_hz",
+                               device->clock, "flops_peak", device->flops_peak, "cuda_runtime",
+                               device->runtime, "cuda_driver", device->driver);
     for (size_t i = 0; i < report->count; i++)
-        json_array_append_new(rows, json_row(settings->kind, &report->rows[i]));
+        json_array_append_new(rows, bench_json_row(settings->kind->columns, &report->rows[i]));
+    json_object_update(object, described);
     json_object_set_new(object, "repeats", json_integer((json_int_t)settings->repeats));
     json_object_set_new(object, "rows", rows);
-    return kernel_bench_device_print_json(report->device, object);
+    int failed = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(described);
+    json_decref(object);
+    return failed ? fail(STATUS_FAILED, "cannot write the report") : STATUS_OK;
 }
 
 /* ---- plots ---- */
@@ -231,11 +214,11 @@ const struct kernel_bench_row *kernel_bench_copy_of(const struct kernel_bench_re
     return &report->rows[0];
 }
 
-/* The lines of a plot, each of a kernel with the first of its blocks: their first rows. */
+/* The lines of a plot, one per kernel, with its first block: their first rows. */
 struct kernel_bench_lines {
     size_t count;
     const struct kernel_bench_row *first[OPTIONS_LIST_MOST];
-    bool along_masks; /* else along the sizes of what they filter */
+    bool along_masks; /* else along the sizes of the input */
 };
 
 static struct kernel_bench_lines find_lines(const struct kernel_bench_report *report)
@@ -258,7 +241,7 @@ static struct kernel_bench_lines find_lines(const struct kernel_bench_report *re
     return lines;
 }
 
-/* Blocks $kN for each line, of x, GB/s and TFLOP/s, and $copy, of x and GB/s. */
+/* Data blocks $kN for each line (x, GB/s, TFLOP/s) and $copy (x, GB/s). */
 static void send_data(const struct kernel_bench_report *report,
                       const struct kernel_bench_lines *lines, FILE *commands)
 {
@@ -310,8 +293,7 @@ static void send_plots(const struct kernel_bench_report *report, FILE *commands)
     send_data(report, &lines, commands);
     fputs("set multiplot layout 1,2 title ", commands);
     gnuplot_send_quoted(commands, report->device->name);
-    /* gnuplot's fifth is a pale yellow. The key lies where the lines do not: bandwidths fall
-     * along masks. */
+    /* Line type 5 is a pale yellow by default. The key is placed where bandwidth is low. */
     fprintf(commands,
             "\nset linetype 5 lc rgb '#c0392b'\nset linetype 6 lc rgb '#1f4e79'\n"
             "set logscale xy\nset grid\nset key bottom %s\nset xlabel '%s'\n"

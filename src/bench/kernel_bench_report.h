@@ -1,4 +1,4 @@
-/* What the kernel bench measured, as a table, CSV, JSON or a plot. */
+/* The results of the kernel bench as a table, CSV, JSON or a plot. */
 #ifndef HALO_KERNEL_BENCH_REPORT_H
 #define HALO_KERNEL_BENCH_REPORT_H
 
@@ -15,21 +15,21 @@ struct kernel_bench_report {
     struct kernel_bench_row *rows;
 };
 
-/* `plot`: a file to draw, or NULL. Settings and device are not copied. Errors: memory, an unknown
- * kind of plot. On failure *report is NULL. */
+/* `plot`: an image file to write, or NULL. Settings and device are not copied. Errors: memory, an
+ * unknown image format, no gnuplot. On failure *report is NULL. */
 MUST_CHECK enum status kernel_bench_report_create(const struct kernel_bench_settings *settings,
                                                   const struct kernel_bench_device *device,
                                                   enum bench_form form, const char *plot,
                                                   struct kernel_bench_report **report);
 void kernel_bench_report_destroy(struct kernel_bench_report *report);
 
-/* Add what --csv printed elsewhere, on a machine without gnuplot perhaps, and fill in `device`,
- * which is the report's. Errors: reading, a line that is not the bench's. */
+/* Add the rows of a file written by --csv and fill in `device`, which is the report's. Errors:
+ * reading, an invalid line. */
 MUST_CHECK enum status kernel_bench_report_read(struct kernel_bench_report *report,
                                                 const char *file,
                                                 struct kernel_bench_device *device);
 
-/* Tables grow while it runs. */
+/* Tables and --csv are printed row by row. */
 MUST_CHECK enum status kernel_bench_report_add(struct kernel_bench_report *report,
                                                const struct kernel_bench_row *row);
 MUST_CHECK enum status kernel_bench_report_finish(struct kernel_bench_report *report);
@@ -38,11 +38,13 @@ MUST_CHECK enum status kernel_bench_report_finish(struct kernel_bench_report *re
 const struct kernel_bench_row *kernel_bench_copy_of(const struct kernel_bench_report *report,
                                                     const struct kernel_bench_row *row);
 
+#define ROW(field) offsetof(struct kernel_bench_row, field)
+
 /* The last columns of every kind. */
 #define KERNEL_BENCH_RATES                                                                         \
-    {"bytes_per_second", offsetof(struct kernel_bench_row, bytes_rate), 9, IN_BOTH},               \
-        {"copy_share", offsetof(struct kernel_bench_row, copy_share), 6, IN_BOTH},                 \
-        {"flops", offsetof(struct kernel_bench_row, flops), 9, IN_BOTH},                           \
-        {"peak_share", offsetof(struct kernel_bench_row, peak_share), 6, IN_BOTH}, {0}
+    {"bytes_per_second", ROW(bytes_rate), 9, IN_BOTH},                                             \
+        {"copy_share", ROW(copy_share), 6, IN_BOTH},                                               \
+        {"flops", ROW(flops), 9, IN_BOTH}, {"peak_share", ROW(peak_share), 6, IN_BOTH},            \
+        {"error_db", ROW(error_db), COLUMN_DECIBELS, IN_BOTH}, {0}
 
 #endif

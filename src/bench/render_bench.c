@@ -4,7 +4,6 @@
 #include "base/noise.h"
 #include "base/stop.h"
 #include "base/workers.h"
-#include "bench/render_floor.h"
 #include "chain/stage_mask.h"
 #include "signal/median.h"
 #include "sound/engine.h"
@@ -25,33 +24,17 @@ enum {
     FLOAT_WAV = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
 };
 
-struct times {
-    double wall;
-    double user;
-    double system;
-};
-
 struct render_bench {
     const struct render_cell *cell;
     struct render_row *row;
     struct mask *mask;
-    char *output;   /* the file that comes and goes in every round */
-    int sound;      /* the noise; its file has no name, so nobody can leave it behind */
-    char alias[32]; /* by which it is opened all the same */
+    char *output;   /* written and removed in every round */
+    int sound;      /* the noise, in an unlinked file */
+    char alias[32]; /* its path in /proc */
     uint64_t frames;
-    struct times renders[RENDER_ROUNDS_MOST];
+    double wall[RENDER_ROUNDS_MOST], user[RENDER_ROUNDS_MOST], system[RENDER_ROUNDS_MOST];
     double copies[RENDER_ROUNDS_MOST];
 };
-
-double render_row_distance(const struct render_row *row)
-{
-    return row->wall / (row->copy + row->transforms);
-}
-
-double render_row_speed(const struct render_row *row)
-{
-    return (double)row->frames / row->cell.rate / row->wall;
-}
 
 /* ---- clocks ---- */
 
@@ -60,23 +43,9 @@ static double seconds_of(struct timeval time)
     return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
 }
 
-static struct times now(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (struct times){monotonic_seconds(), seconds_of(usage.ru_utime),
-                          seconds_of(usage.ru_stime)};
-}
-
-static struct times since(struct times start)
-{
-    struct times end = now();
-    return (struct times){end.wall - start.wall, end.user - start.user, end.system - start.system};
-}
-
 /* ---- memory ---- */
 
-/* Forget earlier peaks, and give back what earlier rounds have freed. */
+/* Reset the peak, and return freed memory to the system. */
 static void reset_peak(void)
 {
     malloc_trim(0);
@@ -100,7 +69,7 @@ static double peak_bytes(void)
     return 1024 * kib;
 }
 
-/* ---- what is rendered ---- */
+/* ---- input and mask ---- */
 
 static struct sink_settings sink_settings_of(const struct render_bench *bench, int64_t frames)
 {
@@ -119,13 +88,13 @@ static enum status write_noise(const struct render_bench *bench, struct sink *si
     size_t channels = bench->cell->channels, most = NOISE_SAMPLES / channels;
     enum status status = block_init(&block, channels, most, "noise");
     for (uint64_t done = 0; done < bench->frames && status == STATUS_OK;) {
-        size_t part = bench->frames - done < most ? (size_t)(bench->frames - done) : most;
+        size_t count = bench->frames - done < most ? (size_t)(bench->frames - done) : most;
         for (size_t c = 0; c < channels; c++)
-            for (size_t i = 0; i < part; i++)
+            for (size_t i = 0; i < count; i++)
                 block.data[c][i] = noise_next(&state);
         status = stop_requested() ? STATUS_INTERRUPTED
-                                  : sink_write(sink, (const float *const *)block.data, part);
-        done += part;
+                                  : sink_write(sink, (const float *const *)block.data, count);
+        done += count;
     }
     block_free(&block);
     return status == STATUS_OK ? sink_commit(sink) : status;
@@ -135,10 +104,8 @@ static enum status make_sound(struct render_bench *bench)
 {
     struct sink_settings settings = sink_settings_of(bench, (int64_t)bench->frames);
     struct sink *sink;
-    enum status status = sink_open_sound(&settings, &sink);
-    if (status != STATUS_OK)
-        return status;
-    status = write_noise(bench, sink);
+    TRY(sink_open_sound(&settings, &sink));
+    enum status status = write_noise(bench, sink);
     sink_close(sink);
     if (status != STATUS_OK)
         return status;
@@ -154,9 +121,7 @@ static enum status make_sound(struct render_bench *bench)
 static enum status make_mask(struct render_bench *bench)
 {
     size_t taps = bench->cell->taps, channels = bench->cell->channels;
-    enum status status = mask_create("noise", channels, taps, &bench->mask);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_create("noise", channels, taps, &bench->mask));
     uint64_t state = 2;
     for (size_t k = 0; k < channels * taps; k++)
         bench->mask->coefficients[k] = noise_next(&state) / sqrtf((float)taps);
@@ -175,7 +140,7 @@ static enum status name_output(struct render_bench *bench)
     return STATUS_OK;
 }
 
-/* ---- a render, as halo render has it ---- */
+/* ---- a render, as in halo render ---- */
 
 struct render {
     struct source *source;
@@ -194,7 +159,7 @@ static enum status create_chain(const struct render_bench *bench, struct render 
         .inputs = bench->mask->inputs,
         .outputs = bench->mask->outputs,
     };
-    (void)stage_mask_swap(stage, bench->mask); /* and stays ours */
+    (void)stage_mask_swap(stage, bench->mask); /* still owned by the bench */
     struct stage_list list = {.count = 1, .stages = stage};
     size_t block =
         stage_list_block(&list, stage->inputs, render->workers, bench->frames + bench->mask->taps);
@@ -205,16 +170,13 @@ static enum status render_to_end(const struct render_bench *bench, struct render
 {
     struct engine_run_settings run = {.tail = TAIL_FULL};
     struct engine_totals totals;
-    enum status status;
-    if ((status = source_open_sound(bench->alias, false, &render->source)) ||
-        (status = workers_create(bench->cell->threads, &render->workers)) ||
-        (status = create_chain(bench, render)))
-        return status;
+    TRY(source_open_sound(bench->alias, false, &render->source));
+    TRY(workers_create(bench->cell->threads, &render->workers));
+    TRY(create_chain(bench, render));
     struct sink_settings settings =
         sink_settings_of(bench, engine_frames_out(render->chain, (int64_t)bench->frames, run.tail));
-    if ((status = sink_open_sound(&settings, &render->sink)) ||
-        (status = engine_run(render->chain, render->source, render->sink, &run, &totals)))
-        return status;
+    TRY(sink_open_sound(&settings, &render->sink));
+    TRY(engine_run(render->chain, render->source, render->sink, &run, &totals));
     return sink_commit(render->sink);
 }
 
@@ -227,13 +189,18 @@ static void describe(const struct render *render, struct render_row *row)
     row->threads = workers_count(render->workers);
 }
 
-static enum status time_render(struct render_bench *bench, struct times *times)
+static enum status time_render(struct render_bench *bench, size_t round)
 {
     struct render render = {0};
+    struct rusage before, after;
     reset_peak();
-    struct times start = now();
+    double start = monotonic_seconds();
+    getrusage(RUSAGE_SELF, &before);
     enum status status = render_to_end(bench, &render);
-    *times = since(start);
+    bench->wall[round] = monotonic_seconds() - start;
+    getrusage(RUSAGE_SELF, &after);
+    bench->user[round] = seconds_of(after.ru_utime) - seconds_of(before.ru_utime);
+    bench->system[round] = seconds_of(after.ru_stime) - seconds_of(before.ru_stime);
     if (status == STATUS_OK) {
         bench->row->peak_bytes = fmax(bench->row->peak_bytes, peak_bytes());
         describe(&render, bench->row);
@@ -253,56 +220,44 @@ static uint64_t frames_out(const struct render_bench *bench)
     return bench->frames + bench->mask->taps - 1;
 }
 
-static uint64_t output_bytes(const struct render_bench *bench)
-{
-    return frames_out(bench) * bench->cell->channels * sizeof(float);
-}
-
 static enum status measure_transforms(const struct render_bench *bench)
 {
     struct render_row *row = bench->row;
     double seconds;
-    enum status status =
-        render_floor_transforms(bench->cell->taps, row->block, frames_out(bench),
-                                bench->cell->channels, &row->transform_pairs, &seconds);
-    if (status == STATUS_OK)
-        row->transforms = seconds / (double)row->threads;
-    return status;
+    TRY(render_floor_transforms(bench->cell->taps, row->block, frames_out(bench),
+                                bench->cell->channels, &row->transform_pairs, &seconds));
+    row->transforms = seconds / (double)row->threads;
+    return STATUS_OK;
 }
 
 static void sum_up(struct render_bench *bench)
 {
     struct render_row *row = bench->row;
     size_t rounds = bench->cell->rounds;
-    double values[RENDER_ROUNDS_MOST];
-    for (size_t r = 0; r < rounds; r++)
-        values[r] = bench->renders[r].user;
-    row->user = median_of(values, rounds);
-    for (size_t r = 0; r < rounds; r++)
-        values[r] = bench->renders[r].system;
-    row->system = median_of(values, rounds);
-    for (size_t r = 0; r < rounds; r++)
-        values[r] = bench->renders[r].wall;
-    row->wall = median_of(values, rounds);
-    row->wall_least = values[0]; /* sorted by now */
-    row->wall_most = values[rounds - 1];
+    row->user = median_of(bench->user, rounds);
+    row->system = median_of(bench->system, rounds);
+    row->wall = median_of(bench->wall, rounds);
+    row->wall_least = bench->wall[0]; /* sorted now */
+    row->wall_most = bench->wall[rounds - 1];
     row->copy = median_of(bench->copies, rounds);
+    row->distance = row->wall / (row->copy + row->transforms);
+    row->speed = (double)row->frames / row->cell.rate / row->wall;
 }
 
 static enum status measure(struct render_bench *bench)
 {
-    struct times ignored;
-    enum status status;
-    if ((status = name_output(bench)) || (status = make_mask(bench)) ||
-        (status = make_sound(bench)) || (status = time_render(bench, &ignored)))
-        return status; /* the first render warmed the caches */
-    for (size_t r = 0; r < bench->cell->rounds; r++)
-        if ((status = time_render(bench, &bench->renders[r])) ||
-            (status = render_floor_copy(bench->sound, bench->output, output_bytes(bench),
-                                        &bench->copies[r])))
-            return status;
-    if (strcmp(bench->row->backend, "cpu") == 0 && (status = measure_transforms(bench)))
-        return status;
+    size_t frame_bytes = bench->cell->channels * sizeof(float);
+    TRY(name_output(bench));
+    TRY(make_mask(bench));
+    TRY(make_sound(bench));
+    TRY(time_render(bench, 0)); /* warms the caches; overwritten below */
+    for (size_t r = 0; r < bench->cell->rounds; r++) {
+        TRY(time_render(bench, r));
+        TRY(render_floor_copy(bench->sound, bench->output, frames_out(bench) * frame_bytes,
+                              &bench->copies[r]));
+    }
+    if (strcmp(bench->row->backend, "cpu") == 0)
+        TRY(measure_transforms(bench));
     sum_up(bench);
     return STATUS_OK;
 }

@@ -1,11 +1,9 @@
-/* The render bench: noise in a WAV file through masks of noise into another file,
- * with the ports, the block and the engine that halo render takes, timed beside the
- * floor, which is what no renderer of this kind gets below: merely reading and writing
- * those bytes, and merely the transforms that the block's plan asks for.
+/* The render bench: a WAV file of noise through masks of noise into another file, with the ports,
+ * block and engine of halo render, beside a lower bound (floor): the time to read and write the
+ * same bytes, and the time of the transforms in the block's plan.
  *
- * Times are seconds on a clock, medians of the rounds. A round is from opening the sound
- * to the output being whole; the program's own start and the reading of the mask are not
- * in it.
+ * Times are seconds of wall time, medians of the rounds. A round is from opening the input to the
+ * completed output; starting the program and reading the mask are not included.
  */
 #ifndef HALO_RENDER_BENCH_H
 #define HALO_RENDER_BENCH_H
@@ -18,7 +16,7 @@
 enum { RENDER_ROUNDS_MOST = 1000 };
 
 struct render_cell {
-    const char *backend; /* of the convolver; "auto" too */
+    const char *backend; /* of the convolver; also "auto" */
     size_t channels;     /* each with a mask of its own */
     size_t taps;
     uint32_t rate;      /* Hz */
@@ -30,25 +28,36 @@ struct render_cell {
 
 struct render_row {
     struct render_cell cell;
-    char backend[16]; /* the one that did it, and how */
+    char backend[16]; /* the one used */
     char algorithm[96];
     size_t block; /* frames */
     size_t threads;
     uint64_t frames; /* of the sound */
     double wall, wall_least, wall_most;
     double user, system;
-    double peak_bytes; /* the most memory held in any round; NAN where the system does not say */
+    double peak_bytes; /* peak memory of all rounds; NAN: unknown */
     double copy;       /* a bare read and write of the same bytes */
-    double transforms; /* on all threads alike; NAN where they are not the CPU's */
-    uint64_t transform_pairs; /* there and back */
+    double transforms; /* shared by all threads; NAN: not done by the CPU */
+    uint64_t transform_pairs; /* forward and inverse */
+    double distance;          /* from its floor: wall over copy and transforms together, or NAN */
+    double speed;             /* times real time */
 };
 
-/* How far the render is from its floor: wall over copy and transforms together, or NAN. */
-double render_row_distance(const struct render_row *row);
-double render_row_speed(const struct render_row *row); /* times real time */
-
-/* Measure one cell. Nothing is left in the folder. Errors: files, memory, threads, a backend
- * that cannot work here. STATUS_INTERRUPTED where a signal asked to stop. */
+/* Measure one cell; its files are removed. Errors: files, memory, threads, an unavailable backend.
+ * STATUS_INTERRUPTED after a signal. */
 MUST_CHECK enum status render_bench_measure(const struct render_cell *cell, struct render_row *row);
+
+/* ---- the floor (render_floor.c); errors as above ---- */
+
+/* Seconds to copy `bytes` of the open file `from`, the last ones repeated where it is
+ * shorter, to a new file `path`, which is removed. */
+MUST_CHECK enum status render_floor_copy(int from, const char *path, uint64_t bytes,
+                                         double *seconds);
+
+/* The transforms, forward and inverse, of a mask of `taps` in blocks of `block`, for `frames` of
+ * `channels`: the number of pairs, and their seconds on one thread, extrapolated from some of each
+ * length. The transforms of the mask itself are excluded. */
+MUST_CHECK enum status render_floor_transforms(size_t taps, size_t block, uint64_t frames,
+                                               size_t channels, uint64_t *pairs, double *seconds);
 
 #endif

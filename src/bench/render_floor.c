@@ -1,4 +1,4 @@
-#include "bench/render_floor.h"
+#include "bench/render_bench.h"
 
 #include "base/monotonic.h"
 #include "base/noise.h"
@@ -15,10 +15,10 @@
 
 enum {
     PIECE_BYTES = 1 << 20,
-    TRANSFORMS_LEAST = 4, /* timed of a length, where there are so many */
+    TRANSFORMS_LEAST = 4, /* timed per length, at least, if there are more */
 };
 
-static const double TRANSFORMS_SECONDS = 0.25; /* of a length; the rest is reckoned from these */
+static const double TRANSFORMS_SECONDS = 0.25; /* timed per length; the rest is extrapolated */
 
 /* ---- the bytes ---- */
 
@@ -29,15 +29,15 @@ static enum status refuse_write(const char *path, int error)
 
 static enum status copy_bytes(int from, int to, const char *path, uint64_t left, char *piece)
 {
-    size_t there = 0;
+    size_t held = 0;
     for (off_t at = 0; left > 0 && !stop_requested();) {
         ssize_t got = pread(from, piece, PIECE_BYTES, at);
         if (got > 0)
-            there = (size_t)got;
-        if (got < 0 || there == 0)
+            held = (size_t)got;
+        if (got < 0 || held == 0)
             return fail(STATUS_FAILED, "cannot read the noise: %s", strerror(errno));
         at += got;
-        ssize_t put = write(to, piece, left < there ? (size_t)left : there);
+        ssize_t put = write(to, piece, left < held ? (size_t)left : held);
         if (put < 0 && errno != EINTR)
             return refuse_write(path, errno);
         left -= put > 0 ? (uint64_t)put : 0;
@@ -56,7 +56,7 @@ enum status render_floor_copy(int from, const char *path, uint64_t bytes, double
         free(piece);
         return refuse_write(path, errno);
     }
-    unlink(path); /* without a name nobody can leave it behind */
+    unlink(path); /* so that it is removed in any case */
     enum status status = copy_bytes(from, to, path, bytes, piece);
     *seconds = monotonic_seconds() - start;
     close(to);
@@ -73,9 +73,9 @@ struct bench_transform {
     float *back;
 };
 
-static void there_and_back(const struct bench_transform *transform)
+static void transform_pair(const struct bench_transform *transform)
 {
-    /* Not back to where it came from: unscaled, it would be infinite soon. */
+    /* Not in place: unscaled, the values would soon be infinite. */
     fft_forward(transform->fft, transform->samples, transform->spectrum);
     fft_inverse(transform->fft, transform->spectrum, transform->back);
 }
@@ -84,10 +84,10 @@ static enum status time_some(const struct bench_transform *transform, uint64_t c
                              double *seconds)
 {
     uint64_t done = 0;
-    there_and_back(transform); /* meets its memory for the first time */
+    transform_pair(transform); /* touches its memory */
     double spent = 0, start = monotonic_seconds();
     while (done < count && (done < TRANSFORMS_LEAST || spent < TRANSFORMS_SECONDS)) {
-        there_and_back(transform);
+        transform_pair(transform);
         done++;
         spent = monotonic_seconds() - start;
         if (stop_requested())
@@ -103,8 +103,8 @@ static enum status time_transforms(size_t n, uint64_t count, double *seconds)
     struct bench_transform transform = {.samples = audio_alloc(n),
                                         .spectrum = audio_alloc(fft_spectrum_floats(n)),
                                         .back = audio_alloc(n)};
-    bool there = transform.samples && transform.spectrum && transform.back;
-    enum status status = there ? fft_create(n, &transform.fft) : fail_memory("a transform");
+    bool is_complete = transform.samples && transform.spectrum && transform.back;
+    enum status status = is_complete ? fft_create(n, &transform.fft) : fail_memory("a transform");
     uint64_t state = 3;
     if (status != STATUS_OK)
         goto end;

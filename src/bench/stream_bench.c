@@ -18,13 +18,13 @@
 #include <time.h>
 
 enum {
-    ROTATION = 13, /* blocks of input; a prime, so that no ring of partitions repeats with it */
-    PLACES = 32,   /* outputs compared at a time */
-    SPIN = 200000, /* ns before a block is due: sleep ends late by up to that */
+    ROTATION = 13, /* blocks of input; a prime, not a multiple of any ring of partitions */
+    PLACES = 32,   /* outputs compared per check */
+    SPIN = 200000, /* ns before a block is due: sleep overruns by up to that */
 };
 
 static_assert((int)STREAM_FIRST_BLOCKS > (int)ROTATION,
-              "all input is heard before the first check");
+              "all input is used before the first check");
 
 static const double ERROR_MOST_DB = -130;
 static const double DECAY = 1e-3; /* of a mask from its first tap to its last */
@@ -36,7 +36,7 @@ struct stream {
     struct filter *filter;
     struct block input; /* ROTATION blocks in a row */
     struct block output;
-    const float **in; /* of the block at hand */
+    const float **in; /* of the current block */
     int64_t *times;   /* ns */
     double period;    /* ns */
     size_t handed;    /* blocks since the filter was made */
@@ -46,8 +46,7 @@ struct stream {
 
 /* ---- sound and masks ---- */
 
-/* A direct sound and noise that decays like a room's. The magnitudes sum up to 1, so that
- * no output leaves -1..1. */
+/* A direct sound and decaying noise. The magnitudes sum to 1, so that outputs stay in -1..1. */
 static void fill_column(float *column, size_t taps, uint64_t *random)
 {
     double step = pow(DECAY, 1 / (double)taps), level = 1, sum = 1;
@@ -78,10 +77,8 @@ static enum status make_mask(struct stream *stream)
 static enum status make_sound(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
-    enum status status;
-    if ((status = block_init(&stream->input, cell->channels, ROTATION * cell->block, "a stream")) ||
-        (status = block_init(&stream->output, cell->channels, cell->block, "a stream")))
-        return status;
+    TRY(block_init(&stream->input, cell->channels, ROTATION * cell->block, "a stream"));
+    TRY(block_init(&stream->output, cell->channels, cell->block, "a stream"));
     for (size_t c = 0; c < cell->channels; c++)
         for (size_t i = 0; i < stream->input.frames; i++)
             stream->input.data[c][i] = noise_next(&stream->random);
@@ -89,11 +86,11 @@ static enum status make_sound(struct stream *stream)
     stream->times = malloc(cell->blocks * sizeof *stream->times);
     if (!stream->in || !stream->times)
         return fail_memory("a stream");
-    memset(stream->times, 0xFF, cell->blocks * sizeof *stream->times); /* pages are there */
+    memset(stream->times, 0xFF, cell->blocks * sizeof *stream->times); /* maps the pages */
     return STATUS_OK;
 }
 
-/* ---- what the system grants ---- */
+/* ---- real-time priority and locked memory ---- */
 
 static void report_grants(const struct stream_row *row, int lock_error)
 {
@@ -105,7 +102,7 @@ static void report_grants(const struct stream_row *row, int lock_error)
     reported = true;
 }
 
-/* ---- a stream's life ---- */
+/* ---- setting up ---- */
 
 static void stream_close(struct stream *stream)
 {
@@ -133,7 +130,7 @@ static enum status make_convolver(const struct stream_cell *cell, const struct m
     return convolver_create(&settings, mask, filter);
 }
 
-/* Ours, with its threads at the priority that the step will have. */
+/* Our convolver creates its threads at the priority of the step. */
 static enum status make_filter(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
@@ -149,15 +146,7 @@ static enum status make_filter(struct stream *stream)
     return status;
 }
 
-static enum status stream_open(struct stream *stream)
-{
-    enum status status;
-    if ((status = make_mask(stream)) || (status = make_sound(stream)))
-        return status;
-    return make_filter(stream);
-}
-
-/* ---- blocks: nothing here allocates ---- */
+/* ---- blocks; nothing here allocates ---- */
 
 static void wait_until(int64_t due, bool spun)
 {
@@ -168,7 +157,7 @@ static void wait_until(int64_t due, bool spun)
         ;
 }
 
-static void parse_input(struct stream *stream)
+static void select_input(struct stream *stream)
 {
     size_t from = stream->handed % ROTATION * stream->cell->block;
     for (size_t c = 0; c < stream->cell->channels; c++)
@@ -181,13 +170,12 @@ static enum status fail_cell(const struct stream_cell *cell, const char *problem
                 cell->backend, cell->channels, cell->taps, cell->block, problem);
 }
 
-/* Whether the block that has just come is worth anything. One channel in turn is looked
- * through, which is soon done; check_result sees them all. */
-static enum status look_after(const struct stream *stream)
+/* Whether the filter works; one channel per block, to be quick. check_result reads all. */
+static enum status check_block(const struct stream *stream)
 {
     const struct filter *filter = stream->filter;
     size_t block = stream->cell->block, channel = stream->handed % stream->cell->channels;
-    if (stop_requested()) /* workers leave their pieces undone then */
+    if (stop_requested()) /* then workers stop early */
         return STATUS_INTERRUPTED;
     if (filter->failure || filter->notice)
         return fail_cell(stream->cell, filter->failure ? filter->failure : filter->notice);
@@ -198,10 +186,10 @@ static enum status look_after(const struct stream *stream)
 
 struct stretch {
     size_t blocks;  /* at most */
-    double seconds; /* likewise */
+    double seconds; /* at most */
     bool paced;
     bool spun;
-    int64_t *times; /* NULL: not kept */
+    int64_t *times; /* NULL: not recorded */
     size_t ran;
     size_t late;
 };
@@ -213,7 +201,7 @@ static enum status run(struct stream *stream, struct stretch *stretch)
     enum status status = STATUS_OK;
     for (size_t n = 0; n < stretch->blocks && status == STATUS_OK; n++) {
         double due = (double)n * stream->period; /* ns from the origin */
-        parse_input(stream);
+        select_input(stream);
         if (stretch->paced)
             wait_until(origin + (int64_t)ceil(due), stretch->spun);
         int64_t begin = monotonic_ns();
@@ -225,13 +213,13 @@ static enum status run(struct stream *stream, struct stretch *stretch)
             stretch->times[n] = end - begin;
         stretch->late += stretch->paced && (double)(end - origin) > due + stream->period;
         stretch->ran++;
-        status = look_after(stream);
+        status = check_block(stream);
         stream->handed++;
     }
     return status;
 }
 
-/* ---- the truth ---- */
+/* ---- checking results ---- */
 
 static double true_output(const struct stream *stream, size_t channel, size_t frame)
 {
@@ -252,8 +240,8 @@ static size_t random_below(uint64_t *state, size_t count)
     return at < (double)count ? (size_t)at : count - 1;
 }
 
-/* The block that came last: both its ends, the outer channels, and at random between.
- * The magnitudes of input and mask come to 1 at most, which the error is measured by. */
+/* The last block: its ends, the outer channels, and random places. Errors are relative to
+ * max|x| sum|h|, which is 1. */
 static enum status check_result(struct stream *stream)
 {
     const struct stream_cell *cell = stream->cell;
@@ -277,13 +265,13 @@ static enum status check_result(struct stream *stream)
     if (stream->row->error_db <= ERROR_MOST_DB)
         return STATUS_OK;
     char problem[64];
-    snprintf(problem, sizeof problem, "the result is wrong, by %.1f dB", stream->row->error_db);
+    snprintf(problem, sizeof problem, "the result is wrong: error %.1f dB", stream->row->error_db);
     return fail_cell(cell, problem);
 }
 
 /* ---- measuring ---- */
 
-/* Of all threads, user and system: what getrusage tells in microseconds. */
+/* User and system time of all threads. */
 static double process_cpu_seconds(void)
 {
     struct timespec time;
@@ -298,23 +286,20 @@ static enum status run_all(struct stream *stream)
     struct stretch first = {.blocks = STREAM_FIRST_BLOCKS, .seconds = cell->seconds};
     struct stretch warm_up = {
         .blocks = SIZE_MAX, .seconds = cell->warm_up, .paced = paced, .spun = spun};
-    struct stretch timed = {.blocks = cell->blocks,
-                            .seconds = cell->seconds,
-                            .paced = paced,
-                            .spun = spun,
-                            .times = stream->times};
-    enum status status = run(stream, &first);
-    if (status == STATUS_OK)
-        status = check_result(stream);
-    if (status == STATUS_OK && cell->warm_up > 0)
-        status = run(stream, &warm_up);
+    struct stretch timed = warm_up;
+    timed.blocks = cell->blocks;
+    timed.seconds = cell->seconds;
+    timed.times = stream->times;
+    TRY(run(stream, &first));
+    TRY(check_result(stream));
+    if (cell->warm_up > 0)
+        TRY(run(stream, &warm_up));
     double cpu = process_cpu_seconds();
-    if (status == STATUS_OK)
-        status = run(stream, &timed);
+    TRY(run(stream, &timed));
     stream->row->cpu = process_cpu_seconds() - cpu;
     stream->row->blocks = timed.ran;
     stream->row->late = timed.late;
-    return status == STATUS_OK ? check_result(stream) : status;
+    return check_result(stream);
 }
 
 static enum status run_with_grants(struct stream *stream)
@@ -323,7 +308,7 @@ static enum status run_with_grants(struct stream *stream)
     struct realtime_before before;
     if (stream->cell->pace == STREAM_BACK_TO_BACK)
         return run_all(stream);
-    /* What is mapped by now and no more: a limit would make later allocations fail. */
+    /* Only what is mapped now: locking future pages would make allocations fail at the limit. */
     row->locked = realtime_lock_memory();
     int lock_error = errno;
     row->realtime =
@@ -343,10 +328,10 @@ static int by_value(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The least time that `share` of all blocks did not exceed. */
+/* The least time that `share` of all blocks do not exceed. */
 static double quantile(const struct stream *stream, double share)
 {
-    double rank = ceil(share * (double)stream->row->blocks - 1e-6); /* 0.999 is none of binary */
+    double rank = ceil(share * (double)stream->row->blocks - 1e-6); /* 0.999 is inexact */
     return 1e-9 * (double)stream->times[rank > 1 ? (size_t)rank - 1 : 0];
 }
 
@@ -363,6 +348,14 @@ static void sum_up(struct stream *stream)
         row->sum += 1e-9 * (double)stream->times[n];
         row->missed += (double)stream->times[n] > stream->period;
     }
+    row->share = row->p50 / row->period;
+    row->blocks_per_second = row->times_real_time = row->cpu_per_second = NAN;
+    if (row->cell.pace == STREAM_BACK_TO_BACK) {
+        row->late = SIZE_MAX;
+        row->blocks_per_second = (double)row->blocks / row->sum;
+        row->times_real_time = (double)row->blocks * row->period / row->sum;
+        row->cpu_per_second = row->cpu / ((double)row->blocks * row->period);
+    }
     snprintf(row->algorithm, sizeof row->algorithm, "%s",
              row->cell.make ? stream->filter->kind->name : convolver_algorithm(stream->filter));
 }
@@ -373,7 +366,8 @@ enum status stream_bench_measure(const struct stream_cell *cell, struct stream_r
     *row = (struct stream_row){.cell = *cell, .period = period, .error_db = -INFINITY};
     struct stream stream = {.cell = cell, .period = 1e9 * period, .random = 1, .row = row};
     enum status status;
-    if (!(status = stream_open(&stream)) && !(status = run_with_grants(&stream)))
+    if (!(status = make_mask(&stream)) && !(status = make_sound(&stream)) &&
+        !(status = make_filter(&stream)) && !(status = run_with_grants(&stream)))
         sum_up(&stream);
     stream_close(&stream);
     return status;

@@ -8,7 +8,7 @@
 static_assert((int)CONVOLVE2D_ZERO == (int)KERNEL_ZERO &&
                   (int)CONVOLVE2D_REPLICATE == (int)KERNEL_REPLICATE &&
                   (int)CONVOLVE2D_REFLECT == (int)KERNEL_REFLECT,
-              "edges have the same numbers");
+              "the same numbers");
 
 double truth2d_at(const struct truth2d *truth, size_t channel, size_t row, size_t column)
 {

@@ -1,5 +1,4 @@
-/* What a convolution of two dimensions comes to, in double precision, one output at a time: what
- * the kernels are compared with. Threads: any. */
+/* The reference for the two-dimensional kernels: outputs in double precision. Threads: any. */
 #ifndef HALO_TRUTH2D_H
 #define HALO_TRUTH2D_H
 
@@ -16,10 +15,10 @@ struct truth2d {
 
 double truth2d_at(const struct truth2d *truth, size_t channel, size_t row, size_t column);
 
-/* sum |m|, what an output of cells up to 1 can come to. */
+/* sum |m|, the bound of an output of cells up to 1. */
 double truth2d_norm(const struct truth2d *truth);
 
-/* How far a byte is from the truth, clamped, beyond the half that rounding takes. */
+/* The error of a byte against the clamped reference, beyond the 0.5 of rounding. */
 double truth2d_byte_error(double truth, unsigned char value);
 
 #endif
