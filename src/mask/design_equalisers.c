@@ -33,8 +33,6 @@ static enum status make_equaliser(const struct design_spec *spec,
                           design);
 }
 
-/* ---- curves of standards ---- */
-
 static double riaa_network(double hertz)
 {
     double turn = 2 * PI * hertz;
@@ -73,8 +71,6 @@ static enum status make_aweight(const struct design_spec *spec, struct design *d
     return make_equaliser(spec, aweight_at, NULL, design);
 }
 
-/* ---- tilt ---- */
-
 static double tilt_at(const void *context, double hertz)
 {
     double slope = *(const double *)context;
@@ -86,15 +82,13 @@ static enum status make_tilt(const struct design_spec *spec, struct design *desi
     double slope = 0;
     char *end = NULL;
     TRY(design_need_value(spec));
-    TRY(design_parse(spec, "the slope", spec->value, (struct design_range){DESIGN_DB, -24, 24},
+    TRY(design_parse(spec, "the slope", spec->value, DESIGN_RANGE(DB, -24, 24),
                      &end, &slope));
     if (*end && strcasecmp(end, "/oct") != 0)
         return fail(STATUS_USAGE, "tilt takes dB an octave, such as %s, not '%s'",
                     spec->kind->example, spec->value);
     return make_equaliser(spec, tilt_at, &slope, design);
 }
-
-/* ---- graphic ---- */
 
 struct graphic_curve {
     size_t count;
@@ -196,13 +190,13 @@ static enum status read_section(const struct design_spec *spec, const char **tex
     *text += 2;
     double most = nextafter(sections->rate / 2, 0), frequency = 0, gain = 0, q = kind->q;
     TRY(design_next_number(spec, "a section's frequency",
-                           (struct design_range){DESIGN_HZ, 1, most}, text, &frequency));
+                           DESIGN_RANGE(HZ, 1, most), text, &frequency));
     if (kind->has_gain)
         TRY(design_next_number(spec, "a section's gain",
-                               (struct design_range){DESIGN_DB, -DB_MOST, DB_MOST}, text, &gain));
+                               DESIGN_RANGE(DB, -DB_MOST, DB_MOST), text, &gain));
     if (**text && **text != ';')
         TRY(design_next_number(spec, "a section's Q",
-                               (struct design_range){DESIGN_PLAIN, 0.01, 1000}, text, &q));
+                               DESIGN_RANGE(PLAIN, 0.01, 1000), text, &q));
     if (**text && **text != ';')
         return design_refuse_rest(spec, *text);
     sections->biquads[sections->count++] =

@@ -28,8 +28,6 @@ struct taper {
     double beta;
 };
 
-/* ---- the window and the number of taps ---- */
-
 static enum status odd_taps(const struct design_spec *spec, double wanted, size_t *taps)
 {
     if (!(wanted <= DESIGN_TAPS_MOST - 1))
@@ -56,7 +54,7 @@ static enum status read_window(const struct design_spec *spec, enum window *wind
         return fail(STATUS_USAGE,
                     "%s: atten= shapes the kaiser window; %s has an attenuation of its own",
                     spec->kind->name, names[*window]);
-    return design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, attenuation);
+    return design_number(spec, "atten", DESIGN_RANGE(DB, 10, 200), attenuation);
 }
 
 /* Of taps=, width= and atten= two give the third. */
@@ -67,7 +65,7 @@ static enum status choose_window(const struct design_spec *spec, double rate, do
     bool has_taps = design_option(spec, "taps"), has_width = design_option(spec, "width");
     TRY(read_window(spec, &taper->window, &attenuation));
     width *= rate;
-    TRY(design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width));
+    TRY(design_number(spec, "width", DESIGN_RANGE(HZ, 1e-3, rate / 2), &width));
     if (has_taps && has_width && (taper->window != WINDOW_KAISER || design_option(spec, "atten")))
         return fail(STATUS_USAGE,
                     "%s: the window%s and width= set the number of taps: omit one of them or taps=",
@@ -81,8 +79,6 @@ static enum status choose_window(const struct design_spec *spec, double rate, do
     taper->beta = window_kaiser_beta(attenuation);
     return STATUS_OK;
 }
-
-/* ---- windowed filters ---- */
 
 static double ideal_lowpass(double edge, double time)
 {
@@ -125,8 +121,6 @@ static enum status make_windowed(const struct design_spec *spec, const struct sh
     fill_windowed(shape, taper, design_column(design, 0), taps);
     return design_finish(spec, design);
 }
-
-/* ---- their shapes ---- */
 
 static enum status read_edge(const struct design_spec *spec, const struct design *design,
                              double *edge)
@@ -187,7 +181,7 @@ static enum status make_notch(const struct design_spec *spec, struct design *des
     TRY(read_edge(spec, design, &middle));
     double most = fmin(middle, 0.5 - middle);
     width = fmin(middle / 5, most) * design->rate;
-    TRY(design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, most * design->rate},
+    TRY(design_number(spec, "width", DESIGN_RANGE(HZ, 1e-3, most * design->rate),
                       &width));
     width /= design->rate;
     struct shape shape = {.edges = 2,
@@ -196,8 +190,6 @@ static enum status make_notch(const struct design_spec *spec, struct design *des
                           .width = width};
     return make_windowed(spec, &shape, design);
 }
-
-/* ---- the Hilbert transformer ---- */
 
 static enum status make_hilbert(const struct design_spec *spec, struct design *design)
 {

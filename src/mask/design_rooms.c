@@ -260,8 +260,6 @@ static enum status room_render(const struct shoebox *room, double reflection, si
     return status;
 }
 
-/* ---- the design ---- */
-
 /* "6x5x3" */
 static enum status read_size(const struct design_spec *spec, double size[3])
 {
@@ -298,7 +296,7 @@ static enum status read_room(const struct design_spec *spec, struct shoebox *roo
     size_t seed = 1;
     *room = (struct shoebox){.size = {6, 5, 3}, .rt60 = 0.5};
     TRY(design_no_value(spec));
-    TRY(design_number(spec, "rt60", (struct design_range){DESIGN_SECONDS, 0.05, 10}, &room->rt60));
+    TRY(design_number(spec, "rt60", DESIGN_RANGE(SECONDS, 0.05, 10), &room->rt60));
     TRY(read_size(spec, room->size));
     TRY(design_count(spec, "seed", 0, 1000000000, &seed));
     room->seed = seed;

@@ -31,7 +31,7 @@ static enum status make_gaussian(const struct design_spec *spec, struct design *
     size_t taps = 1;
     TRY(smooth_count(spec, &taps));
     double sigma = fmax((double)taps / 6, 0.1), sum = 0;
-    TRY(design_number(spec, "sigma", (struct design_range){DESIGN_PLAIN, 0.1, SMOOTH_TAPS_MOST},
+    TRY(design_number(spec, "sigma", DESIGN_RANGE(PLAIN, 0.1, SMOOTH_TAPS_MOST),
                       &sigma));
     TRY(design_alloc(design, 1, taps));
     design->origin = (taps - 1) / 2;
@@ -47,7 +47,7 @@ static enum status make_gaussian(const struct design_spec *spec, struct design *
 static enum status make_sharpen(const struct design_spec *spec, struct design *design)
 {
     double amount = 1;
-    TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount));
+    TRY(design_number(spec, "amount", DESIGN_RANGE(PLAIN, -100, 100), &amount));
     TRY(make_gaussian(spec, design));
     if (design->taps % 2 == 0)
         return fail(STATUS_USAGE,
@@ -72,21 +72,19 @@ static enum status make_diff(const struct design_spec *spec, struct design *desi
 static enum status make_preemphasis(const struct design_spec *spec, struct design *design)
 {
     double amount = 0.97;
-    TRY(design_number(spec, NULL, (struct design_range){DESIGN_PLAIN, -1, 1}, &amount));
+    TRY(design_number(spec, NULL, DESIGN_RANGE(PLAIN, -1, 1), &amount));
     TRY(design_alloc(design, 1, 2));
     design->coefficients[0] = 1;
     design->coefficients[1] = -amount;
     return STATUS_OK;
 }
 
-/* ---- delays ---- */
-
 /* The time behind the colon in frames, rounded; *seconds holds what it is without one. */
 static enum status read_delay(const struct design_spec *spec, const struct design *design,
                               size_t least, double seconds, size_t *frames)
 {
     double most = fmin(DELAY_MOST, (double)(DESIGN_TAPS_MOST - 1) / design->rate);
-    TRY(design_number(spec, NULL, (struct design_range){DESIGN_SECONDS, 0, most}, &seconds));
+    TRY(design_number(spec, NULL, DESIGN_RANGE(SECONDS, 0, most), &seconds));
     *frames = (size_t)lround(seconds * design->rate);
     if (*frames < least)
         return fail(STATUS_USAGE, "%s: %g s is less than a frame at %u Hz", spec->kind->name,
@@ -110,7 +108,7 @@ static enum status make_echo(const struct design_spec *spec, struct design *desi
     double feedback = 0.4;
     TRY(design_need_value(spec));
     TRY(read_delay(spec, design, 1, 0, &frames));
-    TRY(design_number(spec, "feedback", (struct design_range){DESIGN_PLAIN, -0.999, 0.999},
+    TRY(design_number(spec, "feedback", DESIGN_RANGE(PLAIN, -0.999, 0.999),
                       &feedback));
     for (double level = 1; fabs(level) >= ECHO_END; level *= feedback)
         echoes++;
@@ -131,7 +129,7 @@ static enum status make_comb(const struct design_spec *spec, struct design *desi
     size_t frames = 0;
     double amount = 1;
     TRY(read_delay(spec, design, 1, 1e-3, &frames));
-    TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -1, 1}, &amount));
+    TRY(design_number(spec, "amount", DESIGN_RANGE(PLAIN, -1, 1), &amount));
     TRY(design_alloc(design, 1, frames + 1));
     design->coefficients[0] = 1 / (1 + fabs(amount));
     design->coefficients[frames] = amount / (1 + fabs(amount));

@@ -36,8 +36,6 @@ static enum status check_finite(const struct mask2d *mask)
                 isnan(mask->taps[bad]) ? "not a number" : "infinite");
 }
 
-/* ---- is it separable ---- */
-
 static size_t largest(const float *values, size_t count)
 {
     size_t at = 0;
@@ -129,8 +127,6 @@ static enum status separate(struct mask2d *mask)
     }
     return STATUS_OK;
 }
-
-/* ---- masks ---- */
 
 enum status mask2d_create(const char *name, size_t rows, size_t columns, const float *taps,
                           struct mask2d **result)
@@ -280,8 +276,6 @@ void mask2d_write(const struct mask2d *mask, FILE *stream)
             fprintf(stream, "%.9g%c", (double)mask->taps[i * mask->columns + j],
                     j + 1 < mask->columns ? ' ' : '\n');
 }
-
-/* ---- words ---- */
 
 bool mask2d_is_named(const char *word)
 {

@@ -17,8 +17,6 @@ struct mask2d_kind {
     enum status (*make)(const struct design_spec *spec, struct size size, double *taps);
 };
 
-/* ---- words ---- */
-
 /* "7x5", or "7" for a square. */
 static enum status read_size(const struct design_spec *spec, const char *name, struct size *size)
 {
@@ -48,8 +46,6 @@ static enum status need_odd(const struct design_spec *spec, struct size size)
                 spec->kind->name, size.rows, size.columns);
 }
 
-/* ---- kinds ---- */
-
 static enum status make_identity(const struct design_spec *spec, struct size size, double *taps)
 {
     (void)spec, (void)size;
@@ -76,7 +72,7 @@ static enum status make_gaussian(const struct design_spec *spec, struct size siz
 {
     double most = MASK2D_TAPS_MOST, sum = 0, sigma = 0;
     enum status status =
-        design_number(spec, "sigma", (struct design_range){DESIGN_PLAIN, 0.1, most}, &sigma);
+        design_number(spec, "sigma", DESIGN_RANGE(PLAIN, 0.1, most), &sigma);
     double high = sigma > 0 ? sigma : fmax((double)size.rows / 6, 0.1);
     double wide = sigma > 0 ? sigma : fmax((double)size.columns / 6, 0.1);
     for (size_t i = 0; i < size.rows; i++)
@@ -91,7 +87,7 @@ static enum status make_gaussian(const struct design_spec *spec, struct size siz
 static enum status make_sharpen(const struct design_spec *spec, struct size size, double *taps)
 {
     double amount = 1;
-    TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount));
+    TRY(design_number(spec, "amount", DESIGN_RANGE(PLAIN, -100, 100), &amount));
     TRY(need_odd(spec, size));
     for (size_t i = 0; i < size.rows * size.columns; i++)
         taps[i] = -amount / (double)(size.rows * size.columns);
@@ -146,8 +142,6 @@ static const struct mask2d_kind kinds[] = {
      make_harmonic},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
-
-/* ---- the whole ---- */
 
 static const struct mask2d_kind *kind_of(const char *word)
 {

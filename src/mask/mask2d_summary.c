@@ -34,8 +34,6 @@ static struct sums sums_of(const struct mask2d *mask)
     return sums;
 }
 
-/* ---- for people ---- */
-
 static void print_gain(const char *what, double sum)
 {
     printf("  %-*s%.6g", HEAD, what, sum);
@@ -67,8 +65,6 @@ void mask2d_summary_print(const char *text, const struct mask2d *mask)
         printf("  %-*sno\n", HEAD, "separable");
 }
 
-/* ---- for programs ---- */
-
 json_t *mask2d_summary_object(const char *text, const struct mask2d *mask)
 {
     struct sums sums = sums_of(mask);
@@ -79,8 +75,6 @@ json_t *mask2d_summary_object(const char *text, const struct mask2d *mask)
                      sums.all, "magnitudes", sums.magnitudes, "gain_db", mask_summary_db(sums.all),
                      "least", sums.least, "most", sums.most);
 }
-
-/* ---- as a picture ---- */
 
 /* Of the coefficients that a character stands for, the one of the largest magnitude. */
 static float cell_at(const struct mask2d *mask, size_t row, size_t column, size_t step)
@@ -120,8 +114,6 @@ void mask2d_print_picture(const struct mask2d *mask, size_t width, size_t height
            sums.least < 0 ? ", - before it is below 0" : "",
            step > 1 ? "; largest of several" : "");
 }
-
-/* ---- through gnuplot ---- */
 
 enum { SUBPLOT_WIDE = 560, SUBPLOT_HIGH = 480, SUBPLOTS_IN_A_ROW = 3, TICKS = 12 };
 

@@ -25,8 +25,6 @@ static const double half_turn = 179.5; /* degrees: from there on, -180 is 180 */
 static const double twelfth = 1.0 / 12;
 static const double rough_dip = 0.1; /* of the mean */
 
-/* ---- points ---- */
-
 void curve_free(struct curve *curve)
 {
     free(curve->x);

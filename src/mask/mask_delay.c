@@ -86,8 +86,6 @@ enum status mask_delay(const struct mask *mask, enum mask_delay_method method, i
     return STATUS_OK;
 }
 
-/* ---- two masks ---- */
-
 struct correlation {
     struct fft *fft;
     float *samples;

@@ -30,8 +30,6 @@ static PRINTF_LIKE(2, 3) char *report(struct examination *at, const char *format
 
 enum { REMEDY = sizeof((struct mask_trouble *)0)->remedy };
 
-/* ---- the sound ---- */
-
 bool mask_lint_fits(size_t columns, size_t channels)
 {
     return columns == 1 || channels == 1 || columns == channels || (columns == 4 && channels == 2);
@@ -56,8 +54,6 @@ static void see_channels(struct examination *at)
     snprintf(report(at, "%zu channels but sound %zu", columns, channels), REMEDY, "%s",
              columns % channels == 0 ? "channel=1 or map=matrix" : "channel=1");
 }
-
-/* ---- channels ---- */
 
 static bool is_silent(const struct mask_stats *stats)
 {
@@ -106,8 +102,6 @@ static void see_polarity(struct examination *at)
     }
     snprintf(report(at, "inverted polarity"), REMEDY, "invert");
 }
-
-/* ---- time ---- */
 
 static bool is_linear(const struct mask_column_stats *column)
 {
@@ -161,8 +155,6 @@ static void see_end(struct examination *at)
         snprintf(report(at, "ends at %.0f dB of its peak", audio_to_db(worst)), REMEDY, "fade=%.0f",
                  fmin(fade_seconds * stats->rate, ceil(fade_share * (double)stats->taps)));
 }
-
-/* ---- level ---- */
 
 static void see_level(struct examination *at)
 {

@@ -34,8 +34,6 @@ struct mask_drawing {
     bool rough[MASK_PLOT_CURVES];
 };
 
-/* ---- data ---- */
-
 struct range {
     double low, high;
 };
@@ -260,8 +258,6 @@ static enum status send_subplot(const struct mask_drawing *drawing, enum mask_su
         return send_frequencies(drawing, subplot);
     }
 }
-
-/* ---- the whole ---- */
 
 /* What the user chose, or: no phase of a reverberation, which is noise, and spectrograms of long
  * masks, if they are few. */

@@ -36,8 +36,6 @@ static const char *phase_name(const struct mask_column_stats *column)
                                            : "mixed";
 }
 
-/* ---- for people ---- */
-
 struct summary_cell {
     char text[40];
 };
@@ -184,8 +182,6 @@ void mask_summary_print(const struct mask_summary *summary)
     if (summary->trouble_count == 0)
         printf("  %-*snothing wrong\n", HEAD, "doctor");
 }
-
-/* ---- for programs ---- */
 
 json_t *mask_summary_db(double amplitude)
 {

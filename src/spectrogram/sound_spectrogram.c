@@ -34,8 +34,6 @@ struct sound_work {
     size_t hops;          /* so far */
 };
 
-/* ---- reading ---- */
-
 static enum status check_finite(const struct slide *slide, float *const *planar, size_t frames)
 {
     for (size_t c = 0; c < slide->samples.channels; c++) {
@@ -190,8 +188,6 @@ static enum status run(struct sound_work *work)
         progress_update(&work->progress, middle, slide->source->frames);
     }
 }
-
-/* ---- the whole ---- */
 
 static enum status check(struct sound_work *work)
 {

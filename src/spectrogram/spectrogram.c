@@ -42,8 +42,6 @@ double spectrogram_db(double power, double floor)
     return power > 0 ? fmax(10 * log10(power), floor) : floor;
 }
 
-/* ---- ticks ---- */
-
 static const double nice[] = {1, 2, 5};
 enum { NICE = sizeof nice / sizeof *nice };
 

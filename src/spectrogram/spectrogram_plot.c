@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-/* ---- the sheet ---- */
-
 static const double near = 0.01; /* dB above a whole one that do not make another */
 
 void spectrogram_figure_free(struct spectrogram_figure *figure)
@@ -85,8 +83,6 @@ void spectrogram_subplot_send(FILE *gnuplot, const struct spectrogram_subplot *s
     send_image(gnuplot, subplot, unit);
     fputs("set xrange [*:*]\nset yrange [*:*]\nset ytics autofreq\nset grid\n", gnuplot);
 }
-
-/* ---- all of them ---- */
 
 enum { IN_A_ROW = 3, ALONE_WIDE = 800, WIDE = 520, HIGH = 380 };
 

@@ -51,8 +51,6 @@ size_t spectrogram_text_rows(size_t count, const struct spectrogram_text_setting
     return lines_of(count, settings) * (has_halves(settings) ? 2 : 1);
 }
 
-/* ---- cells ---- */
-
 /* 0 to 1 on the scale, of the columns whose middle is in that cell, or of the one it is in; NaN
  * where the sound is over. */
 static double share_at(const struct page *page, size_t index, size_t cell, size_t row)
@@ -121,8 +119,6 @@ static void print_cells(const struct page *page, size_t index, size_t line)
     }
     end_colours(page);
 }
-
-/* ---- what stands around them ---- */
 
 static void print_frequency(const struct page *page, size_t line)
 {
