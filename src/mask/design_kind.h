@@ -114,9 +114,6 @@ MUST_CHECK enum status design_next_number(const struct design_spec *spec, const 
 bool design_next_part(const char **text);
 MUST_CHECK enum status design_refuse_rest(const struct design_spec *spec, const char *text);
 
-/* The frequencies below half the rate. */
-struct design_range design_frequencies(const struct design *design);
-
 /* Print the help of a kind. */
 void design_print_kind(FILE *stream, const struct design_kind *kind);
 

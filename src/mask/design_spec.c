@@ -153,11 +153,6 @@ enum status design_phase(const struct design_spec *spec, enum phase *phase)
     return status;
 }
 
-struct design_range design_frequencies(const struct design *design)
-{
-    return (struct design_range){DESIGN_HZ, 1e-3, design->rate / 2.0};
-}
-
 enum status design_next_number(const struct design_spec *spec, const char *what,
                                struct design_range range, const char **text, double *value)
 {
