@@ -64,7 +64,7 @@ START_TEST(everything_is_listed)
 }
 END_TEST
 
-/* Whoever does as the doctor says has nothing wrong any more. */
+/* After the remedies of lint nothing is wrong. */
 START_TEST(what_the_lint_says_helps)
 {
     static const struct {
@@ -90,7 +90,7 @@ START_TEST(what_the_lint_says_helps)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct command_result result = command_done("\"$HALO\" mask show %s", rows[r].mask);
         expect_said(&result, rows[r].trouble);
-        char *line = strstr(result.out, "DOCTOR"), remedy[64];
+        char *line = strstr(result.out, "LINT"), remedy[64];
         char *colon = strrchr(line, ':');
         ck_assert_msg(sscanf(colon, ": %63s", remedy) == 1, "%s", line);
         ck_assert_msg(strncmp(remedy, rows[r].remedy, strlen(rows[r].remedy)) == 0, "%s", line);

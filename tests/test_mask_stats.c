@@ -1,4 +1,4 @@
-/* What is said of masks: facts, the doctor's lines, and the curves that are plotted. */
+/* Statistics of masks, lint, and the curves that are plotted. */
 #include "command.h"
 #include "mask/mask_curves.h"
 #include "mask/mask_lint.h"
@@ -224,7 +224,7 @@ START_TEST(outputs_add_their_inputs)
 }
 END_TEST
 
-/* ---- the doctor ---- */
+/* ---- lint ---- */
 
 /* The lines "TEXT: REMEDY", each ended by a newline. */
 static const char *diagnose(const struct mask *mask, struct stream_format sound)

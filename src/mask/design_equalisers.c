@@ -230,8 +230,8 @@ static enum status make_sections(const struct design_spec *spec, struct design *
     double wanted = sections_taps(&sections) * (phase == PHASE_LINEAR ? 2 : 1);
     if (!design_option(spec, "taps") && wanted > DESIGN_TAPS_MOST)
         return fail(STATUS_USAGE,
-                    "%s: a section this narrow takes %.0f taps, but %d are the most: a smaller Q, "
-                    "or set taps=",
+                    "%s: a section this narrow takes %.0f taps, but at most %d are possible: use a "
+                    "smaller Q or set taps=",
                     spec->kind->name, wanted, DESIGN_TAPS_MOST);
     size_t taps = (size_t)fmin(wanted, DESIGN_TAPS_MOST);
     if (phase == PHASE_MINIMUM)

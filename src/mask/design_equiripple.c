@@ -96,8 +96,8 @@ static enum status equiripple_count(const struct design_spec *spec, const struct
                     "%s: atten= sets the number of taps: omit it or taps=", spec->kind->name);
     if (!given && wanted > REMEZ_TAPS_MOST - 1)
         return fail(STATUS_USAGE,
-                    "%s: so narrow a gap between bands takes %.0f taps, but %d are the most: widen "
-                    "it, or set taps=",
+                    "%s: so narrow a gap between bands takes %.0f taps, but at most %d are "
+                    "possible: widen it or set taps=",
                     spec->kind->name, wanted, REMEZ_TAPS_MOST);
     *taps = given ? 0 : (size_t)ceil(wanted) | 1;
     TRY(design_count(spec, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps));

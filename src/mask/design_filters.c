@@ -30,8 +30,8 @@ static enum status odd_taps(const struct design_spec *spec, double wanted, size_
 {
     if (!(wanted <= DESIGN_TAPS_MOST - 1))
         return fail(STATUS_USAGE,
-                    "%s: so narrow a transition takes %.0f taps, but %d are the most: set a wider "
-                    "width= or set taps=",
+                    "%s: so narrow a transition takes %.0f taps, but at most %d are possible: "
+                    "set a wider width= or set taps=",
                     spec->kind->name, wanted, DESIGN_TAPS_MOST - 1);
     *taps = (size_t)ceil(wanted) | 1;
     return STATUS_OK;

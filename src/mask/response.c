@@ -27,7 +27,7 @@ static enum status sum_powers(const struct mask *mask, size_t length, double *su
 {
     struct fft *fft = NULL;
     float *samples = audio_alloc(length), *spectrum = audio_alloc(fft_spectrum_floats(length));
-    enum status status = samples && spectrum ? fft_create(length, &fft) : fail_memory("a picture");
+    enum status status = samples && spectrum ? fft_create(length, &fft) : fail_memory("a plot");
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
         double weight = (double)uses_of(mask, c) / (double)mask->outputs;
         memset(samples, 0, length * sizeof *samples);
@@ -44,7 +44,7 @@ static enum status sum_powers(const struct mask *mask, size_t length, double *su
     return status;
 }
 
-/* The sum up to a place amid bins, of which bin b reaches from b to b + 1. */
+/* The sum up to a place between bins; bin b reaches from b to b + 1. */
 static double sum_to(const double *sums, size_t bins, double place)
 {
     place = fmin(fmax(place, 0), (double)bins);
@@ -60,7 +60,7 @@ enum status response_measure(const struct mask *mask, uint32_t rate,
         length *= 2;
     double *sums = calloc(length / 2 + 2, sizeof *sums);
     if (!sums)
-        return fail_memory("a picture");
+        return fail_memory("a plot");
     enum status status = sum_powers(mask, length, sums);
     double share = log2(axis->high / axis->low) / (double)axis->points;
     double half = exp2(fmax(octave_share, share) / 2);
