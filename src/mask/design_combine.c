@@ -171,15 +171,6 @@ static enum status multiply_parts(const struct parts *parts, struct design *desi
     return status;
 }
 
-/* What the last part did not use follows the first word again. */
-static void leave_rest(const struct parts *parts, char **spec)
-{
-    char **rest = parts->spec[parts->count - 1];
-    do
-        *++spec = *++rest;
-    while (*rest);
-}
-
 static enum status combine_parts(struct parts *parts, char **spec, bool allow_truncated,
                                  struct design *design)
 {
@@ -189,7 +180,11 @@ static enum status combine_parts(struct parts *parts, char **spec, bool allow_tr
                     design_combine[0].example);
     TRY(load_parts(parts, &design->rate, allow_truncated));
     TRY(multiply_parts(parts, design));
-    leave_rest(parts, spec);
+    /* What the last part did not use is left after the first word. */
+    char **rest = parts->spec[parts->count - 1];
+    do
+        *++spec = *++rest;
+    while (*rest);
     return STATUS_OK;
 }
 

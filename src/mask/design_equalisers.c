@@ -123,8 +123,6 @@ static enum status make_graphic(const struct design_spec *spec, struct design *d
     return make_equaliser(spec, curve_at, &curve, design);
 }
 
-/* ---- second-order sections: biquad.h ---- */
-
 struct section_kind {
     const char *name;
     enum biquad_kind kind;

@@ -146,17 +146,6 @@ static enum status read_by_kind(const char *file, FILE *stream,
                 file);
 }
 
-/* The user may give the rate of a file that has none. */
-static enum status set_rate(struct mask *mask, uint32_t rate)
-{
-    if (rate && mask->rate && mask->rate != rate)
-        return fail(STATUS_USAGE, "mask %s has a rate of %u Hz, not %u", mask->name, mask->rate,
-                    rate);
-    if (rate)
-        mask->rate = rate;
-    return STATUS_OK;
-}
-
 enum status mask_load_with(const char *file, const struct mask_load_options *options,
                            struct mask **mask)
 {
@@ -164,14 +153,19 @@ enum status mask_load_with(const char *file, const struct mask_load_options *opt
     FILE *stream;
     TRY(mask_file_open(file, &stream));
     enum status status = read_by_kind(file, stream, options, &loaded);
-    if (status == STATUS_OK)
-        status = set_rate(loaded, options->raw.rate);
     fclose(stream);
-    if (status == STATUS_OK)
-        *mask = loaded;
-    else
+    uint32_t rate = options->raw.rate;
+    if (status == STATUS_OK && rate && loaded->rate && loaded->rate != rate)
+        status = fail(STATUS_USAGE, "mask %s has a rate of %u Hz, not %u", loaded->name,
+                      loaded->rate, rate);
+    if (status != STATUS_OK) {
         mask_destroy(loaded);
-    return status;
+        return status;
+    }
+    if (rate)
+        loaded->rate = rate;
+    *mask = loaded;
+    return STATUS_OK;
 }
 
 float *mask_column(const struct mask *mask, size_t column)

@@ -164,8 +164,6 @@ void mask2d_destroy(struct mask2d *mask)
     free(mask);
 }
 
-/* ---- reading ---- */
-
 struct mask2d_table {
     struct text_lines lines;
     size_t rows;
@@ -260,8 +258,6 @@ enum status mask2d_load(const char *file, struct mask2d **mask)
     fclose(stream);
     return status;
 }
-
-/* ---- writing ---- */
 
 void mask2d_write(const struct mask2d *mask, FILE *stream)
 {

@@ -65,7 +65,8 @@ static enum status refuse_field(struct brutefir_tokens *tokens, const char *bloc
                               field, block);
 }
 
-static enum status parse_field(struct brutefir_tokens *tokens, const struct brutefir_field *field, void *to)
+static enum status parse_field(struct brutefir_tokens *tokens, const struct brutefir_field *field,
+                               void *to)
 {
     double number = 0;
     switch (field->kind) {

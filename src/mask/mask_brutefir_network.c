@@ -22,35 +22,22 @@ static const struct raw_format *format_named(const char *name)
     return raw_format_named(name);
 }
 
-static bool is_named(const char *name, const char *own, size_t index)
+/* The item, whose first member is its name, of a name or an index; NULL: none. */
+static void *find(void *items, size_t count, size_t size, const char *name)
 {
     uint64_t number;
-    return strcmp(name, own) == 0 || (mask_config_count(name, &number) && number == index);
-}
-
-static const struct brutefir_channel *find_channel(const struct brutefir_channels *channels,
-                                                   const char *name)
-{
-    for (size_t i = 0; i < channels->count; i++)
-        if (is_named(name, channels->at[i].name, i))
-            return &channels->at[i];
+    bool is_index = mask_config_count(name, &number);
+    for (size_t i = 0; i < count; i++) {
+        void *item = (char *)items + i * size;
+        if (strcmp(name, *(char **)item) == 0 || (is_index && number == i))
+            return item;
+    }
     return NULL;
 }
 
-static struct brutefir_filter *find_filter(struct brutefir *brutefir, const char *name)
+static struct brutefir_channel *find_channel(struct brutefir_channels *channels, const char *name)
 {
-    for (size_t i = 0; i < brutefir->filter_count; i++)
-        if (is_named(name, brutefir->filters[i].name, i))
-            return &brutefir->filters[i];
-    return NULL;
-}
-
-static const struct brutefir_coeff *find_coeff(const struct brutefir *brutefir, const char *name)
-{
-    for (size_t i = 0; i < brutefir->coeff_count; i++)
-        if (is_named(name, brutefir->coeffs[i].name, i))
-            return &brutefir->coeffs[i];
-    return NULL;
+    return find(channels->at, channels->count, sizeof *channels->at, name);
 }
 
 static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_coeff *coeff,
@@ -94,7 +81,8 @@ static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter
         return mask_config_refuse(brutefir->config, "a delay in blocks, and no filter_length");
     if (!filter->coeff || strcmp(filter->coeff, "-1") == 0)
         return mask_matrix_gain(filter->response, 0, 1, delay);
-    const struct brutefir_coeff *coeff = find_coeff(brutefir, filter->coeff);
+    const struct brutefir_coeff *coeff =
+        find(brutefir->coeffs, brutefir->coeff_count, sizeof *brutefir->coeffs, filter->coeff);
     if (!coeff)
         return mask_config_refuse(brutefir->config, "there is no coeff %s", filter->coeff);
     if (coeff->file && strcmp(coeff->file, "dirac pulse") == 0)
@@ -199,7 +187,8 @@ static enum status resolve(struct brutefir *brutefir, struct brutefir_links *lin
 {
     for (size_t i = 0; i < links->count; i++) {
         struct brutefir_link *link = &links->at[i];
-        link->filter = find_filter(brutefir, link->name);
+        link->filter =
+            find(brutefir->filters, brutefir->filter_count, sizeof *brutefir->filters, link->name);
         brutefir->config->line = link->line;
         if (!link->filter)
             return mask_config_refuse(brutefir->config, "there is no filter %s", link->name);

@@ -18,12 +18,6 @@ struct mask_config_file {
     struct mask *mask;
 };
 
-static char *folder_of(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash ? strndup(file, slash == file ? 1 : (size_t)(slash - file)) : strdup(".");
-}
-
 bool mask_config_open(struct mask_config *config, const char *file, FILE *stream,
                       const struct mask_load_options *options)
 {
@@ -39,7 +33,8 @@ bool mask_config_open(struct mask_config *config, const char *file, FILE *stream
     if (strncmp(config->text, "\xEF\xBB\xBF", 3) == 0)
         memmove(config->text, config->text + 3, size - 2);
     config->next = config->text;
-    config->home = folder_of(file);
+    const char *slash = strrchr(file, '/');
+    config->home = slash ? strndup(file, slash == file ? 1 : (size_t)(slash - file)) : strdup(".");
     config->folder = config->home ? strdup(config->home) : NULL;
     config->fence =
         config->home ? realpath(options->folder ? options->folder : config->home, NULL) : NULL;
@@ -93,8 +88,6 @@ enum status mask_config_refuse(const struct mask_config *config, const char *for
     return fail(STATUS_FAILED, "cannot read mask %s: line %zu: %s", config->file, config->line,
                 fields);
 }
-
-/* ---- files ---- */
 
 static enum status join(const char *folder, const char *name, char **path)
 {

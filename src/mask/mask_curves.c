@@ -94,15 +94,6 @@ static double delay_of(const float *taps, size_t count)
     return ((double)first + (double)last) / 2;
 }
 
-static size_t length_for(size_t taps, uint32_t rate)
-{
-    size_t length = 1 << 10;
-    while (length < taps ||
-           ((length < PADDING * taps || (double)length * finest < rate) && length < LENGTH_MOST))
-        length *= 2;
-    return length;
-}
-
 /* The transform of the taps, or of the taps times their index. */
 static double complex *transform(const struct fft_double *fft, const float *taps, size_t count,
                                  bool times_index)
@@ -125,8 +116,13 @@ enum status mask_spectrum_init(struct mask_spectrum *spectrum, const struct mask
 {
     struct fft_double *fft = NULL;
     const float *taps = mask_column(mask, column);
+    size_t length = 1 << 10;
+    while (
+        length < mask->taps ||
+        ((length < PADDING * mask->taps || (double)length * finest < rate) && length < LENGTH_MOST))
+        length *= 2;
     *spectrum = (struct mask_spectrum){
-        .length = length_for(mask->taps, rate),
+        .length = length,
         .rate = rate,
         .delay = delay_of(taps, mask->taps) / rate,
         .origin = (double)mask->origin / rate,
@@ -257,14 +253,6 @@ enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
     return STATUS_OK;
 }
 
-static size_t window_for(size_t taps, uint32_t rate)
-{
-    size_t window = WINDOW_LEAST;
-    while (window < taps / WINDOWS_WANTED && (double)window * 2 < window_most * rate)
-        window *= 2;
-    return window;
-}
-
 static void copy_window(const float *taps, size_t count, size_t window, double middle,
                         float *samples)
 {
@@ -274,18 +262,13 @@ static void copy_window(const float *taps, size_t count, size_t window, double m
     }
 }
 
-static void make_relative(struct spectrogram *picture)
-{
-    double largest = spectrogram_find_peak(picture).power;
-    for (size_t i = 0; i < picture->columns * picture->axis.rows && largest > 0; i++)
-        picture->power[i] = (float)((double)picture->power[i] / largest);
-}
-
 enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32_t rate,
                                   struct spectrogram *picture)
 {
     struct spectrogram_frame *frame = NULL;
-    size_t window = window_for(mask->taps, rate);
+    size_t window = WINDOW_LEAST;
+    while (window < mask->taps / WINDOWS_WANTED && (double)window * 2 < window_most * rate)
+        window *= 2;
     size_t columns = mask->taps < PICTURE_COLUMNS ? mask->taps : PICTURE_COLUMNS;
     double step = (double)mask->taps / (double)columns;
     *picture = (struct spectrogram){
@@ -310,9 +293,10 @@ enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32
                     samples);
         spectrogram_frame_measure(frame, samples, picture->power + c * PICTURE_ROWS);
     }
-    if (status == STATUS_OK)
-        make_relative(picture);
-    else
+    double largest = status == STATUS_OK ? spectrogram_find_peak(picture).power : 0;
+    for (size_t i = 0; i < columns * PICTURE_ROWS && largest > 0; i++)
+        picture->power[i] = (float)((double)picture->power[i] / largest);
+    if (status != STATUS_OK)
         spectrogram_free(picture);
     spectrogram_frame_destroy(frame);
     free(samples);

@@ -123,8 +123,6 @@ static enum status add(struct jconvolver *reading, uint64_t input, uint64_t outp
                                         (size_t)output - 1, gain, delay, taps, (size_t)count);
 }
 
-/* ---- commands ---- */
-
 static enum status parse_size(struct jconvolver *reading, char *rest)
 {
     uint64_t inputs = 0, outputs = 0, partition = 0;

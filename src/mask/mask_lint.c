@@ -55,14 +55,6 @@ static void check_channels(struct lint *at)
              columns % channels == 0 ? "channel=1 or map=matrix" : "channel=1");
 }
 
-static bool is_silent(const struct mask_stats *stats)
-{
-    for (size_t c = 0; c < stats->columns; c++)
-        if (!stats->column[c].silent)
-            return false;
-    return true;
-}
-
 static void check_silent_channels(struct lint *at)
 {
     const struct mask_stats *stats = at->stats;
@@ -178,7 +170,10 @@ size_t mask_lint(const struct mask *mask, const struct mask_stats *stats,
                  const struct stream_format *sound, struct mask_trouble *troubles)
 {
     struct lint at = {mask, stats, sound, troubles, 0};
-    if (is_silent(stats)) {
+    bool is_silent = true;
+    for (size_t c = 0; c < stats->columns; c++)
+        is_silent = is_silent && stats->column[c].silent;
+    if (is_silent) {
         snprintf(report(&at, "silent: all taps are zero"), REMEDY, "another file");
         return at.count;
     }

@@ -146,12 +146,6 @@ static enum status response_filter(const struct mask_config *config, struct matr
     return status;
 }
 
-static bool response_equal(const struct matrix_cell *a, const struct matrix_cell *b)
-{
-    return a->first == b->first && a->count == b->count &&
-           (a->count == 0 || memcmp(a->taps, b->taps, a->count * sizeof *a->taps) == 0);
-}
-
 /* ---- the matrix ---- */
 
 static struct matrix_cell *cell(const struct mask_matrix *matrix, size_t input, size_t output)
@@ -303,6 +297,12 @@ enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs, const do
 
 /* ---- to a mask ---- */
 
+static bool equal(const struct matrix_cell *a, const struct matrix_cell *b)
+{
+    return a->first == b->first && a->count == b->count &&
+           memcmp(a->taps, b->taps, a->count * sizeof *a->taps) == 0;
+}
+
 /* Sets the column of each cell, shared by equal responses. Returns the number of columns. */
 static size_t share_columns(const struct mask_matrix *matrix, size_t *column_of)
 {
@@ -311,7 +311,7 @@ static size_t share_columns(const struct mask_matrix *matrix, size_t *column_of)
         size_t same = 0;
         if (matrix->cells[i].count == 0)
             continue;
-        while (same < i && !response_equal(&matrix->cells[same], &matrix->cells[i]))
+        while (same < i && !equal(&matrix->cells[same], &matrix->cells[i]))
             same++;
         column_of[i] = same < i ? column_of[same] : count++;
     }

@@ -22,8 +22,8 @@ static void transform(const struct fft_double *fft, const double *taps, size_t c
 
 /* *error: the largest difference of the magnitudes, as a share of the largest. `magnitudes` has
  * capacity for those of the transform. */
-static void synthesise(struct fft_double *fft, const double *taps, size_t count,
-                       double *magnitudes, double *result, double *error)
+static void synthesise(struct fft_double *fft, const double *taps, size_t count, double *magnitudes,
+                       double *result, double *error)
 {
     double complex *bins = fft_double_bins(fft);
     size_t last = fft_double_length(fft) / 2;
@@ -69,19 +69,13 @@ static double sign_of(const double *taps, size_t count)
     return largest < 0 ? -1 : 1;
 }
 
-static size_t first_length(size_t count)
-{
-    size_t length = LENGTH_LEAST;
-    while (length < TIMES_LEAST * count || (length < TIMES_WANTED * count && length < LENGTH_MOST))
-        length *= 2;
-    return length;
-}
-
 enum status minimum_phase(const double *taps, size_t count, double *result, double *error)
 {
     double sign = sign_of(taps, count), reached = INFINITY;
     double *trial = calloc(count, sizeof *trial);
-    size_t length = first_length(count);
+    size_t length = LENGTH_LEAST;
+    while (length < TIMES_LEAST * count || (length < TIMES_WANTED * count && length < LENGTH_MOST))
+        length *= 2;
     enum status status = trial ? STATUS_OK : fail_memory("a minimum phase");
     while (status == STATUS_OK) {
         status = try_length(taps, count, length, trial, &reached);

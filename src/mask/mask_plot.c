@@ -256,35 +256,21 @@ static void choose_subplots(struct mask_drawing *drawing)
     drawing->subplots[MASK_SUBPLOT_SPECTROGRAM] &= chosen || pictures;
 }
 
-static size_t subplots_of(const struct mask_drawing *drawing)
-{
-    size_t count = 0;
-    for (size_t p = 0; p < MASK_SUBPLOTS; p++)
-        if (drawing->subplots[p])
-            count += p == MASK_SUBPLOT_SPECTROGRAM ? drawing->plot->count : 1;
-    return count;
-}
-
-static void send_style(FILE *gnuplot, const struct mask_plot *plot)
-{
-    fputs("set border lc rgb '#606060'\nset tics textcolor rgb '#303030'\n"
-          "set format x '%g'\nset autoscale xfix\n",
-          gnuplot);
-    gnuplot_send_palette(gnuplot);
-    if (plot->file)
-        fputs(
-            "set grid lt 1 lc rgb '#dddddd' lw 1\nset key above horizontal Left reverse samplen 2\n",
-            gnuplot);
-    if (plot->count == 1)
-        fputs("set key off\n", gnuplot);
-}
-
 static enum status send_all(const struct mask_drawing *drawing, size_t rows, size_t columns)
 {
     const struct mask_plot *plot = drawing->plot;
     FILE *gnuplot = drawing->gnuplot;
     bool several = columns > 1 && plot->file;
-    send_style(gnuplot, plot);
+    fputs("set border lc rgb '#606060'\nset tics textcolor rgb '#303030'\n"
+          "set format x '%g'\nset autoscale xfix\n",
+          gnuplot);
+    gnuplot_send_palette(gnuplot);
+    if (plot->file)
+        fputs("set grid lt 1 lc rgb '#dddddd' lw 1\n"
+              "set key above horizontal Left reverse samplen 2\n",
+              gnuplot);
+    if (plot->count == 1)
+        fputs("set key off\n", gnuplot);
     if (several) {
         fprintf(gnuplot, "set multiplot layout %zu,%zu", rows, columns);
         if (plot->count == 1) {
@@ -310,7 +296,11 @@ static enum status draw(struct mask_drawing *drawing)
         drawing->rough[i] = mask_spectrum_is_rough(&drawing->spectra[i]);
     }
     choose_subplots(drawing);
-    size_t count = subplots_of(drawing), columns = count > 1 ? 2 : 1;
+    size_t count = 0;
+    for (size_t p = 0; p < MASK_SUBPLOTS; p++)
+        if (drawing->subplots[p])
+            count += p == MASK_SUBPLOT_SPECTROGRAM ? plot->count : 1;
+    size_t columns = count > 1 ? 2 : 1;
     size_t rows = (count + columns - 1) / columns;
     struct gnuplot_settings settings = {plot->file, plot->force, (double)plot->width,
                                         (double)plot->height};

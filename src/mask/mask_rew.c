@@ -109,16 +109,6 @@ static enum status read_samples(struct rew *rew)
     }
 }
 
-static enum status find_rate(const struct rew *rew, uint32_t *rate)
-{
-    double hertz = rew->interval > 0 ? 1 / rew->interval : 0;
-    if (!(hertz >= 1 && hertz <= MASK_RATE_MOST))
-        return fail(STATUS_FAILED, "cannot read mask %s: it has no valid sample interval (%g s)",
-                    rew->lines.file, rew->interval);
-    *rate = (uint32_t)lrint(hertz);
-    return STATUS_OK;
-}
-
 /* The gain that undoes normalisation. */
 static enum status find_gain(const struct rew *rew, double *gain)
 {
@@ -142,22 +132,24 @@ static enum status find_gain(const struct rew *rew, double *gain)
 
 static enum status rew_to_mask(const struct rew *rew, bool allow_truncated, struct mask **mask)
 {
-    uint32_t rate = 0;
-    double gain = 1;
+    double gain = 1, hertz = rew->interval > 0 ? 1 / rew->interval : 0;
     if (rew->samples.count == 0)
         return fail(STATUS_FAILED, "cannot read mask %s: no sample after '* Data start'",
                     rew->lines.file);
     if (rew->length != 0 && rew->length != (double)rew->samples.count && !allow_truncated)
         return fail(STATUS_FAILED, "cannot read mask %s: it states %.0f samples and holds %zu",
                     rew->lines.file, rew->length, rew->samples.count);
-    TRY(find_rate(rew, &rate));
+    if (!(hertz >= 1 && hertz <= MASK_RATE_MOST))
+        return fail(STATUS_FAILED, "cannot read mask %s: it has no valid sample interval (%g s)",
+                    rew->lines.file, rew->interval);
     TRY(find_gain(rew, &gain));
     TRY(mask_create(rew->lines.file, 1, rew->samples.count, mask));
-    (*mask)->rate = rate;
+    (*mask)->rate = (uint32_t)lrint(hertz);
     for (size_t k = 0; k < rew->samples.count; k++)
         (*mask)->coefficients[k] = (float)((double)rew->samples.values[k] * gain);
     if (rew->start < 0)
-        note_detail("mask %s: REW has time zero at tap %.0f", rew->lines.file, -rew->start * rate);
+        note_detail("mask %s: REW has time zero at tap %.0f", rew->lines.file,
+                    -rew->start * (*mask)->rate);
     return STATUS_OK;
 }
 

@@ -144,16 +144,6 @@ static bool is_minimum_phase(const double complex *bins, size_t length, double f
     return sum / (double)length - log(fabs(first)) < excess_most;
 }
 
-static void find_gains(const struct fft_double *fft, uint32_t rate, double first,
-                       struct mask_column_stats *stats)
-{
-    const double complex *bins = fft_double_bins(fft);
-    size_t length = fft_double_length(fft);
-    find_largest(bins, length, rate, &stats->gain, &stats->gain_hz);
-    stats->pink = pink_gain(bins, length, rate);
-    stats->minimum_phase = is_minimum_phase(bins, length, first, stats->gain);
-}
-
 static void add_column(const struct fft_double *fft, const float *taps, size_t count)
 {
     double *samples = fft_double_samples(fft);
@@ -179,7 +169,12 @@ static void find_column(const struct fft_double *fft, const struct mask *mask, s
     clear(fft);
     add_column(fft, taps, mask->taps);
     fft_double_forward(fft);
-    find_gains(fft, stats->rate, (double)taps[first_above(taps, mask->taps, 1e-45)], own);
+    const double complex *bins = fft_double_bins(fft);
+    size_t length = fft_double_length(fft);
+    find_largest(bins, length, stats->rate, &own->gain, &own->gain_hz);
+    own->pink = pink_gain(bins, length, stats->rate);
+    double first = (double)taps[first_above(taps, mask->taps, 1e-45)];
+    own->minimum_phase = is_minimum_phase(bins, length, first, own->gain);
 }
 
 /* Identical inputs add their columns, uncorrelated ones their powers. */
@@ -222,17 +217,12 @@ static enum status find_loudest(const struct mask *mask, struct mask_stats *stat
     return STATUS_OK;
 }
 
-static size_t length_for(size_t taps)
-{
-    size_t length = LENGTH_LEAST;
-    while (length < taps || (length < PADDING * taps && length < LENGTH_WANTED))
-        length *= 2;
-    return length;
-}
-
 enum status mask_stats_init(struct mask_stats *stats, const struct mask *mask, uint32_t rate)
 {
     struct fft_double *fft = NULL;
+    size_t length = LENGTH_LEAST;
+    while (length < mask->taps || (length < PADDING * mask->taps && length < LENGTH_WANTED))
+        length *= 2;
     *stats = (struct mask_stats){
         .columns = mask->columns,
         .outputs = mask->outputs,
@@ -241,9 +231,8 @@ enum status mask_stats_init(struct mask_stats *stats, const struct mask *mask, u
         .column = calloc(mask->columns, sizeof *stats->column),
         .output = calloc(mask->outputs, sizeof *stats->output),
     };
-    enum status status = stats->column && stats->output
-                             ? fft_double_create(length_for(mask->taps), &fft)
-                             : fail_memory("statistics of a mask");
+    enum status status = stats->column && stats->output ? fft_double_create(length, &fft)
+                                                        : fail_memory("statistics of a mask");
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++)
         find_column(fft, mask, c, stats);
     for (size_t o = 0; o < mask->outputs && status == STATUS_OK; o++)

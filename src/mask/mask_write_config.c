@@ -41,8 +41,6 @@ static void print_jconvolver(const struct mask *mask, const char *stem, FILE *st
                 mask->paths[p].output + 1, mask->paths[p].column + 1, stem);
 }
 
-/* ---- CamillaDSP ---- */
-
 static void print_mixer(const struct mask *mask, bool is_split, FILE *stream)
 {
     fprintf(stream, "  %s:\n    channels: {in: %zu, out: %zu}\n    mapping:\n",
@@ -91,8 +89,6 @@ static void print_camilladsp(const struct mask *mask, const char *stem, FILE *st
     fprintf(stream, "  - {type: Mixer, name: join}\n");
 }
 
-/* ---- BruteFIR ---- */
-
 static void print_channels(const char *what, size_t count, FILE *stream)
 {
     bool is_input = strcmp(what, "input") == 0;
@@ -136,8 +132,6 @@ static enum status check_brutefir(const struct mask *mask)
         return fail(STATUS_USAGE, "mask %s has no rate; set --rate", mask->name);
     return STATUS_OK;
 }
-
-/* ---- Equalizer APO ---- */
 
 static void print_eqapo(const struct mask *mask, const char *stem, FILE *stream)
 {

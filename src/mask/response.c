@@ -14,14 +14,6 @@ double response_frequency(const struct response_axis *axis, double point)
     return axis->low * pow(axis->high / axis->low, (point + 0.5) / (double)axis->points);
 }
 
-static size_t uses_of(const struct mask *mask, size_t column)
-{
-    size_t uses = 0;
-    for (size_t p = 0; p < mask->path_count; p++)
-        uses += mask->paths[p].column == column;
-    return uses;
-}
-
 /* sums[b]: the power of all bins before b. */
 static enum status sum_powers(const struct mask *mask, size_t length, double *sums)
 {
@@ -29,7 +21,10 @@ static enum status sum_powers(const struct mask *mask, size_t length, double *su
     float *samples = audio_alloc(length), *spectrum = audio_alloc(fft_spectrum_floats(length));
     enum status status = samples && spectrum ? fft_create(length, &fft) : fail_memory("a plot");
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
-        double weight = (double)uses_of(mask, c) / (double)mask->outputs;
+        size_t uses = 0;
+        for (size_t p = 0; p < mask->path_count; p++)
+            uses += mask->paths[p].column == c;
+        double weight = (double)uses / (double)mask->outputs;
         memset(samples, 0, length * sizeof *samples);
         memcpy(samples, mask_column(mask, c), mask->taps * sizeof *samples);
         fft_forward(fft, samples, spectrum);
