@@ -5,7 +5,6 @@
 #include "mask/mask_minimum_phase.h"
 #include "signal/audio.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -148,7 +148,6 @@ static enum status make_one_edge(const struct design_spec *spec, struct design *
     return make_windowed(spec, &shape, design);
 }
 
-/* "300-3400" */
 static enum status read_edges(const struct design_spec *spec, const struct design *design,
                               double edge[EDGES_MOST])
 {

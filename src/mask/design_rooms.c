@@ -17,7 +17,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     RECEIVERS = 2,
@@ -254,7 +253,6 @@ static enum status room_render(const struct shoebox *room, double reflection, si
     return ok ? STATUS_OK : fail_memory("a room");
 }
 
-/* "6x5x3" */
 static enum status read_size(const struct design_spec *spec, double size[3])
 {
     const char *text = design_option(spec, "size");

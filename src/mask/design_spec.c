@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +85,6 @@ enum status design_no_value(const struct design_spec *spec)
                 spec->value, spec->kind->example);
 }
 
-/* "taps=" or "the value", for messages. */
 static const char *label(const char *key, char name[32])
 {
     if (!key)

@@ -171,7 +171,6 @@ static enum status round_to_mask(const char *name, struct mask2d_size size, cons
     return status;
 }
 
-/* The spec with its options, as the name of the mask. */
 static void spell(const struct mask2d_kind *kind, const struct design_spec *spec, char *name,
                   size_t size)
 {

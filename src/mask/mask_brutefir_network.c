@@ -1,7 +1,6 @@
 /* The network of a BruteFIR configuration, folded into a matrix of responses. */
 #include "mask/mask_brutefir.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* BruteFIR's names of formats that other programs use for another format. */

@@ -4,7 +4,6 @@
  * they are bypassed or unused. */
 #include "mask/mask_camilladsp.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +118,6 @@ enum status camilladsp_gain(struct camilladsp *dsp, const yaml_node_t *mapping, 
     return STATUS_OK;
 }
 
-/* ---- mixers ---- */
-
 static enum status parse_source(struct camilladsp *dsp, const yaml_node_t *source, size_t in,
                                 double *row)
 {
@@ -185,8 +182,6 @@ static enum status mix(struct camilladsp *dsp, const yaml_node_t *mixer, const c
     free(gains);
     return status;
 }
-
-/* ---- the pipeline ---- */
 
 /* channel: 0, channels: [0, 1], or neither: all. */
 static enum status parse_channels(struct camilladsp *dsp, const yaml_node_t *step,

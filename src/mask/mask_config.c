@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -231,6 +230,19 @@ char *mask_config_word(char **rest)
     *rest = *end ? end + 1 : end;
     *end = '\0';
     return word;
+}
+
+char *mask_config_name(char *rest)
+{
+    rest += strspn(rest, " \t");
+    char *end = *rest == '"' ? strchr(rest + 1, '"') : NULL;
+    if (end) {
+        *end = '\0';
+        return rest + 1;
+    }
+    for (size_t length = strlen(rest); length > 0 && strchr(" \t", rest[length - 1]);)
+        rest[--length] = '\0';
+    return rest;
 }
 
 bool mask_config_number(const char *word, double *value)

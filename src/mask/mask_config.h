@@ -58,6 +58,9 @@ MUST_CHECK enum status mask_config_rate(struct mask_config *config, uint32_t rat
 /* Split the next word off a line, in place; quotes keep words together. NULL: none left. */
 char *mask_config_word(char **rest);
 
+/* The rest of a line as a file name, with or without quotes, in place; it may be empty. */
+char *mask_config_name(char *rest);
+
 /* False: the word is not a number. */
 bool mask_config_number(const char *word, double *value);
 bool mask_config_count(const char *word, uint64_t *value);

@@ -30,7 +30,6 @@ struct convolver_weight {
     double gain;
 };
 
-/* The next line that is not blank. */
 static char *next_line(struct mask_config *config)
 {
     char *line;

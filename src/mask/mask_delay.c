@@ -11,7 +11,6 @@ static const double near_peak = 0.99, clear = 0.8, clear_seconds = 0.001;
 static const double equal = 0.99999; /* except for rounding of transforms */
 enum { USUAL_RATE = 48000 };         /* of masks without a rate */
 
-/* Sum over all paths of |h[k]|, or of its square. */
 static double height(const struct mask *mask, size_t k, bool squared)
 {
     double sum = 0;

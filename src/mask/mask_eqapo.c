@@ -9,7 +9,6 @@
 #include "mask/mask_config.h"
 #include "mask/mask_matrix.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +124,6 @@ static enum status parse_delay(struct eqapo *reading, char *text)
     return gain_all(reading, 1, (uint64_t)frames);
 }
 
-/* The number of taps up to the last above the floor. */
 static size_t audible(const double *taps, size_t count)
 {
     double peak = 0;
@@ -178,14 +176,8 @@ static enum status parse_filter(struct eqapo *reading, char *text)
 static enum status parse_convolution(struct eqapo *reading, char *text)
 {
     const struct mask *mask;
-    text += strspn(text, " \t");
-    for (size_t end = strlen(text); end > 0 && strchr(" \t", text[end - 1]);)
-        text[--end] = '\0';
-    char *quoted = *text == '"' ? strchr(text + 1, '"') : NULL;
-    if (quoted)
-        *quoted = '\0';
-    TRY(mask_config_mask(reading->config, quoted ? text + 1 : text, NULL, &mask));
     size_t column = 0;
+    TRY(mask_config_mask(reading->config, mask_config_name(text), NULL, &mask));
     for (size_t c = 0; c < reading->channels; c++)
         if (reading->is_selected[c])
             TRY(mask_matrix_filter(reading->matrix, c, 1, 0,
@@ -252,11 +244,10 @@ static const struct {
 /* The index of a line's command, which may be followed by a number ("Filter 1:"). */
 static size_t command_of(const char *line, const char *colon)
 {
-    size_t length = strcspn(line, " \t:");
+    size_t length = strcspn(line, " \t:"), i = 0;
     const char *number = line + length + strspn(line + length, " \t");
     number += strspn(number, "0123456789");
     number += strspn(number, " \t");
-    size_t i = 0;
     for (; i < sizeof commands / sizeof *commands; i++)
         if (number == colon && length == strlen(commands[i].name) &&
             strncasecmp(line, commands[i].name, length) == 0)

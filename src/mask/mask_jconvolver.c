@@ -78,20 +78,10 @@ static enum status parse_pair(struct jconvolver *reading, char **rest, uint64_t 
     return STATUS_OK;
 }
 
-/* A file name, quoted or not, is the rest of the line. */
 static enum status parse_name(struct jconvolver *reading, char *rest, const char **name)
 {
-    rest += strspn(rest, " \t");
-    char *end = *rest == '"' ? strchr(rest + 1, '"') : NULL;
-    if (end) {
-        *end = '\0';
-        rest++;
-    } else {
-        for (size_t length = strlen(rest); length > 0 && strchr(" \t", rest[length - 1]);)
-            rest[--length] = '\0';
-    }
-    *name = rest;
-    return *rest ? STATUS_OK : mask_config_refuse(reading->config, "a file name is missing");
+    *name = mask_config_name(rest);
+    return **name ? STATUS_OK : mask_config_refuse(reading->config, "a file name is missing");
 }
 
 /* Copies are links: jconvolver would lose what is added to one. */
@@ -332,7 +322,6 @@ static enum status parse_line(struct jconvolver *reading, char *line)
     return mask_config_refuse(reading->config, "jconvolver has no command '%.40s'", name);
 }
 
-/* The first line that is not a comment is a command. */
 static bool is_jconvolver(const struct mask_config *config)
 {
     const char *text = config->text;

@@ -160,7 +160,6 @@ static void free_cells(struct matrix_cell *cells, size_t count)
     free(cells);
 }
 
-/* Account for a cell that had `before` taps and changed. */
 static enum status account(struct mask_matrix *matrix, const struct matrix_cell *response,
                            size_t before)
 {

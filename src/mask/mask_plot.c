@@ -46,11 +46,13 @@ static void widen(struct range *range, const double *values, size_t count)
         }
 }
 
-static void send_curve(FILE *gnuplot, const char *block, size_t index, const struct curve *curve,
-                       double scale)
+/* Frees the curve; `total` grows to include its y. */
+static void send_curve(FILE *gnuplot, const char *block, size_t index, struct curve *curve,
+                       double scale, struct range *total)
 {
     struct range range = {INFINITY, -INFINITY};
     widen(&range, curve->y, curve->count);
+    widen(total, curve->y, curve->count);
     fprintf(gnuplot, "$%s%zu << EOD\n", block, index);
     if (range.low > range.high)
         fputs("1 1e9\n", gnuplot); /* outside of the axes: gnuplot warns of empty curves */
@@ -60,6 +62,7 @@ static void send_curve(FILE *gnuplot, const char *block, size_t index, const str
         else
             fputs("\n", gnuplot); /* a gap */
     fputs("EOD\n", gnuplot);
+    curve_free(curve);
 }
 
 static void send_legend(FILE *gnuplot, const struct mask_plot_curve *curve)
@@ -76,10 +79,8 @@ static enum status send_time_curves(const struct mask_drawing *drawing, enum mas
         const struct mask_plot_curve *own = &drawing->plot->curves[i];
         struct curve curve;
         TRY(curve_time(own->mask, own->column, own->rate, subplot == MASK_SUBPLOT_STEP, &curve));
-        send_curve(drawing->gnuplot, block, i, &curve, scale);
         widen(times, curve.x, curve.count);
-        widen(levels, curve.y, curve.count);
-        curve_free(&curve);
+        send_curve(drawing->gnuplot, block, i, &curve, scale, levels);
     }
     return STATUS_OK;
 }
@@ -123,9 +124,7 @@ static enum status send_gains(const struct mask_drawing *drawing, struct range *
         struct curve curve;
         bool smooth = i % 2;
         TRY(curve_magnitude(&drawing->spectra[i / 2], smooth, &curve));
-        send_curve(drawing->gnuplot, smooth ? "smooth" : "exact", i / 2, &curve, 1);
-        widen(range, curve.y, curve.count);
-        curve_free(&curve);
+        send_curve(drawing->gnuplot, smooth ? "smooth" : "exact", i / 2, &curve, 1, range);
     }
     return STATUS_OK;
 }
@@ -162,9 +161,7 @@ static enum status send_phases(const struct mask_drawing *drawing, enum mask_sub
         struct curve curve;
         TRY(phase ? curve_phase(&drawing->spectra[i], &curve)
                   : curve_group_delay(&drawing->spectra[i], drawing->rough[i], &curve));
-        send_curve(gnuplot, block, i, &curve, 1);
-        widen(&range, curve.y, curve.count);
-        curve_free(&curve);
+        send_curve(gnuplot, block, i, &curve, 1, &range);
     }
     if (phase || range.low > range.high)
         range = (struct range){-180, 180};

@@ -109,7 +109,6 @@ static enum status read_samples(struct rew *rew)
     }
 }
 
-/* The gain that undoes normalisation. */
 static enum status find_gain(const struct rew *rew, double *gain)
 {
     bool is_normalised = rew->is_normalised;

@@ -18,8 +18,6 @@ static const double pink_low = 20, pink_high = 20e3; /* Hz */
 static const double crest_in = 9, crest_out = 12;    /* dB */
 const int mask_stats_levels[MASK_STATS_LEVELS] = {-60, -90, -120};
 
-/* ---- from the taps ---- */
-
 static size_t last_above(const float *taps, size_t count, double level)
 {
     while (count > 0 && fabs((double)taps[count - 1]) < level)
@@ -92,9 +90,6 @@ static void find_ends(const float *taps, size_t count, uint32_t rate,
             (double)audio_peak(taps + count - ENDS * edge, (ENDS - 1) * edge) / peak;
 }
 
-/* ---- from the spectrum ---- */
-
-/* The share of pink noise in a bin. */
 static double pink_share(double bin, double hz_of_bin)
 {
     double from = fmax((bin - 0.5) * hz_of_bin, pink_low);

@@ -12,7 +12,6 @@
 #include "mask/mask.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

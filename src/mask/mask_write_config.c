@@ -166,7 +166,6 @@ const struct mask_config_writer *mask_config_writer_at(size_t index)
     return index < sizeof writers / sizeof *writers ? &writers[index] : NULL;
 }
 
-/* The files that the configuration names. */
 static enum status write_files(const struct mask_config_writer *writer, const struct mask *mask,
                                const char *path, const struct mask_write_settings *settings)
 {

@@ -110,7 +110,6 @@ static void keep_largest(float *power, const float *other, size_t rows)
         power[r] = other[r] > power[r] ? other[r] : power[r];
 }
 
-/* Merge pairs of columns, in place. */
 static void halve_columns(struct sound_work *work)
 {
     struct spectrogram *picture = work->picture;
@@ -126,7 +125,6 @@ static void halve_columns(struct sound_work *work)
     work->hops_a_column *= 2;
 }
 
-/* The column of the next hop. */
 static float *next_column(struct sound_work *work)
 {
     struct spectrogram *picture = work->picture;
@@ -142,7 +140,6 @@ static float *next_column(struct sound_work *work)
     return picture->power + (picture->columns - 1) * picture->axis.rows;
 }
 
-/* The mean power of a window over the channels. */
 static void measure(struct sound_work *work, size_t at, float *column)
 {
     const struct block *samples = &work->slide.samples;

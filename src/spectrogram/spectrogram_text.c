@@ -3,7 +3,6 @@
 #include "spectrogram/spectrogram_figure.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     MARGIN = 6, /* characters: a frequency and a blank */
@@ -179,7 +178,6 @@ static void print_scale(const struct page *page)
     fprintf(page->stream, " %.0f dBFS\n", page->figure->top);
 }
 
-/* Pictures from `from` to before `end`. */
 static void print_group(const struct page *page, size_t from, size_t end)
 {
     for (size_t i = from; i < end; i++) {
