@@ -2,6 +2,7 @@
 #include "mask/design_kind.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { SMOOTH_TAPS_MOST = 1 << 16 };
 
@@ -56,19 +57,12 @@ static enum status make_sharpen(const struct design_spec *spec, struct design *d
     return STATUS_OK;
 }
 
-static enum status make_diff(const struct design_spec *spec, struct design *design)
+static enum status make_difference(const struct design_spec *spec, struct design *design)
 {
-    TRY(design_no_value(spec));
-    TRY(design_alloc(design, 1, 2));
-    design->coefficients[0] = 1;
-    design->coefficients[1] = -1;
-    return STATUS_OK;
-}
-
-static enum status make_preemphasis(const struct design_spec *spec, struct design *design)
-{
-    double amount = 0.97;
-    TRY(design_number(spec, NULL, DESIGN_RANGE(PLAIN, -1, 1), &amount));
+    bool is_diff = strcmp(spec->kind->name, "diff") == 0;
+    double amount = is_diff ? 1 : 0.97;
+    TRY(is_diff ? design_no_value(spec)
+                : design_number(spec, NULL, DESIGN_RANGE(PLAIN, -1, 1), &amount));
     TRY(design_alloc(design, 1, 2));
     design->coefficients[0] = 1;
     design->coefficients[1] = -amount;
@@ -138,9 +132,9 @@ const struct design_kind design_simple[] = {
      "a bell of that many taps; sigma= in taps (a sixth of them)", .make = make_gaussian},
     {"sharpen", "sharpen:31,amount=1", "sigma, amount",
      "unsharp mask: the sound plus amount= of what a gaussian removes", .make = make_sharpen},
-    {"diff", "diff", "", "the difference to the previous sample: 1 -1", .make = make_diff},
+    {"diff", "diff", "", "the difference to the previous sample: 1 -1", .make = make_difference},
     {"preemphasis", "preemphasis:0.97", "", "the sample less a fraction of the previous one",
-     .make = make_preemphasis},
+     .make = make_difference},
     {"delay", "delay:10ms", "", "a delay of whole frames", .make = make_delay},
     {"echo", "echo:250ms,feedback=0.4", "feedback", "echoes, each feedback= of the previous one",
      .make = make_echo},

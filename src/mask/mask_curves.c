@@ -253,15 +253,6 @@ enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
     return STATUS_OK;
 }
 
-static void copy_window(const float *taps, size_t count, size_t window, double middle,
-                        float *samples)
-{
-    for (size_t i = 0; i < window; i++) {
-        double at = rint(middle) - (double)window / 2 + (double)i;
-        samples[i] = at >= 0 && at < (double)count ? taps[(size_t)at] : 0;
-    }
-}
-
 enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32_t rate,
                                   struct spectrogram *picture)
 {
@@ -289,8 +280,12 @@ enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32
     enum status status = picture->power && samples ? spectrogram_frame_create(&settings, &frame)
                                                    : fail_memory("a spectrogram");
     for (size_t c = 0; c < columns && status == STATUS_OK; c++) {
-        copy_window(mask_column(mask, column), mask->taps, window, ((double)c + 0.5) * step,
-                    samples);
+        double start = rint(((double)c + 0.5) * step) - (double)window / 2;
+        for (size_t i = 0; i < window; i++) {
+            double at = start + (double)i;
+            bool is_inside = at >= 0 && at < (double)mask->taps;
+            samples[i] = is_inside ? mask_column(mask, column)[(size_t)at] : 0;
+        }
         spectrogram_frame_measure(frame, samples, picture->power + c * PICTURE_ROWS);
     }
     double largest = status == STATUS_OK ? spectrogram_find_peak(picture).power : 0;

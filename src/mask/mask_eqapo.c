@@ -226,10 +226,10 @@ static enum status parse_include(struct eqapo *reading, char *text)
 static enum status parse_device(struct eqapo *reading, char *text)
 {
     const char *word = mask_config_word(&text);
-    return word && strcasecmp(word, "all") == 0
-               ? STATUS_OK
-               : mask_config_refuse(reading->config, "settings for one device (Device:) "
-                                                     "cannot be read as a mask");
+    if (word && strcasecmp(word, "all") == 0)
+        return STATUS_OK;
+    return mask_config_refuse(reading->config,
+                              "settings for one device (Device:) cannot be read as a mask");
 }
 
 static const struct {

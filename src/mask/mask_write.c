@@ -150,11 +150,9 @@ static bool is_diagonal(const struct mask *mask)
     if (mask->inputs != mask->outputs || mask->path_count != mask->inputs)
         return false;
     for (size_t p = 0; p < mask->path_count; p++)
-        if (mask->paths[p].input != mask->paths[p].output)
-            return false;
-    for (size_t p = 0; p < mask->path_count; p++)
-        for (size_t q = 0; q < p; q++)
-            if (mask->paths[p].input == mask->paths[q].input)
+        for (size_t q = 0; q <= p; q++)
+            if (mask->paths[p].input != mask->paths[p].output ||
+                (q < p && mask->paths[p].input == mask->paths[q].input))
                 return false;
     return true;
 }
