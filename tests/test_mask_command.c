@@ -84,7 +84,7 @@ START_TEST(lint_remedies_work)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         struct command_result result = command_done("\"$HALO\" mask show %s", rows[r].mask);
         command_expect(result.out, rows[r].trouble);
-        char *line = strstr(result.out, "DOCTOR"), remedy[64];
+        char *line = strstr(result.out, "LINT"), remedy[64];
         char *colon = strrchr(line, ':');
         ck_assert_msg(sscanf(colon, ": %63s", remedy) == 1, "%s", line);
         ck_assert_msg(strncmp(remedy, rows[r].remedy, strlen(rows[r].remedy)) == 0, "%s", line);

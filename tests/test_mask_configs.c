@@ -71,7 +71,7 @@ START_TEST(jconvolver_refused)
          "line 2: there is no input 3"},
         {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 -5 0 0 1 a.wav\n",
          "line 2: the delay must be"},
-        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 9 0 1 a.wav\n", "an offset of 9 in 3"},
+        {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 9 0 1 a.wav\n", "an offset of 9 exceeds 3"},
         {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 3 a.wav\n", "no channel 3"},
         {"/convolver/new 2 2 256 1000\n/impulse/read 1 1 1 0 0 0 1 no.wav\n",
          "line 2: cannot open no.wav"},
@@ -87,7 +87,7 @@ START_TEST(jconvolver_refused)
          "line 4: the path from input 1 to output 2 is a copy"},
         {"/convolver/new 2 2 256 1000\n/impulse/gate 1 1\n", "line 2: jconvolver has no command"},
         {"/convolver/new 2 2 256 1000\nhello\n", "line 2: not a command"},
-        {"/convolver/new 2 2 256 1000\n", "all of it is silent"},
+        {"/convolver/new 2 2 256 1000\n", "all responses are silent"},
         {"/convolver/new 999 2 256 1000\n", "line 1: there is no inputs 999"},
     };
     make_masks();
@@ -162,7 +162,7 @@ START_TEST(brutefir_refused)
                  "'processed' cannot be read");
     mask_refused("a", "input 0 { subdelay: 50; };\n", "a fractional delay");
     mask_refused("a", CHANNELS "filter 0 { from_inputs: 0\n", "';' is missing");
-    mask_refused("a", "coeff \"a { };\n", "a string without its end");
+    mask_refused("a", "coeff \"a { };\n", "an unterminated string");
     mask_refused("a", CHANNELS "frobnicate: 1;\n", "line 3: BruteFIR has no setting");
 }
 END_TEST

@@ -317,7 +317,7 @@ START_TEST(undrawable_sounds_are_refused)
     command_refused(1, "not a sound file", "\"$HALO\" spectrogram text.wav -o a.png");
     struct sound none = sound_create(SF_FORMAT_WAV | SF_FORMAT_PCM_16, RATE, 1, 0);
     sound_save(&none, "none.wav");
-    command_refused(1, "there is no sound in it", "\"$HALO\" spectrogram none.wav -o a.png");
+    command_refused(1, "it is empty", "\"$HALO\" spectrogram none.wav -o a.png");
     struct sound bad = sound_create(SF_FORMAT_WAV | SF_FORMAT_FLOAT, RATE, 2, RATE);
     bad.block.data[1][1234] = NAN;
     sound_save(&bad, "bad.wav");
@@ -340,7 +340,7 @@ START_TEST(impossible_options_are_refused)
                     "\"$HALO\" spectrogram tone.wav --channel 2");
     command_refused(2, "it is 1 s long", "\"$HALO\" spectrogram tone.wav --from 2");
     command_refused(2, "it is 1 s long", "cat tone.wav | \"$HALO\" spectrogram - --from 2");
-    command_refused(2, "nothing between", "\"$HALO\" spectrogram tone.wav --from 0.5 --to 0.2");
+    command_refused(2, "the range is empty", "\"$HALO\" spectrogram tone.wav --from 0.5 --to 0.2");
     command_refused(2, "--hop 4000", "\"$HALO\" spectrogram tone.wav --hop 4000");
     command_refused(2, "--size", "\"$HALO\" spectrogram tone.wav --size 3");
     command_refused(2, "hann", "\"$HALO\" spectrogram tone.wav --window square");

@@ -1,4 +1,5 @@
-#include "mask/brutefir_tokens.h"
+/* Words, strings and signs of a BruteFIR configuration, one by one. */
+#include "mask/mask_brutefir.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -14,17 +15,19 @@ static enum status read_string(struct brutefir_tokens *tokens)
 {
     char *end = strchr(tokens->at + 1, '"');
     if (!end)
-        return mask_config_refuse(tokens->config, "a string without its end");
+        return mask_config_refuse(tokens->config, "an unterminated string");
     for (const char *c = tokens->at; c < end; c++)
         tokens->config->line += *c == '\n';
     *end = '\0';
-    tokens->now = (struct brutefir_token){.kind = TOKEN_STRING, .text = tokens->at + 1};
+    tokens->now.kind = TOKEN_STRING;
+    tokens->now.text = tokens->at + 1;
     tokens->at = end + 1;
     return STATUS_OK;
 }
 
-/* Past blanks and comments; the character there, which memory may not hold any more. */
-static char pass_blanks(struct brutefir_tokens *tokens)
+/* Skips blanks and comments. Returns the next character, which a terminator may have replaced in
+ * the text. */
+static char skip_blanks(struct brutefir_tokens *tokens)
 {
     for (;; tokens->at++) {
         char c = tokens->held ? tokens->held : *tokens->at;
@@ -43,23 +46,21 @@ static char pass_blanks(struct brutefir_tokens *tokens)
 
 enum status brutefir_next(struct brutefir_tokens *tokens)
 {
-    char c = pass_blanks(tokens);
+    char c = skip_blanks(tokens);
     tokens->held = '\0';
-    if (!c) {
-        tokens->now = (struct brutefir_token){.kind = TOKEN_END};
-        return STATUS_OK;
-    }
     if (c == '"')
         return read_string(tokens);
-    if (is_sign(c)) {
-        tokens->now = (struct brutefir_token){.kind = TOKEN_SIGN, .sign = c};
-        tokens->at++;
+    if (!c || is_sign(c)) {
+        tokens->now.kind = c ? TOKEN_SIGN : TOKEN_END;
+        tokens->now.sign = c;
+        tokens->at += c != '\0';
         return STATUS_OK;
     }
     char *end = tokens->at;
     while (*end && !isspace((unsigned char)*end) && !is_sign(*end) && *end != '#' && *end != '"')
         end++;
-    tokens->now = (struct brutefir_token){.kind = TOKEN_WORD, .text = tokens->at};
+    tokens->now.kind = TOKEN_WORD;
+    tokens->now.text = tokens->at;
     tokens->at = end;
     tokens->held = *end;
     *end = '\0';
@@ -105,7 +106,7 @@ enum status brutefir_count(struct brutefir_tokens *tokens, const char *what, uin
     return STATUS_OK;
 }
 
-enum status brutefir_pass_over(struct brutefir_tokens *tokens, const char *refused)
+enum status brutefir_skip(struct brutefir_tokens *tokens, const char *refused)
 {
     for (int depth = 0; (depth > 0 || !brutefir_at(tokens, ';'));) {
         if (tokens->now.kind == TOKEN_END || (depth == 0 && brutefir_at(tokens, '}')))

@@ -5,13 +5,12 @@
 #include "mask/mask_minimum_phase.h"
 #include "signal/audio.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct family {
-    const char *title; /* NULL: as the one before */
+    const char *title; /* NULL: the previous one */
     const struct design_kind *kinds;
 };
 
@@ -21,8 +20,6 @@ static const struct family families[] = {
     {"rooms", design_rooms},         {"made of other masks", design_combine},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
-
-/* ---- kinds ---- */
 
 static const struct design_kind *kind_of(const char *word)
 {
@@ -45,8 +42,7 @@ const char *design_options(const char *word)
     return kind ? kind->options : NULL;
 }
 
-/* The key of "key=value" is one of the kind's own, or `rate`, if it has anything to do with time.
- */
+/* Whether the key of "key=value" is an option of the kind, or `rate` for kinds of one dimension. */
 static bool is_own(const struct design_kind *kind, const char *word)
 {
     size_t length = strcspn(word, "=");
@@ -63,8 +59,6 @@ static bool is_own(const struct design_kind *kind, const char *word)
     }
     return false;
 }
-
-/* ---- words ---- */
 
 static enum status parse_option(struct design_spec *spec, char *word)
 {
@@ -94,8 +88,6 @@ enum status design_parse_options(struct design_spec *spec, char **from)
     *kept = NULL;
     return STATUS_OK;
 }
-
-/* ---- designs ---- */
 
 enum status design_alloc(struct design *design, size_t columns, size_t taps)
 {
@@ -144,9 +136,7 @@ static enum status round_to_mask(const struct design *design, const char *name,
                                  struct mask **result)
 {
     struct mask *mask;
-    enum status status = mask_create(name, design->columns, design->taps, &mask);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_create(name, design->columns, design->taps, &mask));
     mask->rate = design->rate;
     mask->origin = design->origin;
     size_t total = design->columns * design->taps;
@@ -160,28 +150,18 @@ static enum status round_to_mask(const struct design *design, const char *name,
     return STATUS_OK;
 }
 
-static enum status choose_rate(const struct design_spec *spec, struct design *design)
-{
-    size_t rate = design->rate;
-    if (rate == 0 && !spec->kind->names_file)
-        rate = DESIGN_RATE_DEFAULT;
-    enum status status = design_count(spec, "rate", DESIGN_RATE_LEAST, DESIGN_RATE_MOST, &rate);
-    design->rate = (uint32_t)rate;
-    return status;
-}
-
 static enum status make(const struct design_kind *kind, char **spec, bool allow_truncated,
                         struct design *design)
 {
     if (kind->make_parts)
         return kind->make_parts(spec, allow_truncated, design);
     struct design_spec own = {.kind = kind, .allow_truncated = allow_truncated};
+    size_t rate = design->rate || kind->names_file ? design->rate : DESIGN_RATE_DEFAULT;
     TRY(design_parse_options(&own, spec));
-    TRY(choose_rate(&own, design));
+    TRY(design_count(&own, "rate", DESIGN_RATE_LEAST, DESIGN_RATE_MOST, &rate));
+    design->rate = (uint32_t)rate;
     return kind->make(&own, design);
 }
-
-/* ---- masks ---- */
 
 static char *join(char **spec)
 {
@@ -212,7 +192,7 @@ static enum status make_mask(const struct design_kind *kind, char **spec, uint32
     return status;
 }
 
-/* A word before a colon, such as a kind misspelt, where there is no such file. */
+/* A word before a colon, and no such file: probably a misspelt kind. */
 static bool may_be_misspelt(const char *word)
 {
     size_t letters = strspn(word, "abcdefghijklmnopqrstuvwxyz");
@@ -228,9 +208,8 @@ static enum status refuse_kind(const char *word)
             if (length < sizeof list)
                 length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
                                            length ? ", " : "", kind->name);
-    return fail(STATUS_USAGE,
-                "there is neither a file %s nor a kind of mask '%.*s'; masks are made by %s", word,
-                (int)strcspn(word, ":"), word, list);
+    return fail(STATUS_USAGE, "there is neither a file %s nor a kind of mask '%.*s'; kinds are %s",
+                word, (int)strcspn(word, ":"), word, list);
 }
 
 enum status design_load(char **spec, uint32_t rate, const struct mask_load_options *options,
@@ -245,8 +224,6 @@ enum status design_load(char **spec, uint32_t rate, const struct mask_load_optio
         return refuse_kind(spec[0]);
     return mask_load_with(spec[0], options, mask);
 }
-
-/* ---- help ---- */
 
 void design_print_kind(FILE *stream, const struct design_kind *kind)
 {

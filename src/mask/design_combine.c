@@ -1,5 +1,4 @@
-/* Masks made of other masks: several in a row as one, and the inverse of one. Each part of a
- * cascade is rounded to a mask before. */
+/* Masks made of other masks: a cascade as one mask, and the inverse of one. */
 #include "mask/design.h"
 #include "mask/design_kind.h"
 
@@ -11,7 +10,7 @@ enum { COMBINED_MOST = 1 << 22, /* taps */ PARTS_MOST = 16 };
 
 struct parts {
     size_t count;
-    char **spec[PARTS_MOST]; /* of each part, NULL-terminated; the storage is the first's */
+    char **spec[PARTS_MOST]; /* NULL-terminated; the first owns the storage of all */
     struct mask *masks[PARTS_MOST];
 };
 
@@ -22,7 +21,7 @@ static void parts_free(struct parts *parts)
     free(parts->spec[0]);
 }
 
-/* Takes rate= out of the words, wherever it stands: it holds for all parts. */
+/* Removes rate= from the spec; it is that of all parts. */
 static enum status parse_rate(char **spec, uint32_t *rate)
 {
     struct design_spec own = {.kind = &design_combine[0]};
@@ -37,20 +36,20 @@ static enum status parse_rate(char **spec, uint32_t *rate)
         }
     *kept = NULL;
     size_t value = *rate;
-    enum status status = design_count(&own, "rate", DESIGN_RATE_LEAST, DESIGN_RATE_MOST, &value);
+    TRY(design_count(&own, "rate", DESIGN_RATE_LEAST, DESIGN_RATE_MOST, &value));
     *rate = (uint32_t)value;
-    return status;
+    return STATUS_OK;
 }
 
-/* Cut the words at each *. What follows the last is the last part's, and what that does not know
- * the stage's. */
+/* Splits the spec at each *. The last part gets all further options; those that are not its own are
+ * left to the stage. */
 static enum status split_parts(char **spec, struct parts *parts)
 {
-    size_t room = 1;
-    for (char **word = spec; *word; word++, room++)
+    size_t size = 1;
+    for (char **word = spec; *word; word++, size++)
         for (const char *at = *word; *at; at++)
-            room += *at == '*' ? 2 : 0;
-    char **to = calloc(room, sizeof *to);
+            size += *at == '*' ? 2 : 0;
+    char **to = calloc(size, sizeof *to);
     if (!to)
         return fail_memory("a mask");
     parts->spec[parts->count++] = to;
@@ -112,7 +111,7 @@ static enum status load_parts(struct parts *parts, uint32_t *rate, bool allow_tr
     return STATUS_OK;
 }
 
-/* Channels go each with its own, or all with the only one. */
+/* Channels combine one by one, or all with a single one. */
 static enum status combined_size(const struct parts *parts, size_t *columns, uint64_t *taps)
 {
     *columns = 1;
@@ -124,14 +123,14 @@ static enum status combined_size(const struct parts *parts, size_t *columns, uin
             continue;
         if (*columns > 1 && (*columns != mask->columns || mask->columns > 2))
             return fail(STATUS_USAGE,
-                        "combine: masks of %zu and %zu channels: one has 1, or both 2; use --mask "
-                        "for each instead",
+                        "combine: masks of %zu and %zu channels: one must have 1 or both 2; use a "
+                        "--mask for each instead",
                         *columns, mask->columns);
         *columns = mask->columns;
     }
     if (*taps > COMBINED_MOST)
-        return fail(STATUS_USAGE, "combine: %llu taps, but %d are the most",
-                    (unsigned long long)*taps, COMBINED_MOST);
+        return fail(STATUS_USAGE, "combine: %llu taps, but at most %d", (unsigned long long)*taps,
+                    COMBINED_MOST);
     return STATUS_OK;
 }
 
@@ -172,30 +171,28 @@ static enum status multiply_parts(const struct parts *parts, struct design *desi
     return status;
 }
 
-/* What the last part left becomes the words behind the first again. */
-static void leave_rest(const struct parts *parts, char **spec)
+static enum status combine_parts(struct parts *parts, char **spec, bool allow_truncated,
+                                 struct design *design)
 {
+    TRY(split_parts(spec, parts));
+    if (parts->count < 2)
+        return fail(STATUS_USAGE, "combine takes masks separated by *, such as %s",
+                    design_combine[0].example);
+    TRY(load_parts(parts, &design->rate, allow_truncated));
+    TRY(multiply_parts(parts, design));
+    /* What the last part did not use is left after the first word. */
     char **rest = parts->spec[parts->count - 1];
     do
         *++spec = *++rest;
     while (*rest);
+    return STATUS_OK;
 }
 
 static enum status make_cascade(char **spec, bool allow_truncated, struct design *design)
 {
     struct parts parts = {0};
-    enum status status = parse_rate(spec, &design->rate);
-    if (status == STATUS_OK)
-        status = split_parts(spec, &parts);
-    if (status == STATUS_OK && parts.count < 2)
-        status = fail(STATUS_USAGE, "combine takes masks separated by *, such as %s",
-                      "combine:lowpass:1000*hall.wav");
-    if (status == STATUS_OK)
-        status = load_parts(&parts, &design->rate, allow_truncated);
-    if (status == STATUS_OK)
-        status = multiply_parts(&parts, design);
-    if (status == STATUS_OK)
-        leave_rest(&parts, spec);
+    TRY(parse_rate(spec, &design->rate));
+    enum status status = combine_parts(&parts, spec, allow_truncated, design);
     parts_free(&parts);
     return status;
 }
@@ -232,7 +229,7 @@ static enum status load_inverted(const struct design_spec *spec, struct design *
     if ((*mask)->rate && (*mask)->rate != design->rate)
         TRY(mask_resample(*mask, design->rate));
     if ((*mask)->taps > DESIGN_TAPS_MOST)
-        return fail(STATUS_USAGE, "invert: %s has %zu taps, but %d are the most", (*mask)->name,
+        return fail(STATUS_USAGE, "invert: %s has %zu taps, but at most %d", (*mask)->name,
                     (*mask)->taps, DESIGN_TAPS_MOST);
     return STATUS_OK;
 }
@@ -248,14 +245,13 @@ static enum status read_inverse(const struct design_spec *spec, const struct mas
         inverse->taps = INVERSE_LEAST;
     if (inverse->taps > DESIGN_TAPS_MOST)
         inverse->taps = DESIGN_TAPS_MOST;
-    TRY(design_number(spec, "limit", (struct design_range){DESIGN_DB, 0, 120}, &inverse->limit));
+    TRY(design_number(spec, "limit", DESIGN_RANGE(DB, 0, 120), &inverse->limit));
     TRY(design_choose(spec, "phase", names, &choice));
     TRY(design_count(spec, "taps", 16, DESIGN_TAPS_MOST, &inverse->taps));
     inverse->phase = (enum inverse_phase)choice;
     return STATUS_OK;
 }
 
-/* The mean power over the logarithm of frequency. */
 static double mean_power(const struct fft_double *fft, double rate)
 {
     size_t n = fft_double_length(fft);
@@ -271,23 +267,23 @@ static double mean_power(const struct fft_double *fft, double rate)
     return power / sum;
 }
 
-/* The spectrum in place; the delay up to the mask's time zero does not count. */
+/* In place; the delay up to time zero of the mask is removed. */
 static void invert_bins(const struct fft_double *fft, const struct inverse *inverse, double power,
                         size_t origin)
 {
-    static const double turn = 2 * 3.14159265358979323846;
     size_t n = fft_double_length(fft);
     double complex *bins = fft_double_bins(fft);
     double excess = power / (4 * pow(10, inverse->limit / 10));
     for (size_t k = 0; k <= n / 2; k++) {
         double magnitude = cabs(bins[k]), gain = 1 / (magnitude * magnitude + excess);
         double cycles = (double)(k * origin % n) / (double)n;
-        bins[k] = inverse->phase == INVERSE_FULL ? conj(bins[k] * cexp(turn * I * cycles)) * gain
-                                                 : magnitude * gain;
+        bins[k] = inverse->phase == INVERSE_FULL
+                      ? conj(bins[k] * cexp(2 * M_PI * I * cycles)) * gain
+                      : magnitude * gain;
     }
 }
 
-static void parse_inverse(struct fft_double *fft, const struct inverse *inverse, double *taps)
+static void write_inverse(struct fft_double *fft, const struct inverse *inverse, double *taps)
 {
     size_t n = fft_double_length(fft), count = inverse->taps, fade = count / 8;
     const double *samples = fft_double_samples(fft);
@@ -307,10 +303,9 @@ static enum status invert_columns(const struct mask *mask, const struct inverse 
                                   struct design *design)
 {
     struct fft_double *fft;
+    enum status status = STATUS_OK;
     size_t longest = mask->taps > inverse->taps ? mask->taps : inverse->taps;
-    enum status status = fft_double_create(phase_transform_length(longest), &fft);
-    if (status != STATUS_OK)
-        return status;
+    TRY(fft_double_create(phase_transform_length(longest), &fft));
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
         design_load_column(mask, c, fft);
         fft_double_forward(fft);
@@ -320,38 +315,40 @@ static enum status invert_columns(const struct mask *mask, const struct inverse 
                           c + 1);
         } else {
             invert_bins(fft, inverse, power, mask->origin);
-            parse_inverse(fft, inverse, design_column(design, c));
+            write_inverse(fft, inverse, design_column(design, c));
         }
     }
     fft_double_destroy(fft);
     return status;
 }
 
+static enum status invert(const struct design_spec *spec, const struct mask *mask,
+                          struct design *design)
+{
+    struct inverse inverse;
+    TRY(read_inverse(spec, mask, &inverse));
+    TRY(design_alloc(design, mask->columns, inverse.taps));
+    design->origin = inverse.phase == INVERSE_MINIMUM ? 0 : (inverse.taps - 1) / 2;
+    return invert_columns(mask, &inverse, design);
+}
+
 static enum status make_inverse(const struct design_spec *spec, struct design *design)
 {
     struct mask *mask = NULL;
-    struct inverse inverse;
-    enum status status = design_need_value(spec);
+    TRY(design_need_value(spec));
+    enum status status = load_inverted(spec, design, &mask);
     if (status == STATUS_OK)
-        status = load_inverted(spec, design, &mask);
-    if (status == STATUS_OK)
-        status = read_inverse(spec, mask, &inverse);
-    if (status == STATUS_OK)
-        status = design_alloc(design, mask->columns, inverse.taps);
-    if (status == STATUS_OK)
-        status = invert_columns(mask, &inverse, design);
-    if (status == STATUS_OK)
-        design->origin = inverse.phase == INVERSE_MINIMUM ? 0 : (inverse.taps - 1) / 2;
+        status = invert(spec, mask, design);
     mask_destroy(mask);
     return status;
 }
 
 const struct design_kind design_combine[] = {
     {"combine", "combine:lowpass:1000*hall.wav", "",
-     "one mask for several in a row, files or made ones, each with its options behind it",
+     "several masks in series as one: files or specifications, each followed by its options",
      .make_parts = make_cascade},
     {"invert", "invert:hall.wav,limit=12dB", "limit, phase, taps",
-     "what undoes a mask, at most so far above its mean level;\n"
+     "the inverse of a mask, at most limit= above its mean level;\n"
      "phase=minimum|linear (of its magnitude) or full (of its phase too)",
      .names_file = true, .make = make_inverse},
     {0},

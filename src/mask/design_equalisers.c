@@ -1,7 +1,7 @@
 /* Equalisers: a magnitude over frequency, as taps of minimum or linear phase.
  *
- * RIAA: IEC 60098, time constants 3180, 318 and 75 us. A-weighting: IEC 61672-1, annex E. Both are
- * what the analogue network has at every frequency up to half the rate. */
+ * RIAA: IEC 60098, time constants 3180, 318 and 75 us. A-weighting: IEC 61672-1, annex E. Both
+ * match the analogue network at every frequency up to half the rate. */
 #include "mask/design_kind.h"
 #include "signal/biquad.h"
 
@@ -11,46 +11,25 @@
 
 enum { POINTS_MOST = 256, SECTIONS_MOST = 64 };
 
-static const double PI = 3.14159265358979323846;
 static const double DB_MOST = 120;
 static const double SECTION_END = 1e-7; /* -140 dB */
 static const double TILT_LEAST = 20;    /* Hz: level below, where a slope would never end */
-
-/* A third of a second and more: less than 0.1 dB off at 20 Hz. */
-static size_t usual_taps(const struct design *design)
-{
-    size_t taps = fft_double_fitting(design->rate / 4);
-    return taps < DESIGN_TAPS_MOST ? taps : DESIGN_TAPS_MOST;
-}
 
 static enum status make_equaliser(const struct design_spec *spec,
                                   double (*at)(const void *context, double hertz),
                                   const void *context, struct design *design)
 {
     enum phase phase = PHASE_MINIMUM;
+    size_t taps = fft_double_fitting(design->rate / 4); /* within 0.1 dB at 20 Hz */
     TRY(design_phase(spec, &phase));
-    return design_respond(spec, (struct phase_magnitude){at, context}, usual_taps(design), phase,
-                          design);
+    return design_respond(spec, (struct phase_magnitude){at, context},
+                          taps < DESIGN_TAPS_MOST ? taps : DESIGN_TAPS_MOST, phase, design);
 }
-
-/* ---- curves of standards ---- */
 
 static double riaa_network(double hertz)
 {
-    double turn = 2 * PI * hertz;
+    double turn = 2 * M_PI * hertz;
     return hypot(1, turn * 318e-6) / (hypot(1, turn * 3180e-6) * hypot(1, turn * 75e-6));
-}
-
-static double riaa_at(const void *context, double hertz)
-{
-    (void)context;
-    return riaa_network(hertz) / riaa_network(1000);
-}
-
-static enum status make_riaa(const struct design_spec *spec, struct design *design)
-{
-    TRY(design_no_value(spec));
-    return make_equaliser(spec, riaa_at, NULL, design);
 }
 
 static double aweight_network(double hertz)
@@ -61,19 +40,20 @@ static double aweight_network(double hertz)
             sqrt((square + 107.65265 * 107.65265) * (square + 737.86223 * 737.86223)));
 }
 
-static double aweight_at(const void *context, double hertz)
+typedef double network(double hertz);
+
+static double network_at(const void *context, double hertz)
 {
-    (void)context;
-    return aweight_network(hertz) / aweight_network(1000);
+    network *const *at = context;
+    return (*at)(hertz) / (*at)(1000);
 }
 
-static enum status make_aweight(const struct design_spec *spec, struct design *design)
+static enum status make_standard(const struct design_spec *spec, struct design *design)
 {
+    network *at = strcmp(spec->kind->name, "riaa") == 0 ? riaa_network : aweight_network;
     TRY(design_no_value(spec));
-    return make_equaliser(spec, aweight_at, NULL, design);
+    return make_equaliser(spec, network_at, &at, design);
 }
-
-/* ---- tilt ---- */
 
 static double tilt_at(const void *context, double hertz)
 {
@@ -86,15 +66,12 @@ static enum status make_tilt(const struct design_spec *spec, struct design *desi
     double slope = 0;
     char *end = NULL;
     TRY(design_need_value(spec));
-    TRY(design_parse(spec, "the slope", spec->value, (struct design_range){DESIGN_DB, -24, 24},
-                     &end, &slope));
+    TRY(design_parse(spec, "the slope", spec->value, DESIGN_RANGE(DB, -24, 24), &end, &slope));
     if (*end && strcasecmp(end, "/oct") != 0)
         return fail(STATUS_USAGE, "tilt takes dB an octave, such as %s, not '%s'",
                     spec->kind->example, spec->value);
     return make_equaliser(spec, tilt_at, &slope, design);
 }
-
-/* ---- graphic ---- */
 
 struct graphic_curve {
     size_t count;
@@ -118,9 +95,8 @@ static double curve_at(const void *context, double hertz)
 static enum status read_curve(const struct design_spec *spec, struct graphic_curve *curve)
 {
     struct design_range hertz = {DESIGN_HZ, 1e-3, 1e6}, gain = {DESIGN_DB, -DB_MOST, DB_MOST};
-    const char *text = spec->value;
     TRY(design_need_value(spec));
-    while (design_next_part(&text)) {
+    for (const char *text = spec->value; design_next_part(&text);) {
         size_t at = curve->count;
         double frequency = 0;
         if (at == POINTS_MOST)
@@ -147,8 +123,6 @@ static enum status make_graphic(const struct design_spec *spec, struct design *d
     return make_equaliser(spec, curve_at, &curve, design);
 }
 
-/* ---- second-order sections: biquad.h ---- */
-
 struct section_kind {
     const char *name;
     enum biquad_kind kind;
@@ -166,7 +140,7 @@ static const struct section_kind section_kinds[] = {
     {"NO", BIQUAD_NOTCH, false, 30},
 };
 
-struct sections {
+struct biquad_sections {
     double rate;
     size_t count;
     struct biquad biquads[SECTIONS_MOST];
@@ -174,7 +148,7 @@ struct sections {
 
 static double sections_at(const void *context, double hertz)
 {
-    const struct sections *sections = context;
+    const struct biquad_sections *sections = context;
     double gain = 1;
     for (size_t i = 0; i < sections->count; i++)
         gain *= biquad_magnitude(&sections->biquads[i], hertz, sections->rate);
@@ -182,7 +156,7 @@ static double sections_at(const void *context, double hertz)
 }
 
 static enum status read_section(const struct design_spec *spec, const char **text,
-                                struct sections *sections)
+                                struct biquad_sections *sections)
 {
     const struct section_kind *kind = NULL;
     for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++)
@@ -195,14 +169,13 @@ static enum status read_section(const struct design_spec *spec, const char **tex
                     spec->kind->name, *text);
     *text += 2;
     double most = nextafter(sections->rate / 2, 0), frequency = 0, gain = 0, q = kind->q;
-    TRY(design_next_number(spec, "a section's frequency",
-                           (struct design_range){DESIGN_HZ, 1, most}, text, &frequency));
+    TRY(design_next_number(spec, "a section's frequency", DESIGN_RANGE(HZ, 1, most), text,
+                           &frequency));
     if (kind->has_gain)
-        TRY(design_next_number(spec, "a section's gain",
-                               (struct design_range){DESIGN_DB, -DB_MOST, DB_MOST}, text, &gain));
+        TRY(design_next_number(spec, "a section's gain", DESIGN_RANGE(DB, -DB_MOST, DB_MOST), text,
+                               &gain));
     if (**text && **text != ';')
-        TRY(design_next_number(spec, "a section's Q",
-                               (struct design_range){DESIGN_PLAIN, 0.01, 1000}, text, &q));
+        TRY(design_next_number(spec, "a section's Q", DESIGN_RANGE(PLAIN, 0.01, 1000), text, &q));
     if (**text && **text != ';')
         return design_refuse_rest(spec, *text);
     sections->biquads[sections->count++] =
@@ -210,14 +183,12 @@ static enum status read_section(const struct design_spec *spec, const char **tex
     return STATUS_OK;
 }
 
-static enum status read_sections(const struct design_spec *spec, struct sections *sections)
+static enum status read_sections(const struct design_spec *spec, struct biquad_sections *sections)
 {
-    const char *text = spec->value;
     TRY(design_need_value(spec));
-    while (design_next_part(&text)) {
+    for (const char *text = spec->value; design_next_part(&text);) {
         if (sections->count == SECTIONS_MOST)
-            return fail(STATUS_USAGE, "%s: more than %d sections", spec->kind->name,
-                        SECTIONS_MOST);
+            return fail(STATUS_USAGE, "%s: more than %d sections", spec->kind->name, SECTIONS_MOST);
         TRY(read_section(spec, &text, sections));
     }
     if (sections->count == 0)
@@ -225,8 +196,8 @@ static enum status read_sections(const struct design_spec *spec, struct sections
     return STATUS_OK;
 }
 
-/* Until the slowest section has died away, the others and the fade at the end allowed for. */
-static double sections_taps(const struct sections *sections)
+/* Until the slowest section has decayed, with a margin for the others and the fade-out. */
+static double sections_taps(const struct biquad_sections *sections)
 {
     double slowest = 0;
     for (size_t i = 0; i < sections->count; i++)
@@ -235,9 +206,9 @@ static double sections_taps(const struct sections *sections)
     return fmax(DESIGN_RESPONSE_LEAST, taps + DESIGN_RESPONSE_LEAST);
 }
 
-/* What the sections themselves answer to an impulse. */
-static enum status run_sections(const struct design_spec *spec, const struct sections *sections,
-                                size_t taps, struct design *design)
+static enum status run_sections(const struct design_spec *spec,
+                                const struct biquad_sections *sections, size_t taps,
+                                struct design *design)
 {
     TRY(design_count(spec, "taps", DESIGN_RESPONSE_LEAST, DESIGN_TAPS_MOST, &taps));
     TRY(design_alloc(design, 1, taps));
@@ -250,15 +221,15 @@ static enum status run_sections(const struct design_spec *spec, const struct sec
 
 static enum status make_sections(const struct design_spec *spec, struct design *design)
 {
-    struct sections sections = {.rate = design->rate};
+    struct biquad_sections sections = {.rate = design->rate};
     enum phase phase = PHASE_MINIMUM;
     TRY(read_sections(spec, &sections));
     TRY(design_phase(spec, &phase));
     double wanted = sections_taps(&sections) * (phase == PHASE_LINEAR ? 2 : 1);
     if (!design_option(spec, "taps") && wanted > DESIGN_TAPS_MOST)
         return fail(STATUS_USAGE,
-                    "%s: a section this narrow takes %.0f taps, but %d are the most: a smaller Q, "
-                    "or set taps=",
+                    "%s: a section this narrow takes %.0f taps, but at most %d are possible: use a "
+                    "smaller Q or set taps=",
                     spec->kind->name, wanted, DESIGN_TAPS_MOST);
     size_t taps = (size_t)fmin(wanted, DESIGN_TAPS_MOST);
     if (phase == PHASE_MINIMUM)
@@ -269,13 +240,13 @@ static enum status make_sections(const struct design_spec *spec, struct design *
 
 const struct design_kind design_equalisers[] = {
     {"riaa", "riaa", "taps, phase", "the playback curve of records (IEC 60098), 0 dB at 1 kHz",
-     .make = make_riaa},
+     .make = make_standard},
     {"aweight", "aweight", "taps, phase", "A-weighting (IEC 61672), 0 dB at 1 kHz",
-     .make = make_aweight},
+     .make = make_standard},
     {"tilt", "tilt:-3dB/oct", "taps, phase", "a slope about 1 kHz, level below 20 Hz",
      .make = make_tilt},
     {"graphiceq", "graphiceq:31 -3; 1000 2", "taps, phase",
-     "gains in dB at frequencies in Hz, straight between them on a logarithmic axis",
+     "gains in dB at frequencies in Hz, linear between them on a logarithmic axis",
      .make = make_graphic},
     {"parametric", "parametric:PK 1000 -6 1.4; HS 8000 2", "taps, phase",
      "peaks (PK), shelves (LS HS), LP HP BP NO: frequency, gain in dB of the first three,\n"

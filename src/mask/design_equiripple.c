@@ -1,4 +1,4 @@
-/* Filters of the least largest error in bands: remez.h. */
+/* Equiripple filters: remez.h. */
 #include "mask/design_kind.h"
 #include "signal/remez.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const double ATTENUATION = 80;  /* dB, the default */
-static const double GAP_GAIN_MOST = 4; /* between bands, over the larger gain beside */
+static const double GAP_GAIN_MOST = 4; /* between bands, relative to the larger gain */
 
 static enum status refuse_bands(const struct design_spec *spec)
 {
@@ -17,7 +17,7 @@ static enum status refuse_bands(const struct design_spec *spec)
         spec->kind->name, REMEZ_BANDS_MOST, spec->kind->example);
 }
 
-static char *skip_blanks(char *text)
+static char *after_blanks(char *text)
 {
     return text + strspn(text, " \t");
 }
@@ -26,20 +26,21 @@ static enum status read_band(const struct design_spec *spec, const struct design
                              char *text, struct remez_band *band, char **end)
 {
     double half = design->rate / 2.0;
-    struct design_range hertz = {DESIGN_HZ, 0, half}, gain = {DESIGN_PLAIN, 0, 1e6},
-                        weight = {DESIGN_PLAIN, 1e-6, 1e6};
+    struct design_range hertz = DESIGN_RANGE(HZ, 0, half);
     *band = (struct remez_band){.to = half, .weight = 1};
-    TRY(design_parse(spec, "a band's edge", skip_blanks(text), hertz, end, &band->from));
+    TRY(design_parse(spec, "a band's edge", after_blanks(text), hertz, end, &band->from));
     if (**end != '-')
         return refuse_bands(spec);
     char *to = *end + 1;
     if (*to != ' ')
         TRY(design_parse(spec, "a band's edge", to, hertz, &to, &band->to));
-    TRY(design_parse(spec, "a band's gain", skip_blanks(to), gain, end, &band->gain));
-    *end = skip_blanks(*end);
+    TRY(design_parse(spec, "a band's gain", after_blanks(to), DESIGN_RANGE(PLAIN, 0, 1e6), end,
+                     &band->gain));
+    *end = after_blanks(*end);
     if (**end && **end != ';')
-        TRY(design_parse(spec, "a band's weight", *end, weight, end, &band->weight));
-    *end = skip_blanks(*end);
+        TRY(design_parse(spec, "a band's weight", *end, DESIGN_RANGE(PLAIN, 1e-6, 1e6), end,
+                         &band->weight));
+    *end = after_blanks(*end);
     band->from /= design->rate;
     band->to /= design->rate;
     return STATUS_OK;
@@ -68,7 +69,7 @@ static enum status read_bands(const struct design_spec *spec, const struct desig
     return STATUS_OK;
 }
 
-/* Kaiser's estimate, for ripples that the weights share out. */
+/* Kaiser's estimate, with ripples in proportion to the weights. */
 static double equiripple_taps(const struct remez_band *bands, size_t count, double attenuation)
 {
     double gap = 1, lightest = INFINITY, heaviest = 0;
@@ -83,11 +84,11 @@ static double equiripple_taps(const struct remez_band *bands, size_t count, doub
     return fmax(REMEZ_TAPS_LEAST, (shared - 13) / (14.6 * gap) + 1);
 }
 
-static enum status equiripple_count(const struct design_spec *spec,
-                                    const struct remez_band *bands, size_t count, size_t *taps)
+static enum status equiripple_count(const struct design_spec *spec, const struct remez_band *bands,
+                                    size_t count, size_t *taps)
 {
     double attenuation = ATTENUATION;
-    TRY(design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, &attenuation));
+    TRY(design_number(spec, "atten", DESIGN_RANGE(DB, 10, 200), &attenuation));
     double wanted = equiripple_taps(bands, count, attenuation);
     bool given = design_option(spec, "taps");
     if (given && design_option(spec, "atten"))
@@ -95,8 +96,8 @@ static enum status equiripple_count(const struct design_spec *spec,
                     "%s: atten= sets the number of taps: omit it or taps=", spec->kind->name);
     if (!given && wanted > REMEZ_TAPS_MOST - 1)
         return fail(STATUS_USAGE,
-                    "%s: so narrow a gap between bands takes %.0f taps, but %d are the most: widen "
-                    "it, or set taps=",
+                    "%s: so narrow a gap between bands takes %.0f taps, but at most %d are "
+                    "possible: widen it or set taps=",
                     spec->kind->name, wanted, REMEZ_TAPS_MOST);
     *taps = given ? 0 : (size_t)ceil(wanted) | 1;
     TRY(design_count(spec, "taps", REMEZ_TAPS_LEAST, REMEZ_TAPS_MOST, taps));
@@ -107,7 +108,7 @@ static enum status equiripple_count(const struct design_spec *spec,
     return STATUS_OK;
 }
 
-/* Nothing holds the gain between bands: where gaps are not alike it may come to anything. */
+/* The gain between bands is unconstrained and may become very large. */
 static enum status check_gaps(const struct design_spec *spec, const struct remez_band *bands,
                               size_t count, const struct design *design)
 {
@@ -120,8 +121,8 @@ static enum status check_gaps(const struct design_spec *spec, const struct remez
             double gain = fabs(phase_linear_gain(design->coefficients, design->taps, frequency));
             if (gain > allowed)
                 return fail(STATUS_FAILED,
-                            "%s: the gain comes to %.0f dB at %.0f Hz, where no band holds it: let "
-                            "gaps between bands be alike, or take fewer taps",
+                            "%s: the gain reaches %.0f dB at %.0f Hz, between bands: use gaps of "
+                            "similar width or fewer taps",
                             spec->kind->name, 20 * log10(gain), frequency * design->rate);
         }
     }
@@ -145,8 +146,8 @@ static enum status make_equiripple(const struct design_spec *spec, struct design
 
 const struct design_kind design_equiripple[] = {
     {"equiripple", "equiripple:0-1k 1; 1200- 0 10", "taps, atten, phase",
-     "the least largest error (Parks-McClellan) in bands of FROM-TO GAIN [WEIGHT];\n"
-     "taps by Kaiser's estimate from atten= (80) where there is no taps=",
+     "equal ripples (Parks-McClellan) in bands of FROM-TO GAIN [WEIGHT]; without taps=\n"
+     "Kaiser's estimate for atten= (80)",
      .make = make_equiripple},
     {0},
 };

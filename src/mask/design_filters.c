@@ -1,8 +1,7 @@
-/* Filters of finite length: windowed ideal ones, and the Hilbert transformer.
+/* Windowed ideal filters, and the Hilbert transformer.
  *
- * An edge of a windowed filter is where its gain is a half (-6 dB), the middle of a transition
- * `width` wide. Gain is 1 at frequency 0, in the middle of a bandpass, at half the rate of a
- * highpass. */
+ * At an edge the gain is a half (-6 dB), in the middle of a transition of `width`. The gain is 1 at
+ * 0 Hz, in the middle of a bandpass, or at half the rate for a highpass. */
 #include "mask/design_kind.h"
 #include "signal/window.h"
 
@@ -11,16 +10,15 @@
 
 enum { EDGES_MOST = 2 };
 
-static const double PI = 3.14159265358979323846;
 static const double ATTENUATION = 80; /* dB, the default */
 
-/* An ideal filter: its gain changes between 1 and 0 at each edge. */
-struct shape {
+/* An ideal filter, whose gain changes between 1 and 0 at each edge. */
+struct ideal_filter {
     size_t edges;
-    double edge[EDGES_MOST]; /* cycles a sample, going up */
+    double edge[EDGES_MOST]; /* cycles a sample, rising */
     bool passes_low;
-    double level_at; /* where its gain is to be 1, cycles a sample */
-    double width;    /* of the transition, cycles a sample, the default */
+    double level_at; /* cycles a sample: where the gain is 1 */
+    double width;    /* cycles a sample: the default transition */
 };
 
 struct taper {
@@ -28,14 +26,12 @@ struct taper {
     double beta;
 };
 
-/* ---- the window and the number of taps ---- */
-
 static enum status odd_taps(const struct design_spec *spec, double wanted, size_t *taps)
 {
     if (!(wanted <= DESIGN_TAPS_MOST - 1))
         return fail(STATUS_USAGE,
-                    "%s: so narrow a transition takes %.0f taps, but %d are the most: set a wider "
-                    "width= or set taps=",
+                    "%s: so narrow a transition takes %.0f taps, but at most %d are possible: "
+                    "set a wider width= or set taps=",
                     spec->kind->name, wanted, DESIGN_TAPS_MOST - 1);
     *taps = (size_t)ceil(wanted) | 1;
     return STATUS_OK;
@@ -53,13 +49,12 @@ static enum status read_window(const struct design_spec *spec, enum window *wind
     TRY(design_choose(spec, "window", names, &choice));
     *window = (enum window)choice;
     if (*window != WINDOW_KAISER && design_option(spec, "atten"))
-        return fail(STATUS_USAGE,
-                    "%s: atten= shapes the kaiser window; %s has an attenuation of its own",
+        return fail(STATUS_USAGE, "%s: atten= is for the kaiser window; %s has a fixed attenuation",
                     spec->kind->name, names[*window]);
-    return design_number(spec, "atten", (struct design_range){DESIGN_DB, 10, 200}, attenuation);
+    return design_number(spec, "atten", DESIGN_RANGE(DB, 10, 200), attenuation);
 }
 
-/* Of taps=, width= and atten= two give the third. */
+/* Two of taps=, width= and atten= determine the third. */
 static enum status choose_window(const struct design_spec *spec, double rate, double width,
                                  struct taper *taper, size_t *taps)
 {
@@ -67,7 +62,7 @@ static enum status choose_window(const struct design_spec *spec, double rate, do
     bool has_taps = design_option(spec, "taps"), has_width = design_option(spec, "width");
     TRY(read_window(spec, &taper->window, &attenuation));
     width *= rate;
-    TRY(design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, rate / 2}, &width));
+    TRY(design_number(spec, "width", DESIGN_RANGE(HZ, 1e-3, rate / 2), &width));
     if (has_taps && has_width && (taper->window != WINDOW_KAISER || design_option(spec, "atten")))
         return fail(STATUS_USAGE,
                     "%s: the window%s and width= set the number of taps: omit one of them or taps=",
@@ -82,25 +77,28 @@ static enum status choose_window(const struct design_spec *spec, double rate, do
     return STATUS_OK;
 }
 
-/* ---- windowed filters ---- */
-
 static double ideal_lowpass(double edge, double time)
 {
-    double turn = PI * time;
-    return time == 0 ? 2 * edge : sin(2 * edge * turn) / turn;
+    return time == 0 ? 2 * edge : sin(2 * edge * (M_PI * time)) / (M_PI * time);
 }
 
-static double ideal(const struct shape *shape, double time)
+static bool passes_top(const struct ideal_filter *shape)
 {
-    /* From the top down: everything, less what is below the edge, and so on. */
-    bool passes = shape->passes_low != (shape->edges % 2 == 1);
+    return shape->passes_low != (shape->edges % 2 == 1);
+}
+
+/* The sum of low-passes from the highest edge down. */
+static double ideal(const struct ideal_filter *shape, double time)
+{
+    bool passes = passes_top(shape);
     double sum = passes ? ideal_lowpass(0.5, time) : 0;
     for (size_t e = shape->edges; e > 0; e--, passes = !passes)
         sum += (passes ? -1 : 1) * ideal_lowpass(shape->edge[e - 1], time);
     return sum;
 }
 
-static void fill_windowed(const struct shape *shape, struct taper taper, double *taps, size_t count)
+static void fill_windowed(const struct ideal_filter *shape, struct taper taper, double *taps,
+                          size_t count)
 {
     for (size_t i = 0; i < count; i++)
         taps[i] = ideal(shape, (double)i - ((double)count - 1) / 2) *
@@ -110,14 +108,13 @@ static void fill_windowed(const struct shape *shape, struct taper taper, double 
         taps[i] /= gain;
 }
 
-static enum status make_windowed(const struct design_spec *spec, const struct shape *shape,
+static enum status make_windowed(const struct design_spec *spec, const struct ideal_filter *shape,
                                  struct design *design)
 {
     struct taper taper = {.window = WINDOW_KAISER};
     size_t taps = 0;
     TRY(choose_window(spec, design->rate, shape->width, &taper, &taps));
-    bool passes_top = shape->passes_low != (shape->edges % 2 == 1);
-    if (taps % 2 == 0 && passes_top)
+    if (taps % 2 == 0 && passes_top(shape))
         return fail(STATUS_USAGE,
                     "%s: taps= must be odd, not %zu: an even number has no gain at half the rate",
                     spec->kind->name, taps);
@@ -126,16 +123,17 @@ static enum status make_windowed(const struct design_spec *spec, const struct sh
     return design_finish(spec, design);
 }
 
-/* ---- their shapes ---- */
+static struct design_range edge_range(const struct design *design)
+{
+    return DESIGN_RANGE(HZ, 1e-3, nextafter(design->rate / 2.0, 0));
+}
 
 static enum status read_edge(const struct design_spec *spec, const struct design *design,
                              double *edge)
 {
     double hertz = 0;
-    struct design_range range = design_frequencies(design);
-    range.most = nextafter(range.most, 0);
     TRY(design_need_value(spec));
-    TRY(design_number(spec, NULL, range, &hertz));
+    TRY(design_number(spec, NULL, edge_range(design), &hertz));
     *edge = hertz / design->rate;
     return STATUS_OK;
 }
@@ -143,19 +141,18 @@ static enum status read_edge(const struct design_spec *spec, const struct design
 static enum status make_one_edge(const struct design_spec *spec, struct design *design)
 {
     bool passes_low = strcmp(spec->kind->name, "lowpass") == 0;
-    struct shape shape = {.edges = 1, .passes_low = passes_low, .level_at = passes_low ? 0 : 0.5};
+    struct ideal_filter shape = {
+        .edges = 1, .passes_low = passes_low, .level_at = passes_low ? 0 : 0.5};
     TRY(read_edge(spec, design, &shape.edge[0]));
     shape.width = fmin(shape.edge[0], 0.5 - shape.edge[0]) / 2;
     return make_windowed(spec, &shape, design);
 }
 
-/* "300-3400" */
 static enum status read_edges(const struct design_spec *spec, const struct design *design,
                               double edge[EDGES_MOST])
 {
     char *end = NULL;
-    struct design_range range = design_frequencies(design);
-    range.most = nextafter(range.most, 0);
+    struct design_range range = edge_range(design);
     TRY(design_need_value(spec));
     TRY(design_parse(spec, "the lower edge", spec->value, range, &end, &edge[0]));
     if (*end != '-')
@@ -173,31 +170,27 @@ static enum status read_edges(const struct design_spec *spec, const struct desig
 static enum status make_two_edges(const struct design_spec *spec, struct design *design)
 {
     bool passes_low = strcmp(spec->kind->name, "bandstop") == 0;
-    struct shape shape = {.edges = 2, .passes_low = passes_low};
+    struct ideal_filter shape = {.edges = 2, .passes_low = passes_low};
     TRY(read_edges(spec, design, shape.edge));
     shape.level_at = passes_low ? 0 : (shape.edge[0] + shape.edge[1]) / 2;
     shape.width = fmin(fmin(shape.edge[0], 0.5 - shape.edge[1]), shape.edge[1] - shape.edge[0]) / 2;
     return make_windowed(spec, &shape, design);
 }
 
-/* Two transitions that meet at the frequency. */
 static enum status make_notch(const struct design_spec *spec, struct design *design)
 {
     double middle = 0, width = 0;
     TRY(read_edge(spec, design, &middle));
     double most = fmin(middle, 0.5 - middle);
     width = fmin(middle / 5, most) * design->rate;
-    TRY(design_number(spec, "width", (struct design_range){DESIGN_HZ, 1e-3, most * design->rate},
-                      &width));
+    TRY(design_number(spec, "width", DESIGN_RANGE(HZ, 1e-3, most * design->rate), &width));
     width /= design->rate;
-    struct shape shape = {.edges = 2,
-                          .edge = {middle - width / 2, middle + width / 2},
-                          .passes_low = true,
-                          .width = width};
+    struct ideal_filter shape = {.edges = 2,
+                                 .edge = {middle - width / 2, middle + width / 2},
+                                 .passes_low = true,
+                                 .width = width};
     return make_windowed(spec, &shape, design);
 }
-
-/* ---- the Hilbert transformer ---- */
 
 static enum status make_hilbert(const struct design_spec *spec, struct design *design)
 {
@@ -212,7 +205,7 @@ static enum status make_hilbert(const struct design_spec *spec, struct design *d
     taper.beta = window_kaiser_beta(attenuation);
     design->origin = (taps - 1) / 2;
     for (size_t i = (design->origin + 1) % 2; i < taps; i += 2)
-        design->coefficients[i] = 2 / (PI * ((double)i - (double)design->origin)) *
+        design->coefficients[i] = 2 / (M_PI * ((double)i - (double)design->origin)) *
                                   window_at(taper.window, taper.beta, i, taps);
     return STATUS_OK;
 }
@@ -221,15 +214,18 @@ static enum status make_hilbert(const struct design_spec *spec, struct design *d
 
 const struct design_kind design_filters[] = {
     {"lowpass", "lowpass:1000", WINDOWED,
-     "pass below a frequency (-6 dB there). width= is the transition in Hz, atten= what\n"
-     "is stopped in dB (80): they give the taps by Kaiser's formula, unless taps= does.\n"
+     "pass below a frequency (-6 dB there). width= is the transition in Hz, atten= the\n"
+     "stop-band attenuation in dB (80): they give the taps by Kaiser's formula.\n"
      "window=kaiser|hann|hamming|blackman, phase=linear|minimum",
      .make = make_one_edge},
     {"highpass", "highpass:80", WINDOWED, "pass above a frequency", .make = make_one_edge},
-    {"bandpass", "bandpass:300-3400", WINDOWED, "pass between two", .make = make_two_edges},
-    {"bandstop", "bandstop:45-55", WINDOWED, "stop between two", .make = make_two_edges},
-    {"notch", "notch:50", WINDOWED, "stop one; width= on either side of it", .make = make_notch},
-    {"hilbert", "hilbert:255", "window, atten", "turn every frequency by 90 degrees; odd taps",
+    {"bandpass", "bandpass:300-3400", WINDOWED, "pass between two frequencies",
+     .make = make_two_edges},
+    {"bandstop", "bandstop:45-55", WINDOWED, "stop between two frequencies",
+     .make = make_two_edges},
+    {"notch", "notch:50", WINDOWED, "stop a frequency; width= on either side of it",
+     .make = make_notch},
+    {"hilbert", "hilbert:255", "window, atten", "shift every frequency by 90 degrees; odd taps",
      .make = make_hilbert},
     {0},
 };

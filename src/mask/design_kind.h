@@ -1,6 +1,5 @@
-/* One kind of design, and functions that parse its specification. A family of kinds is a file with
- * a table; design.c lists the tables. A new kind is one function and one row, which is its help
- * text as well. */
+/* Kinds of designs, and functions to parse their specifications. A family of kinds is a file with a
+ * table; design.c lists the tables. A new kind is one function and one row. */
 #ifndef HALO_DESIGN_KIND_H
 #define HALO_DESIGN_KIND_H
 
@@ -19,7 +18,7 @@ enum {
     DESIGN_OPTIONS_MOST = 16,
 };
 
-/* A mask in the making: columns of zeroed taps in double precision. */
+/* A mask while it is made: columns of taps in double precision. */
 struct design {
     uint32_t rate; /* set before make is called */
     size_t columns;
@@ -32,12 +31,12 @@ struct design {
 MUST_CHECK enum status design_alloc(struct design *design, size_t columns, size_t taps);
 double *design_column(const struct design *design, size_t column);
 
-/* A mask's column (the only one for all) becomes a transform's samples, with zeros behind. */
+/* Copy a column (a single one serves all) to the samples of a transform, padded with zeros. */
 void design_load_column(const struct mask *mask, size_t column, const struct fft_double *fft);
 
 struct design_spec {
     const struct design_kind *kind;
-    const char *value; /* behind the colon, or NULL */
+    const char *value; /* after the colon, or NULL */
     bool allow_truncated;
     size_t count;
     struct {
@@ -50,14 +49,14 @@ struct design_kind {
     const char *example; /* for messages and help: "lowpass:1000" */
     const char *options; /* its own, besides rate: "taps, window", or "" */
     const char *help;
-    bool names_file; /* whose rate holds where none is known: then the design's is 0 */
+    bool names_file; /* a design rate of 0 is that of the file */
     enum status (*make)(const struct design_spec *spec, struct design *design);
-    /* Instead of make, for kinds that consist of masks: removes what it used from `words`. A rate
-     * of 0 in `design` is not known yet. */
+    /* Instead of make, for kinds that consist of masks: removes what it used from `spec`. A rate of
+     * 0 in `design` is unknown. */
     enum status (*make_parts)(char **spec, bool allow_truncated, struct design *design);
 };
 
-/* Families, each ending with a row without a name. */
+/* Families; the last row of each has no name. */
 extern const struct design_kind design_filters[];
 extern const struct design_kind design_equiripple[];
 extern const struct design_kind design_simple[];
@@ -65,10 +64,9 @@ extern const struct design_kind design_equalisers[];
 extern const struct design_kind design_rooms[];
 extern const struct design_kind design_combine[];
 
-/* ---- reading words; all errors are of usage ---- */
-
-/* Move the value and options of words->kind from `from` to `words`, keys separated from values; the
- * rest stays in `from`. */
+/* Errors of all the following: usage, if not stated.
+ *
+ * Move the value and options of spec->kind from `from` to `spec`; the rest stays in `from`. */
 MUST_CHECK enum status design_parse_options(struct design_spec *spec, char **from);
 
 enum design_unit { DESIGN_PLAIN, DESIGN_HZ, DESIGN_DB, DESIGN_SECONDS };
@@ -76,12 +74,13 @@ struct design_range {
     enum design_unit unit;
     double least, most;
 };
+#define DESIGN_RANGE(unit, least, most) ((struct design_range){DESIGN_##unit, least, most})
 
 /* An option's value, or NULL. */
 const char *design_option(const struct design_spec *spec, const char *key);
 
-/* Numbers take units: 1k, 1kHz, -3dB, 10ms. Where an option is absent *value stays as it is. The
- * key NULL stands for what is behind the colon. */
+/* Numbers take units: 1k, 1kHz, -3dB, 10ms. *value is unchanged if the option is missing. The key
+ * NULL is the value after the colon. */
 MUST_CHECK enum status design_number(const struct design_spec *spec, const char *key,
                                      struct design_range range, double *value);
 MUST_CHECK enum status design_count(const struct design_spec *spec, const char *key, size_t least,
@@ -90,24 +89,24 @@ MUST_CHECK enum status design_choose(const struct design_spec *spec, const char 
                                      const char *const *names, size_t *choice);
 MUST_CHECK enum status design_phase(const struct design_spec *spec, enum phase *phase);
 
-/* A number in `text` up to `*end`, in `range`; `what` it is, for the message. */
+/* A number at the start of `text`, in `range`; *end is the text after it. `what` names it. */
 MUST_CHECK enum status design_parse(const struct design_spec *spec, const char *what,
                                     const char *text, struct design_range range, char **end,
                                     double *value);
 
-/* There has to be something behind the colon, or must not be. */
+/* A value after the colon is required, or not allowed. */
 MUST_CHECK enum status design_need_value(const struct design_spec *spec);
 MUST_CHECK enum status design_no_value(const struct design_spec *spec);
 
-/* One column of symmetric taps gets the phase= that is asked for, and time zero with it. */
+/* Apply phase= to a column of symmetric taps and set time zero. Errors: usage, memory. */
 MUST_CHECK enum status design_finish(const struct design_spec *spec, struct design *design);
 
-/* One column of a magnitude, of taps= or else `taps`. */
+/* Make a column from a magnitude, of taps= or else `taps`. Errors: usage, memory. */
 MUST_CHECK enum status design_respond(const struct design_spec *spec,
                                       struct phase_magnitude magnitude, size_t taps,
                                       enum phase phase, struct design *design);
 
-/* Lists: parts separated by semicolons, of words separated by blanks. `*text` is advanced past the
+/* Lists: parts separated by semicolons, of numbers separated by blanks. `*text` advances past the
  * number, which is `what`; design_next_part advances to the next part and is false at the end. */
 MUST_CHECK enum status design_next_number(const struct design_spec *spec, const char *what,
                                           struct design_range range, const char **text,
@@ -115,10 +114,7 @@ MUST_CHECK enum status design_next_number(const struct design_spec *spec, const 
 bool design_next_part(const char **text);
 MUST_CHECK enum status design_refuse_rest(const struct design_spec *spec, const char *text);
 
-/* Frequencies that a mask of this rate can tell apart. */
-struct design_range design_frequencies(const struct design *design);
-
-/* Its lines of --help. */
+/* Print the help of a kind. */
 void design_print_kind(FILE *stream, const struct design_kind *kind);
 
 #endif

@@ -1,15 +1,14 @@
-/* Rooms: the impulse response of a box by its image sources.
+/* Rooms: the impulse response of a box by image sources (J. B. Allen, D. A. Berkley, "Image method
+ * for efficiently simulating small-room acoustics", 1979).
  *
- * J. B. Allen, D. A. Berkley, "Image method for efficiently simulating small-room acoustics", 1979.
- * Every wall reflects alike at all frequencies. Reflections between parallel walls would sweep:
- * images are moved at random by a few centimetres (E. De Sena, N. Antonello, M. Moonen, T. van
- * Waterschoot, "On the modeling of rectangular geometries in room acoustic simulations", 2015).
- * The reflection coefficient is not Sabine's or Eyring's, which such a room does not follow, but
- * solved for: the energy of the images is summed by time and number of reflections, and the
- * coefficient found with which the Schroeder decay of that from -5 to -35 dB is as asked for.
+ * All walls reflect alike at all frequencies. Images are displaced at random by a few centimetres
+ * against sweeping echoes (E. De Sena, N. Antonello, M. Moonen, T. van Waterschoot, "On the
+ * modeling of rectangular geometries in room acoustic simulations", 2015). The reflection
+ * coefficient is solved for: that whose Schroeder decay from -5 to -35 dB matches rt60, since
+ * Sabine's and Eyring's formulas do not hold for such a room.
  *
- * Lengths in metres, times in seconds. Threads: any. Not real-time: time and memory grow with the
- * cube of the decay time over the room's volume.
+ * Lengths in metres, times in seconds. Time and memory grow with the cube of the decay time over
+ * the volume of the room.
  */
 #include "base/noise.h"
 #include "mask/design_kind.h"
@@ -18,27 +17,24 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     RECEIVERS = 2,
     ROOM_ZERO = 16,  /* the tap of the direct sound */
-    SLOTS = 400,     /* of time, in the sums of energy */
-    FRACTIONS = 256, /* of a frame: -44 dB off at half the rate, less below */
+    SLOTS = 400,     /* of time, in sums of energy */
+    FRACTIONS = 256, /* of a frame: errors of -44 dB at half the rate, less below */
     KERNEL = 2 * ROOM_ZERO,
     BISECTIONS = 50,
 };
 
-static const double PI = 3.14159265358979323846;
 static const double SOUND_SPEED = 343; /* metres a second, air at 20 degrees C */
 static const double JITTER = 0.08;     /* metres */
-static const double SOLVED = 1.3;      /* how long the energy is summed, in decay times */
+static const double SOLVED = 1.3;      /* decay times: the span of the sums of energy */
 static const double KERNEL_BETA = 6;
 static const double IMAGES_MOST = 5e7;
-static const double LENGTH = 1.1; /* in decay times; the last eighth is faded out */
-static const double EARS = 0.2;   /* metres from one receiver to the other */
-/* Without a high-pass the images add up to a pressure that does not occur in air. */
-static const double BASS = 20; /* Hz */
+static const double LENGTH = 1.1; /* decay times; the last eighth is faded out */
+static const double EARS = 0.2;   /* metres between the receivers */
+static const double BASS = 20;    /* Hz: below, the images add up to an offset */
 
 struct shoebox {
     double size[3];
@@ -57,7 +53,7 @@ typedef void visit(void *context, struct image image);
 
 /* ---- images ---- */
 
-/* The image of number k along an axis; 0 is the source itself, and |k| its reflections. */
+/* Image k along an axis has |k| reflections; 0 is the source. */
 static double image_place(double size, double source, long k)
 {
     return (double)k * size + (k % 2 == 0 ? source : size - source);
@@ -88,7 +84,7 @@ static long reach_of(double size, double radius)
     return (long)ceil(radius / size) + 1;
 }
 
-/* All images within `radius`, and none much farther. */
+/* All images within `radius`, and some a little farther. */
 static void visit_images(const struct shoebox *room, const double *receiver, double radius,
                          visit *call, void *context)
 {
@@ -113,32 +109,33 @@ static double direct_distance(const struct shoebox *room)
     return image_distance(room, room->receivers[0], (const long[3]){0, 0, 0});
 }
 
-/* Images that a response of `seconds` sums up, of one receiver. */
+/* The number of images in a response of `seconds`, for one receiver. */
 static double room_images(const struct shoebox *room, double seconds)
 {
     double radius = seconds * SOUND_SPEED + direct_distance(room);
-    return 4 * PI / 3 * radius * radius * radius / (room->size[0] * room->size[1] * room->size[2]);
+    return 4 * M_PI / 3 * radius * radius * radius /
+           (room->size[0] * room->size[1] * room->size[2]);
 }
 
 /* ---- the reflection coefficient ---- */
 
-struct energies {
+struct room_energies {
     double direct; /* metres */
-    double slot;   /* metres, too */
+    double slot;   /* metres */
     size_t most;   /* reflections */
     double *sums;  /* slot after slot, by number of reflections */
 };
 
 static void sum_energy(void *context, struct image image)
 {
-    struct energies *energies = context;
+    struct room_energies *energies = context;
     double at = (image.distance - energies->direct) / energies->slot;
     if (at >= 0 && at < SLOTS && image.reflections <= energies->most)
         energies->sums[(size_t)at * (energies->most + 1) + image.reflections] +=
             1 / (image.distance * image.distance);
 }
 
-static double energy_of(const struct energies *energies, size_t slot, double reflection)
+static double energy_of(const struct room_energies *energies, size_t slot, double reflection)
 {
     double square = reflection * reflection, sum = 0;
     const double *sums = energies->sums + slot * (energies->most + 1);
@@ -147,8 +144,8 @@ static double energy_of(const struct energies *energies, size_t slot, double ref
     return sum;
 }
 
-/* The slope of the decay in dB a slot: a line through it from -5 to -35 dB. */
-static double decay_slope(const struct energies *energies, double reflection)
+/* The slope of a line through the decay from -5 to -35 dB, in dB a slot. */
+static double decay_slope(const struct room_energies *energies, double reflection)
 {
     double decay[SLOTS + 1] = {0};
     for (size_t i = SLOTS; i > 0; i--)
@@ -163,7 +160,7 @@ static double decay_slope(const struct energies *energies, double reflection)
     return count < 2 ? -INFINITY : (count * xy - x * y) / (count * xx - x * x);
 }
 
-static enum status solve(const struct shoebox *room, const struct energies *energies,
+static enum status solve(const struct shoebox *room, const struct room_energies *energies,
                          double *reflection)
 {
     double wanted = -60 * SOLVED / SLOTS, low = 0.01, high = 0.99999;
@@ -181,11 +178,10 @@ static enum status solve(const struct shoebox *room, const struct energies *ener
     return STATUS_OK;
 }
 
-/* The reflection coefficient, 0..1, for which the room decays in its rt60. */
 static enum status room_solve(const struct shoebox *room, double *reflection)
 {
     double direct = direct_distance(room), span = SOLVED * room->rt60 * SOUND_SPEED;
-    struct energies energies = {.direct = direct, .slot = span / SLOTS};
+    struct room_energies energies = {.direct = direct, .slot = span / SLOTS};
     for (int axis = 0; axis < 3; axis++)
         energies.most += (size_t)reach_of(room->size[axis], span + direct);
     energies.sums = calloc(SLOTS * (energies.most + 1), sizeof(double));
@@ -229,13 +225,12 @@ static void fill_kernels(double (*kernels)[KERNEL])
         for (size_t i = 0; i < KERNEL; i++) {
             double time = (double)i - (ROOM_ZERO - 1) - (double)f / FRACTIONS;
             double inside = 1 - time * time / (ROOM_ZERO * ROOM_ZERO);
-            double sinc = time == 0 ? 1 : sin(PI * time) / (PI * time);
+            double sinc = time == 0 ? 1 : sin(M_PI * time) / (M_PI * time);
             kernels[f][i] = sinc * window_kaiser(KERNEL_BETA, inside);
         }
 }
 
-/* The response of a receiver: tap ROOM_ZERO is where the direct sound reaches the first receiver,
- * with gain 1. */
+/* At tap ROOM_ZERO the direct sound reaches the first receiver, with gain 1. */
 static enum status room_render(const struct shoebox *room, double reflection, size_t receiver,
                                double rate, double *taps, size_t count)
 {
@@ -246,30 +241,25 @@ static enum status room_render(const struct shoebox *room, double reflection, si
         response.most += (size_t)reach_of(room->size[axis], radius);
     response.powers = calloc(response.most + 1, sizeof(double));
     response.kernels = calloc(FRACTIONS, sizeof *response.kernels);
-    enum status status = STATUS_OK;
-    if (response.powers && response.kernels) {
+    bool ok = response.powers && response.kernels;
+    if (ok) {
         fill_kernels(response.kernels);
         for (size_t n = 0; n <= response.most; n++)
             response.powers[n] = pow(reflection, (double)n);
         visit_images(room, room->receivers[receiver], radius, add_image, &response);
-    } else {
-        status = fail_memory("a room");
     }
     free(response.kernels);
     free(response.powers);
-    return status;
+    return ok ? STATUS_OK : fail_memory("a room");
 }
 
-/* ---- the design ---- */
-
-/* "6x5x3" */
 static enum status read_size(const struct design_spec *spec, double size[3])
 {
     const char *text = design_option(spec, "size");
-    struct design_range metres = {DESIGN_PLAIN, 1, 200};
     char *end = (char *)text;
     for (int axis = 0; text && axis < 3; axis++) {
-        TRY(design_parse(spec, "size=, in metres,", end, metres, &end, &size[axis]));
+        TRY(design_parse(spec, "size=, in metres,", end, DESIGN_RANGE(PLAIN, 1, 200), &end,
+                         &size[axis]));
         if (*end != (axis < 2 ? 'x' : '\0'))
             return fail(STATUS_USAGE,
                         "%s: size= is length, width and height in metres, such as 6x5x3, not '%s'",
@@ -279,8 +269,8 @@ static enum status read_size(const struct design_spec *spec, double size[3])
     return STATUS_OK;
 }
 
-/* The source stands before the middle between the ears, away from the room's own middle, where
- * left and right would hear the same. */
+/* The source is in front of the receivers and off the middle of the room, where both would receive
+ * the same. */
 static void place(struct shoebox *room)
 {
     static const double source[] = {0.43, 0.3, 0.45}, ears[] = {0.43, 0.71, 0.53};
@@ -298,7 +288,7 @@ static enum status read_room(const struct design_spec *spec, struct shoebox *roo
     size_t seed = 1;
     *room = (struct shoebox){.size = {6, 5, 3}, .rt60 = 0.5};
     TRY(design_no_value(spec));
-    TRY(design_number(spec, "rt60", (struct design_range){DESIGN_SECONDS, 0.05, 10}, &room->rt60));
+    TRY(design_number(spec, "rt60", DESIGN_RANGE(SECONDS, 0.05, 10), &room->rt60));
     TRY(read_size(spec, room->size));
     TRY(design_count(spec, "seed", 0, 1000000000, &seed));
     room->seed = seed;
@@ -328,12 +318,13 @@ static enum status make_room(const struct design_spec *spec, struct design *desi
     double seconds = LENGTH * room.rt60, taps = ceil(seconds * design->rate) + ROOM_ZERO;
     if (room_images(&room, seconds) > IMAGES_MOST)
         return fail(STATUS_USAGE,
-                    "room: %gx%gx%g m with rt60=%g has %.0f million reflections, but %.0f are the "
-                    "most: a larger size= or a shorter rt60=",
+                    "room: %gx%gx%g m with rt60=%g has %.0f million reflections, but at most %.0f "
+                    "are possible: set a larger size= or a shorter rt60=",
                     room.size[0], room.size[1], room.size[2], room.rt60,
                     room_images(&room, seconds) / 1e6, IMAGES_MOST / 1e6);
     if (taps > DESIGN_TAPS_MOST)
-        return fail(STATUS_USAGE, "room: rt60=%g takes %.0f taps at %u Hz, but %d are the most",
+        return fail(STATUS_USAGE,
+                    "room: rt60=%g takes %.0f taps at %u Hz, but at most %d are possible",
                     room.rt60, taps, design->rate, DESIGN_TAPS_MOST);
     TRY(design_alloc(design, RECEIVERS, (size_t)taps));
     design->origin = ROOM_ZERO;
@@ -342,8 +333,8 @@ static enum status make_room(const struct design_spec *spec, struct design *desi
 
 const struct design_kind design_rooms[] = {
     {"room", "room:rt60=0.8,size=6x5x3,seed=1", "rt60, size, seed",
-     "a box of so many metres with bare walls, heard by two microphones 20 cm apart; rt60= is\n"
-     "the time to -60 dB (0.5 s), seed= another room of the same kind",
+     "a box of that many metres with bare walls, recorded by two microphones 20 cm apart; rt60= is\n"
+     "the time to -60 dB (0.5 s), seed= varies the room",
      .make = make_room},
     {0},
 };

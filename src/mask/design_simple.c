@@ -1,7 +1,8 @@
-/* Masks that are a formula in a line or two. */
+/* Masks of a short formula. */
 #include "mask/design_kind.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { SMOOTH_TAPS_MOST = 1 << 16 };
 
@@ -25,14 +26,13 @@ static enum status make_moving(const struct design_spec *spec, struct design *de
     return STATUS_OK;
 }
 
-/* Sum 1. Without sigma= the ends are at three of it, 1 % of the middle. */
+/* Sum 1. The default sigma puts the ends at three sigma, 1 % of the middle. */
 static enum status make_gaussian(const struct design_spec *spec, struct design *design)
 {
     size_t taps = 1;
     TRY(smooth_count(spec, &taps));
     double sigma = fmax((double)taps / 6, 0.1), sum = 0;
-    TRY(design_number(spec, "sigma", (struct design_range){DESIGN_PLAIN, 0.1, SMOOTH_TAPS_MOST},
-                      &sigma));
+    TRY(design_number(spec, "sigma", DESIGN_RANGE(PLAIN, 0.1, SMOOTH_TAPS_MOST), &sigma));
     TRY(design_alloc(design, 1, taps));
     design->origin = (taps - 1) / 2;
     for (size_t i = 0; i < taps; i++) {
@@ -47,46 +47,34 @@ static enum status make_gaussian(const struct design_spec *spec, struct design *
 static enum status make_sharpen(const struct design_spec *spec, struct design *design)
 {
     double amount = 1;
-    TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount));
+    TRY(design_number(spec, "amount", DESIGN_RANGE(PLAIN, -100, 100), &amount));
     TRY(make_gaussian(spec, design));
     if (design->taps % 2 == 0)
-        return fail(STATUS_USAGE,
-                    "sharpen: the number of taps must be odd, not %zu: the sound "
-                    "itself stands in the middle",
-                    design->taps);
+        return fail(STATUS_USAGE, "sharpen: the number of taps must be odd, not %zu", design->taps);
     for (size_t i = 0; i < design->taps; i++)
         design->coefficients[i] *= -amount;
     design->coefficients[design->origin] += 1 + amount;
     return STATUS_OK;
 }
 
-static enum status make_diff(const struct design_spec *spec, struct design *design)
+static enum status make_difference(const struct design_spec *spec, struct design *design)
 {
-    TRY(design_no_value(spec));
-    TRY(design_alloc(design, 1, 2));
-    design->coefficients[0] = 1;
-    design->coefficients[1] = -1;
-    return STATUS_OK;
-}
-
-static enum status make_preemphasis(const struct design_spec *spec, struct design *design)
-{
-    double amount = 0.97;
-    TRY(design_number(spec, NULL, (struct design_range){DESIGN_PLAIN, -1, 1}, &amount));
+    bool is_diff = strcmp(spec->kind->name, "diff") == 0;
+    double amount = is_diff ? 1 : 0.97;
+    TRY(is_diff ? design_no_value(spec)
+                : design_number(spec, NULL, DESIGN_RANGE(PLAIN, -1, 1), &amount));
     TRY(design_alloc(design, 1, 2));
     design->coefficients[0] = 1;
     design->coefficients[1] = -amount;
     return STATUS_OK;
 }
 
-/* ---- delays ---- */
-
-/* The time behind the colon in frames, rounded; *seconds holds what it is without one. */
+/* The value in frames, rounded; `seconds` is the default. */
 static enum status read_delay(const struct design_spec *spec, const struct design *design,
                               size_t least, double seconds, size_t *frames)
 {
     double most = fmin(DELAY_MOST, (double)(DESIGN_TAPS_MOST - 1) / design->rate);
-    TRY(design_number(spec, NULL, (struct design_range){DESIGN_SECONDS, 0, most}, &seconds));
+    TRY(design_number(spec, NULL, DESIGN_RANGE(SECONDS, 0, most), &seconds));
     *frames = (size_t)lround(seconds * design->rate);
     if (*frames < least)
         return fail(STATUS_USAGE, "%s: %g s is less than a frame at %u Hz", spec->kind->name,
@@ -110,15 +98,15 @@ static enum status make_echo(const struct design_spec *spec, struct design *desi
     double feedback = 0.4;
     TRY(design_need_value(spec));
     TRY(read_delay(spec, design, 1, 0, &frames));
-    TRY(design_number(spec, "feedback", (struct design_range){DESIGN_PLAIN, -0.999, 0.999},
-                      &feedback));
+    TRY(design_number(spec, "feedback", DESIGN_RANGE(PLAIN, -0.999, 0.999), &feedback));
     for (double level = 1; fabs(level) >= ECHO_END; level *= feedback)
         echoes++;
     if (echoes - 1 > (DESIGN_TAPS_MOST - 1) / frames)
-        return fail(STATUS_USAGE,
-                    "echo: %zu echoes until -100 dB take more than %d taps: a shorter time or less "
-                    "feedback=",
-                    echoes, DESIGN_TAPS_MOST);
+        return fail(
+            STATUS_USAGE,
+            "echo: %zu echoes to -100 dB take more than %d taps: set a shorter time or less "
+            "feedback=",
+            echoes, DESIGN_TAPS_MOST);
     TRY(design_alloc(design, 1, (echoes - 1) * frames + 1));
     double level = 1;
     for (size_t e = 0; e < echoes; e++, level *= feedback)
@@ -131,7 +119,7 @@ static enum status make_comb(const struct design_spec *spec, struct design *desi
     size_t frames = 0;
     double amount = 1;
     TRY(read_delay(spec, design, 1, 1e-3, &frames));
-    TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -1, 1}, &amount));
+    TRY(design_number(spec, "amount", DESIGN_RANGE(PLAIN, -1, 1), &amount));
     TRY(design_alloc(design, 1, frames + 1));
     design->coefficients[0] = 1 / (1 + fabs(amount));
     design->coefficients[frames] = amount / (1 + fabs(amount));
@@ -139,19 +127,19 @@ static enum status make_comb(const struct design_spec *spec, struct design *desi
 }
 
 const struct design_kind design_simple[] = {
-    {"moving", "moving:31", "", "the mean of so many taps", .make = make_moving},
+    {"moving", "moving:31", "", "the mean of that many taps", .make = make_moving},
     {"gaussian", "gaussian:31,sigma=6", "sigma",
-     "a bell of so many taps; sigma= in taps (a sixth of them)", .make = make_gaussian},
+     "a bell of that many taps; sigma= in taps (a sixth of them)", .make = make_gaussian},
     {"sharpen", "sharpen:31,amount=1", "sigma, amount",
-     "unsharp mask: the sound and so much of what a gaussian takes away", .make = make_sharpen},
-    {"diff", "diff", "", "the difference of a sample and the one before: 1 -1", .make = make_diff},
-    {"preemphasis", "preemphasis:0.97", "", "the sample less a share of the one before",
-     .make = make_preemphasis},
-    {"delay", "delay:10ms", "", "later, by whole frames", .make = make_delay},
-    {"echo", "echo:250ms,feedback=0.4", "feedback", "echoes, each so much of the one before",
+     "unsharp mask: the sound plus amount= of what a gaussian removes", .make = make_sharpen},
+    {"diff", "diff", "", "the difference to the previous sample: 1 -1", .make = make_difference},
+    {"preemphasis", "preemphasis:0.97", "", "the sample less a fraction of the previous one",
+     .make = make_difference},
+    {"delay", "delay:10ms", "", "a delay of whole frames", .make = make_delay},
+    {"echo", "echo:250ms,feedback=0.4", "feedback", "echoes, each feedback= of the previous one",
      .make = make_echo},
     {"comb", "comb:1ms", "amount",
-     "the sound and a copy later (1 ms), half each; amount= of the copy, -1 to 1 (1)",
+     "the sound and a delayed copy (1 ms), half each; amount= of the copy, -1 to 1 (1)",
      .make = make_comb},
     {0},
 };

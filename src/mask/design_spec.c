@@ -1,10 +1,9 @@
-/* Reading the words of a SPEC: numbers with units, counts, choices. */
+/* Parsing the options of a SPEC: numbers with units, counts, choices. */
 #include "base/short_list.h"
 #include "mask/design_kind.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@ struct suffix {
     double factor;
 };
 
-/* The longer of two that begin alike comes first. */
+/* Longer ones first. */
 static const struct suffix suffixes[] = {
     {DESIGN_HZ, "kHz", 1e3},  {DESIGN_HZ, "k", 1e3},        {DESIGN_HZ, "Hz", 1},
     {DESIGN_DB, "dB", 1},     {DESIGN_SECONDS, "ms", 1e-3}, {DESIGN_SECONDS, "us", 1e-6},
@@ -54,8 +53,7 @@ enum status design_parse(const struct design_spec *spec, const char *what, const
 {
     *end = (char *)text;
     double number = 0;
-    bool begins = isdigit((unsigned char)*text) || strchr("+-.", *text);
-    if (*text && begins)
+    if (*text && (isdigit((unsigned char)*text) || strchr("+-.", *text)))
         number = strtod(text, end);
     bool parsed = *end != text;
     if (parsed)
@@ -67,7 +65,7 @@ enum status design_parse(const struct design_spec *spec, const char *what, const
     return fail(STATUS_USAGE, "%s: %s must be from %g to %g%s, not '%s'%s", spec->kind->name, what,
                 range.least, range.most, unit_names[range.unit], text,
                 parsed && range.unit == DESIGN_HZ && number > range.most
-                    ? " (half the mask's rate is the most)"
+                    ? " (at most half the rate of the mask)"
                     : "");
 }
 
@@ -87,7 +85,6 @@ enum status design_no_value(const struct design_spec *spec)
                 spec->value, spec->kind->example);
 }
 
-/* "taps=", or "the value", as messages call it. */
 static const char *label(const char *key, char name[32])
 {
     if (!key)
@@ -110,8 +107,8 @@ enum status design_number(const struct design_spec *spec, const char *key,
     return STATUS_OK;
 }
 
-enum status design_count(const struct design_spec *spec, const char *key, size_t least,
-                         size_t most, size_t *value)
+enum status design_count(const struct design_spec *spec, const char *key, size_t least, size_t most,
+                         size_t *value)
 {
     char name[32], *end;
     const char *text = key ? design_option(spec, key) : spec->value;
@@ -126,8 +123,8 @@ enum status design_count(const struct design_spec *spec, const char *key, size_t
     return STATUS_OK;
 }
 
-enum status design_choose(const struct design_spec *spec, const char *key,
-                          const char *const *names, size_t *choice)
+enum status design_choose(const struct design_spec *spec, const char *key, const char *const *names,
+                          size_t *choice)
 {
     struct short_list list = {0};
     const char *text = design_option(spec, key);
@@ -153,13 +150,6 @@ enum status design_phase(const struct design_spec *spec, enum phase *phase)
     *phase = (enum phase)choice;
     return status;
 }
-
-struct design_range design_frequencies(const struct design *design)
-{
-    return (struct design_range){DESIGN_HZ, 1e-3, design->rate / 2.0};
-}
-
-/* ---- lists ---- */
 
 enum status design_next_number(const struct design_spec *spec, const char *what,
                                struct design_range range, const char **text, double *value)

@@ -12,7 +12,7 @@ enum width { WIDTH_NONE, WIDTH_Q, WIDTH_OCTAVES, WIDTH_SLOPE /* dB per octave */
 struct eq_kind {
     const char *name;
     enum biquad_kind kind;
-    bool is_corner; /* of shelves: Fc is where the slope begins, not its middle */
+    bool is_corner; /* of shelves: Fc is the start of the slope, not its middle */
 };
 
 static const struct eq_kind kinds[] = {
@@ -55,8 +55,8 @@ bool eq_listing_number(char **rest, const char *unit, double *value)
     return true;
 }
 
-/* The middle of a shelf's slope, from the frequency where it begins: as the Behringer
- * DCX2496 counts, and Equalizer APO with it. */
+/* The middle of the slope of a shelf from its start, as in Behringer's DCX2496 and Equalizer APO.
+ */
 static double shelf_middle(const struct eq_filter *filter, double slope)
 {
     double factor = pow(10, fabs(filter->gain) / 80 / slope);
@@ -64,7 +64,7 @@ static double shelf_middle(const struct eq_filter *filter, double slope)
                                             : filter->frequency / factor;
 }
 
-/* The cookbook's widths as its Q, and the defaults where none is said. */
+/* The widths of the RBJ cookbook as Q, with defaults. */
 static void settle_width(struct eq_filter *filter, enum width width, double value, bool is_corner,
                          double rate)
 {
@@ -99,12 +99,13 @@ static enum status find_kind(const struct mask_config *config, const char *name,
                               name ? name : "");
 }
 
-struct values {
+struct eq_values {
     double frequency, gain, width;
     enum width width_is;
 };
 
-static enum status parse_values(const struct mask_config *config, char *text, struct values *values)
+static enum status parse_values(const struct mask_config *config, char *text,
+                                struct eq_values *values)
 {
     const char *word;
     while ((word = mask_config_word(&text))) {
@@ -122,7 +123,7 @@ static enum status parse_values(const struct mask_config *config, char *text, st
             ok = unit && strcasecmp(unit, "Oct") == 0 &&
                  eq_listing_number(&text, NULL, &values->width);
         } else if (strcasecmp(word, "T60") == 0) {
-            break; /* what REW aimed at with a modal filter; the others say how */
+            break; /* the target of a modal filter of REW */
         } else {
             return mask_config_refuse(config, "'%.40s' is not Fc, Gain, Q or BW Oct", word);
         }
@@ -133,7 +134,7 @@ static enum status parse_values(const struct mask_config *config, char *text, st
 }
 
 static enum status check(const struct mask_config *config, const struct eq_filter *filter,
-                         const struct values *values, double rate)
+                         const struct eq_values *values, double rate)
 {
     if (!(values->frequency > 0 && values->frequency < rate / 2 && filter->frequency > 0 &&
           filter->frequency < rate / 2))
@@ -150,12 +151,13 @@ static enum status check(const struct mask_config *config, const struct eq_filte
 enum status eq_listing_filter(const struct mask_config *config, char *text, double rate,
                               struct eq_filter *filter)
 {
-    struct values values = {0};
+    struct eq_values values = {0};
     const struct eq_kind *kind = NULL;
     const char *word = mask_config_word(&text);
     *filter = (struct eq_filter){0};
     if (!word || (strcasecmp(word, "ON") != 0 && strcasecmp(word, "OFF") != 0))
-        return mask_config_refuse(config, "a filter is ON or OFF, not '%.40s'", word ? word : "");
+        return mask_config_refuse(config, "a filter must be ON or OFF, not '%.40s'",
+                                  word ? word : "");
     filter->is_on = strcasecmp(word, "ON") == 0;
     const char *name = mask_config_word(&text);
     if (!filter->is_on || (name && strcasecmp(name, "None") == 0)) {
@@ -167,7 +169,7 @@ enum status eq_listing_filter(const struct mask_config *config, char *text, doub
     if (strncasecmp(rest, "Fc", 2) != 0) { /* LS 6dB, LSC 12 dB */
         values.width_is = WIDTH_SLOPE;
         if (!is_shelf(kind->kind) || !eq_listing_number(&text, "dB", &values.width))
-            return mask_config_refuse(config, "Fc is missing behind '%.40s'", name);
+            return mask_config_refuse(config, "Fc is missing after '%.40s'", name);
     }
     TRY(parse_values(config, text, &values));
     filter->kind = kind->kind;

@@ -18,11 +18,11 @@ struct eq_filter {
     double q;
 };
 
-/* What stands behind the colon, changed in place. Errors: whatever is no such filter. */
+/* Parse the text after the colon, in place. Errors: not such a filter. */
 MUST_CHECK enum status eq_listing_filter(const struct mask_config *config, char *text, double rate,
                                          struct eq_filter *filter);
 
-/* "-6.5 dB", also with a comma, or without the unit. */
+/* "-6.5 dB", with a point or a comma, with or without the unit. False: not a number. */
 bool eq_listing_number(char **rest, const char *unit, double *value);
 
 #endif

@@ -19,7 +19,7 @@ static const struct mask_reader *const mask_readers[] = {
 
 enum status mask_create(const char *name, size_t columns, uint64_t taps, struct mask **result)
 {
-    /* Spectra and histories take some seven times the taps themselves. */
+    /* Spectra and histories take about seven times the memory of the taps. */
     uint64_t limit = audio_memory_limit() / 8 / sizeof(float);
     if (columns == 0 || taps > limit / columns)
         return fail(
@@ -146,32 +146,25 @@ static enum status read_by_kind(const char *file, FILE *stream,
                 file);
 }
 
-/* Of a file that does not say its rate, the user may. */
-static enum status parse_rate(struct mask *mask, uint32_t rate)
-{
-    if (rate && mask->rate && mask->rate != rate)
-        return fail(STATUS_USAGE, "mask %s has a rate of %u Hz, not %u", mask->name, mask->rate,
-                    rate);
-    if (rate)
-        mask->rate = rate;
-    return STATUS_OK;
-}
-
 enum status mask_load_with(const char *file, const struct mask_load_options *options,
-                           struct mask **result)
+                           struct mask **mask)
 {
-    struct mask *mask = NULL;
+    struct mask *loaded = NULL;
     FILE *stream;
     TRY(mask_file_open(file, &stream));
-    enum status status = read_by_kind(file, stream, options, &mask);
-    if (status == STATUS_OK)
-        status = parse_rate(mask, options->raw.rate);
+    enum status status = read_by_kind(file, stream, options, &loaded);
     fclose(stream);
+    uint32_t rate = options->raw.rate;
+    if (status == STATUS_OK && rate && loaded->rate && loaded->rate != rate)
+        status = fail(STATUS_USAGE, "mask %s has a rate of %u Hz, not %u", loaded->name,
+                      loaded->rate, rate);
     if (status != STATUS_OK) {
-        mask_destroy(mask);
+        mask_destroy(loaded);
         return status;
     }
-    *result = mask;
+    if (rate)
+        loaded->rate = rate;
+    *mask = loaded;
     return STATUS_OK;
 }
 
@@ -216,10 +209,7 @@ enum status mask_pad(struct mask *mask, size_t frames)
     struct mask *padded;
     if (frames == 0)
         return STATUS_OK;
-    enum status status =
-        mask_create(mask->name, mask->columns, (uint64_t)mask->taps + frames, &padded);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_create(mask->name, mask->columns, (uint64_t)mask->taps + frames, &padded));
     for (size_t c = 0; c < mask->columns; c++)
         memcpy(mask_column(padded, c) + frames, mask_column(mask, c), mask->taps * sizeof(float));
     free(mask->coefficients);
@@ -231,7 +221,7 @@ enum status mask_pad(struct mask *mask, size_t frames)
     return STATUS_OK;
 }
 
-static void lay_path(struct mask *mask, size_t input, size_t output, size_t column)
+static void add_path(struct mask *mask, size_t input, size_t output, size_t column)
 {
     mask->paths[mask->path_count++] = (struct mask_path){input, output, column};
     if (input >= mask->inputs)
@@ -284,31 +274,25 @@ enum status mask_route(struct mask *mask, size_t channels, enum mask_order order
         (map == MASK_MAP_MATRIX && columns % channels != 0))
         return refuse_counts(mask, channels, map);
 
-    /* Columns of a true-stereo mask by (input, output); also those of a matrix, for
-     * which the order holds as well. */
-    size_t lr = order == MASK_ORDER_LL_LR_RL_RR ? 1 : 2;
-    size_t rl = order == MASK_ORDER_LL_LR_RL_RR ? 2 : 3;
-    size_t rr = order == MASK_ORDER_LL_LR_RL_RR ? 3 : 1;
-
+    /* Columns of a true-stereo mask or matrix by (input, output). */
+    bool rows = order == MASK_ORDER_LL_LR_RL_RR;
+    size_t lr = rows ? 1 : 2, rl = rows ? 2 : 3, rr = rows ? 3 : 1;
     bool true_stereo = columns == 4 && (channels == 2 || (channels == 1 && map == MASK_MAP_AUTO));
     if (map == MASK_MAP_MATRIX && !true_stereo) {
         for (size_t c = 0; c < columns; c++)
-            lay_path(mask, c / (columns / channels), c % (columns / channels), c);
-    } else if (columns == 1) {
+            add_path(mask, c / (columns / channels), c % (columns / channels), c);
+    } else if (columns == 1 || columns == channels) {
         for (size_t c = 0; c < channels; c++)
-            lay_path(mask, c, c, 0);
-    } else if (columns == channels) {
-        for (size_t c = 0; c < channels; c++)
-            lay_path(mask, c, c, c);
+            add_path(mask, c, c, columns == 1 ? 0 : c);
     } else if (true_stereo) {
         size_t right = channels - 1; /* a mono sound feeds both inputs */
-        lay_path(mask, 0, 0, 0);
-        lay_path(mask, 0, 1, lr);
-        lay_path(mask, right, 0, rl);
-        lay_path(mask, right, 1, rr);
+        add_path(mask, 0, 0, 0);
+        add_path(mask, 0, 1, lr);
+        add_path(mask, right, 0, rl);
+        add_path(mask, right, 1, rr);
     } else if (channels == 1) {
         for (size_t c = 0; c < columns; c++)
-            lay_path(mask, 0, c, c);
+            add_path(mask, 0, c, c);
     } else {
         return refuse_counts(mask, channels, map);
     }

@@ -1,8 +1,5 @@
-/* A mask: impulse responses and the paths they filter.
- *
- * A file gives columns (one impulse response each); routing gives paths: which input goes through
- * which column to which output. Paths may share columns and outputs, where they add up. The matrix
- * is sparse.
+/* A mask: impulse responses (columns) and paths, from an input through a column to an output. Paths
+ * may share columns; at an output they add up.
  *
  * True convolution: along a path y[i] = sum over k of x[i - k] h[k], k = 0..taps-1, h being the
  * column. Textbook kernels slide the mask unflipped and centred, y[i] = sum over j of x[i - taps/2
@@ -32,75 +29,73 @@ struct mask_path {
 
 struct mask {
     char *name;       /* what the user called it */
-    const char *kind; /* of file, as its reader has it; NULL: it comes from none */
-    uint32_t rate;    /* 0 where the file does not say: the sound's */
+    const char *kind; /* of file, as its reader calls it; NULL: none */
+    uint32_t rate;    /* 0: unknown, taken as that of the sound */
     size_t columns;
     size_t taps;         /* of every column */
     size_t origin;       /* the tap at time zero */
     float *coefficients; /* column after column, `taps` each */
 
-    size_t inputs; /* the following are empty until mask_route */
-    size_t outputs;
+    size_t inputs, outputs; /* these and the following are empty until mask_route */
     size_t path_count;
     struct mask_path *paths;
-    bool has_own_paths; /* its file lays them: they stand from mask_load on, and stay */
+    bool has_own_paths; /* from its file, fixed */
 };
 
 enum mask_order { MASK_ORDER_LL_LR_RL_RR, MASK_ORDER_LL_RR_LR_RL };
-/* AUTO: by the counts. SPLIT: a mono sound through every column. MATRIX: a column for
- * every input and output, all outputs of the first input first. */
+/* AUTO: by the counts. SPLIT: a mono sound through every column. MATRIX: a column for every input
+ * and output, all outputs of the first input first. */
 enum mask_map { MASK_MAP_AUTO, MASK_MAP_SPLIT, MASK_MAP_MATRIX };
-/* OWN: where the mask has it, which is tap 0 unless it was made (design.h). */
+/* OWN: unchanged, which is tap 0 except for designs (design.h). */
 enum mask_align { MASK_ALIGN_OWN, MASK_ALIGN_CAUSAL, MASK_ALIGN_CENTRE };
 
-/* Zeroed columns. Errors: memory, or more than this machine could hold. */
+/* Zeroed columns. Errors: memory, or more than this machine has. */
 MUST_CHECK enum status mask_create(const char *name, size_t columns, uint64_t taps,
                                    struct mask **mask);
 void mask_destroy(struct mask *mask);
 
-/* What is known about the file of a mask besides its name. All zero: nothing. */
+/* What is known about a mask file besides its name. All zero: nothing. */
 struct mask_load_options {
     bool allow_truncated;
-    struct raw_layout raw;      /* with a format: the file is samples and nothing else */
-    struct stream_format sound; /* that the mask will filter, as far as known */
-    const char *folder;         /* a configuration may name files in here; NULL: its own folder */
-    bool is_named;              /* by a configuration: it can be no configuration itself */
+    struct raw_layout raw;      /* with a format: headerless samples */
+    struct stream_format sound; /* that the mask will filter; 0: unknown */
+    const char *folder;         /* with files of a configuration; NULL: that of the mask */
+    bool is_named;              /* by a configuration: cannot be one itself */
 };
 
-/* Read any kind of mask file (mask_readers in mask.c). Errors: no such file,
- * not a mask, empty, NaN or infinity, memory. */
+/* Read any kind of mask file (mask_readers in mask.c). Errors: no such file, not a mask, empty, NaN
+ * or infinity, memory. */
 MUST_CHECK enum status mask_load_with(const char *file, const struct mask_load_options *options,
                                       struct mask **mask);
 
 float *mask_column(const struct mask *mask, size_t column);
 
-/* Keep one column, counted from 1. Errors: there is no such column, the mask has its own
- * paths. */
+/* Keep one column, counted from 1. Errors: no such column, the mask has its own paths. */
 MUST_CHECK enum status mask_select(struct mask *mask, size_t column);
 void mask_scale(struct mask *mask, double gain);
 void mask_align(struct mask *mask, enum mask_align align); /* sets origin */
 
-/* Zeros come before the taps, and time zero is as much later: the same sound. Errors: memory. */
+/* Prepend zeros and move time zero accordingly: the same sound. Errors: memory. */
 MUST_CHECK enum status mask_pad(struct mask *mask, size_t frames);
 
 /* Free the coefficients of a prepared mask, a third of its memory; the other fields stay. */
 void mask_discard_coefficients(struct mask *mask);
 
-/* Replace the columns by ones for another rate, with the same frequency
- * response (mask_resample.c). Both rates known. Errors: memory. */
+/* Resample the columns, keeping the frequency response (mask_resample.c). Both rates are known.
+ * Errors: memory. */
 MUST_CHECK enum status mask_resample(struct mask *mask, uint32_t rate);
 
-/* Lay paths for a sound of `channels`, unless the mask has its own. Errors: the counts do
- * not go together. */
+/* Set the paths for a sound of `channels`, unless the mask has its own. Errors: the counts do not
+ * match. */
 MUST_CHECK enum status mask_route(struct mask *mask, size_t channels, enum mask_order order,
                                   enum mask_map map);
 
-/* One kind of mask file: of samples or text, or the configuration of another program, which names
- * masks in other files (mask_config.h). */
+/* A kind of mask file: samples, text, or the configuration of another program, which names masks in
+ * other files (mask_config.h). */
 struct mask_config;
 struct mask_reader {
     const char *kind;
-    /* The stream is at its beginning and may be left anywhere. */
+    /* The stream is at its start and may be left anywhere. */
     bool (*is_mine)(const char *file, FILE *stream, const struct mask_load_options *options);
     enum status (*read)(const char *file, FILE *stream, const struct mask_load_options *options,
                         struct mask **mask);
@@ -123,13 +118,13 @@ MUST_CHECK enum status mask_reader_read(const struct mask_reader *reader, const 
                                         FILE *stream, const struct mask_load_options *options,
                                         struct mask **mask);
 
-/* Errors: no such file, no regular file, an empty one. */
+/* Errors: no such file, not a regular file, empty. */
 MUST_CHECK enum status mask_file_open(const char *file, FILE **stream);
 
-/* Whether a file begins as text does; it is rewound. */
+/* Whether a file starts like text. Rewinds it. */
 bool mask_looks_like_text(FILE *stream);
 
-/* Coefficients that are read one by one. All zero: none; free() the values. Errors: memory. */
+/* A growing array, initially all zero; free() the values. Errors: memory. */
 struct mask_values {
     float *values;
     size_t count, capacity;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the sum of magnitudes: so much may what two passes make differ from the mask. Taps that are
- * the nearest floats to a product differ by an eighth of that. */
+/* The allowed error of two passes, as a share of the sum of magnitudes: eight times that of taps
+ * rounded to float. */
 static const double SEPARABLE_WITHIN = 2.4e-7;
 
 enum { REFINEMENTS = 8 };
@@ -36,8 +36,6 @@ static enum status check_finite(const struct mask2d *mask)
                 isnan(mask->taps[bad]) ? "not a number" : "infinite");
 }
 
-/* ---- is it separable ---- */
-
 static size_t largest(const float *values, size_t count)
 {
     size_t at = 0;
@@ -47,8 +45,8 @@ static size_t largest(const float *values, size_t count)
     return at;
 }
 
-/* From a row of the mask on, to the nearest product of a column and a row: least squares for one
- * while the other stands, in turn. */
+/* Alternating least squares for the nearest product of a column and a row, from a row of the mask.
+ */
 static void factor(const struct mask2d *mask, double *down, double *across)
 {
     size_t rows = mask->rows, columns = mask->columns;
@@ -75,7 +73,7 @@ static void factor(const struct mask2d *mask, double *down, double *across)
     }
 }
 
-/* Both get the same largest magnitude, so that neither leaves a float's range. */
+/* Give both the same largest magnitude, so that neither leaves the range of float. */
 static void balance(double *down, size_t rows, double *across, size_t columns)
 {
     double high = 0, wide = 0;
@@ -130,8 +128,6 @@ static enum status separate(struct mask2d *mask)
     return STATUS_OK;
 }
 
-/* ---- masks ---- */
-
 enum status mask2d_create(const char *name, size_t rows, size_t columns, const float *taps,
                           struct mask2d **result)
 {
@@ -167,10 +163,6 @@ void mask2d_destroy(struct mask2d *mask)
     free(mask->name);
     free(mask);
 }
-
-static const char ending[] = ".mask2d";
-
-/* ---- reading ---- */
 
 struct mask2d_table {
     struct text_lines lines;
@@ -231,6 +223,18 @@ static enum status read_row(struct mask2d_table *table, char *line)
     return STATUS_OK;
 }
 
+static enum status read_table(struct mask2d_table *table, struct mask2d **mask)
+{
+    char *line;
+    for (;;) {
+        TRY(text_lines_next(&table->lines, &line));
+        if (!line)
+            break;
+        TRY(read_row(table, line));
+    }
+    return mask2d_create(table->lines.file, table->rows, table->columns, table->taps, mask);
+}
+
 enum status mask2d_read(const char *file, FILE *stream, struct mask2d **mask)
 {
     if (!mask_looks_like_text(stream))
@@ -239,18 +243,8 @@ enum status mask2d_read(const char *file, FILE *stream, struct mask2d **mask)
     if (!table)
         return fail_memory("a mask");
     enum status status = text_lines_init(&table->lines, file, stream);
-    char *line = NULL;
     if (status == STATUS_OK)
-        status = text_lines_next(&table->lines, &line);
-    while (status == STATUS_OK && line) {
-        status = read_row(table, line);
-        if (status == STATUS_OK)
-            status = text_lines_next(&table->lines, &line);
-    }
-    if (status == STATUS_OK && table->count == 0)
-        status = fail(STATUS_FAILED, "cannot read mask %s: it holds no coefficient", file);
-    if (status == STATUS_OK)
-        status = mask2d_create(file, table->rows, table->columns, table->taps, mask);
+        status = read_table(table, mask);
     text_lines_free(&table->lines);
     free(table);
     return status;
@@ -264,8 +258,6 @@ enum status mask2d_load(const char *file, struct mask2d **mask)
     fclose(stream);
     return status;
 }
-
-/* ---- writing ---- */
 
 void mask2d_write(const struct mask2d *mask, FILE *stream)
 {
@@ -281,10 +273,9 @@ void mask2d_write(const struct mask2d *mask, FILE *stream)
                     j + 1 < mask->columns ? ' ' : '\n');
 }
 
-/* ---- words ---- */
-
 bool mask2d_is_named(const char *word)
 {
+    static const char ending[] = ".mask2d";
     size_t length = strcspn(word, ","), size = sizeof ending - 1;
     return mask2d_design_is_spec(word) ||
            (length > size && memcmp(word + length - size, ending, size) == 0);

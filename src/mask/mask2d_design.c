@@ -7,20 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct size {
-    size_t rows;
-    size_t columns;
+struct mask2d_size {
+    size_t rows, columns;
 };
 
 struct mask2d_kind {
-    struct design_kind spec; /* its name, and how it is spoken of */
-    enum status (*make)(const struct design_spec *spec, struct size size, double *taps);
+    struct design_kind spec; /* name, options and help */
+    enum status (*make)(const struct design_spec *spec, struct mask2d_size size, double *taps);
 };
 
-/* ---- words ---- */
-
 /* "7x5", or "7" for a square. */
-static enum status read_size(const struct design_spec *spec, const char *name, struct size *size)
+static enum status read_size(const struct design_spec *spec, const char *name,
+                             struct mask2d_size *size)
 {
     char *end = (char *)spec->value;
     size_t numbers[2] = {0};
@@ -36,11 +34,11 @@ static enum status read_size(const struct design_spec *spec, const char *name, s
     if (*end || numbers[0] == 0 || numbers[1] == 0)
         return fail(STATUS_USAGE, "%s: the size is rows x columns, as in %s, not '%s'",
                     spec->kind->name, spec->kind->example, spec->value);
-    *size = (struct size){numbers[0], numbers[1]};
+    *size = (struct mask2d_size){numbers[0], numbers[1]};
     return mask2d_check_size(name, size->rows, size->columns);
 }
 
-static enum status need_odd(const struct design_spec *spec, struct size size)
+static enum status need_odd(const struct design_spec *spec, struct mask2d_size size)
 {
     if (size.rows % 2 && size.columns % 2)
         return STATUS_OK;
@@ -48,16 +46,15 @@ static enum status need_odd(const struct design_spec *spec, struct size size)
                 spec->kind->name, size.rows, size.columns);
 }
 
-/* ---- kinds ---- */
-
-static enum status make_identity(const struct design_spec *spec, struct size size, double *taps)
+static enum status make_identity(const struct design_spec *spec, struct mask2d_size size,
+                                 double *taps)
 {
     (void)spec, (void)size;
     taps[0] = 1;
     return STATUS_OK;
 }
 
-static enum status make_box(const struct design_spec *spec, struct size size, double *taps)
+static enum status make_box(const struct design_spec *spec, struct mask2d_size size, double *taps)
 {
     (void)spec;
     for (size_t i = 0; i < size.rows * size.columns; i++)
@@ -71,12 +68,12 @@ static double bell(size_t at, size_t count, double sigma)
     return exp(-0.5 * place * place);
 }
 
-/* Sum 1. Without sigma= the ends are at three of it. */
-static enum status make_gaussian(const struct design_spec *spec, struct size size, double *taps)
+/* Sum 1. The default sigma puts the ends at three sigma. */
+static enum status make_gaussian(const struct design_spec *spec, struct mask2d_size size,
+                                 double *taps)
 {
     double most = MASK2D_TAPS_MOST, sum = 0, sigma = 0;
-    enum status status =
-        design_number(spec, "sigma", (struct design_range){DESIGN_PLAIN, 0.1, most}, &sigma);
+    enum status status = design_number(spec, "sigma", DESIGN_RANGE(PLAIN, 0.1, most), &sigma);
     double high = sigma > 0 ? sigma : fmax((double)size.rows / 6, 0.1);
     double wide = sigma > 0 ? sigma : fmax((double)size.columns / 6, 0.1);
     for (size_t i = 0; i < size.rows; i++)
@@ -88,10 +85,11 @@ static enum status make_gaussian(const struct design_spec *spec, struct size siz
     return status;
 }
 
-static enum status make_sharpen(const struct design_spec *spec, struct size size, double *taps)
+static enum status make_sharpen(const struct design_spec *spec, struct mask2d_size size,
+                                double *taps)
 {
     double amount = 1;
-    TRY(design_number(spec, "amount", (struct design_range){DESIGN_PLAIN, -100, 100}, &amount));
+    TRY(design_number(spec, "amount", DESIGN_RANGE(PLAIN, -100, 100), &amount));
     TRY(need_odd(spec, size));
     for (size_t i = 0; i < size.rows * size.columns; i++)
         taps[i] = -amount / (double)(size.rows * size.columns);
@@ -99,9 +97,8 @@ static enum status make_sharpen(const struct design_spec *spec, struct size size
     return STATUS_OK;
 }
 
-/* The mean of what comes less that of what was: rows of the mask that weigh the future are its
- * first. */
-static enum status make_onset(const struct design_spec *spec, struct size size, double *taps)
+/* The mean of the future, which the first rows weigh, less that of the past. */
+static enum status make_onset(const struct design_spec *spec, struct mask2d_size size, double *taps)
 {
     if (size.rows < 3)
         return fail(STATUS_USAGE, "%s: 3 rows at least, not %zu: past, present and future",
@@ -115,8 +112,8 @@ static enum status make_onset(const struct design_spec *spec, struct size size, 
     return need_odd(spec, size);
 }
 
-/* What stands out of its neighbours in frequency, averaged over time. */
-static enum status make_harmonic(const struct design_spec *spec, struct size size, double *taps)
+static enum status make_harmonic(const struct design_spec *spec, struct mask2d_size size,
+                                 double *taps)
 {
     if (size.columns < 3)
         return fail(STATUS_USAGE, "%s: 3 columns at least, not %zu", spec->kind->name,
@@ -130,24 +127,21 @@ static enum status make_harmonic(const struct design_spec *spec, struct size siz
 
 static const struct mask2d_kind kinds[] = {
     {{"identity2d", "identity2d", "", .help = "the picture itself"}, make_identity},
-    {{"box2d", "box2d:3x3", "", .help = "the mean of so many rows (time) x columns (frequency)"},
-     make_box},
+    {{"box2d", "box2d:3x3", "", .help = "the mean of rows (time) x columns (frequency)"}, make_box},
     {{"gaussian2d", "gaussian2d:7x7,sigma=1.5", "sigma",
       .help = "a bell; sigma= in rows and columns (a sixth of their number)"},
      make_gaussian},
     {{"sharpen2d", "sharpen2d:3x3,amount=1", "amount",
-      .help = "the picture and so much of what a box2d takes away"},
+      .help = "the picture plus amount= of what a box2d removes"},
      make_sharpen},
     {{"onset2d", "onset2d:5x5", "",
-      .help = "what begins: the mean of the rows to come less that of the rows before"},
+      .help = "onsets: the mean of the coming rows less that of the previous rows"},
      make_onset},
     {{"harmonic2d", "harmonic2d:9x9", "",
-      .help = "what stands out of the columns beside it, over so many rows"},
+      .help = "what exceeds the neighbouring columns, averaged over the rows"},
      make_harmonic},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
-
-/* ---- the whole ---- */
 
 static const struct mask2d_kind *kind_of(const char *word)
 {
@@ -163,17 +157,7 @@ bool mask2d_design_is_spec(const char *word)
     return kind_of(word) != NULL;
 }
 
-static enum status choose_size(const struct mask2d_kind *kind, const struct design_spec *spec,
-                               const char *name, struct size *size)
-{
-    *size = (struct size){1, 1};
-    if (kind->make == make_identity)
-        return design_no_value(spec);
-    TRY(design_need_value(spec));
-    return read_size(spec, name, size);
-}
-
-static enum status round_to_mask(const char *name, struct size size, const double *taps,
+static enum status round_to_mask(const char *name, struct mask2d_size size, const double *taps,
                                  struct mask2d **mask)
 {
     size_t count = size.rows * size.columns;
@@ -187,7 +171,6 @@ static enum status round_to_mask(const char *name, struct size size, const doubl
     return status;
 }
 
-/* As the user would say it. */
 static void spell(const struct mask2d_kind *kind, const struct design_spec *spec, char *name,
                   size_t size)
 {
@@ -201,12 +184,17 @@ static void spell(const struct mask2d_kind *kind, const struct design_spec *spec
 enum status mask2d_design_make(char **spec, struct mask2d **mask)
 {
     char name[160];
-    struct size size;
+    struct mask2d_size size = {1, 1};
     const struct mask2d_kind *kind = kind_of(spec[0]);
     struct design_spec own = {.kind = &kind->spec};
     TRY(design_parse_options(&own, spec));
     spell(kind, &own, name, sizeof name);
-    TRY(choose_size(kind, &own, name, &size));
+    if (kind->make == make_identity) {
+        TRY(design_no_value(&own));
+    } else {
+        TRY(design_need_value(&own));
+        TRY(read_size(&own, name, &size));
+    }
     double *taps = calloc(size.rows * size.columns, sizeof *taps);
     if (!taps)
         return fail_memory("a mask");

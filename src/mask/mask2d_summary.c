@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { HEAD = 19 };
 
@@ -29,12 +28,10 @@ static struct sums sums_of(const struct mask2d *mask)
         sums.least = fmin(sums.least, tap);
         sums.most = fmax(sums.most, tap);
     }
-    if (fabs(sums.all) < 1e-6 * sums.magnitudes) /* what rounding leaves of nothing */
+    if (fabs(sums.all) < 1e-6 * sums.magnitudes) /* rounding errors */
         sums.all = 0;
     return sums;
 }
-
-/* ---- for people ---- */
 
 static void print_gain(const char *what, double sum)
 {
@@ -67,8 +64,6 @@ void mask2d_summary_print(const char *text, const struct mask2d *mask)
         printf("  %-*sno\n", HEAD, "separable");
 }
 
-/* ---- for programs ---- */
-
 json_t *mask2d_summary_object(const char *text, const struct mask2d *mask)
 {
     struct sums sums = sums_of(mask);
@@ -80,9 +75,7 @@ json_t *mask2d_summary_object(const char *text, const struct mask2d *mask)
                      "least", sums.least, "most", sums.most);
 }
 
-/* ---- as a picture ---- */
-
-/* Of the coefficients that a character stands for, the one of the largest magnitude. */
+/* The coefficient of the largest magnitude in a character's square. */
 static float cell_at(const struct mask2d *mask, size_t row, size_t column, size_t step)
 {
     float cell = 0;
@@ -121,11 +114,8 @@ void mask2d_print_picture(const struct mask2d *mask, size_t width, size_t height
            step > 1 ? "; largest of several" : "");
 }
 
-/* ---- through gnuplot ---- */
-
 enum { SUBPLOT_WIDE = 560, SUBPLOT_HIGH = 480, SUBPLOTS_IN_A_ROW = 3, TICKS = 12 };
 
-/* Half a cell more at each end, and whole numbers for ticks. */
 static void send_axis(FILE *commands, char axis, size_t count)
 {
     double from = -(double)(count / 2), to = from + (double)count - 1;
@@ -143,14 +133,14 @@ static void send_colours(FILE *commands, const struct mask2d *mask)
     }
     if (peak == 0)
         peak = 1;
-    if (has_negative) /* orange below nothing, purple above: told apart by all eyes */
+    if (has_negative) /* orange below 0, purple above: safe for colour blindness */
         fputs("set palette defined (0 '#b35806', 1 '#f7f7f7', 2 '#542788')\n", commands);
     else
         gnuplot_send_palette(commands);
     fprintf(commands, "set cbrange [%.9g:%.9g]\n", has_negative ? -peak : 0, peak);
 }
 
-/* Gnuplot draws no image of a single row or column: boxes do. */
+/* Boxes, since gnuplot draws no image of a single row or column. */
 static void send_subplot(FILE *commands, const struct mask2d *mask, const char *name)
 {
     send_colours(commands, mask);

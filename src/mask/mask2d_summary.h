@@ -6,17 +6,15 @@
 
 #include <jansson.h>
 
-/* `text` is what the user called it. On standard output. */
+/* Print to standard output; `text` is the mask as the user named it. */
 void mask2d_summary_print(const char *text, const struct mask2d *mask);
 
-/* A new reference. NULL: memory. */
+/* Returns a new reference; NULL: memory. */
 json_t *mask2d_summary_object(const char *text, const struct mask2d *mask);
 
-/* The mask as characters: time to the right, frequency up. At most `width` x `height`; where the
- * mask has more cells, a character stands for the largest of several. */
+/* Draw the mask in at most `width` x `height` characters, time to the right, frequency up. A
+ * character may be the largest of several cells. */
 void mask2d_print_picture(const struct mask2d *mask, size_t width, size_t height);
-
-/* ---- drawn by gnuplot, side by side ---- */
 
 enum { MASK2D_PLOT_MOST = 12 };
 

@@ -2,39 +2,61 @@
  * processes and speed do not change the sound and are ignored; fractional delays, the equaliser
  * module and the like are refused. */
 #include "mask/mask_brutefir.h"
-#include "mask/brutefir_tokens.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- fields ---- */
-
 /* NAME[/ATTENUATION][/MULTIPLIER], ... */
 static enum status parse_links(struct brutefir_tokens *tokens, struct brutefir_links *links)
 {
-    enum status status;
     do {
-        if (brutefir_at(tokens, ',') && (status = brutefir_next(tokens)) != STATUS_OK)
-            return status;
+        if (brutefir_at(tokens, ','))
+            TRY(brutefir_next(tokens));
         if (links->count == BRUTEFIR_NAMES_MOST)
             return mask_config_refuse(tokens->config, "more than %d names", BRUTEFIR_NAMES_MOST);
         struct brutefir_link *link = &links->at[links->count++];
         *link = (struct brutefir_link){.line = tokens->config->line, .gain = 1};
-        status = brutefir_text(tokens, &link->name);
-        for (int i = 0; i < 2 && status == STATUS_OK && brutefir_at(tokens, '/'); i++) {
+        TRY(brutefir_text(tokens, &link->name));
+        for (int i = 0; i < 2 && brutefir_at(tokens, '/'); i++) {
             double value;
-            status = brutefir_next(tokens);
-            if (status != STATUS_OK || brutefir_at(tokens, '/'))
+            TRY(brutefir_next(tokens));
+            if (brutefir_at(tokens, '/'))
                 continue;
-            status = brutefir_number(tokens, &value);
-            if (status == STATUS_OK)
-                link->gain *= i == 0 ? audio_from_db(-value) : value;
+            TRY(brutefir_number(tokens, &value));
+            link->gain *= i == 0 ? audio_from_db(-value) : value;
         }
-    } while (status == STATUS_OK && brutefir_at(tokens, ','));
-    return status;
+    } while (brutefir_at(tokens, ','));
+    return STATUS_OK;
 }
+
+/* ---- fields of a block ---- */
+
+struct brutefir_field {
+    const char *name;
+    enum { FIELD_IGNORED, FIELD_TEXT, FIELD_COUNT, FIELD_BLOCKS, FIELD_DB, FIELD_LINKS } kind;
+    size_t offset; /* in the struct that it sets */
+};
+
+#define COEFF(name) offsetof(struct brutefir_coeff, name)
+#define FILTER(name) offsetof(struct brutefir_filter, name)
+static const struct brutefir_field coeff_fields[] = {
+    {"format", FIELD_TEXT, COEFF(format)}, {"attenuation", FIELD_DB, COEFF(gain)},
+    {"skip", FIELD_COUNT, COEFF(skip)},    {"blocks", FIELD_BLOCKS, COEFF(blocks)},
+    {"shared_mem", FIELD_IGNORED, 0},      {0},
+};
+static const struct brutefir_field filter_fields[] = {
+    {"from_inputs", FIELD_LINKS, FILTER(from_inputs)},
+    {"from_filters", FIELD_LINKS, FILTER(from_filters)},
+    {"to_outputs", FIELD_LINKS, FILTER(to_outputs)},
+    {"to_filters", FIELD_LINKS, FILTER(to_filters)},
+    {"coeff", FIELD_TEXT, FILTER(coeff)},
+    {"delay", FIELD_BLOCKS, FILTER(delay)},
+    {"process", FIELD_IGNORED, 0},
+    {"crossfade", FIELD_IGNORED, 0},
+    {0},
+};
 
 static enum status refuse_field(struct brutefir_tokens *tokens, const char *block,
                                 const char *field)
@@ -43,108 +65,67 @@ static enum status refuse_field(struct brutefir_tokens *tokens, const char *bloc
                               field, block);
 }
 
+static enum status parse_field(struct brutefir_tokens *tokens, const struct brutefir_field *field,
+                               void *to)
+{
+    double number = 0;
+    switch (field->kind) {
+    case FIELD_TEXT:
+        return brutefir_text(tokens, to);
+    case FIELD_COUNT:
+        return brutefir_count(tokens, "skip:", to);
+    case FIELD_LINKS:
+        return parse_links(tokens, to);
+    case FIELD_BLOCKS:
+        TRY(brutefir_number(tokens, &number));
+        *(uint64_t *)to = number > 0 && number < 1e9 ? (uint64_t)number : 0;
+        return STATUS_OK;
+    case FIELD_DB:
+        TRY(brutefir_number(tokens, &number));
+        *(double *)to = audio_from_db(-number);
+        return STATUS_OK;
+    default:
+        return brutefir_skip(tokens, NULL);
+    }
+}
+
+static enum status parse_known(struct brutefir_tokens *tokens, const struct brutefir_field *fields,
+                               const char *block, const char *name, void *object)
+{
+    for (const struct brutefir_field *field = fields; field->name; field++)
+        if (strcmp(name, field->name) == 0)
+            return parse_field(tokens, field, (char *)object + field->offset);
+    return refuse_field(tokens, block, name);
+}
+
 static enum status parse_coeff_field(struct brutefir_tokens *tokens, void *context,
-                                    const char *field)
+                                     const char *field)
 {
     struct brutefir_coeff *coeff = context;
-    char *text = NULL;
-    double number = 0;
-    enum status status;
-    if (strcmp(field, "filename") == 0) {
-        if (tokens->now.kind != TOKEN_STRING)
-            return refuse_field(tokens, "coeff", "shared memory in filename");
-        coeff->line = tokens->config->line;
-        return brutefir_text(tokens, &coeff->file);
-    }
-    if (strcmp(field, "format") == 0) {
-        status = brutefir_text(tokens, &text);
-        coeff->format = text;
-        return status;
-    }
-    if (strcmp(field, "attenuation") == 0) {
-        status = brutefir_number(tokens, &number);
-        coeff->gain = audio_from_db(-number);
-        return status;
-    }
-    if (strcmp(field, "skip") == 0)
-        return brutefir_count(tokens, "skip:", &coeff->skip);
-    if (strcmp(field, "blocks") == 0) {
-        status = brutefir_number(tokens, &number);
-        coeff->blocks = number >= 1 && number < 1e9 ? (uint64_t)number : 0;
-        return status;
-    }
-    return strcmp(field, "shared_mem") == 0 ? brutefir_pass_over(tokens, NULL)
-                                            : refuse_field(tokens, "coeff", field);
+    if (strcmp(field, "filename") != 0)
+        return parse_known(tokens, coeff_fields, "coeff", field, coeff);
+    if (tokens->now.kind != TOKEN_STRING)
+        return refuse_field(tokens, "coeff", "shared memory in filename");
+    coeff->line = tokens->config->line;
+    return brutefir_text(tokens, &coeff->file);
 }
 
 static enum status parse_filter_field(struct brutefir_tokens *tokens, void *context,
-                                     const char *field)
+                                      const char *field)
 {
-    struct brutefir_filter *filter = context;
-    double number = 0;
-    enum status status;
-    if (strcmp(field, "from_inputs") == 0)
-        return parse_links(tokens, &filter->from_inputs);
-    if (strcmp(field, "from_filters") == 0)
-        return parse_links(tokens, &filter->from_filters);
-    if (strcmp(field, "to_outputs") == 0)
-        return parse_links(tokens, &filter->to_outputs);
-    if (strcmp(field, "to_filters") == 0)
-        return parse_links(tokens, &filter->to_filters);
-    if (strcmp(field, "coeff") == 0)
-        return brutefir_text(tokens, &filter->coeff);
-    if (strcmp(field, "delay") == 0) {
-        status = brutefir_number(tokens, &number);
-        filter->delay = number > 0 && number < 1e9 ? (uint64_t)number : 0;
-        return status;
-    }
-    return strcmp(field, "process") == 0 || strcmp(field, "crossfade") == 0
-               ? brutefir_pass_over(tokens, NULL)
-               : refuse_field(tokens, "filter", field);
+    return parse_known(tokens, filter_fields, "filter", field, context);
 }
 
-/* Channels that one input or output block adds to those before. */
+/* Channels that one input or output block adds to the previous ones. */
 struct channel_block {
     struct brutefir_channels *channels;
     size_t first;
-    size_t used; /* of the device; 0: not said */
+    size_t used; /* channels of the device; 0: not given */
     bool is_mapped;
 };
 
-static enum status parse_values(struct brutefir_tokens *tokens, struct channel_block *block,
-                               enum status (*take)(struct brutefir_tokens *, struct channel_block *,
-                                                   struct brutefir_channel *))
-{
-    for (size_t i = block->first;; i++) {
-        if (i == block->channels->count)
-            return mask_config_refuse(tokens->config, "more values than channels");
-        TRY(take(tokens, block, &block->channels->at[i]));
-        if (!brutefir_at(tokens, ','))
-            return STATUS_OK;
-        TRY(brutefir_next(tokens));
-    }
-    return STATUS_OK;
-}
-
-static enum status parse_delay(struct brutefir_tokens *tokens, struct channel_block *block,
-                              struct brutefir_channel *channel)
-{
-    (void)block;
-    return brutefir_count(tokens, "delay:", &channel->delay);
-}
-
-static enum status parse_mute(struct brutefir_tokens *tokens, struct channel_block *block,
-                             struct brutefir_channel *channel)
-{
-    (void)block;
-    char *text = NULL;
-    enum status status = brutefir_text(tokens, &text);
-    channel->is_muted = status == STATUS_OK && strcmp(text, "true") == 0;
-    return status;
-}
-
 static enum status parse_mapping(struct brutefir_tokens *tokens, struct channel_block *block,
-                                struct brutefir_channel *channel)
+                                 struct brutefir_channel *channel)
 {
     uint64_t device = 0;
     block->is_mapped = true;
@@ -156,8 +137,31 @@ static enum status parse_mapping(struct brutefir_tokens *tokens, struct channel_
     return STATUS_OK;
 }
 
-/* OPEN[/USED, USED, ...]: how many of a device's channels there are. */
-static enum status take_used(struct brutefir_tokens *tokens, struct channel_block *block)
+/* delay:, mute: or mapping:, a value for each channel of the block. */
+static enum status parse_values(struct brutefir_tokens *tokens, struct channel_block *block,
+                                const char *field)
+{
+    char *text = NULL;
+    for (size_t i = block->first;; i++) {
+        if (i == block->channels->count)
+            return mask_config_refuse(tokens->config, "more values than channels");
+        struct brutefir_channel *channel = &block->channels->at[i];
+        if (*field == 'd') {
+            TRY(brutefir_count(tokens, "delay:", &channel->delay));
+        } else if (strcmp(field, "mute") == 0) {
+            TRY(brutefir_text(tokens, &text));
+            channel->is_muted = strcmp(text, "true") == 0;
+        } else {
+            TRY(parse_mapping(tokens, block, channel));
+        }
+        if (!brutefir_at(tokens, ','))
+            return STATUS_OK;
+        TRY(brutefir_next(tokens));
+    }
+}
+
+/* OPEN[/USED, USED, ...]: the number of channels of the device. */
+static enum status parse_used(struct brutefir_tokens *tokens, struct channel_block *block)
 {
     uint64_t value = 0;
     TRY(brutefir_count(tokens, "channels:", &value));
@@ -177,7 +181,8 @@ static enum status parse_subdelay(struct brutefir_tokens *tokens)
 {
     double value = 0;
     do {
-        TRY(brutefir_at(tokens, ',') ? brutefir_next(tokens) : STATUS_OK);
+        if (brutefir_at(tokens, ','))
+            TRY(brutefir_next(tokens));
         TRY(brutefir_number(tokens, &value));
         if (value != 0 && fabs(value) <= 99)
             return mask_config_refuse(tokens->config,
@@ -187,37 +192,37 @@ static enum status parse_subdelay(struct brutefir_tokens *tokens)
 }
 
 static enum status parse_channel_field(struct brutefir_tokens *tokens, void *context,
-                                      const char *field)
+                                       const char *field)
 {
-    static const char *const silent[] = {"device", "sample", "maxdelay", "individual_maxdelay",
-                                         "dither", "merge"};
-    struct channel_block *block = context;
-    if (strcmp(field, "delay") == 0)
-        return parse_values(tokens, block, parse_delay);
-    if (strcmp(field, "mute") == 0)
-        return parse_values(tokens, block, parse_mute);
-    if (strcmp(field, "mapping") == 0)
-        return parse_values(tokens, block, parse_mapping);
+    static const struct brutefir_field ignored[] = {
+        {.name = "device"},
+        {.name = "sample"},
+        {.name = "maxdelay"},
+        {.name = "individual_maxdelay"},
+        {.name = "dither"},
+        {.name = "merge"},
+        {0},
+    };
+    if (strcmp(field, "delay") == 0 || strcmp(field, "mute") == 0 || strcmp(field, "mapping") == 0)
+        return parse_values(tokens, context, field);
     if (strcmp(field, "channels") == 0)
-        return take_used(tokens, block);
+        return parse_used(tokens, context);
     if (strcmp(field, "subdelay") == 0)
         return parse_subdelay(tokens);
-    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
-        if (strcmp(field, silent[i]) == 0)
-            return brutefir_pass_over(tokens, NULL);
-    return refuse_field(tokens, "channel", field);
+    return parse_known(tokens, ignored, "channel", field, context);
 }
 
 /* { FIELD: ...; ... }; */
 static enum status parse_fields(struct brutefir_tokens *tokens, void *context,
-                               enum status (*take)(struct brutefir_tokens *, void *, const char *))
+                                enum status (*parse)(struct brutefir_tokens *, void *,
+                                                     const char *))
 {
     char *field = NULL;
     TRY(brutefir_expect(tokens, '{'));
     while (!brutefir_at(tokens, '}')) {
         TRY(brutefir_text(tokens, &field));
         TRY(brutefir_expect(tokens, ':'));
-        TRY(take(tokens, context, field));
+        TRY(parse(tokens, context, field));
         TRY(brutefir_expect(tokens, ';'));
     }
     TRY(brutefir_expect(tokens, '}'));
@@ -226,29 +231,28 @@ static enum status parse_fields(struct brutefir_tokens *tokens, void *context,
 
 /* ---- blocks ---- */
 
-static enum status parse_coeff(struct brutefir_tokens *tokens)
+static enum status parse_coeff(struct brutefir_tokens *tokens, struct brutefir *brutefir)
 {
-    struct brutefir *brutefir = tokens->context;
     if (brutefir->coeff_count == BRUTEFIR_FILTERS_MOST)
-        return mask_config_refuse(brutefir->config, "more than %d coeffs", BRUTEFIR_FILTERS_MOST);
+        return mask_config_refuse(tokens->config, "more than %d coeffs", BRUTEFIR_FILTERS_MOST);
     struct brutefir_coeff *coeff = &brutefir->coeffs[brutefir->coeff_count++];
-    *coeff = (struct brutefir_coeff){.line = brutefir->config->line, .gain = 1};
+    *coeff = (struct brutefir_coeff){.line = tokens->config->line, .gain = 1};
     TRY(brutefir_text(tokens, &coeff->name));
     return parse_fields(tokens, coeff, parse_coeff_field);
 }
 
-static enum status parse_filter(struct brutefir_tokens *tokens)
+static enum status parse_filter(struct brutefir_tokens *tokens, struct brutefir *brutefir)
 {
-    struct brutefir *brutefir = tokens->context;
     if (brutefir->filter_count == BRUTEFIR_FILTERS_MOST)
-        return mask_config_refuse(brutefir->config, "more than %d filters", BRUTEFIR_FILTERS_MOST);
+        return mask_config_refuse(tokens->config, "more than %d filters", BRUTEFIR_FILTERS_MOST);
     struct brutefir_filter *filter = &brutefir->filters[brutefir->filter_count++];
-    filter->line = brutefir->config->line;
+    filter->line = tokens->config->line;
     TRY(brutefir_text(tokens, &filter->name));
     return parse_fields(tokens, filter, parse_filter_field);
 }
 
-static enum status parse_channels(struct brutefir_tokens *tokens, struct brutefir_channels *channels)
+static enum status parse_channels(struct brutefir_tokens *tokens,
+                                  struct brutefir_channels *channels)
 {
     struct channel_block block = {.channels = channels, .first = channels->count};
     struct brutefir_links names = {0};
@@ -271,77 +275,70 @@ static enum status parse_channels(struct brutefir_tokens *tokens, struct brutefi
     return STATUS_OK;
 }
 
-static enum status parse_setting(struct brutefir_tokens *tokens, const char *name)
+static enum status parse_setting(struct brutefir_tokens *tokens, struct brutefir *brutefir,
+                                 const char *name)
 {
-    static const char *const silent[] = {
+    static const char *const ignored[] = {
         "float_bits",      "config_file",  "overflow_warnings", "show_progress",
         "allow_poll_mode", "modules_path", "powersave",         "monitor_rate",
         "lock_memory",     "sdf_length",   "convolver_config",  "max_dither_table_size",
         "benchmark",       "safety_limit"};
-    struct brutefir *brutefir = tokens->context;
     uint64_t value = 0;
-    enum status status = brutefir_expect(tokens, ':');
-    if (status != STATUS_OK)
-        return status;
+    TRY(brutefir_expect(tokens, ':'));
     if (strcmp(name, "sampling_rate") == 0) {
-        status = brutefir_count(tokens, "the rate", &value);
-        if (status == STATUS_OK && (value < 1 || value > MASK_RATE_MOST))
-            status = mask_config_refuse(brutefir->config, "a rate from 1 to %d", MASK_RATE_MOST);
-        return status == STATUS_OK ? mask_config_rate(brutefir->config, (uint32_t)value) : status;
+        TRY(brutefir_count(tokens, "the rate", &value));
+        if (value < 1 || value > MASK_RATE_MOST)
+            return mask_config_refuse(tokens->config, "a rate from 1 to %d", MASK_RATE_MOST);
+        return mask_config_rate(tokens->config, (uint32_t)value);
     }
     if (strcmp(name, "filter_length") == 0) {
-        status = brutefir_count(tokens, "filter_length", &brutefir->block);
+        TRY(brutefir_count(tokens, "filter_length", &brutefir->block));
         brutefir->blocks = 1;
-        if (status == STATUS_OK && brutefir_at(tokens, ',') &&
-            (status = brutefir_next(tokens)) == STATUS_OK)
-            status = brutefir_count(tokens, "filter_length", &brutefir->blocks);
-        if (status == STATUS_OK &&
-            (brutefir->block > MATRIX_TAPS_MOST || brutefir->blocks > MATRIX_TAPS_MOST))
-            status = mask_config_refuse(brutefir->config, "an invalid filter_length");
-        return status;
+        if (brutefir_at(tokens, ',')) {
+            TRY(brutefir_next(tokens));
+            TRY(brutefir_count(tokens, "filter_length", &brutefir->blocks));
+        }
+        if (brutefir->block > MATRIX_TAPS_MOST || brutefir->blocks > MATRIX_TAPS_MOST)
+            return mask_config_refuse(tokens->config, "an invalid filter_length");
+        return STATUS_OK;
     }
     if (strcmp(name, "logic") == 0 && tokens->now.kind == TOKEN_STRING &&
         strcmp(tokens->now.text, "cli") != 0)
-        return mask_config_refuse(brutefir->config, "the module %.40s cannot be read as a mask",
+        return mask_config_refuse(tokens->config, "the module %.40s cannot be read as a mask",
                                   tokens->now.text);
     if (strcmp(name, "logic") == 0)
-        return brutefir_pass_over(tokens, "script");
-    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
-        if (strcmp(name, silent[i]) == 0)
-            return brutefir_pass_over(tokens, NULL);
-    return mask_config_refuse(brutefir->config, "BruteFIR has no setting '%.40s'", name);
+        return brutefir_skip(tokens, "script");
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        if (strcmp(name, ignored[i]) == 0)
+            return brutefir_skip(tokens, NULL);
+    return mask_config_refuse(tokens->config, "BruteFIR has no setting '%.40s'", name);
 }
 
-static enum status read_all(struct brutefir *brutefir)
+static enum status parse_blocks(struct brutefir *brutefir)
 {
-    struct brutefir_tokens tokens = {
-        .config = brutefir->config, .context = brutefir, .at = brutefir->config->text};
+    struct brutefir_tokens tokens = {.config = brutefir->config, .at = brutefir->config->text};
     brutefir->config->line = 1;
-    brutefir->coeffs = calloc(BRUTEFIR_FILTERS_MOST, sizeof *brutefir->coeffs);
-    brutefir->filters = calloc(BRUTEFIR_FILTERS_MOST, sizeof *brutefir->filters);
-    if (!brutefir->coeffs || !brutefir->filters)
-        return fail_memory("a mask");
     TRY(brutefir_next(&tokens));
     while (tokens.now.kind != TOKEN_END) {
         char *name = NULL;
         TRY(brutefir_text(&tokens, &name));
-        if (strcmp(name, "coeff") == 0)
-            TRY(parse_coeff(&tokens));
-        else if (strcmp(name, "input") == 0)
+        if (strcmp(name, "coeff") == 0) {
+            TRY(parse_coeff(&tokens, brutefir));
+        } else if (strcmp(name, "input") == 0) {
             TRY(parse_channels(&tokens, &brutefir->inputs));
-        else if (strcmp(name, "output") == 0)
+        } else if (strcmp(name, "output") == 0) {
             TRY(parse_channels(&tokens, &brutefir->outputs));
-        else if (strcmp(name, "filter") == 0)
-            TRY(parse_filter(&tokens));
-        else {
-            TRY(parse_setting(&tokens, name));
+        } else if (strcmp(name, "filter") == 0) {
+            TRY(parse_filter(&tokens, brutefir));
+        } else {
+            TRY(parse_setting(&tokens, brutefir, name));
             TRY(brutefir_expect(&tokens, ';'));
         }
     }
     return STATUS_OK;
 }
 
-/* Somewhere a line begins as a block does: coeff "name" { or filter 3 { */
+/* A line begins as a block does: coeff "name" { or filter 3 { */
 static bool is_brutefir(const struct mask_config *config)
 {
     static const char *const fields[] = {"coeff", "filter", "input", "output"};
@@ -364,12 +361,16 @@ static bool is_brutefir(const struct mask_config *config)
 
 static enum status read_brutefir(struct mask_config *config, struct mask **mask)
 {
-    struct brutefir brutefir = {.config = config};
-    enum status status = read_all(&brutefir);
+    struct brutefir *brutefir = calloc(1, sizeof *brutefir);
+    if (!brutefir)
+        return fail_memory("a mask");
+    brutefir->config = config;
+    enum status status = parse_blocks(brutefir);
     if (status == STATUS_OK)
-        status = brutefir_to_mask(&brutefir, mask);
-    free(brutefir.coeffs);
-    free(brutefir.filters);
+        status = brutefir_to_mask(brutefir, mask);
+    for (size_t i = 0; i < brutefir->filter_count; i++)
+        mask_matrix_destroy(brutefir->filters[i].response);
+    free(brutefir);
     return status;
 }
 

@@ -1,10 +1,9 @@
 /* The network of a BruteFIR configuration, folded into a matrix of responses. */
 #include "mask/mask_brutefir.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* BruteFIR's names of formats that mean something else in other programs. */
+/* BruteFIR's names of formats that other programs use for another format. */
 static const struct raw_format *format_named(const char *name)
 {
     static const struct {
@@ -22,39 +21,23 @@ static const struct raw_format *format_named(const char *name)
     return raw_format_named(name);
 }
 
-/* By its name or by its number in the file. */
-static bool is_named(const char *name, const char *own, size_t index)
+/* The item, whose first member is its name, of a name or an index; NULL: none. */
+static void *find(void *items, size_t count, size_t size, const char *name)
 {
     uint64_t number;
-    return strcmp(name, own) == 0 || (mask_config_count(name, &number) && number == index);
-}
-
-static const struct brutefir_channel *find_channel(const struct brutefir_channels *channels,
-                                                   const char *name)
-{
-    for (size_t i = 0; i < channels->count; i++)
-        if (is_named(name, channels->at[i].name, i))
-            return &channels->at[i];
+    bool is_index = mask_config_count(name, &number);
+    for (size_t i = 0; i < count; i++) {
+        void *item = (char *)items + i * size;
+        if (strcmp(name, *(char **)item) == 0 || (is_index && number == i))
+            return item;
+    }
     return NULL;
 }
 
-static struct brutefir_filter *find_filter(struct brutefir *brutefir, const char *name)
+static struct brutefir_channel *find_channel(struct brutefir_channels *channels, const char *name)
 {
-    for (size_t i = 0; i < brutefir->filter_count; i++)
-        if (is_named(name, brutefir->filters[i].name, i))
-            return &brutefir->filters[i];
-    return NULL;
+    return find(channels->at, channels->count, sizeof *channels->at, name);
 }
-
-static const struct brutefir_coeff *find_coeff(const struct brutefir *brutefir, const char *name)
-{
-    for (size_t i = 0; i < brutefir->coeff_count; i++)
-        if (is_named(name, brutefir->coeffs[i].name, i))
-            return &brutefir->coeffs[i];
-    return NULL;
-}
-
-/* ---- one filter ---- */
 
 static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_coeff *coeff,
                               const struct mask **mask)
@@ -76,16 +59,16 @@ static enum status load_coeff(struct brutefir *brutefir, const struct brutefir_c
     return STATUS_OK;
 }
 
-/* BruteFIR reads as far as its filters are long. */
+/* BruteFIR reads no more than the length of its filters. */
 static size_t taps_of(const struct brutefir *brutefir, const struct brutefir_coeff *coeff,
                       size_t taps)
 {
     uint64_t blocks = coeff->blocks ? coeff->blocks : brutefir->blocks;
     if (brutefir->block == 0 || taps <= brutefir->block * blocks)
         return taps;
-    note("mask %s: line %zu: of %zu taps %llu fit into filter_length, and the rest is ignored, "
-         "as BruteFIR does",
-         brutefir->config->file, coeff->line, taps, (unsigned long long)(brutefir->block * blocks));
+    note("mask %s: line %zu: filter_length holds %llu of %zu taps; the rest is ignored, as "
+         "BruteFIR does",
+         brutefir->config->file, coeff->line, (unsigned long long)(brutefir->block * blocks), taps);
     return (size_t)(brutefir->block * blocks);
 }
 
@@ -97,7 +80,8 @@ static enum status apply_coeff(struct brutefir *brutefir, struct brutefir_filter
         return mask_config_refuse(brutefir->config, "a delay in blocks, and no filter_length");
     if (!filter->coeff || strcmp(filter->coeff, "-1") == 0)
         return mask_matrix_gain(filter->response, 0, 1, delay);
-    const struct brutefir_coeff *coeff = find_coeff(brutefir, filter->coeff);
+    const struct brutefir_coeff *coeff =
+        find(brutefir->coeffs, brutefir->coeff_count, sizeof *brutefir->coeffs, filter->coeff);
     if (!coeff)
         return mask_config_refuse(brutefir->config, "there is no coeff %s", filter->coeff);
     if (coeff->file && strcmp(coeff->file, "dirac pulse") == 0)
@@ -123,14 +107,7 @@ static enum status add_inputs(struct brutefir *brutefir, struct brutefir_filter 
     return STATUS_OK;
 }
 
-static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter, size_t depth);
-
-static enum status add_filter(struct brutefir *brutefir, struct brutefir_filter *filter,
-                              struct brutefir_filter *from, double gain, size_t depth)
-{
-    TRY(ask(brutefir, from, depth + 1));
-    return mask_matrix_add_output(filter->response, 0, from->response, 0, gain);
-}
+static enum status solve(struct brutefir *brutefir, struct brutefir_filter *filter, size_t depth);
 
 static bool names(const struct brutefir_links *links, const struct brutefir_filter *filter)
 {
@@ -140,31 +117,34 @@ static bool names(const struct brutefir_links *links, const struct brutefir_filt
     return false;
 }
 
-/* A link may be said at either end or at both: once is enough. */
+/* A link may be stated at either end or at both; it counts once. */
 static enum status add_filters(struct brutefir *brutefir, struct brutefir_filter *filter,
                                size_t depth)
 {
     for (size_t i = 0; i < filter->from_filters.count; i++) {
         const struct brutefir_link *link = &filter->from_filters.at[i];
-        TRY(add_filter(brutefir, filter, link->filter, link->gain, depth));
+        TRY(solve(brutefir, link->filter, depth + 1));
+        TRY(mask_matrix_add_output(filter->response, 0, link->filter->response, 0, link->gain));
     }
     for (size_t i = 0; i < brutefir->filter_count; i++) {
         struct brutefir_filter *from = &brutefir->filters[i];
-        if (names(&from->to_filters, filter) && !names(&filter->from_filters, from))
-            TRY(add_filter(brutefir, filter, from, 1, depth));
+        if (!names(&from->to_filters, filter) || names(&filter->from_filters, from))
+            continue;
+        TRY(solve(brutefir, from, depth + 1));
+        TRY(mask_matrix_add_output(filter->response, 0, from->response, 0, 1));
     }
     return STATUS_OK;
 }
 
-/* What comes out of a filter, from what comes into it. */
-static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter, size_t depth)
+/* The response of a filter, from those of the filters that feed it. */
+static enum status solve(struct brutefir *brutefir, struct brutefir_filter *filter, size_t depth)
 {
     brutefir->config->line = filter->line;
     if (filter->state == FILTER_DONE)
         return STATUS_OK;
-    if (filter->state == FILTER_ASKED || depth > BRUTEFIR_FILTERS_MOST)
+    if (filter->state == FILTER_ENTERED || depth > BRUTEFIR_FILTERS_MOST)
         return mask_config_refuse(brutefir->config, "filter %s feeds itself", filter->name);
-    filter->state = FILTER_ASKED;
+    filter->state = FILTER_ENTERED;
     TRY(mask_matrix_create(brutefir->config, brutefir->inputs.devices, 1, &filter->response));
     TRY(add_inputs(brutefir, filter));
     TRY(add_filters(brutefir, filter, depth));
@@ -174,13 +154,18 @@ static enum status ask(struct brutefir *brutefir, struct brutefir_filter *filter
     return STATUS_OK;
 }
 
-/* ---- all of them ---- */
-
-static enum status add_outputs(struct brutefir *brutefir, const struct brutefir_filter *filter,
-                               struct mask_matrix *matrix)
+static enum status add_delayed(struct brutefir *brutefir, const struct brutefir_filter *filter,
+                               double gain, const struct brutefir_channel *output,
+                               struct mask_matrix *delayed)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < filter->to_outputs.count && status == STATUS_OK; i++) {
+    TRY(mask_matrix_add_output(delayed, 0, filter->response, 0, gain));
+    TRY(mask_matrix_gain(delayed, 0, 1, output->delay));
+    return mask_matrix_add_output(brutefir->config->matrix, output->device, delayed, 0, 1);
+}
+
+static enum status add_outputs(struct brutefir *brutefir, const struct brutefir_filter *filter)
+{
+    for (size_t i = 0; i < filter->to_outputs.count; i++) {
         const struct brutefir_link *link = &filter->to_outputs.at[i];
         const struct brutefir_channel *output = find_channel(&brutefir->outputs, link->name);
         brutefir->config->line = link->line;
@@ -188,24 +173,21 @@ static enum status add_outputs(struct brutefir *brutefir, const struct brutefir_
             return mask_config_refuse(brutefir->config, "there is no output %s", link->name);
         if (output->is_muted)
             continue;
-        struct mask_matrix *delayed = NULL;
-        status = mask_matrix_create(brutefir->config, brutefir->inputs.devices, 1, &delayed);
-        if (status == STATUS_OK)
-            status = mask_matrix_add_output(delayed, 0, filter->response, 0, link->gain);
-        if (status == STATUS_OK)
-            status = mask_matrix_gain(delayed, 0, 1, output->delay);
-        if (status == STATUS_OK)
-            status = mask_matrix_add_output(matrix, output->device, delayed, 0, 1);
+        struct mask_matrix *delayed;
+        TRY(mask_matrix_create(brutefir->config, brutefir->inputs.devices, 1, &delayed));
+        enum status status = add_delayed(brutefir, filter, link->gain, output, delayed);
         mask_matrix_destroy(delayed);
+        TRY(status);
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status resolve(struct brutefir *brutefir, struct brutefir_links *links)
 {
     for (size_t i = 0; i < links->count; i++) {
         struct brutefir_link *link = &links->at[i];
-        link->filter = find_filter(brutefir, link->name);
+        link->filter =
+            find(brutefir->filters, brutefir->filter_count, sizeof *brutefir->filters, link->name);
         brutefir->config->line = link->line;
         if (!link->filter)
             return mask_config_refuse(brutefir->config, "there is no filter %s", link->name);
@@ -213,34 +195,21 @@ static enum status resolve(struct brutefir *brutefir, struct brutefir_links *lin
     return STATUS_OK;
 }
 
-static enum status resolve_all(struct brutefir *brutefir)
+enum status brutefir_to_mask(struct brutefir *brutefir, struct mask **mask)
 {
+    struct mask_config *config = brutefir->config;
+    config->line = 0;
+    if (brutefir->inputs.devices == 0 || brutefir->outputs.devices == 0)
+        return mask_config_refuse(config, "it has no inputs or no outputs");
     for (size_t i = 0; i < brutefir->filter_count; i++) {
         TRY(resolve(brutefir, &brutefir->filters[i].from_filters));
         TRY(resolve(brutefir, &brutefir->filters[i].to_filters));
     }
-    return STATUS_OK;
-}
-
-enum status brutefir_to_mask(struct brutefir *brutefir, struct mask **mask)
-{
-    struct mask_matrix *matrix = NULL;
-    brutefir->config->line = 0;
-    if (brutefir->inputs.devices == 0 || brutefir->outputs.devices == 0)
-        return mask_config_refuse(brutefir->config, "it has no inputs or no outputs");
-    enum status status = resolve_all(brutefir);
-    if (status == STATUS_OK)
-        status = mask_matrix_create(brutefir->config, brutefir->inputs.devices,
-                                    brutefir->outputs.devices, &matrix);
-    for (size_t i = 0; i < brutefir->filter_count && status == STATUS_OK; i++) {
-        status = ask(brutefir, &brutefir->filters[i], 0);
-        if (status == STATUS_OK)
-            status = add_outputs(brutefir, &brutefir->filters[i], matrix);
+    TRY(mask_matrix_create(config, brutefir->inputs.devices, brutefir->outputs.devices,
+                           &config->matrix));
+    for (size_t i = 0; i < brutefir->filter_count; i++) {
+        TRY(solve(brutefir, &brutefir->filters[i], 0));
+        TRY(add_outputs(brutefir, &brutefir->filters[i]));
     }
-    if (status == STATUS_OK)
-        status = mask_matrix_to_mask(matrix, mask);
-    mask_matrix_destroy(matrix);
-    for (size_t i = 0; i < brutefir->filter_count; i++)
-        mask_matrix_destroy(brutefir->filters[i].response);
-    return status;
+    return mask_matrix_to_mask(config->matrix, mask);
 }

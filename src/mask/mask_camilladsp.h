@@ -1,4 +1,4 @@
-/* A CamillaDSP configuration while it is read. */
+/* A CamillaDSP configuration while it is read. Its YAML nodes are those of libyaml. */
 #ifndef HALO_MASK_CAMILLADSP_H
 #define HALO_MASK_CAMILLADSP_H
 
@@ -8,41 +8,39 @@
 #include <yaml.h>
 
 struct camilladsp {
-    struct mask_config *config;
+    struct mask_config *config; /* with the matrix */
     yaml_document_t document;
-    size_t channels; /* of what is captured */
-    struct mask_matrix *matrix;
+    size_t channels; /* of the capture device */
 };
 
-/* The value of a key in a mapping, or NULL; also NULL where it is null (~, null, nothing). */
-yaml_node_t *camilladsp_get(struct camilladsp *camilladsp, const yaml_node_t *mapping,
-                            const char *key);
+/* The value of a key in a mapping; NULL if missing or null (~, null, empty). */
+yaml_node_t *camilladsp_get(struct camilladsp *dsp, const yaml_node_t *mapping, const char *key);
 
-/* Text of a scalar, or NULL: it is no scalar. */
+/* The text of a scalar; NULL for other nodes. */
 const char *camilladsp_text(const yaml_node_t *node);
 
-/* Of a list the element at an index, or NULL past the last. */
+/* Elements of a list; NULL past the last. */
 bool camilladsp_is_list(const yaml_node_t *node);
-yaml_node_t *camilladsp_item(struct camilladsp *camilladsp, const yaml_node_t *list, size_t index);
+yaml_node_t *camilladsp_item(struct camilladsp *dsp, const yaml_node_t *list, size_t index);
 
-/* Later messages are about the line of this node (NULL: the one before). */
-void camilladsp_at(struct camilladsp *camilladsp, const yaml_node_t *node);
+/* Set the line of later messages to that of a node, unless it is NULL. */
+void camilladsp_at(struct camilladsp *dsp, const yaml_node_t *node);
 
-/* What stands at a key, left as it is where the key is missing. Errors: another kind. */
-MUST_CHECK enum status camilladsp_number(struct camilladsp *camilladsp, const yaml_node_t *mapping,
+/* The value of a key; unchanged if the key is missing. Errors: another type. */
+MUST_CHECK enum status camilladsp_number(struct camilladsp *dsp, const yaml_node_t *mapping,
                                          const char *key, double *value);
-MUST_CHECK enum status camilladsp_count(struct camilladsp *camilladsp, const yaml_node_t *mapping,
+MUST_CHECK enum status camilladsp_count(struct camilladsp *dsp, const yaml_node_t *mapping,
                                         const char *key, uint64_t *value);
-MUST_CHECK enum status camilladsp_bool(struct camilladsp *camilladsp, const yaml_node_t *mapping,
+MUST_CHECK enum status camilladsp_bool(struct camilladsp *dsp, const yaml_node_t *mapping,
                                        const char *key, bool *value);
 
-/* gain, scale, inverted and mute, as gain filters and mixers have them, as one factor. */
-MUST_CHECK enum status camilladsp_gain(struct camilladsp *camilladsp, const yaml_node_t *mapping,
+/* gain, scale, inverted and mute of a gain filter or mixer source as one factor. */
+MUST_CHECK enum status camilladsp_gain(struct camilladsp *dsp, const yaml_node_t *mapping,
                                        double *factor);
 
-/* A filter of the configuration on an output of the matrix. Errors: no such filter, one that
- * is more than convolution, gain and delay. */
-MUST_CHECK enum status camilladsp_filter(struct camilladsp *camilladsp, const yaml_node_t *filter,
+/* Apply a filter to an output of the matrix. Errors: no such filter, one that is not convolution,
+ * gain or delay. */
+MUST_CHECK enum status camilladsp_filter(struct camilladsp *dsp, const yaml_node_t *filter,
                                          const char *name, size_t output);
 
 #endif

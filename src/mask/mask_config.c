@@ -1,8 +1,8 @@
 #include "mask/mask_config.h"
+#include "mask/mask_matrix.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -17,12 +17,6 @@ struct mask_config_file {
     struct mask *mask;
 };
 
-static char *folder_of(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash ? strndup(file, slash == file ? 1 : (size_t)(slash - file)) : strdup(".");
-}
-
 bool mask_config_open(struct mask_config *config, const char *file, FILE *stream,
                       const struct mask_load_options *options)
 {
@@ -35,11 +29,11 @@ bool mask_config_open(struct mask_config *config, const char *file, FILE *stream
         return false;
     }
     config->text[size] = '\0';
-    bool marked = strncmp(config->text, "\xEF\xBB\xBF", 3) == 0;
-    if (marked)
+    if (strncmp(config->text, "\xEF\xBB\xBF", 3) == 0)
         memmove(config->text, config->text + 3, size - 2);
     config->next = config->text;
-    config->home = folder_of(file);
+    const char *slash = strrchr(file, '/');
+    config->home = slash ? strndup(file, slash == file ? 1 : (size_t)(slash - file)) : strdup(".");
     config->folder = config->home ? strdup(config->home) : NULL;
     config->fence =
         config->home ? realpath(options->folder ? options->folder : config->home, NULL) : NULL;
@@ -59,6 +53,7 @@ void mask_config_close(struct mask_config *config)
         free(file->path);
         free(file);
     }
+    mask_matrix_destroy(config->matrix);
     free(config->fence);
     free(config->folder);
     free(config->home);
@@ -93,8 +88,6 @@ enum status mask_config_refuse(const struct mask_config *config, const char *for
                 fields);
 }
 
-/* ---- files ---- */
-
 static enum status join(const char *folder, const char *name, char **path)
 {
     int length = *name == '/' ? asprintf(path, "%s", name) : asprintf(path, "%s/%s", folder, name);
@@ -107,9 +100,7 @@ static enum status join(const char *folder, const char *name, char **path)
 enum status mask_config_enter(struct mask_config *config, const char *folder)
 {
     char *entered;
-    enum status status = join(config->home, folder, &entered);
-    if (status != STATUS_OK)
-        return status;
+    TRY(join(config->home, folder, &entered));
     free(config->folder);
     config->folder = entered;
     return STATUS_OK;
@@ -122,7 +113,7 @@ static bool is_inside(const char *fence, const char *path)
            (path[length] == '/' || (length == 1 && *fence == '/'));
 }
 
-/* The file beside the configuration that has the last part of a name from elsewhere. */
+/* The file beside the configuration that has the base name of a foreign path. */
 static enum status find_beside(const struct mask_config *config, const char *name, int reason,
                                char **path)
 {
@@ -133,24 +124,22 @@ static enum status find_beside(const struct mask_config *config, const char *nam
             last = c + 1;
     if (last == name || strcmp(last, "..") == 0 || strcmp(last, ".") == 0)
         return mask_config_refuse(config, "cannot open %s: %s", name, strerror(reason));
-    enum status status = join(config->home, last, &beside);
-    if (status != STATUS_OK)
-        return status;
+    TRY(join(config->home, last, &beside));
     *path = realpath(beside, NULL);
     free(beside);
-    if (!*path || !is_inside(config->fence, *path)) {
-        free(*path);
-        *path = NULL;
-        return reason == EPERM
-                   ? mask_config_refuse(config,
-                                        "%s lies outside of %s; put the file there, or allow "
-                                        "another folder with folder=",
-                                        name, config->fence)
-                   : mask_config_refuse(config, "cannot open %s: %s", name, strerror(reason));
+    if (*path && is_inside(config->fence, *path)) {
+        note("mask %s: line %zu: using %s beside it for %s", config->file, config->line, last,
+             name);
+        return STATUS_OK;
     }
-    note("mask %s: line %zu: %s is taken from its own folder, as %s", config->file, config->line,
-         name, last);
-    return STATUS_OK;
+    free(*path);
+    *path = NULL;
+    if (reason != EPERM)
+        return mask_config_refuse(config, "cannot open %s: %s", name, strerror(reason));
+    return mask_config_refuse(config,
+                              "%s lies outside of %s; put the file there, or allow another folder "
+                              "with folder=",
+                              name, config->fence);
 }
 
 enum status mask_config_find(const struct mask_config *config, const char *name, char **path)
@@ -158,19 +147,13 @@ enum status mask_config_find(const struct mask_config *config, const char *name,
     char *wanted;
     if (!config->fence)
         return fail(STATUS_USAGE, "there is no folder %s", config->options->folder);
-    enum status status = join(config->folder, name, &wanted);
-    if (status != STATUS_OK)
-        return status;
-    char *real = realpath(wanted, NULL);
-    int reason = errno;
+    TRY(join(config->folder, name, &wanted));
+    *path = realpath(wanted, NULL);
+    int reason = *path ? EPERM : errno;
     free(wanted);
-    if (real && is_inside(config->fence, real)) {
-        *path = real;
+    if (*path && is_inside(config->fence, *path))
         return STATUS_OK;
-    }
-    if (real)
-        reason = EPERM;
-    free(real);
+    free(*path);
     return find_beside(config, name, reason, path);
 }
 
@@ -199,7 +182,7 @@ static enum status load_file(struct mask_config *config, struct mask_config_file
     options.is_named = true;
     log_captured(&kept, &kept_size);
     log_capture(fields, sizeof fields);
-    const char *where = log_prefix(NULL); /* said once, before the configuration's name */
+    const char *where = log_prefix(NULL); /* the outer message has it */
     enum status status = mask_load_with(file->path, &options, &file->mask);
     log_prefix(where);
     log_capture(kept, kept_size);
@@ -214,9 +197,7 @@ enum status mask_config_mask(struct mask_config *config, const char *name,
     char *path;
     if (!raw)
         raw = &unknown;
-    enum status status = mask_config_find(config, name, &path);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_config_find(config, name, &path));
     for (struct mask_config_file *file = config->files; file; file = file->next, count++)
         if (strcmp(file->path, path) == 0 && same_raw(&file->raw, raw)) {
             free(path);
@@ -231,14 +212,10 @@ enum status mask_config_mask(struct mask_config *config, const char *name,
     }
     *file = (struct mask_config_file){.next = config->files, .path = path, .raw = *raw};
     config->files = file;
-    status = load_file(config, file);
-    if (status == STATUS_OK)
-        status = mask_config_rate(config, file->mask->rate);
+    TRY(load_file(config, file));
     *mask = file->mask;
-    return status;
+    return mask_config_rate(config, file->mask->rate);
 }
-
-/* ---- words ---- */
 
 char *mask_config_word(char **rest)
 {
@@ -253,6 +230,19 @@ char *mask_config_word(char **rest)
     *rest = *end ? end + 1 : end;
     *end = '\0';
     return word;
+}
+
+char *mask_config_name(char *rest)
+{
+    rest += strspn(rest, " \t");
+    char *end = *rest == '"' ? strchr(rest + 1, '"') : NULL;
+    if (end) {
+        *end = '\0';
+        return rest + 1;
+    }
+    for (size_t length = strlen(rest); length > 0 && strchr(" \t", rest[length - 1]);)
+        rest[--length] = '\0';
+    return rest;
 }
 
 bool mask_config_number(const char *word, double *value)

@@ -1,10 +1,9 @@
-/* A configuration of another program that names masks, while it is read.
+/* A configuration file of another program that names masks, while it is read.
  *
- * Its text is held whole (CONFIG_BYTES_MOST), the masks it names are read once each. Names are
- * relative to `folder`; files outside the fence (the folder of the configuration, or the one
- * allowed with folder=) are not read. For a foreign path such as C:\Filters\left.wav a file of that
- * name beside the configuration is used, with a note. Failures print the file and, unless it is 0,
- * the line.
+ * Each mask it names is read once. Names are relative to `folder`; files outside the fence (the
+ * folder of the configuration, or the one allowed with folder=) are refused. For a foreign path
+ * such as C:\Filters\left.wav a file of that name beside the configuration is used, with a note.
+ * Errors are printed with the file and, unless it is 0, the line.
  */
 #ifndef HALO_MASK_CONFIG_H
 #define HALO_MASK_CONFIG_H
@@ -14,50 +13,55 @@
 enum { CONFIG_BYTES_MOST = 1 << 20 };
 
 struct mask_config_file;
+struct mask_matrix;
 struct mask_config {
     const char *file;
     const struct mask_load_options *options;
     char *text; /* zero-terminated, without a byte order mark */
-    char *next; /* what mask_config_line has not handed out yet */
+    char *next; /* the rest of the text, for mask_config_line */
     size_t line;
-    char *home;    /* the folder of the configuration */
-    char *folder;  /* where names begin: home, until /cd or the like */
-    char *fence;   /* nothing outside is read; without links */
-    uint32_t rate; /* of the masks so far; 0: none says */
+    char *home;                 /* the folder of the configuration */
+    char *folder;               /* that names are relative to: home until mask_config_enter */
+    char *fence;                /* the real path that no file may be outside of */
+    uint32_t rate;              /* of the masks so far; 0: unknown */
+    struct mask_matrix *matrix; /* the reader's, destroyed by mask_config_close; NULL until then */
     struct mask_config_file *files;
 };
 
-/* False: too long or no text, so that it is no configuration; nothing is printed. */
+/* False: not text, or longer than CONFIG_BYTES_MOST. Prints nothing. */
 bool mask_config_open(struct mask_config *config, const char *file, FILE *stream,
                       const struct mask_load_options *options);
 void mask_config_close(struct mask_config *config);
 
-/* The next line without its end, or NULL; counts config->line. */
+/* The next line without its terminator, or NULL; increments config->line. */
 char *mask_config_line(struct mask_config *config);
 
 MUST_CHECK enum status mask_config_refuse(const struct mask_config *config, const char *format, ...)
     PRINTF_LIKE(2, 3);
 
-/* Names are looked for in `folder` from now on: absolute, or below the configuration's own.
- * Errors: memory. */
+/* Change the folder of later names: absolute, or relative to that of the configuration. Errors:
+ * memory. */
 MUST_CHECK enum status mask_config_enter(struct mask_config *config, const char *folder);
 
-/* The path of a file that is named, for free(). Errors: there is none, it is outside. */
+/* The path of a named file, to be freed. Errors: no such file, it is outside of the fence. */
 MUST_CHECK enum status mask_config_find(const struct mask_config *config, const char *name,
                                         char **path);
 
-/* A mask that is named; `raw` NULL: the file says what it is. It stays the configuration's.
- * All must be of one rate. */
+/* A named mask, owned by the configuration; `raw` NULL: the format is detected. Errors: those of
+ * mask_load_with, another rate than that of the masks before. */
 MUST_CHECK enum status mask_config_mask(struct mask_config *config, const char *name,
                                         const struct raw_layout *raw, const struct mask **mask);
 
-/* All masks are of this rate, or are refused. */
+/* Set the rate. Errors: another one is set. */
 MUST_CHECK enum status mask_config_rate(struct mask_config *config, uint32_t rate);
 
-/* Words of a line, in place: the next one, or NULL; quotes hold words together. */
+/* Split the next word off a line, in place; quotes keep words together. NULL: none left. */
 char *mask_config_word(char **rest);
 
-/* A word as a number; false: it is none. */
+/* The rest of a line as a file name, with or without quotes, in place; it may be empty. */
+char *mask_config_name(char *rest);
+
+/* False: the word is not a number. */
 bool mask_config_number(const char *word, double *value);
 bool mask_config_count(const char *word, uint64_t *value);
 

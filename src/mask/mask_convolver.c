@@ -1,13 +1,13 @@
 /* Configurations of Convolver (convolver.sourceforge.net/config.html), as Roon, JRiver,
  * Acourate and Audiolense use them, in files named .cfg:
  *
- *   44100 2 2 0          rate, inputs, outputs, speakers (of no matter here)
+ *   44100 2 2 0          rate, inputs, outputs, speakers (ignored)
  *   0 0                  delays of the inputs in ms
  *   0 0                  delays of the outputs in ms
  *   left.wav             then for every path: a sound file,
  *   0                      its channel, counted from 0,
- *   0.0                    the inputs that go in,
- *   0.0                    the outputs that it is added to
+ *   0.0                    the inputs that it filters,
+ *   0.0                    the outputs that it adds to
  *
  * A channel and its weight are one number: 1.5 is channel 1 at half, 1.0 channel 1 as it is,
  * -0.0 channel 0 with its sign turned. */
@@ -20,19 +20,16 @@
 #include <string.h>
 #include <strings.h>
 
-struct convolver_reading {
-    struct mask_config *config;
-    struct mask_matrix *matrix;
-    uint64_t input_delays[MATRIX_CHANNELS_MOST]; /* frames */
-    uint64_t output_delays[MATRIX_CHANNELS_MOST];
+struct convolver_delays {
+    uint64_t inputs[MATRIX_CHANNELS_MOST]; /* frames */
+    uint64_t outputs[MATRIX_CHANNELS_MOST];
 };
 
-struct weight {
+struct convolver_weight {
     size_t channel;
     double gain;
 };
 
-/* The next line that holds anything. */
 static char *next_line(struct mask_config *config)
 {
     char *line;
@@ -46,58 +43,54 @@ static char *next_line(struct mask_config *config)
     return line;
 }
 
-static enum status need_line(struct convolver_reading *reading, const char *what, char **line)
+static enum status need_line(struct mask_config *config, const char *what, char **line)
 {
-    *line = next_line(reading->config);
-    return *line ? STATUS_OK : mask_config_refuse(reading->config, "it ends before %s", what);
+    *line = next_line(config);
+    return *line ? STATUS_OK : mask_config_refuse(config, "it ends before %s", what);
 }
 
-static enum status read_head(struct convolver_reading *reading)
+static enum status read_head(struct mask_config *config)
 {
     char *line;
     uint64_t numbers[3];
-    TRY(need_line(reading, "its first line", &line));
+    TRY(need_line(config, "its first line", &line));
     for (size_t i = 0; i < 3; i++) {
         const char *word = mask_config_word(&line);
         if (!word || !mask_config_count(word, &numbers[i]) || numbers[i] == 0)
-            return mask_config_refuse(reading->config,
-                                      "the rate, inputs and outputs must be whole numbers");
+            return mask_config_refuse(config, "the rate, inputs and outputs must be whole numbers");
     }
     if (numbers[0] > MASK_RATE_MOST || numbers[1] > MATRIX_CHANNELS_MOST ||
         numbers[2] > MATRIX_CHANNELS_MOST)
-        return mask_config_refuse(reading->config, "at most %d Hz and %d channels", MASK_RATE_MOST,
+        return mask_config_refuse(config, "at most %d Hz and %d channels", MASK_RATE_MOST,
                                   MATRIX_CHANNELS_MOST);
-    TRY(mask_config_rate(reading->config, (uint32_t)numbers[0]));
-    return mask_matrix_create(reading->config, (size_t)numbers[1], (size_t)numbers[2],
-                              &reading->matrix);
+    TRY(mask_config_rate(config, (uint32_t)numbers[0]));
+    return mask_matrix_create(config, (size_t)numbers[1], (size_t)numbers[2], &config->matrix);
 }
 
-/* On one line or two, wherever the lines break. */
-static enum status read_delays(struct convolver_reading *reading)
+/* Line breaks may come anywhere. */
+static enum status read_delays(struct mask_config *config, struct convolver_delays *delays)
 {
-    size_t inputs = mask_matrix_inputs(reading->matrix);
-    size_t outputs = mask_matrix_outputs(reading->matrix);
+    size_t inputs = mask_matrix_inputs(config->matrix);
+    size_t outputs = mask_matrix_outputs(config->matrix);
     char *rest = NULL;
     for (size_t i = 0; i < inputs + outputs; i++) {
         double milliseconds;
         const char *word;
         while (!rest || !(word = mask_config_word(&rest)))
-            TRY(need_line(reading, "all delays", &rest));
+            TRY(need_line(config, "all delays", &rest));
         if (!mask_config_number(word, &milliseconds) || milliseconds < 0)
             return mask_config_refuse(
-                reading->config, "a delay must be a number of ms from 0 on, not '%.40s'", word);
-        double frames = rint(milliseconds * reading->config->rate / 1000);
+                config, "a delay must be a number of ms from 0 on, not '%.40s'", word);
+        double frames = rint(milliseconds * config->rate / 1000);
         if (frames > MATRIX_TAPS_MOST)
-            return mask_config_refuse(reading->config, "a delay of %g ms is too long",
-                                      milliseconds);
-        *(i < inputs ? &reading->input_delays[i] : &reading->output_delays[i - inputs]) =
-            (uint64_t)frames;
+            return mask_config_refuse(config, "a delay of %g ms is too long", milliseconds);
+        *(i < inputs ? &delays->inputs[i] : &delays->outputs[i - inputs]) = (uint64_t)frames;
     }
     return STATUS_OK;
 }
 
-/* CHANNEL.WEIGHT; a weight of 0 is one of 1. */
-static bool parse_weight(const char *word, struct weight *weight)
+/* CHANNEL.WEIGHT; a weight of 0 means 1. */
+static bool parse_weight(const char *word, struct convolver_weight *weight)
 {
     bool is_negative = *word == '-';
     word += is_negative || *word == '+';
@@ -116,18 +109,18 @@ static bool parse_weight(const char *word, struct weight *weight)
     return true;
 }
 
-static enum status read_weights(struct convolver_reading *reading, const char *what,
-                                size_t channels, struct weight *weights, size_t *count)
+static enum status read_weights(struct mask_config *config, const char *what, size_t channels,
+                                struct convolver_weight *weights, size_t *count)
 {
     char *line;
     *count = 0;
-    TRY(need_line(reading, what, &line));
+    TRY(need_line(config, what, &line));
     for (char *word; (word = mask_config_word(&line)); (*count)++) {
         if (*count == MATRIX_CHANNELS_MOST)
-            return mask_config_refuse(reading->config, "too many %s", what);
-        struct weight *weight = &weights[*count];
+            return mask_config_refuse(config, "too many %s", what);
+        struct convolver_weight *weight = &weights[*count];
         if (!parse_weight(word, weight) || weight->channel >= channels)
-            return mask_config_refuse(reading->config,
+            return mask_config_refuse(config,
                                       "'%.40s' among the %s is not a channel from 0 to %zu with a "
                                       "weight",
                                       word, what, channels - 1);
@@ -135,47 +128,31 @@ static enum status read_weights(struct convolver_reading *reading, const char *w
     return STATUS_OK;
 }
 
-static enum status add_path(struct convolver_reading *reading, const float *taps, size_t count,
-                            const struct weight *in, const struct weight *out)
+static enum status read_path(struct mask_config *config, const struct convolver_delays *delays,
+                             const char *name)
 {
-    return mask_matrix_add(
-        reading->matrix, in->channel, out->channel, in->gain * out->gain,
-        reading->input_delays[in->channel] + reading->output_delays[out->channel], taps, count);
-}
-
-static enum status read_path(struct convolver_reading *reading, const char *name)
-{
-    struct weight ins[MATRIX_CHANNELS_MOST], outs[MATRIX_CHANNELS_MOST];
+    struct convolver_weight ins[MATRIX_CHANNELS_MOST], outs[MATRIX_CHANNELS_MOST];
     size_t in_count, out_count;
     uint64_t channel;
     char *line;
     const struct mask *mask;
-    TRY(mask_config_mask(reading->config, name, NULL, &mask));
-    TRY(need_line(reading, "the channel of a file", &line));
+    TRY(mask_config_mask(config, name, NULL, &mask));
+    TRY(need_line(config, "the channel of a file", &line));
     if (!mask_config_count(line, &channel) || channel >= mask->columns)
-        return mask_config_refuse(reading->config, "%s has channels 0 to %zu, not '%.40s'", name,
+        return mask_config_refuse(config, "%s has channels 0 to %zu, not '%.40s'", name,
                                   mask->columns - 1, line);
-    TRY(read_weights(reading, "inputs", mask_matrix_inputs(reading->matrix), ins, &in_count));
-    TRY(read_weights(reading, "outputs", mask_matrix_outputs(reading->matrix), outs, &out_count));
+    TRY(read_weights(config, "inputs", mask_matrix_inputs(config->matrix), ins, &in_count));
+    TRY(read_weights(config, "outputs", mask_matrix_outputs(config->matrix), outs, &out_count));
     for (size_t i = 0; i < in_count; i++)
         for (size_t o = 0; o < out_count; o++)
-            TRY(add_path(reading, mask_column(mask, (size_t)channel), mask->taps, &ins[i],
-                         &outs[o]));
+            TRY(mask_matrix_add(config->matrix, ins[i].channel, outs[o].channel,
+                                ins[i].gain * outs[o].gain,
+                                delays->inputs[ins[i].channel] + delays->outputs[outs[o].channel],
+                                mask_column(mask, (size_t)channel), mask->taps));
     return STATUS_OK;
 }
 
-static enum status read_all(struct convolver_reading *reading, struct mask **mask)
-{
-    char *name;
-    TRY(read_head(reading));
-    TRY(read_delays(reading));
-    while ((name = next_line(reading->config)))
-        TRY(read_path(reading, name));
-    reading->config->line = 0;
-    return mask_matrix_to_mask(reading->matrix, mask);
-}
-
-/* Four numbers, and the file's name ends with .cfg: numbers alone could be taps. */
+/* Four numbers in a file named .cfg: elsewhere they could be taps. */
 static bool is_convolver(const struct mask_config *config)
 {
     const char *dot = strrchr(config->file, '.');
@@ -187,10 +164,14 @@ static bool is_convolver(const struct mask_config *config)
 
 static enum status read_convolver(struct mask_config *config, struct mask **mask)
 {
-    struct convolver_reading reading = {.config = config};
-    enum status status = read_all(&reading, mask);
-    mask_matrix_destroy(reading.matrix);
-    return status;
+    struct convolver_delays delays = {0};
+    char *name;
+    TRY(read_head(config));
+    TRY(read_delays(config, &delays));
+    while ((name = next_line(config)))
+        TRY(read_path(config, &delays, name));
+    config->line = 0;
+    return mask_matrix_to_mask(config->matrix, mask);
 }
 
 const struct mask_reader mask_reader_convolver = {

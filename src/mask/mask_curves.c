@@ -25,8 +25,6 @@ static const double half_turn = 179.5; /* degrees: from there on, -180 is 180 */
 static const double twelfth = 1.0 / 12;
 static const double rough_dip = 0.1; /* of the mean */
 
-/* ---- points ---- */
-
 void curve_free(struct curve *curve)
 {
     free(curve->x);
@@ -49,11 +47,10 @@ static void add_point(struct curve *curve, double x, double y)
     curve->y[curve->count++] = y;
 }
 
-/* ---- over time ---- */
-
-/* The values of a point's share, or their least and largest in the order in which they come. */
-static void add_share(struct curve *curve, const double *values, size_t from, size_t end,
-                      const struct mask *mask, uint32_t rate)
+/* The values of a point, or the least and the largest of them in order. x is (index - offset) *
+ * scale / divisor. */
+static void add_extremes(struct curve *curve, const double *values, size_t from, size_t end,
+                         double offset, double scale, double divisor)
 {
     size_t least = from, largest = from;
     for (size_t i = from; i < end; i++) {
@@ -61,20 +58,9 @@ static void add_share(struct curve *curve, const double *values, size_t from, si
         largest = values[i] > values[largest] ? i : largest;
     }
     size_t first = least < largest ? least : largest, second = least < largest ? largest : least;
-    add_point(curve, ((double)first - (double)mask->origin) / rate, values[first]);
+    add_point(curve, ((double)first - offset) * scale / divisor, values[first]);
     if (second != first)
-        add_point(curve, ((double)second - (double)mask->origin) / rate, values[second]);
-}
-
-static enum status over_time(const double *values, const struct mask *mask, uint32_t rate,
-                             struct curve *curve)
-{
-    size_t points = mask->taps < 2 * TIMES ? mask->taps : TIMES;
-    TRY(curve_init(curve, 2 * points));
-    for (size_t p = 0; p < points; p++)
-        add_share(curve, values, mask->taps * p / points, mask->taps * (p + 1) / points, mask,
-                  rate);
-    return STATUS_OK;
+        add_point(curve, ((double)second - offset) * scale / divisor, values[second]);
 }
 
 enum status curve_time(const struct mask *mask, size_t column, uint32_t rate, bool is_step,
@@ -85,14 +71,16 @@ enum status curve_time(const struct mask *mask, size_t column, uint32_t rate, bo
         return fail_memory("a curve");
     for (size_t k = 0; k < mask->taps; k++)
         values[k] = (double)mask_column(mask, column)[k] + (is_step && k ? values[k - 1] : 0);
-    enum status status = over_time(values, mask, rate, curve);
+    size_t points = mask->taps < 2 * TIMES ? mask->taps : TIMES;
+    enum status status = curve_init(curve, 2 * points);
+    for (size_t p = 0; p < points && status == STATUS_OK; p++)
+        add_extremes(curve, values, mask->taps * p / points, mask->taps * (p + 1) / points,
+                     (double)mask->origin, 1, rate);
     free(values);
     return status;
 }
 
-/* ---- over frequency ---- */
-
-/* The peak, or amid several as large (a symmetric one, a moving average) halfway. */
+/* The peak, or halfway between the first and the last of equal ones. */
 static double delay_of(const float *taps, size_t count)
 {
     double peak = 0;
@@ -106,16 +94,7 @@ static double delay_of(const float *taps, size_t count)
     return ((double)first + (double)last) / 2;
 }
 
-static size_t length_for(size_t taps, uint32_t rate)
-{
-    size_t length = 1 << 10;
-    while (length < taps ||
-           ((length < PADDING * taps || (double)length * finest < rate) && length < LENGTH_MOST))
-        length *= 2;
-    return length;
-}
-
-/* The transform of taps, or of taps times their index. */
+/* The transform of the taps, or of the taps times their index. */
 static double complex *transform(const struct fft_double *fft, const float *taps, size_t count,
                                  bool times_index)
 {
@@ -137,36 +116,43 @@ enum status mask_spectrum_init(struct mask_spectrum *spectrum, const struct mask
 {
     struct fft_double *fft = NULL;
     const float *taps = mask_column(mask, column);
+    size_t length = 1 << 10;
+    while (
+        length < mask->taps ||
+        ((length < PADDING * mask->taps || (double)length * finest < rate) && length < LENGTH_MOST))
+        length *= 2;
     *spectrum = (struct mask_spectrum){
-        .length = length_for(mask->taps, rate),
+        .length = length,
         .rate = rate,
         .delay = delay_of(taps, mask->taps) / rate,
         .origin = (double)mask->origin / rate,
     };
-    enum status status = fft_double_create(spectrum->length, &fft);
-    if (status != STATUS_OK)
-        return status;
+    TRY(fft_double_create(spectrum->length, &fft));
+    spectrum->gains = calloc(spectrum->length / 2 + 1, sizeof *spectrum->gains);
     spectrum->bins = transform(fft, taps, mask->taps, false);
     spectrum->moments = transform(fft, taps, mask->taps, true);
     fft_double_destroy(fft);
-    if (!spectrum->bins || !spectrum->moments) {
+    if (!spectrum->gains || !spectrum->bins || !spectrum->moments) {
         mask_spectrum_free(spectrum);
         return fail_memory("a curve");
     }
-    for (size_t b = 0; b <= spectrum->length / 2; b++)
-        spectrum->largest = fmax(spectrum->largest, cabs(spectrum->bins[b]));
+    for (size_t b = 0; b <= spectrum->length / 2; b++) {
+        spectrum->gains[b] = cabs(spectrum->bins[b]);
+        spectrum->largest = fmax(spectrum->largest, spectrum->gains[b]);
+    }
     return STATUS_OK;
 }
 
 void mask_spectrum_free(struct mask_spectrum *spectrum)
 {
+    free(spectrum->gains);
     free(spectrum->bins);
     free(spectrum->moments);
     *spectrum = (struct mask_spectrum){0};
 }
 
-/* The bins around a point of the axis: all that are nearer to it than to its neighbours, and at
- * least one; or those within a twelfth of an octave. */
+/* The bins of a point: those nearer to it than to its neighbours, or within a twelfth of an octave;
+ * at least one. */
 struct bin_share {
     double hz;
     size_t from, end;
@@ -183,39 +169,17 @@ static struct bin_share share_of(const struct mask_spectrum *spectrum, size_t po
     if (share.end <= share.from) {
         share.from = (size_t)fmin(rint(hz * bin), last);
         share.end = share.from + 1;
-        share.hz = (double)share.from / bin; /* where the value is, and not nearby */
+        share.hz = (double)share.from / bin;
     }
     return share;
-}
-
-/* A gain of nothing is far below any picture; silence has no curve. */
-static double to_db(const struct mask_spectrum *spectrum, double gain)
-{
-    return spectrum->largest > 0 ? 20 * log10(fmax(gain, least_gain)) : NAN;
 }
 
 static double mean_gain(const struct mask_spectrum *spectrum, struct bin_share share)
 {
     double power = 0;
     for (size_t b = share.from; b < share.end; b++)
-        power += pow(cabs(spectrum->bins[b]), 2);
+        power += pow(spectrum->gains[b], 2);
     return sqrt(power / (double)(share.end - share.from));
-}
-
-/* At their own places, so that a line through them turns nowhere but where the gain does. */
-static void add_extremes(const struct mask_spectrum *spectrum, struct bin_share share,
-                         struct curve *curve)
-{
-    size_t least = share.from, largest = share.from;
-    for (size_t b = share.from; b < share.end; b++) {
-        least = cabs(spectrum->bins[b]) < cabs(spectrum->bins[least]) ? b : least;
-        largest = cabs(spectrum->bins[b]) > cabs(spectrum->bins[largest]) ? b : largest;
-    }
-    size_t first = least < largest ? least : largest, second = least < largest ? largest : least;
-    double hz = spectrum->rate / (double)spectrum->length;
-    add_point(curve, (double)first * hz, to_db(spectrum, cabs(spectrum->bins[first])));
-    if (second != first)
-        add_point(curve, (double)second * hz, to_db(spectrum, cabs(spectrum->bins[second])));
 }
 
 bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum)
@@ -225,7 +189,7 @@ bool mask_spectrum_is_rough(const struct mask_spectrum *spectrum)
         struct bin_share share = share_of(spectrum, p, true);
         double least = INFINITY, mean = mean_gain(spectrum, share);
         for (size_t b = share.from; b < share.end; b++)
-            least = fmin(least, cabs(spectrum->bins[b]));
+            least = fmin(least, spectrum->gains[b]);
         if (mean < gap_gain * spectrum->largest)
             continue;
         rough += least < rough_dip * mean;
@@ -240,10 +204,13 @@ enum status curve_magnitude(const struct mask_spectrum *spectrum, bool smooth, s
     for (size_t p = 0; p < FREQUENCIES; p++) {
         struct bin_share share = share_of(spectrum, p, smooth);
         if (smooth)
-            add_point(curve, share.hz, to_db(spectrum, mean_gain(spectrum, share)));
+            add_point(curve, share.hz, mean_gain(spectrum, share));
         else
-            add_extremes(spectrum, share, curve);
+            add_extremes(curve, spectrum->gains, share.from, share.end, 0, spectrum->rate,
+                         (double)spectrum->length);
     }
+    for (size_t i = 0; i < curve->count; i++)
+        curve->y[i] = spectrum->largest > 0 ? 20 * log10(fmax(curve->y[i], least_gain)) : NAN;
     return STATUS_OK;
 }
 
@@ -276,7 +243,7 @@ enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
         struct bin_share share = share_of(spectrum, p, smooth);
         double power = 0, moment = 0;
         for (size_t b = share.from; b < share.end; b++) {
-            power += pow(cabs(spectrum->bins[b]), 2);
+            power += pow(spectrum->gains[b], 2);
             moment += creal(conj(spectrum->bins[b]) * spectrum->moments[b]);
         }
         bool gap = mean_gain(spectrum, share) <= gap_gain * spectrum->largest;
@@ -286,38 +253,13 @@ enum status curve_group_delay(const struct mask_spectrum *spectrum, bool smooth,
     return STATUS_OK;
 }
 
-/* ---- over both ---- */
-
-static size_t window_for(size_t taps, uint32_t rate)
-{
-    size_t window = WINDOW_LEAST;
-    while (window < taps / WINDOWS_WANTED && (double)window * 2 < window_most * rate)
-        window *= 2;
-    return window;
-}
-
-/* The taps under a window whose middle is at `middle`. */
-static void parse_window(const float *taps, size_t count, size_t window, double middle,
-                        float *samples)
-{
-    for (size_t i = 0; i < window; i++) {
-        double at = rint(middle) - (double)window / 2 + (double)i;
-        samples[i] = at >= 0 && at < (double)count ? taps[(size_t)at] : 0;
-    }
-}
-
-static void make_relative(struct spectrogram *picture)
-{
-    double largest = spectrogram_find_peak(picture).power;
-    for (size_t i = 0; i < picture->columns * picture->axis.rows && largest > 0; i++)
-        picture->power[i] = (float)((double)picture->power[i] / largest);
-}
-
 enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32_t rate,
                                   struct spectrogram *picture)
 {
     struct spectrogram_frame *frame = NULL;
-    size_t window = window_for(mask->taps, rate);
+    size_t window = WINDOW_LEAST;
+    while (window < mask->taps / WINDOWS_WANTED && (double)window * 2 < window_most * rate)
+        window *= 2;
     size_t columns = mask->taps < PICTURE_COLUMNS ? mask->taps : PICTURE_COLUMNS;
     double step = (double)mask->taps / (double)columns;
     *picture = (struct spectrogram){
@@ -338,13 +280,18 @@ enum status mask_spectrogram_init(const struct mask *mask, size_t column, uint32
     enum status status = picture->power && samples ? spectrogram_frame_create(&settings, &frame)
                                                    : fail_memory("a spectrogram");
     for (size_t c = 0; c < columns && status == STATUS_OK; c++) {
-        parse_window(mask_column(mask, column), mask->taps, window, ((double)c + 0.5) * step,
-                    samples);
+        double start = rint(((double)c + 0.5) * step) - (double)window / 2;
+        for (size_t i = 0; i < window; i++) {
+            double at = start + (double)i;
+            bool is_inside = at >= 0 && at < (double)mask->taps;
+            samples[i] = is_inside ? mask_column(mask, column)[(size_t)at] : 0;
+        }
         spectrogram_frame_measure(frame, samples, picture->power + c * PICTURE_ROWS);
     }
-    if (status == STATUS_OK)
-        make_relative(picture);
-    else
+    double largest = status == STATUS_OK ? spectrogram_find_peak(picture).power : 0;
+    for (size_t i = 0; i < columns * PICTURE_ROWS && largest > 0; i++)
+        picture->power[i] = (float)((double)picture->power[i] / largest);
+    if (status != STATUS_OK)
         spectrogram_free(picture);
     spectrogram_frame_destroy(frame);
     free(samples);

@@ -8,10 +8,9 @@
 #include <string.h>
 
 static const double near_peak = 0.99, clear = 0.8, clear_seconds = 0.001;
-static const double equal = 0.99999; /* but for the rounding of transforms */
-enum { USUAL_RATE = 48000 };         /* of a mask that does not say */
+static const double equal = 0.99999; /* except for rounding of transforms */
+enum { USUAL_RATE = 48000 };         /* of masks without a rate */
 
-/* Sum over all paths of |h[k]|, or of its square. */
 static double height(const struct mask *mask, size_t k, bool squared)
 {
     double sum = 0;
@@ -27,7 +26,7 @@ struct peak {
     double at; /* a whole or half index */
 };
 
-/* Halfway between the first and the last that come as near to the largest as that. */
+/* Halfway between the first and the last that reach `nearness` of the largest. */
 static struct peak find_peak(const float *heights, size_t count, double nearness)
 {
     struct peak peak = {0, 0};
@@ -63,7 +62,7 @@ static double find_centroid(const struct mask *mask)
     return energy > 0 ? moment / energy : 0;
 }
 
-/* From halfway, as near as rounding has it, the earlier one. */
+/* Rounds; halfway, or as near as rounding errors allow, down. */
 static int64_t nearest(double at)
 {
     return (int64_t)ceil(at - 0.501);
@@ -85,8 +84,6 @@ enum status mask_delay(const struct mask *mask, enum mask_delay_method method, i
         *delay = nearest(by_peak ? peak.at : find_centroid(mask)) - (int64_t)mask->origin;
     return STATUS_OK;
 }
-
-/* ---- two masks ---- */
 
 struct correlation {
     struct fft *fft;
@@ -128,8 +125,7 @@ static const float *column_of(const struct mask *mask, struct mask_path path)
     return NULL;
 }
 
-/* Add the product of one path that both have; *a reversed in time turns convolution into
- * correlation. */
+/* Add the product of a common path; reversing a in time turns convolution into correlation. */
 static void correlate(struct correlation *work, const float *a, size_t a_taps, const float *b,
                       size_t b_taps)
 {
@@ -144,24 +140,13 @@ static void correlate(struct correlation *work, const float *a, size_t a_taps, c
     fft_multiply_add(work->sum, work->a, work->b, fft_spectrum_floats(length));
 }
 
-static enum status by_own_delays(const struct mask *a, const struct mask *b, int64_t *delay)
-{
-    int64_t earlier = 0, later = 0;
-    TRY(mask_delay(a, MASK_DELAY_AUTO, &earlier));
-    TRY(mask_delay(b, MASK_DELAY_AUTO, &later));
-    *delay = later - earlier;
-    return STATUS_OK;
-}
-
 enum status mask_delay_between(const struct mask *a, const struct mask *b, int64_t *delay)
 {
     struct correlation work;
     size_t lags = a->taps + b->taps - 1, length = 2, common = 0;
     while (length < lags)
         length *= 2;
-    enum status status = correlation_init(&work, length);
-    if (status != STATUS_OK)
-        return status;
+    TRY(correlation_init(&work, length));
     bool same_rate = a->rate == b->rate || a->rate == 0 || b->rate == 0;
     for (size_t p = 0; p < a->path_count && same_rate; p++) {
         const float *theirs = column_of(b, a->paths[p]);
@@ -174,8 +159,13 @@ enum status mask_delay_between(const struct mask *a, const struct mask *b, int64
         work.samples[lag] = fabsf(work.samples[lag]);
     struct peak peak = find_peak(work.samples, lags, equal);
     correlation_free(&work);
-    if (common == 0 || peak.height <= 0)
-        return by_own_delays(a, b, delay);
+    if (common == 0 || peak.height <= 0) {
+        int64_t earlier = 0, later = 0;
+        TRY(mask_delay(a, MASK_DELAY_AUTO, &earlier));
+        TRY(mask_delay(b, MASK_DELAY_AUTO, &later));
+        *delay = later - earlier;
+        return STATUS_OK;
+    }
     *delay = nearest(peak.at) - (int64_t)(a->taps - 1) - (int64_t)b->origin + (int64_t)a->origin;
     return STATUS_OK;
 }

@@ -1,15 +1,14 @@
-/* Configurations of Equalizer APO, and listings of parametric equalisers in its form (AutoEq,
+/* Configurations of Equalizer APO, and listings of parametric equalisers in its format (AutoEq,
  * REW's "Filter Settings file").
  *
- * Preamp, Filter, Convolution, Delay, Channel and Include are followed. An equaliser becomes
- * its impulse response, down to -160 dB of its peak. Without a Channel line the mask is one
- * column for every channel; else it has paths for as many channels as the sound has, or
- * (unknown) the least of 2, 4, 6 and 8 that has all that are named. All else is refused. */
+ * Preamp, Filter, Convolution, Delay, Channel and Include are supported, the rest is refused. A
+ * filter becomes its impulse response, down to -160 dB of its peak. Without a Channel line the mask
+ * has one column for all channels; else it has paths for as many channels as the sound has, or, if
+ * that is unknown, the least of 2, 4, 6 and 8 that includes every named one. */
 #include "mask/eq_listing.h"
 #include "mask/mask_config.h"
 #include "mask/mask_matrix.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,23 +16,23 @@
 
 enum {
     CHANNELS_MOST = 32,
-    INCLUDES_MOST = 8, /* one in another */
+    INCLUDES_MOST = 8, /* nested */
     FILTERS_MOST = 1000,
-    RATE_USUAL = 48000, /* where neither the sound nor a mask says another */
+    RATE_USUAL = 48000, /* if neither the sound nor a mask has one */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
     EQ_TAPS_MOST = 1 << 10,
 #else
     EQ_TAPS_MOST = 1 << 18, /* 5 seconds at 48 kHz */
 #endif
 };
-static const double EQ_FLOOR = 1e-8; /* of the peak; what lies below at the end is cut */
+static const double EQ_FLOOR = 1e-8; /* of the peak; the end below it is cut */
 
 struct eqapo {
-    struct mask_config *config; /* the file that is read now */
-    struct mask_matrix *matrix;
+    struct mask_config *config; /* the current file */
+    struct mask_matrix *matrix; /* of the outermost file */
     size_t channels;
     bool is_selected[CHANNELS_MOST];
-    bool is_rew; /* has lines for people, too */
+    bool is_rew; /* unknown lines are remarks */
     size_t filters;
     size_t depth; /* of includes */
 };
@@ -88,8 +87,6 @@ static enum status parse_channel(struct eqapo *reading, char *text)
     return STATUS_OK;
 }
 
-/* ---- what is done to the channels that are selected ---- */
-
 static enum status gain_all(struct eqapo *reading, double gain, uint64_t delay)
 {
     for (size_t c = 0; c < reading->channels; c++)
@@ -102,7 +99,7 @@ static enum status parse_preamp(struct eqapo *reading, char *text)
 {
     double db;
     if (!eq_listing_number(&text, "dB", &db) || fabs(db) > 300)
-        return mask_config_refuse(reading->config, "Preamp: is a number of dB");
+        return mask_config_refuse(reading->config, "Preamp: must be a number of dB");
     return gain_all(reading, audio_from_db(db), 0);
 }
 
@@ -116,18 +113,17 @@ static enum status parse_delay(struct eqapo *reading, char *text)
 {
     double value;
     if (!eq_listing_number(&text, NULL, &value) || value < 0)
-        return mask_config_refuse(reading->config, "Delay: is a number of ms or samples from 0 on");
+        return mask_config_refuse(reading->config, "Delay: must be a number of ms or samples");
     const char *unit = mask_config_word(&text);
     if (!unit || (strcasecmp(unit, "ms") != 0 && strcasecmp(unit, "samples") != 0))
-        return mask_config_refuse(reading->config, "Delay: is in ms or in samples");
+        return mask_config_refuse(reading->config, "Delay: must be in ms or samples");
     double frames = strcasecmp(unit, "ms") == 0 ? rint(value * rate_of(reading) / 1000) : value;
     if (frames > MATRIX_TAPS_MOST)
-        return mask_config_refuse(reading->config, "that delay is too long");
+        return mask_config_refuse(reading->config, "the delay is too long");
     TRY(mask_config_rate(reading->config, rate_of(reading)));
     return gain_all(reading, 1, (uint64_t)frames);
 }
 
-/* How many taps stay above the floor. */
 static size_t audible(const double *taps, size_t count)
 {
     double peak = 0;
@@ -150,7 +146,7 @@ static enum status apply_eq(struct eqapo *reading, const struct eq_filter *filte
         biquad_filter(&biquad, taps, EQ_TAPS_MOST);
         size_t count = audible(taps, EQ_TAPS_MOST);
         if (count == EQ_TAPS_MOST)
-            note("mask %s: line %zu: the filter rings longer than %d taps, and is cut there",
+            note("mask %s: line %zu: the filter rings longer than %d taps and is cut there",
                  reading->config->file, reading->config->line, EQ_TAPS_MOST);
         for (size_t k = 0; k < count; k++)
             rounded[k] = (float)taps[k];
@@ -176,18 +172,12 @@ static enum status parse_filter(struct eqapo *reading, char *text)
     return apply_eq(reading, &filter, rate);
 }
 
-/* The file's channels in turn for the channels that are selected. */
+/* The file's channels serve the selected channels in turn. */
 static enum status parse_convolution(struct eqapo *reading, char *text)
 {
     const struct mask *mask;
-    text += strspn(text, " \t");
-    for (size_t end = strlen(text); end > 0 && strchr(" \t", text[end - 1]);)
-        text[--end] = '\0';
-    char *quoted = *text == '"' ? strchr(text + 1, '"') : NULL;
-    if (quoted)
-        *quoted = '\0';
-    TRY(mask_config_mask(reading->config, quoted ? text + 1 : text, NULL, &mask));
     size_t column = 0;
+    TRY(mask_config_mask(reading->config, mask_config_name(text), NULL, &mask));
     for (size_t c = 0; c < reading->channels; c++)
         if (reading->is_selected[c])
             TRY(mask_matrix_filter(reading->matrix, c, 1, 0,
@@ -208,11 +198,10 @@ static enum status parse_include(struct eqapo *reading, char *text)
     if (reading->depth == INCLUDES_MOST)
         return mask_config_refuse(outer, "includes are circular or nested deeper than %d",
                                   INCLUDES_MOST);
-    enum status status = mask_config_find(outer, text, &path);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_config_find(outer, text, &path));
     struct mask_load_options options = *outer->options;
     options.folder = outer->fence;
+    enum status status;
     FILE *stream = fopen(path, "rb");
     if (!stream || !mask_config_open(&inner, path, stream, &options)) {
         status = mask_config_refuse(outer, "cannot include %s", text);
@@ -237,29 +226,28 @@ static enum status parse_include(struct eqapo *reading, char *text)
 static enum status parse_device(struct eqapo *reading, char *text)
 {
     const char *word = mask_config_word(&text);
-    return word && strcasecmp(word, "all") == 0
-               ? STATUS_OK
-               : mask_config_refuse(reading->config, "settings for one device alone (Device:) "
-                                                     "cannot be read as a mask");
+    if (word && strcasecmp(word, "all") == 0)
+        return STATUS_OK;
+    return mask_config_refuse(reading->config,
+                              "settings for one device (Device:) cannot be read as a mask");
 }
 
 static const struct {
     const char *name;
-    enum status (*take)(struct eqapo *reading, char *text);
+    enum status (*parse)(struct eqapo *reading, char *text);
 } commands[] = {
     {"Preamp", parse_preamp}, {"Filter", parse_filter},   {"Convolution", parse_convolution},
     {"Delay", parse_delay},   {"Channel", parse_channel}, {"Include", parse_include},
     {"Device", parse_device},
 };
 
-/* The command that a line is for: its name, and behind that "Filter" may have a number. */
+/* The index of a line's command, which may be followed by a number ("Filter 1:"). */
 static size_t command_of(const char *line, const char *colon)
 {
-    size_t length = strcspn(line, " \t:");
+    size_t length = strcspn(line, " \t:"), i = 0;
     const char *number = line + length + strspn(line + length, " \t");
     number += strspn(number, "0123456789");
     number += strspn(number, " \t");
-    size_t i = 0;
     for (; i < sizeof commands / sizeof *commands; i++)
         if (number == colon && length == strlen(commands[i].name) &&
             strncasecmp(line, commands[i].name, length) == 0)
@@ -275,13 +263,13 @@ static enum status parse_line(struct eqapo *reading, char *line)
         return STATUS_OK;
     size_t i = colon ? command_of(line, colon) : sizeof commands / sizeof *commands;
     if (i < sizeof commands / sizeof *commands)
-        return commands[i].take(reading, colon + 1);
+        return commands[i].parse(reading, colon + 1);
     if (reading->is_rew)
         return STATUS_OK;
     if (colon)
         return mask_config_refuse(reading->config, "'%.*s:' cannot be read as a mask",
                                   (int)(colon - line < 40 ? colon - line : 40), line);
-    return mask_config_refuse(reading->config, "'%.40s' is not understood", line);
+    return mask_config_refuse(reading->config, "'%.40s' is not a command", line);
 }
 
 static enum status read_lines(struct eqapo *reading)
@@ -292,9 +280,7 @@ static enum status read_lines(struct eqapo *reading)
     return STATUS_OK;
 }
 
-/* ---- the whole ---- */
-
-/* The value of the next line for `name` from `text` on, or NULL; *rest: where to go on. */
+/* The value of the next line of command `name` in `text`, or NULL; *rest: the text after it. */
 static const char *find_command(const char *text, const char *name, const char **rest)
 {
     size_t length = strlen(name);
@@ -313,7 +299,7 @@ static const char *find_command(const char *text, const char *name, const char *
     return NULL;
 }
 
-/* How many channels the Channel lines need at least; 0: none names one. */
+/* The least number of channels that the Channel lines need; 0: none is named. */
 static size_t channels_named(const char *text)
 {
     size_t least = 0;
@@ -345,25 +331,6 @@ static size_t count_channels(const struct eqapo *reading)
     return layouts[i];
 }
 
-static enum status read_all(struct eqapo *reading, struct mask **mask)
-{
-    bool is_for_each;
-    reading->channels = count_channels(reading);
-    is_for_each = reading->channels == 1 && channels_named(reading->config->text) == 0;
-    for (size_t c = 0; c < reading->channels; c++)
-        reading->is_selected[c] = true;
-    TRY(mask_matrix_create(reading->config, reading->channels, reading->channels,
-                           &reading->matrix));
-    TRY(mask_matrix_connect(reading->matrix));
-    TRY(read_lines(reading));
-    TRY(mask_matrix_to_mask(reading->matrix, mask));
-    if (is_for_each) {
-        (*mask)->has_own_paths = false;
-        (*mask)->inputs = (*mask)->outputs = (*mask)->path_count = 0;
-    }
-    return STATUS_OK;
-}
-
 static bool is_eqapo(const struct mask_config *config)
 {
     static const char *const names[] = {"Filter", "Preamp", "Convolution", "GraphicEQ", "Include"};
@@ -378,9 +345,20 @@ static enum status read_eqapo(struct mask_config *config, struct mask **mask)
 {
     struct eqapo reading = {.config = config};
     reading.is_rew = strncasecmp(config->text, "Filter Settings file", 20) == 0;
-    enum status status = read_all(&reading, mask);
-    mask_matrix_destroy(reading.matrix);
-    return status;
+    reading.channels = count_channels(&reading);
+    bool is_for_each = reading.channels == 1 && channels_named(config->text) == 0;
+    for (size_t c = 0; c < reading.channels; c++)
+        reading.is_selected[c] = true;
+    TRY(mask_matrix_create(config, reading.channels, reading.channels, &config->matrix));
+    reading.matrix = config->matrix;
+    TRY(mask_matrix_connect(reading.matrix));
+    TRY(read_lines(&reading));
+    TRY(mask_matrix_to_mask(reading.matrix, mask));
+    if (is_for_each) {
+        (*mask)->has_own_paths = false;
+        (*mask)->inputs = (*mask)->outputs = (*mask)->path_count = 0;
+    }
+    return STATUS_OK;
 }
 
 const struct mask_reader mask_reader_eqapo = {

@@ -1,9 +1,8 @@
 /* Configurations of jconvolver and fconvolver (README.CONFIG of their package), with the
  * /impulse/packedmatrix of mcfx_convolver.
  *
- * What concerns JACK and partitions alone (/jack/..., port names, sizes, density) changes no
- * sound. Different from the original: a relative /cd begins at the folder of the
- * configuration, and what jconvolver would drop with a warning is refused. */
+ * Settings of JACK and partitions are ignored. Unlike jconvolver, a relative /cd starts at the
+ * folder of the configuration, and errors that it only warns of are refused. */
 #include "mask/mask_config.h"
 #include "mask/mask_matrix.h"
 
@@ -13,7 +12,7 @@
 
 enum { COPIES_MOST = 1 << 14, HILBERT_LEAST = 64, HILBERT_MOST = 65536 };
 
-struct copy {
+struct jconvolver_copy {
     size_t line;
     size_t input, output;
     size_t from_input, from_output;
@@ -21,23 +20,21 @@ struct copy {
 
 struct jconvolver {
     struct mask_config *config;
-    struct mask_matrix *matrix;
-    bool has_size;    /* /convolver/new was there */
-    uint64_t longest; /* taps of a response, by /convolver/new */
-    size_t inputs;    /* the most that is used */
-    size_t outputs;
-    struct copy *copies;
+    bool has_size;          /* there is a /convolver/new */
+    uint64_t longest;       /* taps of a response, by /convolver/new */
+    size_t inputs, outputs; /* the most that are used */
+    struct jconvolver_copy *copies;
     size_t copy_count;
-    bool *has_response; /* by input * MATRIX_CHANNELS_MOST + output */
+    bool has_response[MATRIX_CHANNELS_MOST][MATRIX_CHANNELS_MOST]; /* [input][output] */
 };
 
-struct numbers {
+struct jconvolver_numbers {
     uint64_t input, output, delay, offset, length, channel;
     double gain;
 };
 
 static enum status parse_count(struct jconvolver *reading, char **rest, const char *what,
-                              uint64_t *value)
+                               uint64_t *value)
 {
     const char *word = mask_config_word(rest);
     if (!word)
@@ -58,7 +55,7 @@ static enum status parse_gain(struct jconvolver *reading, char **rest, double *g
 }
 
 static enum status parse_channel(struct jconvolver *reading, char **rest, const char *what,
-                                size_t most, uint64_t *value)
+                                 size_t most, uint64_t *value)
 {
     TRY(parse_count(reading, rest, what, value));
     if (*value < 1 || *value > most)
@@ -67,12 +64,11 @@ static enum status parse_channel(struct jconvolver *reading, char **rest, const 
     return STATUS_OK;
 }
 
-/* Input and output; they begin every command about a response. */
 static enum status parse_pair(struct jconvolver *reading, char **rest, uint64_t *input,
-                             uint64_t *output)
+                              uint64_t *output)
 {
-    size_t inputs = mask_matrix_inputs(reading->matrix);
-    size_t outputs = mask_matrix_outputs(reading->matrix);
+    size_t inputs = mask_matrix_inputs(reading->config->matrix);
+    size_t outputs = mask_matrix_outputs(reading->config->matrix);
     TRY(parse_channel(reading, rest, "input", inputs, input));
     TRY(parse_channel(reading, rest, "output", outputs, output));
     if (*input > reading->inputs)
@@ -82,28 +78,13 @@ static enum status parse_pair(struct jconvolver *reading, char **rest, uint64_t 
     return STATUS_OK;
 }
 
-/* The rest of the line is the name of a file, with or without quotes. */
 static enum status parse_name(struct jconvolver *reading, char *rest, const char **name)
 {
-    rest += strspn(rest, " \t");
-    char *end = *rest == '"' ? strchr(rest + 1, '"') : NULL;
-    if (end) {
-        *end = '\0';
-        rest++;
-    } else {
-        for (size_t length = strlen(rest); length > 0 && strchr(" \t", rest[length - 1]);)
-            rest[--length] = '\0';
-    }
-    *name = rest;
-    return *rest ? STATUS_OK : mask_config_refuse(reading->config, "a file name is missing");
+    *name = mask_config_name(rest);
+    return **name ? STATUS_OK : mask_config_refuse(reading->config, "a file name is missing");
 }
 
-static bool *response_at(struct jconvolver *reading, uint64_t input, uint64_t output)
-{
-    return &reading->has_response[(input - 1) * MATRIX_CHANNELS_MOST + output - 1];
-}
-
-/* Copies are links: what is added to one would be lost on jconvolver. */
+/* Copies are links: jconvolver would lose what is added to one. */
 static enum status check_no_copy(struct jconvolver *reading, uint64_t input, uint64_t output)
 {
     for (size_t i = 0; i < reading->copy_count; i++)
@@ -118,34 +99,32 @@ static enum status add(struct jconvolver *reading, uint64_t input, uint64_t outp
                        uint64_t delay, const float *taps, uint64_t count)
 {
     TRY(check_no_copy(reading, input, output));
-    *response_at(reading, input, output) = true;
+    reading->has_response[input - 1][output - 1] = true;
     uint64_t capacity = delay < reading->longest ? reading->longest - delay : 0;
     if (reading->has_size && count > capacity) {
-        note("mask %s: line %zu: %llu taps lie beyond the %llu that /convolver/new allows, and are "
-             "ignored, as jconvolver does",
+        note("mask %s: line %zu: %llu taps beyond the %llu of /convolver/new are ignored, as "
+             "jconvolver does",
              reading->config->file, reading->config->line, (unsigned long long)(count - capacity),
              (unsigned long long)reading->longest);
         count = capacity;
     }
     return count == 0 ? STATUS_OK
-                      : mask_matrix_add(reading->matrix, (size_t)input - 1, (size_t)output - 1,
-                                        gain, delay, taps, (size_t)count);
+                      : mask_matrix_add(reading->config->matrix, (size_t)input - 1,
+                                        (size_t)output - 1, gain, delay, taps, (size_t)count);
 }
-
-/* ---- commands ---- */
 
 static enum status parse_size(struct jconvolver *reading, char *rest)
 {
     uint64_t inputs = 0, outputs = 0, partition = 0;
     if (reading->has_size || reading->inputs)
-        return mask_config_refuse(reading->config, "/convolver/new comes once, and first");
+        return mask_config_refuse(reading->config, "/convolver/new must come first and once");
     TRY(parse_channel(reading, &rest, "inputs", MATRIX_CHANNELS_MOST, &inputs));
     TRY(parse_channel(reading, &rest, "outputs", MATRIX_CHANNELS_MOST, &outputs));
     TRY(parse_count(reading, &rest, "partition size", &partition));
     TRY(parse_count(reading, &rest, "maximum impulse length", &reading->longest));
     if (reading->longest == 0)
         return mask_config_refuse(reading->config, "a maximum impulse length of 0");
-    TRY(mask_matrix_crop(reading->matrix, (size_t)inputs, (size_t)outputs));
+    TRY(mask_matrix_crop(reading->config->matrix, (size_t)inputs, (size_t)outputs));
     reading->has_size = true;
     reading->inputs = (size_t)inputs;
     reading->outputs = (size_t)outputs;
@@ -156,7 +135,7 @@ static enum status parse_folder(struct jconvolver *reading, char *rest)
 {
     const char *name;
     rest += strspn(rest, " \t");
-    if (!*rest) /* mcfx_convolver writes it so, and means its own folder */
+    if (!*rest) /* in mcfx_convolver, the folder of the file */
         return mask_config_enter(reading->config, ".");
     TRY(parse_name(reading, rest, &name));
     return mask_config_enter(reading->config, name);
@@ -166,15 +145,15 @@ static enum status parse_folder(struct jconvolver *reading, char *rest)
 static enum status cut(struct jconvolver *reading, uint64_t have, uint64_t offset, uint64_t *length)
 {
     if (offset >= have)
-        return mask_config_refuse(reading->config, "an offset of %llu in %llu taps",
+        return mask_config_refuse(reading->config, "an offset of %llu exceeds %llu taps",
                                   (unsigned long long)offset, (unsigned long long)have);
     if (*length == 0 || *length > have - offset)
         *length = have - offset;
     return STATUS_OK;
 }
 
-/* What of a file, and where it goes. */
-static enum status take_piece(struct jconvolver *reading, char **rest, struct numbers *n)
+static enum status parse_piece(struct jconvolver *reading, char **rest,
+                               struct jconvolver_numbers *n)
 {
     TRY(parse_gain(reading, rest, &n->gain));
     TRY(parse_count(reading, rest, "delay", &n->delay));
@@ -184,11 +163,11 @@ static enum status take_piece(struct jconvolver *reading, char **rest, struct nu
 
 static enum status parse_read(struct jconvolver *reading, char *rest)
 {
-    struct numbers n;
+    struct jconvolver_numbers n;
     const char *name;
     const struct mask *mask;
     TRY(parse_pair(reading, &rest, &n.input, &n.output));
-    TRY(take_piece(reading, &rest, &n));
+    TRY(parse_piece(reading, &rest, &n));
     TRY(parse_count(reading, &rest, "channel", &n.channel));
     TRY(parse_name(reading, rest, &name));
     TRY(mask_config_mask(reading->config, name, NULL, &mask));
@@ -203,7 +182,7 @@ static enum status parse_read(struct jconvolver *reading, char *rest)
 static enum status parse_dirac(struct jconvolver *reading, char *rest)
 {
     static const float one = 1;
-    struct numbers n;
+    struct jconvolver_numbers n;
     TRY(parse_pair(reading, &rest, &n.input, &n.output));
     TRY(parse_gain(reading, &rest, &n.gain));
     TRY(parse_count(reading, &rest, "delay", &n.delay));
@@ -211,7 +190,7 @@ static enum status parse_dirac(struct jconvolver *reading, char *rest)
 }
 
 /* Every other tap of 2/(pi k), under a window of 0.43 + 0.57 cos that reaches -0.14. */
-static enum status add_hilbert(struct jconvolver *reading, const struct numbers *n)
+static enum status add_hilbert(struct jconvolver *reading, const struct jconvolver_numbers *n)
 {
     float *taps = calloc(n->length, sizeof *taps);
     if (!taps)
@@ -231,7 +210,7 @@ static enum status add_hilbert(struct jconvolver *reading, const struct numbers 
 
 static enum status parse_hilbert(struct jconvolver *reading, char *rest)
 {
-    struct numbers n;
+    struct jconvolver_numbers n;
     TRY(parse_pair(reading, &rest, &n.input, &n.output));
     TRY(parse_gain(reading, &rest, &n.gain));
     TRY(parse_count(reading, &rest, "delay", &n.delay));
@@ -252,28 +231,28 @@ static enum status parse_copy(struct jconvolver *reading, char *rest)
     TRY(parse_pair(reading, &rest, &from_input, &from_output));
     TRY(check_no_copy(reading, input, output));
     TRY(check_no_copy(reading, from_input, from_output));
-    if (*response_at(reading, input, output))
+    if (reading->has_response[input - 1][output - 1])
         return mask_config_refuse(reading->config,
                                   "the path from input %llu to output %llu has a response already",
                                   (unsigned long long)input, (unsigned long long)output);
-    if (!*response_at(reading, from_input, from_output))
+    if (!reading->has_response[from_input - 1][from_output - 1])
         return mask_config_refuse(reading->config,
                                   "the path from input %llu to output %llu has no response to copy",
                                   (unsigned long long)from_input, (unsigned long long)from_output);
     if (reading->copy_count == COPIES_MOST)
         return mask_config_refuse(reading->config, "more than %d copies", COPIES_MOST);
-    struct copy *copies =
+    struct jconvolver_copy *copies =
         realloc(reading->copies, (reading->copy_count + 1) * sizeof *reading->copies);
     if (!copies)
         return fail_memory("a mask");
     reading->copies = copies;
     copies[reading->copy_count++] =
-        (struct copy){reading->config->line, (size_t)input - 1, (size_t)output - 1,
-                      (size_t)from_input - 1, (size_t)from_output - 1};
+        (struct jconvolver_copy){reading->config->line, (size_t)input - 1, (size_t)output - 1,
+                                 (size_t)from_input - 1, (size_t)from_output - 1};
     return STATUS_OK;
 }
 
-static enum status add_packed(struct jconvolver *reading, const struct numbers *n,
+static enum status add_packed(struct jconvolver *reading, const struct jconvolver_numbers *n,
                               const struct mask *mask)
 {
     uint64_t each = mask->taps / n->input, length = n->length;
@@ -285,22 +264,23 @@ static enum status add_packed(struct jconvolver *reading, const struct numbers *
     return STATUS_OK;
 }
 
-/* A channel for each output, in it the responses from all inputs one behind the other. */
-static enum status take_packed(struct jconvolver *reading, char *rest)
+/* The file has a channel for each output, with the responses from all inputs in sequence. */
+static enum status parse_packed(struct jconvolver *reading, char *rest)
 {
-    struct numbers n;
+    struct jconvolver_numbers n;
     const char *name;
     const struct mask *mask;
-    TRY(parse_channel(reading, &rest, "inputs", mask_matrix_inputs(reading->matrix), &n.input));
-    TRY(take_piece(reading, &rest, &n));
+    TRY(parse_channel(reading, &rest, "inputs", mask_matrix_inputs(reading->config->matrix),
+                      &n.input));
+    TRY(parse_piece(reading, &rest, &n));
     TRY(parse_name(reading, rest, &name));
     TRY(mask_config_mask(reading->config, name, NULL, &mask));
     if (mask->taps % n.input != 0)
         return mask_config_refuse(reading->config, "%s: %zu taps do not divide by %llu inputs",
                                   name, mask->taps, (unsigned long long)n.input);
-    if (mask->columns > mask_matrix_outputs(reading->matrix))
+    if (mask->columns > mask_matrix_outputs(reading->config->matrix))
         return mask_config_refuse(reading->config, "%s has %zu channels for %zu outputs", name,
-                                  mask->columns, mask_matrix_outputs(reading->matrix));
+                                  mask->columns, mask_matrix_outputs(reading->config->matrix));
     if (n.input > reading->inputs)
         reading->inputs = (size_t)n.input;
     if (mask->columns > reading->outputs)
@@ -308,22 +288,21 @@ static enum status take_packed(struct jconvolver *reading, char *rest)
     return add_packed(reading, &n, mask);
 }
 
-static enum status parse_nothing(struct jconvolver *reading, char *rest)
-{
-    (void)reading, (void)rest;
-    return STATUS_OK;
-}
-
 static const struct {
     const char *name;
-    enum status (*take)(struct jconvolver *reading, char *rest);
+    enum status (*parse)(struct jconvolver *reading, char *rest); /* NULL: ignored */
 } commands[] = {
-    {"/convolver/new", parse_size},          {"/cd", parse_folder},
-    {"/impulse/read", parse_read},           {"/impulse/dirac", parse_dirac},
-    {"/impulse/hilbert", parse_hilbert},     {"/impulse/copy", parse_copy},
-    {"/impulse/packedmatrix", take_packed}, {"/input/name", parse_nothing},
-    {"/output/name", parse_nothing},         {"/jack/client", parse_nothing},
-    {"/jack/server", parse_nothing},
+    {"/convolver/new", parse_size},
+    {"/cd", parse_folder},
+    {"/impulse/read", parse_read},
+    {"/impulse/dirac", parse_dirac},
+    {"/impulse/hilbert", parse_hilbert},
+    {"/impulse/copy", parse_copy},
+    {"/impulse/packedmatrix", parse_packed},
+    {"/input/name", NULL},
+    {"/output/name", NULL},
+    {"/jack/client", NULL},
+    {"/jack/server", NULL},
 };
 
 static enum status parse_line(struct jconvolver *reading, char *line)
@@ -339,42 +318,10 @@ static enum status parse_line(struct jconvolver *reading, char *line)
     const char *name = mask_config_word(&rest);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
-            return commands[i].take(reading, rest);
+            return commands[i].parse ? commands[i].parse(reading, rest) : STATUS_OK;
     return mask_config_refuse(reading->config, "jconvolver has no command '%.40s'", name);
 }
 
-/* ---- the whole ---- */
-
-static enum status make_copies(struct jconvolver *reading)
-{
-    for (size_t i = 0; i < reading->copy_count; i++) {
-        const struct copy *copy = &reading->copies[i];
-        reading->config->line = copy->line;
-        TRY(mask_matrix_copy(reading->matrix, copy->input, copy->output, copy->from_input,
-                             copy->from_output));
-    }
-    return STATUS_OK;
-}
-
-static enum status read_all(struct jconvolver *reading, struct mask **mask)
-{
-    char *line;
-    TRY(mask_matrix_create(reading->config, MATRIX_CHANNELS_MOST, MATRIX_CHANNELS_MOST,
-                           &reading->matrix));
-    reading->has_response = calloc((size_t)MATRIX_CHANNELS_MOST * MATRIX_CHANNELS_MOST, 1);
-    if (!reading->has_response)
-        return fail_memory("a mask");
-    while ((line = mask_config_line(reading->config)))
-        TRY(parse_line(reading, line));
-    TRY(make_copies(reading));
-    reading->config->line = 0;
-    if (reading->inputs == 0)
-        return mask_config_refuse(reading->config, "it has no /convolver/new and no response");
-    TRY(mask_matrix_crop(reading->matrix, reading->inputs, reading->outputs));
-    return mask_matrix_to_mask(reading->matrix, mask);
-}
-
-/* The first line that is no comment is a command. */
 static bool is_jconvolver(const struct mask_config *config)
 {
     const char *text = config->text;
@@ -393,13 +340,31 @@ static bool is_jconvolver(const struct mask_config *config)
     return false;
 }
 
+static enum status read_commands(struct jconvolver *reading, struct mask **mask)
+{
+    struct mask_config *config = reading->config;
+    char *line;
+    TRY(mask_matrix_create(config, MATRIX_CHANNELS_MOST, MATRIX_CHANNELS_MOST, &config->matrix));
+    while ((line = mask_config_line(config)))
+        TRY(parse_line(reading, line));
+    for (size_t i = 0; i < reading->copy_count; i++) {
+        const struct jconvolver_copy *copy = &reading->copies[i];
+        config->line = copy->line;
+        TRY(mask_matrix_copy(config->matrix, copy->input, copy->output, copy->from_input,
+                             copy->from_output));
+    }
+    config->line = 0;
+    if (reading->inputs == 0)
+        return mask_config_refuse(config, "it has no /convolver/new and no response");
+    TRY(mask_matrix_crop(config->matrix, reading->inputs, reading->outputs));
+    return mask_matrix_to_mask(config->matrix, mask);
+}
+
 static enum status read_jconvolver(struct mask_config *config, struct mask **mask)
 {
     struct jconvolver reading = {.config = config};
-    enum status status = read_all(&reading, mask);
-    mask_matrix_destroy(reading.matrix);
+    enum status status = read_commands(&reading, mask);
     free(reading.copies);
-    free(reading.has_response);
     return status;
 }
 

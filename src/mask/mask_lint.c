@@ -10,7 +10,7 @@ static const double fade_seconds = 0.05, fade_share = 0.1;
 static const double loud_db = 9, headroom_db = 6, quiet_db = -20;
 static const double clear_share = 0.1, rise_seconds = 1e-4, order_ratio = 2;
 
-struct examination {
+struct lint {
     const struct mask *mask;
     const struct mask_stats *stats;
     const struct stream_format *sound;
@@ -18,7 +18,7 @@ struct examination {
     size_t count;
 };
 
-static PRINTF_LIKE(2, 3) char *report(struct examination *at, const char *format, ...)
+static PRINTF_LIKE(2, 3) char *report(struct lint *at, const char *format, ...)
 {
     struct mask_trouble *trouble = &at->troubles[at->count++];
     va_list arguments;
@@ -30,14 +30,12 @@ static PRINTF_LIKE(2, 3) char *report(struct examination *at, const char *format
 
 enum { REMEDY = sizeof((struct mask_trouble *)0)->remedy };
 
-/* ---- the sound ---- */
-
 bool mask_lint_fits(size_t columns, size_t channels)
 {
     return columns == 1 || channels == 1 || columns == channels || (columns == 4 && channels == 2);
 }
 
-static void see_rate(struct examination *at)
+static void check_rate(struct lint *at)
 {
     uint32_t own = at->mask->rate, rate = at->sound->rate;
     if (rate == 0 || own == rate)
@@ -48,7 +46,7 @@ static void see_rate(struct examination *at)
         snprintf(report(at, "rate %u but sound %u", own, rate), REMEDY, "resampled");
 }
 
-static void see_channels(struct examination *at)
+static void check_channels(struct lint *at)
 {
     size_t columns = at->stats->columns, channels = at->sound->channels;
     if (channels == 0 || mask_lint_fits(columns, channels))
@@ -57,18 +55,7 @@ static void see_channels(struct examination *at)
              columns % channels == 0 ? "channel=1 or map=matrix" : "channel=1");
 }
 
-/* ---- channels ---- */
-
-static bool is_silent(const struct mask_stats *stats)
-{
-    for (size_t c = 0; c < stats->columns; c++)
-        if (!stats->column[c].silent)
-            return false;
-    return true;
-}
-
-/* The first that sounds is the one to keep. */
-static void see_silent_channels(struct examination *at)
+static void check_silent_channels(struct lint *at)
 {
     const struct mask_stats *stats = at->stats;
     size_t silent = stats->columns, sounding = 0;
@@ -81,7 +68,7 @@ static void see_silent_channels(struct examination *at)
                  sounding + 1);
 }
 
-static void see_order(struct examination *at)
+static void check_order(struct lint *at)
 {
     const struct mask_column_stats *column = at->stats->column;
     if (at->stats->columns != 4)
@@ -89,11 +76,11 @@ static void see_order(struct examination *at)
     double first = fmin(column[0].energy, column[1].energy);
     double others = fmax(column[2].energy, column[3].energy);
     if (first > order_ratio * others)
-        snprintf(report(at, "channels 1 and 2 are the loudest, as in the order LL RR LR RL"), REMEDY,
-                 "order=llrrlrrl");
+        snprintf(report(at, "channels 1 and 2 are the loudest, as in the order LL RR LR RL"),
+                 REMEDY, "order=llrrlrrl");
 }
 
-static void see_polarity(struct examination *at)
+static void check_polarity(struct lint *at)
 {
     for (size_t c = 0; c < at->stats->columns; c++) {
         const struct mask_column_stats *column = &at->stats->column[c];
@@ -107,14 +94,12 @@ static void see_polarity(struct examination *at)
     snprintf(report(at, "inverted polarity"), REMEDY, "invert");
 }
 
-/* ---- time ---- */
-
 static bool is_linear(const struct mask_column_stats *column)
 {
     return column->symmetry != MASK_ASYMMETRIC;
 }
 
-static void see_silence_first(struct examination *at)
+static void check_silence_first(struct lint *at)
 {
     const struct mask_stats *stats = at->stats;
     size_t onset = stats->taps;
@@ -134,7 +119,7 @@ static void see_silence_first(struct examination *at)
         snprintf(report(at, "%zu samples of silence first", onset), REMEDY, "trim=%zu", onset);
 }
 
-static void see_silence_last(struct examination *at)
+static void check_silence_last(struct lint *at)
 {
     const struct mask_stats *stats = at->stats;
     size_t least = stats->taps;
@@ -142,11 +127,11 @@ static void see_silence_last(struct examination *at)
         if (!stats->column[c].silent && stats->column[c].silence_after < least)
             least = stats->column[c].silence_after;
     if (least > stats->taps / 2 && (double)least > waste_seconds * stats->rate)
-        snprintf(report(at, "%zu of %zu samples are silence at the end", least, stats->taps), REMEDY,
-                 "length=%zu", stats->taps - least);
+        snprintf(report(at, "%zu of %zu samples are silence at the end", least, stats->taps),
+                 REMEDY, "length=%zu", stats->taps - least);
 }
 
-static void see_end(struct examination *at)
+static void check_end(struct lint *at)
 {
     const struct mask_stats *stats = at->stats;
     double worst = 0;
@@ -162,9 +147,7 @@ static void see_end(struct examination *at)
                  fmin(fade_seconds * stats->rate, ceil(fade_share * (double)stats->taps)));
 }
 
-/* ---- level ---- */
-
-static void see_level(struct examination *at)
+static void check_level(struct lint *at)
 {
     const struct mask_stats *stats = at->stats;
     double headroom = 0;
@@ -184,21 +167,24 @@ static void see_level(struct examination *at)
 }
 
 size_t mask_lint(const struct mask *mask, const struct mask_stats *stats,
-                   const struct stream_format *sound, struct mask_trouble *troubles)
+                 const struct stream_format *sound, struct mask_trouble *troubles)
 {
-    struct examination at = {mask, stats, sound, troubles, 0};
-    if (is_silent(stats)) {
+    struct lint at = {mask, stats, sound, troubles, 0};
+    bool is_silent = true;
+    for (size_t c = 0; c < stats->columns; c++)
+        is_silent = is_silent && stats->column[c].silent;
+    if (is_silent) {
         snprintf(report(&at, "silent: all taps are zero"), REMEDY, "another file");
         return at.count;
     }
-    see_rate(&at);
-    see_channels(&at);
-    see_silent_channels(&at);
-    see_order(&at);
-    see_polarity(&at);
-    see_silence_first(&at);
-    see_silence_last(&at);
-    see_end(&at);
-    see_level(&at);
+    check_rate(&at);
+    check_channels(&at);
+    check_silent_channels(&at);
+    check_order(&at);
+    check_polarity(&at);
+    check_silence_first(&at);
+    check_silence_last(&at);
+    check_end(&at);
+    check_level(&at);
     return at.count;
 }

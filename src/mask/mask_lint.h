@@ -3,8 +3,8 @@
  * Judged from mask_stats.h, with thresholds that let good filters and rooms pass:
  *
  *   silent                 a silent channel (true stereo, of 4 channels, may have some)
- *   silence first          5 ms or more below -60 dB of the peak, then the sound within 10 ms; not
- *                          for linear phase, whose first half is its delay
+ *   silence first          5 ms or more below -60 dB of the peak, then the onset within 10 ms; not
+ *                          for linear phase
  *   silence at the end     more than half of the mask and a quarter of a second below -100 dB
  *   cut off                longer than 10 ms, not linear phase, above -60 dB of the peak in its
  *                          last ms, unless that is a separate echo
@@ -28,13 +28,13 @@ enum { MASK_TROUBLES = 12 };
 
 struct mask_trouble {
     char text[128];  /* "480 samples of silence first" */
-    char remedy[64]; /* "trim=480"; or what happens without one: "resampled" */
+    char remedy[64]; /* "trim=480", or what happens without it: "resampled" */
 };
 
-/* The most that there may be is MASK_TROUBLES. `sound` that is zero in a part is not known in it.
- * Returns how many there are. */
+/* Returns the number of troubles, at most MASK_TROUBLES. Fields of `sound` that are 0 are unknown.
+ */
 size_t mask_lint(const struct mask *mask, const struct mask_stats *stats,
-                   const struct stream_format *sound, struct mask_trouble *troubles);
+                 const struct stream_format *sound, struct mask_trouble *troubles);
 
 /* Whether a mask of `columns` fits a sound of `channels` without further options. */
 bool mask_lint_fits(size_t columns, size_t channels);

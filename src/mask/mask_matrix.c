@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIRECT_MOST = 1 << 20 }; /* products that cost less than a transform */
+enum { DIRECT_MOST = 1 << 20 }; /* products; more are convolved by FFT */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { MASK_TAPS_MOST = 1 << 20 };
 static const uint64_t WORK_MOST = 1 << 24;
 #else
-enum { MASK_TAPS_MOST = 1 << 28 };                   /* of all columns of a configuration: 1 GiB */
-static const uint64_t WORK_MOST = (uint64_t)1 << 33; /* taps gone through while it is read */
+enum { MASK_TAPS_MOST = 1 << 28 };                   /* of all columns: 1 GiB */
+static const uint64_t WORK_MOST = (uint64_t)1 << 33; /* taps processed */
 #endif
 
-/* One impulse response from its first tap to its last: what lies before and behind is silence. */
-struct response {
-    size_t first; /* taps of silence before */
+/* Silent before `first` and after `count` taps. */
+struct matrix_cell {
+    size_t first;
     size_t count;
     float *taps;
 };
@@ -25,17 +25,15 @@ struct mask_matrix {
     const struct mask_config *config;
     size_t inputs;
     size_t outputs;
-    struct response *cells; /* output after output, all inputs each */
-    uint64_t held;          /* taps of all cells */
-    uint64_t work;          /* taps gone through so far */
+    struct matrix_cell *cells; /* output after output, all inputs each */
+    uint64_t held;             /* taps of all cells */
+    uint64_t work;             /* taps processed so far */
 };
 
-/* ---- one response ---- */
-
-static void response_free(struct response *response)
+static void response_free(struct matrix_cell *response)
 {
     free(response->taps);
-    *response = (struct response){0};
+    *response = (struct matrix_cell){0};
 }
 
 static enum status check_length(const struct mask_config *config, uint64_t delay, uint64_t count)
@@ -47,8 +45,8 @@ static enum status check_length(const struct mask_config *config, uint64_t delay
     return STATUS_OK;
 }
 
-/* Room for the taps [first, end), what is there kept. */
-static enum status reach(struct response *response, size_t first, size_t end)
+/* Make space for the taps [first, end), keeping the present ones. */
+static enum status extend(struct matrix_cell *response, size_t first, size_t end)
 {
     size_t old_end = response->first + response->count;
     if (response->count > 0 && first >= response->first && end <= old_end)
@@ -63,18 +61,17 @@ static enum status reach(struct response *response, size_t first, size_t end)
     if (response->count > 0)
         memcpy(taps + (response->first - first), response->taps, response->count * sizeof *taps);
     free(response->taps);
-    *response = (struct response){first, end - first, taps};
+    *response = (struct matrix_cell){first, end - first, taps};
     return STATUS_OK;
 }
 
-static enum status response_add(const struct mask_config *config, struct response *response,
+static enum status response_add(const struct mask_config *config, struct matrix_cell *response,
                                 double gain, uint64_t delay, const float *taps, size_t count)
 {
     TRY(check_length(config, delay, count));
-    if (count > 0)
-        TRY(reach(response, (size_t)delay, (size_t)delay + count));
     if (count == 0)
         return STATUS_OK;
+    TRY(extend(response, (size_t)delay, (size_t)delay + count));
     float *to = response->taps + ((size_t)delay - response->first);
     for (size_t k = 0; k < count; k++)
         to[k] = (float)((double)to[k] + gain * (double)taps[k]);
@@ -101,11 +98,11 @@ static enum status convolve_fft(const float *a, size_t a_count, const float *b, 
 {
     struct fft_double *fft;
     size_t count = a_count + b_count - 1, n = fft_double_fitting(count < 2 ? 2 : count);
+    TRY(fft_double_create(n, &fft));
     double complex *first = calloc(n / 2 + 1, sizeof *first);
-    enum status status = first ? fft_double_create(n, &fft) : fail_memory("a mask");
-    if (status != STATUS_OK) {
-        free(first);
-        return status;
+    if (!first) {
+        fft_double_destroy(fft);
+        return fail_memory("a mask");
     }
     double *samples = fft_double_samples(fft);
     double complex *bins = fft_double_bins(fft);
@@ -126,53 +123,44 @@ static enum status convolve_fft(const float *a, size_t a_count, const float *b, 
     return STATUS_OK;
 }
 
-static enum status response_filter(const struct mask_config *config, struct response *response,
+static enum status response_filter(const struct mask_config *config, struct matrix_cell *response,
                                    double gain, uint64_t delay, const float *taps, size_t count)
 {
     if (count == 0 || gain == 0)
         response_free(response);
     if (response->count == 0)
         return STATUS_OK;
-    enum status status = check_length(config, response->first + delay, response->count + count - 1);
-    if (status != STATUS_OK)
-        return status;
+    TRY(check_length(config, response->first + delay, response->count + count - 1));
     size_t length = response->count + count - 1;
     float *result = calloc(length, sizeof *result);
     if (!result)
         return fail_memory("a mask");
     size_t fewer = count < response->count ? count : response->count;
-    status = fewer <= DIRECT_MOST / length
-                 ? convolve_direct(response->taps, response->count, taps, count, result)
-                 : convolve_fft(response->taps, response->count, taps, count, result);
+    enum status status = fewer <= DIRECT_MOST / length
+                             ? convolve_direct(response->taps, response->count, taps, count, result)
+                             : convolve_fft(response->taps, response->count, taps, count, result);
     for (size_t i = 0; i < length; i++)
         result[i] = (float)((double)result[i] * gain);
     free(response->taps);
-    *response = (struct response){response->first + (size_t)delay, length, result};
+    *response = (struct matrix_cell){response->first + (size_t)delay, length, result};
     return status;
-}
-
-static bool response_equal(const struct response *a, const struct response *b)
-{
-    return a->first == b->first && a->count == b->count &&
-           (a->count == 0 || memcmp(a->taps, b->taps, a->count * sizeof *a->taps) == 0);
 }
 
 /* ---- the matrix ---- */
 
-static struct response *cell(const struct mask_matrix *matrix, size_t input, size_t output)
+static struct matrix_cell *cell(const struct mask_matrix *matrix, size_t input, size_t output)
 {
     return &matrix->cells[output * matrix->inputs + input];
 }
 
-static void free_cells(struct response *cells, size_t count)
+static void free_cells(struct matrix_cell *cells, size_t count)
 {
     for (size_t i = 0; cells && i < count; i++)
         response_free(&cells[i]);
     free(cells);
 }
 
-/* After a cell changed, that had `before` taps. */
-static enum status account(struct mask_matrix *matrix, const struct response *response,
+static enum status account(struct mask_matrix *matrix, const struct matrix_cell *response,
                            size_t before)
 {
     matrix->held += response->count;
@@ -219,13 +207,13 @@ size_t mask_matrix_outputs(const struct mask_matrix *matrix)
 
 enum status mask_matrix_crop(struct mask_matrix *matrix, size_t inputs, size_t outputs)
 {
-    struct response *cells = calloc(inputs * outputs, sizeof *cells);
+    struct matrix_cell *cells = calloc(inputs * outputs, sizeof *cells);
     if (!cells)
         return fail_memory("a mask");
     for (size_t i = 0; i < inputs * outputs; i++) {
-        struct response *old = cell(matrix, i % inputs, i / inputs);
+        struct matrix_cell *old = cell(matrix, i % inputs, i / inputs);
         cells[i] = *old;
-        *old = (struct response){0};
+        *old = (struct matrix_cell){0};
     }
     free_cells(matrix->cells, matrix->inputs * matrix->outputs);
     matrix->cells = cells;
@@ -245,7 +233,7 @@ enum status mask_matrix_connect(struct mask_matrix *matrix)
 enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t output, double gain,
                             uint64_t delay, const float *taps, size_t count)
 {
-    struct response *response = cell(matrix, input, output);
+    struct matrix_cell *response = cell(matrix, input, output);
     size_t before = response->count;
     TRY(response_add(matrix->config, response, gain, delay, taps, count));
     return account(matrix, response, before);
@@ -254,7 +242,7 @@ enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t out
 enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t output,
                              size_t from_input, size_t from_output)
 {
-    const struct response *from = cell(matrix, from_input, from_output);
+    const struct matrix_cell *from = cell(matrix, from_input, from_output);
     return mask_matrix_add(matrix, input, output, 1, from->first, from->taps, from->count);
 }
 
@@ -262,7 +250,7 @@ enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double
                                uint64_t delay, const float *taps, size_t count)
 {
     for (size_t i = 0; i < matrix->inputs; i++) {
-        struct response *response = cell(matrix, i, output);
+        struct matrix_cell *response = cell(matrix, i, output);
         size_t before = response->count;
         TRY(response_filter(matrix->config, response, gain, delay, taps, count));
         TRY(account(matrix, response, before));
@@ -280,7 +268,7 @@ enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
                                    const struct mask_matrix *from, size_t from_output, double gain)
 {
     for (size_t i = 0; i < matrix->inputs; i++) {
-        const struct response *old = cell(from, i, from_output);
+        const struct matrix_cell *old = cell(from, i, from_output);
         if (old->count > 0 && gain != 0)
             TRY(mask_matrix_add(matrix, i, output, gain, old->first, old->taps, old->count));
     }
@@ -290,9 +278,8 @@ enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
 enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs, const double *gains)
 {
     struct mask_matrix *mixed = NULL;
-    enum status status = mask_matrix_create(matrix->config, matrix->inputs, outputs, &mixed);
-    if (status != STATUS_OK)
-        return status;
+    enum status status = STATUS_OK;
+    TRY(mask_matrix_create(matrix->config, matrix->inputs, outputs, &mixed));
     for (size_t to = 0; to < outputs; to++)
         for (size_t from = 0; from < matrix->outputs && status == STATUS_OK; from++)
             status =
@@ -309,20 +296,25 @@ enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs, const do
 
 /* ---- to a mask ---- */
 
-/* The column of each cell: the first with the same response. *columns: how many there are. */
-static void share_columns(const struct mask_matrix *matrix, size_t *column_of, size_t *columns)
+static bool equal(const struct matrix_cell *a, const struct matrix_cell *b)
 {
-    size_t cells = matrix->inputs * matrix->outputs;
-    size_t count = 0;
+    return a->first == b->first && a->count == b->count &&
+           memcmp(a->taps, b->taps, a->count * sizeof *a->taps) == 0;
+}
+
+/* Sets the column of each cell, shared by equal responses. Returns the number of columns. */
+static size_t share_columns(const struct mask_matrix *matrix, size_t *column_of)
+{
+    size_t cells = matrix->inputs * matrix->outputs, count = 0;
     for (size_t i = 0; i < cells; i++) {
         size_t same = 0;
         if (matrix->cells[i].count == 0)
             continue;
-        while (same < i && !response_equal(&matrix->cells[same], &matrix->cells[i]))
+        while (same < i && !equal(&matrix->cells[same], &matrix->cells[i]))
             same++;
         column_of[i] = same < i ? column_of[same] : count++;
     }
-    *columns = count;
+    return count;
 }
 
 static enum status fill(const struct mask_matrix *matrix, const size_t *column_of,
@@ -333,7 +325,7 @@ static enum status fill(const struct mask_matrix *matrix, const size_t *column_o
     if (!mask->paths)
         return fail_memory("a mask");
     for (size_t i = 0; i < cells; i++) {
-        const struct response *response = &matrix->cells[i];
+        const struct matrix_cell *response = &matrix->cells[i];
         if (response->count == 0)
             continue;
         memcpy(mask_column(mask, column_of[i]) + response->first, response->taps,
@@ -348,7 +340,7 @@ static enum status fill(const struct mask_matrix *matrix, const size_t *column_o
 }
 
 static enum status make(const struct mask_matrix *matrix, const size_t *column_of, size_t columns,
-                        struct mask **result)
+                        struct mask **mask)
 {
     size_t taps = 0;
     for (size_t i = 0; i < matrix->inputs * matrix->outputs; i++) {
@@ -357,31 +349,21 @@ static enum status make(const struct mask_matrix *matrix, const size_t *column_o
             taps = end;
     }
     if (columns == 0)
-        return mask_config_refuse(matrix->config, "all of it is silent");
+        return mask_config_refuse(matrix->config, "all responses are silent");
     if (taps > MASK_TAPS_MOST / columns)
         return mask_config_refuse(matrix->config, "%zu responses of %zu taps are too many", columns,
                                   taps);
-    struct mask *mask;
-    enum status status = mask_create(matrix->config->file, columns, taps, &mask);
-    if (status != STATUS_OK)
-        return status;
-    mask->rate = matrix->config->rate;
-    status = fill(matrix, column_of, mask);
-    if (status != STATUS_OK) {
-        mask_destroy(mask);
-        return status;
-    }
-    *result = mask;
-    return STATUS_OK;
+    TRY(mask_create(matrix->config->file, columns, taps, mask));
+    (*mask)->rate = matrix->config->rate;
+    return fill(matrix, column_of, *mask);
 }
 
 enum status mask_matrix_to_mask(const struct mask_matrix *matrix, struct mask **mask)
 {
-    size_t columns, *column_of = calloc(matrix->inputs * matrix->outputs, sizeof *column_of);
+    size_t *column_of = calloc(matrix->inputs * matrix->outputs, sizeof *column_of);
     if (!column_of)
         return fail_memory("a mask");
-    share_columns(matrix, column_of, &columns);
-    enum status status = make(matrix, column_of, columns, mask);
+    enum status status = make(matrix, column_of, share_columns(matrix, column_of), mask);
     free(column_of);
     return status;
 }

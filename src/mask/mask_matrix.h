@@ -1,13 +1,13 @@
-/* A matrix of impulse responses while a configuration is read: from every input to every output,
- * all silent at first. It is changed step by step, in the order of the signal flow:
+/* A matrix of impulse responses from every input to every output, for reading configurations. All
+ * are silent at first and change in the order of the signal flow:
  *
- *   add      another response in parallel to a path
- *   filter   the signal of an output passes a filter, in series
+ *   add      a response in parallel to a path
+ *   filter   an output in series with a filter
  *   mix      outputs become sums of the previous outputs
  *
- * Responses are stored from their first tap to their last, so that a long delay takes no memory
- * until the mask is made. Inputs, outputs and frames count from 0; gains are linear. Errors:
- * memory; more taps than a sensible mask has, at the current line of `config`.
+ * Responses are stored from their first tap to their last, so that a delay takes no memory. Inputs,
+ * outputs and frames count from 0; gains are linear. Errors: memory; too many taps, at the current
+ * line of `config`.
  */
 #ifndef HALO_MASK_MATRIX_H
 #define HALO_MASK_MATRIX_H
@@ -28,10 +28,10 @@ void mask_matrix_destroy(struct mask_matrix *matrix);
 size_t mask_matrix_inputs(const struct mask_matrix *matrix);
 size_t mask_matrix_outputs(const struct mask_matrix *matrix);
 
-/* Only the first ones are left. */
+/* Keep the first inputs and outputs. */
 MUST_CHECK enum status mask_matrix_crop(struct mask_matrix *matrix, size_t inputs, size_t outputs);
 
-/* Every input goes to the output of its number. */
+/* Connect each input to the output of the same number. */
 MUST_CHECK enum status mask_matrix_connect(struct mask_matrix *matrix);
 
 MUST_CHECK enum status mask_matrix_add(struct mask_matrix *matrix, size_t input, size_t output,
@@ -40,26 +40,25 @@ MUST_CHECK enum status mask_matrix_add(struct mask_matrix *matrix, size_t input,
 MUST_CHECK enum status mask_matrix_filter(struct mask_matrix *matrix, size_t output, double gain,
                                           uint64_t delay, const float *taps, size_t count);
 
-/* A path gets the response that another one has. */
+/* Add the response of another path. */
 MUST_CHECK enum status mask_matrix_copy(struct mask_matrix *matrix, size_t input, size_t output,
                                         size_t from_input, size_t from_output);
 
-/* A filter of one tap: gain and delay. */
+/* Filter with one tap: gain and delay. */
 MUST_CHECK enum status mask_matrix_gain(struct mask_matrix *matrix, size_t output, double gain,
                                         uint64_t delay);
 
-/* `outputs` new ones, the sums of the old by gains[new * old outputs + old]. */
+/* Replace the outputs by sums of the old ones, weighted by gains[new * old outputs + old]. */
 MUST_CHECK enum status mask_matrix_mix(struct mask_matrix *matrix, size_t outputs,
                                        const double *gains);
 
-/* All that comes from `from` (of as many inputs) at an output is added to one of `matrix`,
- * scaled. */
+/* Add an output of `from`, which has as many inputs, scaled. */
 MUST_CHECK enum status mask_matrix_add_output(struct mask_matrix *matrix, size_t output,
                                               const struct mask_matrix *from, size_t from_output,
                                               double gain);
 
 /* A mask with its own paths, of the configuration's name and rate: a column for every response that
- * is not silent, equal ones shared. Errors: memory; all is silent. */
+ * is not silent, shared by equal ones. Errors: memory; all are silent. */
 MUST_CHECK enum status mask_matrix_to_mask(const struct mask_matrix *matrix, struct mask **mask);
 
 #endif

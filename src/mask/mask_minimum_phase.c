@@ -12,65 +12,52 @@ enum { LENGTH_LEAST = 1 << 12, LENGTH_MOST = 1 << 23, TIMES_WANTED = 16, TIMES_L
 
 static const double good_error = 1e-6;
 
-struct homomorphy {
-    struct fft_double *fft;
-    size_t length, bins;
-    double *magnitudes;
-    double largest;
-};
-
-static void homomorphy_free(struct homomorphy *work)
+static void transform(const struct fft_double *fft, const double *taps, size_t count)
 {
-    fft_double_destroy(work->fft);
-    free(work->magnitudes);
-}
-
-static enum status homomorphy_init(struct homomorphy *work, size_t length)
-{
-    *work = (struct homomorphy){
-        .length = length,
-        .bins = length / 2 + 1,
-        .magnitudes = calloc(length / 2 + 1, sizeof(double)),
-    };
-    return work->magnitudes ? fft_double_create(length, &work->fft)
-                            : fail_memory("a minimum phase");
-}
-
-static void transform(const struct homomorphy *work, const double *taps, size_t count)
-{
-    double *samples = fft_double_samples(work->fft);
-    memset(samples, 0, work->length * sizeof *samples);
+    double *samples = fft_double_samples(fft);
+    memset(samples, 0, fft_double_length(fft) * sizeof *samples);
     memcpy(samples, taps, count * sizeof *taps);
-    fft_double_forward(work->fft);
+    fft_double_forward(fft);
 }
 
-static void keep_magnitudes(struct homomorphy *work)
+/* *error: the largest difference of the magnitudes, as a share of the largest. `magnitudes` has
+ * capacity for those of the transform. */
+static void synthesise(struct fft_double *fft, const double *taps, size_t count, double *magnitudes,
+                       double *result, double *error)
 {
-    const double complex *bins = fft_double_bins(work->fft);
-    work->largest = 0;
-    for (size_t b = 0; b < work->bins; b++) {
-        work->magnitudes[b] = cabs(bins[b]);
-        work->largest = fmax(work->largest, work->magnitudes[b]);
+    double complex *bins = fft_double_bins(fft);
+    size_t last = fft_double_length(fft) / 2;
+    double largest = 0;
+    *error = 0;
+    transform(fft, taps, count);
+    for (size_t b = 0; b <= last; b++) {
+        magnitudes[b] = cabs(bins[b]);
+        largest = fmax(largest, magnitudes[b]);
     }
+    if (largest <= 0)
+        return;
+    for (size_t b = 0; b <= last; b++)
+        bins[b] = magnitudes[b];
+    phase_minimum_of(fft);
+    memcpy(result, fft_double_samples(fft), count * sizeof *result);
+    transform(fft, result, count);
+    for (size_t b = 0; b <= last; b++)
+        *error = fmax(*error, fabs(cabs(bins[b]) - magnitudes[b]));
+    *error /= largest;
 }
 
-static void synthesise(const struct homomorphy *work, double *result, size_t count)
+static enum status try_length(const double *taps, size_t count, size_t length, double *result,
+                              double *error)
 {
-    double complex *bins = fft_double_bins(work->fft);
-    for (size_t b = 0; b < work->bins; b++)
-        bins[b] = work->magnitudes[b];
-    phase_minimum_of(work->fft);
-    memcpy(result, fft_double_samples(work->fft), count * sizeof *result);
-}
-
-static double error_of(const struct homomorphy *work, const double *result, size_t count)
-{
-    const double complex *bins = fft_double_bins(work->fft);
-    double most = 0;
-    transform(work, result, count);
-    for (size_t b = 0; b < work->bins; b++)
-        most = fmax(most, fabs(cabs(bins[b]) - work->magnitudes[b]));
-    return most / work->largest;
+    struct fft_double *fft;
+    TRY(fft_double_create(length, &fft));
+    double *magnitudes = calloc(length / 2 + 1, sizeof *magnitudes);
+    if (magnitudes)
+        synthesise(fft, taps, count, magnitudes, result, error);
+    enum status status = magnitudes ? STATUS_OK : fail_memory("a minimum phase");
+    free(magnitudes);
+    fft_double_destroy(fft);
+    return status;
 }
 
 static double sign_of(const double *taps, size_t count)
@@ -82,38 +69,13 @@ static double sign_of(const double *taps, size_t count)
     return largest < 0 ? -1 : 1;
 }
 
-static enum status try_length(const double *taps, size_t count, size_t length, double *result,
-                              double *error)
-{
-    struct homomorphy work;
-    enum status status = homomorphy_init(&work, length);
-    *error = 0;
-    if (status == STATUS_OK) {
-        transform(&work, taps, count);
-        keep_magnitudes(&work);
-    }
-    if (status == STATUS_OK && work.largest > 0) {
-        synthesise(&work, result, count);
-        *error = error_of(&work, result, count);
-    }
-    homomorphy_free(&work);
-    return status;
-}
-
-/* The first to try. */
-static size_t length_for(size_t count)
-{
-    size_t length = LENGTH_LEAST;
-    while (length < TIMES_LEAST * count || (length < TIMES_WANTED * count && length < LENGTH_MOST))
-        length *= 2;
-    return length;
-}
-
 enum status minimum_phase(const double *taps, size_t count, double *result, double *error)
 {
     double sign = sign_of(taps, count), reached = INFINITY;
     double *trial = calloc(count, sizeof *trial);
-    size_t length = length_for(count);
+    size_t length = LENGTH_LEAST;
+    while (length < TIMES_LEAST * count || (length < TIMES_WANTED * count && length < LENGTH_MOST))
+        length *= 2;
     enum status status = trial ? STATUS_OK : fail_memory("a minimum phase");
     while (status == STATUS_OK) {
         status = try_length(taps, count, length, trial, &reached);

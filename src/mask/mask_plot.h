@@ -1,7 +1,7 @@
-/* Draws masks over each other through gnuplot, in panels: a curve for each channel (mask_curves.h).
+/* Draws curves of masks through gnuplot, one for each channel, in subplots (mask_curves.h).
  *
- * Magnitudes of long masks are drawn twice: pale as they are, and over that the mean power of a
- * twelfth of an octave, which is closer to what is heard. Threads: one. Not real-time.
+ * Magnitudes of reverberation are drawn pale, with the mean power of a twelfth of an octave over
+ * them. Threads: one. Not real-time.
  */
 #ifndef HALO_MASK_PLOT_H
 #define HALO_MASK_PLOT_H
@@ -29,15 +29,15 @@ struct mask_plot_curve {
 };
 
 struct mask_plot {
-    const char *file;         /* .svg, .png or .pdf; NULL: text, on standard output */
-    bool force;               /* replace a file that stands there */
-    size_t width, height;     /* of text, in characters */
-    bool subplots[MASK_SUBPLOTS]; /* none: those that say something of such masks */
+    const char *file;             /* .svg, .png or .pdf; NULL: text on standard output */
+    bool force;                   /* replace an existing file */
+    size_t width, height;         /* of text, in characters */
+    bool subplots[MASK_SUBPLOTS]; /* none: those that suit the masks */
     size_t count;
     struct mask_plot_curve curves[MASK_PLOT_CURVES];
 };
 
-/* Errors: there is no gnuplot, it fails, the file stands there, memory. */
+/* Errors: no gnuplot, or it fails; the file exists; memory. */
 MUST_CHECK enum status mask_plot_draw(const struct mask_plot *plot);
 
 #endif

@@ -1,6 +1,6 @@
-/* Masks as samples and nothing else: of a format the user names, or of one that goes with
- * the name of the file: `.dbl` (Acourate, rePhase: float64, little end first) and `.pcm`
- * (DRC: float32, little end first), both of one channel and of no known rate. */
+/* Masks of headerless samples: in a format that the user names, or by the name of the file `.dbl`
+ * (Acourate, rePhase: little-endian float64) and `.pcm` (DRC: little-endian float32), both of one
+ * channel and unknown rate. */
 #include "mask/mask.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static const struct {
     const char *format;
 } suffixes[] = {{".dbl", "F64_LE"}, {".pcm", "F32_LE"}};
 
-/* A text or a WAV of such a name is what it is. */
+/* Text or WAV of such a name. */
 static bool is_other(FILE *stream)
 {
     char head[4];

@@ -1,10 +1,8 @@
-/* A mask for another rate. Taps are samples of a continuous impulse response
- * times the sampling interval, so resampling them keeps the frequency response
- * when they are scaled by the ratio of the rates (old / new).
+/* Resampling of masks. Taps are samples of a continuous impulse response times the sampling
+ * interval, so they are scaled by the ratio of the rates (old / new).
  *
- * The resampler's low-pass rings on both sides of every tap. What falls before
- * the first tap is part of the response: it is kept as taps before time zero
- * (the mask's origin moves), unless it is too small to matter. */
+ * The low-pass of the resampler rings on both sides of every tap. What it adds before the first tap
+ * is kept as taps before time zero (the origin moves), unless it is negligible. */
 #include "mask/mask.h"
 
 #include "signal/audio.h"
@@ -14,15 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What may be cut off the ends, as a share of the sum of |h|: -140 dB. */
+/* May be cut off the ends, as a share of the sum of |h|: -140 dB. */
 static const double NEGLIGIBLE = 1e-7;
 
-enum { RING = 2048 }; /* taps of the slower rate the resampler may ring on a side */
+enum { RING = 2048 }; /* taps of the slower rate: ringing on a side */
 
-/* The taps set in silence, long enough to ring out, with time zero on a tap
- * that both rates share. */
+/* Silence around the taps for the ringing, with time zero on a tap that both rates share. */
 struct padding {
-    uint64_t before; /* taps of silence put first */
+    uint64_t before; /* taps of silence */
     uint64_t length; /* padded input */
     uint64_t origin; /* time zero in the output */
     uint64_t output;
@@ -59,23 +56,17 @@ static enum status resample_column(const float *taps, size_t count, double old_r
     return status;
 }
 
-static double sum_of_magnitudes(const float *taps, uint64_t count)
-{
-    double sum = 0;
-    for (uint64_t k = 0; k < count; k++)
-        sum += fabs((double)taps[k]);
-    return sum;
-}
-
-/* How many taps can go from one end of all columns, `most` at most. */
+/* The number of negligible taps at one end of all columns, at most `most`. */
 static uint64_t negligible_taps(const float *columns, size_t count, uint64_t length, uint64_t most,
                                 bool from_end)
 {
     uint64_t cut = most;
     for (size_t c = 0; c < count; c++) {
         const float *taps = columns + c * length;
-        double allowed = NEGLIGIBLE * sum_of_magnitudes(taps, length);
-        double sum = 0;
+        double all = 0, sum = 0;
+        for (uint64_t k = 0; k < length; k++)
+            all += fabs((double)taps[k]);
+        double allowed = NEGLIGIBLE * all;
         uint64_t k = 0;
         while (k < cut && (sum += fabs((double)taps[from_end ? length - 1 - k : k])) <= allowed)
             k++;
@@ -84,10 +75,10 @@ static uint64_t negligible_taps(const float *columns, size_t count, uint64_t len
     return cut;
 }
 
-static enum status parse_columns(struct mask *mask, const float *columns, struct padding padding,
-                                uint32_t rate)
+static enum status set_columns(struct mask *mask, const float *columns, struct padding padding,
+                               uint32_t rate)
 {
-    /* The old mask's own span is kept whole: only the ringing around it goes. */
+    /* Only the ringing around the span of the old mask may be cut. */
     double ratio = (double)rate / mask->rate;
     uint64_t first = padding.origin - (uint64_t)floor((double)mask->origin * ratio);
     uint64_t end = padding.origin + (uint64_t)ceil((double)(mask->taps - mask->origin) * ratio);
@@ -127,7 +118,7 @@ enum status mask_resample(struct mask *mask, uint32_t rate)
         status = resample_column(mask_column(mask, c), mask->taps, mask->rate, rate, padding,
                                  columns + c * padding.output);
     if (status == STATUS_OK)
-        status = parse_columns(mask, columns, padding, rate);
+        status = set_columns(mask, columns, padding, rate);
     free(columns);
     return status;
 }

@@ -1,9 +1,8 @@
 /* Impulse responses that REW (Room EQ Wizard) exports as text.
  *
- * Lines that begin with `*` are remarks, of which two count: whether the response is
- * normalised, and `* Data start`. Others are `VALUE // LABEL`. After `* Data start` comes one
- * sample a line. A normalised response has a peak of 1 and is multiplied by the peak that it
- * had before, so that levels between exports hold. Decimals have a point or a comma. */
+ * Lines that begin with `*` are remarks, others in the header are `VALUE // LABEL`. After
+ * `* Data start` comes one sample a line. A normalised response is multiplied by its original peak,
+ * so that levels of different exports match. Decimals have a point or a comma. */
 #include "base/text_lines.h"
 #include "mask/mask.h"
 
@@ -16,11 +15,11 @@ enum { HEADER_LINES_MOST = 1000, HEAD_BYTES = 4096 };
 struct rew {
     struct text_lines lines;
     bool is_normalised;
-    bool says_normalised; /* one way or the other */
-    double peak;          /* before it was normalised; 0: not said */
+    bool says_normalised; /* or not */
+    double peak;          /* before normalisation; 0: unknown */
     double interval;      /* seconds */
-    double start;         /* seconds; where the first sample lies */
-    double length;        /* samples; 0: not said */
+    double start;         /* seconds: time of the first sample */
+    double length;        /* samples; 0: unknown */
     struct mask_values samples;
 };
 
@@ -110,21 +109,10 @@ static enum status read_samples(struct rew *rew)
     }
 }
 
-static enum status find_rate(const struct rew *rew, uint32_t *rate)
-{
-    double hertz = rew->interval > 0 ? 1 / rew->interval : 0;
-    if (!(hertz >= 1 && hertz <= MASK_RATE_MOST))
-        return fail(STATUS_FAILED, "cannot read mask %s: it has no valid sample interval (%g s)",
-                    rew->lines.file, rew->interval);
-    *rate = (uint32_t)lrint(hertz);
-    return STATUS_OK;
-}
-
-/* What brings the samples back to the level they were measured at. */
 static enum status find_gain(const struct rew *rew, double *gain)
 {
     bool is_normalised = rew->is_normalised;
-    if (!rew->says_normalised) /* versions before 5.20 always did it, and said nothing */
+    if (!rew->says_normalised) /* versions before 5.20 always normalise */
         is_normalised =
             rew->peak != 0 &&
             fabs((double)audio_peak(rew->samples.values, rew->samples.count) - 1) < 1e-3;
@@ -133,8 +121,8 @@ static enum status find_gain(const struct rew *rew, double *gain)
         return STATUS_OK;
     if (rew->peak == 0)
         return fail(STATUS_FAILED,
-                    "cannot read mask %s: it is normalised and does not state its original peak; "
-                    "export it without normalisation",
+                    "cannot read mask %s: it is normalised without its original peak; export it "
+                    "without normalisation",
                     rew->lines.file);
     *gain = fabs(rew->peak);
     note_detail("mask %s was normalised: multiplied by its peak, %g", rew->lines.file, *gain);
@@ -143,22 +131,24 @@ static enum status find_gain(const struct rew *rew, double *gain)
 
 static enum status rew_to_mask(const struct rew *rew, bool allow_truncated, struct mask **mask)
 {
-    uint32_t rate = 0;
-    double gain = 1;
+    double gain = 1, hertz = rew->interval > 0 ? 1 / rew->interval : 0;
     if (rew->samples.count == 0)
         return fail(STATUS_FAILED, "cannot read mask %s: no sample after '* Data start'",
                     rew->lines.file);
     if (rew->length != 0 && rew->length != (double)rew->samples.count && !allow_truncated)
         return fail(STATUS_FAILED, "cannot read mask %s: it states %.0f samples and holds %zu",
                     rew->lines.file, rew->length, rew->samples.count);
-    TRY(find_rate(rew, &rate));
+    if (!(hertz >= 1 && hertz <= MASK_RATE_MOST))
+        return fail(STATUS_FAILED, "cannot read mask %s: it has no valid sample interval (%g s)",
+                    rew->lines.file, rew->interval);
     TRY(find_gain(rew, &gain));
     TRY(mask_create(rew->lines.file, 1, rew->samples.count, mask));
-    (*mask)->rate = rate;
+    (*mask)->rate = (uint32_t)lrint(hertz);
     for (size_t k = 0; k < rew->samples.count; k++)
         (*mask)->coefficients[k] = (float)((double)rew->samples.values[k] * gain);
     if (rew->start < 0)
-        note_detail("mask %s: REW has time zero at tap %.0f", rew->lines.file, -rew->start * rate);
+        note_detail("mask %s: REW has time zero at tap %.0f", rew->lines.file,
+                    -rew->start * (*mask)->rate);
     return STATUS_OK;
 }
 

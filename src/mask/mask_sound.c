@@ -12,13 +12,13 @@ static bool is_sound(const char *name, FILE *stream, const struct mask_load_opti
 {
     (void)name, (void)options;
     SF_INFO info = {0};
-    /* A copy, since libsndfile closes what it cannot read, asked to or not. */
+    /* A copy, since libsndfile closes the descriptor of what it cannot read in any case. */
     SNDFILE *file = sf_open_fd(fcntl(fileno(stream), F_DUPFD_CLOEXEC, 3), SFM_READ, &info, SF_TRUE);
     bool other = !file && sf_error(NULL) == SF_ERR_UNRECOGNISED_FORMAT;
     if (file)
         sf_close(file);
     lseek(fileno(stream), 0, SEEK_SET);
-    return !other; /* a sound file that is broken is still not text */
+    return !other; /* broken sound files are not text */
 }
 
 static enum status read_columns(const char *file, struct source *source, struct mask **result)
@@ -29,7 +29,7 @@ static enum status read_columns(const char *file, struct source *source, struct 
         return fail(STATUS_FAILED,
                     "cannot use mask %s: it does not say how long it is; convert it to WAV", file);
     TRY(mask_create(file, source->format.channels, (uint64_t)source->frames, result));
-    struct mask *mask = *result; /* destroyed by whoever loads it, also after an error */
+    struct mask *mask = *result; /* destroyed by mask_load_with after an error */
     mask->rate = source->format.rate;
     float **columns = malloc(mask->columns * sizeof *columns);
     if (!columns)

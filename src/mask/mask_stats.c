@@ -8,17 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_LEAST = 1 << 16, LENGTH_WANTED = 1 << 23, PADDING = 8, TWELFTHS = 120, EDGES = 10 };
+enum { LENGTH_LEAST = 1 << 16, LENGTH_WANTED = 1 << 23, PADDING = 8, TWELFTHS = 120, ENDS = 10 };
 
 static const double silence = 1e-5, quiet = 1e-3, loud = 0.1; /* of the peak */
-static const double likeness = 5e-4;                          /* of the peak: as 16 bits round */
+static const double likeness = 5e-4;                          /* of the peak: rounding to 16 bits */
 static const double edge_seconds = 1e-3;
 static const double excess_most = 0.01;              /* nepers */
 static const double pink_low = 20, pink_high = 20e3; /* Hz */
 static const double crest_in = 9, crest_out = 12;    /* dB */
 const int mask_stats_levels[MASK_STATS_LEVELS] = {-60, -90, -120};
-
-/* ---- from the taps ---- */
 
 static size_t last_above(const float *taps, size_t count, double level)
 {
@@ -87,14 +85,11 @@ static void find_ends(const float *taps, size_t count, uint32_t rate,
     stats->attack = first_above(taps, count, loud * peak) - stats->onset;
     stats->start = (double)audio_peak(taps, edge) / peak;
     stats->end = (double)audio_peak(taps + count - edge, edge) / peak;
-    if (count >= EDGES * edge)
+    if (count >= ENDS * edge)
         stats->before_end =
-            (double)audio_peak(taps + count - EDGES * edge, (EDGES - 1) * edge) / peak;
+            (double)audio_peak(taps + count - ENDS * edge, (ENDS - 1) * edge) / peak;
 }
 
-/* ---- from the spectrum ---- */
-
-/* The share of pink noise that a bin has. */
 static double pink_share(double bin, double hz_of_bin)
 {
     double from = fmax((bin - 0.5) * hz_of_bin, pink_low);
@@ -124,8 +119,8 @@ static void find_largest(const double complex *bins, size_t length, uint32_t rat
         }
 }
 
-/* For a mean of logarithms. A bin right on a zero counts as what makes that mean exact, since the
- * product of |1 - exp(2 pi i k / n)| over k = 1..n-1 is n. */
+/* For a mean of logarithms. The floor makes the mean exact for a bin on a zero, since the product
+ * of |1 - exp(2 pi i k / n)| over k = 1..n-1 is n. */
 static double gain_between(const double complex *bins, size_t bin, size_t last)
 {
     double before = cabs(bins[bin > 0 ? bin - 1 : 1]);
@@ -133,8 +128,8 @@ static double gain_between(const double complex *bins, size_t bin, size_t last)
     return fmax(cabs(bins[bin]), (before + after) / (4 * M_PI));
 }
 
-/* Jensen: the mean of log |H| exceeds that of the first tap by what zeros outside the unit circle
- * add. */
+/* Jensen's formula: zeros outside the unit circle raise the mean of log |H| above the log of the
+ * first tap. */
 static bool is_minimum_phase(const double complex *bins, size_t length, double first, double gain)
 {
     double sum = 0;
@@ -142,16 +137,6 @@ static bool is_minimum_phase(const double complex *bins, size_t length, double f
         sum += (b == 0 || b == length / 2 ? 1 : 2) *
                log(fmax(gain_between(bins, b, length / 2), 1e-12 * gain));
     return sum / (double)length - log(fabs(first)) < excess_most;
-}
-
-static void find_gains(const struct fft_double *fft, uint32_t rate, double first,
-                       struct mask_column_stats *stats)
-{
-    const double complex *bins = fft_double_bins(fft);
-    size_t length = fft_double_length(fft);
-    find_largest(bins, length, rate, &stats->gain, &stats->gain_hz);
-    stats->pink = pink_gain(bins, length, rate);
-    stats->minimum_phase = is_minimum_phase(bins, length, first, stats->gain);
 }
 
 static void add_column(const struct fft_double *fft, const float *taps, size_t count)
@@ -179,10 +164,15 @@ static void find_column(const struct fft_double *fft, const struct mask *mask, s
     clear(fft);
     add_column(fft, taps, mask->taps);
     fft_double_forward(fft);
-    find_gains(fft, stats->rate, (double)taps[first_above(taps, mask->taps, 1e-45)], own);
+    const double complex *bins = fft_double_bins(fft);
+    size_t length = fft_double_length(fft);
+    find_largest(bins, length, stats->rate, &own->gain, &own->gain_hz);
+    own->pink = pink_gain(bins, length, stats->rate);
+    double first = (double)taps[first_above(taps, mask->taps, 1e-45)];
+    own->minimum_phase = is_minimum_phase(bins, length, first, own->gain);
 }
 
-/* Of inputs that are alike by the sum of their columns, of others by the sum of their powers. */
+/* Identical inputs add their columns, uncorrelated ones their powers. */
 static void find_output(const struct fft_double *fft, const struct mask *mask, size_t output,
                         struct mask_stats *stats)
 {
@@ -210,7 +200,7 @@ static enum status find_loudest(const struct mask *mask, struct mask_stats *stat
 {
     struct response_axis axis = {pink_low, fmin(pink_high, stats->rate / 2.0), TWELFTHS};
     double db[TWELFTHS];
-    if (axis.low * 2 > axis.high) /* a rate for no sound */
+    if (axis.low * 2 > axis.high) /* a very low rate */
         axis.low = axis.high / 2;
     TRY(response_measure(mask, stats->rate, &axis, db));
     stats->loudest = -INFINITY;
@@ -222,17 +212,12 @@ static enum status find_loudest(const struct mask *mask, struct mask_stats *stat
     return STATUS_OK;
 }
 
-static size_t length_for(size_t taps)
-{
-    size_t length = LENGTH_LEAST;
-    while (length < taps || (length < PADDING * taps && length < LENGTH_WANTED))
-        length *= 2;
-    return length;
-}
-
 enum status mask_stats_init(struct mask_stats *stats, const struct mask *mask, uint32_t rate)
 {
     struct fft_double *fft = NULL;
+    size_t length = LENGTH_LEAST;
+    while (length < mask->taps || (length < PADDING * mask->taps && length < LENGTH_WANTED))
+        length *= 2;
     *stats = (struct mask_stats){
         .columns = mask->columns,
         .outputs = mask->outputs,
@@ -241,9 +226,8 @@ enum status mask_stats_init(struct mask_stats *stats, const struct mask *mask, u
         .column = calloc(mask->columns, sizeof *stats->column),
         .output = calloc(mask->outputs, sizeof *stats->output),
     };
-    enum status status = stats->column && stats->output
-                             ? fft_double_create(length_for(mask->taps), &fft)
-                             : fail_memory("facts about a mask");
+    enum status status = stats->column && stats->output ? fft_double_create(length, &fft)
+                                                        : fail_memory("statistics of a mask");
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++)
         find_column(fft, mask, c, stats);
     for (size_t o = 0; o < mask->outputs && status == STATUS_OK; o++)

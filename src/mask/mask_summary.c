@@ -12,7 +12,7 @@ enum { HEAD = 17, CELL = 21, CELLS_IN_A_ROW = 4, PATHS_IN_A_ROW = 8, SPEC = 96 }
 
 static const char *const symmetries[] = {"none", "even", "odd"};
 
-/* "WAV (Microsoft), pcm24", or the kind that the reader tells. */
+/* "WAV (Microsoft), pcm24", or the kind of the reader. */
 static void describe_format(const struct mask *mask, char text[SPEC])
 {
     SF_INFO info = {0};
@@ -35,8 +35,6 @@ static const char *phase_name(const struct mask_column_stats *column)
            : column->minimum_phase         ? "minimum"
                                            : "mixed";
 }
-
-/* ---- for people ---- */
 
 struct summary_cell {
     char text[40];
@@ -74,7 +72,7 @@ enum cell_kind { CELL_DB, CELL_TAPS, CELL_DELAY, CELL_PHASE, CELL_SYMMETRY, CELL
 static const struct summary_row {
     const char *name;
     enum cell_kind kind;
-    size_t offset; /* of what it shows */
+    size_t offset; /* of the field */
 } summary_rows[] = {
     ROW("taps to -60 dB", CELL_TAPS, taps[0]),
     ROW("taps to -90 dB", CELL_TAPS, taps[1]),
@@ -97,8 +95,8 @@ static const struct summary_row {
 };
 enum { ROWS = sizeof summary_rows / sizeof *summary_rows };
 
-static struct summary_cell cell_of(const struct summary_row *row, const struct mask_column_stats *column,
-                                uint32_t rate)
+static struct summary_cell cell_of(const struct summary_row *row,
+                                   const struct mask_column_stats *column, uint32_t rate)
 {
     const void *at = (const char *)column + row->offset;
     struct summary_cell cell;
@@ -179,13 +177,11 @@ void mask_summary_print(const struct mask_summary *summary)
         printf("  output %-*zu%.1f dB of headroom for music, %s at the worst\n", HEAD - 7, o + 1,
                stats->output[o].headroom, db_cell(stats->output[o].magnitude).text);
     for (size_t t = 0; t < summary->trouble_count; t++)
-        printf("  %-*s%s: %s\n", HEAD, t == 0 ? "DOCTOR" : "", summary->troubles[t].text,
+        printf("  %-*s%s: %s\n", HEAD, t == 0 ? "LINT" : "", summary->troubles[t].text,
                summary->troubles[t].remedy);
     if (summary->trouble_count == 0)
-        printf("  %-*snothing wrong\n", HEAD, "doctor");
+        printf("  %-*snothing wrong\n", HEAD, "lint");
 }
-
-/* ---- for programs ---- */
 
 json_t *mask_summary_db(double amplitude)
 {
@@ -204,9 +200,10 @@ static json_t *column_object(const struct mask_column_stats *column)
         column->minimum_phase, "dc_db", mask_summary_db(column->dc), "gain_db",
         mask_summary_db(column->gain), "gain_hz", column->gain_hz, "pink_db",
         mask_summary_db(column->pink), "white_db", mask_summary_db(sqrt(column->energy)), "l1_db",
-        mask_summary_db(column->magnitude), "rms_db", mask_summary_db(column->rms), "silence_before",
-        (json_int_t)column->silence_before, "silence_after", (json_int_t)column->silence_after,
-        "start_db", mask_summary_db(column->start), "end_db", mask_summary_db(column->end));
+        mask_summary_db(column->magnitude), "rms_db", mask_summary_db(column->rms),
+        "silence_before", (json_int_t)column->silence_before, "silence_after",
+        (json_int_t)column->silence_after, "start_db", mask_summary_db(column->start), "end_db",
+        mask_summary_db(column->end));
 }
 
 static json_t *paths_array(const struct mask *mask)
@@ -231,11 +228,11 @@ json_t *mask_summary_object(const struct mask_summary *summary)
         json_array_append_new(columns, column_object(&stats->column[c]));
     for (size_t o = 0; o < stats->outputs; o++) {
         const struct mask_output_stats *output = &stats->output[o];
-        json_array_append_new(outputs,
-                              json_pack("{s:f, s:o, s:o, s:o, s:f}", "headroom_db",
-                                        output->headroom, "l1_db", mask_summary_db(output->magnitude),
-                                        "pink_db", mask_summary_db(output->pink), "gain_db",
-                                        mask_summary_db(output->gain), "gain_hz", output->gain_hz));
+        json_array_append_new(
+            outputs,
+            json_pack("{s:f, s:o, s:o, s:o, s:f}", "headroom_db", output->headroom, "l1_db",
+                      mask_summary_db(output->magnitude), "pink_db", mask_summary_db(output->pink),
+                      "gain_db", mask_summary_db(output->gain), "gain_hz", output->gain_hz));
     }
     for (size_t t = 0; t < summary->trouble_count; t++)
         json_array_append_new(troubles, json_pack("{s:s, s:s}", "text", summary->troubles[t].text,

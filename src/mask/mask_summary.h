@@ -16,11 +16,10 @@ struct mask_summary {
     size_t trouble_count;
 };
 
-/* On standard output. */
+/* Print to standard output. */
 void mask_summary_print(const struct mask_summary *summary);
 
-/* A new reference. Levels that are nothing are null, gains and levels are in dB, times in
- * frames. NULL: memory. */
+/* Returns a new reference: gains and levels in dB (null for 0), times in frames. NULL: memory. */
 json_t *mask_summary_object(const struct mask_summary *summary);
 
 /* An amplitude in dB; null where it is 0. */

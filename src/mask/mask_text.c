@@ -1,18 +1,17 @@
-/* Masks as text: one tap a line, a column a channel, separated by blanks; `#` begins a
- * comment. Lines with a name before them say more, and all are optional:
+/* Masks as text: one tap a line, a column a channel, separated by blanks; `#` begins a comment.
+ * Optional lines:
  *
  *   rate: 48000        Hz
  *   origin: 12         the tap at time zero, counted from 0
- *   inputs: 2          of a mask with paths of its own
+ *   inputs: 2          of a mask with its own paths
  *   outputs: 2
  *   path: 1 2 3        from input 1 to output 2 through column 3, all counted from 1
  *
- * A file that halo writes with all of them is called NAME.mask. */
+ * A file with all of them is called NAME.mask. */
 #include "base/text_lines.h"
 #include "mask/mask.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -24,17 +23,15 @@ enum {
 
 struct text_table {
     struct text_lines lines;
-    size_t rate; /* 0: not said, as are all numbers here */
-    size_t origin;
-    size_t inputs;
-    size_t outputs;
+    size_t rate; /* 0: not given, as in the following */
+    size_t origin, inputs, outputs;
     size_t path_count;
     struct mask_path *paths;
     size_t columns;          /* 0 until the first line of numbers */
     struct mask_values taps; /* row after row */
 };
 
-/* A whole number, at the begin of *text, which moves on. */
+/* Parses a whole number and advances *text. */
 static enum status read_count(struct text_table *table, const char *what, char **text, size_t least,
                               size_t most, size_t *value)
 {
@@ -87,7 +84,7 @@ static const char *after(const char *line, const char *name)
     return strncasecmp(line, name, length) == 0 ? line + length : NULL;
 }
 
-/* *known: it was a line with a name. */
+/* *known: whether the line has a name. */
 static enum status read_named(struct text_table *table, char *line, bool *known)
 {
     struct {
@@ -220,7 +217,7 @@ static bool is_text(const char *file, FILE *stream, const struct mask_load_optio
 static enum status read_text(const char *file, FILE *stream,
                              const struct mask_load_options *options, struct mask **mask)
 {
-    (void)options; /* text has no header that says how long it is */
+    (void)options; /* text states no length */
     struct text_table table = {0};
     enum status status = text_lines_init(&table.lines, file, stream);
     if (status == STATUS_OK)

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- text files ---- */
-
 struct text_file {
     struct atomic_file file;
     const char *path;
@@ -60,8 +58,6 @@ void text_file_close(struct text_file *file)
     atomic_file_discard(&file->file);
     free(file);
 }
-
-/* ---- kinds of files ---- */
 
 static enum status write_columns(const struct mask *mask, struct sink *sink)
 {
@@ -148,19 +144,15 @@ enum status mask_write_raw(const struct mask *mask, const char *path,
     return status;
 }
 
-/* ---- paths as columns ---- */
-
-/* Every channel goes to itself, once. */
+/* Each channel goes to itself, once. */
 static bool is_diagonal(const struct mask *mask)
 {
     if (mask->inputs != mask->outputs || mask->path_count != mask->inputs)
         return false;
     for (size_t p = 0; p < mask->path_count; p++)
-        if (mask->paths[p].input != mask->paths[p].output)
-            return false;
-    for (size_t p = 0; p < mask->path_count; p++)
-        for (size_t q = 0; q < p; q++)
-            if (mask->paths[p].input == mask->paths[q].input)
+        for (size_t q = 0; q <= p; q++)
+            if (mask->paths[p].input != mask->paths[p].output ||
+                (q < p && mask->paths[p].input == mask->paths[q].input))
                 return false;
     return true;
 }

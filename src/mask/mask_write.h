@@ -1,4 +1,4 @@
-/* Masks as files: sound, text, raw samples, and configurations of other programs. Files are written
+/* Writing masks: sound, text, raw samples, and configurations of other programs. Files are written
  * completely or not at all; existing ones are replaced only with `force`. */
 #ifndef HALO_MASK_WRITE_H
 #define HALO_MASK_WRITE_H
@@ -16,42 +16,40 @@ struct mask_write_settings {
 MUST_CHECK enum status mask_write_wav(const struct mask *mask, const char *path,
                                       const struct mask_write_settings *settings);
 
-/* As sound with the settings of a sink: its format and frames are those of the mask. Errors:
- * writing.
- */
+/* A sound file; the format and frames of `settings` are those of the mask. Errors: writing. */
 MUST_CHECK enum status mask_write_sound(const struct mask *mask,
                                         const struct sink_settings *settings);
 
-/* Text as mask_text.c reads it; all it can say (.mask), or the rate and columns alone. */
+/* Text as mask_text.c reads it, with origin and paths (`all`, .mask) or only rate and columns. */
 MUST_CHECK enum status mask_write_text(const struct mask *mask, const char *path, bool all,
                                        const struct mask_write_settings *settings);
 
-/* The first column as little-endian float32 and nothing else. */
+/* The first column as headerless little-endian float32. */
 MUST_CHECK enum status mask_write_raw(const struct mask *mask, const char *path,
                                       const struct mask_write_settings *settings);
 
-/* The same mask without own paths: a column for every channel where each goes to itself, else one
- * for each input and output, all outputs of the first input first (map=matrix; *is_matrix). Of a
- * mask without own paths: a copy. */
+/* A copy of the mask without own paths: a column for every channel if each goes to itself, else one
+ * for each input and output, all outputs of the first input first (map=matrix; *is_matrix). */
 MUST_CHECK enum status mask_without_paths(const struct mask *mask, struct mask **plain,
                                           bool *is_matrix);
 
 /* A configuration that another program loads. */
 struct mask_config_writer {
     const char *name;   /* "jconvolver" */
-    const char *ending; /* of the files that it names: raw samples (.f32) or WAV */
-    bool has_one_file;  /* of all columns; else one for each */
-    enum status (*check)(const struct mask *mask); /* whether it can hold the mask; NULL: any */
-    enum status (*print)(const struct mask *mask, const char *path, FILE *stream);
+    const char *ending; /* of the named files: .f32 (raw samples) or .wav */
+    bool has_one_file;  /* for all columns; else one for each */
+    enum status (*check)(const struct mask *mask); /* refuses masks; NULL: none */
+    /* `stem` is the name of the files without folder and ending. */
+    void (*print)(const struct mask *mask, const char *stem, FILE *stream);
 };
 const struct mask_config_writer *mask_config_writer_at(size_t index); /* NULL past the last */
 
-/* Of a mask with paths; the files that it names are written beside `path`. */
+/* Write a mask with paths; the named files go beside `path`. */
 MUST_CHECK enum status mask_config_write(const struct mask_config_writer *writer,
                                          const struct mask *mask, const char *path,
                                          const struct mask_write_settings *settings);
 
-/* Text that is written whole or not at all. */
+/* A text file. text_file_close without text_file_keep leaves no file. */
 struct text_file;
 MUST_CHECK enum status text_file_open(const char *path, const struct mask_write_settings *settings,
                                       struct text_file **file);

@@ -1,4 +1,4 @@
-/* The configurations of other programs that say what a mask says, and the files they name. */
+/* Masks as configurations of other programs, and the files these name. */
 #include "mask/mask_write.h"
 
 #include <stdlib.h>
@@ -7,45 +7,39 @@
 
 enum { BRUTEFIR_BLOCK = 4096, JCONVOLVER_PARTITION = 256 };
 
-/* `path` with another ending; the part a configuration beside it would name is *name. */
-static enum status name_beside(const char *path, const char *ending, size_t number, char **beside,
-                               const char **name)
+/* The length of a path without its ending. */
+static int stem_length(const char *path)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
     bool has_ending = dot && dot > path && (!slash || dot > slash + 1);
-    int stem = has_ending ? (int)(dot - path) : (int)strlen(path);
+    return has_ending ? (int)(dot - path) : (int)strlen(path);
+}
+
+/* A file named by a configuration at `path`: "STEM-NUMBER.wav", or "STEM.wav" for number 0. */
+static enum status name_beside(const char *path, const char *ending, size_t number, char **beside)
+{
+    int stem = stem_length(path);
     int length = number ? asprintf(beside, "%.*s-%zu%s", stem, path, number, ending)
                         : asprintf(beside, "%.*s%s", stem, path, ending);
     if (length < 0)
         return fail_memory("writing a mask");
-    slash = strrchr(*beside, '/');
-    *name = slash ? slash + 1 : *beside;
-    if (strpbrk(*name, "\"\\\n\r#$")) {
-        free(*beside);
-        return fail(STATUS_USAGE, "a configuration cannot name a file like %s", path);
-    }
-    return STATUS_OK;
+    const char *slash = strrchr(*beside, '/');
+    if (!strpbrk(slash ? slash + 1 : *beside, "\"\\\n\r#$"))
+        return STATUS_OK;
+    free(*beside);
+    return fail(STATUS_USAGE, "a configuration cannot name a file like %s", path);
 }
 
-/* ---- jconvolver ---- */
-
-static enum status print_jconvolver(const struct mask *mask, const char *path, FILE *stream)
+static void print_jconvolver(const struct mask *mask, const char *stem, FILE *stream)
 {
-    char *file;
-    const char *name;
-    TRY(name_beside(path, ".wav", 0, &file, &name));
     fprintf(stream, "# Written by halo, for sound at %u Hz\n", mask->rate);
     fprintf(stream, "#              in out partition length\n/convolver/new %zu %zu %d %zu\n",
             mask->inputs, mask->outputs, JCONVOLVER_PARTITION, mask->taps);
     fprintf(stream, "#             in out gain delay offset length channel file\n");
     for (size_t p = 0; p < mask->path_count; p++)
-        fprintf(stream, "/impulse/read %zu %zu 1 0 0 0 %zu \"%s\"\n", mask->paths[p].input + 1,
-                mask->paths[p].output + 1, mask->paths[p].column + 1, name);
-    free(file);
-    return STATUS_OK;
+        fprintf(stream, "/impulse/read %zu %zu 1 0 0 0 %zu \"%s.wav\"\n", mask->paths[p].input + 1,
+                mask->paths[p].output + 1, mask->paths[p].column + 1, stem);
 }
-
-/* ---- CamillaDSP ---- */
 
 static void print_mixer(const struct mask *mask, bool is_split, FILE *stream)
 {
@@ -69,12 +63,9 @@ static void print_mixer(const struct mask *mask, bool is_split, FILE *stream)
     }
 }
 
-/* A channel for every path between two mixers. */
-static enum status print_camilladsp(const struct mask *mask, const char *path, FILE *stream)
+/* Two mixers with a channel for every path between them. */
+static void print_camilladsp(const struct mask *mask, const char *stem, FILE *stream)
 {
-    char *file;
-    const char *name;
-    TRY(name_beside(path, ".wav", 0, &file, &name));
     fprintf(stream,
             "# Written by halo for CamillaDSP 4: put your own devices here.\n"
             "# CamillaDSP 3 says FLOAT32LE for F32_LE.\n"
@@ -85,9 +76,9 @@ static enum status print_camilladsp(const struct mask *mask, const char *path, F
     fprintf(stream, "filters:\n");
     for (size_t c = 0; c < mask->columns; c++)
         fprintf(stream,
-                "  mask%zu:\n    type: Conv\n    parameters: {type: Wav, filename: \"%s\", "
+                "  mask%zu:\n    type: Conv\n    parameters: {type: Wav, filename: \"%s.wav\", "
                 "channel: %zu}\n",
-                c + 1, name, c);
+                c + 1, stem, c);
     fprintf(stream, "mixers:\n");
     print_mixer(mask, true, stream);
     print_mixer(mask, false, stream);
@@ -96,11 +87,7 @@ static enum status print_camilladsp(const struct mask *mask, const char *path, F
         fprintf(stream, "  - {type: Filter, channels: [%zu], names: [mask%zu]}\n", p,
                 mask->paths[p].column + 1);
     fprintf(stream, "  - {type: Mixer, name: join}\n");
-    free(file);
-    return STATUS_OK;
 }
-
-/* ---- BruteFIR ---- */
 
 static void print_channels(const char *what, size_t count, FILE *stream)
 {
@@ -115,7 +102,7 @@ static void print_channels(const char *what, size_t count, FILE *stream)
     fprintf(stream, "%s};\n", is_input ? "" : "  dither: false;\n");
 }
 
-static enum status print_brutefir(const struct mask *mask, const char *path, FILE *stream)
+static void print_brutefir(const struct mask *mask, const char *stem, FILE *stream)
 {
     fprintf(stream,
             "# Written by halo: put your own devices into input and output.\n"
@@ -125,16 +112,11 @@ static enum status print_brutefir(const struct mask *mask, const char *path, FIL
             "powersave: false;\nlock_memory: false;\nsdf_length: -1;\n"
             "convolver_config: \"/tmp/brutefir_convolver\";\n",
             mask->rate, BRUTEFIR_BLOCK, (mask->taps + BRUTEFIR_BLOCK - 1) / BRUTEFIR_BLOCK);
-    for (size_t c = 0; c < mask->columns; c++) {
-        char *file;
-        const char *name;
-        TRY(name_beside(path, ".f32", c + 1, &file, &name));
+    for (size_t c = 0; c < mask->columns; c++)
         fprintf(stream,
-                "coeff %zu { filename: \"%s\"; format: \"FLOAT_LE\"; attenuation: 0.0; "
+                "coeff %zu { filename: \"%s-%zu.f32\"; format: \"FLOAT_LE\"; attenuation: 0.0; "
                 "blocks: -1; skip: 0; shared_mem: false; };\n",
-                c, name);
-        free(file);
-    }
+                c, stem, c + 1);
     print_channels("input", mask->inputs, stream);
     print_channels("output", mask->outputs, stream);
     for (size_t p = 0; p < mask->path_count; p++)
@@ -142,7 +124,6 @@ static enum status print_brutefir(const struct mask *mask, const char *path, FIL
                 "filter %zu { from_inputs: %zu; to_outputs: %zu; coeff: %zu; process: 0; "
                 "delay: 0; crossfade: false; };\n",
                 p, mask->paths[p].input, mask->paths[p].output, mask->paths[p].column);
-    return STATUS_OK;
 }
 
 static enum status check_brutefir(const struct mask *mask)
@@ -152,19 +133,12 @@ static enum status check_brutefir(const struct mask *mask)
     return STATUS_OK;
 }
 
-/* ---- Equalizer APO ---- */
-
-static enum status print_eqapo(const struct mask *mask, const char *path, FILE *stream)
+static void print_eqapo(const struct mask *mask, const char *stem, FILE *stream)
 {
     fprintf(stream, "# Written by halo, for sound at %u Hz\n", mask->rate);
-    for (size_t p = 0; p < mask->path_count; p++) {
-        char *file;
-        const char *name;
-        TRY(name_beside(path, ".wav", mask->paths[p].column + 1, &file, &name));
-        fprintf(stream, "Channel: %zu\nConvolution: %s\n", mask->paths[p].input + 1, name);
-        free(file);
-    }
-    return STATUS_OK;
+    for (size_t p = 0; p < mask->path_count; p++)
+        fprintf(stream, "Channel: %zu\nConvolution: %s-%zu.wav\n", mask->paths[p].input + 1, stem,
+                mask->paths[p].column + 1);
 }
 
 static enum status check_eqapo(const struct mask *mask)
@@ -180,8 +154,6 @@ static enum status check_eqapo(const struct mask *mask)
     return STATUS_OK;
 }
 
-/* ---- all of them ---- */
-
 static const struct mask_config_writer writers[] = {
     {"jconvolver", ".wav", true, NULL, print_jconvolver},
     {"camilladsp", ".wav", true, NULL, print_camilladsp},
@@ -194,20 +166,18 @@ const struct mask_config_writer *mask_config_writer_at(size_t index)
     return index < sizeof writers / sizeof *writers ? &writers[index] : NULL;
 }
 
-/* What the configuration names: one WAV, or a file for each column. */
 static enum status write_files(const struct mask_config_writer *writer, const struct mask *mask,
                                const char *path, const struct mask_write_settings *settings)
 {
+    bool is_raw = strcmp(writer->ending, ".f32") == 0;
     for (size_t c = 0; c < (writer->has_one_file ? 1 : mask->columns); c++) {
         char *file;
-        const char *name;
         struct mask part = *mask;
-        TRY(name_beside(path, writer->ending, writer->has_one_file ? 0 : c + 1, &file, &name));
+        TRY(name_beside(path, writer->ending, writer->has_one_file ? 0 : c + 1, &file));
         if (!writer->has_one_file) {
             part.columns = 1;
             part.coefficients = mask_column(mask, c);
         }
-        bool is_raw = strcmp(writer->ending, ".f32") == 0;
         enum status status =
             is_raw ? mask_write_raw(&part, file, settings) : mask_write_wav(&part, file, settings);
         free(file);
@@ -227,9 +197,12 @@ enum status mask_config_write(const struct mask_config_writer *writer, const str
         return fail(STATUS_FAILED, "%s exists; --force replaces it", path);
     TRY(write_files(writer, mask, path, settings));
     TRY(text_file_open(path, settings, &file));
-    enum status status = writer->print(mask, path, text_file_stream(file));
-    if (status == STATUS_OK)
-        status = text_file_keep(file);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *stem = strndup(name, (size_t)(path + stem_length(path) - name));
+    if (stem)
+        writer->print(mask, stem, text_file_stream(file));
+    enum status status = stem ? text_file_keep(file) : fail_memory("writing a mask");
+    free(stem);
     text_file_close(file);
     return status;
 }

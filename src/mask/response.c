@@ -14,22 +14,17 @@ double response_frequency(const struct response_axis *axis, double point)
     return axis->low * pow(axis->high / axis->low, (point + 0.5) / (double)axis->points);
 }
 
-static size_t uses_of(const struct mask *mask, size_t column)
-{
-    size_t uses = 0;
-    for (size_t p = 0; p < mask->path_count; p++)
-        uses += mask->paths[p].column == column;
-    return uses;
-}
-
 /* sums[b]: the power of all bins before b. */
 static enum status sum_powers(const struct mask *mask, size_t length, double *sums)
 {
     struct fft *fft = NULL;
     float *samples = audio_alloc(length), *spectrum = audio_alloc(fft_spectrum_floats(length));
-    enum status status = samples && spectrum ? fft_create(length, &fft) : fail_memory("a picture");
+    enum status status = samples && spectrum ? fft_create(length, &fft) : fail_memory("a plot");
     for (size_t c = 0; c < mask->columns && status == STATUS_OK; c++) {
-        double weight = (double)uses_of(mask, c) / (double)mask->outputs;
+        size_t uses = 0;
+        for (size_t p = 0; p < mask->path_count; p++)
+            uses += mask->paths[p].column == c;
+        double weight = (double)uses / (double)mask->outputs;
         memset(samples, 0, length * sizeof *samples);
         memcpy(samples, mask_column(mask, c), mask->taps * sizeof *samples);
         fft_forward(fft, samples, spectrum);
@@ -44,7 +39,7 @@ static enum status sum_powers(const struct mask *mask, size_t length, double *su
     return status;
 }
 
-/* The sum up to a place amid bins, of which bin b reaches from b to b + 1. */
+/* The sum up to a place between bins; bin b reaches from b to b + 1. */
 static double sum_to(const double *sums, size_t bins, double place)
 {
     place = fmin(fmax(place, 0), (double)bins);
@@ -60,7 +55,7 @@ enum status response_measure(const struct mask *mask, uint32_t rate,
         length *= 2;
     double *sums = calloc(length / 2 + 2, sizeof *sums);
     if (!sums)
-        return fail_memory("a picture");
+        return fail_memory("a plot");
     enum status status = sum_powers(mask, length, sums);
     double share = log2(axis->high / axis->low) / (double)axis->points;
     double half = exp2(fmax(octave_share, share) / 2);

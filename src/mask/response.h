@@ -1,9 +1,8 @@
-/* The magnitude response of a mask over a logarithmic frequency axis, smoothed as an ear does.
+/* The smoothed magnitude response of a mask over a logarithmic frequency axis.
  *
- * Each figure is the mean power over a twelfth of an octave, or over its share of the axis where
- * that is wider, in dB. All paths count together: by the powers of all inputs to an
- * output, and the mean of the outputs; a mask of one impulse response has just its own.
- * Threads: any. Not real-time.
+ * Each point is the mean power over a twelfth of an octave, or over its share of the axis if that
+ * is wider, in dB. The powers of the inputs to an output add up; outputs are averaged. Threads:
+ * any. Not real-time.
  */
 #ifndef HALO_RESPONSE_H
 #define HALO_RESPONSE_H

@@ -13,7 +13,7 @@ enum {
     RANGE_MOST = 80,
     RANGE_LEAST = 10,
     LINES_A_TICK = 3,
-    FINE = 5, /* dB: where the picture may end between ticks */
+    FINE = 5, /* dB: the steps of the ends of the axis */
 };
 
 static const double lowest_hz = 20;
@@ -60,11 +60,11 @@ static enum status measure(struct plot *plot, const struct mask *const *masks)
     plot->cells = calloc(plot->columns * plot->rows, sizeof *plot->cells);
     plot->ticked = calloc(plot->columns, sizeof *plot->ticked);
     if (!plot->cells || !plot->ticked)
-        return fail_memory("a picture");
+        return fail_memory("a plot");
     for (size_t i = 0; i < plot->count; i++) {
         plot->db[i] = calloc(plot->axis.points, sizeof *plot->db[i]);
         TRY(plot->db[i] ? response_measure(masks[i], plot->settings->rate, &plot->axis, plot->db[i])
-                        : fail_memory("a picture"));
+                        : fail_memory("a plot"));
     }
     return STATUS_OK;
 }
@@ -94,7 +94,7 @@ static void choose_levels(struct plot *plot)
     }
 }
 
-/* In dots from the top; beyond the picture, well beyond. */
+/* In dots from the top; below the plot it is limited. */
 static double height_of(const struct plot *plot, double db)
 {
     double dots = (double)(plot->rows * plot->dots_high) - 1;
@@ -115,7 +115,7 @@ static void draw_dot(const struct plot *plot, size_t curve, size_t x, size_t y)
     cell->dots |= dots[y % plot->dots_high][x % plot->dots_wide];
 }
 
-/* From dot column to dot column, without a hole: each takes half of the way. */
+/* Connect dot columns: each draws half of the way. */
 static void draw_curve(const struct plot *plot, size_t curve)
 {
     const double *db = plot->db[curve];
@@ -131,7 +131,7 @@ static void draw_curve(const struct plot *plot, size_t curve)
     }
 }
 
-/* Letters on a curve of braille, at places of its own. */
+/* Letters on a curve of braille, apart from those of other curves. */
 static void put_letters(const struct plot *plot, size_t curve)
 {
     size_t spacing = plot->count * 3 > 12 ? plot->count * 3 : 12;
@@ -144,7 +144,7 @@ static void put_letters(const struct plot *plot, size_t curve)
     }
 }
 
-/* Of the curves that pass, the one whose turn it is. */
+/* Curves in the same cell alternate. */
 static char letter_in_turn(const struct plot *plot, const struct plot_cell *cell, size_t column)
 {
     size_t passing = 0;
@@ -190,7 +190,7 @@ static void print_row(const struct plot *plot, size_t row, FILE *stream)
     fputc('\n', stream);
 }
 
-/* The column of a frequency, or as many as there are where it is not in the picture. */
+/* The column of a frequency; plot->columns: outside of the plot. */
 static size_t column_of(const struct plot *plot, double hz)
 {
     double share = log(hz / plot->axis.low) / log(plot->axis.high / plot->axis.low);
@@ -223,14 +223,14 @@ static enum status print(const struct plot *plot, char **text)
     size_t size;
     FILE *stream = open_memstream(text, &size);
     if (!stream)
-        return fail_memory("a picture");
+        return fail_memory("a plot");
     for (size_t row = 0; row < plot->rows; row++)
         print_row(plot, row, stream);
     print_axis(plot, stream);
     if (fclose(stream) == 0)
         return STATUS_OK;
     free(*text);
-    return fail_memory("a picture");
+    return fail_memory("a plot");
 }
 
 enum status response_plot(const struct response_plot_settings *settings,
@@ -239,7 +239,7 @@ enum status response_plot(const struct response_plot_settings *settings,
 {
     if (settings->width < RESPONSE_PLOT_WIDTH_LEAST ||
         settings->height < RESPONSE_PLOT_HEIGHT_LEAST)
-        return fail(STATUS_FAILED, "the picture of the masks needs at least %d by %d characters",
+        return fail(STATUS_FAILED, "the plot of the masks needs at least %d by %d characters",
                     RESPONSE_PLOT_WIDTH_LEAST, RESPONSE_PLOT_HEIGHT_LEAST);
     double high = settings->rate / 2.0;
     struct plot plot = {

@@ -10,15 +10,15 @@
 
 enum { CHUNK = 1 << 14, PADDING = 4 };
 
-/* Some frames of the sound, which slide along it. Places are frames of the sound; before its
- * beginning and behind its end is silence. */
+/* A section of the sound that moves along it. Positions are in frames of the sound, with silence
+ * before its start and after its end. */
 struct slide {
     struct source *source;
     struct block samples;
-    float **ends;   /* of its channels: where is read to */
-    int64_t start;  /* place of the first sample */
+    float **ends;   /* of its channels, for reading */
+    int64_t start;  /* position of the first sample */
     size_t filled;  /* samples */
-    uint64_t place; /* of the source */
+    uint64_t place; /* position of the source */
     bool ended;     /* the source, at `place` */
 };
 
@@ -34,8 +34,6 @@ struct sound_work {
     size_t hops;          /* so far */
 };
 
-/* ---- reading ---- */
-
 static enum status check_finite(const struct slide *slide, float *const *planar, size_t frames)
 {
     for (size_t c = 0; c < slide->samples.channels; c++) {
@@ -48,7 +46,7 @@ static enum status check_finite(const struct slide *slide, float *const *planar,
     return STATUS_OK;
 }
 
-/* At the end of what is there; no more than one CHUNK. */
+/* Append at most a CHUNK. */
 static enum status slide_read(struct slide *slide, size_t frames)
 {
     size_t got = 0;
@@ -66,39 +64,23 @@ static enum status slide_read(struct slide *slide, size_t frames)
     return STATUS_OK;
 }
 
-/* Forget what is before `start`. */
-static void slide_drop(struct slide *slide, int64_t start)
-{
-    size_t drop = (size_t)(start - slide->start);
-    for (size_t c = 0; c < slide->samples.channels; c++)
-        memmove(slide->samples.data[c], slide->samples.data[c] + drop,
-                (slide->filled - drop) * sizeof(float));
-    slide->filled -= drop;
-    slide->start = start;
-}
-
-/* Have [start, start + size), which is not before the last start nor behind what was read. */
+/* Hold [start, start + size), which is not before the current start. */
 static enum status slide_to(struct slide *slide, int64_t start, size_t size)
 {
     if (start + (int64_t)size <= slide->start + (int64_t)slide->filled)
         return STATUS_OK;
-    slide_drop(slide, start);
+    size_t drop = (size_t)(start - slide->start);
+    slide->filled -= drop;
+    slide->start = start;
+    for (size_t c = 0; c < slide->samples.channels; c++)
+        memmove(slide->samples.data[c], slide->samples.data[c] + drop,
+                slide->filled * sizeof(float));
     while (slide->filled < size)
         TRY(slide_read(slide, CHUNK));
     return STATUS_OK;
 }
 
-static enum status skip(struct slide *slide, uint64_t frames)
-{
-    while (slide->place < frames && !slide->ended) {
-        uint64_t left = frames - slide->place;
-        TRY(slide_read(slide, left < CHUNK ? (size_t)left : CHUNK));
-        slide->filled = 0;
-    }
-    return STATUS_OK;
-}
-
-/* The slide stands at `start`, with the silence there is before the sound. */
+/* Start at `start`, with silence before the sound. */
 static enum status slide_begin(struct slide *slide, int64_t start, size_t size)
 {
     uint64_t place = start > 0 ? (uint64_t)start : 0;
@@ -111,23 +93,23 @@ static enum status slide_begin(struct slide *slide, int64_t start, size_t size)
     if (place > 0 && source->seekable && within) {
         TRY(source_seek(slide->source, place));
         slide->place = place;
-    } else {
-        TRY(skip(slide, place));
+    }
+    while (slide->place < place && !slide->ended) {
+        uint64_t left = place - slide->place;
+        TRY(slide_read(slide, left < CHUNK ? (size_t)left : CHUNK));
+        slide->filled = 0;
     }
     slide->start = start;
     slide->filled = start < 0 ? (size_t)-start : 0;
     return STATUS_OK;
 }
 
-/* ---- columns ---- */
-
-static void parse_largest(float *power, const float *other, size_t rows)
+static void keep_largest(float *power, const float *other, size_t rows)
 {
     for (size_t r = 0; r < rows; r++)
         power[r] = other[r] > power[r] ? other[r] : power[r];
 }
 
-/* Two by two, in place. */
 static void halve_columns(struct sound_work *work)
 {
     struct spectrogram *picture = work->picture;
@@ -137,13 +119,12 @@ static void halve_columns(struct sound_work *work)
         if (c % 2 == 0)
             memmove(to, picture->power + c * rows, rows * sizeof *to);
         else
-            parse_largest(to, picture->power + c * rows, rows);
+            keep_largest(to, picture->power + c * rows, rows);
     }
     picture->columns = (picture->columns + 1) / 2;
     work->hops_a_column *= 2;
 }
 
-/* The column of the next hop, silent if it is a new one. */
 static float *next_column(struct sound_work *work)
 {
     struct spectrogram *picture = work->picture;
@@ -159,7 +140,6 @@ static float *next_column(struct sound_work *work)
     return picture->power + (picture->columns - 1) * picture->axis.rows;
 }
 
-/* The mean power over the channels, of one window. */
 static void measure(struct sound_work *work, size_t at, float *column)
 {
     const struct block *samples = &work->slide.samples;
@@ -171,7 +151,7 @@ static void measure(struct sound_work *work, size_t at, float *column)
         for (size_t r = 0; r < rows; r++)
             mean[r] += power[r] / (one ? 1 : (float)samples->channels);
     }
-    parse_largest(column, mean, rows);
+    keep_largest(column, mean, rows);
 }
 
 static enum status run(struct sound_work *work)
@@ -191,8 +171,6 @@ static enum status run(struct sound_work *work)
     }
 }
 
-/* ---- the whole ---- */
-
 static enum status check(struct sound_work *work)
 {
     const struct sound_spectrogram_settings *settings = work->settings;
@@ -205,7 +183,7 @@ static enum status check(struct sound_work *work)
     work->from = (uint64_t)llrint(settings->from * rate);
     work->to = settings->to > 0 ? (uint64_t)llrint(settings->to * rate) : UINT64_MAX;
     if (work->from >= work->to)
-        return fail(STATUS_USAGE, "cannot draw %s from %g s to %g s: there is nothing between",
+        return fail(STATUS_USAGE, "cannot draw %s from %g s to %g s: the range is empty",
                     source->name, settings->from, settings->to);
     return STATUS_OK;
 }
@@ -216,8 +194,8 @@ static enum status check_end(const struct sound_work *work)
     if (work->from < work->to)
         return STATUS_OK;
     if (slide->place == 0)
-        return fail(STATUS_FAILED, "cannot draw %s: there is no sound in it", slide->source->name);
-    return fail(STATUS_USAGE, "cannot draw %s from %g s on: it is %g s long", slide->source->name,
+        return fail(STATUS_FAILED, "cannot draw %s: it is empty", slide->source->name);
+    return fail(STATUS_USAGE, "cannot draw %s from %g s: it is %g s long", slide->source->name,
                 work->settings->from, (double)slide->place / slide->source->format.rate);
 }
 

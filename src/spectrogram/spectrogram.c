@@ -42,8 +42,6 @@ double spectrogram_db(double power, double floor)
     return power > 0 ? fmax(10 * log10(power), floor) : floor;
 }
 
-/* ---- ticks ---- */
-
 static const double nice[] = {1, 2, 5};
 enum { NICE = sizeof nice / sizeof *nice };
 
@@ -53,7 +51,7 @@ static void add_tick(struct spectrogram_ticks *ticks, double value)
         ticks->at[ticks->count++] = value;
 }
 
-static struct spectrogram_ticks even_ticks(double from, double to, size_t most)
+struct spectrogram_ticks spectrogram_ticks_seconds(double from, double to, size_t most)
 {
     struct spectrogram_ticks ticks = {0};
     double decade = pow(10, floor(log10((to - from) / (double)most))), step = 10 * decade;
@@ -70,17 +68,12 @@ struct spectrogram_ticks spectrogram_ticks_hz(const struct spectrogram_axis *axi
 {
     struct spectrogram_ticks ticks = {0};
     if (!axis->is_log)
-        return even_ticks(axis->low, axis->high, most);
+        return spectrogram_ticks_seconds(axis->low, axis->high, most);
     for (double decade = pow(10, floor(log10(axis->low))); decade <= axis->high; decade *= 10)
         for (size_t i = 0; i < NICE; i++)
             if (nice[i] * decade >= axis->low * (1 - 1e-9) && nice[i] * decade <= axis->high)
                 add_tick(&ticks, nice[i] * decade);
     return ticks;
-}
-
-struct spectrogram_ticks spectrogram_ticks_seconds(double from, double to, size_t most)
-{
-    return even_ticks(from, to, most);
 }
 
 void spectrogram_tick_hz(double hz, char text[static SPECTROGRAM_TICK_TEXT])

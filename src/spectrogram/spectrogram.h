@@ -1,9 +1,8 @@
-/* The power of a sound over time and frequency, as a picture has it: columns of time, rows of
- * frequency.
+/* The power of a sound over time (columns) and frequency (rows).
  *
- * Powers are relative to a sine of full scale: a sine of amplitude a has a^2, wherever its
- * frequency lies, to within 0.15 dB. (A constant is no sine: it stands 6 dB higher.) Threads: any,
- * one at a time for each object. Not real-time.
+ * Powers are relative to a sine of full scale: a sine of amplitude a has a^2, to within 0.15 dB at
+ * any frequency (a constant is 6 dB higher). Threads: any, one at a time for each object. Not
+ * real-time.
  */
 #ifndef HALO_SPECTROGRAM_H
 #define HALO_SPECTROGRAM_H
@@ -12,38 +11,37 @@
 
 #include <stdint.h>
 
-/* Rows from low to high, evenly or by a ratio from one to the next. */
+/* Rows from low to high, evenly spaced in Hz or in log Hz. */
 struct spectrogram_axis {
     bool is_log;
     size_t rows;
-    double low, high; /* Hz: the lower edge of the first row, the upper one of the last */
+    double low, high; /* Hz: the lower bound of the first row, the upper one of the last */
 };
 
-/* The frequency that many rows above the lower edge, and back: 0.5 is the first row's middle. */
+/* Rows above the lower bound to Hz, and back: 0.5 is the middle of the first row. */
 double spectrogram_axis_hz(const struct spectrogram_axis *axis, double row);
 double spectrogram_axis_row(const struct spectrogram_axis *axis, double hz);
 
 struct spectrogram {
     struct spectrogram_axis axis;
     size_t columns;
-    double from, step; /* seconds: the beginning of the first column, and on */
+    double from, step; /* seconds: start of the first column, width of a column */
     float *power;      /* column after column, each from low to high */
 };
 
 void spectrogram_free(struct spectrogram *picture);
 
 struct spectrogram_peak {
-    double power;       /* 0: all is silence */
+    double power;       /* 0: silence */
     double seconds, hz; /* the middle of its column and row */
 };
 
-/* The largest power, the earliest and lowest of several. */
+/* The largest power; the earliest and lowest of equal ones. */
 struct spectrogram_peak spectrogram_find_peak(const struct spectrogram *picture);
 
-/* 10 log10, from `floor` up. */
+/* 10 log10, at least `floor`. */
 double spectrogram_db(double power, double floor);
 
-/* Where the axes have ticks, and what stands beside them. */
 enum { SPECTROGRAM_TICKS = 40, SPECTROGRAM_TICK_TEXT = 16 };
 
 struct spectrogram_ticks {
@@ -51,8 +49,8 @@ struct spectrogram_ticks {
     double at[SPECTROGRAM_TICKS]; /* Hz or seconds, rising */
 };
 
-/* 20, 50, 100 ... where the axis is logarithmic; else and of times every 1, 2 or 5 of something, so
- * that there are no more than `most`. */
+/* 20, 50, 100 ... on a logarithmic axis; else multiples of 1, 2 or 5 times a power of ten, at most
+ * `most`. */
 struct spectrogram_ticks spectrogram_ticks_hz(const struct spectrogram_axis *axis, size_t most);
 struct spectrogram_ticks spectrogram_ticks_seconds(double from, double to, size_t most);
 

@@ -1,5 +1,4 @@
-/* Spectrograms shown together: the same axes, the same colour scale. Threads: one. Not real-time.
- */
+/* Spectrograms on the same axes and colour scale. Threads: one. Not real-time. */
 #ifndef HALO_SPECTROGRAM_FIGURE_H
 #define HALO_SPECTROGRAM_FIGURE_H
 
@@ -14,38 +13,33 @@ struct spectrogram_figure {
     struct spectrogram pictures[SPECTROGRAM_FIGURE_MOST]; /* of one frequency axis */
     const char *names[SPECTROGRAM_FIGURE_MOST];
     double ends[SPECTROGRAM_FIGURE_MOST]; /* seconds: of each picture's sound */
-    double from, to;                     /* seconds: of the time axis */
-    double bottom, top;                  /* dB: of the scale */
+    double from, to;                      /* seconds: of the time axis */
+    double bottom, top;                   /* dB: of the scale */
 };
 
 void spectrogram_figure_free(struct spectrogram_figure *figure);
 
-/* When all pictures are there: the time axis up to the last end, and a scale of `range` dB up to
- * the loudest, in whole dB; up to 0 dB where all is silence. */
+/* Set the time axis to end at the last end, and the scale to `range` dB below the loudest, in whole
+ * dB; below 0 dB for silence. */
 void spectrogram_figure_scale(struct spectrogram_figure *figure, double range);
 
-/* ---- one, as gnuplot's commands and data ----
- *
- * The data are float32 in this machine's order, in dB, as many as the picture has columns and rows,
- * from the lowest row up; they follow the line of the plot. Gnuplot's settings are left as they
- * were. */
+/* A spectrogram for gnuplot_open: commands, and data as float32 in native byte order, in dB, from
+ * the lowest row up. Gnuplot's settings are restored. */
 
 struct spectrogram_subplot {
     const struct spectrogram *picture;
     const char *title;
     double top, bottom; /* dB: the lightest and the darkest colour */
     double from, to;    /* seconds: the ends of the axis */
-    bool milliseconds;  /* are its unit */
-    bool unlabelled;    /* frequencies: they stand beside a neighbour */
+    bool milliseconds;  /* of the time axis */
+    bool unlabelled;    /* no frequencies, which a neighbour has */
     const char *unit;   /* of the scale: dB, dBFS */
 };
 
 void spectrogram_subplot_send(FILE *gnuplot, const struct spectrogram_subplot *subplot);
 
-/* ---- in a file, through gnuplot: side by side, three in a row at most ---- */
-
-/* Pixels of a picture's own, without what stands around it; and of a sheet that has it. `count` is
- * at least 1. */
+/* Pixels of a figure of `count` pictures, at least 1, in rows of at most three: the default size of
+ * the whole, and the size of a picture without its margins. */
 struct spectrogram_size {
     double width, height;
 };
@@ -54,8 +48,6 @@ struct spectrogram_size spectrogram_plot_inner(size_t count, struct spectrogram_
 
 void spectrogram_plot_send(FILE *gnuplot, const struct spectrogram_figure *figure,
                            struct spectrogram_size whole);
-
-/* ---- in a terminal: side by side where they fit, else below each other ---- */
 
 enum spectrogram_ink {
     SPECTROGRAM_INK_CHARACTERS, /* ASCII, from blank to @ */
@@ -66,14 +58,15 @@ enum spectrogram_ink {
 enum { SPECTROGRAM_TEXT_WIDTH_LEAST = 24, SPECTROGRAM_TEXT_HEIGHT_LEAST = 8 };
 
 struct spectrogram_text_settings {
-    size_t width, height; /* characters, at least those above */
+    size_t width, height; /* characters, at least the above */
     enum spectrogram_ink ink;
-    bool halves; /* colours for the upper and the lower half of each character; takes UTF-8 */
+    bool halves; /* separate colours for both halves of a character; needs UTF-8 */
 };
 
-/* The rows that a picture of `count` has in there: what its axis is to have. */
+/* The rows of a picture among `count`, for its axis. */
 size_t spectrogram_text_rows(size_t count, const struct spectrogram_text_settings *settings);
 
+/* Print the pictures side by side where they fit, else below each other. */
 void spectrogram_text_print(FILE *stream, const struct spectrogram_figure *figure,
                             const struct spectrogram_text_settings *settings);
 

@@ -14,8 +14,8 @@ struct spectrogram_frame {
     float *window; /* scaled, so that a bin's squared magnitude is the power */
     float *samples;
     float *spectrum;
-    float *bins;   /* power */
-    double *edges; /* of the rows, in bins; one more than there are rows */
+    float *bins;    /* power */
+    double *bounds; /* of the rows, in bins; one more than rows */
 };
 
 void spectrogram_frame_destroy(struct spectrogram_frame *frame)
@@ -27,11 +27,11 @@ void spectrogram_frame_destroy(struct spectrogram_frame *frame)
     free(frame->samples);
     free(frame->spectrum);
     free(frame->bins);
-    free(frame->edges);
+    free(frame->bounds);
     free(frame);
 }
 
-/* The periodic form: its value at `size`, were there one, is that at 0. */
+/* Periodic: the value at `size` would be that at 0. */
 static void make_window(struct spectrogram_frame *frame)
 {
     const struct spectrogram_frame_settings *settings = &frame->settings;
@@ -43,13 +43,6 @@ static void make_window(struct spectrogram_frame *frame)
             (float)(2 / sum * window_at(settings->window, beta, i, settings->size + 1));
 }
 
-static void make_edges(struct spectrogram_frame *frame)
-{
-    double bin = (double)frame->settings.rate / (double)fft_length(frame->fft);
-    for (size_t r = 0; r <= frame->settings.axis.rows; r++)
-        frame->edges[r] = spectrogram_axis_hz(&frame->settings.axis, (double)r) / bin;
-}
-
 enum status spectrogram_frame_create(const struct spectrogram_frame_settings *settings,
                                      struct spectrogram_frame **result)
 {
@@ -59,12 +52,12 @@ enum status spectrogram_frame_create(const struct spectrogram_frame_settings *se
         return fail_memory("a spectrogram");
     frame->settings = *settings;
     frame->window = audio_alloc(settings->size);
-    frame->samples = audio_alloc(length); /* silence, and only the beginning is written to */
+    frame->samples = audio_alloc(length); /* zero beyond `size` */
     frame->spectrum = audio_alloc(fft_spectrum_floats(length));
     frame->bins = audio_alloc(length / 2 + 1);
-    frame->edges = calloc(settings->axis.rows + 1, sizeof *frame->edges);
+    frame->bounds = calloc(settings->axis.rows + 1, sizeof *frame->bounds);
     enum status status =
-        frame->window && frame->samples && frame->spectrum && frame->bins && frame->edges
+        frame->window && frame->samples && frame->spectrum && frame->bins && frame->bounds
             ? fft_create(length, &frame->fft)
             : fail_memory("a spectrogram");
     if (status != STATUS_OK) {
@@ -72,12 +65,13 @@ enum status spectrogram_frame_create(const struct spectrogram_frame_settings *se
         return status;
     }
     make_window(frame);
-    make_edges(frame);
+    double bin = (double)settings->rate / (double)length;
+    for (size_t r = 0; r <= settings->axis.rows; r++)
+        frame->bounds[r] = spectrogram_axis_hz(&settings->axis, (double)r) / bin;
     *result = frame;
     return STATUS_OK;
 }
 
-/* Between two bins, straight. */
 static float power_at(const float *bins, double place)
 {
     size_t bin = (size_t)place;
@@ -116,8 +110,8 @@ void spectrogram_frame_measure(struct spectrogram_frame *frame, const float *sam
             spectrum[2 * b] * spectrum[2 * b] + spectrum[2 * b + 1] * spectrum[2 * b + 1];
     double last = floor((double)fft_length(frame->fft) / 2);
     for (size_t r = 0; r < settings->axis.rows; r++) {
-        double low = frame->edges[r], high = fmin(frame->edges[r + 1], last);
-        power[r] = low >= last      ? 0 /* beyond what this rate has */
+        double low = frame->bounds[r], high = fmin(frame->bounds[r + 1], last);
+        power[r] = low >= last      ? 0 /* above half the rate */
                    : settings->mean ? mean_between(frame->bins, low, high)
                                     : largest_between(frame->bins, low, high);
     }

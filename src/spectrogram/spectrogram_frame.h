@@ -1,4 +1,4 @@
-/* One column of a spectrogram: a window of samples, transformed and gathered in rows.
+/* One column of a spectrogram: the transform of a window of samples, in rows.
  *
  * Powers are as in spectrogram.h. Threads: any, one at a time for each object. Not real-time.
  */
@@ -11,10 +11,9 @@
 struct spectrogram_frame_settings {
     enum window window;
     size_t size;    /* frames, at least 2 */
-    size_t padding; /* transforms are that many times longer: 4 or more for the 0.15 dB */
+    size_t padding; /* factor of the transform length: 4 or more for 0.15 dB */
     uint32_t rate;
-    /* Of a row that stands for several frequencies: the mean, which is right for noise; else the
-     * largest, which is right for tones. */
+    /* In rows of several bins: the mean, for noise, or else the largest, for tones. */
     bool mean;
     struct spectrogram_axis axis;
 };

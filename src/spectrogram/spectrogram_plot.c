@@ -4,9 +4,7 @@
 
 #include <math.h>
 
-/* ---- the sheet ---- */
-
-static const double near = 0.01; /* dB above a whole one that do not make another */
+static const double near = 0.01; /* dB: tolerance for rounding up */
 
 void spectrogram_figure_free(struct spectrogram_figure *figure)
 {
@@ -26,11 +24,9 @@ void spectrogram_figure_scale(struct spectrogram_figure *figure, double range)
     figure->bottom = figure->top - range;
 }
 
-/* ---- a panel ---- */
-
 enum { LINEAR_TICKS = 12 };
 
-/* An image is even, so that a logarithmic axis is drawn as the logarithm. */
+/* Images have even pixels, so a logarithmic axis is drawn as the logarithm. */
 static double place_of(const struct spectrogram_axis *axis, double hz)
 {
     return axis->is_log ? log10(hz) : hz;
@@ -50,7 +46,7 @@ static void send_frequencies(FILE *gnuplot, const struct spectrogram_axis *axis,
     fputs(")\n", gnuplot);
 }
 
-/* Gnuplot draws no image of a single column: it is sent twice, half as wide. */
+/* A single column, which gnuplot cannot draw, is sent twice, half as wide. */
 static void send_image(FILE *gnuplot, const struct spectrogram_subplot *subplot, double unit)
 {
     const struct spectrogram *picture = subplot->picture;
@@ -79,18 +75,16 @@ void spectrogram_subplot_send(FILE *gnuplot, const struct spectrogram_subplot *s
     fprintf(gnuplot,
             "\nset xlabel 'time in %s'\nset xrange [%.10g:%.10g]\nset cbrange [%g:%g]\n"
             "set cblabel '%s'\nunset grid\n",
-            subplot->milliseconds ? "ms" : "s", subplot->from * unit, subplot->to * unit, subplot->bottom,
-            subplot->top, subplot->unit);
+            subplot->milliseconds ? "ms" : "s", subplot->from * unit, subplot->to * unit,
+            subplot->bottom, subplot->top, subplot->unit);
     send_frequencies(gnuplot, &subplot->picture->axis, !subplot->unlabelled);
     send_image(gnuplot, subplot, unit);
     fputs("set xrange [*:*]\nset yrange [*:*]\nset ytics autofreq\nset grid\n", gnuplot);
 }
 
-/* ---- all of them ---- */
-
 enum { IN_A_ROW = 3, ALONE_WIDE = 800, WIDE = 520, HIGH = 380 };
 
-/* Pixels around the pictures; gaps are between two. */
+/* Pixels: margins of the pictures, and gaps between them. */
 enum { LEFT = 75, RIGHT = 95, ABOVE = 45, BELOW = 60, GAP = 25, SCALE_GAP = 12, SCALE_WIDE = 15 };
 
 struct grid {
@@ -123,7 +117,7 @@ struct spectrogram_size spectrogram_plot_inner(size_t count, struct spectrogram_
     };
 }
 
-/* Where a picture is, and the scale beside it if it is the last of its row. */
+/* Place a picture, with the scale beside the last of a row. */
 static void send_place(FILE *gnuplot, size_t row, size_t column, bool is_last,
                        struct spectrogram_size inner, struct spectrogram_size whole)
 {

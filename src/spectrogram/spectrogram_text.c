@@ -3,14 +3,13 @@
 #include "spectrogram/spectrogram_figure.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     MARGIN = 6, /* characters: a frequency and a blank */
     GAP = 2,    /* between two pictures */
-    LEAST = 24, /* of a picture that stands beside another */
-    AROUND = 2, /* lines of a picture's own: its name and its times */
-    BELOW = 2,  /* lines below all: the scale, and one for the shell */
+    LEAST = 24, /* width of a picture beside another */
+    AROUND = 2, /* lines of a picture: its name and its times */
+    BELOW = 2,  /* lines below all: the scale, and the prompt */
     SCALE = 32, /* of the scale's colours */
     TIME_WIDE = 10,
     LINES_A_TICK = 2,
@@ -25,8 +24,6 @@ struct page {
     size_t cells; /* a picture's width */
     size_t lines; /* and height */
 };
-
-/* ---- layout ---- */
 
 static size_t abreast_of(size_t count, const struct spectrogram_text_settings *settings)
 {
@@ -51,10 +48,8 @@ size_t spectrogram_text_rows(size_t count, const struct spectrogram_text_setting
     return lines_of(count, settings) * (has_halves(settings) ? 2 : 1);
 }
 
-/* ---- cells ---- */
-
-/* 0 to 1 on the scale, of the columns whose middle is in that cell, or of the one it is in; NaN
- * where the sound is over. */
+/* 0 to 1 on the scale: the largest of the columns whose middle is in the cell, or the column that
+ * the cell is in; NaN after the end. */
 static double share_at(const struct page *page, size_t index, size_t cell, size_t row)
 {
     const struct spectrogram_figure *figure = page->figure;
@@ -85,7 +80,6 @@ static void print_colour(const struct page *page, bool is_upper, double share)
         fprintf(page->stream, "\033[%d;5;%dm", layer, colour_map_terminal(colour));
 }
 
-/* `lower` and `upper` are the same where a cell has one colour. */
 static void print_cell(const struct page *page, double lower, double upper)
 {
     if (isnan(lower)) {
@@ -122,8 +116,6 @@ static void print_cells(const struct page *page, size_t index, size_t line)
     end_colours(page);
 }
 
-/* ---- what stands around them ---- */
-
 static void print_frequency(const struct page *page, size_t line)
 {
     const struct spectrogram_axis *axis = &page->figure->pictures[0].axis;
@@ -138,7 +130,7 @@ static void print_frequency(const struct page *page, size_t line)
     fprintf(page->stream, "%*s ", MARGIN - 1, text);
 }
 
-/* Cut to fit, by characters; bytes that would do something to a terminal are none. */
+/* Truncates to the width, by characters; control characters become ?. */
 static void print_name(const struct page *page, const char *name)
 {
     size_t done = 0;
@@ -186,7 +178,6 @@ static void print_scale(const struct page *page)
     fprintf(page->stream, " %.0f dBFS\n", page->figure->top);
 }
 
-/* Pictures from `from` to before `end`. */
 static void print_group(const struct page *page, size_t from, size_t end)
 {
     for (size_t i = from; i < end; i++) {
