@@ -9,7 +9,8 @@
 
 static const double akin = 0.5; /* correlation from which on two masks are of a kind */
 
-static void set_gains(const struct level_match_settings *settings, struct level_match *matches, size_t count)
+static void set_gains(const struct level_match_settings *settings, struct level_match *matches,
+                      size_t count)
 {
     double quietest = INFINITY, peak = 0;
     for (size_t i = 0; i < count; i++)
@@ -71,7 +72,8 @@ static enum status find_delay(const struct mask *first, const struct mask *mask,
 }
 
 /* A mask of silence is left where it is: nobody hears when it comes. */
-static enum status find_delays(const struct mask *const *masks, size_t count, struct level_match *matches)
+static enum status find_delays(const struct mask *const *masks, size_t count,
+                               struct level_match *matches)
 {
     enum status status = STATUS_OK;
     const struct mask *first = NULL;
@@ -111,7 +113,8 @@ static void set_shifts(bool align, const struct mask *const *masks, size_t count
 
 static enum status take_levels(const struct level_match_settings *settings,
                                const struct mask_levels_sound *sound,
-                               const struct mask *const *masks, size_t count, struct level_match *matches)
+                               const struct mask *const *masks, size_t count,
+                               struct level_match *matches)
 {
     struct mask_level *levels = calloc(count, sizeof *levels);
     if (!levels)
@@ -120,15 +123,17 @@ static enum status take_levels(const struct level_match_settings *settings,
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         matches[i].peak = levels[i].peak;
         if (settings->by != LEVEL_MATCH_NONE)
-            matches[i].loudness = settings->by == LEVEL_MATCH_RMS ? levels[i].rms : levels[i].integrated;
+            matches[i].loudness =
+                settings->by == LEVEL_MATCH_RMS ? levels[i].rms : levels[i].integrated;
     }
     free(levels);
     return status;
 }
 
 enum status level_match_measure(const struct level_match_settings *settings,
-                          const struct mask_levels_sound *sound, const struct mask *const *masks,
-                          size_t count, struct level_match *matches)
+                                const struct mask_levels_sound *sound,
+                                const struct mask *const *masks, size_t count,
+                                struct level_match *matches)
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < count; i++)
@@ -144,12 +149,11 @@ enum status level_match_measure(const struct level_match_settings *settings,
     return STATUS_OK;
 }
 
-enum status level_match_apply(const struct mask *mask, const struct level_match *match, struct mask **result)
+enum status level_match_apply(const struct mask *mask, const struct level_match *match,
+                              struct mask **result)
 {
     struct mask *copy;
-    enum status status = mask_create(mask->name, mask->columns, match->zeros + mask->taps, &copy);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_create(mask->name, mask->columns, match->zeros + mask->taps, &copy));
     copy->paths = calloc(mask->path_count + 1, sizeof *copy->paths);
     if (!copy->paths) {
         mask_destroy(copy);
@@ -169,8 +173,8 @@ enum status level_match_apply(const struct mask *mask, const struct level_match 
     return STATUS_OK;
 }
 
-void level_match_describe(const struct level_match *match, const char *label, uint32_t rate, bool aligned,
-                    char *text, size_t size)
+void level_match_describe(const struct level_match *match, const char *label, uint32_t rate,
+                          bool aligned, char *text, size_t size)
 {
     char level[48] = "silent here, its level left alone", delay[48] = "";
     double ms = 1000 * fabs((double)match->later) / rate;

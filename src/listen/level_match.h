@@ -46,18 +46,18 @@ struct level_match {
 /* The figures of `count` masks, matches[i] of masks[i]. Where a choice is silent its level is
  * left alone. Errors: those of mask_levels_measure. */
 MUST_CHECK enum status level_match_measure(const struct level_match_settings *settings,
-                                     const struct mask_levels_sound *sound,
-                                     const struct mask *const *masks, size_t count,
-                                     struct level_match *matches);
+                                           const struct mask_levels_sound *sound,
+                                           const struct mask *const *masks, size_t count,
+                                           struct level_match *matches);
 
 /* A copy of the mask with the gain in its taps and its delay before them. All masks of
  * one measurement come out with one origin; taps differ. Errors: memory. */
 MUST_CHECK enum status level_match_apply(const struct mask *mask, const struct level_match *match,
-                                   struct mask **result);
+                                         struct mask **result);
 
 /* "B: -3.2 dB, 12.4 ms later, aligned": its gain, how late it was against the first choice, and
  * whether that was made good. */
-void level_match_describe(const struct level_match *match, const char *label, uint32_t rate, bool aligned,
-                    char *text, size_t size);
+void level_match_describe(const struct level_match *match, const char *label, uint32_t rate,
+                          bool aligned, char *text, size_t size);
 
 #endif

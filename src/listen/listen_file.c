@@ -110,9 +110,7 @@ static enum status open_region(struct listen_render *render)
         .from = options->from,
         .to = options->to,
     };
-    enum status status = region_open(&settings, &render->region);
-    if (status != STATUS_OK)
-        return status;
+    TRY(region_open(&settings, &render->region));
     render->rate = render->region->format.rate;
     render->frames = options->play.seconds > 0
                          ? (uint64_t)llround(options->play.seconds * (double)render->rate)
@@ -139,20 +137,18 @@ static enum status make_chain(struct listen_render *render)
         .adapt_context = &render->matching,
     };
     render->matching = (struct listen_match){.options = render->options,
-                                        .region = render->region,
-                                        .rate = render->rate,
-                                        .chain = &render->chain};
+                                             .region = render->region,
+                                             .rate = render->rate,
+                                             .chain = &render->chain};
     return live_chain_init(&render->chain, &request);
 }
 
 /* Reads on from the region's start. */
 static enum status make_player(struct listen_render *render)
 {
-    enum status status = region_seek(render->region, render->region->from);
-    if (status != STATUS_OK)
-        return status;
+    TRY(region_seek(render->region, render->region->from));
     double ahead = AHEAD + 2 * (double)BLOCK / (double)render->rate;
-    status = player_open(render->region, ahead, &render->player);
+    enum status status = player_open(render->region, ahead, &render->player);
     render->region = NULL; /* the player's */
     return status;
 }
@@ -166,10 +162,8 @@ static enum status make_live(struct listen_render *render)
         .gain = 1,
         .at_once = true,
     };
-    enum status status;
-    if ((status = live_create(&settings, render->chain.filter, NULL, NULL, &render->live)) ||
-        (status = block_init(&render->in, filter->inputs, BLOCK, "a passage")))
-        return status;
+    TRY(live_create(&settings, render->chain.filter, NULL, NULL, &render->live));
+    TRY(block_init(&render->in, filter->inputs, BLOCK, "a passage"));
     return block_init(&render->out, filter->outputs, BLOCK, "a passage");
 }
 
@@ -228,9 +222,7 @@ static enum status run_block(struct listen_render *render, uint64_t position)
                                             : BLOCK;
     uint64_t left = render->frames + late - position;
     size_t to = left < BLOCK ? (size_t)left : BLOCK;
-    enum status status = player_wait(render->player, BLOCK);
-    if (status != STATUS_OK)
-        return status;
+    TRY(player_wait(render->player, BLOCK));
     player_read(render->player, render->in.data, BLOCK);
     switch_masks(render, position);
     live_process(render->live, (const float *const *)render->in.data, render->out.data);

@@ -30,7 +30,8 @@ static double gain_of_chain(const struct live_chain *chain)
 static struct level_match_settings settings_of(const struct listen_match *matching)
 {
     double gain = gain_of_chain(matching->chain);
-    struct level_match_settings settings = {.by = matching->options->by, .align = matching->options->align};
+    struct level_match_settings settings = {.by = matching->options->by,
+                                            .align = matching->options->align};
     if (gain > 0)
         settings.ceiling = audio_from_db(matching->options->play.ceiling_db) / gain;
     return settings;
@@ -52,7 +53,8 @@ static enum status measure(struct listen_match *matching, const struct mask *con
     const struct mask_levels_sound sound = {.region = matching->region};
     struct progress progress;
     progress_begin(&progress, matching->rate,
-                   matching->options->play.verbosity != VERBOSITY_QUIET && !matching->options->play.json);
+                   matching->options->play.verbosity != VERBOSITY_QUIET &&
+                       !matching->options->play.json);
     settings.progress = (struct mask_levels_progress){progress_update, &progress};
     if (!matching->region) { /* delays are the masks' alone */
         settings.by = LEVEL_MATCH_NONE;
@@ -79,14 +81,15 @@ enum status listen_match_adapt(void *context, struct mask **masks, size_t count)
     return status;
 }
 
-enum status listen_match_measure(struct listen_match *matching, const struct mask_levels_sound *sound,
-                                bool *changed)
+enum status listen_match_measure(struct listen_match *matching,
+                                 const struct mask_levels_sound *sound, bool *changed)
 {
     const struct level_match_settings settings = settings_of(matching);
     struct level_match matches[LISTEN_CHOICES_MOST];
     *changed = false;
-    enum status status = level_match_measure(
-        &settings, sound, (const struct mask *const *)matching->originals, matching->count, matches);
+    enum status status =
+        level_match_measure(&settings, sound, (const struct mask *const *)matching->originals,
+                            matching->count, matches);
     for (size_t i = 0; i < matching->count && status == STATUS_OK; i++)
         if (settings.by != LEVEL_MATCH_NONE && !isfinite(matches[i].loudness))
             return STATUS_OK;
@@ -97,12 +100,14 @@ enum status listen_match_measure(struct listen_match *matching, const struct mas
     return status;
 }
 
-enum status listen_match_mask(const struct listen_match *matching, size_t choice, struct mask **mask)
+enum status listen_match_mask(const struct listen_match *matching, size_t choice,
+                              struct mask **mask)
 {
     return level_match_apply(matching->originals[choice], &matching->matches[choice], mask);
 }
 
-void listen_match_describe(const struct listen_match *matching, size_t choice, char *text, size_t size)
+void listen_match_describe(const struct listen_match *matching, size_t choice, char *text,
+                           size_t size)
 {
     char label[] = "A", number[] = "mask 1";
     const char *name = matching->originals[choice]->name;
@@ -110,7 +115,7 @@ void listen_match_describe(const struct listen_match *matching, size_t choice, c
     label[0] = (char)('A' + choice);
     number[5] = (char)('1' + choice);
     level_match_describe(&matching->matches[choice], ranking ? number : label, matching->rate,
-                   matching->options->align, text, size);
+                         matching->options->align, text, size);
     size_t length = strlen(text);
     if (!ranking)
         snprintf(text + length, size - length, " (%s)", name);

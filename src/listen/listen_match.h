@@ -7,8 +7,8 @@
 #ifndef HALO_LISTEN_MATCH_H
 #define HALO_LISTEN_MATCH_H
 
-#include "listen/listen_options.h"
 #include "listen/level_match.h"
+#include "listen/listen_options.h"
 #include "live/live_chain.h"
 #include "sound/region.h"
 
@@ -33,14 +33,15 @@ MUST_CHECK enum status listen_match_adapt(void *context, struct mask **masks, si
 /* Measure a live input; true: the gains are no longer the same. What is too soft to be measured
  * changes nothing. Errors: memory. */
 MUST_CHECK enum status listen_match_measure(struct listen_match *matching,
-                                           const struct mask_levels_sound *sound, bool *changed);
+                                            const struct mask_levels_sound *sound, bool *changed);
 
 /* A choice as it is to sound. Errors: memory. */
 MUST_CHECK enum status listen_match_mask(const struct listen_match *matching, size_t choice,
-                                        struct mask **mask);
+                                         struct mask **mask);
 
 /* "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)"; in a blind ranking without names. */
-void listen_match_describe(const struct listen_match *matching, size_t choice, char *text, size_t size);
+void listen_match_describe(const struct listen_match *matching, size_t choice, char *text,
+                           size_t size);
 json_t *listen_match_json(const struct listen_match *matching);
 
 #endif

@@ -83,9 +83,9 @@ static enum status make_chain(struct listen_session *session)
     request.adapt_context = &session->matching;
     request.twice = stream->blind;
     session->matching = (struct listen_match){.options = session->options,
-                                         .region = session->region,
-                                         .rate = stream->info.rate,
-                                         .chain = &stream->chain};
+                                              .region = session->region,
+                                              .rate = stream->info.rate,
+                                              .chain = &stream->chain};
     return live_chain_init(&stream->chain, &request);
 }
 
@@ -93,10 +93,8 @@ static enum status make_player(struct listen_session *session)
 {
     if (!session->region)
         return STATUS_OK;
-    enum status status = region_seek(session->region, session->region->from);
-    if (status != STATUS_OK)
-        return status;
-    status = player_open(session->region, AHEAD, &session->player);
+    TRY(region_seek(session->region, session->region->from));
+    enum status status = player_open(session->region, AHEAD, &session->player);
     session->region = NULL; /* the player's */
     return status;
 }
@@ -137,9 +135,7 @@ static enum status begin(struct listen_session *session)
     device_report_grants(&stream->info);
     if (stream->blind && (status = listen_switch_settle(session, listen_trial_choice(session))))
         return status;
-    status = view_open(play_options_view(play), play->interval, &stream->view);
-    if (status != STATUS_OK)
-        return status;
+    TRY(view_open(play_options_view(play), play->interval, &stream->view));
     if (stream->blind) {
         view_message(stream->view, "SHA-256 of the key: %s", trial_commitment(session->trial.test));
         listen_trial_go_on(session);
@@ -154,13 +150,13 @@ static enum status session_open(struct listen_session *session,
     *session = (struct listen_session){.options = options, .wanted = SIZE_MAX};
     session->stream.options = &options->play;
     session->stream.blind = listen_options_test(options);
-    enum status status;
-    if ((status = listen_trial_open(session)) || (status = open_ends(session)) ||
-        (status = make_chain(session)) ||
-        (status = stream_session_match_outputs(&session->stream, session->stream.info.rate,
-                                               "the masks make")) ||
-        (status = make_player(session)) || (status = make_live(session)))
-        return status;
+    TRY(listen_trial_open(session));
+    TRY(open_ends(session));
+    TRY(make_chain(session));
+    TRY(stream_session_match_outputs(&session->stream, session->stream.info.rate,
+                                     "the masks make"));
+    TRY(make_player(session));
+    TRY(make_live(session));
     return begin(session);
 }
 

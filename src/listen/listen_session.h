@@ -29,7 +29,7 @@ struct listen_session {
     struct stream_session stream;
     const struct listen_options *options;
     struct region *region; /* until the player has it */
-    struct player *player;   /* NULL: a live input */
+    struct player *player; /* NULL: a live input */
     struct listen_match matching;
     struct listen_source source;
 

@@ -122,11 +122,11 @@ static enum status report_json(const struct listen_session *session,
 {
     const struct live_load *load = &session->stream.load;
     uint64_t missed = session->player ? player_missed(session->player) : 0;
-    json_t *own =
-        json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:o}", "blocks", (json_int_t)load->count, "late",
-                  (json_int_t)load->late, "lost", (json_int_t)load->lost, "missed",
-                  (json_int_t)missed, "load_worst", load->worst, "limiter_most_db",
-                  -session->stream.reduction_most, "choices", listen_match_json(&session->matching));
+    json_t *own = json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:o}", "blocks",
+                            (json_int_t)load->count, "late", (json_int_t)load->late, "lost",
+                            (json_int_t)load->lost, "missed", (json_int_t)missed, "load_worst",
+                            load->worst, "limiter_most_db", -session->stream.reduction_most,
+                            "choices", listen_match_json(&session->matching));
     return stream_session_report_json(&session->stream, status, own);
 }
 

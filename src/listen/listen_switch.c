@@ -101,7 +101,8 @@ static enum status replace_masks(struct listen_session *session)
     for (size_t i = 1; i <= count && status == STATUS_OK; i++) {
         size_t slot = (sounding + i) % count;
         struct mask *mask;
-        status = listen_match_mask(&session->matching, slot % session->stream.chain.choice_count, &mask);
+        status =
+            listen_match_mask(&session->matching, slot % session->stream.chain.choice_count, &mask);
         if (status != STATUS_OK)
             break;
         status = choices_replace(choices, slot, mask, test ? NULL : &session->stream.way);

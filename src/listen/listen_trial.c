@@ -117,12 +117,13 @@ static void answer(struct listen_session *session, enum abx_sound said)
 {
     struct trial *test = session->trial.test;
     size_t number = test->answered + 1;
-    enum abx_feedback reported = trial_abx_answer(test, said, stream_session_seconds(&session->stream));
+    enum abx_feedback reported =
+        trial_abx_answer(test, said, stream_session_seconds(&session->stream));
     view_message(session->stream.view, "trial %zu: your answer is %c%s", number,
                  said == ABX_A ? 'A' : 'B',
                  reported == ABX_RIGHT   ? ", and that is right"
                  : reported == ABX_WRONG ? ", but that is wrong"
-                                     : "");
+                                         : "");
     listen_trial_go_on(session);
 }
 

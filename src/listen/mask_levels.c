@@ -60,22 +60,16 @@ static enum status measuring_init(struct measuring *measuring, const struct mask
     measuring->ears = calloc(count, sizeof *measuring->ears);
     if (!measuring->ears)
         return fail_memory("measuring masks");
-    enum status status = workers_create(0, &measuring->workers);
-    if (status != STATUS_OK)
-        return status;
+    TRY(workers_create(0, &measuring->workers));
     struct convolver_settings settings = {
         .backend = "cpu", .rate = measuring->rate, .workers = measuring->workers};
     settings.block = convolver_preferred_block(&settings, longest(masks, count), most);
-    if ((status =
-             block_init(&measuring->in, masks[0]->inputs, settings.block, "measuring masks")) ||
-        (status =
-             block_init(&measuring->out, masks[0]->outputs, settings.block, "measuring masks")))
-        return status;
+    TRY(block_init(&measuring->in, masks[0]->inputs, settings.block, "measuring masks"));
+    TRY(block_init(&measuring->out, masks[0]->outputs, settings.block, "measuring masks"));
     for (size_t i = 0; i < count; i++) {
         struct ear *ear = &measuring->ears[i];
-        if ((status = convolver_create(&settings, masks[i], &ear->filter)) ||
-            (status = loudness_create(settings.rate, masks[i]->outputs, &ear->meter)))
-            return status;
+        TRY(convolver_create(&settings, masks[i], &ear->filter));
+        TRY(loudness_create(settings.rate, masks[i]->outputs, &ear->meter));
     }
     return STATUS_OK;
 }

@@ -34,9 +34,7 @@ enum status trial_init(struct trial *trial, const struct trial_kind *kind, size_
     trial->seconds = calloc(planned, sizeof *trial->seconds);
     if (!trial->seconds)
         return fail_memory("a test");
-    enum status status = secure_random_start();
-    if (status != STATUS_OK)
-        return status;
+    TRY(secure_random_start());
     trial->key.draws = kind->draw(trial);
     if (!trial->key.draws)
         return fail_memory("a test's key");

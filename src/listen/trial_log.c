@@ -1,7 +1,7 @@
 #include "listen/trial_log.h"
 
-#include "base/json_text.h"
 #include "base/atomic_file.h"
+#include "base/json_text.h"
 #include "listen/trial.h"
 
 #include <errno.h>

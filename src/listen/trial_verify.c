@@ -81,7 +81,7 @@ static const char *check_abx(const struct record *record)
 
 /* Take what one event of a ranking did to the ratings of the trial at hand. */
 static bool parse_rating(const json_t *event, const char *order, size_t masks,
-                        unsigned char *ratings)
+                         unsigned char *ratings)
 {
     const char *letter = json_string_value(json_object_get(event, "sound"));
     json_int_t rating = json_integer_value(json_object_get(event, "rating"));
@@ -105,7 +105,7 @@ static const char *parse_ratings(const struct record *record, size_t masks, unsi
             trial++;
         else if (strcmp(name, "rate") == 0 &&
                  !parse_rating(event, record->draws + trial * (masks + 1), masks,
-                              ratings + trial * masks))
+                               ratings + trial * masks))
             return wrong_answers;
     }
     bool complete = trial == record->answered && !memchr(ratings, 0, record->answered * masks);

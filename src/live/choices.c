@@ -64,9 +64,7 @@ enum status choices_replace(struct choices *choices, size_t choice, const struct
         return fail(STATUS_FAILED, "cannot replace mask %s: a change is under way; try again",
                     mask->name);
     struct convolver_mask *prepared;
-    enum status status = convolver_prepare(choices->convolver, mask, &prepared);
-    if (status != STATUS_OK)
-        return status;
+    TRY(convolver_prepare(choices->convolver, mask, &prepared));
     struct convolver_mask *old = choices->masks[choice];
     choices->masks[choice] = prepared;
     if (choices->heard != old) {

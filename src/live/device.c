@@ -36,8 +36,8 @@ struct device {
     const struct device_driver *driver;
     struct device_stream *stream;
     struct device_info names; /* and no other facts */
-    char label[264];           /* of both ends */
-    size_t calls_seen;         /* by device_state, and when */
+    char label[264];          /* of both ends */
+    size_t calls_seen;        /* by device_state, and when */
     int64_t seen_at;
 };
 
@@ -190,8 +190,7 @@ static void put_names(struct device *device, const struct device_list *list,
     const struct device_row *either = choice->input ? choice->input : choice->output;
     snprintf(names->host_api, sizeof names->host_api, "%s", list->hosts[either->host].name);
     snprintf(names->input, sizeof names->input, "%s", choice->input ? choice->input->name : "");
-    snprintf(names->output, sizeof names->output, "%s",
-             choice->output ? choice->output->name : "");
+    snprintf(names->output, sizeof names->output, "%s", choice->output ? choice->output->name : "");
     bool both = choice->input && choice->output && strcmp(names->input, names->output) != 0;
     snprintf(device->label, sizeof device->label, "%s%s%s", either->name, both ? " and " : "",
              both ? names->output : "");

@@ -14,7 +14,7 @@ static const char more[] = "; halo devices lists them";
 /* ---- a driver ---- */
 
 static enum status match_driver(const struct device_driver *driver, const char **name, bool *named,
-                             const char **spec)
+                                const char **spec)
 {
     size_t length = strlen(driver->name);
     if (!*name || strncmp(*name, driver->name, length) != 0)
@@ -143,19 +143,19 @@ static enum status choose_default(const struct device_list *list, enum direction
 }
 
 static enum status choose_named(const struct device_list *list, const char *request,
-                                enum direction direction, int *host,
-                                const struct device_row **row)
+                                enum direction direction, int *host, const struct device_row **row)
 {
     enum status status = is_index(request) ? choose_index(list, request, direction, *host, row)
-                                        : choose_name(list, request, direction, *host, row);
+                                           : choose_name(list, request, direction, *host, row);
     if (status == STATUS_OK)
         *host = (int)(*row)->host;
     return status;
 }
 
 /* One stream has one host API: what is named decides it for the other direction. */
-static enum status choose_devices(const struct device_request *request, const struct device_list *list,
-                                  bool named, struct device_choice *choice)
+static enum status choose_devices(const struct device_request *request,
+                                  const struct device_list *list, bool named,
+                                  struct device_choice *choice)
 {
     int host = named && list->host_count == 1 ? 0 : NO_HOST;
     enum status status =

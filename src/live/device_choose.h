@@ -21,7 +21,8 @@ MUST_CHECK enum status device_choose_driver(const struct device_driver *driver,
                                             const char **spec);
 
 /* Errors (usage or failed): as device_open's. */
-MUST_CHECK enum status device_choose(const struct device_request *request, const struct device_list *list,
-                                     bool named, struct device_choice *choice);
+MUST_CHECK enum status device_choose(const struct device_request *request,
+                                     const struct device_list *list, bool named,
+                                     struct device_choice *choice);
 
 #endif

@@ -54,7 +54,7 @@ static void fill_silence(const struct device_channels *channels, float *const *o
 }
 
 static void run_slot(const struct device_stream *stream, const struct device_slot *slot,
-                      const float *const *input, float *const *output, size_t frames, bool lost)
+                     const float *const *input, float *const *output, size_t frames, bool lost)
 {
     const float *in[DEVICE_CHANNELS_MOST];
     float *out[DEVICE_CHANNELS_MOST];
@@ -127,7 +127,7 @@ enum status device_list_add_host(struct device_list *list, const char *name,
     list->hosts = *host;
     *host += list->host_count++;
     **host = (struct device_host){0};
-    snprintf((*host)->name, sizeof (*host)->name, "%s", name);
+    snprintf((*host)->name, sizeof(*host)->name, "%s", name);
     return STATUS_OK;
 }
 
@@ -140,7 +140,7 @@ enum status device_list_add(struct device_list *list, size_t host, const char *n
     list->rows = *row;
     *row += list->count++;
     **row = (struct device_row){.host = host};
-    snprintf((*row)->name, sizeof (*row)->name, "%s", name);
+    snprintf((*row)->name, sizeof(*row)->name, "%s", name);
     list->hosts[host].devices++;
     return STATUS_OK;
 }

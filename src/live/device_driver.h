@@ -32,11 +32,11 @@ struct device_slot {
 struct device_stream {
     struct device_channels in;
     struct device_channels out;
-    bool ordinary; /* the thread is to keep its priority */
+    bool ordinary;  /* the thread is to keep its priority */
     float *silence; /* DEVICE_FRAMES_MOST, for input that does not come */
     struct device_slot slot;
     struct device_slot *_Atomic current; /* NULL: silence */
-    atomic_bool inside;                   /* the callback may be using `current` */
+    atomic_bool inside;                  /* the callback may be using `current` */
     atomic_size_t calls;
     atomic_size_t period;
     atomic_bool varies;
@@ -69,7 +69,7 @@ struct device_driver {
      * it has not, no sound; close is called in any case. */
     enum status (*open)(const struct device_target *target, struct device_stream *stream);
 
-    bool (*is_running)(void);                     /* false: the device has gone */
+    bool (*is_running)(void);                   /* false: the device has gone */
     void (*describe)(struct device_info *info); /* its rate and latencies */
 
     /* End the stream, where there is one, and let go of all devices. */

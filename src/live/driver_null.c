@@ -216,9 +216,7 @@ static enum status null_open(const struct device_target *target, struct device_s
         null.number[PERIOD] = request->block ? (double)request->block : 256;
     null.stream = stream;
     stream->ordinary = null.number[PACE] != 1;
-    enum status status = open_files(target);
-    if (status != STATUS_OK)
-        return status;
+    TRY(open_files(target));
     null.leaving = null.gone = false;
     null.started = device_thread_start(&null.thread, run, NULL);
     return null.started ? STATUS_OK : fail(STATUS_FAILED, "cannot start a thread for a device");

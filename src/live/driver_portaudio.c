@@ -198,8 +198,7 @@ static double choose_latency(const struct device_target *target, double rate)
 }
 
 static int process(const void *input, void *output, unsigned long frames,
-                   const PaStreamCallbackTimeInfo *time, PaStreamCallbackFlags flags,
-                   void *context)
+                   const PaStreamCallbackTimeInfo *time, PaStreamCallbackFlags flags, void *context)
 {
     (void)time;
     device_process(context, input, output, frames, (flags & LOST_FLAGS) != 0);
@@ -208,9 +207,8 @@ static int process(const void *input, void *output, unsigned long frames,
 
 static PaError open_and_start(const struct format *format, struct device_stream *context)
 {
-    PaError error =
-        Pa_OpenStream(&stream, format->in_or_none, format->out_or_none, format->rate,
-                      paFramesPerBufferUnspecified, paNoFlag, process, context);
+    PaError error = Pa_OpenStream(&stream, format->in_or_none, format->out_or_none, format->rate,
+                                  paFramesPerBufferUnspecified, paNoFlag, process, context);
     if (error != paNoError) {
         stream = NULL;
         return error;
@@ -231,16 +229,13 @@ static enum status refuse(const struct device_target *target, double rate, PaErr
                 by_host ? host->errorText : Pa_GetErrorText(error));
 }
 
-static enum status portaudio_open(const struct device_target *target,
-                                  struct device_stream *context)
+static enum status portaudio_open(const struct device_target *target, struct device_stream *context)
 {
     struct format format = {.in = parameters_of(target->input, &context->in),
                             .out = parameters_of(target->output, &context->out)};
     format.in_or_none = target->input ? &format.in : NULL;
     format.out_or_none = target->output ? &format.out : NULL;
-    enum status status = choose_rate(target, &format);
-    if (status != STATUS_OK)
-        return status;
+    TRY(choose_rate(target, &format));
     double latency = choose_latency(target, format.rate);
     format.in.suggestedLatency = format.out.suggestedLatency = latency;
     device_hush();

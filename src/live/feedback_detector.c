@@ -112,13 +112,13 @@ void feedback_detector_reset(struct feedback_detector *guard)
 }
 
 enum status feedback_detector_create(size_t channels, uint32_t rate, float ceiling,
-                              struct feedback_detector **result)
+                                     struct feedback_detector **result)
 {
     struct feedback_detector *guard = calloc(1, sizeof *guard);
     if (!guard)
         return fail_memory("a howl guard");
-    *guard =
-        (struct feedback_detector){.channels = channels, .rate = rate, .ceiling = ceiling, .window = 256};
+    *guard = (struct feedback_detector){
+        .channels = channels, .rate = rate, .ceiling = ceiling, .window = 256};
     while (guard->window < rate / WINDOWS_A_SECOND)
         guard->window *= 2;
     if (!have_buffers(guard)) {
@@ -320,7 +320,8 @@ static bool listen(struct feedback_detector *guard, struct listener *listener, c
     return false;
 }
 
-bool feedback_detector_process(struct feedback_detector *guard, const float *const *planar, size_t frames)
+bool feedback_detector_process(struct feedback_detector *guard, const float *const *planar,
+                               size_t frames)
 {
     bool feedback = false;
     for (size_t c = 0; c < guard->channels; c++)

@@ -36,14 +36,16 @@ struct feedback_detector;
 
 /* `ceiling`: the limiter's, linear. Errors: memory. */
 MUST_CHECK enum status feedback_detector_create(size_t channels, uint32_t rate, float ceiling,
-                                         struct feedback_detector **guard);
+                                                struct feedback_detector **guard);
 void feedback_detector_destroy(struct feedback_detector *guard);
 
 /* Real-time. True where a howl was found in these frames; then what came before is forgotten,
  * as by a reset. A window that ends within the block costs a transform of it. */
-bool feedback_detector_process(struct feedback_detector *guard, const float *const *planar, size_t frames);
+bool feedback_detector_process(struct feedback_detector *guard, const float *const *planar,
+                               size_t frames);
 void feedback_detector_reset(struct feedback_detector *guard); /* real-time */
 
-double feedback_detector_frequency(const struct feedback_detector *guard); /* Hz of the last howl, or 0 */
+double
+feedback_detector_frequency(const struct feedback_detector *guard); /* Hz of the last howl, or 0 */
 
 #endif

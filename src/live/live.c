@@ -30,25 +30,21 @@ static enum status create_buffers(struct live *live)
 {
     const struct filter *chain = live->chain;
     size_t stages = live->stages ? live->stages->count : 0;
-    enum status status;
     live->left_out = calloc(stages + 1, sizeof *live->left_out);
     live->absent = calloc(stages + 1, sizeof *live->absent);
     if (!live->left_out || !live->absent)
         return fail_memory("live sound");
-    if ((status = history_init(&live->history, chain->inputs, (size_t)chain->latency, chain->block)) ||
-        (status = block_init(&live->clean, chain->inputs, chain->block, "live sound")) ||
-        (status = block_init(&live->dry, chain->outputs, chain->block, "live sound")) ||
-        (status = ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->events)))
-        return status;
+    TRY(history_init(&live->history, chain->inputs, (size_t)chain->latency, chain->block));
+    TRY(block_init(&live->clean, chain->inputs, chain->block, "live sound"));
+    TRY(block_init(&live->dry, chain->outputs, chain->block, "live sound"));
+    TRY(ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->events));
     return ring_create(sizeof(struct live_event), EVENTS, "live sound", &live->taken);
 }
 
 static enum status create_adapter(struct live *live)
 {
     const struct filter *chain = live->chain;
-    enum status status = reblock_init(&live->reblock, chain->inputs, chain->outputs, chain->block);
-    if (status != STATUS_OK)
-        return status;
+    TRY(reblock_init(&live->reblock, chain->inputs, chain->outputs, chain->block));
     return ring_create(sizeof(struct block_time), TIMES, "a stream", &live->times);
 }
 
@@ -82,8 +78,9 @@ enum status live_create(const struct live_settings *settings, struct filter *cha
         (status = meter_create(chain->inputs, live->rate, &live->meter_in)) ||
         (status = meter_create(chain->outputs, live->rate, &live->meter_out)))
         goto fail;
-    if (settings->guard && (status = feedback_detector_create(chain->outputs, live->rate,
-                                                       (float)settings->ceiling, &live->guard)))
+    if (settings->guard &&
+        (status = feedback_detector_create(chain->outputs, live->rate, (float)settings->ceiling,
+                                           &live->guard)))
         goto fail;
     if (live->device_outputs && (status = create_adapter(live)))
         goto fail;

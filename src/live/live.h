@@ -36,7 +36,7 @@ enum live_control {
     LIVE_DRY,           /* value: 1 dry, 0 through the chain */
     LIVE_RISE,          /* fade in from silence, after an interruption */
     LIVE_END,           /* fade out for good */
-    LIVE_FEEDBACK,          /* said by the step, value: Hz. Sent, it mutes as a howl does */
+    LIVE_FEEDBACK,      /* said by the step, value: Hz. Sent, it mutes as a howl does */
     LIVE_STAGE_CONTROL, /* value: of a control of a stage's */
     LIVE_STAGE_ABSENT,  /* said by the step, value: 1, its blocks are not in time from there on; 0,
                            they are. Sent, it is silence and the dry sound is heard, as then */

@@ -37,10 +37,8 @@ static enum status load_others(struct live_chain *chain)
     const struct live_chain_request *request = &chain->request;
     for (size_t i = 0; i < request->other_count; i++) {
         struct mask **mask = &chain->masks[i + 1];
-        enum status status =
-            stage_mask_read(request->others[i], &chain->mask_format, &request->options->settings, mask);
-        if (status != STATUS_OK)
-            return status;
+        TRY(stage_mask_read(request->others[i], &chain->mask_format, &request->options->settings,
+                            mask));
         if ((*mask)->outputs != chain->masks[0]->outputs)
             return fail(STATUS_FAILED,
                         "masks %s and %s cannot be switched: of %zu channels one makes %zu, the "
@@ -73,9 +71,7 @@ static enum status unite(struct live_chain *chain)
             chain->origin = masks[i]->origin;
     chain->taps = chain->request.capacity;
     for (size_t i = 0; i < chain->choice_count; i++) {
-        enum status status = mask_pad(masks[i], chain->origin - masks[i]->origin);
-        if (status != STATUS_OK)
-            return status;
+        TRY(mask_pad(masks[i], chain->origin - masks[i]->origin));
         if (masks[i]->taps > chain->taps)
             chain->taps = masks[i]->taps;
     }
@@ -91,10 +87,9 @@ static enum status load_choices(struct live_chain *chain)
     chain->names[0] = chain->masks[0]->name;
     chain->mask_format =
         (struct stream_format){.rate = chain->request.format.rate, .channels = stage->inputs};
-    enum status status;
-    if ((status = load_others(chain)) || (status = adapt_choices(chain)))
-        return status;
-    status = unite(chain);
+    TRY(load_others(chain));
+    TRY(adapt_choices(chain));
+    enum status status = unite(chain);
     stage->settings.convolver.taps = chain->taps;
     (void)stage_mask_swap(stage, chain->masks[0]); /* which stays the chain's */
     return status;
@@ -124,9 +119,7 @@ static enum status copy_stages(struct live_chain *chain)
     const struct stage_list *stages = &chain->request.options->stages;
     for (size_t i = 0; i < stages->count; i++) {
         const struct stage *stage = &stages->stages[i];
-        enum status status = stage_list_add(&chain->stages, stage->ops, stage->text, stage->origin);
-        if (status != STATUS_OK)
-            return status;
+        TRY(stage_list_add(&chain->stages, stage->ops, stage->text, stage->origin));
     }
     return STATUS_OK;
 }
@@ -176,9 +169,8 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     settings.convolver.live = request->live;
     settings.streamed = true;
     enum status status;
-    if ((status = copy_stages(chain)) ||
-        (status = stage_list_load(&chain->stages, &settings, &format)))
-        return status;
+    TRY(copy_stages(chain));
+    TRY(stage_list_load(&chain->stages, &settings, &format));
     bool has_mask = request->stage < chain->stages.count &&
                     chain->stages.stages[request->stage].ops->has_choices;
     if ((has_mask && (status = load_choices(chain))) || (status = create_filters(chain)) ||

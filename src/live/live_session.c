@@ -70,9 +70,7 @@ static enum status make_live(struct live_session *session)
     stream->muted = session->options->muted;
     struct live_settings settings = stream_session_settings(stream);
     settings.guard = session->options->guard;
-    enum status status = open_recordings(session, &settings);
-    if (status != STATUS_OK)
-        return status;
+    TRY(open_recordings(session, &settings));
     return stream_session_make_live(stream, &settings, session->recorder, session->recorder_dry);
 }
 
@@ -98,9 +96,9 @@ static enum status session_open(struct live_session *session, const struct live_
 {
     *session = (struct live_session){.stream.options = &options->play, .options = options};
     enum status status;
-    if ((status = stream_session_open_device(&session->stream, 0, 0)) ||
-        (status = make_chain(session)) || (status = level_match_outputs(session)))
-        return status;
+    TRY(stream_session_open_device(&session->stream, 0, 0));
+    TRY(make_chain(session));
+    TRY(level_match_outputs(session));
     if (options->osc && (status = osc_open((unsigned)options->osc_port, &session->osc)))
         return status;
     if (options->watch && (status = live_control_watch(session)))

@@ -31,10 +31,10 @@ struct live {
     struct limiter limiter;
     struct ramp gain;
     struct ramp fade;
-    struct ramp wet;     /* 1: the chain; 0: the dry input */
+    struct ramp wet;        /* 1: the chain; 0: the dry input */
     struct history history; /* of the input, as long as the chain is late */
-    struct block clean;  /* an input without what is no number */
-    struct block dry;    /* of the outputs */
+    struct block clean;     /* an input without what is no number */
+    struct block dry;       /* of the outputs */
     bool muted;
     bool ending;
 

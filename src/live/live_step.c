@@ -97,7 +97,8 @@ static void mix_dry(struct live *live, const float *const *in, float *const *out
     if (live->wet.at == live->wet.frames && live->wet.to == 1)
         return;
     for (size_t o = 0; o < chain->outputs; o++)
-        memcpy(live->dry.data[o], history_now(&live->history, o % chain->inputs) - live->history.keep,
+        memcpy(live->dry.data[o],
+               history_now(&live->history, o % chain->inputs) - live->history.keep,
                live->block * sizeof(float));
     struct ramp dry = {.from = 1 - live->wet.from,
                        .to = 1 - live->wet.to,
@@ -140,12 +141,14 @@ static void look_at_stages(struct live *live)
 
 static void guard(struct live *live, float *const *out)
 {
-    if (!live->guard || !feedback_detector_process(live->guard, (const float *const *)out, live->block) ||
+    if (!live->guard ||
+        !feedback_detector_process(live->guard, (const float *const *)out, live->block) ||
         live->muted)
         return;
     live->muted = true;
     ramp_set(&live->fade, 0, frames_of(live, LIVE_SMOOTH));
-    const struct live_event feedback = {.what = LIVE_FEEDBACK, .value = feedback_detector_frequency(live->guard)};
+    const struct live_event feedback = {.what = LIVE_FEEDBACK,
+                                        .value = feedback_detector_frequency(live->guard)};
     report(live, feedback, atomic_load(&live->frames) + live->block);
 }
 

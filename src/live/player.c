@@ -30,15 +30,11 @@ static enum status make_slots(struct player *player, double ahead)
     player->slots = calloc(player->slot_count, sizeof *player->slots);
     if (!player->slots)
         return fail_memory("a player");
-    enum status status;
-    if ((status = ring_create(sizeof(size_t), player->slot_count, "a player", &player->full)) ||
-        (status = ring_create(sizeof(size_t), player->slot_count, "a player", &player->empty)))
-        return status;
+    TRY(ring_create(sizeof(size_t), player->slot_count, "a player", &player->full));
+    TRY(ring_create(sizeof(size_t), player->slot_count, "a player", &player->empty));
     for (size_t i = 0; i < player->slot_count; i++) {
-        status = block_init(&player->slots[i].block, player->region->format.channels, PLAYER_SLOT,
-                            "a player");
-        if (status != STATUS_OK)
-            return status;
+        TRY(block_init(&player->slots[i].block, player->region->format.channels, PLAYER_SLOT,
+                       "a player"));
         ring_write(player->empty, &i, 1);
     }
     return STATUS_OK;
@@ -113,10 +109,8 @@ static enum status begin_seek(struct player *player, uint64_t seek, uint64_t tar
 {
     player->seek = seek;
     player->next = target < player->end ? target : player->end - 1;
-    enum status status;
-    if ((status = region_seek(player->region, player->next)) ||
-        (status = fill(player, player->reserve, 0)))
-        return status;
+    TRY(region_seek(player->region, player->next));
+    TRY(fill(player, player->reserve, 0));
     atomic_store_explicit(&player->current, seek, memory_order_release);
     return STATUS_OK;
 }

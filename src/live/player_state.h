@@ -53,7 +53,7 @@ struct player {
     bool leave;      /* lock */
 
     char failure[512]; /* written before `failed` is set */
-    bool reported;         /* the control thread's */
+    bool reported;     /* the control thread's */
 };
 
 /* Real-time, the step's: go to the seek that sounds. Returns the frames that lie ready. */

@@ -224,9 +224,7 @@ static enum status make_buffers(struct recorder *recorder, double frames)
     recorder->chunk = audio_alloc(RECORDER_CHUNK * channels);
     if (!recorder->scratch || !recorder->chunk || !recorder->path)
         return fail_memory("a recording");
-    enum status status = ring_create(sizeof(struct gap), GAPS, "a recording", &recorder->gaps);
-    if (status != STATUS_OK)
-        return status;
+    TRY(ring_create(sizeof(struct gap), GAPS, "a recording", &recorder->gaps));
     return ring_create(channels * sizeof(float), (size_t)frames, "a recording", &recorder->ring);
 }
 
@@ -235,9 +233,7 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
 {
     SF_INFO info;
     bool created = false;
-    enum status status = choose_format(path, format, &info);
-    if (status != STATUS_OK)
-        return status;
+    TRY(choose_format(path, format, &info));
     struct recorder *recorder = calloc(1, sizeof *recorder);
     if (!recorder)
         return fail_memory("a recording");
@@ -246,7 +242,7 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
     recorder->channels = format->channels;
     recorder->rate = format->rate;
     init_lock(recorder);
-    status = make_buffers(recorder, seconds * format->rate);
+    enum status status = make_buffers(recorder, seconds * format->rate);
     if (status != STATUS_OK || (status = open_file(path, force, &recorder->fd)))
         goto fail;
     created = true;

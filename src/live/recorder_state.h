@@ -47,7 +47,7 @@ struct recorder {
     bool leave;                           /* lock */
 
     char failure[512]; /* written before `ended` is set */
-    bool reported;         /* the control thread's */
+    bool reported;     /* the control thread's */
 };
 
 #endif

@@ -58,9 +58,7 @@ static enum status read_stages(struct replay *replay, const json_t *line)
         char *text = spec ? keep(replay, spec) : NULL;
         if (!ops || !text)
             return fail_log(replay, "it has a stage that is not known");
-        enum status status = stage_list_add(&replay->options.stages, ops, text, NULL);
-        if (status != STATUS_OK)
-            return status;
+        TRY(stage_list_add(&replay->options.stages, ops, text, NULL));
     }
     json_array_foreach(json_object_get(line, "others"), i, pair)
     {
@@ -328,20 +326,14 @@ static enum status run_block(struct replay_state *state, struct source *source, 
                              uint64_t *heard, bool *ended)
 {
     size_t block = state->in.frames, got = 0;
-    enum status status = source_read(source, state->in.data, block, &got);
-    if (status != STATUS_OK)
-        return status;
+    TRY(source_read(source, state->in.data, block, &got));
     block_silence(&state->in, got, block - got);
     *ended = got < block;
     if (state->chain->choices)
         (void)choices_poll(state->chain->choices, &state->choice, &state->at);
-    status = take_events(state, *heard + block);
-    if (status != STATUS_OK)
-        return status;
+    TRY(take_events(state, *heard + block));
     live_process(state->live, (const float *const *)state->in.data, state->out.data);
-    status = look_for_failure(state);
-    if (status != STATUS_OK)
-        return status;
+    TRY(look_for_failure(state));
     struct live_event taken;
     while (live_receive(state->live, &taken))
         ;

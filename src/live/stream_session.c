@@ -33,7 +33,7 @@ enum status stream_session_open_device(struct stream_session *session, uint32_t 
 }
 
 struct live_chain_request stream_session_chain_request(const struct stream_session *session,
-                                                 size_t channels)
+                                                       size_t channels)
 {
     const struct play_options *options = session->options;
     const struct device_info *info = &session->info;
@@ -82,12 +82,10 @@ enum status stream_session_make_live(struct stream_session *session,
 {
     struct filter *filter = session->chain.filter;
     uint32_t rate = session->info.rate;
-    enum status status;
     session->way = session->options->way;
     session->way.frames = (uint64_t)(session->options->fade * (double)rate);
-    if ((status = live_create(settings, filter, recorder, recorder_dry, &session->live)) ||
-        (status = live_controls_init(&session->controls, &session->chain.stages, session->live)))
-        return status;
+    TRY(live_create(settings, filter, recorder, recorder_dry, &session->live));
+    TRY(live_controls_init(&session->controls, &session->chain.stages, session->live));
     return live_load_init(&session->load, filter->block, rate);
 }
 

@@ -2,9 +2,8 @@
  * shown of it. halo live and halo listen embed one and add what only they have.
  *
  * Opened in this order: options and `blind` are set and all else is zero, open_device, make_chain,
- * level_match_outputs, make_live, then the owner's view_open and device_run. Stop, then free, after a
- * failure at any of these too.
- * Threads: the control thread.
+ * level_match_outputs, make_live, then the owner's view_open and device_run. Stop, then free, after
+ * a failure at any of these too. Threads: the control thread.
  */
 #ifndef HALO_STREAM_SESSION_H
 #define HALO_STREAM_SESSION_H
@@ -56,7 +55,7 @@ MUST_CHECK enum status stream_session_open_device(struct stream_session *session
 /* What the options and the device say of the chain, for an input of `channels`; the owner adds
  * the rest and calls live_chain_init. */
 struct live_chain_request stream_session_chain_request(const struct stream_session *session,
-                                                 size_t channels);
+                                                       size_t channels);
 
 /* A device that has too few channels for the chain is opened again with more. `makers`, for
  * the error: "the chain makes". Errors: the user's map has too few, the device's. */

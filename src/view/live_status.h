@@ -45,7 +45,7 @@ struct live_status {
     struct live_status_control control;
     double gain_db;
     bool muted;
-    bool fed_back;         /* the feedback detector muted the output */
+    bool fed_back;       /* the feedback detector muted the output */
     double reduction_db; /* by the limiter now: 0, or below */
     double ceiling_db;   /* the limiter's */
 

@@ -29,9 +29,7 @@ enum status view_open(enum view_choice choice, double interval, struct view **re
     struct view *view;
     if (!kind)
         return fail(STATUS_FAILED, "cannot show a screen: halo was built without ncurses");
-    enum status status = kind->open(&view);
-    if (status != STATUS_OK)
-        return status;
+    TRY(kind->open(&view));
     view->kind = kind;
     view->interval_given = interval > 0;
     view->interval = view->interval_given && choice != VIEW_SCREEN ? interval : kind->interval;
