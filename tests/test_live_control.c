@@ -155,9 +155,9 @@ START_TEST(keys_do_what_the_screen_says)
     tmux_type("m");
     tmux_wait_gone("MUTED");
     tmux_type("r");
-    tmux_wait("mask a.txt is read");
+    tmux_wait("mask a.txt is loaded");
     tmux_type("w");
-    tmux_wait("s are written");
+    tmux_wait("s written");
     tmux_type("7");
     tmux_wait("there is no mask 7");
     tmux_type("q");
@@ -246,7 +246,7 @@ START_TEST(a_mask_that_changes_fades_in)
     live_rig_rest(700);
     sound_text("new.txt", "0.75\n");
     move("new.txt", "a.txt");
-    live_rig_wait("mask a.txt is read");
+    live_rig_wait("mask a.txt is loaded");
     live_rig_rest(200);
     sound_text("a.txt", "what is this\n");
     live_rig_wait("cannot read mask a.txt");

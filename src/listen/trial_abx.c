@@ -1,6 +1,5 @@
 #include "listen/trial_abx.h"
 
-#include "listen/secure_random.h"
 #include "signal/median.h"
 
 #include <stdlib.h>

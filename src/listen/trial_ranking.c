@@ -1,6 +1,5 @@
 #include "listen/trial_ranking.h"
 
-#include "listen/secure_random.h"
 #include "signal/median.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What drivers have in common: their thread's way into a step, and small needs. */
+/* What drivers share: calling the step, threads, standard error and lists. */
 #include "live/device_driver.h"
 
 #include "base/realtime.h"
@@ -10,13 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PRIORITY_LEAST = 10 }; /* below that others of the system easily come before */
+enum { PRIORITY_LEAST = 10 }; /* lower ones are easily preempted by others */
 
 /* ---- the driver's thread ---- */
 
-/* It asks about itself once, while silence plays. Some systems give it the lowest real-time
- * priority or none. */
-static void look_at_thread(struct device_stream *stream)
+/* Once, while silence plays: some systems give the thread too low a priority, or none. */
+static void raise_priority(struct device_stream *stream)
 {
     struct sched_param parameters;
     struct realtime_before before;
@@ -33,12 +32,12 @@ static void look_at_thread(struct device_stream *stream)
         stream->priority = realtime ? parameters.sched_priority : 0;
 }
 
-/* The first call of a stream may bring what gathered before: it says nothing of others. */
-static void keep_count(struct device_stream *stream, size_t frames)
+/* The first call may be longer, with input gathered before: it does not count as varying. */
+static void count_call(struct device_stream *stream, size_t frames)
 {
     size_t calls = atomic_load_explicit(&stream->calls, memory_order_relaxed);
     if (calls == 0)
-        look_at_thread(stream);
+        raise_priority(stream);
     if (calls > 1 && frames != atomic_load_explicit(&stream->period, memory_order_relaxed))
         atomic_store_explicit(&stream->varies, true, memory_order_relaxed);
     atomic_store_explicit(&stream->period, frames, memory_order_relaxed);
@@ -71,8 +70,8 @@ static void run_slot(const struct device_stream *stream, const struct device_slo
 bool device_process(struct device_stream *stream, const float *const *in, float *const *out,
                     size_t frames, bool lost)
 {
-    keep_count(stream, frames);
-    /* Said before `current` is read, so that whoever takes it away sees one or the other. */
+    count_call(stream, frames);
+    /* Set before `current` is read, so that device_stop sees either this or no use of the step. */
     atomic_store(&stream->inside, true);
     const struct device_slot *slot = atomic_load(&stream->current);
     if (slot)
@@ -83,9 +82,9 @@ bool device_process(struct device_stream *stream, const float *const *in, float 
     return slot;
 }
 
-/* ---- small needs ---- */
+/* ---- standard error, threads, lists ---- */
 
-static int standard_error = -1; /* where it led, while it leads nowhere */
+static int standard_error = -1; /* the original, while it is discarded; else -1 */
 
 void device_hush(void)
 {

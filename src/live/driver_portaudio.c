@@ -1,6 +1,6 @@
 /* Devices through PortAudio (its callback interface): ALSA, JACK, OSS.
  *
- * What it takes to live with PortAudio 19.6 and later is in here; a JACK server that dies, in
+ * Workarounds for PortAudio 19.6 and later are here; those for a JACK server that dies are in
  * driver_portaudio_jack.c. */
 #include "live/device_driver.h"
 #include "live/driver_portaudio_jack.h"
@@ -19,7 +19,7 @@
 #endif
 
 enum { ALSA_PERIODS = 4 };
-static const double LATENCY_MOST = 10; /* seconds; PortAudio's for JACK may be nonsense */
+static const double LATENCY_MOST = 10; /* seconds; PortAudio may report more for JACK */
 static const PaStreamCallbackFlags LOST_FLAGS =
     paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow;
 
@@ -28,9 +28,9 @@ static PaStream *stream; /* NULL: none is open */
 
 /* ---- devices ---- */
 
-/* Has ALSA a device called "default"? Where it has none, PortAudio ends the program (an
- * assertion in pa_linux_alsa.c, BuildDeviceList), as in a container without ALSA's files.
- * ALSA's library comes with PortAudio, its headers need not be there. */
+/* Without a "default" device, as in a container without ALSA's files, an assertion of PortAudio
+ * aborts the program (pa_linux_alsa.c, BuildDeviceList). By dlsym, since ALSA's headers may be
+ * missing. */
 static bool alsa_has_default(void)
 {
     union {
@@ -58,7 +58,7 @@ static enum status initialize(void)
     device_unhush();
     if (!has_default)
         return fail(STATUS_FAILED, "ALSA has no device called default: its configuration is "
-                                   "missing; install libasound2-data, or mend ALSA_CONFIG_PATH");
+                                   "missing; install libasound2-data, or correct ALSA_CONFIG_PATH");
     if (error != paNoError)
         return fail(STATUS_FAILED, "cannot start the sound system: %s", Pa_GetErrorText(error));
     initialized = true;
@@ -152,7 +152,7 @@ static enum status refuse_rate(const struct device_target *target, const struct 
     }
     const struct device_row *row = target->input ? target->input : target->output;
     return fail(STATUS_FAILED, "%s does not run at %.0f Hz%s%s", row->name, format->rate,
-                rates.count ? "; it takes " : "", rates.text);
+                rates.count ? "; it supports " : "", rates.text);
 }
 
 static enum status choose_rate(const struct device_target *target, struct format *format)
@@ -166,7 +166,7 @@ static enum status choose_rate(const struct device_target *target, struct format
         format->rate = of_input;
         error = try_rate(format, format->rate);
     }
-    /* Whatever else is wrong, opening says better. */
+    /* Opening reports all other errors more precisely. */
     return error == paInvalidSampleRate ? refuse_rate(target, format) : STATUS_OK;
 }
 
@@ -185,8 +185,8 @@ static double default_latency(const struct device_target *target, bool low)
     return other > latency ? other : latency;
 }
 
-/* ALSA's period is a quarter of its buffer, and the buffer is the suggested latency; half
- * a frame more, since PortAudio cuts what is behind the point. */
+/* ALSA's buffer is the suggested latency, its period a quarter of that; half a frame more, since
+ * PortAudio truncates. */
 static double choose_latency(const struct device_target *target, double rate)
 {
     const struct device_request *request = target->request;
@@ -265,7 +265,7 @@ static void portaudio_describe(struct device_info *info)
 static void portaudio_close(void)
 {
     if (stream)
-        Pa_CloseStream(stream); /* aborts it first; what fails here has gone */
+        Pa_CloseStream(stream); /* aborts it first; errors mean it is gone */
     if (initialized)
         Pa_Terminate();
     stream = NULL;

@@ -32,7 +32,7 @@ const char *const live_log_events[] = {
 const char *const live_log_shapes[] = {
     [SWITCH_FADE] = "fade", [SWITCH_DUCK] = "duck", [SWITCH_GAP] = "gap", [SWITCH_GAP + 1] = NULL};
 
-/* Takes `line`. */
+/* `line` is owned. */
 static void write_line(struct live_log *log, json_t *line)
 {
     if (!log) {
@@ -42,14 +42,14 @@ static void write_line(struct live_log *log, json_t *line)
     bool written = line && json_dumpf(line, log->file, JSON_COMPACT) == 0 &&
                    fputc('\n', log->file) != EOF && fflush(log->file) == 0;
     if (!written && !log->failed) {
-        note("cannot write the log %s: %s; it ends here", log->path,
+        note("cannot write the log %s: %s; the log ends here", log->path,
              line ? strerror(errno) : "out of memory");
         log->failed = true;
     }
     json_decref(line);
 }
 
-/* Plugins in processes of their own are a block late: so are they in a replay. */
+/* Isolated plugins add a block of latency, which a replay must reproduce. */
 static bool runs_isolated(const struct stage_list *stages)
 {
     for (size_t i = 0; i < stages->count; i++)
@@ -120,7 +120,7 @@ void live_log_close(struct live_log *log)
     free(log);
 }
 
-/* Values are written in full, so that a replay has the very same. */
+/* Values keep full precision, for the replay. */
 void live_log_event(struct live_log *log, const struct live_event *event)
 {
     json_t *line = json_pack("{s:I, s:s, s:f}", "frame", (json_int_t)event->frame, "event",

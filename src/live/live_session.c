@@ -217,7 +217,7 @@ static struct live_status make_status(struct live_session *session)
 {
     struct live_status status = stream_session_status(&session->stream, "halo live");
     status.device = session->stream.device ? status.device : "lost: waiting for it";
-    status.fed_back = session->stream.fed_back;
+    status.feedback_seen = session->stream.feedback_seen;
     status.recording = recording_at_work(session);
     status.recorded = status.recording ? status.seconds : 0;
     status.osc_refused = session->osc ? osc_refused(session->osc) : 0;

@@ -1,15 +1,129 @@
-#include "base/monotonic.h"
-#include "live/player_state.h"
+#include "live/player.h"
 
+#include "base/monotonic.h"
+#include "base/ring.h"
 #include "base/thread.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { LOOK_MS = 10 }; /* between looks at the empty slots */
 
 static const double RESERVE_SECONDS = 0.1;
+
+enum { PLAYER_SLOT = 512 }; /* frames */
+
+struct player_slot {
+    struct block block;
+    uint64_t seek;
+    uint64_t position; /* of its first frame */
+    uint64_t to;       /* where the region ends, as far as known then */
+};
+
+struct player {
+    struct region *region;
+    uint64_t from, to; /* `to` as opened */
+    size_t slot_count;
+    size_t reserve; /* slots that only a seek takes */
+    struct player_slot *slots;
+    struct ring *full, *empty; /* of slots' numbers, size_t */
+
+    atomic_uint_fast64_t asked;   /* seeks so far; written under the lock */
+    atomic_uint_fast64_t current; /* the seek that sounds */
+    atomic_uint_fast64_t position, missed;
+    atomic_bool failed;
+
+    /* The step's. */
+    struct player_slot *slot; /* at work, or NULL */
+    size_t played;            /* of it */
+
+    /* The thread's. */
+    uint64_t seek;
+    uint64_t end;  /* of the region, as far as known */
+    uint64_t next; /* frame to read */
+
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake, filled;
+    uint64_t target; /* lock: of the seek asked for */
+    bool hungry;     /* lock: somebody waits for `filled` */
+    bool leave;      /* lock */
+
+    char failure[512]; /* written before `failed` is set */
+    bool reported;     /* the control thread's */
+};
+
+/* Real-time, the step's: go to the seek that sounds. Returns the frames that lie ready. */
+size_t player_ready(struct player *player);
+
+/* ---- the step: real-time ---- */
+
+static void report_position(struct player *player)
+{
+    const struct player_slot *slot = player->slot;
+    uint64_t at = slot->position + player->played;
+    if (at >= slot->to)
+        at = player->from + (at - player->from) % (slot->to - player->from);
+    atomic_store_explicit(&player->position, at, memory_order_relaxed);
+}
+
+static void give_back(struct player *player)
+{
+    size_t number = (size_t)(player->slot - player->slots);
+    ring_write(player->empty, &number, 1);
+    player->slot = NULL;
+}
+
+/* Have a slot at work that is none of a seek before the current one. */
+static bool take_slot(struct player *player)
+{
+    uint64_t current = atomic_load_explicit(&player->current, memory_order_acquire);
+    for (;;) {
+        size_t number;
+        if (player->slot && player->slot->seek >= current)
+            return true;
+        if (player->slot)
+            give_back(player);
+        if (ring_read(player->full, &number, 1) == 0)
+            return false;
+        player->slot = &player->slots[number];
+        player->played = 0;
+        if (player->slot->seek >= current)
+            report_position(player);
+    }
+}
+
+size_t player_ready(struct player *player)
+{
+    if (!take_slot(player))
+        return 0;
+    return PLAYER_SLOT - player->played + ring_readable(player->full) * PLAYER_SLOT;
+}
+
+void player_read(struct player *player, float *const *planar, size_t frames)
+{
+    size_t channels = player->region->format.channels, done = 0;
+    while (done < frames && take_slot(player)) {
+        size_t left = PLAYER_SLOT - player->played;
+        size_t part = frames - done < left ? frames - done : left;
+        for (size_t c = 0; c < channels; c++)
+            memcpy(planar[c] + done, player->slot->block.data[c] + player->played,
+                   part * sizeof(float));
+        player->played += part;
+        done += part;
+        report_position(player);
+        if (player->played == PLAYER_SLOT)
+            give_back(player);
+    }
+    for (size_t c = 0; c < channels && done < frames; c++)
+        memset(planar[c] + done, 0, (frames - done) * sizeof(float));
+    atomic_fetch_add_explicit(&player->missed, frames - done, memory_order_relaxed);
+}
 
 static void init_lock(struct player *player)
 {

@@ -1,10 +1,14 @@
-#include "base/monotonic.h"
-#include "live/recorder_state.h"
+#include "live/recorder.h"
 
+#include "base/monotonic.h"
+#include "base/ring.h"
 #include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sndfile.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,6 +21,75 @@ enum {
     LOOK_MS = 50,  /* between looks into the ring */
     RENEW_MS = 500 /* between renewals of the header */
 };
+
+enum { RECORDER_CHUNK = 1024 }; /* frames interleaved or written at once */
+
+/* Frames lost before the ring's frame `at`. */
+struct gap {
+    uint64_t at, frames;
+};
+
+struct recorder {
+    char *path; /* for messages */
+    SNDFILE *file;
+    int fd; /* -1 once libsndfile owns it */
+    size_t channels;
+    uint32_t rate;
+    struct ring *ring; /* items are interleaved frames */
+    struct ring *gaps;
+    atomic_bool ended; /* by a failure */
+
+    /* The step's. */
+    float *scratch;
+    uint64_t handed; /* frames into the ring */
+    uint64_t losing; /* frames lost since, of a gap not told yet */
+
+    /* The thread's. */
+    float *chunk;
+    struct gap gap; /* the next one, where frames > 0 */
+    uint64_t taken; /* frames out of the ring */
+    struct recording recording;
+    bool changed; /* since the header was renewed */
+    int64_t renewed_ns;
+
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t asked, answered;
+    uint64_t flushes_asked, flushes_done; /* lock */
+    uint64_t frames_done;                 /* lock */
+    bool leave;                           /* lock */
+
+    char failure[512]; /* written before `ended` is set */
+    bool reported;     /* the control thread's */
+};
+
+/* ---- the step: real-time ---- */
+
+static bool report_gap(struct recorder *recorder)
+{
+    struct gap gap = {.at = recorder->handed, .frames = recorder->losing};
+    if (gap.frames > 0 && ring_write(recorder->gaps, &gap, 1) == 0)
+        return false;
+    recorder->losing = 0;
+    return true;
+}
+
+/* A gap is told before the frames that follow it: who sees those sees it too. */
+void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames)
+{
+    if (atomic_load_explicit(&recorder->ended, memory_order_relaxed))
+        return;
+    if (ring_writable(recorder->ring) < frames || !report_gap(recorder)) {
+        recorder->losing += frames;
+        return;
+    }
+    for (size_t at = 0; at < frames; at += RECORDER_CHUNK) {
+        size_t part = frames - at < RECORDER_CHUNK ? frames - at : RECORDER_CHUNK;
+        audio_interleave(planar, at, recorder->channels, part, recorder->scratch);
+        ring_write(recorder->ring, recorder->scratch, part);
+    }
+    recorder->handed += frames;
+}
 
 /* ---- the file ---- */
 

@@ -128,7 +128,7 @@ static void handle_event(struct stream_session *session, const struct live_event
         live_log_event(session->log, event);
     if (event->what != LIVE_FEEDBACK)
         return;
-    session->muted = session->fed_back = true;
+    session->muted = session->feedback_seen = true;
     session->feedback_count++;
     view_message(session->view,
                  "howling feedback at %.0f Hz: muted; turn something down, then press m",
@@ -211,7 +211,7 @@ void stream_session_set_gain(struct stream_session *session, double db)
 void stream_session_set_mute(struct stream_session *session, bool muted)
 {
     session->muted = muted;
-    session->fed_back = false;
+    session->feedback_seen = false;
     send(session, LIVE_MUTE, muted);
 }
 

@@ -35,7 +35,7 @@ struct stream_session {
     char keys[160];    /* what they do */
     double gain_db;
     bool muted;
-    bool fed_back; /* that is why it is muted */
+    bool feedback_seen; /* that is why it is muted */
     bool dry;
     bool leaving;    /* was asked to end */
     double deadline; /* to have faded out by; monotonic seconds, 0: not set yet */

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double ANYWAY = 10; /* seconds without news until a line all the same */
+static const double QUIET_MOST = 10; /* seconds without a line */
 
-/* What is worth a line of its own when it changes. */
-struct news {
+/* A change in any of these prints a line. */
+struct plain_news {
     size_t chosen;
-    bool switching, muted, fed_back, hidden, recording;
+    bool switching, muted, feedback_seen, hidden, recording;
     double gain_db;
     uint64_t late, lost, clips, lines, control;
     uint32_t rate;
@@ -21,8 +21,8 @@ struct news {
 
 struct plain {
     struct view view;
-    struct news news;
-    double said; /* when a line was printed last; monotonic seconds */
+    struct plain_news news;
+    double printed; /* when the last line was; monotonic seconds */
 };
 
 static uint64_t clips_of(const struct live_status *status)
@@ -35,7 +35,7 @@ static uint64_t clips_of(const struct live_status *status)
     return clips;
 }
 
-/* FNV-1a: tells whether lines changed without keeping them. */
+/* FNV-1a: detects changed lines without keeping a copy. */
 static uint64_t hash_lines(const char *const *lines, size_t count)
 {
     uint64_t hash = 0xcbf29ce484222325;
@@ -45,13 +45,13 @@ static uint64_t hash_lines(const char *const *lines, size_t count)
     return hash;
 }
 
-static struct news news_of(const struct live_status *status)
+static struct plain_news news_of(const struct live_status *status)
 {
-    return (struct news){
+    return (struct plain_news){
         .chosen = status->chosen,
         .switching = status->switching,
         .muted = status->muted,
-        .fed_back = status->fed_back,
+        .feedback_seen = status->feedback_seen,
         .hidden = status->hidden,
         .recording = status->recording != NULL,
         .gain_db = status->gain_db,
@@ -65,13 +65,13 @@ static struct news news_of(const struct live_status *status)
     };
 }
 
-static bool news_same(const struct news *a, const struct news *b)
+static bool news_same(const struct plain_news *a, const struct plain_news *b)
 {
     return a->chosen == b->chosen && a->switching == b->switching && a->muted == b->muted &&
-           a->fed_back == b->fed_back && a->hidden == b->hidden && a->recording == b->recording &&
-           a->gain_db == b->gain_db && a->late == b->late && a->lost == b->lost &&
-           a->clips == b->clips && a->lines == b->lines && a->control == b->control &&
-           a->rate == b->rate && a->block == b->block;
+           a->feedback_seen == b->feedback_seen && a->hidden == b->hidden &&
+           a->recording == b->recording && a->gain_db == b->gain_db && a->late == b->late &&
+           a->lost == b->lost && a->clips == b->clips && a->lines == b->lines &&
+           a->control == b->control && a->rate == b->rate && a->block == b->block;
 }
 
 static double loudest_db(const struct meter_reading *readings, size_t channels)
@@ -102,8 +102,8 @@ static void print_state(const struct live_status *status)
         printf("  gain %+.1f dB", status->gain_db);
     if (status->reduction_db < -0.05)
         printf("  limiter %.1f dB", status->reduction_db);
-    if (status->fed_back)
-        printf("  HOWL: MUTED");
+    if (status->feedback_seen)
+        printf("  FEEDBACK: MUTED");
     else if (status->muted)
         printf("  MUTED");
 }
@@ -134,17 +134,17 @@ static void print_line(const struct live_status *status)
 static void plain_show(struct view *view, const struct live_status *status)
 {
     struct plain *plain = (struct plain *)view;
-    struct news news = news_of(status);
+    struct plain_news news = news_of(status);
     double now = monotonic_seconds();
     bool same = news_same(&news, &plain->news);
-    if (same && !view->interval_given && now < plain->said + ANYWAY)
+    if (same && !view->interval_given && now < plain->printed + QUIET_MOST)
         return;
     print_line(status);
     for (size_t i = 0; i < status->line_count && news.lines != plain->news.lines; i++)
         puts(status->lines[i]);
     fflush(stdout);
     plain->news = news;
-    plain->said = now;
+    plain->printed = now;
 }
 
 static void plain_message(struct view *view, const char *text)
@@ -158,7 +158,7 @@ static enum status plain_open(struct view **view)
     struct plain *plain = calloc(1, sizeof *plain);
     if (!plain)
         return fail_memory("the view");
-    plain->said = -ANYWAY;
+    plain->printed = -QUIET_MOST;
     *view = &plain->view;
     return STATUS_OK;
 }

@@ -6,8 +6,8 @@
 
 enum {
     SCALE_DB = 60,     /* the bars' range below full scale */
-    STEP_DB = 12,      /* between two figures of the scale */
-    NARROW = 80,       /* columns below which a meter shows two figures, not four */
+    STEP_DB = 12,      /* between two numbers of the scale */
+    NARROW = 80,       /* columns; below, a meter shows two numbers, not four */
     FIGURES_WIDE = 29, /* columns */
     FIGURES_NARROW = 15,
     LOAD_FIGURES = 37,
@@ -23,7 +23,6 @@ static int bar_width(const struct pen *pen)
     return pen->right - SCREEN_LABEL - (is_narrow(pen) ? FIGURES_NARROW : FIGURES_WIDE);
 }
 
-/* Cells of a bar that a level fills. */
 static int cells_of(double db, int width)
 {
     if (!(db > -SCALE_DB))
