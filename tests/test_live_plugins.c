@@ -175,7 +175,7 @@ START_TEST(without_plugins_there_is_nothing_to_change)
     begin();
     pid_t process = live_rig_start(RECORDED "--mask half.txt");
     live_rig_keys("+");
-    live_rig_wait("there is nothing to change: plugins have controls");
+    live_rig_wait("no controls: the chain has no plugins");
     end(process);
 }
 END_TEST

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SILENT_BLOCKS = 4 }; /* run before the stream: what a first step does is done then */
+enum { SILENT_BLOCKS = 4 }; /* processed before the stream starts */
 
 static struct stage *choosing_stage(const struct live_chain *chain)
 {
@@ -62,7 +62,7 @@ static enum status adapt_choices(struct live_chain *chain)
     return status;
 }
 
-/* One time zero for all, and the longest known. */
+/* Align all to one time zero, and find the longest. */
 static enum status unite(struct live_chain *chain)
 {
     struct mask **masks = chain->masks;
@@ -91,7 +91,7 @@ static enum status load_choices(struct live_chain *chain)
     TRY(adapt_choices(chain));
     enum status status = unite(chain);
     stage->settings.convolver.taps = chain->taps;
-    (void)stage_mask_swap(stage, chain->masks[0]); /* which stays the chain's */
+    (void)stage_mask_swap(stage, chain->masks[0]); /* still owned by the chain */
     return status;
 }
 
@@ -124,8 +124,8 @@ static enum status copy_stages(struct live_chain *chain)
     return STATUS_OK;
 }
 
-/* What the first steps touch, start or are waited for with is behind the stream then; some
- * plugins are at their values only then, so that a replay needs it too. */
+/* First blocks allocate, start threads and wait. Some plugins reach their values only after them,
+ * so a replay needs them too. */
 static enum status run_silence(const struct live_chain *chain)
 {
     struct filter *filter = chain->filter;
@@ -143,14 +143,14 @@ end:
     return status;
 }
 
-/* Threads that are made for the step have its priority, or the one below. */
+/* The step's workers inherit its priority, or the one below. */
 static enum status create_filters(struct live_chain *chain)
 {
     const struct live_chain_request *request = &chain->request;
     struct realtime_before before;
     size_t threads = request->options->threads;
     if (threads == 0)
-        threads = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1; /* a step and its worker */
+        threads = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1; /* the step and a worker */
     bool raised = request->priority > 0 && realtime_raise(request->priority, &before);
     enum status status = workers_create(threads, &chain->workers);
     if (status == STATUS_OK)
@@ -195,7 +195,7 @@ void live_chain_free(struct live_chain *chain)
     *chain = (struct live_chain){0};
 }
 
-/* ---- masks that come later ---- */
+/* ---- masks loaded later ---- */
 
 static enum status fit(const struct live_chain *chain, struct mask *mask)
 {
@@ -210,13 +210,13 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
     enum status status = mask_pad(mask, chain->origin - mask->origin);
     if (status == STATUS_OK && mask->taps > chain->taps)
         status = fail(STATUS_FAILED,
-                      "mask %s does not fit: it has %zu taps, and there is room for %zu; start "
-                      "again with it",
+                      "mask %s does not fit: it has %zu taps, and the limit is %zu; restart "
+                      "with it",
                       mask->name, mask->taps, chain->taps);
     return status;
 }
 
-static void take_in(struct live_chain *chain, size_t choice, char *text, struct mask *mask)
+static void put_mask(struct live_chain *chain, size_t choice, char *text, struct mask *mask)
 {
     struct stage *stage = &chain->stages.stages[chain->request.stage];
     mask_discard_coefficients(mask);
@@ -244,7 +244,7 @@ enum status live_chain_load(struct live_chain *chain, size_t choice, const char 
     if (status != STATUS_OK || (status = fit(chain, mask)) ||
         (status = choices_replace(chain->choices, choice, mask, way)))
         goto fail;
-    take_in(chain, choice, kept, mask);
+    put_mask(chain, choice, kept, mask);
     return STATUS_OK;
 fail:
     mask_destroy(mask);
