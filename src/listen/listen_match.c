@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double CHANGE_DB = 0.3; /* of a live input's gains that is worth a fade */
+static const double CHANGE_DB = 0.3; /* least change of a live input's gains to apply */
 
 void listen_match_free(struct listen_match *matching)
 {
@@ -16,7 +16,7 @@ void listen_match_free(struct listen_match *matching)
     matching->count = 0;
 }
 
-/* What the other stages make of any mask's sound; NAN: more than they can tell. */
+/* Gain of the other stages; NaN: unknown. */
 static double gain_of_chain(const struct live_chain *chain)
 {
     double gain = 1;
@@ -26,7 +26,7 @@ static double gain_of_chain(const struct live_chain *chain)
     return gain;
 }
 
-/* No choice passes the limiter's ceiling, so that it treats none of them worse than others. */
+/* No choice exceeds the limiter's ceiling, which would affect some more than others. */
 static struct level_match_settings settings_of(const struct listen_match *matching)
 {
     double gain = gain_of_chain(matching->chain);
@@ -56,7 +56,7 @@ static enum status measure(struct listen_match *matching, const struct mask *con
                    matching->options->play.verbosity != VERBOSITY_QUIET &&
                        !matching->options->play.json);
     settings.progress = (struct mask_levels_progress){progress_update, &progress};
-    if (!matching->region) { /* delays are the masks' alone */
+    if (!matching->region) { /* only delays */
         settings.by = LEVEL_MATCH_NONE;
         settings.ceiling = 0;
     }
@@ -69,12 +69,12 @@ enum status listen_match_adapt(void *context, struct mask **masks, size_t count)
     matching->count = count;
     enum status status = measure(matching, (const struct mask *const *)masks);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        struct mask *fairly;
-        status = level_match_apply(masks[i], &matching->matches[i], &fairly);
+        struct mask *matched;
+        status = level_match_apply(masks[i], &matching->matches[i], &matched);
         if (status != STATUS_OK)
             break;
         matching->originals[i] = masks[i];
-        masks[i] = fairly;
+        masks[i] = matched;
     }
     if (status == STATUS_OK)
         report(matching);
@@ -111,7 +111,7 @@ void listen_match_describe(const struct listen_match *matching, size_t choice, c
 {
     char label[] = "A", number[] = "mask 1";
     const char *name = matching->originals[choice]->name;
-    bool ranking = matching->options->blind > 0; /* whose letters are others */
+    bool ranking = matching->options->blind > 0; /* its letters are not these masks */
     label[0] = (char)('A' + choice);
     number[5] = (char)('1' + choice);
     level_match_describe(&matching->matches[choice], ranking ? number : label, matching->rate,

@@ -11,7 +11,6 @@
 
 enum { BLOCK_MOST = 1 << 20 };
 
-/* A mask that hears the region. */
 struct ear {
     struct filter *filter;
     struct loudness *meter;
@@ -20,9 +19,9 @@ struct ear {
 
 struct measuring {
     const struct mask_levels_sound *sound;
-    uint64_t at; /* of a block: the frame that comes next */
+    uint64_t at; /* next frame of a block */
     uint32_t rate;
-    uint64_t before, end; /* frames heard before the measured ones, and to their end */
+    uint64_t before, end; /* first and last frame to measure */
 
     size_t count;
     struct ear *ears;
@@ -74,7 +73,7 @@ static enum status measuring_init(struct measuring *measuring, const struct mask
     return STATUS_OK;
 }
 
-/* Frames of the region, round and round. */
+/* The region, looped. */
 static enum status read_region(struct region *region, struct block *block)
 {
     size_t got = 0;
@@ -109,7 +108,7 @@ static enum status read_block(struct measuring *measuring)
     return STATUS_OK;
 }
 
-/* `from` up to `end` of the block at work are to be measured. */
+/* Measure the frames from `from` up to `end` of the block. */
 static enum status listen(struct measuring *measuring, struct ear *ear, size_t from, size_t end)
 {
     const struct block *out = &measuring->out;
@@ -150,7 +149,7 @@ static enum status measuring_run(struct measuring *measuring, struct mask_levels
     return status;
 }
 
-/* Where the loop begins so that its start comes after `before` frames. */
+/* Start so that the region begins after `before` frames. */
 static enum status lead_in(const struct measuring *measuring, struct region *region)
 {
     uint64_t length = region->to - region->from;
