@@ -326,7 +326,7 @@ START_TEST(a_recording_is_readable_after_a_crash)
     command_done("{ cat rec.wav.log; printf '\\n'; } >broken.log");
     command_refused(1, "broken.log: line 3 is damaged",
                     "\"$HALO\" render dry.wav more.wav --replay broken.log");
-    command_refused(1, "it is no log of a recording",
+    command_refused(1, "it is not a log of a recording",
                     "\"$HALO\" render dry.wav more.wav --replay dry.wav");
     struct sound again = sound_load("again.wav");
     size_t frames =

@@ -54,16 +54,17 @@ static void reload(struct live_session *session)
 static void flush_recordings(struct live_session *session)
 {
     uint64_t frames = 0;
-    struct recorder *recorders[] = {session->recorder, session->recorder_dry};
-    const char *paths[] = {session->options->record, session->options->record_dry};
-    for (size_t i = 0; i < 2; i++) {
-        if (!recorders[i])
+    bool any = false;
+    for (size_t i = 0; i < LIVE_RECORDINGS; i++) {
+        const struct live_recording *own = &session->recordings[i];
+        if (!own->recorder)
             continue;
-        recorder_flush(recorders[i], &frames);
-        view_message(session->stream.view, "%s: %.1f s written", paths[i],
+        any = true;
+        recorder_flush(own->recorder, &frames);
+        view_message(session->stream.view, "%s: %.1f s written", own->path,
                      (double)frames / (double)session->stream.info.rate);
     }
-    if (!recorders[0] && !recorders[1])
+    if (!any)
         view_message(session->stream.view, "no recording; start with --record OUT.wav");
 }
 
