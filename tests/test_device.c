@@ -201,7 +201,7 @@ START_TEST(wrong_specs_are_refused)
         {"--device null:kazoo=1", "null has no 'kazoo'; it has in=FILE, out=FILE, rate=HZ"},
         {"--device null:period", "null has no 'period'"},
         {"--device null:period=x", "period must be from 1 to 16384, not 'x'"},
-        {"--device null:pace=-1", "pace is from 0 to 1000"},
+        {"--device null:pace=-1", "pace must be from 0 to 1000"},
         {"--device null:in=nix.wav", "nix.wav"},
         {"--device null:out=nowhere/o.wav", "nowhere/o.wav"},
         {"--input null:pace=2 --output null:pace=3", "are the same device"},

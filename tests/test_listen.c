@@ -313,7 +313,7 @@ START_TEST(who_guesses_does_as_the_key_has_it)
     size_t hits = 0, right = 0;
     for (size_t i = 0; i < 16; i++)
         hits += draws[i] == guesses[i];
-    for (const char *at = result.out; (at = strstr(at, ", and that is right")) != NULL; at++)
+    for (const char *at = result.out; (at = strstr(at, ", which is right")) != NULL; at++)
         right++;
     ck_assert_double_eq(number_in(reported, "hits"), (double)hits);
     ck_assert_uint_eq(right, hits); /* the feedback that was asked for */
@@ -450,7 +450,7 @@ START_TEST(a_live_input_is_matched_too)
     ear_close(ear);
 
     process = start(LIVE_INPUT " --abx 2");
-    wait_for("the input is being measured");
+    wait_for("measuring the input");
     wait_for("trial 1 of 2");
     type("A");
     wait_for("trial 2 of 2");

@@ -49,7 +49,7 @@ static void check_death(int number)
     ck_assert_int_eq(result.code, 1);
     const char *reported = strstr(result.err, "is lost");
     ck_assert_msg(reported != NULL && strstr(reported + 1, "is lost") == NULL, "%s", result.err);
-    ck_assert_msg(strstr(reported, "--reconnect would wait for it") != NULL, "%s", result.err);
+    ck_assert_msg(strstr(reported, "--reconnect waits until it returns") != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, "rec.wav: 0.") != NULL, "%s", result.err);
     struct sound heard = sound_load("rec.wav");
     ck_assert_uint_gt(heard.block.frames, RATE / 5);

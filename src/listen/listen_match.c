@@ -67,18 +67,15 @@ enum status listen_match_adapt(void *context, struct mask **masks, size_t count)
 {
     struct listen_match *matching = context;
     matching->count = count;
-    enum status status = measure(matching, (const struct mask *const *)masks);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    TRY(measure(matching, (const struct mask *const *)masks));
+    for (size_t i = 0; i < count; i++) {
         struct mask *matched;
-        status = level_match_apply(masks[i], &matching->matches[i], &matched);
-        if (status != STATUS_OK)
-            break;
+        TRY(level_match_apply(masks[i], &matching->matches[i], &matched));
         matching->originals[i] = masks[i];
         masks[i] = matched;
     }
-    if (status == STATUS_OK)
-        report(matching);
-    return status;
+    report(matching);
+    return STATUS_OK;
 }
 
 enum status listen_match_measure(struct listen_match *matching,
@@ -87,17 +84,16 @@ enum status listen_match_measure(struct listen_match *matching,
     const struct level_match_settings settings = settings_of(matching);
     struct level_match matches[LISTEN_CHOICES_MOST];
     *changed = false;
-    enum status status =
-        level_match_measure(&settings, sound, (const struct mask *const *)matching->originals,
-                            matching->count, matches);
-    for (size_t i = 0; i < matching->count && status == STATUS_OK; i++)
+    TRY(level_match_measure(&settings, sound, (const struct mask *const *)matching->originals,
+                            matching->count, matches));
+    for (size_t i = 0; i < matching->count; i++)
         if (settings.by != LEVEL_MATCH_NONE && !isfinite(matches[i].loudness))
             return STATUS_OK;
-    for (size_t i = 0; i < matching->count && status == STATUS_OK; i++)
+    for (size_t i = 0; i < matching->count; i++)
         *changed = *changed || fabs(matches[i].gain_db - matching->matches[i].gain_db) >= CHANGE_DB;
     if (*changed)
         memcpy(matching->matches, matches, matching->count * sizeof *matches);
-    return status;
+    return STATUS_OK;
 }
 
 enum status listen_match_mask(const struct listen_match *matching, size_t choice,

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { TICK = 25 };                               /* ms between looks */
-static const double AHEAD = 2, TAIL_MEASURED = 2; /* seconds: read ahead; of a mask's memory */
+enum { TICK = 25 };                               /* ms between updates */
+static const double AHEAD = 2, TAIL_MEASURED = 2; /* seconds: to read ahead; of a mask's tail */
 static const double STEP = 1, PAGE = 10;          /* seconds of a seek */
 
-/* ---- a sound and a device of one rate ---- */
+/* ---- sound and device at one rate ---- */
 
 static enum status open_region(struct listen_session *session, uint32_t rate)
 {
@@ -31,7 +31,7 @@ static enum status open_region(struct listen_session *session, uint32_t rate)
     return region_open(&settings, &session->region);
 }
 
-/* A pipe cannot be opened once more, at another rate. */
+/* A pipe cannot be opened again at another rate. */
 static bool is_pipe(const char *path)
 {
     struct stat about;
@@ -39,7 +39,7 @@ static bool is_pipe(const char *path)
            (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
 
-/* At the sound's rate, or without a word at none. */
+/* Without a message if the device does not support the rate. */
 static enum status try_rate(struct listen_session *session, uint32_t rate)
 {
     char reason[300];
@@ -49,7 +49,7 @@ static enum status try_rate(struct listen_session *session, uint32_t rate)
     return status;
 }
 
-/* The device has the sound's rate where it can; else the sound is brought to the device's. */
+/* The device uses the sound's rate if it can; otherwise the sound is resampled. */
 static enum status open_ends(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
@@ -66,12 +66,12 @@ static enum status open_ends(struct listen_session *session)
     uint32_t rate = session->region->format.rate;
     if (status != STATUS_OK || session->stream.info.rate == rate)
         return status;
-    note("%s is resampled from %u to the %u Hz of %s", options->sound, rate,
+    note("%s is resampled from %u Hz to the %u Hz of %s", options->sound, rate,
          session->stream.info.rate, session->stream.device_name);
     return open_region(session, session->stream.info.rate);
 }
 
-/* ---- what lies between ---- */
+/* ---- chain, player and step ---- */
 
 static enum status make_chain(struct listen_session *session)
 {
@@ -123,7 +123,7 @@ static enum status make_live(struct listen_session *session)
 
 /* ---- up and down ---- */
 
-/* The draws, made before all this, are announced before the first sound. */
+/* The commitment is shown before the first sound. */
 static enum status begin(struct listen_session *session)
 {
     const struct play_options *play = &session->options->play;
@@ -195,7 +195,7 @@ static void seek(struct listen_session *session, double seconds)
     player_seek(session->player, (uint64_t)llround(fmax(0, at)));
 }
 
-/* False: it is none that moves about in the sound. */
+/* False: not a key that seeks. */
 static bool seek_by_key(struct listen_session *session, int key)
 {
     static const struct {
@@ -216,8 +216,8 @@ static bool seek_by_key(struct listen_session *session, int key)
 
 static void toggle_picture(struct listen_session *session)
 {
-    if (session->options->blind > 0) /* its letters are none of these masks' */
-        view_message(session->stream.view, "no picture in a blind ranking");
+    if (session->options->blind > 0) /* its letters are not these masks */
+        view_message(session->stream.view, "no plot in a blind ranking");
     else
         listen_show_picture(session, !session->picture);
 }
@@ -243,8 +243,7 @@ static void wait_for_keys(struct listen_session *session, int milliseconds)
     while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
         handle_key(session, key);
     if (end && listen_trial_runs(session)) {
-        view_message(session->stream.view,
-                     "there is nobody to answer any more: the test ends here");
+        view_message(session->stream.view, "no more input: the test ends here");
         listen_trial_stop(session);
     }
 }
@@ -261,7 +260,6 @@ static void update(struct listen_session *session)
         view_message(session->stream.view, "%s", failure);
 }
 
-/* A test that runs ends with it. */
 static bool is_over(struct listen_session *session)
 {
     if (stream_session_time_is_up(&session->stream))
@@ -290,7 +288,7 @@ enum status listen_session_run(const struct listen_options *options)
     if (status == STATUS_OK) {
         status = run(&session);
         update(&session);
-        view_close(session.stream.view); /* the screen goes first */
+        view_close(session.stream.view); /* before the report is printed */
         session.stream.view = NULL;
         enum status reported = listen_trial_finish(&session);
         if (reported == STATUS_OK)

@@ -39,7 +39,7 @@ void listen_show_picture(struct listen_session *session, bool shown)
     if (shown && session->stream.chain.choice_count > 0 && draw(session) != STATUS_OK)
         session->picture = NULL;
     for (char *end = session->picture; end && (end = strchr(end, '\n')); end++)
-        *end = '\0'; /* each line is a text of its own */
+        *end = '\0'; /* lines become separate texts */
 }
 
 /* ---- the status ---- */
@@ -65,7 +65,7 @@ static void put_place(const struct listen_session *session, char *text, size_t s
 static const char *keys_of(const struct listen_session *session)
 {
     if (session->trial.stopping)
-        return "y stop the test  any other key go on";
+        return "y stop the test  any other key continue";
     if (session->options->abx)
         return "a b x listen  A X is A  B X is B  arrows seek  [ ] gain  m mute  p picture  q stop";
     if (session->options->blind)
@@ -73,7 +73,6 @@ static const char *keys_of(const struct listen_session *session)
     return session->stream.keys;
 }
 
-/* The lines are the trial's, then the picture's. */
 static size_t put_lines(struct listen_session *session, const char **lines)
 {
     size_t count = listen_trial_lines(session, lines);
@@ -86,7 +85,7 @@ static size_t put_lines(struct listen_session *session, const char **lines)
 static struct live_status make_status(struct listen_session *session, const char **lines)
 {
     struct live_status status = stream_session_status(&session->stream, "halo listen");
-    if (session->wanted != SIZE_MAX) { /* it will sound in a moment */
+    if (session->wanted != SIZE_MAX) { /* about to sound */
         status.chosen = session->stream.dry ? 0 : session->wanted + 1;
         status.switching = true;
     }
@@ -110,7 +109,8 @@ void listen_show(struct listen_session *session)
         if (session->options->play.json)
             lines[status.line_count++] = place;
         else
-            status.device = title; /* lines that always change would flood the plain view */
+            status.device =
+                title; /* not a line, which would make the plain view print all the time */
     }
     view_show(session->stream.view, &status);
 }
@@ -142,7 +142,7 @@ enum status listen_report(struct listen_session *session)
          (unsigned long long)load->lost);
     live_load_print(load);
     if (session->player && player_missed(session->player) > 0)
-        note("the disk was too slow: %llu frames were silence instead",
+        note("the disk was too slow: %llu frames were silent",
              (unsigned long long)player_missed(session->player));
     stream_session_report_end(&session->stream);
     return STATUS_OK;

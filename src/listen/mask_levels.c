@@ -78,19 +78,18 @@ static enum status read_region(struct region *region, struct block *block)
 {
     size_t got = 0;
     float *at[block->channels];
-    enum status status = STATUS_OK;
-    for (size_t done = 0; done < block->frames && status == STATUS_OK; done += got) {
+    for (size_t done = 0; done < block->frames; done += got) {
         for (size_t c = 0; c < block->channels; c++)
             at[c] = block->data[c] + done;
-        status = region_read(region, at, block->frames - done, &got);
-        if (status != STATUS_OK || got == block->frames - done)
+        TRY(region_read(region, at, block->frames - done, &got));
+        if (got == block->frames - done)
             continue;
         if (got == 0 && region->position == region->from)
             return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", region->name,
                         (unsigned long long)region->from);
-        status = region_seek(region, region->from);
+        TRY(region_seek(region, region->from));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status read_block(struct measuring *measuring)
@@ -133,20 +132,19 @@ static size_t within(uint64_t frame, uint64_t start, size_t block)
 
 static enum status measuring_run(struct measuring *measuring, struct mask_levels_progress progress)
 {
-    enum status status = STATUS_OK;
     size_t block = measuring->in.frames;
-    for (uint64_t start = 0; start < measuring->end && status == STATUS_OK; start += block) {
+    for (uint64_t start = 0; start < measuring->end; start += block) {
         size_t from = within(measuring->before, start, block);
         size_t end = within(measuring->end, start, block);
-        status = read_block(measuring);
-        for (size_t i = 0; i < measuring->count && status == STATUS_OK; i++) {
-            status = listen(measuring, &measuring->ears[i], from, end);
-            if (status == STATUS_OK && progress.call)
+        TRY(read_block(measuring));
+        for (size_t i = 0; i < measuring->count; i++) {
+            TRY(listen(measuring, &measuring->ears[i], from, end));
+            if (progress.call)
                 progress.call(progress.context, start * measuring->count + end * (i + 1),
                               (int64_t)(measuring->end * measuring->count));
         }
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* Start so that the region begins after `before` frames. */

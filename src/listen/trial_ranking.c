@@ -11,7 +11,7 @@ static const char *const test_name = "Friedman test, chi-square approximation";
 
 enum { NOTE_TEXT = 200 };
 
-/* The key's draws are a word of digits for every trial, the masks (from 1) under A, B, C... */
+/* The key's draws: for every trial the masks (digits from 1) under A, B, C..., comma-separated. */
 struct trial_ranking {
     struct trial trial;
     struct ranking_result result;
@@ -23,13 +23,13 @@ static size_t masks_of(const struct trial *trial)
     return ((const struct trial_ranking *)trial)->result.masks;
 }
 
-/* Fisher and Yates: every order is as likely as any other. */
-static void draw_order(char *word, size_t masks)
+/* Fisher-Yates shuffle. */
+static void draw_order(char *order, size_t masks)
 {
     for (size_t i = 0; i < masks; i++) {
         size_t at = secure_random_below((uint32_t)i + 1);
-        word[i] = word[at];
-        word[at] = (char)('1' + i);
+        order[i] = order[at];
+        order[at] = (char)('1' + i);
     }
 }
 
@@ -104,7 +104,7 @@ static json_t *ranking_result_json(const struct trial *trial)
                      trial_log_number(result->median_seconds));
 }
 
-/* How many stand before that mask: rated higher, or as high and named earlier. */
+/* Masks rated higher, or equal and listed earlier. */
 static size_t place_of(const struct ranking_result *result, size_t mask)
 {
     size_t place = 0;
@@ -163,19 +163,17 @@ enum status trial_ranking_create(size_t masks, size_t trials, struct trial_log *
     ranking->result.masks = masks;
     ranking->result.planned = trials;
     enum status status = trial_init(&ranking->trial, &ranking_kind, trials, log);
-    if (status != STATUS_OK)
-        goto fail;
+    if (status != STATUS_OK) {
+        trial_destroy(&ranking->trial);
+        return status;
+    }
     trial_log_begin(log, json_pack("{s:s, s:I, s:I, s:s}", "test", ranking_kind.name, "trials",
                                    (json_int_t)trials, "masks", (json_int_t)masks, "commitment",
                                    ranking->trial.key.commitment));
     *result = &ranking->trial;
     return STATUS_OK;
-fail:
-    trial_destroy(&ranking->trial);
-    return status;
 }
 
-/* Where the trial at hand keeps the letter's rating. */
 static unsigned char *rating_of(struct trial *trial, size_t letter)
 {
     struct trial_ranking *ranking = (struct trial_ranking *)trial;

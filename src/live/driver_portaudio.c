@@ -77,18 +77,18 @@ static size_t count_of(int count)
 
 static void describe_row(PaDeviceIndex index, struct device_row *row)
 {
-    const PaDeviceInfo *found_info = Pa_GetDeviceInfo(index);
-    const PaHostApiInfo *host = Pa_GetHostApiInfo(found_info->hostApi);
-    row->channels_in = count_of(found_info->maxInputChannels);
-    row->channels_out = count_of(found_info->maxOutputChannels);
-    row->rate = found_info->defaultSampleRate;
+    const PaDeviceInfo *found = Pa_GetDeviceInfo(index);
+    const PaHostApiInfo *host = Pa_GetHostApiInfo(found->hostApi);
+    row->channels_in = count_of(found->maxInputChannels);
+    row->channels_out = count_of(found->maxOutputChannels);
+    row->rate = found->defaultSampleRate;
     if (row->channels_in > 0) {
-        row->low_in = sensible(found_info->defaultLowInputLatency);
-        row->high_in = sensible(found_info->defaultHighInputLatency);
+        row->low_in = sensible(found->defaultLowInputLatency);
+        row->high_in = sensible(found->defaultHighInputLatency);
     }
     if (row->channels_out > 0) {
-        row->low_out = sensible(found_info->defaultLowOutputLatency);
-        row->high_out = sensible(found_info->defaultHighOutputLatency);
+        row->low_out = sensible(found->defaultLowOutputLatency);
+        row->high_out = sensible(found->defaultHighOutputLatency);
     }
     row->default_in = index == host->defaultInputDevice;
     row->default_out = index == host->defaultOutputDevice;
@@ -98,21 +98,19 @@ static enum status portaudio_enumerate(const char *spec, struct device_list *lis
 {
     (void)spec;
     size_t first = list->host_count;
-    enum status status = initialize();
-    for (PaHostApiIndex i = 0; status == STATUS_OK && i < Pa_GetHostApiCount(); i++) {
+    TRY(initialize());
+    for (PaHostApiIndex i = 0; i < Pa_GetHostApiCount(); i++) {
         struct device_host *host;
-        status = device_list_add_host(list, Pa_GetHostApiInfo(i)->name, &host);
-        if (status == STATUS_OK)
-            host->is_default = i == Pa_GetDefaultHostApi();
+        TRY(device_list_add_host(list, Pa_GetHostApiInfo(i)->name, &host));
+        host->is_default = i == Pa_GetDefaultHostApi();
     }
-    for (PaDeviceIndex i = 0; status == STATUS_OK && i < Pa_GetDeviceCount(); i++) {
-        const PaDeviceInfo *found_info = Pa_GetDeviceInfo(i);
+    for (PaDeviceIndex i = 0; i < Pa_GetDeviceCount(); i++) {
+        const PaDeviceInfo *found = Pa_GetDeviceInfo(i);
         struct device_row *row;
-        status = device_list_add(list, first + (size_t)found_info->hostApi, found_info->name, &row);
-        if (status == STATUS_OK)
-            describe_row(i, row);
+        TRY(device_list_add(list, first + (size_t)found->hostApi, found->name, &row));
+        describe_row(i, row);
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- a stream ---- */
@@ -172,17 +170,16 @@ static enum status choose_rate(const struct device_target *target, struct format
 
 static double default_latency(const struct device_target *target, bool low)
 {
-    double latency = 0;
+    double in = 0, out = 0;
     if (target->input) {
-        const PaDeviceInfo *found_info = Pa_GetDeviceInfo((PaDeviceIndex)target->input->index);
-        latency = low ? found_info->defaultLowInputLatency : found_info->defaultHighInputLatency;
+        const PaDeviceInfo *found = Pa_GetDeviceInfo((PaDeviceIndex)target->input->index);
+        in = low ? found->defaultLowInputLatency : found->defaultHighInputLatency;
     }
-    double other = 0;
     if (target->output) {
-        const PaDeviceInfo *found_info = Pa_GetDeviceInfo((PaDeviceIndex)target->output->index);
-        other = low ? found_info->defaultLowOutputLatency : found_info->defaultHighOutputLatency;
+        const PaDeviceInfo *found = Pa_GetDeviceInfo((PaDeviceIndex)target->output->index);
+        out = low ? found->defaultLowOutputLatency : found->defaultHighOutputLatency;
     }
-    return other > latency ? other : latency;
+    return out > in ? out : in;
 }
 
 /* ALSA's buffer is the suggested latency, its period a quarter of that; half a frame more, since
@@ -256,10 +253,10 @@ static uint64_t frames_of(double seconds, double rate)
 
 static void portaudio_describe(struct device_info *info)
 {
-    const PaStreamInfo *found_info = Pa_GetStreamInfo(stream);
-    info->rate = (uint32_t)lround(found_info->sampleRate);
-    info->input_latency = frames_of(found_info->inputLatency, found_info->sampleRate);
-    info->output_latency = frames_of(found_info->outputLatency, found_info->sampleRate);
+    const PaStreamInfo *found = Pa_GetStreamInfo(stream);
+    info->rate = (uint32_t)lround(found->sampleRate);
+    info->input_latency = frames_of(found->inputLatency, found->sampleRate);
+    info->output_latency = frames_of(found->outputLatency, found->sampleRate);
 }
 
 static void portaudio_close(void)

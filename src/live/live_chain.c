@@ -168,14 +168,16 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     struct stream_format format = request->format;
     settings.convolver.live = request->live;
     settings.streamed = true;
-    enum status status;
     TRY(copy_stages(chain));
     TRY(stage_list_load(&chain->stages, &settings, &format));
     bool has_mask = request->stage < chain->stages.count &&
                     chain->stages.stages[request->stage].ops->has_choices;
-    if ((has_mask && (status = load_choices(chain))) || (status = create_filters(chain)) ||
-        (has_mask && (status = prepare_choices(chain))) || (status = run_silence(chain)))
-        return status;
+    if (has_mask)
+        TRY(load_choices(chain));
+    TRY(create_filters(chain));
+    if (has_mask)
+        TRY(prepare_choices(chain));
+    TRY(run_silence(chain));
     discard_coefficients(chain);
     return STATUS_OK;
 }

@@ -140,11 +140,8 @@ enum status live_controls_set(struct live_controls *controls, size_t stage, cons
 {
     struct stage_control control;
     float value;
-    enum status status = stage_controls_find(controls->stages, stage - 1, symbol, &control);
-    if (status == STATUS_OK)
-        status = stage_controls_parse(controls->stages, &control, text, &value);
-    if (status != STATUS_OK)
-        return status;
+    TRY(stage_controls_find(controls->stages, stage - 1, symbol, &control));
+    TRY(stage_controls_parse(controls->stages, &control, text, &value));
     controls->chosen = index_of(controls, control.stage, control.kind, control.port_index);
     change(controls, &controls->controls[controls->chosen], (double)value);
     return STATUS_OK;

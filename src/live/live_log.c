@@ -121,21 +121,20 @@ void live_log_close(struct live_log *log)
 }
 
 /* Values keep full precision, for the replay. */
-void live_log_event(struct live_log *log, const struct live_event *event)
+void live_log_event(struct live_log *log, const struct live_event *event, const char *symbol)
 {
-    json_t *line = json_pack("{s:I, s:s, s:f}", "frame", (json_int_t)event->frame, "event",
-                             live_log_events[event->what], "value", event->value);
-    if (event->what == LIVE_STAGE_ABSENT || event->what == LIVE_STAGE_FAILED)
-        json_object_set_new(line, "stage", json_integer((json_int_t)event->stage + 1));
-    write_line(log, line);
-}
-
-void live_log_control(struct live_log *log, const struct live_event *event, const char *symbol)
-{
-    write_line(log,
-               json_pack("{s:I, s:s, s:I, s:o, s:f}", "frame", (json_int_t)event->frame, "event",
-                         live_log_events[event->what], "stage", (json_int_t)event->stage + 1,
-                         "control", json_text(symbol), "value", event->value));
+    json_int_t frame = (json_int_t)event->frame, stage = (json_int_t)event->stage + 1;
+    const char *name = live_log_events[event->what];
+    if (symbol)
+        write_line(log,
+                   json_pack("{s:I, s:s, s:I, s:o, s:f}", "frame", frame, "event", name, "stage",
+                             stage, "control", json_text(symbol), "value", event->value));
+    else if (event->what > LIVE_STAGE_CONTROL)
+        write_line(log, json_pack("{s:I, s:s, s:f, s:I}", "frame", frame, "event", name, "value",
+                                  event->value, "stage", stage));
+    else
+        write_line(log, json_pack("{s:I, s:s, s:f}", "frame", frame, "event", name, "value",
+                                  event->value));
 }
 
 void live_log_switch(struct live_log *log, size_t choice, uint64_t at,

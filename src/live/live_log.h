@@ -17,9 +17,9 @@ struct live_log;
 MUST_CHECK enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
                                      const struct live_settings *settings, struct live_log **log);
 
-/* A NULL log is ignored; the first write error is reported. Events of a control need its symbol. */
-void live_log_event(struct live_log *log, const struct live_event *event);
-void live_log_control(struct live_log *log, const struct live_event *event, const char *symbol);
+/* A NULL log is ignored; the first write error is reported. `symbol`: of a control's event, else
+ * NULL. */
+void live_log_event(struct live_log *log, const struct live_event *event, const char *symbol);
 void live_log_switch(struct live_log *log, size_t choice, uint64_t at,
                      const struct choices_way *way);
 void live_log_load(struct live_log *log, size_t choice, const char *text, uint64_t frame);

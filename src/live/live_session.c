@@ -11,7 +11,7 @@
 enum {
     TICK = 25,
     AWAY_TICK = 200
-};                           /* ms between updates, and between attempts to reopen a lost device */
+}; /* ms between updates, and between attempts to reopen a lost device */
 enum { CAPACITY = 1 << 16 }; /* taps of masks loaded later */
 
 static const double RING_SECONDS = 10; /* of a recording, for slow disks */

@@ -11,17 +11,17 @@
 #include <string.h>
 #include <time.h>
 
-enum { LOOK_MS = 10 }; /* between looks at the empty slots */
+enum { PLAYER_SLOT = 512 /* frames */, POLL_MS = 10 };
 
 static const double RESERVE_SECONDS = 0.1;
 
-enum { PLAYER_SLOT = 512 }; /* frames */
-
+/* Slots pass by number from the thread to the step, and back once played. Each has the number of
+ * its seek; the step returns those before `current` unplayed. */
 struct player_slot {
     struct block block;
     uint64_t seek;
     uint64_t position; /* of its first frame */
-    uint64_t to;       /* where the region ends, as far as known then */
+    uint64_t to;       /* end of the region, as known then */
 };
 
 struct player {
@@ -30,36 +30,33 @@ struct player {
     size_t slot_count;
     size_t reserve; /* slots that only a seek takes */
     struct player_slot *slots;
-    struct ring *full, *empty; /* of slots' numbers, size_t */
+    struct ring *full, *empty; /* slot numbers, size_t */
 
     atomic_uint_fast64_t asked;   /* seeks so far; written under the lock */
-    atomic_uint_fast64_t current; /* the seek that sounds */
+    atomic_uint_fast64_t current; /* the seek that is played */
     atomic_uint_fast64_t position, missed;
     atomic_bool failed;
 
     /* The step's. */
-    struct player_slot *slot; /* at work, or NULL */
+    struct player_slot *slot; /* current, or NULL */
     size_t played;            /* of it */
 
     /* The thread's. */
     uint64_t seek;
-    uint64_t end;  /* of the region, as far as known */
+    uint64_t end;  /* of the region, as known */
     uint64_t next; /* frame to read */
 
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock;
     pthread_cond_t wake, filled;
-    uint64_t target; /* lock: of the seek asked for */
-    bool hungry;     /* lock: somebody waits for `filled` */
+    uint64_t target; /* lock: of the requested seek */
+    bool hungry;     /* lock: player_wait waits for `filled` */
     bool leave;      /* lock */
 
     char failure[512]; /* written before `failed` is set */
     bool reported;     /* the control thread's */
 };
-
-/* Real-time, the step's: go to the seek that sounds. Returns the frames that lie ready. */
-size_t player_ready(struct player *player);
 
 /* ---- the step: real-time ---- */
 
@@ -72,15 +69,15 @@ static void report_position(struct player *player)
     atomic_store_explicit(&player->position, at, memory_order_relaxed);
 }
 
-static void give_back(struct player *player)
+static void release_slot(struct player *player)
 {
     size_t number = (size_t)(player->slot - player->slots);
     ring_write(player->empty, &number, 1);
     player->slot = NULL;
 }
 
-/* Have a slot at work that is none of a seek before the current one. */
-static bool take_slot(struct player *player)
+/* Make a slot of the current seek or a later one current. False: none is ready. */
+static bool next_slot(struct player *player)
 {
     uint64_t current = atomic_load_explicit(&player->current, memory_order_acquire);
     for (;;) {
@@ -88,7 +85,7 @@ static bool take_slot(struct player *player)
         if (player->slot && player->slot->seek >= current)
             return true;
         if (player->slot)
-            give_back(player);
+            release_slot(player);
         if (ring_read(player->full, &number, 1) == 0)
             return false;
         player->slot = &player->slots[number];
@@ -98,9 +95,10 @@ static bool take_slot(struct player *player)
     }
 }
 
-size_t player_ready(struct player *player)
+/* Frames ready to play. */
+static size_t player_ready(struct player *player)
 {
-    if (!take_slot(player))
+    if (!next_slot(player))
         return 0;
     return PLAYER_SLOT - player->played + ring_readable(player->full) * PLAYER_SLOT;
 }
@@ -108,7 +106,7 @@ size_t player_ready(struct player *player)
 void player_read(struct player *player, float *const *planar, size_t frames)
 {
     size_t channels = player->region->format.channels, done = 0;
-    while (done < frames && take_slot(player)) {
+    while (done < frames && next_slot(player)) {
         size_t left = PLAYER_SLOT - player->played;
         size_t part = frames - done < left ? frames - done : left;
         for (size_t c = 0; c < channels; c++)
@@ -118,18 +116,11 @@ void player_read(struct player *player, float *const *planar, size_t frames)
         done += part;
         report_position(player);
         if (player->played == PLAYER_SLOT)
-            give_back(player);
+            release_slot(player);
     }
     for (size_t c = 0; c < channels && done < frames; c++)
         memset(planar[c] + done, 0, (frames - done) * sizeof(float));
     atomic_fetch_add_explicit(&player->missed, frames - done, memory_order_relaxed);
-}
-
-static void init_lock(struct player *player)
-{
-    pthread_mutex_init(&player->lock, NULL);
-    thread_condition_init(&player->wake);
-    pthread_cond_init(&player->filled, NULL);
 }
 
 static size_t slots_for(const struct player *player, double seconds)
@@ -140,7 +131,7 @@ static size_t slots_for(const struct player *player, double seconds)
 static enum status make_slots(struct player *player, double ahead)
 {
     player->reserve = slots_for(player, RESERVE_SECONDS);
-    player->slot_count = slots_for(player, ahead) + 1 + player->reserve; /* one is at work */
+    player->slot_count = slots_for(player, ahead) + 1 + player->reserve; /* one is being played */
     player->slots = calloc(player->slot_count, sizeof *player->slots);
     if (!player->slots)
         return fail_memory("a player");
@@ -156,7 +147,7 @@ static enum status make_slots(struct player *player, double ahead)
 
 /* ---- the thread: from the region into slots ---- */
 
-/* The sound has ended before the region's end: that is where it ends from now on. */
+/* The sound is shorter than the region, which ends here from now on. */
 static enum status end_early(struct player *player)
 {
     if (player->next == player->from)
@@ -166,21 +157,17 @@ static enum status end_early(struct player *player)
     return STATUS_OK;
 }
 
-/* Read on, from the region's start where it has ended. */
+/* Looped. */
 static enum status read_some(struct player *player, float *const *planar, size_t frames,
                              size_t *got)
 {
-    enum status status = STATUS_OK;
     if (player->next >= player->end) {
         player->next = player->from;
-        status = region_seek(player->region, player->next);
+        TRY(region_seek(player->region, player->next));
     }
     uint64_t left = player->end - player->next;
     size_t part = frames < left ? frames : (size_t)left;
-    if (status == STATUS_OK)
-        status = region_read(player->region, planar, part, got);
-    if (status != STATUS_OK)
-        return status;
+    TRY(region_read(player->region, planar, part, got));
     player->next += *got;
     return *got < part ? end_early(player) : STATUS_OK;
 }
@@ -189,36 +176,33 @@ static enum status fill_slot(struct player *player, struct player_slot *slot)
 {
     size_t channels = player->region->format.channels, got = 0;
     float *at[channels];
-    enum status status = STATUS_OK;
     slot->seek = player->seek;
     slot->position = player->next < player->end ? player->next : player->from;
-    for (size_t done = 0; done < PLAYER_SLOT && status == STATUS_OK; done += got) {
+    for (size_t done = 0; done < PLAYER_SLOT; done += got) {
         for (size_t c = 0; c < channels; c++)
             at[c] = slot->block.data[c] + done;
         got = 0;
-        status = read_some(player, at, PLAYER_SLOT - done, &got);
+        TRY(read_some(player, at, PLAYER_SLOT - done, &got));
     }
     slot->to = player->end;
-    return status;
+    return STATUS_OK;
 }
 
-/* Fill up to `most` slots, but leave `reserve` empty; a new seek comes first. */
+/* Fill up to `most` slots and leave `reserve` empty, until a new seek. */
 static enum status fill(struct player *player, size_t most, size_t reserve)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < most && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < most; i++) {
         size_t number;
         if (atomic_load(&player->asked) != player->seek ||
             ring_readable(player->empty) <= reserve || ring_read(player->empty, &number, 1) == 0)
             break;
-        status = fill_slot(player, &player->slots[number]);
-        if (status == STATUS_OK)
-            ring_write(player->full, &number, 1);
+        TRY(fill_slot(player, &player->slots[number]));
+        ring_write(player->full, &number, 1);
     }
-    return status;
+    return STATUS_OK;
 }
 
-/* The step is still at the seek before, which the other slots belong to. */
+/* Into the reserve: the step still plays the other slots. */
 static enum status begin_seek(struct player *player, uint64_t seek, uint64_t target)
 {
     player->seek = seek;
@@ -229,17 +213,11 @@ static enum status begin_seek(struct player *player, uint64_t seek, uint64_t tar
     return STATUS_OK;
 }
 
-static void work(struct player *player, uint64_t seek, uint64_t target)
+static enum status work(struct player *player, uint64_t seek, uint64_t target)
 {
-    enum status status = STATUS_OK;
-    if (atomic_load(&player->failed))
-        return;
     if (seek != player->seek)
-        status = begin_seek(player, seek, target);
-    if (status == STATUS_OK)
-        status = fill(player, player->slot_count, player->reserve);
-    if (status != STATUS_OK)
-        atomic_store(&player->failed, true);
+        TRY(begin_seek(player, seek, target));
+    return fill(player, player->slot_count, player->reserve);
 }
 
 static void *read_ahead(void *argument)
@@ -251,10 +229,11 @@ static void *read_ahead(void *argument)
         uint64_t seek = atomic_load(&player->asked), target = player->target;
         player->hungry = false;
         pthread_mutex_unlock(&player->lock);
-        work(player, seek, target);
+        if (!atomic_load(&player->failed) && work(player, seek, target) != STATUS_OK)
+            atomic_store(&player->failed, true);
         pthread_mutex_lock(&player->lock);
         pthread_cond_signal(&player->filled);
-        struct timespec until = monotonic_after(LOOK_MS);
+        struct timespec until = monotonic_after(POLL_MS);
         if (atomic_load(&player->asked) == seek && !player->hungry && !player->leave)
             pthread_cond_timedwait(&player->wake, &player->lock, &until);
     }
@@ -263,13 +242,6 @@ static void *read_ahead(void *argument)
 }
 
 /* ---- up and down ---- */
-
-static enum status start_thread(struct player *player)
-{
-    int error = thread_start(&player->thread, "halo player", THREAD_AS_CALLER, read_ahead, player);
-    player->has_thread = error == 0;
-    return error ? fail(STATUS_FAILED, "cannot start a thread to read ahead with") : STATUS_OK;
-}
 
 enum status player_open(struct region *region, double ahead, struct player **result)
 {
@@ -283,11 +255,17 @@ enum status player_open(struct region *region, double ahead, struct player **res
     player->to = player->end = region->to;
     atomic_init(&player->asked, 1);
     atomic_init(&player->position, region->from);
-    init_lock(player);
+    pthread_mutex_init(&player->lock, NULL);
+    thread_condition_init(&player->wake);
+    pthread_cond_init(&player->filled, NULL);
     enum status status = make_slots(player, ahead);
-    if (status != STATUS_OK || (status = start_thread(player)))
+    if (status != STATUS_OK)
         goto fail;
-    status = player_wait(player, (player->slot_count - player->reserve - 1) * PLAYER_SLOT);
+    player->has_thread =
+        thread_start(&player->thread, "halo player", THREAD_AS_CALLER, read_ahead, player) == 0;
+    status = player->has_thread
+                 ? player_wait(player, (player->slot_count - player->reserve - 1) * PLAYER_SLOT)
+                 : fail(STATUS_FAILED, "cannot start a thread to read ahead");
     if (status != STATUS_OK)
         goto fail;
     *result = player;

@@ -17,12 +17,11 @@
 #include <unistd.h>
 
 enum {
-    GAPS = 256,    /* passed to the thread and not yet filled with silence */
-    LOOK_MS = 50,  /* between looks into the ring */
-    RENEW_MS = 500 /* between renewals of the header */
+    GAPS = 256,            /* queued */
+    POLL_MS = 50,          /* of the ring */
+    HEADER_MS = 500,       /* between updates of the header */
+    RECORDER_CHUNK = 1024, /* frames interleaved or written at once */
 };
-
-enum { RECORDER_CHUNK = 1024 }; /* frames interleaved or written at once */
 
 /* Frames lost before the ring's frame `at`. */
 struct gap {
@@ -42,15 +41,15 @@ struct recorder {
     /* The step's. */
     float *scratch;
     uint64_t handed; /* frames into the ring */
-    uint64_t losing; /* frames lost since, of a gap not told yet */
+    uint64_t losing; /* frames lost since, not yet queued as a gap */
 
     /* The thread's. */
     float *chunk;
-    struct gap gap; /* the next one, where frames > 0 */
+    struct gap gap; /* the next one, if frames > 0 */
     uint64_t taken; /* frames out of the ring */
     struct recording recording;
-    bool changed; /* since the header was renewed */
-    int64_t renewed_ns;
+    bool changed; /* since the last header update */
+    int64_t updated_ns;
 
     pthread_t thread;
     pthread_mutex_t lock;
@@ -74,7 +73,7 @@ static bool report_gap(struct recorder *recorder)
     return true;
 }
 
-/* A gap is told before the frames that follow it: who sees those sees it too. */
+/* A gap is queued before the frames that follow it, so that the thread sees it first. */
 void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames)
 {
     if (atomic_load_explicit(&recorder->ended, memory_order_relaxed))
@@ -117,8 +116,8 @@ static enum status choose_format(const char *path, const struct stream_format *f
                                             dot, format->channels, format->rate);
     }
     return fail(STATUS_USAGE,
-                "cannot record to %s: let its name end in .wav, .w64 or .caf, which hold any "
-                "length and stay readable after a crash",
+                "cannot record to %s: use .wav, .w64 or .caf, which hold any length and stay "
+                "readable after a crash",
                 path);
 }
 
@@ -127,7 +126,7 @@ static enum status refuse(const char *path, int error)
     return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
 }
 
-/* It is looked at before it is cut off. */
+/* Checked before it is truncated. */
 static enum status open_file(const char *path, bool force, int *fd)
 {
     struct stat about;
@@ -137,7 +136,7 @@ static enum status open_file(const char *path, bool force, int *fd)
     if (*fd < 0 || fstat(*fd, &about) != 0)
         return refuse(path, errno);
     if (!S_ISREG(about.st_mode))
-        return fail(STATUS_FAILED, "cannot write %s: a recording wants a regular file", path);
+        return fail(STATUS_FAILED, "cannot write %s: a recording needs a regular file", path);
     return ftruncate(*fd, 0) == 0 ? STATUS_OK : refuse(path, errno);
 }
 
@@ -145,13 +144,13 @@ static enum status open_sound(struct recorder *recorder, SF_INFO *info)
 {
     errno = 0;
     recorder->file = sf_open_fd(recorder->fd, SFM_WRITE, info, SF_TRUE);
-    recorder->fd = -1; /* closed also where it could not be opened */
+    recorder->fd = -1; /* libsndfile closes it in any case */
     if (!recorder->file)
         return fail(STATUS_FAILED, "cannot write %s: %s", recorder->path,
                     errno ? strerror(errno) : sf_strerror(NULL));
     sf_command(recorder->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);
     sf_command(recorder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
-    sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0); /* readable from here on */
+    sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0); /* readable from now on */
     return STATUS_OK;
 }
 
@@ -176,49 +175,47 @@ static enum status put(struct recorder *recorder, size_t frames)
 static enum status put_silence(struct recorder *recorder, uint64_t frames)
 {
     memset(recorder->chunk, 0, RECORDER_CHUNK * recorder->channels * sizeof *recorder->chunk);
-    uint64_t before = recorder->recording.frames;
-    enum status status = STATUS_OK;
-    for (uint64_t done = 0; done < frames && status == STATUS_OK;) {
-        size_t part = frames - done < RECORDER_CHUNK ? (size_t)(frames - done) : RECORDER_CHUNK;
-        status = put(recorder, part);
-        done += part;
+    for (size_t part; frames > 0; frames -= part) {
+        uint64_t before = recorder->recording.frames;
+        part = frames < RECORDER_CHUNK ? (size_t)frames : RECORDER_CHUNK;
+        enum status status = put(recorder, part);
+        recorder->recording.lost += recorder->recording.frames - before;
+        TRY(status);
     }
-    recorder->recording.lost += recorder->recording.frames - before;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status empty_ring(struct recorder *recorder)
 {
-    enum status status = STATUS_OK;
     size_t left = ring_readable(recorder->ring);
-    while (status == STATUS_OK) {
+    for (;;) {
         if (recorder->gap.frames == 0)
             ring_read(recorder->gaps, &recorder->gap, 1);
-        uint64_t to_gap = recorder->gap.frames ? recorder->gap.at - recorder->taken : UINT64_MAX;
+        uint64_t frames = recorder->gap.frames;
+        uint64_t to_gap = frames ? recorder->gap.at - recorder->taken : UINT64_MAX;
         if (to_gap == 0) {
-            status = put_silence(recorder, recorder->gap.frames);
             recorder->gap.frames = 0;
+            TRY(put_silence(recorder, frames));
             continue;
         }
         size_t part = left < RECORDER_CHUNK ? left : RECORDER_CHUNK;
         part = to_gap < part ? (size_t)to_gap : part;
         part = ring_read(recorder->ring, recorder->chunk, part);
         if (part == 0)
-            break;
+            return STATUS_OK;
         recorder->taken += part;
         left -= part;
-        status = put(recorder, part);
+        TRY(put(recorder, part));
     }
-    return status;
 }
 
-static void renew_header(struct recorder *recorder, bool at_once)
+static void update_header(struct recorder *recorder, bool at_once)
 {
     int64_t now = monotonic_ns();
-    if (recorder->changed && (at_once || now - recorder->renewed_ns >= RENEW_MS * 1000000LL)) {
+    if (recorder->changed && (at_once || now - recorder->updated_ns >= HEADER_MS * 1000000LL)) {
         sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
         recorder->changed = false;
-        recorder->renewed_ns = now;
+        recorder->updated_ns = now;
     }
     if (at_once)
         sf_write_sync(recorder->file);
@@ -229,7 +226,7 @@ static void work(struct recorder *recorder, bool flush)
     if (atomic_load(&recorder->ended))
         return;
     enum status status = empty_ring(recorder);
-    renew_header(recorder, flush || status != STATUS_OK);
+    update_header(recorder, flush || status != STATUS_OK);
     if (status != STATUS_OK)
         atomic_store(&recorder->ended, true);
 }
@@ -249,7 +246,7 @@ static void *write_ring(void *argument)
         recorder->frames_done = recorder->recording.frames;
         if (flush)
             pthread_cond_signal(&recorder->answered);
-        struct timespec until = monotonic_after(LOOK_MS);
+        struct timespec until = monotonic_after(POLL_MS);
         if (recorder->flushes_asked == asked && !recorder->leave)
             pthread_cond_timedwait(&recorder->asked, &recorder->lock, &until);
     }
@@ -258,13 +255,6 @@ static void *write_ring(void *argument)
 }
 
 /* ---- up and down ---- */
-
-static enum status start_thread(struct recorder *recorder)
-{
-    int error =
-        thread_start(&recorder->thread, "halo recorder", THREAD_AS_CALLER, write_ring, recorder);
-    return error ? fail(STATUS_FAILED, "cannot start a thread to record with") : STATUS_OK;
-}
 
 static void recorder_free(struct recorder *recorder)
 {
@@ -281,13 +271,6 @@ static void recorder_free(struct recorder *recorder)
     free(recorder->chunk);
     free(recorder->path);
     free(recorder);
-}
-
-static void init_lock(struct recorder *recorder)
-{
-    pthread_mutex_init(&recorder->lock, NULL);
-    thread_condition_init(&recorder->asked);
-    pthread_cond_init(&recorder->answered, NULL);
 }
 
 static enum status make_buffers(struct recorder *recorder, double frames)
@@ -314,13 +297,19 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
     recorder->path = strdup(path);
     recorder->channels = format->channels;
     recorder->rate = format->rate;
-    init_lock(recorder);
+    pthread_mutex_init(&recorder->lock, NULL);
+    thread_condition_init(&recorder->asked);
+    pthread_cond_init(&recorder->answered, NULL);
     enum status status = make_buffers(recorder, seconds * format->rate);
     if (status != STATUS_OK || (status = open_file(path, force, &recorder->fd)))
         goto fail;
     created = true;
-    if ((status = open_sound(recorder, &info)) || (status = start_thread(recorder)))
+    if ((status = open_sound(recorder, &info)))
         goto fail;
+    if (thread_start(&recorder->thread, "halo recorder", THREAD_AS_CALLER, write_ring, recorder)) {
+        status = fail(STATUS_FAILED, "cannot start a thread to record");
+        goto fail;
+    }
     *result = recorder;
     return STATUS_OK;
 fail:
@@ -349,7 +338,7 @@ const char *recorder_failure(struct recorder *recorder)
     return recorder->failure;
 }
 
-/* The rest, on the calling thread, which prints what fails here. */
+/* Write the rest, on the calling thread. */
 static enum status finish(struct recorder *recorder)
 {
     if (atomic_load(&recorder->ended))

@@ -11,7 +11,7 @@
 
 enum { PERIOD_MOST = 1 << 13 }; /* frames of a block */
 
-static const double FADE_OUT_MOST = 1; /* seconds that the fade at the end may take */
+static const double FADE_OUT_MOST = 1; /* seconds, at the end */
 static const double GAIN_STEP_DB = 1, GAIN_LEAST_DB = -60, GAIN_MOST_DB = 24;
 
 /* ---- up ---- */
@@ -106,7 +106,7 @@ bool stream_session_stop(struct stream_session *session)
     view_close(session->view);
     session->view = NULL;
     if (session->stuck)
-        note("the device's thread hangs: leaving it behind");
+        note("the device's thread hangs and is abandoned");
     return !session->stuck;
 }
 
@@ -122,16 +122,14 @@ void stream_session_free(struct stream_session *session)
 
 static void handle_event(struct stream_session *session, const struct live_event *event)
 {
-    if (event->what == LIVE_STAGE_CONTROL)
-        live_log_control(session->log, event, live_controls_symbol(&session->controls, event));
-    else
-        live_log_event(session->log, event);
+    bool is_control = event->what == LIVE_STAGE_CONTROL;
+    live_log_event(session->log, event,
+                   is_control ? live_controls_symbol(&session->controls, event) : NULL);
     if (event->what != LIVE_FEEDBACK)
         return;
     session->muted = session->feedback_seen = true;
     session->feedback_count++;
-    view_message(session->view,
-                 "howling feedback at %.0f Hz: muted; turn something down, then press m",
+    view_message(session->view, "feedback at %.0f Hz: muted; lower a level, then press m",
                  event->value);
 }
 
@@ -177,13 +175,13 @@ bool stream_session_is_over(struct stream_session *session)
            monotonic_seconds() > session->deadline;
 }
 
-/* ---- what can be asked for ---- */
+/* ---- changes ---- */
 
 static void send(struct stream_session *session, enum live_control what, double value)
 {
     const struct live_event event = {.what = what, .value = value};
     if (!live_send(session->live, &event))
-        view_message(session->view, "too many changes wait: one was left out");
+        view_message(session->view, "too many changes at once: one was ignored");
 }
 
 void stream_session_leave(struct stream_session *session)
@@ -200,7 +198,7 @@ void stream_session_set_dry(struct stream_session *session, bool dry)
     session->dry = dry;
 }
 
-/* In a blind test the limiter must not have anything to do, since masks would differ by that. */
+/* No amplification in a blind test: the limiter would affect masks differently. */
 void stream_session_set_gain(struct stream_session *session, double db)
 {
     double most = session->blind ? 0 : GAIN_MOST_DB;
@@ -226,7 +224,7 @@ bool stream_session_key(struct stream_session *session, int key)
         stream_session_leave(session);
     else if (session->blind)
         return false;
-    else if (key == ' ' || key == '0') /* 0 is dry, as the screen lists it */
+    else if (key == ' ' || key == '0') /* 0 is dry, as on the screen */
         stream_session_set_dry(session, key == '0' || !session->dry);
     else
         return live_controls_key(&session->controls, key);
@@ -313,5 +311,5 @@ void stream_session_report_end(const struct stream_session *session)
 {
     report_print_stages(&session->chain.stages);
     if (session->reduction_most > 0)
-        note("the limiter took off up to %.1f dB", session->reduction_most);
+        note("the limiter reduced up to %.1f dB", session->reduction_most);
 }

@@ -9,19 +9,11 @@
 
 static const double QUIET_MOST = 10; /* seconds without a line */
 
-/* A change in any of these prints a line. */
-struct plain_news {
-    size_t chosen;
-    bool switching, muted, feedback_seen, hidden, recording;
-    double gain_db;
-    uint64_t late, lost, clips, lines, control;
-    uint32_t rate;
-    size_t block;
-};
+enum { NEWS_LINES, NEWS = 14 }; /* values, any change of which prints a line */
 
 struct plain {
     struct view view;
-    struct plain_news news;
+    uint64_t news[NEWS];
     double printed; /* when the last line was; monotonic seconds */
 };
 
@@ -45,33 +37,27 @@ static uint64_t hash_lines(const char *const *lines, size_t count)
     return hash;
 }
 
-static struct plain_news news_of(const struct live_status *status)
+static void read_news(const struct live_status *status, uint64_t news[NEWS])
 {
-    return (struct plain_news){
-        .chosen = status->chosen,
-        .switching = status->switching,
-        .muted = status->muted,
-        .feedback_seen = status->feedback_seen,
-        .hidden = status->hidden,
-        .recording = status->recording != NULL,
-        .gain_db = status->gain_db,
-        .late = status->late,
-        .lost = status->lost,
-        .clips = clips_of(status),
-        .lines = hash_lines(status->lines, status->line_count),
-        .control = hash_lines(&status->control.text, status->control.text ? 1 : 0),
-        .rate = status->rate,
-        .block = status->block,
+    uint64_t gain;
+    memcpy(&gain, &status->gain_db, sizeof gain);
+    const uint64_t values[NEWS] = {
+        [NEWS_LINES] = hash_lines(status->lines, status->line_count),
+        hash_lines(&status->control.text, status->control.text ? 1 : 0),
+        status->chosen,
+        status->switching,
+        status->muted,
+        status->feedback_seen,
+        status->hidden,
+        status->recording != NULL,
+        gain,
+        status->late,
+        status->lost,
+        clips_of(status),
+        status->rate,
+        status->block,
     };
-}
-
-static bool news_same(const struct plain_news *a, const struct plain_news *b)
-{
-    return a->chosen == b->chosen && a->switching == b->switching && a->muted == b->muted &&
-           a->feedback_seen == b->feedback_seen && a->hidden == b->hidden &&
-           a->recording == b->recording && a->gain_db == b->gain_db && a->late == b->late &&
-           a->lost == b->lost && a->clips == b->clips && a->lines == b->lines &&
-           a->control == b->control && a->rate == b->rate && a->block == b->block;
+    memcpy(news, values, sizeof values);
 }
 
 static double loudest_db(const struct meter_reading *readings, size_t channels)
@@ -134,16 +120,17 @@ static void print_line(const struct live_status *status)
 static void plain_show(struct view *view, const struct live_status *status)
 {
     struct plain *plain = (struct plain *)view;
-    struct plain_news news = news_of(status);
+    uint64_t news[NEWS];
     double now = monotonic_seconds();
-    bool same = news_same(&news, &plain->news);
+    read_news(status, news);
+    bool same = memcmp(news, plain->news, sizeof news) == 0;
     if (same && !view->interval_given && now < plain->printed + QUIET_MOST)
         return;
     print_line(status);
-    for (size_t i = 0; i < status->line_count && news.lines != plain->news.lines; i++)
+    for (size_t i = 0; i < status->line_count && news[NEWS_LINES] != plain->news[NEWS_LINES]; i++)
         puts(status->lines[i]);
     fflush(stdout);
-    plain->news = news;
+    memcpy(plain->news, news, sizeof news);
     plain->printed = now;
 }
 
