@@ -214,22 +214,16 @@ static bool seek_by_key(struct listen_session *session, int key)
     return false;
 }
 
-static void toggle_picture(struct listen_session *session)
-{
-    if (session->options->blind > 0) /* its letters are not these masks */
-        view_message(session->stream.view, "no plot in a blind ranking");
-    else
-        listen_show_picture(session, !session->picture);
-}
-
 static void handle_key(struct listen_session *session, int key)
 {
     struct stream_session *stream = &session->stream;
     if (stream->leaving || listen_trial_key(session, key) || seek_by_key(session, key) ||
         stream_session_key(stream, key))
         return;
-    if (key == 'p')
-        toggle_picture(session);
+    if (key == 'p' && session->options->blind > 0) /* its letters are not these masks */
+        view_message(stream->view, "no plot in a blind ranking");
+    else if (key == 'p')
+        listen_show_picture(session, !session->picture);
     else if (!stream->blind && key >= '1' && key <= '9')
         choose(session, (size_t)(key - '1'));
 }
@@ -260,16 +254,13 @@ static void update(struct listen_session *session)
         view_message(session->stream.view, "%s", failure);
 }
 
-static bool is_over(struct listen_session *session)
-{
-    if (stream_session_time_is_up(&session->stream))
-        listen_trial_stop(session);
-    return stream_session_is_over(&session->stream);
-}
-
 static enum status run(struct listen_session *session)
 {
-    while (!is_over(session)) {
+    for (;;) {
+        if (stream_session_time_is_up(&session->stream))
+            listen_trial_stop(session);
+        if (stream_session_is_over(&session->stream))
+            return STATUS_OK;
         if (device_state(session->stream.device) == DEVICE_LOST) {
             listen_trial_stop(session);
             return fail(STATUS_FAILED, "the device %s is lost", session->stream.device_name);
@@ -278,7 +269,6 @@ static enum status run(struct listen_session *session)
         update(session);
         listen_show(session);
     }
-    return STATUS_OK;
 }
 
 enum status listen_session_run(const struct listen_options *options)

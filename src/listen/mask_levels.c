@@ -147,13 +147,6 @@ static enum status measuring_run(struct measuring *measuring, struct mask_levels
     return STATUS_OK;
 }
 
-/* Start so that the region begins after `before` frames. */
-static enum status lead_in(const struct measuring *measuring, struct region *region)
-{
-    uint64_t length = region->to - region->from;
-    return region_seek(region, region->from + (length - measuring->before % length) % length);
-}
-
 enum status mask_levels_measure(const struct mask_levels_sound *sound,
                                 const struct mask *const *masks, size_t count,
                                 struct mask_levels_progress progress, struct mask_level *levels)
@@ -163,10 +156,12 @@ enum status mask_levels_measure(const struct mask_levels_sound *sound,
     measuring.rate = region ? region->format.rate : sound->rate;
     measuring.before = region ? longest(masks, count)->taps - 1 : sound->before;
     measuring.end = region ? measuring.before + region->to - region->from : sound->block->frames;
-    enum status status;
-    if ((status = measuring_init(&measuring, masks, count)) ||
-        (region && (status = lead_in(&measuring, region))) ||
-        (status = measuring_run(&measuring, progress)))
+    enum status status = measuring_init(&measuring, masks, count);
+    if (status == STATUS_OK && region) { /* the region begins after `before` frames of its loop */
+        uint64_t length = region->to - region->from;
+        status = region_seek(region, region->from + (length - measuring.before % length) % length);
+    }
+    if (status != STATUS_OK || (status = measuring_run(&measuring, progress)))
         goto end;
     for (size_t i = 0; i < count; i++)
         levels[i] = (struct mask_level){

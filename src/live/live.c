@@ -161,8 +161,11 @@ static void mix_dry(struct live *live, const float *const *in, float *const *out
 
 /* ---- stages that are late or failed ---- */
 
-static void check_stage(struct live *live, size_t stage, const struct filter *mixed)
+static void check_stage(struct live *live, size_t stage)
 {
+    const struct filter *mixed = live->stages->stages[stage].mixed;
+    if (!mixed)
+        return;
     uint64_t now = atomic_load(&live->frames);
     if (stage_mix_is_absent(mixed) != live->absent[stage]) {
         live->absent[stage] = !live->absent[stage];
@@ -175,14 +178,6 @@ static void check_stage(struct live *live, size_t stage, const struct filter *mi
         const struct live_event failed = {.what = LIVE_STAGE_FAILED, .stage = stage};
         report(live, failed, now);
     }
-}
-
-static void check_stages(struct live *live)
-{
-    size_t count = live->stages ? live->stages->count : 0;
-    for (size_t i = 0; i < count; i++)
-        if (live->stages->stages[i].mixed)
-            check_stage(live, i, live->stages->stages[i].mixed);
 }
 
 /* ---- the output ---- */
@@ -211,7 +206,8 @@ void live_process(struct live *live, const float *const *in, float *const *out)
     if (live->recorder_dry)
         recorder_write(live->recorder_dry, clean, live->block);
     filter_process(live->chain, clean, out);
-    check_stages(live);
+    for (size_t i = 0; live->stages && i < live->stages->count; i++)
+        check_stage(live, i);
     mix_dry(live, clean, out);
     ramp_process(&live->gain, outputs, out, live->block);
     ramp_process(&live->fade, outputs, out, live->block);

@@ -105,13 +105,6 @@ static enum status prepare_choices(struct live_chain *chain)
                           &chain->choices);
 }
 
-static void discard_coefficients(struct live_chain *chain)
-{
-    stage_list_discard(&chain->stages);
-    for (size_t i = 1; i < chain->choice_count; i++)
-        mask_discard_coefficients(chain->masks[i]);
-}
-
 /* ---- the chain ---- */
 
 static enum status copy_stages(struct live_chain *chain)
@@ -178,7 +171,9 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     if (has_mask)
         TRY(prepare_choices(chain));
     TRY(run_silence(chain));
-    discard_coefficients(chain);
+    stage_list_discard(&chain->stages);
+    for (size_t i = 1; i < chain->choice_count; i++)
+        mask_discard_coefficients(chain->masks[i]);
     return STATUS_OK;
 }
 

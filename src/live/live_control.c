@@ -37,14 +37,6 @@ static bool load(struct live_session *session, size_t choice, const char *text)
     return true;
 }
 
-static void load_now(struct live_session *session)
-{
-    (void)load(session, session->load_choice, session->load_text);
-    session->load_waits = false;
-    free(session->load_text);
-    session->load_text = NULL;
-}
-
 static void reload(struct live_session *session)
 {
     if (session->stream.chain.choices)
@@ -169,10 +161,14 @@ static void handle_commands(struct live_session *session)
     /* One mask at a time: the switch to it ends before the next is read. */
     const struct choices *choices = session->stream.chain.choices;
     bool busy = choices && choices_are_switching(choices);
-    if (session->load_waits && !busy)
-        load_now(session);
-    else if (session->watch && !busy && file_watch_next(session->watch, &changed))
+    if (session->load_waits && !busy) {
+        (void)load(session, session->load_choice, session->load_text);
+        session->load_waits = false;
+        free(session->load_text);
+        session->load_text = NULL;
+    } else if (session->watch && !busy && file_watch_next(session->watch, &changed)) {
         (void)load(session, changed, NULL);
+    }
 }
 
 void live_control_wait(struct live_session *session, int milliseconds)

@@ -81,11 +81,6 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
                      "muted", settings->muted);
 }
 
-static int open_file(const char *path, bool force)
-{
-    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
-}
-
 enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
                           const struct live_settings *settings, struct live_log **result)
 {
@@ -95,7 +90,8 @@ enum status live_log_open(const char *path, bool force, const struct live_chain 
         status = fail_memory("a log");
         goto fail;
     }
-    int fd = open_file(path, force);
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL);
+    int fd = open(path, flags, 0666);
     if (fd < 0 || !(log->file = fdopen(fd, "w"))) {
         status = errno == EEXIST
                      ? fail(STATUS_FAILED, "%s exists; --force replaces it", path)

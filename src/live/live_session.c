@@ -151,14 +151,6 @@ static enum status session_close(struct live_session *session)
 
 /* ---- a lost device ---- */
 
-/* Each reason once. */
-static void show_reason(struct live_session *session, const char *reason)
-{
-    if (strcmp(reason, session->away) != 0)
-        view_message(session->stream.view, "still waiting: %s", reason);
-    snprintf(session->away, sizeof session->away, "%s", reason);
-}
-
 static bool try_device(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -177,7 +169,9 @@ static bool try_device(struct live_session *session)
     enum status status = device_open(&request, &stream->device);
     log_capture(NULL, 0);
     if (status != STATUS_OK) {
-        show_reason(session, reason);
+        if (strcmp(reason, session->away) != 0)
+            view_message(stream->view, "still waiting: %s", reason);
+        snprintf(session->away, sizeof session->away, "%s", reason);
         return false;
     }
     session->away[0] = '\0';

@@ -156,20 +156,17 @@ static enum status open_sound(struct recorder *recorder, SF_INFO *info)
 
 /* ---- the thread: from the ring to the file ---- */
 
-static enum status refuse_write(const struct recorder *recorder, int error)
-{
-    return fail(STATUS_FAILED, "cannot write %s: %s; the recording ends after %.1f s",
-                recorder->path, error ? strerror(error) : sf_strerror(recorder->file),
-                (double)recorder->recording.frames / (double)recorder->rate);
-}
-
 static enum status put(struct recorder *recorder, size_t frames)
 {
     errno = 0;
     sf_count_t put = sf_writef_float(recorder->file, recorder->chunk, (sf_count_t)frames);
     recorder->recording.frames += put > 0 ? (uint64_t)put : 0;
     recorder->changed = true;
-    return put == (sf_count_t)frames ? STATUS_OK : refuse_write(recorder, errno);
+    if (put == (sf_count_t)frames)
+        return STATUS_OK;
+    return fail(STATUS_FAILED, "cannot write %s: %s; the recording ends after %.1f s",
+                recorder->path, errno ? strerror(errno) : sf_strerror(recorder->file),
+                (double)recorder->recording.frames / (double)recorder->rate);
 }
 
 static enum status put_silence(struct recorder *recorder, uint64_t frames)

@@ -118,10 +118,16 @@ enum status view_open(enum view_choice choice, double interval, struct view **re
     if (choice == VIEW_AUTO)
         choice = screen && screen->is_possible() ? VIEW_SCREEN : VIEW_PLAIN;
     const struct view_kind *kind = kinds[choice];
-    struct view *view;
     if (!kind)
         return fail(STATUS_FAILED, "cannot show a screen: halo was built without ncurses");
-    TRY(kind->open(&view));
+    struct view *view = calloc(1, kind->size);
+    if (!view)
+        return fail_memory("the view");
+    enum status status = kind->open ? kind->open(view) : STATUS_OK;
+    if (status != STATUS_OK) {
+        free(view);
+        return status;
+    }
     view->kind = kind;
     view->interval_given = interval > 0;
     view->interval = view->interval_given && choice != VIEW_SCREEN ? interval : kind->interval;
@@ -133,12 +139,13 @@ enum status view_open(enum view_choice choice, double interval, struct view **re
 
 void view_close(struct view *view)
 {
-    if (view && view->kind->close) {
+    if (!view)
+        return;
+    if (view->kind->close)
         view->kind->close(view);
-    } else if (view) {
+    else
         terminal_restore();
-        free(view);
-    }
+    free(view);
 }
 
 struct live_status view_visible(const struct live_status *status)
@@ -176,7 +183,7 @@ void view_message(struct view *view, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (view)
+    if (view && view->kind->message)
         view->kind->message(view, line);
     else
         note("%s", line);
@@ -189,7 +196,5 @@ int view_key(struct view *view)
 
 int view_key_fd(const struct view *view)
 {
-    if (view->kind->key)
-        return view->kind->key_fd(view);
     return view->keys.ended ? -1 : STDIN_FILENO;
 }

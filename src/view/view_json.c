@@ -123,17 +123,8 @@ static void json_message(struct view *view, const char *text)
                            json_text(text)));
 }
 
-static enum status json_open(struct view **result)
-{
-    struct json_view *view = calloc(1, sizeof *view);
-    if (!view)
-        return fail_memory("the view");
-    *result = &view->view;
-    return STATUS_OK;
-}
-
 const struct view_kind view_json = {
-    .open = json_open,
+    .size = sizeof(struct json_view),
     .show = json_show,
     .message = json_message,
     .interval = 1,

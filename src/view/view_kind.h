@@ -7,15 +7,14 @@
 #include "view/view.h"
 
 struct view_kind {
+    size_t size;               /* of the view, which starts with struct view; view.c allocates it */
+    double interval;           /* default, seconds */
     bool (*is_possible)(void); /* does the terminal support it? NULL: always possible */
-    enum status (*open)(struct view **view);
-    void (*show)(struct view *view, const struct live_status *status); /* after view_visible */
-    void (*message)(struct view *view, const char *text);              /* any thread */
-    /* These three NULL: view.c reads the keys and frees the view. */
+    enum status (*open)(struct view *view); /* NULL: nothing to do, as with close */
     void (*close)(struct view *view);
-    int (*key)(struct view *view);
-    int (*key_fd)(const struct view *view);
-    double interval; /* default, seconds */
+    void (*show)(struct view *view, const struct live_status *status); /* after view_visible */
+    void (*message)(struct view *view, const char *text); /* any thread; NULL: a note */
+    int (*key)(struct view *view);                        /* NULL: view.c reads the keys */
 };
 
 /* Standard input: a terminal in raw mode, or a pipe or file where each character is a key. */

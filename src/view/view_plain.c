@@ -134,25 +134,8 @@ static void plain_show(struct view *view, const struct live_status *status)
     plain->printed = now;
 }
 
-static void plain_message(struct view *view, const char *text)
-{
-    (void)view;
-    note("%s", text);
-}
-
-static enum status plain_open(struct view **view)
-{
-    struct plain *plain = calloc(1, sizeof *plain);
-    if (!plain)
-        return fail_memory("the view");
-    plain->printed = -QUIET_MOST;
-    *view = &plain->view;
-    return STATUS_OK;
-}
-
 const struct view_kind view_plain = {
-    .open = plain_open,
+    .size = sizeof(struct plain),
     .show = plain_show,
-    .message = plain_message,
     .interval = 1,
 };

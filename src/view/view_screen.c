@@ -122,30 +122,25 @@ static void screen_close(struct view *view)
     terminal_restore();
     print_unread(screen);
     pthread_mutex_destroy(&screen->lock);
-    free(screen);
 }
 
-static enum status screen_open(struct view **view)
+static enum status screen_open(struct view *view)
 {
+    struct screen *screen = (struct screen *)view;
     if (!screen_is_possible())
         return fail(STATUS_FAILED, "cannot show a screen: standard input and output are not a "
-                                   "terminal that can, in the foreground");
-    struct screen *screen = calloc(1, sizeof *screen);
-    if (!screen)
-        return fail_memory("the screen");
+                                   "capable terminal in the foreground");
     pthread_mutex_init(&screen->lock, NULL);
     setlocale(LC_CTYPE, "");
     keep_terminal();
     if (!newterm(NULL, stdout, stdin)) {
         terminal_restore();
         pthread_mutex_destroy(&screen->lock);
-        free(screen);
         return fail(STATUS_FAILED, "cannot show a screen on this terminal");
     }
     set_up();
     screen->errors = terminal_take_errors();
     messages_to(add_message, screen);
-    *view = &screen->view;
     return STATUS_OK;
 }
 
@@ -209,19 +204,13 @@ static int screen_key(struct view *view)
     }
 }
 
-static int screen_key_fd(const struct view *view)
-{
-    (void)view;
-    return STDIN_FILENO;
-}
-
 const struct view_kind view_screen = {
+    .size = sizeof(struct screen),
     .is_possible = screen_is_possible,
     .open = screen_open,
     .show = screen_show,
     .message = screen_message,
     .key = screen_key,
-    .key_fd = screen_key_fd,
     .close = screen_close,
     .interval = 0.05,
 };

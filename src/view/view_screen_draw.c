@@ -286,19 +286,13 @@ static int draw_keys(const char *keys, int row, int width)
 
 /* ---- the whole ---- */
 
-/* Output meters would reveal a hidden choice: one row says so. */
-static int output_rows(const struct live_status *status)
-{
-    return status->hidden ? 1 : (int)status->outputs;
-}
-
 static struct layout plan(const struct live_status *status)
 {
     struct layout layout = {.width = least(COLS, WIDEST)};
     int fixed =
         5 + (status->control.text ? 1 : 0); /* title, state, control, load, latency, counts */
     int left = LINES - fixed;
-    int inputs = (int)status->inputs, outputs = output_rows(status);
+    int inputs = (int)status->inputs, outputs = status->hidden ? 1 : (int)status->outputs;
     int choices = (int)listed_choices(status), lines = (int)status->line_count;
     int keys = status->keys ? draw_keys(status->keys, -1, layout.width) : 0;
     grant(&left, &layout.keys, least(keys, KEY_ROWS_MOST));
