@@ -144,7 +144,6 @@ static enum status make_chain(struct listen_render *render)
 
 static enum status make_player(struct listen_render *render)
 {
-    TRY(region_seek(render->region, render->region->from));
     double ahead = AHEAD + 2 * (double)BLOCK / (double)render->rate;
     enum status status = player_open(render->region, ahead, &render->player);
     render->region = NULL; /* the player's */

@@ -93,7 +93,6 @@ static enum status make_player(struct listen_session *session)
 {
     if (!session->region)
         return STATUS_OK;
-    TRY(region_seek(session->region, session->region->from));
     enum status status = player_open(session->region, AHEAD, &session->player);
     session->region = NULL; /* the player's */
     return status;
@@ -137,7 +136,7 @@ static enum status begin(struct listen_session *session)
         return status;
     TRY(view_open(play_options_view(play), play->interval, &stream->view));
     if (stream->blind) {
-        view_message(stream->view, "SHA-256 of the key: %s", trial_commitment(session->trial.test));
+        view_message(stream->view, "SHA-256 of the key: %s", session->trial.test->key.commitment);
         listen_trial_go_on(session);
     }
     device_run(stream->device, listen_source_step, &session->source);

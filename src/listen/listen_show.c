@@ -9,8 +9,6 @@
 
 enum { PICTURE_WIDTH = 78, PICTURE_HEIGHT = 14, LINES_MOST = PICTURE_HEIGHT + 16 };
 
-/* ---- the picture ---- */
-
 static enum status draw(struct listen_session *session)
 {
     const struct response_plot_settings settings = {
@@ -41,8 +39,6 @@ void listen_show_picture(struct listen_session *session, bool shown)
     for (char *end = session->picture; end && (end = strchr(end, '\n')); end++)
         *end = '\0'; /* lines become separate texts */
 }
-
-/* ---- the status ---- */
 
 static void put_time(char *text, size_t size, uint64_t frame, uint32_t rate)
 {
@@ -114,8 +110,6 @@ void listen_show(struct listen_session *session)
     }
     view_show(session->stream.view, &status);
 }
-
-/* ---- at the end ---- */
 
 static enum status report_json(const struct listen_session *session,
                                const struct live_status *status)

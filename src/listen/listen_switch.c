@@ -185,12 +185,6 @@ static enum status replace_masks(struct listen_session *session)
     return status;
 }
 
-static bool is_matched_live(const struct listen_session *session)
-{
-    return !session->player && session->stream.chain.choice_count > 1 &&
-           session->options->by != LEVEL_MATCH_NONE;
-}
-
 static void measure(struct listen_session *session)
 {
     const struct mask_levels_sound sound = {
@@ -219,7 +213,9 @@ static void follow_input(struct listen_session *session)
     bool due =
         test ? trial->begins
              : stream_session_seconds(&session->stream) > session->measured_at + MEASURE_EVERY;
-    if (!is_matched_live(session) || !due || session->stream.leaving ||
+    bool is_matched_live = !session->player && session->stream.chain.choice_count > 1 &&
+                           session->options->by != LEVEL_MATCH_NONE;
+    if (!is_matched_live || !due || session->stream.leaving ||
         !listen_source_recent(&session->source, &session->recent))
         return;
     measure(session);

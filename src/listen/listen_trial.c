@@ -222,7 +222,7 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines)
     if (trial->stopping)
         snprintf(trial->lines[0], sizeof *trial->lines, "%s", early);
     snprintf(trial->lines[count++], sizeof *trial->lines, "SHA-256: %s",
-             trial_commitment(trial->test));
+             trial->test->key.commitment);
     for (size_t i = 0; i < count; i++)
         lines[i] = trial->lines[i];
     return count;

@@ -69,11 +69,6 @@ void trial_destroy(struct trial *trial)
     free(trial);
 }
 
-const char *trial_commitment(const struct trial *trial)
-{
-    return trial->key.commitment;
-}
-
 size_t trial_choice(const struct trial *trial, size_t sound)
 {
     return trial->kind->choice(trial, sound);

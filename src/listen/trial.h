@@ -75,8 +75,6 @@ void trial_answer(struct trial *trial, double seconds, const char *event, json_t
 
 void trial_destroy(struct trial *trial);
 
-const char *trial_commitment(const struct trial *trial); /* to show before the first sound */
-
 /* The choice behind a sound of the current trial, or of the last one once all are answered. For
  * the code that switches the sound only. */
 size_t trial_choice(const struct trial *trial, size_t sound);

@@ -50,8 +50,6 @@ static size_t ranking_choice(const struct trial *trial, size_t letter)
     return (size_t)(trial->key.draws[at * (masks_of(trial) + 1) + letter] - '1');
 }
 
-/* ---- the result ---- */
-
 static size_t times_first(const unsigned char *ratings, size_t trials, size_t masks, size_t mask)
 {
     size_t count = 0;
@@ -140,8 +138,6 @@ static void ranking_result_print(const struct trial *trial, const char *const *n
     if (result->answered > 0)
         fprintf(stream, "median time of a trial: %.1f s\n", result->median_seconds);
 }
-
-/* ---- the test ---- */
 
 static const struct trial_kind ranking_kind = {
     .name = "ranking",

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 extern const struct device_driver driver_null, driver_portaudio;
 
@@ -23,7 +22,7 @@ static const struct device_driver *const drivers[] = {
 };
 enum { DRIVERS = sizeof drivers / sizeof *drivers };
 
-enum { LOOK_NS = 2000000 };
+enum { POLL_NS = 2000000 };
 #define SECOND INT64_C(1000000000)
 static const int64_t BEGIN_NS = 5 * SECOND;      /* PulseAudio takes 2 s to start */
 static const int64_t LEARN_NS = SECOND / 2;      /* from the first call, or LEARN_CALLS */
@@ -40,12 +39,6 @@ struct device {
     size_t calls_seen;        /* by device_state, at seen_at */
     int64_t seen_at;
 };
-
-static void pause_briefly(void)
-{
-    const struct timespec pause = {.tv_nsec = LOOK_NS};
-    nanosleep(&pause, NULL);
-}
 
 /* ---- closing, on a thread that can be abandoned ---- */
 
@@ -80,7 +73,7 @@ static bool wait_for(const struct closing *closing, int64_t limit_ns)
     while (!closing->done && monotonic_ns() < deadline) {
         if (closing->driver->wake)
             closing->driver->wake();
-        pause_briefly();
+        monotonic_sleep_until(monotonic_ns() + POLL_NS);
     }
     return closing->done;
 }
@@ -162,7 +155,7 @@ static enum status learn_period(struct device *device)
             return fail(STATUS_FAILED,
                         "%s was opened but delivers no sound; is it in use or disconnected?",
                         device->label);
-        pause_briefly();
+        monotonic_sleep_until(monotonic_ns() + POLL_NS);
     }
     device->calls_seen = device->stream->calls;
     device->seen_at = monotonic_ns();
@@ -279,7 +272,7 @@ bool device_stop(struct device *device)
     atomic_store(&device->stream->current, NULL);
     int64_t deadline = monotonic_ns() + STOP_NS;
     while (atomic_load(&device->stream->inside) && monotonic_ns() < deadline)
-        pause_briefly();
+        monotonic_sleep_until(monotonic_ns() + POLL_NS);
     return !atomic_load(&device->stream->inside);
 }
 
@@ -306,8 +299,6 @@ void device_info(const struct device *device, struct device_info *info)
     info->priority = atomic_load(&stream->priority);
     device->driver->describe(info);
 }
-
-/* ---- messages ---- */
 
 void device_describe(const struct device_info *info, char *text, size_t size)
 {

@@ -7,11 +7,9 @@
 #include <string.h>
 
 enum { NO_HOST = -1 };
-enum direction { INPUT, OUTPUT };
+enum device_direction { INPUT, OUTPUT };
 static const char *const direction_names[] = {"input", "output"};
 static const char more[] = "; halo devices lists them";
-
-/* ---- a driver ---- */
 
 static enum status match_driver(const struct device_driver *driver, const char **name, bool *named,
                                 const char **spec)
@@ -42,9 +40,7 @@ enum status device_choose_driver(const struct device_driver *driver, struct devi
     return STATUS_OK;
 }
 
-/* ---- names ---- */
-
-static size_t channels_of(const struct device_row *row, enum direction direction)
+static size_t channels_of(const struct device_row *row, enum device_direction direction)
 {
     return direction == INPUT ? row->channels_in : row->channels_out;
 }
@@ -75,7 +71,8 @@ static bool is_index(const char *request)
 }
 
 static enum status choose_index(const struct device_list *list, const char *request,
-                                enum direction direction, int host, const struct device_row **row)
+                                enum device_direction direction, int host,
+                                const struct device_row **row)
 {
     unsigned long index = strtoul(request, NULL, 10);
     if (index >= list->count)
@@ -92,7 +89,8 @@ static enum status choose_index(const struct device_list *list, const char *requ
 
 /* An exact name takes precedence over names that contain the text. */
 static enum status choose_name(const struct device_list *list, const char *request,
-                               enum direction direction, int host, const struct device_row **row)
+                               enum device_direction direction, int host,
+                               const struct device_row **row)
 {
     struct short_list all = {0}, alike = {0}, same = {0};
     for (size_t i = 0; i < list->count; i++) {
@@ -123,7 +121,7 @@ static enum status choose_name(const struct device_list *list, const char *reque
                                direction_names[direction], request, short_list_text(&all, more));
 }
 
-static enum status choose_default(const struct device_list *list, enum direction direction,
+static enum status choose_default(const struct device_list *list, enum device_direction direction,
                                   int host, const struct device_row **row)
 {
     for (size_t i = 0; i < list->host_count && host == NO_HOST; i++)
@@ -143,7 +141,8 @@ static enum status choose_default(const struct device_list *list, enum direction
 }
 
 static enum status choose_named(const struct device_list *list, const char *request,
-                                enum direction direction, int *host, const struct device_row **row)
+                                enum device_direction direction, int *host,
+                                const struct device_row **row)
 {
     TRY(is_index(request) ? choose_index(list, request, direction, *host, row)
                           : choose_name(list, request, direction, *host, row));
@@ -170,9 +169,7 @@ static enum status choose_devices(const struct device_request *request,
     return STATUS_OK;
 }
 
-/* ---- channels ---- */
-
-static enum status choose_channels(const struct device_row *row, enum direction direction,
+static enum status choose_channels(const struct device_row *row, enum device_direction direction,
                                    size_t request, const size_t *map, size_t map_count,
                                    struct device_channels *channels)
 {

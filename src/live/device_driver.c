@@ -12,8 +12,6 @@
 
 enum { PRIORITY_LEAST = 10 }; /* lower ones are easily preempted by others */
 
-/* ---- the driver's thread ---- */
-
 /* Once, while silence plays: some systems give the thread too low a priority, or none. */
 static void raise_priority(struct device_stream *stream)
 {
@@ -81,8 +79,6 @@ bool device_process(struct device_stream *stream, const float *const *in, float 
         fill_silence(&stream->out, out, frames, !slot);
     return slot;
 }
-
-/* ---- standard error, threads, lists ---- */
 
 static int standard_error = -1; /* the original, while it is discarded; else -1 */
 

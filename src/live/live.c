@@ -120,8 +120,6 @@ static void apply_events(struct live *live)
     }
 }
 
-/* ---- the input ---- */
-
 /* Only channels with NaN or infinity are copied. */
 static void clean_input(struct live *live, const float *const *in, const float **clean)
 {
@@ -134,8 +132,6 @@ static void clean_input(struct live *live, const float *const *in, const float *
         clean[c] = live->clean.data[c];
     }
 }
-
-/* ---- the dry signal ---- */
 
 /* Output o gets input o modulo the number of inputs. */
 static void mix_dry(struct live *live, const float *const *in, float *const *out)
@@ -158,8 +154,6 @@ static void mix_dry(struct live *live, const float *const *in, float *const *out
         for (size_t i = 0; i < live->block; i++)
             out[o][i] += live->dry.data[o][i];
 }
-
-/* ---- stages that are late or failed ---- */
 
 static void check_stage(struct live *live, size_t stage)
 {

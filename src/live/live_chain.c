@@ -30,8 +30,6 @@ size_t live_chain_mask_latency(const struct live_chain *chain)
     return latency;
 }
 
-/* ---- masks ---- */
-
 static enum status load_others(struct live_chain *chain)
 {
     const struct live_chain_request *request = &chain->request;
@@ -104,8 +102,6 @@ static enum status prepare_choices(struct live_chain *chain)
     return choices_create(chain->stages.stages[chain->request.stage].filter, masks, count,
                           &chain->choices);
 }
-
-/* ---- the chain ---- */
 
 static enum status copy_stages(struct live_chain *chain)
 {

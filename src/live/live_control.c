@@ -60,8 +60,6 @@ static void flush_recordings(struct live_session *session)
         view_message(session->stream.view, "no recording; start with --record OUT.wav");
 }
 
-/* ---- keys ---- */
-
 static void handle_key(struct live_session *session, int key)
 {
     if (stream_session_key(&session->stream, key))
@@ -130,8 +128,6 @@ static bool execute(struct live_session *session, const struct osc_command *comm
     return true;
 }
 
-/* ---- files that change ---- */
-
 enum status live_control_watch(struct live_session *session)
 {
     const struct live_chain *chain = &session->stream.chain;
@@ -145,8 +141,6 @@ enum status live_control_watch(struct live_session *session)
     }
     return status;
 }
-
-/* ---- all sources of commands ---- */
 
 static void handle_commands(struct live_session *session)
 {

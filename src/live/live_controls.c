@@ -28,8 +28,6 @@ void live_controls_free(struct live_controls *controls)
     *controls = (struct live_controls){0};
 }
 
-/* ---- steps ---- */
-
 /* Rounded down to 1, 2 or 5 times a power of ten. */
 static double round_step(double step)
 {
@@ -70,8 +68,6 @@ static double next_value(const struct stage_control *control, int direction)
         return next_point(control, direction);
     return next_number(control, direction);
 }
-
-/* ---- changes ---- */
 
 static void change(struct live_controls *controls, struct stage_control *control, double wanted)
 {
@@ -153,8 +149,6 @@ const char *live_controls_symbol(const struct live_controls *controls,
     size_t i = index_of(controls, event->stage, event->kind, event->port);
     return controls->controls[i].port->symbol;
 }
-
-/* ---- what is shown ---- */
 
 /* The last part of a URI, or the label after a library's ':'. */
 static const char *short_name(const struct stage *stage)

@@ -112,7 +112,7 @@ static enum status session_open(struct live_session *session, const struct live_
 
 /* ---- down ---- */
 
-/* If the stream did not start, the file is removed. */
+/* Remove the file if the stream did not start. */
 static enum status close_recording(const struct live_session *session,
                                    const struct live_recording *own)
 {

@@ -112,14 +112,6 @@ static struct subscriber *subscriber_at(struct osc *osc, const struct sockaddr_i
     return NULL;
 }
 
-static struct subscriber *free_place(struct osc *osc, double now)
-{
-    for (size_t i = 0; i < OSC_SUBSCRIBERS_MOST; i++)
-        if (osc->subscribers[i].until < now)
-            return &osc->subscribers[i];
-    return NULL;
-}
-
 static void forget(struct osc *osc, const struct sockaddr_in *address)
 {
     struct subscriber *subscriber = subscriber_at(osc, address);
@@ -131,8 +123,9 @@ static void subscribe(struct osc *osc, const struct sockaddr_in *address)
 {
     double now = monotonic_seconds();
     struct subscriber *subscriber = subscriber_at(osc, address);
-    if (!subscriber)
-        subscriber = free_place(osc, now);
+    for (size_t i = 0; !subscriber && i < OSC_SUBSCRIBERS_MOST; i++)
+        if (osc->subscribers[i].until < now)
+            subscriber = &osc->subscribers[i];
     if (subscriber)
         *subscriber = (struct subscriber){.address = *address, .until = now + OSC_LEASE};
     else

@@ -86,8 +86,6 @@ static bool value_text_at(const struct arguments *arguments, int at, char *value
     return true;
 }
 
-/* ---- messages ---- */
-
 enum { CHOICES_MOST = 1000000, STAGES_MOST = 1000000, PORTS_MOST = 65535 };
 
 /* `arguments`, a letter each: c choice, C choice from 1, s stage from 1, t text, v value, d number,

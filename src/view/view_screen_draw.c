@@ -210,8 +210,6 @@ static void put_counts(const struct layout *layout, int row, const struct live_s
         pen_print(&pen, STYLE_WARN, "   OSC refused %llu", (unsigned long long)status->osc_refused);
 }
 
-/* ---- messages ---- */
-
 /* At most `most` rows from `row`; row < 0: only count. Returns the rows used. */
 static int draw_message(const struct screen_message *message, enum screen_style style, int row,
                         int most, int width)
@@ -258,8 +256,6 @@ static void draw_messages(struct screen *screen, int row, int rows, int width)
     }
     pthread_mutex_unlock(&screen->lock);
 }
-
-/* ---- keys ---- */
 
 /* "1-9 choose  space dry": two blanks between items, the first word is the key. row < 0: only
  * count. Returns the rows used. */

@@ -124,10 +124,10 @@ void screen_draw_load(struct pen *pen, const struct live_status *status)
                                              : NULL;
         pen_print(pen, glyph ? style : STYLE_DIM, "%s", glyph ? glyph : glyphs->empty);
     }
-    pen_print(pen, STYLE_PLAIN, "  now");
-    pen_print(pen, style_of_load(status->load_now), "%4.0f %%", 100 * status->load_now);
-    pen_print(pen, STYLE_PLAIN, "  p99");
-    pen_print(pen, style_of_load(status->load_p99), "%4.0f %%", 100 * status->load_p99);
-    pen_print(pen, STYLE_PLAIN, "  worst");
-    pen_print(pen, style_of_load(status->load_worst), "%4.0f %%", 100 * status->load_worst);
+    const double loads[] = {status->load_now, status->load_p99, status->load_worst};
+    static const char *const names[] = {"now", "p99", "worst"};
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        pen_print(pen, STYLE_PLAIN, "  %s", names[i]);
+        pen_print(pen, style_of_load(loads[i]), "%4.0f %%", 100 * loads[i]);
+    }
 }
