@@ -70,7 +70,6 @@ static enum status find_delay(const struct mask *first, const struct mask *mask,
     return STATUS_OK;
 }
 
-/* Silent masks are not delayed. */
 static enum status find_delays(const struct mask *const *masks, size_t count,
                                struct level_match *matches)
 {

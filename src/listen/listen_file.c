@@ -68,18 +68,6 @@ static enum status parse_switch(char *item, size_t choices, struct script_switch
     return options_parse_seconds("script", item, 0, SECONDS_MOST, &to->seconds);
 }
 
-static enum status check_order(const struct listen_script *script, double apart)
-{
-    for (size_t i = 1; i < script->count; i++) {
-        double before = script->switches[i - 1].seconds, now = script->switches[i].seconds;
-        if (now - before < apart)
-            return fail(STATUS_USAGE,
-                        "--script: %g s comes too early after %g s; a switch takes %.3f s", now,
-                        before, apart);
-    }
-    return STATUS_OK;
-}
-
 /* Times ascend by `apart` seconds or more. */
 static enum status parse_script(const char *text, size_t choices, double apart,
                                 struct listen_script *script)
@@ -94,7 +82,14 @@ static enum status parse_script(const char *text, size_t choices, double apart,
         TRY(parse_switch(item, choices, &script->switches[script->count++]));
         text += length;
     }
-    return check_order(script, apart);
+    for (size_t i = 1; i < script->count; i++) {
+        double before = script->switches[i - 1].seconds, now = script->switches[i].seconds;
+        if (now - before < apart)
+            return fail(STATUS_USAGE,
+                        "--script: %g s comes too early after %g s; a switch takes %.3f s", now,
+                        before, apart);
+    }
+    return STATUS_OK;
 }
 
 /* ---- up ---- */

@@ -37,16 +37,6 @@ static struct level_match_settings settings_of(const struct listen_match *matchi
     return settings;
 }
 
-static void report(const struct listen_match *matching)
-{
-    char text[400];
-    bool changed = matching->count > 1 || fabs(matching->matches[0].gain_db) >= 0.05;
-    for (size_t i = 0; i < matching->count && changed; i++) {
-        listen_match_describe(matching, i, text, sizeof text);
-        note("%s", text);
-    }
-}
-
 static enum status measure(struct listen_match *matching, const struct mask *const *masks)
 {
     struct level_match_settings settings = settings_of(matching);
@@ -74,7 +64,12 @@ enum status listen_match_adapt(void *context, struct mask **masks, size_t count)
         matching->originals[i] = masks[i];
         masks[i] = matched;
     }
-    report(matching);
+    bool changed = count > 1 || fabs(matching->matches[0].gain_db) >= 0.05;
+    for (size_t i = 0; i < count && changed; i++) {
+        char text[400];
+        listen_match_describe(matching, i, text, sizeof text);
+        note("%s", text);
+    }
     return STATUS_OK;
 }
 

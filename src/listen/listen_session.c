@@ -39,33 +39,26 @@ static bool is_pipe(const char *path)
            (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
 
-/* Without a message if the device does not support the rate. */
-static enum status try_rate(struct listen_session *session, uint32_t rate)
-{
-    char reason[300];
-    log_capture(reason, sizeof reason);
-    enum status status = stream_session_open_device(&session->stream, rate, 0);
-    log_capture(NULL, 0);
-    return status;
-}
-
 /* The device uses the sound's rate if it can; otherwise the sound is resampled. */
 static enum status open_ends(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
-    uint32_t asked = options->play.device.rate;
     if (!options->sound || is_pipe(options->sound)) {
         enum status status = stream_session_open_device(&session->stream, 0, 0);
         bool wanted = status == STATUS_OK && options->sound;
         return wanted ? open_region(session, session->stream.info.rate) : status;
     }
-    enum status status = open_region(session, asked);
-    if (status != STATUS_OK || try_rate(session, session->region->format.rate) == STATUS_OK)
-        return status;
-    status = stream_session_open_device(&session->stream, 0, 0);
+    TRY(open_region(session, options->play.device.rate));
+    char reason[300]; /* not shown: any rate will do */
+    log_capture(reason, sizeof reason);
     uint32_t rate = session->region->format.rate;
-    if (status != STATUS_OK || session->stream.info.rate == rate)
-        return status;
+    enum status status = stream_session_open_device(&session->stream, rate, 0);
+    log_capture(NULL, 0);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    TRY(stream_session_open_device(&session->stream, 0, 0));
+    if (session->stream.info.rate == rate)
+        return STATUS_OK;
     note("%s is resampled from %u Hz to the %u Hz of %s", options->sound, rate,
          session->stream.info.rate, session->stream.device_name);
     return open_region(session, session->stream.info.rate);
@@ -177,16 +170,6 @@ static bool session_close(struct listen_session *session)
 
 /* ---- keys ---- */
 
-static void choose(struct listen_session *session, size_t choice)
-{
-    if (choice >= session->stream.chain.choice_count) {
-        view_message(session->stream.view, "there is no mask %zu", choice + 1);
-        return;
-    }
-    stream_session_set_dry(&session->stream, false);
-    listen_switch_to(session, choice);
-}
-
 static void seek(struct listen_session *session, double seconds)
 {
     double rate = (double)session->stream.info.rate;
@@ -223,8 +206,15 @@ static void handle_key(struct listen_session *session, int key)
         view_message(stream->view, "no plot in a blind ranking");
     else if (key == 'p')
         listen_show_picture(session, !session->picture);
-    else if (!stream->blind && key >= '1' && key <= '9')
-        choose(session, (size_t)(key - '1'));
+    if (stream->blind || key < '1' || key > '9')
+        return;
+    size_t choice = (size_t)(key - '1');
+    if (choice >= stream->chain.choice_count) {
+        view_message(stream->view, "there is no mask %zu", choice + 1);
+        return;
+    }
+    stream_session_set_dry(stream, false);
+    listen_switch_to(session, choice);
 }
 
 static void wait_for_keys(struct listen_session *session, int milliseconds)

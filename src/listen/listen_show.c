@@ -69,15 +69,6 @@ static const char *keys_of(const struct listen_session *session)
     return session->stream.keys;
 }
 
-static size_t put_lines(struct listen_session *session, const char **lines)
-{
-    size_t count = listen_trial_lines(session, lines);
-    const char *line = session->picture;
-    for (size_t i = 0; line && i < PICTURE_HEIGHT; i++, line += strlen(line) + 1)
-        lines[count++] = line;
-    return count;
-}
-
 static struct live_status make_status(struct listen_session *session, const char **lines)
 {
     struct live_status status = stream_session_status(&session->stream, "halo listen");
@@ -88,7 +79,10 @@ static struct live_status make_status(struct listen_session *session, const char
     if (session->player)
         status.latency_input = 0;
     status.lines = lines;
-    status.line_count = put_lines(session, lines);
+    status.line_count = listen_trial_lines(session, lines);
+    const char *line = session->picture;
+    for (size_t i = 0; line && i < PICTURE_HEIGHT; i++, line += strlen(line) + 1)
+        lines[status.line_count++] = line;
     status.keys = keys_of(session);
     return status;
 }

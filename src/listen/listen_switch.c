@@ -94,7 +94,6 @@ static void run_block(struct listen_session *session, const struct block *silenc
                    nowhere->data);
 }
 
-/* Returns the blocks that it takes. */
 static size_t switch_at_once(struct listen_session *session, size_t slot,
                              const struct block *silence, struct block *nowhere)
 {

@@ -73,7 +73,6 @@ static enum status measuring_init(struct measuring *measuring, const struct mask
     return STATUS_OK;
 }
 
-/* The region, looped. */
 static enum status read_region(struct region *region, struct block *block)
 {
     size_t got = 0;

@@ -92,7 +92,6 @@ static bool parse_rating(const json_t *event, const char *order, size_t masks,
     return true;
 }
 
-/* Ratings of all confirmed trials, by mask. */
 static const char *parse_ratings(const struct record *record, size_t masks, unsigned char *ratings)
 {
     size_t index, trial = 0;

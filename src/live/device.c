@@ -99,7 +99,7 @@ static void close_driver(const struct device_driver *driver, struct device_strea
         abandoned = closing;
 }
 
-/* What hung may have come to its end since. */
+/* A close that hung may have returned. */
 static enum status check_clear(void)
 {
     if (abandoned && wait_for(abandoned, AGAIN_NS)) {

@@ -153,7 +153,6 @@ static double top_of(const float *power, size_t peak)
     return (double)peak + (fabs(offset) <= 0.5 ? offset : 0); /* else not a peak */
 }
 
-/* Remove the strongest peak from the powers. */
 static struct tone extract_tone(float *power, size_t bins)
 {
     size_t peak = REACH;

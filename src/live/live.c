@@ -68,7 +68,6 @@ static void report(struct live *live, struct live_event event, uint64_t frame)
     ring_write(live->applied, &event, 1);
 }
 
-/* False: not an event of a stage. */
 static bool apply_to_stage(struct live *live, const struct live_event *event)
 {
     const struct stage_list *stages = live->stages;

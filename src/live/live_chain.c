@@ -60,7 +60,6 @@ static enum status adapt_choices(struct live_chain *chain)
     return status;
 }
 
-/* Align all to one time zero, and find the longest. */
 static enum status unite(struct live_chain *chain)
 {
     struct mask **masks = chain->masks;
@@ -101,16 +100,6 @@ static enum status prepare_choices(struct live_chain *chain)
         masks[i] = chain->masks[i % chain->choice_count];
     return choices_create(chain->stages.stages[chain->request.stage].filter, masks, count,
                           &chain->choices);
-}
-
-static enum status copy_stages(struct live_chain *chain)
-{
-    const struct stage_list *stages = &chain->request.options->stages;
-    for (size_t i = 0; i < stages->count; i++) {
-        const struct stage *stage = &stages->stages[i];
-        TRY(stage_list_add(&chain->stages, stage->ops, stage->text, stage->origin));
-    }
-    return STATUS_OK;
 }
 
 /* First blocks allocate, start threads and wait. Some plugins reach their values only after them,
@@ -157,7 +146,10 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     struct stream_format format = request->format;
     settings.convolver.live = request->live;
     settings.streamed = true;
-    TRY(copy_stages(chain));
+    for (size_t i = 0; i < request->options->stages.count; i++) {
+        const struct stage *stage = &request->options->stages.stages[i];
+        TRY(stage_list_add(&chain->stages, stage->ops, stage->text, stage->origin));
+    }
     TRY(stage_list_load(&chain->stages, &settings, &format));
     bool has_mask = request->stage < chain->stages.count &&
                     chain->stages.stages[request->stage].ops->has_choices;

@@ -18,15 +18,6 @@ static const double RING_SECONDS = 10; /* of a recording, for slow disks */
 
 /* ---- up ---- */
 
-static enum status make_chain(struct live_session *session)
-{
-    const struct live_options *options = session->options;
-    struct live_chain_request request =
-        stream_session_chain_request(&session->stream, session->stream.info.channels_in);
-    request.capacity = options->watch || options->osc ? CAPACITY : 0;
-    return live_chain_init(&session->stream.chain, &request);
-}
-
 static enum status match_outputs(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -100,7 +91,10 @@ static enum status session_open(struct live_session *session, const struct live_
     };
     enum status status;
     TRY(stream_session_open_device(&session->stream, 0, 0));
-    TRY(make_chain(session));
+    struct live_chain_request request =
+        stream_session_chain_request(&session->stream, session->stream.info.channels_in);
+    request.capacity = options->watch || options->osc ? CAPACITY : 0;
+    TRY(live_chain_init(&session->stream.chain, &request));
     TRY(match_outputs(session));
     if (options->osc && (status = osc_open((unsigned)options->osc_port, &session->osc)))
         return status;
@@ -200,7 +194,6 @@ static bool check_device(struct live_session *session)
 
 /* ---- what is shown ---- */
 
-/* The path of the first recording that has not failed, or NULL. */
 static const char *active_recording(const struct live_session *session)
 {
     for (size_t i = 0; i < LIVE_RECORDINGS; i++)
@@ -218,15 +211,6 @@ static struct live_status make_status(struct live_session *session)
     status.recorded = status.recording ? status.seconds : 0;
     status.osc_refused = session->osc ? osc_refused(session->osc) : 0;
     return status;
-}
-
-static void show(struct live_session *session)
-{
-    stream_session_read_meters(&session->stream);
-    const struct live_status status = make_status(session);
-    view_show(session->stream.view, &status);
-    if (session->osc)
-        osc_send_meters(session->osc, &status);
 }
 
 /* Blocks computed by the CPU since the GPU was late or failed. */
@@ -315,7 +299,11 @@ static enum status run(struct live_session *session)
                         stream->device_name);
         live_control_wait(session, stream->device ? TICK : AWAY_TICK);
         update(session);
-        show(session);
+        stream_session_read_meters(stream);
+        const struct live_status status = make_status(session);
+        view_show(stream->view, &status);
+        if (session->osc)
+            osc_send_meters(session->osc, &status);
     }
     return STATUS_OK;
 }

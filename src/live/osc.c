@@ -169,7 +169,6 @@ static void handle_message(void *context, const struct osc_message *message)
         osc_refuse(osc);
 }
 
-/* False: no packet. */
 static bool receive_packet(struct osc *osc)
 {
     socklen_t size = sizeof osc->sender;

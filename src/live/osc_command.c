@@ -65,7 +65,6 @@ static bool text_at(const struct arguments *arguments, int at, char *text, size_
     return true;
 }
 
-/* 0 or 1, or T, F. */
 static bool switch_at(const struct arguments *arguments, int at, bool *on)
 {
     size_t number = 0;
@@ -76,7 +75,6 @@ static bool switch_at(const struct arguments *arguments, int at, bool *on)
     return true;
 }
 
-/* A number becomes its text. */
 static bool value_text_at(const struct arguments *arguments, int at, char *value_text)
 {
     double number;

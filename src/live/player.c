@@ -95,7 +95,6 @@ static bool next_slot(struct player *player)
     }
 }
 
-/* Frames ready to play. */
 static size_t player_ready(struct player *player)
 {
     if (!next_slot(player))
@@ -147,16 +146,6 @@ static enum status make_slots(struct player *player, double ahead)
 
 /* ---- the thread: from the region into slots ---- */
 
-/* The sound is shorter than the region, which ends here from now on. */
-static enum status end_early(struct player *player)
-{
-    if (player->next == player->from)
-        return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu",
-                    player->region->name, (unsigned long long)player->from);
-    player->end = player->next;
-    return STATUS_OK;
-}
-
 /* Looped. */
 static enum status read_some(struct player *player, float *const *planar, size_t frames,
                              size_t *got)
@@ -169,7 +158,13 @@ static enum status read_some(struct player *player, float *const *planar, size_t
     size_t part = frames < left ? frames : (size_t)left;
     TRY(region_read(player->region, planar, part, got));
     player->next += *got;
-    return *got < part ? end_early(player) : STATUS_OK;
+    if (*got == part)
+        return STATUS_OK;
+    if (player->next == player->from)
+        return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu",
+                    player->region->name, (unsigned long long)player->from);
+    player->end = player->next; /* the sound is shorter than the region */
+    return STATUS_OK;
 }
 
 static enum status fill_slot(struct player *player, struct player_slot *slot)

@@ -64,24 +64,18 @@ struct recorder {
 
 /* ---- the step: real-time ---- */
 
-static bool report_gap(struct recorder *recorder)
-{
-    struct gap gap = {.at = recorder->handed, .frames = recorder->losing};
-    if (gap.frames > 0 && ring_write(recorder->gaps, &gap, 1) == 0)
-        return false;
-    recorder->losing = 0;
-    return true;
-}
-
 /* A gap is queued before the frames that follow it, so that the thread sees it first. */
 void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames)
 {
     if (atomic_load_explicit(&recorder->ended, memory_order_relaxed))
         return;
-    if (ring_writable(recorder->ring) < frames || !report_gap(recorder)) {
+    const struct gap gap = {.at = recorder->handed, .frames = recorder->losing};
+    if (ring_writable(recorder->ring) < frames ||
+        (gap.frames > 0 && ring_write(recorder->gaps, &gap, 1) == 0)) {
         recorder->losing += frames;
         return;
     }
+    recorder->losing = 0;
     for (size_t at = 0; at < frames; at += RECORDER_CHUNK) {
         size_t part = frames - at < RECORDER_CHUNK ? frames - at : RECORDER_CHUNK;
         audio_interleave(planar, at, recorder->channels, part, recorder->scratch);
@@ -218,16 +212,6 @@ static void update_header(struct recorder *recorder, bool at_once)
         sf_write_sync(recorder->file);
 }
 
-static void work(struct recorder *recorder, bool flush)
-{
-    if (atomic_load(&recorder->ended))
-        return;
-    enum status status = empty_ring(recorder);
-    update_header(recorder, flush || status != STATUS_OK);
-    if (status != STATUS_OK)
-        atomic_store(&recorder->ended, true);
-}
-
 static void *write_ring(void *argument)
 {
     struct recorder *recorder = argument;
@@ -237,7 +221,11 @@ static void *write_ring(void *argument)
         uint64_t asked = recorder->flushes_asked;
         bool flush = asked != recorder->flushes_done;
         pthread_mutex_unlock(&recorder->lock);
-        work(recorder, flush);
+        if (!atomic_load(&recorder->ended)) {
+            bool failed = empty_ring(recorder) != STATUS_OK;
+            update_header(recorder, flush || failed);
+            atomic_store(&recorder->ended, failed);
+        }
         pthread_mutex_lock(&recorder->lock);
         recorder->flushes_done = asked;
         recorder->frames_done = recorder->recording.frames;

@@ -104,7 +104,6 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
     return read_stages(replay, line);
 }
 
-/* An event of the step. */
 static bool read_live_event(const json_t *line, const char *name, struct logged *logged)
 {
     size_t stage = 0;

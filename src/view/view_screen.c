@@ -92,14 +92,6 @@ static const char *capability(char *name)
     return text && text != (char *)-1 ? text : ""; /* absent, or not a string */
 }
 
-static void keep_terminal(void)
-{
-    char farewell[128];
-    snprintf(farewell, sizeof farewell, "%s%s%s%s", capability("sgr0"), capability("rmkx"),
-             capability("rmcup"), capability("cnorm"));
-    terminal_keep(farewell);
-}
-
 static void set_up(void)
 {
     cbreak();
@@ -132,7 +124,10 @@ static enum status screen_open(struct view *view)
                                    "capable terminal in the foreground");
     pthread_mutex_init(&screen->lock, NULL);
     setlocale(LC_CTYPE, "");
-    keep_terminal();
+    char farewell[128];
+    snprintf(farewell, sizeof farewell, "%s%s%s%s", capability("sgr0"), capability("rmkx"),
+             capability("rmcup"), capability("cnorm"));
+    terminal_keep(farewell);
     if (!newterm(NULL, stdout, stdin)) {
         terminal_restore();
         pthread_mutex_destroy(&screen->lock);

@@ -97,7 +97,6 @@ size_t screen_fitting(const char *text, int columns)
     return at;
 }
 
-/* How many of the characters fit. */
 static int fitting(const wchar_t *wide, int capacity, int *columns)
 {
     int count = 0;
