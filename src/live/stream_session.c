@@ -24,12 +24,10 @@ enum status stream_session_open_device(struct stream_session *session, uint32_t 
         request.rate = rate;
     if (outputs && !request.output_map_count)
         request.channels_out = outputs;
-    enum status status = device_open(&request, &session->device);
-    if (status != STATUS_OK)
-        return status;
+    TRY(device_open(&request, &session->device));
     device_info(session->device, &session->info);
     device_describe(&session->info, session->device_name, sizeof session->device_name);
-    return status;
+    return STATUS_OK;
 }
 
 struct live_chain_request stream_session_chain_request(const struct stream_session *session,
