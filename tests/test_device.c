@@ -163,15 +163,15 @@ START_TEST(wrong_specs_are_refused)
     static const struct {
         const char *device, *spec;
     } cases[] = {
-        {"--device null:kazoo=1", "null takes no 'kazoo', but in=FILE, out=FILE, rate=HZ"},
-        {"--device null:period", "null takes no 'period'"},
-        {"--device null:period=x", "period is from 1 to 16384, not 'x'"},
-        {"--device null:pace=-1", "pace is from 0 to 1000"},
+        {"--device null:kazoo=1", "null has no 'kazoo'; it has in=FILE, out=FILE, rate=HZ"},
+        {"--device null:period", "null has no 'period'"},
+        {"--device null:period=x", "period must be from 1 to 16384, not 'x'"},
+        {"--device null:pace=-1", "pace must be from 0 to 1000"},
         {"--device null:in=nix.wav", "nix.wav"},
         {"--device null:out=nowhere/o.wav", "nowhere/o.wav"},
-        {"--input null:pace=2 --output null:pace=3", "are one device"},
+        {"--input null:pace=2 --output null:pace=3", "are the same device"},
         {"--input null --output kazoo", "there is no output 'kazoo'; there is 0 null (null)"},
-        {"--device null:rate=8000 --rate 9000", "null does not run at 9000 Hz; it takes 8000"},
+        {"--device null:rate=8000 --rate 9000", "null does not run at 9000 Hz; it supports 8000"},
     };
     command_clean();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -196,7 +196,7 @@ START_TEST(wrong_arguments_are_refused)
         struct device_request request;
         const char *expected;
     } cases[] = {
-        {{.rate = 44100}, "does not run at 44100 Hz; it takes 48000"},
+        {{.rate = 44100}, "does not run at 44100 Hz; it supports 48000"},
         {{.input = "kazoo"}, "there is no input 'kazoo'; there is 0 system"},
         {{.input = "e"}, "input 'e' may be 0 system"},
         {{.input = "99"}, "there is no device 99"},

@@ -1,5 +1,4 @@
-/* SHA-256 against the examples of FIPS 180-2, and numbers from the system's random source. */
-#include "listen/secure_random.h"
+/* SHA-256 against the examples of FIPS 180-2, and draws from the system's source. */
 #include "listen/trial.h"
 #include "suite.h"
 

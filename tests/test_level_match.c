@@ -293,7 +293,7 @@ START_TEST(silence_is_left_out)
     ck_assert_double_eq_tol(matches[1].gain_db, 0, 1e-9);
     ck_assert_double_eq_tol(matches[2].gain_db, -3, 0.01);
     ck_assert_int_eq(matches[2].later - matches[1].later, 10);
-    expect_line(&matches[0], "A", true, "A: silent here, its level left alone");
+    expect_line(&matches[0], "A", true, "A: silent here, level unchanged");
     for (size_t i = 0; i < 3; i++)
         mask_destroy(masks[i]);
     region_close(region);

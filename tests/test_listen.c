@@ -261,7 +261,7 @@ START_TEST(a_guesser_scores_by_the_key)
     size_t hits = 0, right = 0;
     for (size_t i = 0; i < 16; i++)
         hits += draws[i] == guesses[i];
-    for (const char *at = result.out; (at = strstr(at, ", and that is right")) != NULL; at++)
+    for (const char *at = result.out; (at = strstr(at, ", which is right")) != NULL; at++)
         right++;
     ck_assert_double_eq(number_in(reported, "hits"), (double)hits);
     ck_assert_uint_eq(right, hits); /* the feedback option */
@@ -397,7 +397,7 @@ START_TEST(a_live_input_is_matched_too)
     ear_close(ear);
 
     process = start(LIVE_INPUT " --abx 2");
-    live_rig_wait("the input is being measured");
+    live_rig_wait("measuring the input");
     live_rig_wait("trial 1 of 2");
     live_rig_keys("A");
     live_rig_wait("trial 2 of 2");

@@ -102,7 +102,7 @@ START_TEST(a_card_that_is_plugged_in_again_resumes)
     alsa_rig_cards(&card, 1);
     pid_t process = live_rig_start("--device card --block 256 --reconnect --record rec.wav "
                                    "--mask \"$FILTERS/hall.wav\"");
-    live_rig_wait("the device is lost; waiting for it to come back");
+    live_rig_wait("the device is lost; waiting for it to return");
     card.unplug = 0;
     alsa_rig_cards(&card, 1);
     live_rig_wait("the device is back");

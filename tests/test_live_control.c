@@ -59,7 +59,7 @@ START_TEST(wrong_arguments_are_refused)
         {2, "--input-map names 2 channels, --channels 1", "--input-map 1,2 --channels 1"},
         {1, "--output-map names 1", "--output-map 1 --mask a.txt"},
         {2, "need a file each", "--record r.wav --record-dry r.wav"},
-        {2, "let its name end in .wav, .w64 or .caf", "--record r.mp3"},
+        {2, "use .wav, .w64 or .caf", "--record r.mp3"},
         {1, "there.wav exists; --force replaces it", "--record there.wav"},
         {1, "there.wav exists; --force replaces it", "--record r.wav --record-dry there.wav"},
         {1, "cannot write nowhere/r.wav", "--record r.wav --record-dry nowhere/r.wav"},
@@ -138,9 +138,9 @@ START_TEST(keys_do_what_the_screen_shows)
     tmux_type("m");
     tmux_wait_gone("MUTED");
     tmux_type("r");
-    tmux_wait("mask a.txt is read");
+    tmux_wait("mask a.txt is loaded");
     tmux_type("w");
-    tmux_wait("s are written");
+    tmux_wait("s written");
     tmux_type("7");
     tmux_wait("there is no mask 7");
     tmux_type("q");
@@ -229,7 +229,7 @@ START_TEST(a_mask_that_changes_fades_in)
     live_rig_rest(700);
     sound_text("new.txt", "0.75\n");
     move("new.txt", "a.txt");
-    live_rig_wait("mask a.txt is read");
+    live_rig_wait("mask a.txt is loaded");
     live_rig_rest(200);
     sound_text("a.txt", "what is this\n");
     live_rig_wait("cannot read mask a.txt");
@@ -309,7 +309,7 @@ START_TEST(a_recording_is_readable_after_a_crash)
     command_done("{ cat rec.wav.log; printf '\\n'; } >broken.log");
     command_refused(1, "broken.log: line 3 is damaged",
                     "\"$HALO\" render dry.wav more.wav --replay broken.log");
-    command_refused(1, "it is no log of a recording",
+    command_refused(1, "it is not a log of a recording",
                     "\"$HALO\" render dry.wav more.wav --replay dry.wav");
     struct sound again = sound_load("again.wav");
     size_t frames =

@@ -48,7 +48,7 @@ static void check_death(int number)
     ck_assert_int_eq(result.code, 1);
     const char *reported = strstr(result.err, "is lost");
     ck_assert_msg(reported != NULL && strstr(reported + 1, "is lost") == NULL, "%s", result.err);
-    ck_assert_msg(strstr(reported, "--reconnect would wait for it") != NULL, "%s", result.err);
+    ck_assert_msg(strstr(reported, "--reconnect waits until it returns") != NULL, "%s", result.err);
     ck_assert_msg(strstr(result.err, "rec.wav: 0.") != NULL, "%s", result.err);
     struct sound output = sound_load("rec.wav");
     ck_assert_uint_gt(output.block.frames, RATE / 5);
@@ -70,7 +70,7 @@ START_TEST(it_comes_back_with_the_server)
                                    "dry.wav --mask \"$FILTERS/hall.wav\"");
     live_rig_rest(300);
     jack_rig_end(SIGKILL);
-    live_rig_wait("the device is lost; waiting for it to come back");
+    live_rig_wait("the device is lost; waiting for it to return");
     jack_rig_start(44100, 128);
     live_rig_wait("still waiting: system does not run at 48000 Hz");
     jack_rig_end(SIGTERM);
@@ -80,7 +80,7 @@ START_TEST(it_comes_back_with_the_server)
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
-    ck_assert_msg(strstr(result.err, "lost and came back: 1") != NULL, "%s", result.err);
+    ck_assert_msg(strstr(result.err, "interruptions by a lost device: 1") != NULL, "%s", result.err);
     struct sound output = sound_load("rec.wav");
     ck_assert_uint_gt(output.block.frames, RATE / 3);
     sound_free(&output);

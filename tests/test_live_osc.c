@@ -57,7 +57,7 @@ START_TEST(commands_are_obeyed)
     live_rig_wait("  2 b.txt  gain -6.5 dB  load");
     lo_send(target, "/halo/choose", "i", 1);
     lo_send(target, "/halo/load", "is", 2, "c,1.txt"); /* after the switch has ended */
-    live_rig_wait("mask c,1.txt is read");
+    live_rig_wait("mask c,1.txt is loaded");
     lo_send(target, "/halo/load", "is", 2, "nix.txt");
     live_rig_wait("cannot open mask nix.txt");
     lo_send(target, "/halo/choose", "i", 2);

@@ -133,12 +133,12 @@ START_TEST(logs_of_other_stages_are_refused)
     static const struct {
         const char *event, *expected;
     } cases[] = {
-        {"\"event\":\"failed\",\"stage\":2", "it tells of a stage that it does not have"},
-        {"\"event\":\"absent\",\"stage\":1", "it tells of a stage that it does not have"},
-        {"\"event\":\"failed\"", "it has an event that is not known"},
+        {"\"event\":\"failed\",\"stage\":2", "it has an event of a missing stage"},
+        {"\"event\":\"absent\",\"stage\":1", "it has an event of a missing stage"},
+        {"\"event\":\"failed\"", "it has an unknown event"},
         {"\"event\":\"control\",\"stage\":2,\"control\":\"gain\"", "there is no stage 2"},
         {"\"event\":\"control\",\"stage\":1,\"control\":\"gain\"", "has no control 'gain'"},
-        {"\"event\":\"control\",\"stage\":1", "it has an event that is not known"},
+        {"\"event\":\"control\",\"stage\":1", "it has an unknown event"},
     };
     begin();
     command_done("\"$HALO\" live --plain --seconds 0.2 " RECORDED "--mask half.txt");
@@ -179,7 +179,7 @@ START_TEST(control_keys_do_nothing_without_plugins)
     begin();
     pid_t process = live_rig_start(RECORDED "--mask half.txt");
     live_rig_keys("+");
-    live_rig_wait("there is nothing to change: plugins have controls");
+    live_rig_wait("no controls: the chain has no plugins");
     end(process);
 }
 END_TEST

@@ -322,14 +322,14 @@ START_TEST(it_comes_back_with_the_device)
     pid_t process = live_rig_start("--device null:in=in.wav,pace=4,lose=%d,back=2 --block 128 "
                                    "--reconnect --record rec.wav --mask \"$FILTERS/hall.wav\"",
                                    RATE / 2);
-    live_rig_wait("the device is lost; waiting for it to come back");
+    live_rig_wait("the device is lost; waiting for it to return");
     live_rig_wait("still waiting: null is away");
     live_rig_wait("the device is back");
     live_rig_play(300);
     live_rig_keys("q");
     struct command_result result = live_rig_end(process);
     ck_assert_msg(result.code == 0, "%s", result.err);
-    ck_assert_msg(strstr(result.err, "lost and came back: 1") != NULL, "%s", result.err);
+    ck_assert_msg(strstr(result.err, "interruptions by a lost device: 1") != NULL, "%s", result.err);
     struct sound output = sound_load("rec.wav");
     ck_assert_uint_gt(output.block.frames, RATE / 2 + RATE / 8);
     sound_free(&output);

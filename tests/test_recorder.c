@@ -282,9 +282,9 @@ START_TEST(unwritable_recordings_are_refused)
     mkdir(command_path("folder.wav"), 0777);
     expect_refusal("folder.wav", true, "folder.wav: Is a directory", STATUS_FAILED);
     mkfifo(command_path("pipe.wav"), 0666);
-    expect_refusal("pipe.wav", true, "a recording wants a regular file", STATUS_FAILED);
-    expect_refusal("out.mp3", true, "let its name end in .wav, .w64 or .caf", STATUS_USAGE);
-    expect_refusal("out", true, "let its name end in .wav, .w64 or .caf", STATUS_USAGE);
+    expect_refusal("pipe.wav", true, "a recording needs a regular file", STATUS_FAILED);
+    expect_refusal("out.mp3", true, "use .wav, .w64 or .caf", STATUS_USAGE);
+    expect_refusal("out", true, "use .wav, .w64 or .caf", STATUS_USAGE);
     ck_assert_int_ne(stat(command_path("out.mp3"), &about), 0);
     ck_assert_int_eq(recorder_close(record("exists.wav", 1, 1), &recording), STATUS_OK);
     struct sound sound = sound_load("exists.wav");

@@ -125,7 +125,7 @@ START_TEST(nothing_is_revealed_before_the_end)
 {
     struct session session = session_begin(2, false);
     char commitment[DIGEST_TEXT], text[128], digest[DIGEST_TEXT];
-    strcpy(commitment, trial_commitment(session.abx));
+    strcpy(commitment, session.abx->key.commitment);
     ck_assert_int_eq(trial_abx_answer(session.abx, ABX_A, 1), ABX_NOT_REVEALED);
     ck_assert_ptr_null(trial_abx_result(session.abx));
     ck_assert_ptr_null(trial_revealed_key(session.abx));
@@ -213,7 +213,7 @@ START_TEST(the_log_is_complete)
     const json_t *end = json_object_get(root, "end");
     ck_assert(json_is_false(json_object_get(end, "stopped_early")));
     ck_assert_str_eq(json_string_value(json_object_get(root, "commitment")),
-                     trial_commitment(session.abx));
+                     session.abx->key.commitment);
     const json_t *result = json_object_get(end, "result");
     ck_assert_double_eq(json_number_value(json_object_get(result, "median_seconds")), 2.25);
     ck_assert_int_eq((int)json_integer_value(json_object_get(result, "hits")),

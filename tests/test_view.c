@@ -69,7 +69,7 @@ START_TEST(keys_change_what_is_shown)
     tmux_type("m");
     tmux_wait("MUTED");
     tmux_type("o");
-    tmux_wait("HOWL: MUTED");
+    tmux_wait("FEEDBACK: MUTED");
     tmux_type("c");
     ck_assert(contains(tmux_row(tmux_wait("-0.4      3"), "-0.4"), " out   1"));
     tmux_type("]");

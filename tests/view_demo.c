@@ -58,7 +58,7 @@ static bool state_key(int key)
     else if (key == 'm')
         status.muted = !status.muted;
     else if (key == 'o')
-        status.fed_back = !status.fed_back;
+        status.feedback_seen = !status.feedback_seen;
     else if (key == 'b')
         status.hidden = !status.hidden;
     else if (key == 's')

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double akin = 0.5; /* correlation from which on two masks are of a kind */
+static const double similar = 0.5; /* least correlation of similar masks */
 
-static void set_gains(const struct level_match_settings *settings, struct level_match *matches, size_t count)
+static void set_gains(const struct level_match_settings *settings, struct level_match *matches,
+                      size_t count)
 {
     double quietest = INFINITY, peak = 0;
     for (size_t i = 0; i < count; i++)
@@ -41,8 +42,8 @@ static double energy_of(const struct mask *mask)
     return energy;
 }
 
-/* The normalised correlation of two masks, `b` being `later` frames later: 0 to 1. */
-static double likeness(const struct mask *a, const struct mask *b, int64_t later)
+/* Normalised correlation, 0 to 1, with `b` later by `later` frames. */
+static double correlation(const struct mask *a, const struct mask *b, int64_t later)
 {
     int64_t lag = later + (int64_t)b->origin - (int64_t)a->origin;
     double sum = 0;
@@ -60,33 +61,31 @@ static double likeness(const struct mask *a, const struct mask *b, int64_t later
 static enum status find_delay(const struct mask *first, const struct mask *mask, int64_t *later)
 {
     enum status status = mask_delay_between(first, mask, later);
-    if (status != STATUS_OK || likeness(first, mask, *later) >= akin)
+    if (status != STATUS_OK || correlation(first, mask, *later) >= similar)
         return status;
     int64_t own = 0, firsts = 0;
-    status = mask_delay(first, MASK_DELAY_AUTO, &firsts);
-    if (status == STATUS_OK)
-        status = mask_delay(mask, MASK_DELAY_AUTO, &own);
+    TRY(mask_delay(first, MASK_DELAY_AUTO, &firsts));
+    TRY(mask_delay(mask, MASK_DELAY_AUTO, &own));
     *later = own - firsts;
-    return status;
+    return STATUS_OK;
 }
 
-/* A mask of silence is left where it is: nobody hears when it comes. */
-static enum status find_delays(const struct mask *const *masks, size_t count, struct level_match *matches)
+static enum status find_delays(const struct mask *const *masks, size_t count,
+                               struct level_match *matches)
 {
-    enum status status = STATUS_OK;
     const struct mask *first = NULL;
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (energy_of(masks[i]) <= 0)
             continue;
         if (first)
-            status = find_delay(first, masks[i], &matches[i].later);
+            TRY(find_delay(first, masks[i], &matches[i].later));
         else
             first = masks[i];
     }
-    return status;
+    return STATUS_OK;
 }
 
-/* Time zero lies at the same tap of all, no later than it must. */
+/* One origin for all, as early as possible. */
 static void set_shifts(bool align, const struct mask *const *masks, size_t count,
                        struct level_match *matches)
 {
@@ -102,16 +101,17 @@ static void set_shifts(bool align, const struct mask *const *masks, size_t count
         matches[i].zeros = origin - masks[i]->origin + matches[i].shift;
         spare = matches[i].zeros < spare ? matches[i].zeros : spare;
     }
-    /* At most the origin: the latest choice has its own origin made good and no more. */
+    /* Remove the delay that all have in common. */
     for (size_t i = 0; i < count; i++) {
         matches[i].zeros -= spare;
         matches[i].origin = origin - (size_t)spare;
     }
 }
 
-static enum status take_levels(const struct level_match_settings *settings,
-                               const struct mask_levels_sound *sound,
-                               const struct mask *const *masks, size_t count, struct level_match *matches)
+static enum status measure_levels(const struct level_match_settings *settings,
+                                  const struct mask_levels_sound *sound,
+                                  const struct mask *const *masks, size_t count,
+                                  struct level_match *matches)
 {
     struct mask_level *levels = calloc(count, sizeof *levels);
     if (!levels)
@@ -120,36 +120,33 @@ static enum status take_levels(const struct level_match_settings *settings,
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         matches[i].peak = levels[i].peak;
         if (settings->by != LEVEL_MATCH_NONE)
-            matches[i].loudness = settings->by == LEVEL_MATCH_RMS ? levels[i].rms : levels[i].integrated;
+            matches[i].loudness =
+                settings->by == LEVEL_MATCH_RMS ? levels[i].rms : levels[i].integrated;
     }
     free(levels);
     return status;
 }
 
 enum status level_match_measure(const struct level_match_settings *settings,
-                          const struct mask_levels_sound *sound, const struct mask *const *masks,
-                          size_t count, struct level_match *matches)
+                                const struct mask_levels_sound *sound,
+                                const struct mask *const *masks, size_t count,
+                                struct level_match *matches)
 {
-    enum status status = STATUS_OK;
     for (size_t i = 0; i < count; i++)
         matches[i] = (struct level_match){.loudness = NAN, .peak = NAN};
     if (settings->by != LEVEL_MATCH_NONE || settings->ceiling > 0)
-        status = take_levels(settings, sound, masks, count, matches);
-    if (status == STATUS_OK)
-        status = find_delays(masks, count, matches);
-    if (status != STATUS_OK)
-        return status;
+        TRY(measure_levels(settings, sound, masks, count, matches));
+    TRY(find_delays(masks, count, matches));
     set_gains(settings, matches, count);
     set_shifts(settings->align, masks, count, matches);
     return STATUS_OK;
 }
 
-enum status level_match_apply(const struct mask *mask, const struct level_match *match, struct mask **result)
+enum status level_match_apply(const struct mask *mask, const struct level_match *match,
+                              struct mask **result)
 {
     struct mask *copy;
-    enum status status = mask_create(mask->name, mask->columns, match->zeros + mask->taps, &copy);
-    if (status != STATUS_OK)
-        return status;
+    TRY(mask_create(mask->name, mask->columns, match->zeros + mask->taps, &copy));
     copy->paths = calloc(mask->path_count + 1, sizeof *copy->paths);
     if (!copy->paths) {
         mask_destroy(copy);
@@ -169,12 +166,12 @@ enum status level_match_apply(const struct mask *mask, const struct level_match 
     return STATUS_OK;
 }
 
-void level_match_describe(const struct level_match *match, const char *label, uint32_t rate, bool aligned,
-                    char *text, size_t size)
+void level_match_describe(const struct level_match *match, const char *label, uint32_t rate,
+                          bool aligned, char *text, size_t size)
 {
-    char level[48] = "silent here, its level left alone", delay[48] = "";
+    char level[48] = "silent here, level unchanged", delay[48] = "";
     double ms = 1000 * fabs((double)match->later) / rate;
-    if (!isinf(match->loudness)) /* 0.0 rather than -0.0 */
+    if (!isinf(match->loudness)) /* 0.0, not -0.0 */
         snprintf(level, sizeof level, "%.1f dB", fabs(match->gain_db) < 0.05 ? 0 : match->gain_db);
     if (match->later != 0)
         snprintf(delay, sizeof delay, ", %.*f ms %s, %s", ms < 1 ? 2 : 1, ms,

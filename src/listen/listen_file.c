@@ -12,14 +12,14 @@
 #include <string.h>
 
 enum {
-    BLOCK = 1024, /* frames; a switch in each at most */
+    BLOCK = 1024, /* frames; at most one switch in each */
     SCRIPT_MOST = 1000,
 };
 
-static const double AHEAD = 0.5; /* seconds, of reading */
+static const double AHEAD = 0.5; /* seconds to read ahead */
 static const double SECONDS_MOST = 1e9;
 
-/* What to switch to when: "0:A 5s:B". */
+/* "0:A 5s:B" */
 struct listen_script {
     size_t count;
     struct script_switch {
@@ -45,7 +45,7 @@ struct listen_render {
 
 /* ---- the script ---- */
 
-/* A or a, or 1, for the first. */
+/* The first is A, a or 1. */
 static bool parse_choice(const char *text, size_t choices, size_t *choice)
 {
     if (!text[0] || text[1])
@@ -56,46 +56,40 @@ static bool parse_choice(const char *text, size_t choices, size_t *choice)
     return number >= 0 && *choice < choices;
 }
 
-static enum status parse_switch(char *word, size_t choices, struct script_switch *to)
+static enum status parse_switch(char *item, size_t choices, struct script_switch *to)
 {
-    char *colon = strchr(word, ':');
+    char *colon = strchr(item, ':');
     if (!colon)
-        return fail(STATUS_USAGE, "--script is made of TIME:CHOICE such as 5s:B, not '%s'", word);
+        return fail(STATUS_USAGE, "--script is made of TIME:CHOICE such as 5s:B, not '%s'", item);
     if (!parse_choice(colon + 1, choices, &to->choice))
         return fail(STATUS_USAGE, "--script: there is no choice '%s'; there are A to %c", colon + 1,
                     (char)('A' + choices - 1));
     *colon = '\0';
-    return options_parse_seconds("script", word, 0, SECONDS_MOST, &to->seconds);
+    return options_parse_seconds("script", item, 0, SECONDS_MOST, &to->seconds);
 }
 
-static enum status check_order(const struct listen_script *script, double isolated)
-{
-    for (size_t i = 1; i < script->count; i++) {
-        double before = script->switches[i - 1].seconds, now = script->switches[i].seconds;
-        if (now - before < isolated)
-            return fail(STATUS_USAGE,
-                        "--script: %g s comes too early after %g s; a switch takes %.3f s", now,
-                        before, isolated);
-    }
-    return STATUS_OK;
-}
-
-/* Times ascend by more than `apart` seconds; choices are letters or numbers. */
-static enum status parse_script(const char *text, size_t choices, double isolated,
+/* Times ascend by `apart` seconds or more. */
+static enum status parse_script(const char *text, size_t choices, double apart,
                                 struct listen_script *script)
 {
-    char word[64];
-    enum status status = STATUS_OK;
+    char item[64];
     script->count = 0;
-    for (text += strspn(text, " "); *text && status == STATUS_OK; text += strspn(text, " ")) {
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
         size_t length = strcspn(text, " ");
-        if (script->count == SCRIPT_MOST || length >= sizeof word)
+        if (script->count == SCRIPT_MOST || length >= sizeof item)
             return fail(STATUS_USAGE, "--script takes up to %d switches such as 5s:B", SCRIPT_MOST);
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
-        status = parse_switch(word, choices, &script->switches[script->count++]);
+        snprintf(item, sizeof item, "%.*s", (int)length, text);
+        TRY(parse_switch(item, choices, &script->switches[script->count++]));
         text += length;
     }
-    return status == STATUS_OK ? check_order(script, isolated) : status;
+    for (size_t i = 1; i < script->count; i++) {
+        double before = script->switches[i - 1].seconds, now = script->switches[i].seconds;
+        if (now - before < apart)
+            return fail(STATUS_USAGE,
+                        "--script: %g s comes too early after %g s; a switch takes %.3f s", now,
+                        before, apart);
+    }
+    return STATUS_OK;
 }
 
 /* ---- up ---- */
@@ -110,18 +104,16 @@ static enum status open_region(struct listen_render *render)
         .from = options->from,
         .to = options->to,
     };
-    enum status status = region_open(&settings, &render->region);
-    if (status != STATUS_OK)
-        return status;
+    TRY(region_open(&settings, &render->region));
     render->rate = render->region->format.rate;
     render->frames = options->play.seconds > 0
                          ? (uint64_t)llround(options->play.seconds * (double)render->rate)
                          : render->region->to - render->region->from;
     size_t choices = listen_options_choices(options);
-    double isolated = options->play.fade + (double)BLOCK / (double)render->rate;
+    double apart = options->play.fade + (double)BLOCK / (double)render->rate;
     if (options->script && choices == 0)
         return fail(STATUS_USAGE, "--script switches between masks, and there are none");
-    return options->script ? parse_script(options->script, choices, isolated, &render->script)
+    return options->script ? parse_script(options->script, choices, apart, &render->script)
                            : STATUS_OK;
 }
 
@@ -139,20 +131,16 @@ static enum status make_chain(struct listen_render *render)
         .adapt_context = &render->matching,
     };
     render->matching = (struct listen_match){.options = render->options,
-                                        .region = render->region,
-                                        .rate = render->rate,
-                                        .chain = &render->chain};
+                                             .region = render->region,
+                                             .rate = render->rate,
+                                             .chain = &render->chain};
     return live_chain_init(&render->chain, &request);
 }
 
-/* Reads on from the region's start. */
 static enum status make_player(struct listen_render *render)
 {
-    enum status status = region_seek(render->region, render->region->from);
-    if (status != STATUS_OK)
-        return status;
     double ahead = AHEAD + 2 * (double)BLOCK / (double)render->rate;
-    status = player_open(render->region, ahead, &render->player);
+    enum status status = player_open(render->region, ahead, &render->player);
     render->region = NULL; /* the player's */
     return status;
 }
@@ -166,11 +154,9 @@ static enum status make_live(struct listen_render *render)
         .gain = 1,
         .at_once = true,
     };
-    enum status status;
-    if ((status = live_create(&settings, render->chain.filter, NULL, NULL, &render->live)) ||
-        (status = block_init(&render->in, filter->inputs, BLOCK, "a passage")))
-        return status;
-    return block_init(&render->out, filter->outputs, BLOCK, "a passage");
+    TRY(live_create(&settings, render->chain.filter, NULL, NULL, &render->live));
+    TRY(block_init(&render->in, filter->inputs, BLOCK, "a region"));
+    return block_init(&render->out, filter->outputs, BLOCK, "a region");
 }
 
 static enum status open_sink(struct listen_render *render)
@@ -193,10 +179,10 @@ static enum status open_sink(struct listen_render *render)
     return status == STATUS_OK ? sink_open_sound(&settings, &render->sink) : status;
 }
 
-/* ---- at work ---- */
+/* ---- the blocks ---- */
 
-/* The switch that falls into the block at hand. The file lacks the frames that the chain is
- * late, so that its times are the script's. */
+/* The switch within the current block. The file omits the chain's latency, so that its times are
+ * the script's. */
 static void switch_masks(struct listen_render *render, uint64_t position)
 {
     size_t choice;
@@ -228,9 +214,7 @@ static enum status run_block(struct listen_render *render, uint64_t position)
                                             : BLOCK;
     uint64_t left = render->frames + late - position;
     size_t to = left < BLOCK ? (size_t)left : BLOCK;
-    enum status status = player_wait(render->player, BLOCK);
-    if (status != STATUS_OK)
-        return status;
+    TRY(player_wait(render->player, BLOCK));
     player_read(render->player, render->in.data, BLOCK);
     switch_masks(render, position);
     live_process(render->live, (const float *const *)render->in.data, render->out.data);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double CHANGE_DB = 0.3; /* of a live input's gains that is worth a fade */
+static const double CHANGE_DB = 0.3; /* least change of a live input's gains to apply */
 
 void listen_match_free(struct listen_match *matching)
 {
@@ -16,7 +16,7 @@ void listen_match_free(struct listen_match *matching)
     matching->count = 0;
 }
 
-/* What the other stages make of any mask's sound; NAN: more than they can tell. */
+/* Gain of the other stages; NaN: unknown. */
 static double gain_of_chain(const struct live_chain *chain)
 {
     double gain = 1;
@@ -26,24 +26,15 @@ static double gain_of_chain(const struct live_chain *chain)
     return gain;
 }
 
-/* No choice passes the limiter's ceiling, so that it treats none of them worse than others. */
+/* No choice exceeds the limiter's ceiling, which would affect some more than others. */
 static struct level_match_settings settings_of(const struct listen_match *matching)
 {
     double gain = gain_of_chain(matching->chain);
-    struct level_match_settings settings = {.by = matching->options->by, .align = matching->options->align};
+    struct level_match_settings settings = {.by = matching->options->by,
+                                            .align = matching->options->align};
     if (gain > 0)
         settings.ceiling = audio_from_db(matching->options->play.ceiling_db) / gain;
     return settings;
-}
-
-static void report(const struct listen_match *matching)
-{
-    char text[400];
-    bool changed = matching->count > 1 || fabs(matching->matches[0].gain_db) >= 0.05;
-    for (size_t i = 0; i < matching->count && changed; i++) {
-        listen_match_describe(matching, i, text, sizeof text);
-        note("%s", text);
-    }
 }
 
 static enum status measure(struct listen_match *matching, const struct mask *const *masks)
@@ -52,9 +43,10 @@ static enum status measure(struct listen_match *matching, const struct mask *con
     const struct mask_levels_sound sound = {.region = matching->region};
     struct progress progress;
     progress_begin(&progress, matching->rate,
-                   matching->options->play.verbosity != VERBOSITY_QUIET && !matching->options->play.json);
+                   matching->options->play.verbosity != VERBOSITY_QUIET &&
+                       !matching->options->play.json);
     settings.progress = (struct mask_levels_progress){progress_update, &progress};
-    if (!matching->region) { /* delays are the masks' alone */
+    if (!matching->region) { /* only delays */
         settings.by = LEVEL_MATCH_NONE;
         settings.ceiling = 0;
     }
@@ -65,52 +57,56 @@ enum status listen_match_adapt(void *context, struct mask **masks, size_t count)
 {
     struct listen_match *matching = context;
     matching->count = count;
-    enum status status = measure(matching, (const struct mask *const *)masks);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        struct mask *fairly;
-        status = level_match_apply(masks[i], &matching->matches[i], &fairly);
-        if (status != STATUS_OK)
-            break;
+    TRY(measure(matching, (const struct mask *const *)masks));
+    for (size_t i = 0; i < count; i++) {
+        struct mask *matched;
+        TRY(level_match_apply(masks[i], &matching->matches[i], &matched));
         matching->originals[i] = masks[i];
-        masks[i] = fairly;
+        masks[i] = matched;
     }
-    if (status == STATUS_OK)
-        report(matching);
-    return status;
+    bool changed = count > 1 || fabs(matching->matches[0].gain_db) >= 0.05;
+    for (size_t i = 0; i < count && changed; i++) {
+        char text[400];
+        listen_match_describe(matching, i, text, sizeof text);
+        note("%s", text);
+    }
+    return STATUS_OK;
 }
 
-enum status listen_match_measure(struct listen_match *matching, const struct mask_levels_sound *sound,
-                                bool *changed)
+enum status listen_match_measure(struct listen_match *matching,
+                                 const struct mask_levels_sound *sound, bool *changed)
 {
     const struct level_match_settings settings = settings_of(matching);
     struct level_match matches[LISTEN_CHOICES_MOST];
     *changed = false;
-    enum status status = level_match_measure(
-        &settings, sound, (const struct mask *const *)matching->originals, matching->count, matches);
-    for (size_t i = 0; i < matching->count && status == STATUS_OK; i++)
+    TRY(level_match_measure(&settings, sound, (const struct mask *const *)matching->originals,
+                            matching->count, matches));
+    for (size_t i = 0; i < matching->count; i++)
         if (settings.by != LEVEL_MATCH_NONE && !isfinite(matches[i].loudness))
             return STATUS_OK;
-    for (size_t i = 0; i < matching->count && status == STATUS_OK; i++)
+    for (size_t i = 0; i < matching->count; i++)
         *changed = *changed || fabs(matches[i].gain_db - matching->matches[i].gain_db) >= CHANGE_DB;
     if (*changed)
         memcpy(matching->matches, matches, matching->count * sizeof *matches);
-    return status;
+    return STATUS_OK;
 }
 
-enum status listen_match_mask(const struct listen_match *matching, size_t choice, struct mask **mask)
+enum status listen_match_mask(const struct listen_match *matching, size_t choice,
+                              struct mask **mask)
 {
     return level_match_apply(matching->originals[choice], &matching->matches[choice], mask);
 }
 
-void listen_match_describe(const struct listen_match *matching, size_t choice, char *text, size_t size)
+void listen_match_describe(const struct listen_match *matching, size_t choice, char *text,
+                           size_t size)
 {
     char label[] = "A", number[] = "mask 1";
     const char *name = matching->originals[choice]->name;
-    bool ranking = matching->options->blind > 0; /* whose letters are others */
+    bool ranking = matching->options->blind > 0; /* its letters are not these masks */
     label[0] = (char)('A' + choice);
     number[5] = (char)('1' + choice);
     level_match_describe(&matching->matches[choice], ranking ? number : label, matching->rate,
-                   matching->options->align, text, size);
+                         matching->options->align, text, size);
     size_t length = strlen(text);
     if (!ranking)
         snprintf(text + length, size - length, " (%s)", name);

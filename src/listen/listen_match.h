@@ -1,14 +1,14 @@
-/* The masks of halo listen, made fair: as loud and as late as each other.
+/* The masks of halo listen, matched in level and delay.
  *
- * What is matched lies in the masks that the chain prepares; the masks as they were loaded are
- * kept, since a live input is measured again and again, and for pictures.
+ * The chain gets matched copies. The originals are kept, since a live input is measured repeatedly,
+ * and for plots.
  * Threads: the control thread.
  */
 #ifndef HALO_LISTEN_MATCH_H
 #define HALO_LISTEN_MATCH_H
 
-#include "listen/listen_options.h"
 #include "listen/level_match.h"
+#include "listen/listen_options.h"
 #include "live/live_chain.h"
 #include "sound/region.h"
 
@@ -16,9 +16,9 @@
 
 struct listen_match {
     const struct listen_options *options;
-    struct region *region; /* to measure; NULL: a live input, which is measured later */
+    struct region *region; /* to measure; NULL: a live input, measured later */
     uint32_t rate;
-    const struct live_chain *chain; /* whose gains count */
+    const struct live_chain *chain; /* whose gain counts */
     size_t count;
     struct mask *originals[LISTEN_CHOICES_MOST];
     struct level_match matches[LISTEN_CHOICES_MOST];
@@ -26,21 +26,22 @@ struct listen_match {
 
 void listen_match_free(struct listen_match *matching);
 
-/* For struct live_chain_wish; `context` is the struct listen_match. Tells what was matched. Errors:
- * those of level_match_measure, memory. */
+/* The `adapt` of struct live_chain_request; `context` is the struct listen_match. Notes the result.
+ * Errors: those of level_match_measure, memory. */
 MUST_CHECK enum status listen_match_adapt(void *context, struct mask **masks, size_t count);
 
-/* Measure a live input; true: the gains are no longer the same. What is too soft to be measured
- * changes nothing. Errors: memory. */
+/* Measure a live input; *changed: the gains differ. Too quiet an input changes nothing. Errors:
+ * memory. */
 MUST_CHECK enum status listen_match_measure(struct listen_match *matching,
-                                           const struct mask_levels_sound *sound, bool *changed);
+                                            const struct mask_levels_sound *sound, bool *changed);
 
-/* A choice as it is to sound. Errors: memory. */
+/* A matched copy of a choice. Errors: memory. */
 MUST_CHECK enum status listen_match_mask(const struct listen_match *matching, size_t choice,
-                                        struct mask **mask);
+                                         struct mask **mask);
 
-/* "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)"; in a blind ranking without names. */
-void listen_match_describe(const struct listen_match *matching, size_t choice, char *text, size_t size);
+/* "B: -3.2 dB, 12.4 ms later, aligned (hall.wav)"; without names in a blind ranking. */
+void listen_match_describe(const struct listen_match *matching, size_t choice, char *text,
+                           size_t size);
 json_t *listen_match_json(const struct listen_match *matching);
 
 #endif

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { TICK = 25 };                               /* ms between looks */
-static const double AHEAD = 2, TAIL_MEASURED = 2; /* seconds: read ahead; of a mask's memory */
+enum { TICK = 25 };                               /* ms between updates */
+static const double AHEAD = 2, TAIL_MEASURED = 2; /* seconds: to read ahead; of a mask's tail */
 static const double STEP = 1, PAGE = 10;          /* seconds of a seek */
 
-/* ---- a sound and a device of one rate ---- */
+/* ---- sound and device at one rate ---- */
 
 static enum status open_region(struct listen_session *session, uint32_t rate)
 {
@@ -31,7 +31,7 @@ static enum status open_region(struct listen_session *session, uint32_t rate)
     return region_open(&settings, &session->region);
 }
 
-/* A pipe cannot be opened once more, at another rate. */
+/* A pipe cannot be opened again at another rate. */
 static bool is_pipe(const char *path)
 {
     struct stat about;
@@ -39,39 +39,32 @@ static bool is_pipe(const char *path)
            (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode));
 }
 
-/* At the sound's rate, or without a word at none. */
-static enum status try_rate(struct listen_session *session, uint32_t rate)
-{
-    char reason[300];
-    log_capture(reason, sizeof reason);
-    enum status status = stream_session_open_device(&session->stream, rate, 0);
-    log_capture(NULL, 0);
-    return status;
-}
-
-/* The device has the sound's rate where it can; else the sound is brought to the device's. */
+/* The device uses the sound's rate if it can; otherwise the sound is resampled. */
 static enum status open_ends(struct listen_session *session)
 {
     const struct listen_options *options = session->options;
-    uint32_t asked = options->play.device.rate;
     if (!options->sound || is_pipe(options->sound)) {
         enum status status = stream_session_open_device(&session->stream, 0, 0);
         bool wanted = status == STATUS_OK && options->sound;
         return wanted ? open_region(session, session->stream.info.rate) : status;
     }
-    enum status status = open_region(session, asked);
-    if (status != STATUS_OK || try_rate(session, session->region->format.rate) == STATUS_OK)
-        return status;
-    status = stream_session_open_device(&session->stream, 0, 0);
+    TRY(open_region(session, options->play.device.rate));
+    char reason[300]; /* not shown: any rate will do */
+    log_capture(reason, sizeof reason);
     uint32_t rate = session->region->format.rate;
-    if (status != STATUS_OK || session->stream.info.rate == rate)
-        return status;
-    note("%s is resampled from %u to the %u Hz of %s", options->sound, rate,
+    enum status status = stream_session_open_device(&session->stream, rate, 0);
+    log_capture(NULL, 0);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    TRY(stream_session_open_device(&session->stream, 0, 0));
+    if (session->stream.info.rate == rate)
+        return STATUS_OK;
+    note("%s is resampled from %u Hz to the %u Hz of %s", options->sound, rate,
          session->stream.info.rate, session->stream.device_name);
     return open_region(session, session->stream.info.rate);
 }
 
-/* ---- what lies between ---- */
+/* ---- chain, player and step ---- */
 
 static enum status make_chain(struct listen_session *session)
 {
@@ -83,9 +76,9 @@ static enum status make_chain(struct listen_session *session)
     request.adapt_context = &session->matching;
     request.twice = stream->blind;
     session->matching = (struct listen_match){.options = session->options,
-                                         .region = session->region,
-                                         .rate = stream->info.rate,
-                                         .chain = &stream->chain};
+                                              .region = session->region,
+                                              .rate = stream->info.rate,
+                                              .chain = &stream->chain};
     return live_chain_init(&stream->chain, &request);
 }
 
@@ -93,10 +86,7 @@ static enum status make_player(struct listen_session *session)
 {
     if (!session->region)
         return STATUS_OK;
-    enum status status = region_seek(session->region, session->region->from);
-    if (status != STATUS_OK)
-        return status;
-    status = player_open(session->region, AHEAD, &session->player);
+    enum status status = player_open(session->region, AHEAD, &session->player);
     session->region = NULL; /* the player's */
     return status;
 }
@@ -125,7 +115,7 @@ static enum status make_live(struct listen_session *session)
 
 /* ---- up and down ---- */
 
-/* The draws, made before all this, are announced before the first sound. */
+/* The commitment is shown before the first sound. */
 static enum status begin(struct listen_session *session)
 {
     const struct play_options *play = &session->options->play;
@@ -137,11 +127,9 @@ static enum status begin(struct listen_session *session)
     device_report_grants(&stream->info);
     if (stream->blind && (status = listen_switch_settle(session, listen_trial_choice(session))))
         return status;
-    status = view_open(play_options_view(play), play->interval, &stream->view);
-    if (status != STATUS_OK)
-        return status;
+    TRY(view_open(play_options_view(play), play->interval, &stream->view));
     if (stream->blind) {
-        view_message(stream->view, "SHA-256 of the key: %s", trial_commitment(session->trial.test));
+        view_message(stream->view, "SHA-256 of the key: %s", session->trial.test->key.commitment);
         listen_trial_go_on(session);
     }
     device_run(stream->device, listen_source_step, &session->source);
@@ -154,13 +142,13 @@ static enum status session_open(struct listen_session *session,
     *session = (struct listen_session){.options = options, .wanted = SIZE_MAX};
     session->stream.options = &options->play;
     session->stream.blind = listen_options_test(options);
-    enum status status;
-    if ((status = listen_trial_open(session)) || (status = open_ends(session)) ||
-        (status = make_chain(session)) ||
-        (status = stream_session_match_outputs(&session->stream, session->stream.info.rate,
-                                               "the masks make")) ||
-        (status = make_player(session)) || (status = make_live(session)))
-        return status;
+    TRY(listen_trial_open(session));
+    TRY(open_ends(session));
+    TRY(make_chain(session));
+    TRY(stream_session_match_outputs(&session->stream, session->stream.info.rate,
+                                     "the masks make"));
+    TRY(make_player(session));
+    TRY(make_live(session));
     return begin(session);
 }
 
@@ -182,16 +170,6 @@ static bool session_close(struct listen_session *session)
 
 /* ---- keys ---- */
 
-static void choose(struct listen_session *session, size_t choice)
-{
-    if (choice >= session->stream.chain.choice_count) {
-        view_message(session->stream.view, "there is no mask %zu", choice + 1);
-        return;
-    }
-    stream_session_set_dry(&session->stream, false);
-    listen_switch_to(session, choice);
-}
-
 static void seek(struct listen_session *session, double seconds)
 {
     double rate = (double)session->stream.info.rate;
@@ -199,7 +177,7 @@ static void seek(struct listen_session *session, double seconds)
     player_seek(session->player, (uint64_t)llround(fmax(0, at)));
 }
 
-/* False: it is none that moves about in the sound. */
+/* False: not a key that seeks. */
 static bool seek_by_key(struct listen_session *session, int key)
 {
     static const struct {
@@ -218,24 +196,25 @@ static bool seek_by_key(struct listen_session *session, int key)
     return false;
 }
 
-static void toggle_picture(struct listen_session *session)
-{
-    if (session->options->blind > 0) /* its letters are none of these masks' */
-        view_message(session->stream.view, "no picture in a blind ranking");
-    else
-        listen_show_picture(session, !session->picture);
-}
-
 static void handle_key(struct listen_session *session, int key)
 {
     struct stream_session *stream = &session->stream;
     if (stream->leaving || listen_trial_key(session, key) || seek_by_key(session, key) ||
         stream_session_key(stream, key))
         return;
-    if (key == 'p')
-        toggle_picture(session);
-    else if (!stream->blind && key >= '1' && key <= '9')
-        choose(session, (size_t)(key - '1'));
+    if (key == 'p' && session->options->blind > 0) /* its letters are not these masks */
+        view_message(stream->view, "no plot in a blind ranking");
+    else if (key == 'p')
+        listen_show_picture(session, !session->picture);
+    if (stream->blind || key < '1' || key > '9')
+        return;
+    size_t choice = (size_t)(key - '1');
+    if (choice >= stream->chain.choice_count) {
+        view_message(stream->view, "there is no mask %zu", choice + 1);
+        return;
+    }
+    stream_session_set_dry(stream, false);
+    listen_switch_to(session, choice);
 }
 
 static void wait_for_keys(struct listen_session *session, int milliseconds)
@@ -247,8 +226,7 @@ static void wait_for_keys(struct listen_session *session, int milliseconds)
     while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
         handle_key(session, key);
     if (end && listen_trial_runs(session)) {
-        view_message(session->stream.view,
-                     "there is nobody to answer any more: the test ends here");
+        view_message(session->stream.view, "no more input: the test ends here");
         listen_trial_stop(session);
     }
 }
@@ -265,17 +243,13 @@ static void update(struct listen_session *session)
         view_message(session->stream.view, "%s", failure);
 }
 
-/* A test that runs ends with it. */
-static bool is_over(struct listen_session *session)
-{
-    if (stream_session_time_is_up(&session->stream))
-        listen_trial_stop(session);
-    return stream_session_is_over(&session->stream);
-}
-
 static enum status run(struct listen_session *session)
 {
-    while (!is_over(session)) {
+    for (;;) {
+        if (stream_session_time_is_up(&session->stream))
+            listen_trial_stop(session);
+        if (stream_session_is_over(&session->stream))
+            return STATUS_OK;
         if (device_state(session->stream.device) == DEVICE_LOST) {
             listen_trial_stop(session);
             return fail(STATUS_FAILED, "the device %s is lost", session->stream.device_name);
@@ -284,7 +258,6 @@ static enum status run(struct listen_session *session)
         update(session);
         listen_show(session);
     }
-    return STATUS_OK;
 }
 
 enum status listen_session_run(const struct listen_options *options)
@@ -294,7 +267,7 @@ enum status listen_session_run(const struct listen_options *options)
     if (status == STATUS_OK) {
         status = run(&session);
         update(&session);
-        view_close(session.stream.view); /* the screen goes first */
+        view_close(session.stream.view); /* before the report is printed */
         session.stream.view = NULL;
         enum status reported = listen_trial_finish(&session);
         if (reported == STATUS_OK)

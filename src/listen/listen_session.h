@@ -1,84 +1,109 @@
-/* halo listen on a sound device: a player or an input, masks to choose from, perhaps a blind test.
+/* halo listen on a sound device: a player or a live input, masks to choose from, or a blind test.
  *
- * listen_session.c brings it up, does what keys ask for and brings it down; listen_switch.c
- * changes masks, listen_trial.c runs a blind test, listen_show.c shows and reports.
+ * listen_session.c opens, handles keys and closes; listen_switch.c feeds the step and switches
+ * masks, listen_trial.c runs a blind test, listen_show.c shows and reports.
  * Threads: the control thread.
  */
 #ifndef HALO_LISTEN_SESSION_H
 #define HALO_LISTEN_SESSION_H
 
+#include "base/ring.h"
 #include "listen/listen_match.h"
 #include "listen/listen_options.h"
-#include "listen/listen_source.h"
 #include "listen/trial_abx.h"
 #include "listen/trial_ranking.h"
+#include "live/player.h"
 #include "live/stream_session.h"
 
-#define LISTEN_RECENT 3.0 /* seconds of a live input that its loudness is taken of */
+#define LISTEN_RECENT 3.0 /* seconds of a live input that are measured */
+
+/* Input of the live step: a player, or the device's input, whose last seconds are kept. */
+struct listen_source {
+    struct player *player; /* not owned; NULL: the device's input */
+    struct live *live;
+    struct block played;
+    size_t channels;
+    struct ring *tap;    /* of the input: interleaved frames */
+    struct block recent; /* the last frames, a ring */
+    uint64_t taken;      /* frames written to it */
+};
 
 struct listen_trial {
     struct trial_log *log;
-    struct trial *test; /* NULL: there is none */
-    size_t heard;       /* what was asked for last: an enum abx_sound, or a letter */
-    bool begins;        /* a trial, with A, as soon as a live input is measured */
-    bool stopping;      /* q was pressed: is that meant? */
+    struct trial *test; /* or NULL */
+    size_t heard;       /* last selected: an enum abx_sound, or a letter */
+    bool begins;        /* a trial, once the live input is measured */
+    bool stopping;      /* q was pressed: ask for confirmation */
     char lines[LISTEN_CHOICES_MOST + 3][160];
 };
 
 struct listen_session {
     struct stream_session stream;
     const struct listen_options *options;
-    struct region *region; /* until the player has it */
-    struct player *player;   /* NULL: a live input */
+    struct region *region; /* until the player owns it */
+    struct player *player; /* NULL: a live input */
     struct listen_match matching;
     struct listen_source source;
 
     size_t wanted;       /* a choice to switch to; SIZE_MAX: none */
-    uint64_t put_off;    /* frames, of each switch in a test: all take as long */
+    uint64_t put_off;    /* frames that each switch in a test is delayed by */
     struct block recent; /* of a live input, to measure */
     double measured_at;  /* seconds of the stream */
     struct listen_trial trial;
-    char *picture; /* of the masks' responses, or NULL */
+    char *picture; /* plot of the masks' responses, or NULL */
 };
 
 /* ---- listen_session.c ---- */
 
-/* Until the listener leaves or the test is over, then result and report. Errors: whatever is wrong
- * with sound, masks or device; a device that is lost. */
+/* Runs until the listener quits or the test is over, then reports. Errors: those of sound, masks
+ * and device; a lost device. */
 MUST_CHECK enum status listen_session_run(const struct listen_options *options);
 
 /* ---- listen_switch.c ---- */
 
-/* Before the stream: run silence through all masks, learn how long a switch takes to prepare, and
- * have `choice` sound. Errors: memory. */
+/* Keeps `recent` frames of an input. Errors: memory. */
+MUST_CHECK enum status listen_source_init(struct listen_source *source, struct player *player,
+                                          struct live *live, size_t channels, size_t recent);
+void listen_source_free(struct listen_source *source);
+
+/* A device_step: real-time; `context` is the struct listen_source. */
+void listen_source_step(void *context, const float *const *in, float *const *out, size_t frames,
+                        bool lost);
+
+/* Collect new input; call a few times a second or more often. */
+void listen_source_update(struct listen_source *source);
+
+/* The last frames of the input. False: not enough yet. */
+bool listen_source_recent(const struct listen_source *source, struct block *block);
+
+/* Before the stream: run silence through all masks, find the longest time that a switch needs, and
+ * select `choice`. Errors: memory. */
 MUST_CHECK enum status listen_switch_settle(struct listen_session *session, size_t choice);
 
-/* The choice sounds as soon as the switch before is done. In a test, to the same one all the
- * same: nothing may tell whether it is another. */
+/* Switch after the current switch. A test also switches to the same mask, so that a switch does not
+ * reveal whether the mask differs. */
 void listen_switch_to(struct listen_session *session, size_t choice);
 void listen_switch_update(struct listen_session *session);
 
 /* ---- listen_trial.c ---- */
 
-/* Draws the test that was asked for. Errors: memory, no random source, a log that cannot be
- * written. */
+/* Draw the requested test. Errors: memory, no random source, a log that cannot be written. */
 MUST_CHECK enum status listen_trial_open(struct listen_session *session);
 void listen_trial_close(struct listen_session *session);
 
-/* The trial at hand begins, with A: at once, or when a live input is measured. After the last
- * one comes the end. */
+/* Start the current trial with A, at once or after a live input is measured; end after the last. */
 void listen_trial_go_on(struct listen_session *session);
 void listen_trial_begin(struct listen_session *session);
 
-size_t listen_trial_choice(const struct listen_session *session); /* that is to sound */
-bool listen_trial_key(struct listen_session *session, int key);   /* true: it was the test's */
+size_t listen_trial_choice(const struct listen_session *session); /* that should sound */
+bool listen_trial_key(struct listen_session *session, int key);   /* true: used by the test */
 void listen_trial_stop(struct listen_session *session);
 bool listen_trial_runs(const struct listen_session *session);
 
-/* What there is to tell of the test at hand: lines, as many as are returned. */
+/* Lines that describe the current trial. Returns their number. */
 size_t listen_trial_lines(struct listen_session *session, const char **lines);
 
-/* Result and key, and the log. Errors: those of writing. */
+/* Print result and key, write the log. Errors: those of writing. */
 MUST_CHECK enum status listen_trial_finish(struct listen_session *session);
 
 /* ---- listen_show.c ---- */

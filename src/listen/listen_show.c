@@ -9,8 +9,6 @@
 
 enum { PICTURE_WIDTH = 78, PICTURE_HEIGHT = 14, LINES_MOST = PICTURE_HEIGHT + 16 };
 
-/* ---- the picture ---- */
-
 static enum status draw(struct listen_session *session)
 {
     const struct response_plot_settings settings = {
@@ -39,10 +37,8 @@ void listen_show_picture(struct listen_session *session, bool shown)
     if (shown && session->stream.chain.choice_count > 0 && draw(session) != STATUS_OK)
         session->picture = NULL;
     for (char *end = session->picture; end && (end = strchr(end, '\n')); end++)
-        *end = '\0'; /* each line is a text of its own */
+        *end = '\0'; /* lines become separate texts */
 }
-
-/* ---- the status ---- */
 
 static void put_time(char *text, size_t size, uint64_t frame, uint32_t rate)
 {
@@ -65,7 +61,7 @@ static void put_place(const struct listen_session *session, char *text, size_t s
 static const char *keys_of(const struct listen_session *session)
 {
     if (session->trial.stopping)
-        return "y stop the test  any other key go on";
+        return "y stop the test  any other key continue";
     if (session->options->abx)
         return "a b x listen  A X is A  B X is B  arrows seek  [ ] gain  m mute  p picture  q stop";
     if (session->options->blind)
@@ -73,27 +69,20 @@ static const char *keys_of(const struct listen_session *session)
     return session->stream.keys;
 }
 
-/* The lines are the trial's, then the picture's. */
-static size_t put_lines(struct listen_session *session, const char **lines)
-{
-    size_t count = listen_trial_lines(session, lines);
-    const char *line = session->picture;
-    for (size_t i = 0; line && i < PICTURE_HEIGHT; i++, line += strlen(line) + 1)
-        lines[count++] = line;
-    return count;
-}
-
 static struct live_status make_status(struct listen_session *session, const char **lines)
 {
     struct live_status status = stream_session_status(&session->stream, "halo listen");
-    if (session->wanted != SIZE_MAX) { /* it will sound in a moment */
+    if (session->wanted != SIZE_MAX) { /* about to sound */
         status.chosen = session->stream.dry ? 0 : session->wanted + 1;
         status.switching = true;
     }
     if (session->player)
         status.latency_input = 0;
     status.lines = lines;
-    status.line_count = put_lines(session, lines);
+    status.line_count = listen_trial_lines(session, lines);
+    const char *line = session->picture;
+    for (size_t i = 0; line && i < PICTURE_HEIGHT; i++, line += strlen(line) + 1)
+        lines[status.line_count++] = line;
     status.keys = keys_of(session);
     return status;
 }
@@ -110,23 +99,22 @@ void listen_show(struct listen_session *session)
         if (session->options->play.json)
             lines[status.line_count++] = place;
         else
-            status.device = title; /* lines that always change would flood the plain view */
+            status.device =
+                title; /* not a line, which would make the plain view print all the time */
     }
     view_show(session->stream.view, &status);
 }
-
-/* ---- at the end ---- */
 
 static enum status report_json(const struct listen_session *session,
                                const struct live_status *status)
 {
     const struct live_load *load = &session->stream.load;
     uint64_t missed = session->player ? player_missed(session->player) : 0;
-    json_t *own =
-        json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:o}", "blocks", (json_int_t)load->count, "late",
-                  (json_int_t)load->late, "lost", (json_int_t)load->lost, "missed",
-                  (json_int_t)missed, "load_worst", load->worst, "limiter_most_db",
-                  -session->stream.reduction_most, "choices", listen_match_json(&session->matching));
+    json_t *own = json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:o}", "blocks",
+                            (json_int_t)load->count, "late", (json_int_t)load->late, "lost",
+                            (json_int_t)load->lost, "missed", (json_int_t)missed, "load_worst",
+                            load->worst, "limiter_most_db", -session->stream.reduction_most,
+                            "choices", listen_match_json(&session->matching));
     return stream_session_report_json(&session->stream, status, own);
 }
 
@@ -142,7 +130,7 @@ enum status listen_report(struct listen_session *session)
          (unsigned long long)load->lost);
     live_load_print(load);
     if (session->player && player_missed(session->player) > 0)
-        note("the disk was too slow: %llu frames were silence instead",
+        note("the disk was too slow: %llu frames were silent",
              (unsigned long long)player_missed(session->player));
     stream_session_report_end(&session->stream);
     return STATUS_OK;

@@ -1,10 +1,84 @@
 #include "listen/listen_session.h"
 
-#include <math.h>
+#include "live/device.h"
 
-enum { TRIES_MOST = 1 << 20 /* blocks that a switch may take to prepare */ };
+#include <math.h>
+#include <string.h>
+
+enum { TRIES_MOST = 1 << 20 /* blocks to prepare a switch */ };
 
 static const double MEASURE_EVERY = 2, PUT_OFF_MOST = 1; /* seconds */
+
+/* ---- the input ---- */
+
+enum { CHUNK = 64 /* frames */, TAP = 1 << 17 /* frames queued */ };
+
+enum status listen_source_init(struct listen_source *source, struct player *player,
+                               struct live *live, size_t channels, size_t recent)
+{
+    *source = (struct listen_source){.player = player, .live = live, .channels = channels};
+    if (player)
+        return block_init(&source->played, channels, DEVICE_FRAMES_MOST, "a player");
+    enum status status = ring_create(channels * sizeof(float), TAP, "an input", &source->tap);
+    return status == STATUS_OK ? block_init(&source->recent, channels, recent, "an input") : status;
+}
+
+void listen_source_free(struct listen_source *source)
+{
+    block_free(&source->played);
+    block_free(&source->recent);
+    ring_destroy(source->tap);
+}
+
+static void tap(struct listen_source *source, const float *const *in, size_t frames)
+{
+    float chunk[CHUNK * LIVE_CHANNELS_MOST];
+    for (size_t at = 0; at < frames; at += CHUNK) {
+        size_t part = frames - at < CHUNK ? frames - at : CHUNK;
+        audio_interleave(in, at, source->channels, part, chunk);
+        ring_write(source->tap, chunk, part);
+    }
+}
+
+void listen_source_step(void *context, const float *const *in, float *const *out, size_t frames,
+                        bool lost)
+{
+    struct listen_source *source = context;
+    if (source->player) {
+        player_read(source->player, source->played.data, frames);
+        in = (const float *const *)source->played.data;
+    } else {
+        tap(source, in, frames);
+    }
+    live_step(source->live, in, out, frames, lost);
+}
+
+void listen_source_update(struct listen_source *source)
+{
+    float chunk[CHUNK * LIVE_CHANNELS_MOST];
+    size_t got, capacity = source->recent.frames;
+    if (source->player)
+        return;
+    do {
+        size_t at = (size_t)(source->taken % capacity);
+        got = ring_read(source->tap, chunk, capacity - at < CHUNK ? capacity - at : CHUNK);
+        audio_deinterleave(chunk, source->channels, got, source->recent.data, at);
+        source->taken += got;
+    } while (got > 0);
+}
+
+bool listen_source_recent(const struct listen_source *source, struct block *block)
+{
+    size_t capacity = source->recent.frames, oldest = (size_t)(source->taken % capacity);
+    if (source->taken < capacity)
+        return false;
+    for (size_t c = 0; c < source->channels; c++) {
+        const float *from = source->recent.data[c];
+        memcpy(block->data[c], from + oldest, (capacity - oldest) * sizeof *from);
+        memcpy(block->data[c] + capacity - oldest, from, oldest * sizeof *from);
+    }
+    return true;
+}
 
 static size_t slot_count(const struct listen_session *session)
 {
@@ -20,7 +94,6 @@ static void run_block(struct listen_session *session, const struct block *silenc
                    nowhere->data);
 }
 
-/* The blocks that it takes. */
 static size_t switch_at_once(struct listen_session *session, size_t slot,
                              const struct block *silence, struct block *nowhere)
 {
@@ -37,7 +110,7 @@ static size_t switch_at_once(struct listen_session *session, size_t slot,
     return blocks;
 }
 
-/* A mask is made ready from the past, so there has to be one. */
+/* After silence of the longest mask's length, since switches are prepared from history. */
 static size_t learn_longest(struct listen_session *session, const struct block *silence,
                             struct block *nowhere)
 {
@@ -90,8 +163,8 @@ static void ask(struct listen_session *session)
     choices_ask(choices, slot, at, &session->stream.way);
 }
 
-/* Masks with other gains. The one that sounds comes last: nothing can be replaced while it fades,
- * which in a test waits for the switch that begins the trial. */
+/* The sounding mask comes last: nothing can be replaced while it fades, and in a test that waits
+ * for the switch at the start of the trial. */
 static enum status replace_masks(struct listen_session *session)
 {
     struct choices *choices = session->stream.chain.choices;
@@ -101,19 +174,14 @@ static enum status replace_masks(struct listen_session *session)
     for (size_t i = 1; i <= count && status == STATUS_OK; i++) {
         size_t slot = (sounding + i) % count;
         struct mask *mask;
-        status = listen_match_mask(&session->matching, slot % session->stream.chain.choice_count, &mask);
+        status =
+            listen_match_mask(&session->matching, slot % session->stream.chain.choice_count, &mask);
         if (status != STATUS_OK)
             break;
         status = choices_replace(choices, slot, mask, test ? NULL : &session->stream.way);
         mask_destroy(mask);
     }
     return status;
-}
-
-static bool is_matched_live(const struct listen_session *session)
-{
-    return !session->player && session->stream.chain.choice_count > 1 &&
-           session->options->by != LEVEL_MATCH_NONE;
 }
 
 static void measure(struct listen_session *session)
@@ -136,7 +204,7 @@ static void measure(struct listen_session *session)
     }
 }
 
-/* A live input is measured from time to time, in a test before each trial and never within. */
+/* A live input is measured periodically, in a test only before each trial. */
 static void follow_input(struct listen_session *session)
 {
     struct listen_trial *trial = &session->trial;
@@ -144,7 +212,9 @@ static void follow_input(struct listen_session *session)
     bool due =
         test ? trial->begins
              : stream_session_seconds(&session->stream) > session->measured_at + MEASURE_EVERY;
-    if (!is_matched_live(session) || !due || session->stream.leaving ||
+    bool is_matched_live = !session->player && session->stream.chain.choice_count > 1 &&
+                           session->options->by != LEVEL_MATCH_NONE;
+    if (!is_matched_live || !due || session->stream.leaving ||
         !listen_source_recent(&session->source, &session->recent))
         return;
     measure(session);

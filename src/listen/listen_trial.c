@@ -22,7 +22,7 @@ size_t listen_trial_choice(const struct listen_session *session)
 
 /* ---- up and down ---- */
 
-/* Better now than when the work is done. */
+/* Fail now rather than after the test. */
 static enum status check_log(const struct listen_options *options)
 {
     struct atomic_file file;
@@ -87,9 +87,9 @@ void listen_trial_close(struct listen_session *session)
     session->trial = (struct listen_trial){0};
 }
 
-/* ---- what the listener does ---- */
+/* ---- the listener's keys ---- */
 
-static void hear(struct listen_session *session, size_t sound)
+static void play(struct listen_session *session, size_t sound)
 {
     struct listen_trial *trial = &session->trial;
     trial->heard = sound;
@@ -100,7 +100,7 @@ static void hear(struct listen_session *session, size_t sound)
 void listen_trial_begin(struct listen_session *session)
 {
     session->trial.begins = false;
-    hear(session, 0);
+    play(session, 0);
 }
 
 void listen_trial_go_on(struct listen_session *session)
@@ -117,12 +117,13 @@ static void answer(struct listen_session *session, enum abx_sound said)
 {
     struct trial *test = session->trial.test;
     size_t number = test->answered + 1;
-    enum abx_feedback reported = trial_abx_answer(test, said, stream_session_seconds(&session->stream));
+    enum abx_feedback reported =
+        trial_abx_answer(test, said, stream_session_seconds(&session->stream));
     view_message(session->stream.view, "trial %zu: your answer is %c%s", number,
                  said == ABX_A ? 'A' : 'B',
-                 reported == ABX_RIGHT   ? ", and that is right"
-                 : reported == ABX_WRONG ? ", but that is wrong"
-                                     : "");
+                 reported == ABX_RIGHT   ? ", which is right"
+                 : reported == ABX_WRONG ? ", which is wrong"
+                                         : "");
     listen_trial_go_on(session);
 }
 
@@ -131,7 +132,7 @@ static bool abx_key(struct listen_session *session, int key)
     static const char listening[] = "abx123";
     const char *found = key > 0 && key < 128 ? strchr(listening, key) : NULL;
     if (found)
-        hear(session, (size_t)(found - listening) % 3);
+        play(session, (size_t)(found - listening) % 3);
     else if (key == 'A' || key == 'B')
         answer(session, key == 'A' ? ABX_A : ABX_B);
     return found || key == 'A' || key == 'B';
@@ -142,7 +143,7 @@ static bool ranking_key(struct listen_session *session, int key)
     struct listen_trial *trial = &session->trial;
     double now = stream_session_seconds(&session->stream);
     if (key >= 'a' && key < 'a' + (int)session->stream.chain.choice_count) {
-        hear(session, (size_t)(key - 'a'));
+        play(session, (size_t)(key - 'a'));
     } else if (key >= '0' + RATING_LEAST && key <= '0' + RATING_MOST) {
         trial_ranking_rate(trial->test, trial->heard, (unsigned)(key - '0'), now);
     } else if (key == '\n') {
@@ -180,7 +181,7 @@ void listen_trial_stop(struct listen_session *session)
     stream_session_leave(&session->stream);
 }
 
-/* ---- what is told ---- */
+/* ---- what is shown ---- */
 
 static size_t abx_lines(struct listen_session *session)
 {
@@ -217,11 +218,11 @@ size_t listen_trial_lines(struct listen_session *session, const char **lines)
         return 0;
     size_t count = session->options->abx ? abx_lines(session) : ranking_lines(session);
     if (trial->begins)
-        snprintf(trial->lines[0], sizeof *trial->lines, "the input is being measured");
+        snprintf(trial->lines[0], sizeof *trial->lines, "measuring the input");
     if (trial->stopping)
         snprintf(trial->lines[0], sizeof *trial->lines, "%s", early);
     snprintf(trial->lines[count++], sizeof *trial->lines, "SHA-256: %s",
-             trial_commitment(trial->test));
+             trial->test->key.commitment);
     for (size_t i = 0; i < count; i++)
         lines[i] = trial->lines[i];
     return count;

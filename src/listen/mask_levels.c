@@ -11,7 +11,6 @@
 
 enum { BLOCK_MOST = 1 << 20 };
 
-/* A mask that hears the region. */
 struct ear {
     struct filter *filter;
     struct loudness *meter;
@@ -20,9 +19,9 @@ struct ear {
 
 struct measuring {
     const struct mask_levels_sound *sound;
-    uint64_t at; /* of a block: the frame that comes next */
+    uint64_t at; /* next frame of a block */
     uint32_t rate;
-    uint64_t before, end; /* frames heard before the measured ones, and to their end */
+    uint64_t before, end; /* first and last frame to measure */
 
     size_t count;
     struct ear *ears;
@@ -60,44 +59,36 @@ static enum status measuring_init(struct measuring *measuring, const struct mask
     measuring->ears = calloc(count, sizeof *measuring->ears);
     if (!measuring->ears)
         return fail_memory("measuring masks");
-    enum status status = workers_create(0, &measuring->workers);
-    if (status != STATUS_OK)
-        return status;
+    TRY(workers_create(0, &measuring->workers));
     struct convolver_settings settings = {
         .backend = "cpu", .rate = measuring->rate, .workers = measuring->workers};
     settings.block = convolver_preferred_block(&settings, longest(masks, count), most);
-    if ((status =
-             block_init(&measuring->in, masks[0]->inputs, settings.block, "measuring masks")) ||
-        (status =
-             block_init(&measuring->out, masks[0]->outputs, settings.block, "measuring masks")))
-        return status;
+    TRY(block_init(&measuring->in, masks[0]->inputs, settings.block, "measuring masks"));
+    TRY(block_init(&measuring->out, masks[0]->outputs, settings.block, "measuring masks"));
     for (size_t i = 0; i < count; i++) {
         struct ear *ear = &measuring->ears[i];
-        if ((status = convolver_create(&settings, masks[i], &ear->filter)) ||
-            (status = loudness_create(settings.rate, masks[i]->outputs, &ear->meter)))
-            return status;
+        TRY(convolver_create(&settings, masks[i], &ear->filter));
+        TRY(loudness_create(settings.rate, masks[i]->outputs, &ear->meter));
     }
     return STATUS_OK;
 }
 
-/* Frames of the region, round and round. */
 static enum status read_region(struct region *region, struct block *block)
 {
     size_t got = 0;
     float *at[block->channels];
-    enum status status = STATUS_OK;
-    for (size_t done = 0; done < block->frames && status == STATUS_OK; done += got) {
+    for (size_t done = 0; done < block->frames; done += got) {
         for (size_t c = 0; c < block->channels; c++)
             at[c] = block->data[c] + done;
-        status = region_read(region, at, block->frames - done, &got);
-        if (status != STATUS_OK || got == block->frames - done)
+        TRY(region_read(region, at, block->frames - done, &got));
+        if (got == block->frames - done)
             continue;
         if (got == 0 && region->position == region->from)
             return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu", region->name,
                         (unsigned long long)region->from);
-        status = region_seek(region, region->from);
+        TRY(region_seek(region, region->from));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static enum status read_block(struct measuring *measuring)
@@ -115,7 +106,7 @@ static enum status read_block(struct measuring *measuring)
     return STATUS_OK;
 }
 
-/* `from` up to `end` of the block at work are to be measured. */
+/* Measure the frames from `from` up to `end` of the block. */
 static enum status listen(struct measuring *measuring, struct ear *ear, size_t from, size_t end)
 {
     const struct block *out = &measuring->out;
@@ -140,27 +131,19 @@ static size_t within(uint64_t frame, uint64_t start, size_t block)
 
 static enum status measuring_run(struct measuring *measuring, struct mask_levels_progress progress)
 {
-    enum status status = STATUS_OK;
     size_t block = measuring->in.frames;
-    for (uint64_t start = 0; start < measuring->end && status == STATUS_OK; start += block) {
+    for (uint64_t start = 0; start < measuring->end; start += block) {
         size_t from = within(measuring->before, start, block);
         size_t end = within(measuring->end, start, block);
-        status = read_block(measuring);
-        for (size_t i = 0; i < measuring->count && status == STATUS_OK; i++) {
-            status = listen(measuring, &measuring->ears[i], from, end);
-            if (status == STATUS_OK && progress.call)
+        TRY(read_block(measuring));
+        for (size_t i = 0; i < measuring->count; i++) {
+            TRY(listen(measuring, &measuring->ears[i], from, end));
+            if (progress.call)
                 progress.call(progress.context, start * measuring->count + end * (i + 1),
                               (int64_t)(measuring->end * measuring->count));
         }
     }
-    return status;
-}
-
-/* Where the loop begins so that its start comes after `before` frames. */
-static enum status lead_in(const struct measuring *measuring, struct region *region)
-{
-    uint64_t length = region->to - region->from;
-    return region_seek(region, region->from + (length - measuring->before % length) % length);
+    return STATUS_OK;
 }
 
 enum status mask_levels_measure(const struct mask_levels_sound *sound,
@@ -172,10 +155,12 @@ enum status mask_levels_measure(const struct mask_levels_sound *sound,
     measuring.rate = region ? region->format.rate : sound->rate;
     measuring.before = region ? longest(masks, count)->taps - 1 : sound->before;
     measuring.end = region ? measuring.before + region->to - region->from : sound->block->frames;
-    enum status status;
-    if ((status = measuring_init(&measuring, masks, count)) ||
-        (region && (status = lead_in(&measuring, region))) ||
-        (status = measuring_run(&measuring, progress)))
+    enum status status = measuring_init(&measuring, masks, count);
+    if (status == STATUS_OK && region) { /* the region begins after `before` frames of its loop */
+        uint64_t length = region->to - region->from;
+        status = region_seek(region, region->from + (length - measuring.before % length) % length);
+    }
+    if (status != STATUS_OK || (status = measuring_run(&measuring, progress)))
         goto end;
     for (size_t i = 0; i < count; i++)
         levels[i] = (struct mask_level){

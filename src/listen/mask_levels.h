@@ -1,9 +1,9 @@
-/* How loud a region is through each of several masks, which hear it side by side.
+/* Loudness and peak of a region through each of several masks, in one pass.
  *
  * Masks are routed, have the sound's rate, and the same inputs and outputs. A looping region is
- * measured once round, after as much of what comes before (its end) as the longest mask
- * remembers: the measure holds the whole of a long tail.
- * Threads: one, which makes workers. Not real-time: it filters the region once for each mask.
+ * measured over one pass, preceded by as much of its end as the longest mask has taps, so that the
+ * whole of a long tail counts.
+ * Threads: one, which creates workers. Not real-time.
  */
 #ifndef HALO_MASK_LEVELS_H
 #define HALO_MASK_LEVELS_H
@@ -20,8 +20,7 @@ struct mask_level {
     double peak;            /* linear */
 };
 
-/* Sound to measure: a region, or else a block of which the first `before` frames are heard and
- * not measured. */
+/* A region, or else a block whose first `before` frames only fill the masks' history. */
 struct mask_levels_sound {
     struct region *region;
     const struct block *block;
@@ -29,7 +28,7 @@ struct mask_levels_sound {
     size_t before;
 };
 
-/* Called between blocks with the frames done, of all masks together. `call` may be NULL. */
+/* Called between blocks with the frames done, for all masks together. `call` may be NULL. */
 struct mask_levels_progress {
     void (*call)(void *context, uint64_t frames, int64_t total);
     void *context;

@@ -18,7 +18,6 @@ static double student_within(double t, size_t freedom)
     return freedom % 2 ? (angle + sum) * 2 / acos(-1) : sum;
 }
 
-/* The t below which |t| is with the confidence. */
 static double student_limit(size_t freedom)
 {
     double low = 0, high = 16; /* one degree of freedom: 12.7 */
@@ -61,8 +60,7 @@ struct ratings_mean ratings_mean(const unsigned char *ratings, size_t trials, si
     return (struct ratings_mean){mean, mean - margin, mean + margin};
 }
 
-/* The rank of one among its row, equal ones sharing theirs, less the mean rank; and how many
- * are equal to it, itself among them. */
+/* Its rank in the row minus the mean rank, ties sharing theirs; *equal: ties, with itself. */
 static double rank_in(const unsigned char *row, size_t things, size_t thing, size_t *equal)
 {
     size_t below = 0;

@@ -1,9 +1,7 @@
-/* What ratings of several things, given in several trials, say: means and whether the
- * things differ at all.
+/* Statistics of ratings: means, and a test whether the rated things differ.
  *
- * Ratings stand trial after trial: ratings[trial * things + thing]. They are exact but for
- * rounding; sums of a few terms, since degrees of freedom are whole numbers (Abramowitz
- * and Stegun 1964, 26.4 and 26.7). Threads: any.
+ * ratings[trial * things + thing]. Exact but for rounding: finite sums for integer degrees of
+ * freedom (Abramowitz and Stegun 1964, 26.4 and 26.7). Threads: any.
  */
 #ifndef HALO_RATINGS_H
 #define HALO_RATINGS_H
@@ -12,17 +10,16 @@
 
 struct ratings_mean {
     double mean;
-    double low;  /* its 95 % confidence interval, by Student's t; not limited to the scale. */
-    double high; /* One trial alone says nothing: -infinity..infinity */
+    double low;  /* 95 % confidence interval by Student's t, not limited to the scale; */
+    double high; /* infinite with one trial */
 };
 
 /* trials >= 1. */
 struct ratings_mean ratings_mean(const unsigned char *ratings, size_t trials, size_t things,
                                  size_t thing);
 
-/* The probability that ratings given without any preference differ as much as these do:
- * Friedman's test with the correction for ties, in the chi-square approximation (rough
- * where trials times things are fewer than 20 or so). 2 to 9 things. 1 where nothing differs. */
+/* Friedman's test with correction for ties, chi-square approximation (rough below about 20
+ * ratings). 2 to 9 things. p_value: 1 if all ratings are equal. */
 struct ratings_friedman {
     double statistic;
     double p_value;

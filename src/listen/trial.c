@@ -1,11 +1,29 @@
 #include "listen/trial.h"
 
-#include "listen/secure_random.h"
-
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum status secure_random_start(void)
+{
+    if (sodium_init() < 0)
+        return fail(STATUS_FAILED, "cannot draw trials: the system has no random source");
+    return STATUS_OK;
+}
+
+uint32_t secure_random_below(uint32_t bound)
+{
+    return randombytes_uniform(bound);
+}
+
+void secure_random_hex(size_t bytes, char *hex)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < 2 * bytes; i++)
+        hex[i] = digits[randombytes_uniform(16)];
+    hex[2 * bytes] = '\0';
+}
 
 void digest_of_text(const char *text, char digest[DIGEST_TEXT])
 {
@@ -34,9 +52,7 @@ enum status trial_init(struct trial *trial, const struct trial_kind *kind, size_
     trial->seconds = calloc(planned, sizeof *trial->seconds);
     if (!trial->seconds)
         return fail_memory("a test");
-    enum status status = secure_random_start();
-    if (status != STATUS_OK)
-        return status;
+    TRY(secure_random_start());
     trial->key.draws = kind->draw(trial);
     if (!trial->key.draws)
         return fail_memory("a test's key");
@@ -51,11 +67,6 @@ void trial_destroy(struct trial *trial)
     free(trial->key.draws);
     free(trial->seconds);
     free(trial);
-}
-
-const char *trial_commitment(const struct trial *trial)
-{
-    return trial->key.commitment;
 }
 
 size_t trial_choice(const struct trial *trial, size_t sound)

@@ -1,6 +1,5 @@
 #include "listen/trial_abx.h"
 
-#include "listen/secure_random.h"
 #include "signal/median.h"
 
 #include <stdlib.h>
@@ -10,7 +9,7 @@ static const char *const test_name = "exact binomial test, one-sided";
 
 enum { NOTE_TEXT = 200 };
 
-/* The key's draws are a letter, A or B, for every trial. */
+/* The key's draws: A or B for every trial. */
 struct trial_abx {
     struct trial trial;
     bool feedback;
@@ -100,16 +99,15 @@ enum status trial_abx_create(size_t trials, bool feedback, struct trial_log *log
     abx->feedback = feedback;
     abx->result.planned = trials;
     enum status status = trial_init(&abx->trial, &abx_kind, trials, log);
-    if (status != STATUS_OK)
-        goto fail;
+    if (status != STATUS_OK) {
+        trial_destroy(&abx->trial);
+        return status;
+    }
     trial_log_begin(log, json_pack("{s:s, s:I, s:b, s:s}", "test", abx_kind.name, "trials",
                                    (json_int_t)trials, "feedback", feedback, "commitment",
                                    abx->trial.key.commitment));
     *result = &abx->trial;
     return STATUS_OK;
-fail:
-    trial_destroy(&abx->trial);
-    return status;
 }
 
 enum abx_feedback trial_abx_answer(struct trial *trial, enum abx_sound said, double seconds)

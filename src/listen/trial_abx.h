@@ -1,9 +1,9 @@
-/* A blind test of whether two choices can be told apart: is X A or B?
+/* ABX: can two choices be distinguished?
  *
- * For every trial X is drawn to be A or B, evenly and whatever was drawn before. The listener hears
- * A, B and X as often as wished and says which of them X is. An answer stands. Nothing is shown
- * before the end, unless the test is made with feedback, for training.
- * Sounds of the trial are those of enum abx_sound, choices 0 and 1.
+ * In every trial X is drawn to be A or B, with equal probability and independently. The listener
+ * plays A, B and X at will and answers which one X is; answers are final. Results are shown at the
+ * end, or with feedback (for training) after every answer.
+ * The sounds are those of enum abx_sound, choices 0 and 1.
  * Threads: one. Not real-time.
  */
 #ifndef HALO_TRIAL_ABX_H
@@ -21,7 +21,7 @@ struct abx_result {
     size_t hits;
     double p_value; /* one-sided, over the answered trials */
     struct binomial_interval rate;
-    size_t trials_needed;  /* as binomial_trials_needed has it */
+    size_t trials_needed;  /* see binomial_trials_needed */
     double median_seconds; /* from a trial's first sound to its answer; NaN: no answers */
 };
 
@@ -29,7 +29,7 @@ struct abx_result {
 MUST_CHECK enum status trial_abx_create(size_t trials, bool feedback, struct trial_log *log,
                                         struct trial **trial);
 
-/* The listener said that X is ABX_A or ABX_B. No effect once the test is over. */
+/* The answer, ABX_A or ABX_B. No effect once the test is over. */
 enum abx_feedback trial_abx_answer(struct trial *trial, enum abx_sound said, double seconds);
 
 /* NULL until the test is over. */

@@ -1,7 +1,7 @@
 #include "listen/trial_log.h"
 
-#include "base/json_text.h"
 #include "base/atomic_file.h"
+#include "base/json_text.h"
 #include "listen/trial.h"
 
 #include <errno.h>
@@ -17,12 +17,12 @@ struct trial_log {
     json_t *settings;
     json_t *events;
     json_t *end;  /* NULL until then */
-    size_t trial; /* the last sound was in that one, from 1; 0: none yet */
+    size_t trial; /* of the last sound, from 1; 0: none yet */
     const char *sound;
-    bool broken; /* memory ran out */
+    bool broken; /* no memory */
 };
 
-/* What jansson answers: 0, or -1 where memory ran out, also in making what it was given. */
+/* `failed`: a result of jansson, not 0 if it or its argument lacked memory. */
 static void check(struct trial_log *log, int failed)
 {
     log->broken |= failed != 0;
@@ -129,7 +129,7 @@ static json_t *assemble(const struct trial_log *log)
     return NULL;
 }
 
-/* 0, or the errno of what failed. */
+/* 0, or an errno. */
 static int write_file(const json_t *root, struct atomic_file *file)
 {
     FILE *stream = fdopen(file->fd, "w");

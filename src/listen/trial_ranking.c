@@ -1,6 +1,5 @@
 #include "listen/trial_ranking.h"
 
-#include "listen/secure_random.h"
 #include "signal/median.h"
 
 #include <math.h>
@@ -12,7 +11,7 @@ static const char *const test_name = "Friedman test, chi-square approximation";
 
 enum { NOTE_TEXT = 200 };
 
-/* The key's draws are a word of digits for every trial, the masks (from 1) under A, B, C... */
+/* The key's draws: for every trial the masks (digits from 1) under A, B, C..., comma-separated. */
 struct trial_ranking {
     struct trial trial;
     struct ranking_result result;
@@ -24,13 +23,13 @@ static size_t masks_of(const struct trial *trial)
     return ((const struct trial_ranking *)trial)->result.masks;
 }
 
-/* Fisher and Yates: every order is as likely as any other. */
-static void draw_order(char *word, size_t masks)
+/* Fisher-Yates shuffle. */
+static void draw_order(char *order, size_t masks)
 {
     for (size_t i = 0; i < masks; i++) {
         size_t at = secure_random_below((uint32_t)i + 1);
-        word[i] = word[at];
-        word[at] = (char)('1' + i);
+        order[i] = order[at];
+        order[at] = (char)('1' + i);
     }
 }
 
@@ -50,8 +49,6 @@ static size_t ranking_choice(const struct trial *trial, size_t letter)
     size_t at = trial->answered < trial->planned ? trial->answered : trial->planned - 1;
     return (size_t)(trial->key.draws[at * (masks_of(trial) + 1) + letter] - '1');
 }
-
-/* ---- the result ---- */
 
 static size_t times_first(const unsigned char *ratings, size_t trials, size_t masks, size_t mask)
 {
@@ -105,7 +102,7 @@ static json_t *ranking_result_json(const struct trial *trial)
                      trial_log_number(result->median_seconds));
 }
 
-/* How many stand before that mask: rated higher, or as high and named earlier. */
+/* Masks rated higher, or equal and listed earlier. */
 static size_t place_of(const struct ranking_result *result, size_t mask)
 {
     size_t place = 0;
@@ -142,8 +139,6 @@ static void ranking_result_print(const struct trial *trial, const char *const *n
         fprintf(stream, "median time of a trial: %.1f s\n", result->median_seconds);
 }
 
-/* ---- the test ---- */
-
 static const struct trial_kind ranking_kind = {
     .name = "ranking",
     .draws = "of each trial, the masks under A, B and so on",
@@ -164,19 +159,17 @@ enum status trial_ranking_create(size_t masks, size_t trials, struct trial_log *
     ranking->result.masks = masks;
     ranking->result.planned = trials;
     enum status status = trial_init(&ranking->trial, &ranking_kind, trials, log);
-    if (status != STATUS_OK)
-        goto fail;
+    if (status != STATUS_OK) {
+        trial_destroy(&ranking->trial);
+        return status;
+    }
     trial_log_begin(log, json_pack("{s:s, s:I, s:I, s:s}", "test", ranking_kind.name, "trials",
                                    (json_int_t)trials, "masks", (json_int_t)masks, "commitment",
                                    ranking->trial.key.commitment));
     *result = &ranking->trial;
     return STATUS_OK;
-fail:
-    trial_destroy(&ranking->trial);
-    return status;
 }
 
-/* Where the trial at hand keeps the letter's rating. */
 static unsigned char *rating_of(struct trial *trial, size_t letter)
 {
     struct trial_ranking *ranking = (struct trial_ranking *)trial;

@@ -1,9 +1,9 @@
-/* A blind ranking of several masks: which is liked best, and do they differ at all?
+/* A blind ranking of several masks.
  *
- * In every trial the masks stand, shuffled anew, under the letters A, B, C...; all orders are
- * equally likely. The listener gives each letter 1 (bad) to 5 (excellent), may change that, and
- * confirms the trial, which then stands. Nothing is shown before the end.
- * Sounds of the trial are letters, from 0. Threads: one. Not real-time.
+ * Every trial assigns the masks to the letters A, B, C... at random, all orders equally likely. The
+ * listener rates each letter from 1 (bad) to 5 (excellent) and confirms the trial, which is final.
+ * Results are shown at the end.
+ * The sounds are letters, from 0. Threads: one. Not real-time.
  */
 #ifndef HALO_TRIAL_RANKING_H
 #define HALO_TRIAL_RANKING_H
@@ -22,7 +22,7 @@ struct ranking_result {
     size_t masks;
     size_t planned;
     size_t answered; /* confirmed trials; fewer than planned: stopped early */
-    struct ranking_score scores[RANKING_MASKS_MOST]; /* of answered = 0: all NaN and 0 */
+    struct ranking_score scores[RANKING_MASKS_MOST]; /* NaN and 0 if none is answered */
     struct ratings_friedman friedman;
     double median_seconds; /* from a trial's first sound to its confirmation; NaN: none */
 };
@@ -34,17 +34,17 @@ MUST_CHECK enum status trial_ranking_create(size_t masks, size_t trials, struct 
 /* The listener rates a letter. No effect once the test is over. */
 void trial_ranking_rate(struct trial *trial, size_t letter, unsigned rating, double seconds);
 
-/* What the letter was given in the trial at hand; 0: nothing yet. */
+/* The rating of a letter in the current trial; 0: none yet. */
 unsigned trial_ranking_rating(struct trial *trial, size_t letter);
 
-/* On to the next trial, the last of which ends the test. False, and no effect: there are
- * letters without a rating, or the test is over. */
+/* Next trial, or the end of the test. False, without effect: a rating is missing, or the test is
+ * over. */
 bool trial_ranking_confirm(struct trial *trial, double seconds);
 
 /* NULL until the test is over. */
 const struct ranking_result *trial_ranking_result(const struct trial *trial);
 
-/* The scores and the test of confirmed trials; counts are set, the rest is computed. */
+/* Compute scores and test from the ratings; the counts are set. */
 void ranking_result_of(const unsigned char *ratings, struct ranking_result *result);
 
 #endif

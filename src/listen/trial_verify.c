@@ -15,7 +15,7 @@ static const char *const wrong_draws = "the key does not fit the test";
 static const char *const wrong_answers = "the answers are not one for every trial";
 static const char *const wrong_result = "the result does not follow from the answers";
 
-/* A finished test, as its log has it; texts belong to the JSON. */
+/* A finished test; the JSON owns the texts. */
 struct record {
     const char *test;
     size_t planned;
@@ -50,7 +50,7 @@ static bool is_number(const json_t *object, const char *name, double value)
     return json_is_number(number) && fabs(json_number_value(number) - value) <= 1e-9 * fabs(value);
 }
 
-/* The name of the event if it belongs to that trial, from 0; else "". */
+/* The event's name if it belongs to that trial (from 0), else "". */
 static const char *event_in(const json_t *event, size_t trial)
 {
     const char *name = json_string_value(json_object_get(event, "event"));
@@ -79,9 +79,8 @@ static const char *check_abx(const struct record *record)
     return same ? NULL : wrong_result;
 }
 
-/* Take what one event of a ranking did to the ratings of the trial at hand. */
 static bool parse_rating(const json_t *event, const char *order, size_t masks,
-                        unsigned char *ratings)
+                         unsigned char *ratings)
 {
     const char *letter = json_string_value(json_object_get(event, "sound"));
     json_int_t rating = json_integer_value(json_object_get(event, "rating"));
@@ -93,7 +92,6 @@ static bool parse_rating(const json_t *event, const char *order, size_t masks,
     return true;
 }
 
-/* The ratings of all confirmed trials, in the order of the masks. */
 static const char *parse_ratings(const struct record *record, size_t masks, unsigned char *ratings)
 {
     size_t index, trial = 0;
@@ -105,7 +103,7 @@ static const char *parse_ratings(const struct record *record, size_t masks, unsi
             trial++;
         else if (strcmp(name, "rate") == 0 &&
                  !parse_rating(event, record->draws + trial * (masks + 1), masks,
-                              ratings + trial * masks))
+                               ratings + trial * masks))
             return wrong_answers;
     }
     bool complete = trial == record->answered && !memchr(ratings, 0, record->answered * masks);

@@ -2,20 +2,19 @@
 
 #include <stdlib.h>
 
-/* Masks that were replaced go when they are known not to sound. */
 struct choices {
     struct filter *convolver;
     size_t count;
     struct convolver_mask **masks;
     size_t sounding;
     size_t asked;
-    uint64_t at; /* of the switch that was asked for */
+    uint64_t at; /* of the requested switch */
     struct choices_way way;
-    bool waiting;   /* a switch is to be sent */
-    bool switching; /* one is under way */
-    size_t going;   /* to there */
+    bool waiting;   /* a request is not sent yet */
+    bool switching; /* to `going` */
+    size_t going;
     const struct convolver_mask *heard;
-    struct convolver_mask *replaced; /* still heard; NULL: none */
+    struct convolver_mask *replaced; /* released once it is silent; NULL: none */
 };
 
 enum status choices_create(struct filter *convolver, struct mask *const *masks, size_t count,
@@ -61,12 +60,10 @@ enum status choices_replace(struct choices *choices, size_t choice, const struct
                             const struct choices_way *way)
 {
     if (choices->replaced || choices->switching)
-        return fail(STATUS_FAILED, "cannot replace mask %s: a change is under way; try again",
+        return fail(STATUS_FAILED, "cannot replace mask %s: a switch is in progress; try again",
                     mask->name);
     struct convolver_mask *prepared;
-    enum status status = convolver_prepare(choices->convolver, mask, &prepared);
-    if (status != STATUS_OK)
-        return status;
+    TRY(convolver_prepare(choices->convolver, mask, &prepared));
     struct convolver_mask *old = choices->masks[choice];
     choices->masks[choice] = prepared;
     if (choices->heard != old) {

@@ -3,14 +3,13 @@
 #include "base/build_info.h"
 #include "base/monotonic.h"
 #include "base/realtime.h"
-#include "live/device_choose.h"
+#include "live/device_driver.h"
 #include "signal/audio.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 extern const struct device_driver driver_null, driver_portaudio;
 
@@ -23,40 +22,34 @@ static const struct device_driver *const drivers[] = {
 };
 enum { DRIVERS = sizeof drivers / sizeof *drivers };
 
-enum { LOOK_NS = 2000000 };
+enum { POLL_NS = 2000000 };
 #define SECOND INT64_C(1000000000)
-static const int64_t BEGIN_NS = 5 * SECOND;      /* PulseAudio takes 2 s to begin */
-static const int64_t LEARN_NS = SECOND / 2;      /* from the first call on, or so many calls */
-static const size_t LEARN_CALLS = 8;             /* the first one may be of another length */
-static const int64_t STOP_NS = 2 * SECOND;       /* for a step to return, and for a close */
-static const int64_t AGAIN_NS = SECOND / 20;     /* for a close that hung before */
+static const int64_t BEGIN_NS = 5 * SECOND;      /* PulseAudio takes 2 s to start */
+static const int64_t LEARN_NS = SECOND / 2;      /* from the first call, or LEARN_CALLS */
+static const size_t LEARN_CALLS = 8;             /* the first one may differ in length */
+static const int64_t STOP_NS = 2 * SECOND;       /* for a step or a close to return */
+static const int64_t AGAIN_NS = SECOND / 20;     /* for a close that hung earlier */
 static const int64_t SILENT_NS = SECOND * 3 / 2; /* without a call: lost */
 
 struct device {
     const struct device_driver *driver;
     struct device_stream *stream;
-    struct device_info names; /* and no other facts */
-    char label[264];           /* of both ends */
-    size_t calls_seen;         /* by device_state, and when */
+    struct device_info names; /* only these are set */
+    char label[264];          /* of input and output */
+    size_t calls_seen;        /* by device_state, at seen_at */
     int64_t seen_at;
 };
 
-static void pause_briefly(void)
-{
-    const struct timespec pause = {.tv_nsec = LOOK_NS};
-    nanosleep(&pause, NULL);
-}
-
-/* ---- closing, on a thread that may be left behind ---- */
+/* ---- closing, on a thread that can be abandoned ---- */
 
 struct closing {
     const struct device_driver *driver;
-    struct device_stream *stream; /* freed when the driver is done with it; NULL: none */
+    struct device_stream *stream; /* freed by the thread; NULL: none */
     atomic_bool done;
 };
 
-/* One that hung when it was waited for; while it does, nothing can be opened. */
-static struct closing *left_behind;
+/* A close that hangs; until it returns nothing can be opened. */
+static struct closing *abandoned;
 
 static void free_stream(struct device_stream *stream)
 {
@@ -80,7 +73,7 @@ static bool wait_for(const struct closing *closing, int64_t limit_ns)
     while (!closing->done && monotonic_ns() < deadline) {
         if (closing->driver->wake)
             closing->driver->wake();
-        pause_briefly();
+        monotonic_sleep_until(monotonic_ns() + POLL_NS);
     }
     return closing->done;
 }
@@ -92,7 +85,7 @@ static void close_driver(const struct device_driver *driver, struct device_strea
     if (closing)
         *closing = (struct closing){.driver = driver, .stream = stream};
     if (!closing || !device_thread_start(&thread, close_main, closing)) {
-        free(closing); /* and the stream stays as it is */
+        free(closing); /* the stream is leaked */
         return;
     }
     pthread_detach(thread);
@@ -103,23 +96,23 @@ static void close_driver(const struct device_driver *driver, struct device_strea
     if (done)
         free(closing);
     else
-        left_behind = closing;
+        abandoned = closing;
 }
 
-/* What hung may have come to its end since. */
+/* A close that hung may have returned. */
 static enum status check_clear(void)
 {
-    if (left_behind && wait_for(left_behind, AGAIN_NS)) {
-        free(left_behind);
-        left_behind = NULL;
+    if (abandoned && wait_for(abandoned, AGAIN_NS)) {
+        free(abandoned);
+        abandoned = NULL;
     }
-    return left_behind
-               ? fail(STATUS_FAILED, "the sound system hangs since a device went; if that goes "
-                                     "on, start halo again")
+    return abandoned
+               ? fail(STATUS_FAILED, "the sound system still hangs after a device was lost; if "
+                                     "this persists, restart halo")
                : STATUS_OK;
 }
 
-/* ---- what there is ---- */
+/* ---- the list ---- */
 
 static enum status enumerate(const struct device_driver *driver, const char *spec,
                              struct device_list *list)
@@ -148,7 +141,6 @@ enum status device_list_init(struct device_list *list)
 
 /* ---- opening ---- */
 
-/* Calls come: what their length is shows in the first of them. */
 static enum status learn_period(struct device *device)
 {
     int64_t begin = monotonic_ns(), first = 0;
@@ -160,9 +152,10 @@ static enum status learn_period(struct device *device)
         if (calls >= LEARN_CALLS || (calls > 1 && now - first > LEARN_NS))
             break;
         if (now - begin > BEGIN_NS || !device->driver->is_running())
-            return fail(STATUS_FAILED, "%s was opened but gives no sound; is it in use or gone?",
+            return fail(STATUS_FAILED,
+                        "%s was opened but delivers no sound; is it in use or disconnected?",
                         device->label);
-        pause_briefly();
+        monotonic_sleep_until(monotonic_ns() + POLL_NS);
     }
     device->calls_seen = device->stream->calls;
     device->seen_at = monotonic_ns();
@@ -172,12 +165,8 @@ static enum status learn_period(struct device *device)
 static enum status make_stream(const struct device_choice *choice, struct device *device)
 {
     device->stream = calloc(1, sizeof *device->stream);
-    float *silence = audio_alloc(DEVICE_FRAMES_MOST);
-    if (!device->stream || !silence) {
-        free(silence);
+    if (!device->stream || !(device->stream->silence = audio_alloc(DEVICE_FRAMES_MOST)))
         return fail_memory("a device");
-    }
-    device->stream->silence = silence;
     device->stream->in = choice->in;
     device->stream->out = choice->out;
     return STATUS_OK;
@@ -190,8 +179,7 @@ static void put_names(struct device *device, const struct device_list *list,
     const struct device_row *either = choice->input ? choice->input : choice->output;
     snprintf(names->host_api, sizeof names->host_api, "%s", list->hosts[either->host].name);
     snprintf(names->input, sizeof names->input, "%s", choice->input ? choice->input->name : "");
-    snprintf(names->output, sizeof names->output, "%s",
-             choice->output ? choice->output->name : "");
+    snprintf(names->output, sizeof names->output, "%s", choice->output ? choice->output->name : "");
     bool both = choice->input && choice->output && strcmp(names->input, names->output) != 0;
     snprintf(device->label, sizeof device->label, "%s%s%s", either->name, both ? " and " : "",
              both ? names->output : "");
@@ -201,35 +189,39 @@ static enum status open_chosen(const struct device_request *request, const struc
                                bool named, struct device *device)
 {
     struct device_choice choice;
-    enum status status = device_choose(request, list, named, &choice);
-    if (status == STATUS_OK)
-        status = make_stream(&choice, device);
-    if (status != STATUS_OK)
-        return status;
+    TRY(device_choose(request, list, named, &choice));
+    TRY(make_stream(&choice, device));
     put_names(device, list, &choice);
     device->driver = choice.input ? choice.input->driver : choice.output->driver;
     const struct device_target target = {request, choice.input, choice.output, device->label};
-    status = device->driver->open(&target, device->stream);
-    return status == STATUS_OK ? learn_period(device) : status;
+    TRY(device->driver->open(&target, device->stream));
+    return learn_period(device);
 }
 
-/* A driver that is named is the only one to be asked. */
+/* A named driver is the only one used. */
+static enum status enumerate_for(struct device_request *request, struct device_list *list,
+                                 size_t *first, size_t *begun, bool *named)
+{
+    const char *spec = NULL;
+    size_t end = DRIVERS;
+    for (size_t i = 0; i < DRIVERS && !*named; i++) {
+        TRY(device_choose_driver(drivers[i], request, named, &spec));
+        *first = *named ? i : 0;
+        end = *named ? i + 1 : DRIVERS;
+    }
+    for (*begun = *first; *begun < end;)
+        TRY(enumerate(drivers[(*begun)++], spec, list));
+    return STATUS_OK;
+}
+
 static enum status open_device(const struct device_request *asked, struct device *device)
 {
     struct device_request request = *asked;
     struct device_list list = {0};
-    const char *spec = NULL;
     bool named = false;
-    size_t first = 0, end = DRIVERS;
-    enum status status = check_clear();
-    for (size_t i = 0; i < DRIVERS && !named && status == STATUS_OK; i++) {
-        status = device_choose_driver(drivers[i], &request, &named, &spec);
-        first = named ? i : 0;
-        end = named ? i + 1 : DRIVERS;
-    }
-    size_t begun = first;
-    while (begun < end && status == STATUS_OK)
-        status = enumerate(drivers[begun++], spec, &list);
+    size_t first = 0, begun = 0;
+    TRY(check_clear());
+    enum status status = enumerate_for(&request, &list, &first, &begun, &named);
     if (status == STATUS_OK)
         status = open_chosen(&request, &list, named, device);
     device_list_free(&list);
@@ -242,7 +234,7 @@ static enum status open_device(const struct device_request *asked, struct device
 enum status device_open(const struct device_request *request, struct device **result)
 {
     if (!request->wants_input && !request->wants_output)
-        return fail(STATUS_USAGE, "neither input nor output is wanted of the device");
+        return fail(STATUS_USAGE, "the device needs an input or an output");
     struct device *device = calloc(1, sizeof *device);
     if (!device)
         return fail_memory("a device");
@@ -280,7 +272,7 @@ bool device_stop(struct device *device)
     atomic_store(&device->stream->current, NULL);
     int64_t deadline = monotonic_ns() + STOP_NS;
     while (atomic_load(&device->stream->inside) && monotonic_ns() < deadline)
-        pause_briefly();
+        monotonic_sleep_until(monotonic_ns() + POLL_NS);
     return !atomic_load(&device->stream->inside);
 }
 
@@ -307,8 +299,6 @@ void device_info(const struct device *device, struct device_info *info)
     info->priority = atomic_load(&stream->priority);
     device->driver->describe(info);
 }
-
-/* ---- for people ---- */
 
 void device_describe(const struct device_info *info, char *text, size_t size)
 {

@@ -1,14 +1,10 @@
-/* A sound device that runs: blocks come in from it and go out to it at its own pace.
+/* A running sound device, through one of the drivers (device_driver.h).
  *
- * One stream does both directions, so that a step reads and writes the device's own
- * buffers and no block of delay is added. From device_open on the device plays silence and
- * throws its input away, until device_run names a step; a new step is named when the one
- * before was stopped. The device's period decides how many frames a step gets.
- * Units: frames, Hz, seconds. Channels of a device are counted from 1 where a person
- * writes them (the maps), from 0 everywhere else.
- * Threads: one control thread, which opens, runs, stops, asks and closes; the step is
- * called on a thread of the device. One device at a time.
- * The sound systems behind this are drivers (device_driver.h).
+ * One stream serves both directions: the step reads and writes the device's own buffers, and no
+ * latency is added. From device_open the device plays silence and discards its input, until
+ * device_run sets a step; stop it before setting another. The device's period is the step's block.
+ * Units: frames, Hz, seconds. Channels count from 1 in the maps, which users write, else from 0.
+ * Threads: one control thread; the step is called on a thread of the device. One device at a time.
  */
 #ifndef HALO_DEVICE_H
 #define HALO_DEVICE_H
@@ -18,30 +14,30 @@
 #include <stdint.h>
 
 enum { DEVICE_CHANNELS_MOST = 64 };
-enum { DEVICE_FRAMES_MOST = 16384 }; /* a step never gets more at a time */
+enum { DEVICE_FRAMES_MOST = 16384 }; /* most per call of a step */
 
 enum device_latency { DEVICE_LATENCY_LOW, DEVICE_LATENCY_HIGH, DEVICE_LATENCY_SECONDS };
 
-/* What a user asked for. Zero and NULL: as the system has it. */
+/* Zero and NULL: the system's default. */
 struct device_request {
-    const char *host_api; /* its name, or a part that no other has */
+    const char *host_api; /* a name, or an unambiguous part of one */
     const char *input;    /* a name, a part of one, an index of `halo devices`, or DRIVER:SPEC */
-    const char *output;   /* likewise */
+    const char *output;   /* as input */
     bool wants_input;
     bool wants_output;
     uint32_t rate;
-    size_t block;            /* the period to ask for where the latency is low; a request */
-    size_t channels_in;      /* 0: the device's, but not more than 2 */
-    size_t channels_out;     /* likewise */
-    const size_t *input_map; /* the device's channels, counted from 1; they make channels_in */
+    size_t block;            /* the period to request with low latency */
+    size_t channels_in;      /* 0: the device's, at most 2 */
+    size_t channels_out;     /* as channels_in */
+    const size_t *input_map; /* the device's channels, from 1; override channels_in */
     size_t input_map_count;
     const size_t *output_map;
     size_t output_map_count;
-    enum device_latency latency; /* LOW: four periods of `block` where the host does as told */
-    double latency_seconds;      /* DEVICE_LATENCY_SECONDS: of the device's buffer */
+    enum device_latency latency; /* LOW: four periods of `block` if the host allows it */
+    double latency_seconds;      /* with DEVICE_LATENCY_SECONDS: of the device's buffer */
 };
 
-/* What the device does. */
+/* Actual values. */
 struct device_info {
     char host_api[64];
     char input[128]; /* empty: none */
@@ -49,24 +45,23 @@ struct device_info {
     uint32_t rate;
     size_t channels_in;
     size_t channels_out;
-    size_t period;           /* frames of the latest call */
-    bool varies;             /* the calls were not all of one length */
-    uint64_t input_latency;  /* frames; 0: the device does not say */
-    uint64_t output_latency; /* likewise */
-    int priority; /* of the device's thread, real-time; 0: not granted, -1: not asked for */
+    size_t period;           /* frames of the last call */
+    bool varies;             /* calls differ in length */
+    uint64_t input_latency;  /* frames; 0: unknown */
+    uint64_t output_latency; /* as input_latency */
+    int priority;            /* real-time; 0: not granted, -1: not requested */
 };
 
 enum device_state { DEVICE_RUNNING, DEVICE_LOST };
 
 struct device;
 
-/* Planar: in[c] and out[c] are channels in the maps' order. All of `out` must be written,
- * at the same place as `in` is read if need be: the two do not overlap. `lost`: input was
- * lost or output ran dry just before this block. Real-time. */
+/* Planar: in[c] and out[c] are channels in the order of the maps. The step writes all of `out`,
+ * which does not overlap `in`. `lost`: an overrun or underrun just before this block. Real-time. */
 typedef void device_step(void *context, const float *const *in, float *const *out, size_t frames,
                          bool lost);
 
-/* ---- what there is ---- */
+/* ---- the list of devices ---- */
 
 struct device_host {
     char name[64];
@@ -77,12 +72,12 @@ struct device_host {
 struct device_row {
     char name[128];
     const struct device_driver *driver;
-    size_t index;        /* in the driver's own list */
+    size_t index;        /* in the driver's list */
     size_t host;         /* index into hosts */
     size_t channels_in;  /* 0: cannot record */
     size_t channels_out; /* 0: cannot play */
     double rate;         /* Hz, the device's default */
-    double low_in;       /* seconds, the latencies that the host API suggests; 0: not known */
+    double low_in;       /* seconds, latencies suggested by the host API; 0: unknown */
     double high_in;
     double low_out;
     double high_out;
@@ -90,7 +85,7 @@ struct device_row {
     bool default_out;
 };
 
-/* Rows are in the order of their indices, by which device_open knows them too. */
+/* The index of a row is the device's index in a request. */
 struct device_list {
     struct device_host *hosts;
     size_t host_count;
@@ -98,44 +93,40 @@ struct device_list {
     size_t count;
 };
 
-/* The sound devices of this machine as they are now, while none is open. Errors: the sound
- * system's, memory. On failure the list is empty and safe to free. */
+/* The present devices; only while none is open. Errors: the sound system's, memory; the list is
+ * empty then. */
 MUST_CHECK enum status device_list_init(struct device_list *list);
 void device_list_free(struct device_list *list);
 
-/* ---- one that runs ---- */
+/* ---- a running device ---- */
 
-/* Open and start: silence plays, and the period is learnt. Takes up to 5 s where a device
- * is slow to begin. Errors (one line that says what there is to choose from): no such
- * device, more than one of that name, a rate or channels it has not, no sound at all. */
+/* Open and start playing silence, and determine the period; takes up to 5 s with slow devices.
+ * Errors (one line with the alternatives): no such device, an ambiguous name, an unsupported rate
+ * or channel, no sound at all. */
 MUST_CHECK enum status device_open(const struct device_request *request, struct device **device);
 
-/* What is known by now: period and varies follow the device. */
 void device_info(const struct device *device, struct device_info *info);
 
-/* From the next block on `step` makes the sound. Only where none runs. */
+/* Call `step` from the next block on. Only while none runs. */
 void device_run(struct device *device, device_step *step, void *context);
 
-/* Back to silence. True: no step runs any more. False: after 2 s one still hangs in the
- * device's thread, and what it uses must stay. */
+/* Back to silence. False: after 2 s the step has not returned, and what it uses must stay. */
 bool device_stop(struct device *device);
 
-/* LOST: the device has gone, or made no call for 1.5 s: close it. To be asked often, four
- * times a second or so. */
+/* LOST: the device is gone, or made no call for 1.5 s: close it. Call it about four times a
+ * second. */
 enum device_state device_state(struct device *device);
 
-/* Ends the sound at once and closes; NULL is welcome. Takes 2 s at most, also where the
- * server behind the device died, 4 s where a step hangs too; what hangs is left behind, and
- * device_open refuses as long as it hangs. A device that was lost can be opened again when it is
- * back. */
+/* Stop at once and close; NULL is ignored. Takes 2 s at most, even if the sound server died, or 4 s
+ * if a step hangs too. A close that hangs is abandoned, and device_open fails until it returns. */
 void device_close(struct device *device);
 
-/* ---- for people ---- */
+/* ---- messages ---- */
 
-/* "JACK: system", or with both ends where they differ. */
+/* "JACK: system", or "ALSA: in -> out" if the two differ. */
 void device_describe(const struct device_info *info, char *text, size_t size);
 
-/* Locks the memory, and notes what the system does not grant and how it would. */
+/* Lock the memory, and note which real-time privileges are missing and how to get them. */
 void device_report_grants(const struct device_info *info);
 
 #endif

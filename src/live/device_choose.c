@@ -1,4 +1,4 @@
-#include "live/device_choose.h"
+#include "live/device_driver.h"
 
 #include "base/short_list.h"
 
@@ -7,14 +7,12 @@
 #include <string.h>
 
 enum { NO_HOST = -1 };
-enum direction { INPUT, OUTPUT };
+enum device_direction { INPUT, OUTPUT };
 static const char *const direction_names[] = {"input", "output"};
 static const char more[] = "; halo devices lists them";
 
-/* ---- a driver ---- */
-
 static enum status match_driver(const struct device_driver *driver, const char **name, bool *named,
-                             const char **spec)
+                                const char **spec)
 {
     size_t length = strlen(driver->name);
     if (!*name || strncmp(*name, driver->name, length) != 0)
@@ -23,8 +21,9 @@ static enum status match_driver(const struct device_driver *driver, const char *
     if (*rest != '\0' && (*rest != ':' || !driver->spec))
         return STATUS_OK;
     if (*rest == ':' && *spec && strcmp(*spec, rest + 1) != 0)
-        return fail(STATUS_USAGE, "'%s' and '%s:%s' are one device: say it once, with --device",
-                    *name, driver->name, *spec);
+        return fail(STATUS_USAGE,
+                    "'%s' and '%s:%s' are the same device: name it once, with --device", *name,
+                    driver->name, *spec);
     if (*rest == ':')
         *spec = rest + 1;
     *named = true;
@@ -36,15 +35,12 @@ enum status device_choose_driver(const struct device_driver *driver, struct devi
                                  bool *named, const char **spec)
 {
     const char **names[] = {&request->host_api, &request->input, &request->output};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof names / sizeof *names && status == STATUS_OK; i++)
-        status = match_driver(driver, names[i], named, spec);
-    return status;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        TRY(match_driver(driver, names[i], named, spec));
+    return STATUS_OK;
 }
 
-/* ---- names ---- */
-
-static size_t channels_of(const struct device_row *row, enum direction direction)
+static size_t channels_of(const struct device_row *row, enum device_direction direction)
 {
     return direction == INPUT ? row->channels_in : row->channels_out;
 }
@@ -75,7 +71,8 @@ static bool is_index(const char *request)
 }
 
 static enum status choose_index(const struct device_list *list, const char *request,
-                                enum direction direction, int host, const struct device_row **row)
+                                enum device_direction direction, int host,
+                                const struct device_row **row)
 {
     unsigned long index = strtoul(request, NULL, 10);
     if (index >= list->count)
@@ -90,9 +87,10 @@ static enum status choose_index(const struct device_list *list, const char *requ
     return STATUS_OK;
 }
 
-/* One list for the wish as a whole name and one for it as a part of names. */
+/* An exact name takes precedence over names that contain the text. */
 static enum status choose_name(const struct device_list *list, const char *request,
-                               enum direction direction, int host, const struct device_row **row)
+                               enum device_direction direction, int host,
+                               const struct device_row **row)
 {
     struct short_list all = {0}, alike = {0}, same = {0};
     for (size_t i = 0; i < list->count; i++) {
@@ -123,7 +121,7 @@ static enum status choose_name(const struct device_list *list, const char *reque
                                direction_names[direction], request, short_list_text(&all, more));
 }
 
-static enum status choose_default(const struct device_list *list, enum direction direction,
+static enum status choose_default(const struct device_list *list, enum device_direction direction,
                                   int host, const struct device_row **row)
 {
     for (size_t i = 0; i < list->host_count && host == NO_HOST; i++)
@@ -143,37 +141,35 @@ static enum status choose_default(const struct device_list *list, enum direction
 }
 
 static enum status choose_named(const struct device_list *list, const char *request,
-                                enum direction direction, int *host,
+                                enum device_direction direction, int *host,
                                 const struct device_row **row)
 {
-    enum status status = is_index(request) ? choose_index(list, request, direction, *host, row)
-                                        : choose_name(list, request, direction, *host, row);
-    if (status == STATUS_OK)
-        *host = (int)(*row)->host;
-    return status;
+    TRY(is_index(request) ? choose_index(list, request, direction, *host, row)
+                          : choose_name(list, request, direction, *host, row));
+    *host = (int)(*row)->host;
+    return STATUS_OK;
 }
 
-/* One stream has one host API: what is named decides it for the other direction. */
-static enum status choose_devices(const struct device_request *request, const struct device_list *list,
-                                  bool named, struct device_choice *choice)
+/* A stream has one host API: a named device decides it for the other direction too. */
+static enum status choose_devices(const struct device_request *request,
+                                  const struct device_list *list, bool named,
+                                  struct device_choice *choice)
 {
     int host = named && list->host_count == 1 ? 0 : NO_HOST;
-    enum status status =
-        request->host_api ? choose_host(list, request->host_api, &host) : STATUS_OK;
-    if (status == STATUS_OK && request->wants_input && request->input)
-        status = choose_named(list, request->input, INPUT, &host, &choice->input);
-    if (status == STATUS_OK && request->wants_output && request->output)
-        status = choose_named(list, request->output, OUTPUT, &host, &choice->output);
-    if (status == STATUS_OK && request->wants_input && !request->input)
-        status = choose_default(list, INPUT, host, &choice->input);
-    if (status == STATUS_OK && request->wants_output && !request->output)
-        status = choose_default(list, OUTPUT, host, &choice->output);
-    return status;
+    if (request->host_api)
+        TRY(choose_host(list, request->host_api, &host));
+    if (request->wants_input && request->input)
+        TRY(choose_named(list, request->input, INPUT, &host, &choice->input));
+    if (request->wants_output && request->output)
+        TRY(choose_named(list, request->output, OUTPUT, &host, &choice->output));
+    if (request->wants_input && !request->input)
+        TRY(choose_default(list, INPUT, host, &choice->input));
+    if (request->wants_output && !request->output)
+        TRY(choose_default(list, OUTPUT, host, &choice->output));
+    return STATUS_OK;
 }
 
-/* ---- channels ---- */
-
-static enum status choose_channels(const struct device_row *row, enum direction direction,
+static enum status choose_channels(const struct device_row *row, enum device_direction direction,
                                    size_t request, const size_t *map, size_t map_count,
                                    struct device_channels *channels)
 {
@@ -199,12 +195,9 @@ enum status device_choose(const struct device_request *request, const struct dev
                           bool named, struct device_choice *choice)
 {
     *choice = (struct device_choice){0};
-    enum status status = choose_devices(request, list, named, choice);
-    if (status == STATUS_OK)
-        status = choose_channels(choice->input, INPUT, request->channels_in, request->input_map,
-                                 request->input_map_count, &choice->in);
-    if (status == STATUS_OK)
-        status = choose_channels(choice->output, OUTPUT, request->channels_out, request->output_map,
-                                 request->output_map_count, &choice->out);
-    return status;
+    TRY(choose_devices(request, list, named, choice));
+    TRY(choose_channels(choice->input, INPUT, request->channels_in, request->input_map,
+                        request->input_map_count, &choice->in));
+    return choose_channels(choice->output, OUTPUT, request->channels_out, request->output_map,
+                           request->output_map_count, &choice->out);
 }

@@ -1,4 +1,4 @@
-/* What drivers have in common: their thread's way into a step, and small needs. */
+/* What drivers share: calling the step, threads, standard error and lists. */
 #include "live/device_driver.h"
 
 #include "base/realtime.h"
@@ -10,13 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PRIORITY_LEAST = 10 }; /* below that others of the system easily come before */
+enum { PRIORITY_LEAST = 10 }; /* lower ones are easily preempted by others */
 
-/* ---- the driver's thread ---- */
-
-/* It asks about itself once, while silence plays. Some systems give it the lowest real-time
- * priority or none. */
-static void look_at_thread(struct device_stream *stream)
+/* Once, while silence plays: some systems give the thread too low a priority, or none. */
+static void raise_priority(struct device_stream *stream)
 {
     struct sched_param parameters;
     struct realtime_before before;
@@ -33,12 +30,12 @@ static void look_at_thread(struct device_stream *stream)
         stream->priority = realtime ? parameters.sched_priority : 0;
 }
 
-/* The first call of a stream may bring what gathered before: it says nothing of others. */
-static void keep_count(struct device_stream *stream, size_t frames)
+/* The first call may be longer, with input gathered before: it does not count as varying. */
+static void count_call(struct device_stream *stream, size_t frames)
 {
     size_t calls = atomic_load_explicit(&stream->calls, memory_order_relaxed);
     if (calls == 0)
-        look_at_thread(stream);
+        raise_priority(stream);
     if (calls > 1 && frames != atomic_load_explicit(&stream->period, memory_order_relaxed))
         atomic_store_explicit(&stream->varies, true, memory_order_relaxed);
     atomic_store_explicit(&stream->period, frames, memory_order_relaxed);
@@ -54,7 +51,7 @@ static void fill_silence(const struct device_channels *channels, float *const *o
 }
 
 static void run_slot(const struct device_stream *stream, const struct device_slot *slot,
-                      const float *const *input, float *const *output, size_t frames, bool lost)
+                     const float *const *input, float *const *output, size_t frames, bool lost)
 {
     const float *in[DEVICE_CHANNELS_MOST];
     float *out[DEVICE_CHANNELS_MOST];
@@ -71,8 +68,8 @@ static void run_slot(const struct device_stream *stream, const struct device_slo
 bool device_process(struct device_stream *stream, const float *const *in, float *const *out,
                     size_t frames, bool lost)
 {
-    keep_count(stream, frames);
-    /* Said before `current` is read, so that whoever takes it away sees one or the other. */
+    count_call(stream, frames);
+    /* Set before `current` is read, so that device_stop sees either this or no use of the step. */
     atomic_store(&stream->inside, true);
     const struct device_slot *slot = atomic_load(&stream->current);
     if (slot)
@@ -83,9 +80,7 @@ bool device_process(struct device_stream *stream, const float *const *in, float 
     return slot;
 }
 
-/* ---- small needs ---- */
-
-static int standard_error = -1; /* where it led, while it leads nowhere */
+static int standard_error = -1; /* the original, while it is discarded; else -1 */
 
 void device_hush(void)
 {
@@ -127,7 +122,7 @@ enum status device_list_add_host(struct device_list *list, const char *name,
     list->hosts = *host;
     *host += list->host_count++;
     **host = (struct device_host){0};
-    snprintf((*host)->name, sizeof (*host)->name, "%s", name);
+    snprintf((*host)->name, sizeof(*host)->name, "%s", name);
     return STATUS_OK;
 }
 
@@ -140,7 +135,7 @@ enum status device_list_add(struct device_list *list, size_t host, const char *n
     list->rows = *row;
     *row += list->count++;
     **row = (struct device_row){.host = host};
-    snprintf((*row)->name, sizeof (*row)->name, "%s", name);
+    snprintf((*row)->name, sizeof(*row)->name, "%s", name);
     list->hosts[host].devices++;
     return STATUS_OK;
 }

@@ -1,8 +1,8 @@
-/* A device without hardware: it records silence or a sound file and plays to nowhere or to a sound
- * file, in real time, faster, or as fast as it can. Lost sound, jitter, periods that vary, loss and
- * return are injected on request.
- * Its files begin with the first block that a step runs: frame i of `out` is what became of frame
- * i of `in`. They are read and written between steps, on the driver's thread. */
+/* A device without hardware: input is silence or a sound file, output is discarded or written to a
+ * sound file, in real time, faster, or as fast as possible. Xruns, jitter, varying periods, loss
+ * and return of the device can be injected. Files start with the first block that a step runs, so
+ * that frame i of `out` is the result of frame i of `in`. They are read and written on the driver's
+ * thread. */
 #include "live/device_driver.h"
 
 #include "base/monotonic.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDLE_NS = 1000000 /* between calls that no step runs in */, LATE_NS = 1000000000 };
+enum { IDLE_NS = 1000000 /* between calls without a step */, LATE_NS = 1000000000 };
 
 enum key { RATE, CHANNELS, PERIOD, PACE, JITTER, VARY, XRUN, LOSE, BACK, NUMBERS };
 
@@ -22,7 +22,7 @@ static const struct {
 } keys[NUMBERS] = {
     [RATE] = {"rate", 1000, 768000, 48000},
     [CHANNELS] = {"channels", 1, DEVICE_CHANNELS_MOST, 2},
-    [PERIOD] = {"period", 1, DEVICE_FRAMES_MOST, 0}, /* 0: as asked for by --block */
+    [PERIOD] = {"period", 1, DEVICE_FRAMES_MOST, 0}, /* 0: as --block */
     [PACE] = {"pace", 0, 1000, 1},                   /* 0: without a pause */
     [JITTER] = {"jitter", 0, 1000, 0},
     [VARY] = {"vary", 1, DEVICE_FRAMES_MOST, 0},
@@ -33,7 +33,7 @@ static const struct {
 
 static const char form[] =
     "in=FILE, out=FILE, rate=HZ, channels=N, period=FRAMES, pace=TIMES (real time; 0: as fast as "
-    "it can), jitter=MS, vary=FRAMES, xrun=FRAME, lose=FRAME and back=TRIES";
+    "possible), jitter=MS, vary=FRAMES, xrun=FRAME, lose=FRAME and back=TRIES";
 
 static struct {
     char *spec;
@@ -47,11 +47,11 @@ static struct {
     bool started;
     atomic_bool leaving;
     atomic_bool gone; /* the device was lost */
-    bool was_lost;    /* the stream before this one; this one goes on */
-    double away;      /* openings that are still to fail */
+    bool was_lost;    /* the previous stream; this one is not */
+    double away;      /* times that opening will fail */
 } null;
 
-/* ---- what is asked of it ---- */
+/* ---- the spec ---- */
 
 static enum status parse_item(char *item)
 {
@@ -67,11 +67,11 @@ static enum status parse_item(char *item)
         while (key < NUMBERS && strcmp(item, keys[key].name) != 0)
             key++;
         if (key == NUMBERS || !value)
-            return fail(STATUS_USAGE, "device null takes no '%s', but %s", item, form);
+            return fail(STATUS_USAGE, "device null has no '%s'; it has %s", item, form);
         null.number[key] = strtod(value, &end);
         if (end == value || *end || !(null.number[key] >= keys[key].least) ||
             null.number[key] > keys[key].most)
-            return fail(STATUS_USAGE, "device null: %s is from %g to %g, not '%s'", item,
+            return fail(STATUS_USAGE, "device null: %s must be from %g to %g, not '%s'", item,
                         keys[key].least, keys[key].most, value);
     }
     return STATUS_OK;
@@ -79,36 +79,29 @@ static enum status parse_item(char *item)
 
 static enum status parse_spec(const char *spec)
 {
-    enum status status = STATUS_OK;
     char *rest;
     for (size_t i = 0; i < NUMBERS; i++)
         null.number[i] = keys[i].otherwise;
     null.spec = strdup(spec ? spec : "");
     if (!null.spec)
         return fail_memory("a device");
-    for (char *item = strtok_r(null.spec, ",", &rest); item && status == STATUS_OK;
-         item = strtok_r(NULL, ",", &rest))
-        status = parse_item(item);
-    if (status == STATUS_OK && null.in)
-        status = source_open_sound(null.in, true, &null.source);
-    if (status == STATUS_OK && null.source) {
-        null.number[RATE] = null.source->format.rate;
-        null.number[CHANNELS] = (double)null.source->format.channels;
-    }
-    return status;
+    for (char *item = strtok_r(null.spec, ",", &rest); item; item = strtok_r(NULL, ",", &rest))
+        TRY(parse_item(item));
+    if (!null.in)
+        return STATUS_OK;
+    TRY(source_open_sound(null.in, true, &null.source));
+    null.number[RATE] = null.source->format.rate;
+    null.number[CHANNELS] = (double)null.source->format.channels;
+    return STATUS_OK;
 }
 
 static enum status null_enumerate(const char *spec, struct device_list *list)
 {
     struct device_host *host;
     struct device_row *row;
-    enum status status = parse_spec(spec);
-    if (status == STATUS_OK)
-        status = device_list_add_host(list, "null", &host);
-    if (status == STATUS_OK)
-        status = device_list_add(list, list->host_count - 1, "null", &row);
-    if (status != STATUS_OK)
-        return status;
+    TRY(parse_spec(spec));
+    TRY(device_list_add_host(list, "null", &host));
+    TRY(device_list_add(list, list->host_count - 1, "null", &row));
     row->channels_in = row->channels_out = (size_t)null.number[CHANNELS];
     row->rate = null.number[RATE];
     row->default_in = row->default_out = true;
@@ -117,7 +110,7 @@ static enum status null_enumerate(const char *spec, struct device_list *list)
 
 /* ---- its thread ---- */
 
-/* False: the file cannot be read; it is silence after its end. */
+/* False: the file cannot be read. Silence follows its end. */
 static bool fill(size_t frames)
 {
     size_t got = 0;
@@ -154,7 +147,7 @@ static void *run(void *unused)
     int64_t due = monotonic_ns();
     while (!atomic_load(&null.leaving)) {
         bool runs = false, whole = filled == frames || fill(frames);
-        filled = frames; /* kept until a step has had it */
+        filled = frames; /* kept until a step uses it */
         if (whole)
             runs = device_process(null.stream, null.source ? (const float **)null.input.data : NULL,
                                   null.output.channels ? null.output.data : NULL, frames,
@@ -192,14 +185,12 @@ static enum status open_files(const struct device_target *target)
         .frames = FRAMES_UNKNOWN,
         .force = true,
     };
-    enum status status = STATUS_OK;
     if (null.source)
-        status = block_init(&null.input, null.source->format.channels, longest, "a device");
-    if (status == STATUS_OK && target->output)
-        status = block_init(&null.output, null.stream->out.opened, longest, "a device");
-    if (status == STATUS_OK && target->output && null.out)
-        status = sink_open_sound(&settings, &null.sink);
-    return status;
+        TRY(block_init(&null.input, null.source->format.channels, longest, "a device"));
+    if (!target->output)
+        return STATUS_OK;
+    TRY(block_init(&null.output, null.stream->out.opened, longest, "a device"));
+    return null.out ? sink_open_sound(&settings, &null.sink) : STATUS_OK;
 }
 
 static enum status null_open(const struct device_target *target, struct device_stream *stream)
@@ -210,15 +201,13 @@ static enum status null_open(const struct device_target *target, struct device_s
         return fail(STATUS_FAILED, "null is away");
     }
     if (request->rate && (double)request->rate != null.number[RATE])
-        return fail(STATUS_FAILED, "null does not run at %u Hz; it takes %.0f", request->rate,
+        return fail(STATUS_FAILED, "null does not run at %u Hz; it supports %.0f", request->rate,
                     null.number[RATE]);
     if (null.number[PERIOD] == 0)
         null.number[PERIOD] = request->block ? (double)request->block : 256;
     null.stream = stream;
     stream->ordinary = null.number[PACE] != 1;
-    enum status status = open_files(target);
-    if (status != STATUS_OK)
-        return status;
+    TRY(open_files(target));
     null.leaving = null.gone = false;
     null.started = device_thread_start(&null.thread, run, NULL);
     return null.started ? STATUS_OK : fail(STATUS_FAILED, "cannot start a thread for a device");
@@ -243,7 +232,7 @@ static void null_close(void)
         null.away = null.gone ? null.number[BACK] : 0;
     }
     if (null.sink && sink_commit(null.sink) != STATUS_OK)
-        note("the device's output is not kept");
+        note("the device's output was not saved");
     sink_close(null.sink);
     source_close(null.source);
     block_free(&null.input);
@@ -251,8 +240,7 @@ static void null_close(void)
     free(null.spec);
     null.sink = NULL;
     null.source = NULL;
-    null.spec = NULL;
-    null.in = null.out = NULL;
+    null.in = null.out = null.spec = NULL;
     null.started = false;
 }
 

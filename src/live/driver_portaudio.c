@@ -1,6 +1,6 @@
 /* Devices through PortAudio (its callback interface): ALSA, JACK, OSS.
  *
- * What it takes to live with PortAudio 19.6 and later is in here; a JACK server that dies, in
+ * Workarounds for PortAudio 19.6 and later are here; those for a JACK server that dies are in
  * driver_portaudio_jack.c. */
 #include "live/device_driver.h"
 #include "live/driver_portaudio_jack.h"
@@ -19,7 +19,7 @@
 #endif
 
 enum { ALSA_PERIODS = 4 };
-static const double LATENCY_MOST = 10; /* seconds; PortAudio's for JACK may be nonsense */
+static const double LATENCY_MOST = 10; /* seconds; PortAudio may report more for JACK */
 static const PaStreamCallbackFlags LOST_FLAGS =
     paInputUnderflow | paInputOverflow | paOutputUnderflow | paOutputOverflow;
 
@@ -28,9 +28,9 @@ static PaStream *stream; /* NULL: none is open */
 
 /* ---- devices ---- */
 
-/* Has ALSA a device called "default"? Where it has none, PortAudio ends the program (an
- * assertion in pa_linux_alsa.c, BuildDeviceList), as in a container without ALSA's files.
- * ALSA's library comes with PortAudio, its headers need not be there. */
+/* Without a "default" device, as in a container without ALSA's files, an assertion of PortAudio
+ * aborts the program (pa_linux_alsa.c, BuildDeviceList). By dlsym, since ALSA's headers may be
+ * missing. */
 static bool alsa_has_default(void)
 {
     union {
@@ -58,7 +58,7 @@ static enum status initialize(void)
     device_unhush();
     if (!has_default)
         return fail(STATUS_FAILED, "ALSA has no device called default: its configuration is "
-                                   "missing; install libasound2-data, or mend ALSA_CONFIG_PATH");
+                                   "missing; install libasound2-data, or correct ALSA_CONFIG_PATH");
     if (error != paNoError)
         return fail(STATUS_FAILED, "cannot start the sound system: %s", Pa_GetErrorText(error));
     initialized = true;
@@ -77,18 +77,18 @@ static size_t count_of(int count)
 
 static void describe_row(PaDeviceIndex index, struct device_row *row)
 {
-    const PaDeviceInfo *found_info = Pa_GetDeviceInfo(index);
-    const PaHostApiInfo *host = Pa_GetHostApiInfo(found_info->hostApi);
-    row->channels_in = count_of(found_info->maxInputChannels);
-    row->channels_out = count_of(found_info->maxOutputChannels);
-    row->rate = found_info->defaultSampleRate;
+    const PaDeviceInfo *found = Pa_GetDeviceInfo(index);
+    const PaHostApiInfo *host = Pa_GetHostApiInfo(found->hostApi);
+    row->channels_in = count_of(found->maxInputChannels);
+    row->channels_out = count_of(found->maxOutputChannels);
+    row->rate = found->defaultSampleRate;
     if (row->channels_in > 0) {
-        row->low_in = sensible(found_info->defaultLowInputLatency);
-        row->high_in = sensible(found_info->defaultHighInputLatency);
+        row->low_in = sensible(found->defaultLowInputLatency);
+        row->high_in = sensible(found->defaultHighInputLatency);
     }
     if (row->channels_out > 0) {
-        row->low_out = sensible(found_info->defaultLowOutputLatency);
-        row->high_out = sensible(found_info->defaultHighOutputLatency);
+        row->low_out = sensible(found->defaultLowOutputLatency);
+        row->high_out = sensible(found->defaultHighOutputLatency);
     }
     row->default_in = index == host->defaultInputDevice;
     row->default_out = index == host->defaultOutputDevice;
@@ -98,21 +98,19 @@ static enum status portaudio_enumerate(const char *spec, struct device_list *lis
 {
     (void)spec;
     size_t first = list->host_count;
-    enum status status = initialize();
-    for (PaHostApiIndex i = 0; status == STATUS_OK && i < Pa_GetHostApiCount(); i++) {
+    TRY(initialize());
+    for (PaHostApiIndex i = 0; i < Pa_GetHostApiCount(); i++) {
         struct device_host *host;
-        status = device_list_add_host(list, Pa_GetHostApiInfo(i)->name, &host);
-        if (status == STATUS_OK)
-            host->is_default = i == Pa_GetDefaultHostApi();
+        TRY(device_list_add_host(list, Pa_GetHostApiInfo(i)->name, &host));
+        host->is_default = i == Pa_GetDefaultHostApi();
     }
-    for (PaDeviceIndex i = 0; status == STATUS_OK && i < Pa_GetDeviceCount(); i++) {
-        const PaDeviceInfo *found_info = Pa_GetDeviceInfo(i);
+    for (PaDeviceIndex i = 0; i < Pa_GetDeviceCount(); i++) {
+        const PaDeviceInfo *found = Pa_GetDeviceInfo(i);
         struct device_row *row;
-        status = device_list_add(list, first + (size_t)found_info->hostApi, found_info->name, &row);
-        if (status == STATUS_OK)
-            describe_row(i, row);
+        TRY(device_list_add(list, first + (size_t)found->hostApi, found->name, &row));
+        describe_row(i, row);
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* ---- a stream ---- */
@@ -152,7 +150,7 @@ static enum status refuse_rate(const struct device_target *target, const struct 
     }
     const struct device_row *row = target->input ? target->input : target->output;
     return fail(STATUS_FAILED, "%s does not run at %.0f Hz%s%s", row->name, format->rate,
-                rates.count ? "; it takes " : "", rates.text);
+                rates.count ? "; it supports " : "", rates.text);
 }
 
 static enum status choose_rate(const struct device_target *target, struct format *format)
@@ -166,27 +164,26 @@ static enum status choose_rate(const struct device_target *target, struct format
         format->rate = of_input;
         error = try_rate(format, format->rate);
     }
-    /* Whatever else is wrong, opening says better. */
+    /* Opening reports all other errors more precisely. */
     return error == paInvalidSampleRate ? refuse_rate(target, format) : STATUS_OK;
 }
 
 static double default_latency(const struct device_target *target, bool low)
 {
-    double latency = 0;
+    double in = 0, out = 0;
     if (target->input) {
-        const PaDeviceInfo *found_info = Pa_GetDeviceInfo((PaDeviceIndex)target->input->index);
-        latency = low ? found_info->defaultLowInputLatency : found_info->defaultHighInputLatency;
+        const PaDeviceInfo *found = Pa_GetDeviceInfo((PaDeviceIndex)target->input->index);
+        in = low ? found->defaultLowInputLatency : found->defaultHighInputLatency;
     }
-    double other = 0;
     if (target->output) {
-        const PaDeviceInfo *found_info = Pa_GetDeviceInfo((PaDeviceIndex)target->output->index);
-        other = low ? found_info->defaultLowOutputLatency : found_info->defaultHighOutputLatency;
+        const PaDeviceInfo *found = Pa_GetDeviceInfo((PaDeviceIndex)target->output->index);
+        out = low ? found->defaultLowOutputLatency : found->defaultHighOutputLatency;
     }
-    return other > latency ? other : latency;
+    return out > in ? out : in;
 }
 
-/* ALSA's period is a quarter of its buffer, and the buffer is the suggested latency; half
- * a frame more, since PortAudio cuts what is behind the point. */
+/* ALSA's buffer is the suggested latency, its period a quarter of that; half a frame more, since
+ * PortAudio truncates. */
 static double choose_latency(const struct device_target *target, double rate)
 {
     const struct device_request *request = target->request;
@@ -198,8 +195,7 @@ static double choose_latency(const struct device_target *target, double rate)
 }
 
 static int process(const void *input, void *output, unsigned long frames,
-                   const PaStreamCallbackTimeInfo *time, PaStreamCallbackFlags flags,
-                   void *context)
+                   const PaStreamCallbackTimeInfo *time, PaStreamCallbackFlags flags, void *context)
 {
     (void)time;
     device_process(context, input, output, frames, (flags & LOST_FLAGS) != 0);
@@ -208,9 +204,8 @@ static int process(const void *input, void *output, unsigned long frames,
 
 static PaError open_and_start(const struct format *format, struct device_stream *context)
 {
-    PaError error =
-        Pa_OpenStream(&stream, format->in_or_none, format->out_or_none, format->rate,
-                      paFramesPerBufferUnspecified, paNoFlag, process, context);
+    PaError error = Pa_OpenStream(&stream, format->in_or_none, format->out_or_none, format->rate,
+                                  paFramesPerBufferUnspecified, paNoFlag, process, context);
     if (error != paNoError) {
         stream = NULL;
         return error;
@@ -231,16 +226,13 @@ static enum status refuse(const struct device_target *target, double rate, PaErr
                 by_host ? host->errorText : Pa_GetErrorText(error));
 }
 
-static enum status portaudio_open(const struct device_target *target,
-                                  struct device_stream *context)
+static enum status portaudio_open(const struct device_target *target, struct device_stream *context)
 {
     struct format format = {.in = parameters_of(target->input, &context->in),
                             .out = parameters_of(target->output, &context->out)};
     format.in_or_none = target->input ? &format.in : NULL;
     format.out_or_none = target->output ? &format.out : NULL;
-    enum status status = choose_rate(target, &format);
-    if (status != STATUS_OK)
-        return status;
+    TRY(choose_rate(target, &format));
     double latency = choose_latency(target, format.rate);
     format.in.suggestedLatency = format.out.suggestedLatency = latency;
     device_hush();
@@ -261,16 +253,16 @@ static uint64_t frames_of(double seconds, double rate)
 
 static void portaudio_describe(struct device_info *info)
 {
-    const PaStreamInfo *found_info = Pa_GetStreamInfo(stream);
-    info->rate = (uint32_t)lround(found_info->sampleRate);
-    info->input_latency = frames_of(found_info->inputLatency, found_info->sampleRate);
-    info->output_latency = frames_of(found_info->outputLatency, found_info->sampleRate);
+    const PaStreamInfo *found = Pa_GetStreamInfo(stream);
+    info->rate = (uint32_t)lround(found->sampleRate);
+    info->input_latency = frames_of(found->inputLatency, found->sampleRate);
+    info->output_latency = frames_of(found->outputLatency, found->sampleRate);
 }
 
 static void portaudio_close(void)
 {
     if (stream)
-        Pa_CloseStream(stream); /* aborts it first; what fails here has gone */
+        Pa_CloseStream(stream); /* aborts it first; errors mean it is gone */
     if (initialized)
         Pa_Terminate();
     stream = NULL;

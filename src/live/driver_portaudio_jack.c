@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-/* JACK's own header need not be installed; these four have not changed since 2002. They are to be
- * found by PortAudio before JACK's own, where all other names are hidden. */
+/* Without JACK's header, which may be missing; unchanged since 2002. Exported, so that PortAudio
+ * finds these before JACK's. */
 #define FOUND_FIRST __attribute__((visibility("default")))
 typedef void shutdown_callback(void *context);
 FOUND_FIRST void jack_on_shutdown(void *client, shutdown_callback *callback, void *context);
@@ -20,10 +20,10 @@ static struct {
     shutdown_callback *callback; /* lock; PortAudio's, and its context */
     void *context;               /* lock */
     bool gone;                   /* lock; the server */
-    bool leaving;                /* lock; PortAudio frees what its callback would touch */
+    bool leaving;                /* lock; PortAudio is freeing what its callback uses */
 } jack = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The library's function of that name; it is loaded, since it is what PortAudio called. */
+/* JACK's own function of that name. */
 union beneath {
     void *address;
     void (*on_shutdown)(void *client, shutdown_callback *callback, void *context);
@@ -67,7 +67,6 @@ void jack_on_shutdown(void *client, shutdown_callback *callback, void *context)
     real.on_shutdown(client, server_gone, client);
 }
 
-/* PortAudio gives something of its client back. */
 static bool is_leaving(const void *client)
 {
     pthread_mutex_lock(&jack.lock);

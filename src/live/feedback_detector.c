@@ -10,21 +10,21 @@
 #include <string.h>
 
 enum {
-    WINDOWS_A_SECOND = 32, /* at most, before they overlap */
-    REACH = 2,             /* bins that a sine takes to each side of its peak, after Hann */
-    LOWEST_BIN = 3,        /* that is told from what lies below */
-    MEMORY = 48,           /* windows looked back at: a second */
+    WINDOWS_A_SECOND = 32, /* at most, without overlap */
+    REACH = 2,             /* bins on each side of a sine's peak, with a Hann window */
+    LOWEST_BIN = 3,        /* that can be separated from lower ones */
+    MEMORY = 48,           /* windows kept: a second */
     GROWING = 8,           /* windows at least */
-    PINNED = 18,           /* windows of the last PINNED_OF: speech goes on between */
+    PINNED = 18,           /* windows of the last PINNED_OF */
     PINNED_OF = 24,
     PAIRED = 40, /* windows of MEMORY */
 };
 
-/* Of power. */
-#define TONAL 10.0         /* the peak over all else, at least */
-#define HARMONIC 0.001     /* a harmonic over the tone, at most */
+/* Power ratios. */
+#define TONAL 10.0         /* least, of the peak to all else */
+#define HARMONIC 0.001     /* most, of a harmonic to the tone */
 #define HANN_POWER 0.09375 /* a sine's spectrum, one side, over amplitude^2 window^2 */
-/* Of frequency, whichever is more. */
+/* Frequency deviation, relative and in bins; the larger one holds. */
 #define DRIFT 0.02
 #define DRIFT_BINS 0.5
 /* In decibels. */
@@ -32,12 +32,12 @@ enum {
 #define GROWN_TO (-12.0) /* of the ceiling */
 #define STEP_BACK 0.2
 #define PINNED_TO (-3.0) /* of the ceiling */
-#define PAIRED_TO (-5.0) /* both together: each alone is lower */
-#define DYING 1.5        /* below the highest of the time looked back at */
+#define PAIRED_TO (-5.0) /* of both together */
+#define DYING 1.5        /* below the highest level kept */
 
-/* What was heard in one window. */
+/* One window. */
 struct tone {
-    double bin;   /* of the peak, and between bins */
+    double bin;   /* of the peak, interpolated */
     double power; /* of the peak and REACH bins to each side */
 };
 
@@ -45,7 +45,7 @@ struct moment {
     struct tone strongest, second;
     bool tonal;          /* the strongest over all else */
     bool paired;         /* the two over all else */
-    bool over;           /* a sample was beyond the ceiling */
+    bool over;           /* a sample exceeded the ceiling */
     double level;        /* of the strongest, dB over the ceiling */
     double level_paired; /* of the two */
 };
@@ -53,7 +53,7 @@ struct moment {
 struct listener {
     float *recent; /* a window of samples */
     size_t filled;
-    struct moment moments[MEMORY]; /* the latest first */
+    struct moment moments[MEMORY]; /* newest first */
     size_t known;
 };
 
@@ -67,73 +67,65 @@ struct feedback_detector {
     _Atomic double frequency;
 };
 
-void feedback_detector_destroy(struct feedback_detector *guard)
+void feedback_detector_destroy(struct feedback_detector *detector)
 {
-    if (!guard)
+    if (!detector)
         return;
-    if (guard->listeners)
-        for (size_t c = 0; c < guard->channels; c++)
-            free(guard->listeners[c].recent);
-    free(guard->listeners);
-    free(guard->hann);
-    free(guard->windowed);
-    free(guard->spectrum);
-    free(guard->power);
-    fft_destroy(guard->fft);
-    free(guard);
+    if (detector->listeners)
+        for (size_t c = 0; c < detector->channels; c++)
+            free(detector->listeners[c].recent);
+    free(detector->listeners);
+    free(detector->hann);
+    free(detector->windowed);
+    free(detector->spectrum);
+    free(detector->power);
+    fft_destroy(detector->fft);
+    free(detector);
 }
 
-static bool have_buffers(struct feedback_detector *guard)
+static bool alloc_buffers(struct feedback_detector *detector)
 {
-    guard->hann = audio_alloc(guard->window);
-    guard->windowed = audio_alloc(guard->window);
-    guard->spectrum = audio_alloc(fft_spectrum_floats(guard->window));
-    guard->power = audio_alloc(guard->window / 2 + 1);
-    guard->listeners = calloc(guard->channels, sizeof *guard->listeners);
-    if (!guard->hann || !guard->windowed || !guard->spectrum || !guard->power || !guard->listeners)
-        return false;
-    for (size_t c = 0; c < guard->channels; c++) {
-        guard->listeners[c].recent = audio_alloc(guard->window);
-        if (!guard->listeners[c].recent)
-            return false;
-    }
-    return true;
+    bool done = (detector->hann = audio_alloc(detector->window)) &&
+                (detector->windowed = audio_alloc(detector->window)) &&
+                (detector->spectrum = audio_alloc(fft_spectrum_floats(detector->window))) &&
+                (detector->power = audio_alloc(detector->window / 2 + 1)) &&
+                (detector->listeners = calloc(detector->channels, sizeof *detector->listeners));
+    for (size_t c = 0; done && c < detector->channels; c++)
+        done = (detector->listeners[c].recent = audio_alloc(detector->window)) != NULL;
+    return done;
 }
 
-/* No two channels end a window at once, so that no block pays for both. */
-void feedback_detector_reset(struct feedback_detector *guard)
+/* Channels are staggered, so that no block computes two of their windows. */
+void feedback_detector_reset(struct feedback_detector *detector)
 {
-    for (size_t c = 0; c < guard->channels; c++) {
-        struct listener *listener = &guard->listeners[c];
-        listener->filled = guard->window / 2 * c / guard->channels;
+    for (size_t c = 0; c < detector->channels; c++) {
+        struct listener *listener = &detector->listeners[c];
+        listener->filled = detector->window / 2 * c / detector->channels;
         listener->known = 0;
         memset(listener->recent, 0, listener->filled * sizeof *listener->recent);
     }
 }
 
 enum status feedback_detector_create(size_t channels, uint32_t rate, float ceiling,
-                              struct feedback_detector **result)
+                                     struct feedback_detector **result)
 {
-    struct feedback_detector *guard = calloc(1, sizeof *guard);
-    if (!guard)
-        return fail_memory("a howl guard");
-    *guard =
-        (struct feedback_detector){.channels = channels, .rate = rate, .ceiling = ceiling, .window = 256};
-    while (guard->window < rate / WINDOWS_A_SECOND)
-        guard->window *= 2;
-    if (!have_buffers(guard)) {
-        feedback_detector_destroy(guard);
-        return fail_memory("a howl guard");
-    }
-    enum status status = fft_create(guard->window, &guard->fft);
-    if (status != STATUS_OK) {
-        feedback_detector_destroy(guard);
+    struct feedback_detector *detector = calloc(1, sizeof *detector);
+    if (!detector)
+        return fail_memory("a feedback detector");
+    *detector = (struct feedback_detector){
+        .channels = channels, .rate = rate, .ceiling = ceiling, .window = 256};
+    while (detector->window < rate / WINDOWS_A_SECOND)
+        detector->window *= 2;
+    enum status status = alloc_buffers(detector) ? STATUS_OK : fail_memory("a feedback detector");
+    if (status != STATUS_OK || (status = fft_create(detector->window, &detector->fft))) {
+        feedback_detector_destroy(detector);
         return status;
     }
-    for (size_t i = 0; i < guard->window; i++)
-        guard->hann[i] = (float)(0.5 - 0.5 * cos(2 * M_PI * (double)i / (double)guard->window));
-    feedback_detector_reset(guard);
-    *result = guard;
+    for (size_t i = 0; i < detector->window; i++)
+        detector->hann[i] =
+            (float)(0.5 - 0.5 * cos(2 * M_PI * (double)i / (double)detector->window));
+    feedback_detector_reset(detector);
+    *result = detector;
     return STATUS_OK;
 }
 
@@ -152,17 +144,16 @@ static void powers_of(const float *restrict spectrum, float *restrict power, siz
         power[k] = spectrum[2 * k] * spectrum[2 * k] + spectrum[2 * k + 1] * spectrum[2 * k + 1];
 }
 
-/* Where between bins the peak stands: the top of a parabola through three levels. */
+/* The peak between bins: the vertex of a parabola through three levels. */
 static double top_of(const float *power, size_t peak)
 {
     double before = log((double)power[peak - 1]), at = log((double)power[peak]),
            after = log((double)power[peak + 1]);
     double offset = 0.5 * (before - after) / (before - 2 * at + after);
-    return (double)peak + (fabs(offset) <= 0.5 ? offset : 0); /* else it is no peak */
+    return (double)peak + (fabs(offset) <= 0.5 ? offset : 0); /* else not a peak */
 }
 
-/* The strongest peak, which is then gone from the powers. */
-static struct tone take_tone(float *power, size_t bins)
+static struct tone extract_tone(float *power, size_t bins)
 {
     size_t peak = REACH;
     for (size_t k = REACH; k + REACH < bins; k++)
@@ -175,7 +166,7 @@ static struct tone take_tone(float *power, size_t bins)
     return tone;
 }
 
-/* At twice and three times the frequency; to be taken after the tone itself. */
+/* At twice and three times the frequency, after the tone was extracted. */
 static bool has_harmonics(const float *power, size_t bins, const struct tone *tone)
 {
     for (int times = 2; times <= 3; times++) {
@@ -189,31 +180,31 @@ static bool has_harmonics(const float *power, size_t bins, const struct tone *to
     return false;
 }
 
-static double level_of(const struct feedback_detector *guard, double power)
+static double level_of(const struct feedback_detector *detector, double power)
 {
-    double amplitude = sqrt(power / HANN_POWER) / (double)guard->window;
-    return audio_to_db(amplitude / (double)guard->ceiling);
+    double amplitude = sqrt(power / HANN_POWER) / (double)detector->window;
+    return audio_to_db(amplitude / (double)detector->ceiling);
 }
 
-static struct moment hear(const struct feedback_detector *guard, const float *recent)
+static struct moment analyse(const struct feedback_detector *detector, const float *recent)
 {
-    size_t window = guard->window, bins = window / 2 + 1;
-    multiply(recent, guard->hann, guard->windowed, window);
-    fft_forward(guard->fft, guard->windowed, guard->spectrum);
-    powers_of(guard->spectrum, guard->power, bins);
-    struct moment moment = {.over = audio_peak(recent, window) > guard->ceiling};
-    moment.strongest = take_tone(guard->power, bins);
-    bool pure =
-        moment.strongest.bin >= LOWEST_BIN && !has_harmonics(guard->power, bins, &moment.strongest);
-    moment.second = take_tone(guard->power, bins);
+    size_t window = detector->window, bins = window / 2 + 1;
+    multiply(recent, detector->hann, detector->windowed, window);
+    fft_forward(detector->fft, detector->windowed, detector->spectrum);
+    powers_of(detector->spectrum, detector->power, bins);
+    struct moment moment = {.over = audio_peak(recent, window) > detector->ceiling};
+    moment.strongest = extract_tone(detector->power, bins);
+    bool pure = moment.strongest.bin >= LOWEST_BIN &&
+                !has_harmonics(detector->power, bins, &moment.strongest);
+    moment.second = extract_tone(detector->power, bins);
     double one = moment.strongest.power, two = one + moment.second.power, rest = 0;
     for (size_t k = 0; k < bins; k++)
-        rest += (double)guard->power[k];
+        rest += (double)detector->power[k];
     moment.tonal =
-        one > 0 && pure && one >= TONAL * (rest + moment.second.power); /* no, with a NaN */
+        one > 0 && pure && one >= TONAL * (rest + moment.second.power); /* false with NaN */
     moment.paired = two > 0 && pure && two >= TONAL * rest;
-    moment.level = level_of(guard, one);
-    moment.level_paired = level_of(guard, two);
+    moment.level = level_of(detector, one);
+    moment.level_paired = level_of(detector, two);
     return moment;
 }
 
@@ -222,7 +213,7 @@ static bool is_near(double bin, double other)
     return fabs(bin - other) <= fmax(DRIFT * other, DRIFT_BINS);
 }
 
-/* For how many windows up to the latest the same tone has sounded. */
+/* The number of windows, up to the newest, with the same tone. */
 static size_t run_of(const struct listener *listener)
 {
     const struct moment *moments = listener->moments;
@@ -233,7 +224,7 @@ static size_t run_of(const struct listener *listener)
     return run;
 }
 
-/* Evenly: each half of the time does about half of it. */
+/* Evenly: half of the growth in each half of the time. */
 static bool is_growing(const struct moment *moments, size_t run)
 {
     if (moments[0].level < GROWN_TO)
@@ -249,61 +240,64 @@ static bool is_growing(const struct moment *moments, size_t run)
     return false;
 }
 
-/* Not in all windows: speech goes on between, and turns the limiter further down than the
- * howl alone. The latest is one of them. */
+/* How long a tone, or a pair of them, has been at the ceiling. */
+struct pinned {
+    double highest;
+    size_t at_ceiling, over;
+};
+
+static void add_pinned(struct pinned *pinned, const struct moment *moment, double level,
+                       double least)
+{
+    pinned->highest = fmax(pinned->highest, level);
+    pinned->at_ceiling += level > least;
+    pinned->over += moment->over;
+}
+
+/* Not in all windows: speech interrupts, and makes the limiter attenuate more than the feedback
+ * alone would. The latest window must be one of them. */
 static bool is_pinned(const struct moment *moments, size_t known)
 {
-    double highest = moments[0].level;
-    size_t fitting = 0, over = 0, most = known < PINNED_OF ? known : PINNED_OF;
-    for (size_t back = 0; back < most; back++) {
-        const struct moment *moment = &moments[back];
-        if (!moment->tonal || !is_near(moment->strongest.bin, moments[0].strongest.bin))
-            continue;
-        highest = fmax(highest, moment->level);
-        fitting += moment->level > PINNED_TO;
-        over += moment->over;
-    }
-    return fitting >= PINNED && over >= PINNED / 2 && moments[0].tonal &&
-           moments[0].level > highest - DYING;
+    struct pinned pinned = {.highest = moments[0].level};
+    for (size_t back = 0; back < known && back < PINNED_OF; back++)
+        if (moments[back].tonal && is_near(moments[back].strongest.bin, moments[0].strongest.bin))
+            add_pinned(&pinned, &moments[back], moments[back].level, PINNED_TO);
+    return pinned.at_ceiling >= PINNED && pinned.over >= PINNED / 2 && moments[0].tonal &&
+           moments[0].level > pinned.highest - DYING;
 }
 
-/* Two modes of a room that grow alike share the ceiling for seconds before one wins. */
+/* Two room modes that grow alike share the ceiling for seconds before one dominates. */
 static bool is_pinned_pair(const struct moment *moments, size_t known)
 {
-    double highest = moments[0].level_paired;
-    size_t fitting = 0, over = 0;
-    for (size_t back = 0; back < known; back++) {
-        const struct moment *moment = &moments[back];
-        bool same = is_near(moment->strongest.bin, moments[0].strongest.bin) ||
-                    is_near(moment->strongest.bin, moments[0].second.bin);
-        if (!moment->paired || !same)
-            continue;
-        highest = fmax(highest, moment->level_paired);
-        fitting += moment->level_paired > PAIRED_TO;
-        over += moment->over;
-    }
-    return fitting >= PAIRED && over >= PAIRED / 2 && moments[0].paired &&
-           moments[0].level_paired > highest - DYING;
+    struct pinned pinned = {.highest = moments[0].level_paired};
+    for (size_t back = 0; back < known; back++)
+        if (moments[back].paired &&
+            (is_near(moments[back].strongest.bin, moments[0].strongest.bin) ||
+             is_near(moments[back].strongest.bin, moments[0].second.bin)))
+            add_pinned(&pinned, &moments[back], moments[back].level_paired, PAIRED_TO);
+    return pinned.at_ceiling >= PAIRED && pinned.over >= PAIRED / 2 && moments[0].paired &&
+           moments[0].level_paired > pinned.highest - DYING;
 }
 
-static bool is_feedback(struct feedback_detector *guard, struct listener *listener)
+static bool is_feedback(struct feedback_detector *detector, struct listener *listener)
 {
     struct moment *moments = listener->moments;
     memmove(moments + 1, moments, (MEMORY - 1) * sizeof *moments);
-    moments[0] = hear(guard, listener->recent);
+    moments[0] = analyse(detector, listener->recent);
     listener->known += listener->known < MEMORY;
     size_t run = run_of(listener);
     if (!is_growing(moments, run) && !is_pinned(moments, listener->known) &&
         !is_pinned_pair(moments, listener->known))
         return false;
-    atomic_store(&guard->frequency, moments[0].strongest.bin * guard->rate / (double)guard->window);
+    atomic_store(&detector->frequency,
+                 moments[0].strongest.bin * detector->rate / (double)detector->window);
     return true;
 }
 
-static bool listen(struct feedback_detector *guard, struct listener *listener, const float *samples,
-                   size_t frames)
+static bool listen(struct feedback_detector *detector, struct listener *listener,
+                   const float *samples, size_t frames)
 {
-    size_t window = guard->window, hop = window / 2;
+    size_t window = detector->window, hop = window / 2;
     for (size_t at = 0; at < frames;) {
         size_t part =
             window - listener->filled < frames - at ? window - listener->filled : frames - at;
@@ -312,7 +306,7 @@ static bool listen(struct feedback_detector *guard, struct listener *listener, c
         at += part;
         if (listener->filled < window)
             return false;
-        if (is_feedback(guard, listener))
+        if (is_feedback(detector, listener))
             return true;
         memcpy(listener->recent, listener->recent + hop, hop * sizeof *samples);
         listener->filled = hop;
@@ -320,17 +314,18 @@ static bool listen(struct feedback_detector *guard, struct listener *listener, c
     return false;
 }
 
-bool feedback_detector_process(struct feedback_detector *guard, const float *const *planar, size_t frames)
+bool feedback_detector_process(struct feedback_detector *detector, const float *const *planar,
+                               size_t frames)
 {
     bool feedback = false;
-    for (size_t c = 0; c < guard->channels; c++)
-        feedback |= listen(guard, &guard->listeners[c], planar[c], frames);
+    for (size_t c = 0; c < detector->channels; c++)
+        feedback |= listen(detector, &detector->listeners[c], planar[c], frames);
     if (feedback)
-        feedback_detector_reset(guard);
+        feedback_detector_reset(detector);
     return feedback;
 }
 
-double feedback_detector_frequency(const struct feedback_detector *guard)
+double feedback_detector_frequency(const struct feedback_detector *detector)
 {
-    return atomic_load(&guard->frequency);
+    return atomic_load(&detector->frequency);
 }

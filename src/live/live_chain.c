@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SILENT_BLOCKS = 4 }; /* run before the stream: what a first step does is done then */
+enum { SILENT_BLOCKS = 4 }; /* processed before the stream starts */
 
 static struct stage *choosing_stage(const struct live_chain *chain)
 {
@@ -30,17 +30,13 @@ size_t live_chain_mask_latency(const struct live_chain *chain)
     return latency;
 }
 
-/* ---- masks ---- */
-
 static enum status load_others(struct live_chain *chain)
 {
     const struct live_chain_request *request = &chain->request;
     for (size_t i = 0; i < request->other_count; i++) {
         struct mask **mask = &chain->masks[i + 1];
-        enum status status =
-            stage_mask_read(request->others[i], &chain->mask_format, &request->options->settings, mask);
-        if (status != STATUS_OK)
-            return status;
+        TRY(stage_mask_read(request->others[i], &chain->mask_format, &request->options->settings,
+                            mask));
         if ((*mask)->outputs != chain->masks[0]->outputs)
             return fail(STATUS_FAILED,
                         "masks %s and %s cannot be switched: of %zu channels one makes %zu, the "
@@ -64,7 +60,6 @@ static enum status adapt_choices(struct live_chain *chain)
     return status;
 }
 
-/* One time zero for all, and the longest known. */
 static enum status unite(struct live_chain *chain)
 {
     struct mask **masks = chain->masks;
@@ -73,9 +68,7 @@ static enum status unite(struct live_chain *chain)
             chain->origin = masks[i]->origin;
     chain->taps = chain->request.capacity;
     for (size_t i = 0; i < chain->choice_count; i++) {
-        enum status status = mask_pad(masks[i], chain->origin - masks[i]->origin);
-        if (status != STATUS_OK)
-            return status;
+        TRY(mask_pad(masks[i], chain->origin - masks[i]->origin));
         if (masks[i]->taps > chain->taps)
             chain->taps = masks[i]->taps;
     }
@@ -91,12 +84,11 @@ static enum status load_choices(struct live_chain *chain)
     chain->names[0] = chain->masks[0]->name;
     chain->mask_format =
         (struct stream_format){.rate = chain->request.format.rate, .channels = stage->inputs};
-    enum status status;
-    if ((status = load_others(chain)) || (status = adapt_choices(chain)))
-        return status;
-    status = unite(chain);
+    TRY(load_others(chain));
+    TRY(adapt_choices(chain));
+    enum status status = unite(chain);
     stage->settings.convolver.taps = chain->taps;
-    (void)stage_mask_swap(stage, chain->masks[0]); /* which stays the chain's */
+    (void)stage_mask_swap(stage, chain->masks[0]); /* still owned by the chain */
     return status;
 }
 
@@ -110,29 +102,8 @@ static enum status prepare_choices(struct live_chain *chain)
                           &chain->choices);
 }
 
-static void discard_coefficients(struct live_chain *chain)
-{
-    stage_list_discard(&chain->stages);
-    for (size_t i = 1; i < chain->choice_count; i++)
-        mask_discard_coefficients(chain->masks[i]);
-}
-
-/* ---- the chain ---- */
-
-static enum status copy_stages(struct live_chain *chain)
-{
-    const struct stage_list *stages = &chain->request.options->stages;
-    for (size_t i = 0; i < stages->count; i++) {
-        const struct stage *stage = &stages->stages[i];
-        enum status status = stage_list_add(&chain->stages, stage->ops, stage->text, stage->origin);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
-}
-
-/* What the first steps touch, start or are waited for with is behind the stream then; some
- * plugins are at their values only then, so that a replay needs it too. */
+/* First blocks allocate, start threads and wait. Some plugins reach their values only after them,
+ * so a replay needs them too. */
 static enum status run_silence(const struct live_chain *chain)
 {
     struct filter *filter = chain->filter;
@@ -150,14 +121,14 @@ end:
     return status;
 }
 
-/* Threads that are made for the step have its priority, or the one below. */
+/* The step's workers inherit its priority, or the one below. */
 static enum status create_filters(struct live_chain *chain)
 {
     const struct live_chain_request *request = &chain->request;
     struct realtime_before before;
     size_t threads = request->options->threads;
     if (threads == 0)
-        threads = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1; /* a step and its worker */
+        threads = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1; /* the step and a worker */
     bool raised = request->priority > 0 && realtime_raise(request->priority, &before);
     enum status status = workers_create(threads, &chain->workers);
     if (status == STATUS_OK)
@@ -175,16 +146,22 @@ enum status live_chain_init(struct live_chain *chain, const struct live_chain_re
     struct stream_format format = request->format;
     settings.convolver.live = request->live;
     settings.streamed = true;
-    enum status status;
-    if ((status = copy_stages(chain)) ||
-        (status = stage_list_load(&chain->stages, &settings, &format)))
-        return status;
+    for (size_t i = 0; i < request->options->stages.count; i++) {
+        const struct stage *stage = &request->options->stages.stages[i];
+        TRY(stage_list_add(&chain->stages, stage->ops, stage->text, stage->origin));
+    }
+    TRY(stage_list_load(&chain->stages, &settings, &format));
     bool has_mask = request->stage < chain->stages.count &&
                     chain->stages.stages[request->stage].ops->has_choices;
-    if ((has_mask && (status = load_choices(chain))) || (status = create_filters(chain)) ||
-        (has_mask && (status = prepare_choices(chain))) || (status = run_silence(chain)))
-        return status;
-    discard_coefficients(chain);
+    if (has_mask)
+        TRY(load_choices(chain));
+    TRY(create_filters(chain));
+    if (has_mask)
+        TRY(prepare_choices(chain));
+    TRY(run_silence(chain));
+    stage_list_discard(&chain->stages);
+    for (size_t i = 1; i < chain->choice_count; i++)
+        mask_discard_coefficients(chain->masks[i]);
     return STATUS_OK;
 }
 
@@ -203,7 +180,7 @@ void live_chain_free(struct live_chain *chain)
     *chain = (struct live_chain){0};
 }
 
-/* ---- masks that come later ---- */
+/* ---- masks loaded later ---- */
 
 static enum status fit(const struct live_chain *chain, struct mask *mask)
 {
@@ -218,13 +195,13 @@ static enum status fit(const struct live_chain *chain, struct mask *mask)
     enum status status = mask_pad(mask, chain->origin - mask->origin);
     if (status == STATUS_OK && mask->taps > chain->taps)
         status = fail(STATUS_FAILED,
-                      "mask %s does not fit: it has %zu taps, and there is room for %zu; start "
-                      "again with it",
+                      "mask %s does not fit: it has %zu taps, and the limit is %zu; restart "
+                      "with it",
                       mask->name, mask->taps, chain->taps);
     return status;
 }
 
-static void take_in(struct live_chain *chain, size_t choice, char *text, struct mask *mask)
+static void put_mask(struct live_chain *chain, size_t choice, char *text, struct mask *mask)
 {
     struct stage *stage = &chain->stages.stages[chain->request.stage];
     mask_discard_coefficients(mask);
@@ -252,7 +229,7 @@ enum status live_chain_load(struct live_chain *chain, size_t choice, const char 
     if (status != STATUS_OK || (status = fit(chain, mask)) ||
         (status = choices_replace(chain->choices, choice, mask, way)))
         goto fail;
-    take_in(chain, choice, kept, mask);
+    put_mask(chain, choice, kept, mask);
     return STATUS_OK;
 fail:
     mask_destroy(mask);

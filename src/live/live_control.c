@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what can be asked for ---- */
+/* ---- masks and recordings ---- */
 
-/* 1 and up; 0 is dry. False: there is no such choice. */
+/* From 1; 0 is dry. False: no such choice. */
 static bool choose(struct live_session *session, size_t number)
 {
     if (number > session->stream.chain.choice_count)
@@ -19,38 +19,22 @@ static bool choose(struct live_session *session, size_t number)
     return true;
 }
 
-/* One that is asked for within a switch is read after it. */
-static bool load_later(struct live_session *session, size_t choice, const char *text)
-{
-    char *kept = text ? strdup(text) : NULL;
-    if (text && !kept)
-        return false;
-    session->load_waits = true;
-    session->load_choice = choice;
-    session->load_text = kept;
-    return true;
-}
-
-/* A mask that cannot be read is told in a line, and the old one goes on. */
+/* During a switch the mask is read after it. If it cannot be read the old one stays. */
 static bool load(struct live_session *session, size_t choice, const char *text)
 {
     struct live_chain *chain = &session->stream.chain;
-    if (choices_are_switching(chain->choices) && !session->load_waits)
-        return load_later(session, choice, text);
+    if (choices_are_switching(chain->choices) && !session->load_waits) {
+        session->load_choice = choice;
+        session->load_text = text ? strdup(text) : NULL;
+        session->load_waits = !text || session->load_text;
+        return session->load_waits;
+    }
     if (live_chain_load(chain, choice, text, &session->stream.way) != STATUS_OK)
         return false;
     live_log_load(session->stream.log, choice, chain->texts[choice],
                   live_frames(session->stream.live));
-    view_message(session->stream.view, "mask %s is read", chain->names[choice]);
+    view_message(session->stream.view, "mask %s is loaded", chain->names[choice]);
     return true;
-}
-
-static void load_now(struct live_session *session)
-{
-    (void)load(session, session->load_choice, session->load_text);
-    session->load_waits = false;
-    free(session->load_text);
-    session->load_text = NULL;
 }
 
 static void reload(struct live_session *session)
@@ -62,20 +46,19 @@ static void reload(struct live_session *session)
 static void flush_recordings(struct live_session *session)
 {
     uint64_t frames = 0;
-    struct recorder *recorders[] = {session->recorder, session->recorder_dry};
-    const char *paths[] = {session->options->record, session->options->record_dry};
-    for (size_t i = 0; i < 2; i++) {
-        if (!recorders[i])
+    bool any = false;
+    for (size_t i = 0; i < LIVE_RECORDINGS; i++) {
+        const struct live_recording *own = &session->recordings[i];
+        if (!own->recorder)
             continue;
-        recorder_flush(recorders[i], &frames);
-        view_message(session->stream.view, "%s: %.1f s are written", paths[i],
+        any = true;
+        recorder_flush(own->recorder, &frames);
+        view_message(session->stream.view, "%s: %.1f s written", own->path,
                      (double)frames / (double)session->stream.info.rate);
     }
-    if (!recorders[0] && !recorders[1])
-        view_message(session->stream.view, "nothing is recorded; start with --record OUT.wav");
+    if (!any)
+        view_message(session->stream.view, "no recording; start with --record OUT.wav");
 }
-
-/* ---- keys ---- */
 
 static void handle_key(struct live_session *session, int key)
 {
@@ -101,7 +84,7 @@ static bool choose_named(struct live_session *session, const char *name)
     return false;
 }
 
-/* A path is no list of options: its commas are part of it. */
+/* A path is not a list of options: its commas are escaped. */
 static bool load_path(struct live_session *session, size_t number, const char *path)
 {
     char text[2 * OSC_TEXT_MOST], *to = text;
@@ -116,40 +99,34 @@ static bool load_path(struct live_session *session, size_t number, const char *p
     return load(session, number - 1, text);
 }
 
-static bool obey(struct live_session *session, const struct osc_command *command)
+static bool execute(struct live_session *session, const struct osc_command *command)
 {
-    bool done = true;
+    struct stream_session *stream = &session->stream;
     switch (command->action) {
     case OSC_CHOOSE:
-        done = choose(session, command->choice);
-        break;
+        return choose(session, command->choice);
     case OSC_CHOOSE_NAMED:
-        done = choose_named(session, command->text);
-        break;
+        return choose_named(session, command->text);
+    case OSC_LOAD:
+        return load_path(session, command->choice, command->text);
+    case OSC_CONTROL:
+        return live_controls_set(&stream->controls, command->stage, command->text,
+                                 command->value_text) == STATUS_OK;
     case OSC_GAIN:
-        stream_session_set_gain(&session->stream, command->value);
+        stream_session_set_gain(stream, command->value);
         break;
     case OSC_MUTE:
-        stream_session_set_mute(&session->stream, command->on);
-        break;
-    case OSC_LOAD:
-        done = load_path(session, command->choice, command->text);
-        break;
-    case OSC_CONTROL:
-        done = live_controls_set(&session->stream.controls, command->stage, command->text,
-                                 command->value_text) == STATUS_OK;
+        stream_session_set_mute(stream, command->on);
         break;
     case OSC_RELOAD:
         reload(session);
         break;
     case OSC_QUIT:
-        stream_session_leave(&session->stream);
+        stream_session_leave(stream);
         break;
     }
-    return done;
+    return true;
 }
-
-/* ---- files that change ---- */
 
 enum status live_control_watch(struct live_session *session)
 {
@@ -165,9 +142,7 @@ enum status live_control_watch(struct live_session *session)
     return status;
 }
 
-/* ---- all of them ---- */
-
-static void take_commands(struct live_session *session)
+static void handle_commands(struct live_session *session)
 {
     struct osc_command command;
     size_t changed;
@@ -175,15 +150,19 @@ static void take_commands(struct live_session *session)
     while ((key = view_key(session->stream.view)) != VIEW_KEY_NONE)
         handle_key(session, key);
     while (session->osc && osc_receive(session->osc, &command))
-        if (!obey(session, &command))
+        if (!execute(session, &command))
             osc_refuse(session->osc);
-    /* One at a time: the switch to it has to be over before the next. */
+    /* One mask at a time: the switch to it ends before the next is read. */
     const struct choices *choices = session->stream.chain.choices;
     bool busy = choices && choices_are_switching(choices);
-    if (session->load_waits && !busy)
-        load_now(session);
-    else if (session->watch && !busy && file_watch_next(session->watch, &changed))
+    if (session->load_waits && !busy) {
+        (void)load(session, session->load_choice, session->load_text);
+        session->load_waits = false;
+        free(session->load_text);
+        session->load_text = NULL;
+    } else if (session->watch && !busy && file_watch_next(session->watch, &changed)) {
         (void)load(session, changed, NULL);
+    }
 }
 
 void live_control_wait(struct live_session *session, int milliseconds)
@@ -193,5 +172,5 @@ void live_control_wait(struct live_session *session, int milliseconds)
         {.fd = session->osc ? osc_fd(session->osc) : -1, .events = POLLIN},
     };
     (void)poll(fds, 2, milliseconds);
-    take_commands(session);
+    handle_commands(session);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double STEPS = 50; /* in a range */
+static const double STEPS = 50; /* per range */
 
 enum status live_controls_init(struct live_controls *controls, const struct stage_list *stages,
                                struct live *live)
@@ -28,9 +28,7 @@ void live_controls_free(struct live_controls *controls)
     *controls = (struct live_controls){0};
 }
 
-/* ---- steps ---- */
-
-/* 1, 2 or 5 of some power of ten, and not more than this. */
+/* Rounded down to 1, 2 or 5 times a power of ten. */
 static double round_step(double step)
 {
     double ten = pow(10, floor(log10(step)));
@@ -38,7 +36,7 @@ static double round_step(double step)
     return ten * (times >= 5 ? 5 : times >= 2 ? 2 : 1);
 }
 
-/* The nearest point in that direction; else the value stays. */
+/* The nearest point in that direction, or the value itself. */
 static double next_point(const struct stage_control *control, int direction)
 {
     double best = control->value;
@@ -71,8 +69,6 @@ static double next_value(const struct stage_control *control, int direction)
     return next_number(control, direction);
 }
 
-/* ---- changes ---- */
-
 static void change(struct live_controls *controls, struct stage_control *control, double wanted)
 {
     float value = stage_controls_fit(control, wanted);
@@ -86,7 +82,7 @@ static void change(struct live_controls *controls, struct stage_control *control
     if (live_send(controls->live, &event))
         control->value = value;
     else
-        controls->notice = "too many changes wait: one was left out";
+        controls->notice = "too many changes at once: one was ignored";
 }
 
 static struct stage_control *bypass_of(struct live_controls *controls, size_t stage)
@@ -108,7 +104,7 @@ bool live_controls_key(struct live_controls *controls, int key)
     if (key <= 0 || key > 127 || !strchr("cC+=-b", key))
         return false;
     if (controls->count == 0) {
-        controls->notice = "there is nothing to change: plugins have controls";
+        controls->notice = "no controls: the chain has no plugins";
         return true;
     }
     struct stage_control *chosen = &controls->controls[controls->chosen];
@@ -140,11 +136,8 @@ enum status live_controls_set(struct live_controls *controls, size_t stage, cons
 {
     struct stage_control control;
     float value;
-    enum status status = stage_controls_find(controls->stages, stage - 1, symbol, &control);
-    if (status == STATUS_OK)
-        status = stage_controls_parse(controls->stages, &control, text, &value);
-    if (status != STATUS_OK)
-        return status;
+    TRY(stage_controls_find(controls->stages, stage - 1, symbol, &control));
+    TRY(stage_controls_parse(controls->stages, &control, text, &value));
     controls->chosen = index_of(controls, control.stage, control.kind, control.port_index);
     change(controls, &controls->controls[controls->chosen], (double)value);
     return STATUS_OK;
@@ -157,9 +150,7 @@ const char *live_controls_symbol(const struct live_controls *controls,
     return controls->controls[i].port->symbol;
 }
 
-/* ---- what is shown ---- */
-
-/* What follows the last '/' of a URI, or the ':' of a library's label. */
+/* The last part of a URI, or the label after a library's ':'. */
 static const char *short_name(const struct stage *stage)
 {
     const struct stage_info info = stage_describe(stage);

@@ -1,13 +1,12 @@
-/* What keys and OSC can change of a stream's stages: one control is chosen, and goes up and down.
+/* The controls of a stream's stages, changed by keys and OSC. One is selected for the keys.
  *
- *   c C   the next control, the one before
- *   + -   a step up or down (= is + too): the next point of an enumeration, a switch the other way,
- *         1 of whole numbers; else about a fiftieth of the range, by equal factors where the port
- *         is logarithmic
- *   b     the bypass of the control's stage
+ *   c C   the next, the previous control
+ *   + -   a step up or down (= is +): the next point of an enumeration, the other state of a
+ * switch, 1 for integers, else about a fiftieth of the range, geometric for a logarithmic port b
+ * bypass of the control's stage
  *
- * A change is an event to the step (live.h), which says at which frame it took it. The values here
- * are those that were asked for last.
+ * A change is an event to the step (live.h), which reports its frame. Values here are those last
+ * requested.
  * Threads: the control thread.
  */
 #ifndef HALO_LIVE_CONTROLS_H
@@ -21,33 +20,33 @@ struct live_controls {
     const struct stage_list *stages;
     struct live *live;
     size_t count;
-    struct stage_control *controls; /* of all stages, in their order */
+    struct stage_control *controls; /* of all stages, in order */
     size_t chosen;
-    const char *notice; /* what whoever drives this should tell once and clear; NULL */
+    const char *notice; /* a message to show and clear, or NULL */
     char text[200];     /* of live_controls_show */
 };
 
-/* The stages' chain has been created; both outlive this. Errors: memory. */
+/* After the stages' chain was created; both must outlive this. Errors: memory. */
 MUST_CHECK enum status live_controls_init(struct live_controls *controls,
                                           const struct stage_list *stages, struct live *live);
 void live_controls_free(struct live_controls *controls);
 
-/* What the keys do, as live_status.keys has it; "" where there is no control. */
+/* Help for the keys, as in live_status.keys; "" without controls. */
 const char *live_controls_keys(const struct live_controls *controls);
 
-/* False: it is none of these keys. */
+/* False: not one of these keys. */
 bool live_controls_key(struct live_controls *controls, int key);
 
-/* By a stage's number from 1, a symbol and a value in words, as in stage_controls.h; the control is
- * the chosen one then. Errors (usage): there is none such, or it cannot have that value. */
+/* Select and set a control by stage (from 1), symbol and value, as in stage_controls.h. Errors
+ * (usage): no such control or value. */
 MUST_CHECK enum status live_controls_set(struct live_controls *controls, size_t stage,
                                          const char *symbol, const char *value);
 
-/* The symbol of an event's control, as it came from here. */
+/* The symbol of the control in an event. */
 const char *live_controls_symbol(const struct live_controls *controls,
                                  const struct live_event *event);
 
-/* The chosen one; all zero where there is none. Good until the next call. */
+/* The selected control, or all zero. Valid until the next call. */
 struct live_status_control live_controls_show(struct live_controls *controls);
 
 #endif

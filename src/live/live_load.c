@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-    LINES_MOST = 20, /* of the ledger, for a person */
-    STALE = 512,     /* blocks until so many are sorted again, where they are many */
+    LINES_MOST = 20, /* printed of the ledger */
+    STALE = 512,     /* new blocks until a full ring is sorted again */
 };
 
 enum status live_load_init(struct live_load *load, size_t block, uint32_t rate)
@@ -33,7 +33,7 @@ static void enter(struct live_load *load, const struct block_time *time, const c
         load->ledger[load->entries++] = (struct ledger_entry){*time, cause};
 }
 
-static void take(struct live_load *load, const struct block_time *time)
+static void add_time(struct live_load *load, const struct block_time *time)
 {
     double share = (double)time->ns / load->period;
     bool late = share > 1;
@@ -62,7 +62,7 @@ void live_load_update(struct live_load *load, struct live *live)
     struct block_time time;
     load->now = 0;
     while (live_read_time(live, &time))
-        take(load, &time);
+        add_time(load, &time);
     size_t recent = load->count < LIVE_LOAD_RECENT ? load->count : LIVE_LOAD_RECENT;
     if (load->count == load->sorted_at ||
         (recent == LIVE_LOAD_RECENT && load->count - load->sorted_at < STALE))

@@ -1,9 +1,8 @@
-/* How much of its time a live step takes, and a ledger of the blocks that came late or were
- * lost.
+/* The load of a live step, and a ledger of blocks that were late or lost.
  *
- * Late: the step took longer than its block lasts. Lost: the device said that sound was lost
- * before it. Loads are shares of a block's own length.
- * Threads: the control thread, which calls live_load_update at least every few seconds.
+ * Late: the step took longer than the block lasts. Lost: the device lost sound before the block.
+ * Load: the time of the step divided by the block's duration.
+ * Threads: the control thread, which calls live_load_update every few seconds or more often.
  */
 #ifndef HALO_LIVE_LOAD_H
 #define HALO_LIVE_LOAD_H
@@ -13,31 +12,31 @@
 #include <jansson.h>
 
 enum {
-    LIVE_LOAD_RECENT = 1 << 13, /* blocks that the percentile is of */
-    LIVE_LEDGER_MOST = 1000,    /* entries that are kept; all are counted */
+    LIVE_LOAD_RECENT = 1 << 13, /* blocks in the percentile */
+    LIVE_LEDGER_MOST = 1000,    /* entries kept; all are counted */
 };
 
 struct ledger_entry {
     struct block_time time;
-    const char *cause; /* as far as known */
+    const char *cause;
 };
 
 struct live_load {
     double period; /* ns */
     uint32_t rate;
-    float *recent; /* shares, in a ring */
+    float *recent; /* loads, a ring */
     float *sorted;
-    size_t count;     /* of all blocks so far */
-    size_t sorted_at; /* what that was when the percentile was found */
-    double now;       /* the highest since the update before */
-    double p99;       /* of the recent ones */
-    double worst;     /* of all */
+    size_t count;     /* blocks so far */
+    size_t sorted_at; /* `count` when p99 was computed */
+    double now;       /* highest since the last update */
+    double p99;       /* of recent blocks */
+    double worst;     /* of all blocks */
     double sum;
     uint64_t late;
     uint64_t lost;
     struct ledger_entry *ledger;
     size_t entries;
-    const char *busy; /* what the step is known to be about; NULL: nothing special */
+    const char *busy; /* a known cause of load at present, or NULL */
 };
 
 /* Errors: memory. */

@@ -32,7 +32,7 @@ const char *const live_log_events[] = {
 const char *const live_log_shapes[] = {
     [SWITCH_FADE] = "fade", [SWITCH_DUCK] = "duck", [SWITCH_GAP] = "gap", [SWITCH_GAP + 1] = NULL};
 
-/* Takes `line`. */
+/* `line` is owned. */
 static void write_line(struct live_log *log, json_t *line)
 {
     if (!log) {
@@ -42,14 +42,14 @@ static void write_line(struct live_log *log, json_t *line)
     bool written = line && json_dumpf(line, log->file, JSON_COMPACT) == 0 &&
                    fputc('\n', log->file) != EOF && fflush(log->file) == 0;
     if (!written && !log->failed) {
-        note("cannot write the log %s: %s; it ends here", log->path,
+        note("cannot write the log %s: %s; the log ends here", log->path,
              line ? strerror(errno) : "out of memory");
         log->failed = true;
     }
     json_decref(line);
 }
 
-/* Plugins in processes of their own are a block late: so are they in a replay. */
+/* Isolated plugins add a block of latency, which a replay must reproduce. */
 static bool runs_isolated(const struct stage_list *stages)
 {
     for (size_t i = 0; i < stages->count; i++)
@@ -69,20 +69,16 @@ static json_t *set_up(const struct live_chain *chain, const struct live_settings
     }
     for (size_t i = 0; i < request->other_count; i++)
         json_array_append_new(others, json_text(request->others[i]));
-    return json_pack(
-        "{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:f, s:f, s:b}", "halo_log", 1,
-        "rate", (json_int_t)settings->rate, "channels", (json_int_t)request->format.channels, "block",
-        (json_int_t)request->block, "stages", stages, "choose_at", (json_int_t)request->stage, "others",
-        others, "room", (json_int_t)request->capacity, "centre",
-        request->options->settings.align == MASK_ALIGN_CENTRE, "isolated", runs_isolated(&chain->stages),
-        "causal", request->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
-        audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain), "muted",
-        settings->muted);
-}
-
-static int open_file(const char *path, bool force)
-{
-    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+    return json_pack("{s:i, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:b, s:b, s:b, s:f, s:f, s:b}",
+                     "halo_log", 1, "rate", (json_int_t)settings->rate, "channels",
+                     (json_int_t)request->format.channels, "block", (json_int_t)request->block,
+                     "stages", stages, "choose_at", (json_int_t)request->stage, "others", others,
+                     "room", (json_int_t)request->capacity, "centre",
+                     request->options->settings.align == MASK_ALIGN_CENTRE, "isolated",
+                     runs_isolated(&chain->stages), "causal",
+                     request->options->settings.align == MASK_ALIGN_CAUSAL, "ceiling_db",
+                     audio_to_db(settings->ceiling), "gain_db", audio_to_db(settings->gain),
+                     "muted", settings->muted);
 }
 
 enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
@@ -94,7 +90,8 @@ enum status live_log_open(const char *path, bool force, const struct live_chain 
         status = fail_memory("a log");
         goto fail;
     }
-    int fd = open_file(path, force);
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL);
+    int fd = open(path, flags, 0666);
     if (fd < 0 || !(log->file = fdopen(fd, "w"))) {
         status = errno == EEXIST
                      ? fail(STATUS_FAILED, "%s exists; --force replaces it", path)
@@ -119,22 +116,21 @@ void live_log_close(struct live_log *log)
     free(log);
 }
 
-/* Values are written in full, so that a replay has the very same. */
-void live_log_event(struct live_log *log, const struct live_event *event)
+/* Values keep full precision, for the replay. */
+void live_log_event(struct live_log *log, const struct live_event *event, const char *symbol)
 {
-    json_t *line = json_pack("{s:I, s:s, s:f}", "frame", (json_int_t)event->frame, "event",
-                             live_log_events[event->what], "value", event->value);
-    if (event->what == LIVE_STAGE_ABSENT || event->what == LIVE_STAGE_FAILED)
-        json_object_set_new(line, "stage", json_integer((json_int_t)event->stage + 1));
-    write_line(log, line);
-}
-
-void live_log_control(struct live_log *log, const struct live_event *event, const char *symbol)
-{
-    write_line(log,
-               json_pack("{s:I, s:s, s:I, s:o, s:f}", "frame", (json_int_t)event->frame, "event",
-                         live_log_events[event->what], "stage", (json_int_t)event->stage + 1,
-                         "control", json_text(symbol), "value", event->value));
+    json_int_t frame = (json_int_t)event->frame, stage = (json_int_t)event->stage + 1;
+    const char *name = live_log_events[event->what];
+    if (symbol)
+        write_line(log,
+                   json_pack("{s:I, s:s, s:I, s:o, s:f}", "frame", frame, "event", name, "stage",
+                             stage, "control", json_text(symbol), "value", event->value));
+    else if (event->what > LIVE_STAGE_CONTROL)
+        write_line(log, json_pack("{s:I, s:s, s:f, s:I}", "frame", frame, "event", name, "value",
+                                  event->value, "stage", stage));
+    else
+        write_line(log, json_pack("{s:I, s:s, s:f}", "frame", frame, "event", name, "value",
+                                  event->value));
 }
 
 void live_log_switch(struct live_log *log, size_t choice, uint64_t at,

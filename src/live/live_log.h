@@ -1,8 +1,7 @@
-/* The log of a recording: what was chosen and changed at which frame, so that the recorded
- * input gives the recorded output again (halo render IN OUT --replay LOG).
+/* The log of a recording: every change and its frame, so that the recorded input gives the recorded
+ * output again (halo render IN OUT --replay LOG).
  *
- * JSON, a line each: first how the stream was set up, then its events. Lines are written at
- * once, so that a log is whole up to a crash.
+ * Lines of JSON, flushed one by one: first the set-up of the stream, then its events.
  * Threads: the control thread.
  */
 #ifndef HALO_LIVE_LOG_H
@@ -14,20 +13,19 @@
 
 struct live_log;
 
-/* Errors: a file that exists (without `force`), the folder, permissions. */
+/* Errors: the file exists (without `force`), folder, permissions. */
 MUST_CHECK enum status live_log_open(const char *path, bool force, const struct live_chain *chain,
                                      const struct live_settings *settings, struct live_log **log);
 
-/* NULL is let be, and what cannot be written is told once. An event of a control is logged with its
- * symbol. */
-void live_log_event(struct live_log *log, const struct live_event *event);
-void live_log_control(struct live_log *log, const struct live_event *event, const char *symbol);
+/* A NULL log is ignored; the first write error is reported. `symbol`: of a control's event, else
+ * NULL. */
+void live_log_event(struct live_log *log, const struct live_event *event, const char *symbol);
 void live_log_switch(struct live_log *log, size_t choice, uint64_t at,
                      const struct choices_way *way);
 void live_log_load(struct live_log *log, size_t choice, const char *text, uint64_t frame);
 void live_log_close(struct live_log *log);
 
-/* Names in the log, by enum live_control and enum switch_shape; NULL ends them. */
+/* Names in the log, indexed by enum live_control and enum switch_shape; NULL ends them. */
 extern const char *const live_log_events[];
 extern const char *const live_log_shapes[];
 

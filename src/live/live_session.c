@@ -8,23 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TICK = 25, AWAY_TICK = 200 }; /* ms between looks, and while the device is away */
-enum { CAPACITY = 1 << 16 };         /* taps for masks to come */
+enum {
+    TICK = 25,
+    AWAY_TICK = 200
+}; /* ms between updates, and between attempts to reopen a lost device */
+enum { CAPACITY = 1 << 16 }; /* taps of masks loaded later */
 
-static const double RING_SECONDS = 10; /* of a recording: disks may stall */
+static const double RING_SECONDS = 10; /* of a recording, for slow disks */
 
 /* ---- up ---- */
 
-static enum status make_chain(struct live_session *session)
-{
-    const struct live_options *options = session->options;
-    struct live_chain_request request =
-        stream_session_chain_request(&session->stream, session->stream.info.channels_in);
-    request.capacity = options->watch || options->osc ? CAPACITY : 0;
-    return live_chain_init(&session->stream.chain, &request);
-}
-
-static enum status level_match_outputs(struct live_session *session)
+static enum status match_outputs(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
     const struct device_info before = stream->info;
@@ -36,28 +30,23 @@ static enum status level_match_outputs(struct live_session *session)
     return status;
 }
 
-static enum status open_recorder(const struct live_session *session, const char *path,
-                                 size_t channels, struct recorder **recorder)
-{
-    const struct stream_format format = {.rate = session->stream.info.rate, .channels = channels};
-    return path ? recorder_open(path, session->options->play.force, &format, RING_SECONDS, recorder)
-                : STATUS_OK;
-}
-
 static enum status open_recordings(struct live_session *session,
                                    const struct live_settings *settings)
 {
     const struct live_options *options = session->options;
     struct stream_session *stream = &session->stream;
     const struct filter *filter = stream->chain.filter;
+    const size_t channels[] = {filter->outputs, filter->inputs};
     const char *named = options->record ? options->record : options->record_dry;
-    enum status status =
-        open_recorder(session, options->record, filter->outputs, &session->recorder);
-    if (status == STATUS_OK)
-        status =
-            open_recorder(session, options->record_dry, filter->inputs, &session->recorder_dry);
-    if (status != STATUS_OK || !named)
-        return status;
+    for (size_t i = 0; i < LIVE_RECORDINGS; i++) {
+        struct live_recording *recording = &session->recordings[i];
+        const struct stream_format format = {.rate = stream->info.rate, .channels = channels[i]};
+        if (recording->path)
+            TRY(recorder_open(recording->path, options->play.force, &format, RING_SECONDS,
+                              &recording->recorder));
+    }
+    if (!named)
+        return STATUS_OK;
     if (asprintf(&session->log_path, "%s.log", named) < 0)
         return fail_memory("a log");
     return live_log_open(session->log_path, options->play.force, &stream->chain, settings,
@@ -70,10 +59,9 @@ static enum status make_live(struct live_session *session)
     stream->muted = session->options->muted;
     struct live_settings settings = stream_session_settings(stream);
     settings.guard = session->options->guard;
-    enum status status = open_recordings(session, &settings);
-    if (status != STATUS_OK)
-        return status;
-    return stream_session_make_live(stream, &settings, session->recorder, session->recorder_dry);
+    TRY(open_recordings(session, &settings));
+    return stream_session_make_live(stream, &settings, session->recordings[0].recorder,
+                                    session->recordings[1].recorder);
 }
 
 static enum status begin(struct live_session *session)
@@ -96,50 +84,56 @@ static enum status begin(struct live_session *session)
 
 static enum status session_open(struct live_session *session, const struct live_options *options)
 {
-    *session = (struct live_session){.stream.options = &options->play, .options = options};
+    *session = (struct live_session){
+        .stream.options = &options->play,
+        .options = options,
+        .recordings = {{.path = options->record}, {.path = options->record_dry}},
+    };
     enum status status;
-    if ((status = stream_session_open_device(&session->stream, 0, 0)) ||
-        (status = make_chain(session)) || (status = level_match_outputs(session)))
-        return status;
+    TRY(stream_session_open_device(&session->stream, 0, 0));
+    struct live_chain_request request =
+        stream_session_chain_request(&session->stream, session->stream.info.channels_in);
+    request.capacity = options->watch || options->osc ? CAPACITY : 0;
+    TRY(live_chain_init(&session->stream.chain, &request));
+    TRY(match_outputs(session));
     if (options->osc && (status = osc_open((unsigned)options->osc_port, &session->osc)))
         return status;
     if (options->watch && (status = live_control_watch(session)))
         return status;
-    status = make_live(session); /* late, since it begins to write files */
+    status = make_live(session); /* last, since it creates files */
     return status == STATUS_OK ? begin(session) : status;
 }
 
 /* ---- down ---- */
 
-/* One of a stream that did not begin is not left behind. */
-static enum status close_recording(const struct live_session *session, struct recorder *recorder,
-                                   const char *path)
+/* Remove the file if the stream did not start. */
+static enum status close_recording(const struct live_session *session,
+                                   const struct live_recording *own)
 {
     struct recording recording;
-    double rate = session->stream.info.rate;
-    if (!recorder)
+    if (!own->recorder)
         return STATUS_OK;
-    enum status status = recorder_close(recorder, &recording);
+    enum status status = recorder_close(own->recorder, &recording);
     if (!session->begun)
-        unlink(path);
+        unlink(own->path);
     else if (status == STATUS_OK)
-        note("%s: %.3f s recorded", path, (double)recording.frames / rate);
+        note("%s: %.3f s recorded", own->path,
+             (double)recording.frames / (double)session->stream.info.rate);
     if (recording.lost > 0)
-        note("%s: %llu frames were lost and are silence there", path,
+        note("%s: %llu frames were lost and are silence there", own->path,
              (unsigned long long)recording.lost);
     return status;
 }
 
 static enum status session_close(struct live_session *session)
 {
-    const struct live_options *options = session->options;
     bool stopped = stream_session_stop(&session->stream);
     osc_close(session->osc);
     file_watch_close(session->watch);
-    if (!stopped) /* the files are as after a crash: whole but for the last moment */
+    if (!stopped) /* the files stay as after a crash */
         return STATUS_FAILED;
-    enum status status = close_recording(session, session->recorder, options->record);
-    enum status dry = close_recording(session, session->recorder_dry, options->record_dry);
+    enum status status = close_recording(session, &session->recordings[0]);
+    enum status dry = close_recording(session, &session->recordings[1]);
     if (session->stream.log && !session->begun)
         unlink(session->log_path);
     live_log_close(session->stream.log);
@@ -149,15 +143,7 @@ static enum status session_close(struct live_session *session)
     return status == STATUS_OK ? dry : status;
 }
 
-/* ---- a device that goes and comes back ---- */
-
-/* Once, until there is another. */
-static void show_reason(struct live_session *session, const char *reason)
-{
-    if (strcmp(reason, session->away) != 0)
-        view_message(session->stream.view, "still waiting: %s", reason);
-    snprintf(session->away, sizeof session->away, "%s", reason);
-}
+/* ---- a lost device ---- */
 
 static bool try_device(struct live_session *session)
 {
@@ -166,18 +152,20 @@ static bool try_device(struct live_session *session)
     struct device_request request = stream->options->device;
     if (stream->stuck)
         return false;
-    request.rate = stream->info.rate; /* the masks and recordings are of that rate */
+    request.rate = stream->info.rate; /* that of masks and recordings */
     if (!request.output_map_count)
         request.channels_out = stream->info.channels_out;
     if (!request.input_map_count)
         request.channels_in = stream->chain.filter->inputs;
     if (!request.host_api)
-        request.host_api = stream->info.host_api; /* another one may be the default meanwhile */
+        request.host_api = stream->info.host_api; /* the default may have changed */
     log_capture(reason, sizeof reason);
     enum status status = device_open(&request, &stream->device);
     log_capture(NULL, 0);
     if (status != STATUS_OK) {
-        show_reason(session, reason);
+        if (strcmp(reason, session->away) != 0)
+            view_message(stream->view, "still waiting: %s", reason);
+        snprintf(session->away, sizeof session->away, "%s", reason);
         return false;
     }
     session->away[0] = '\0';
@@ -188,7 +176,7 @@ static bool try_device(struct live_session *session)
     return true;
 }
 
-/* False: the device has gone, and nobody waits for it. */
+/* False: the device is lost, without --reconnect. */
 static bool check_device(struct live_session *session)
 {
     struct stream_session *stream = &session->stream;
@@ -196,7 +184,7 @@ static bool check_device(struct live_session *session)
         session->interruptions++;
         stream_session_stop_device(stream);
         if (session->options->reconnect)
-            view_message(stream->view, "the device is lost; waiting for it to come back");
+            view_message(stream->view, "the device is lost; waiting for it to return");
         return session->options->reconnect;
     }
     if (!stream->device && try_device(session))
@@ -206,36 +194,26 @@ static bool check_device(struct live_session *session)
 
 /* ---- what is shown ---- */
 
-/* NULL: none. */
-static const char *recording_at_work(const struct live_session *session)
+static const char *active_recording(const struct live_session *session)
 {
-    if (session->recorder && !session->record_ended)
-        return session->options->record;
-    return session->recorder_dry && !session->record_dry_ended ? session->options->record_dry
-                                                               : NULL;
+    for (size_t i = 0; i < LIVE_RECORDINGS; i++)
+        if (session->recordings[i].recorder && !session->recordings[i].ended)
+            return session->recordings[i].path;
+    return NULL;
 }
 
 static struct live_status make_status(struct live_session *session)
 {
     struct live_status status = stream_session_status(&session->stream, "halo live");
     status.device = session->stream.device ? status.device : "lost: waiting for it";
-    status.fed_back = session->stream.fed_back;
-    status.recording = recording_at_work(session);
+    status.feedback_seen = session->stream.feedback_seen;
+    status.recording = active_recording(session);
     status.recorded = status.recording ? status.seconds : 0;
     status.osc_refused = session->osc ? osc_refused(session->osc) : 0;
     return status;
 }
 
-static void show(struct live_session *session)
-{
-    stream_session_read_meters(&session->stream);
-    const struct live_status status = make_status(session);
-    view_show(session->stream.view, &status);
-    if (session->osc)
-        osc_send_meters(session->osc, &status);
-}
-
-/* Blocks that a GPU was late with, or had failed at. */
+/* Blocks computed by the CPU since the GPU was late or failed. */
 static uint64_t blocks_from_cpu(const struct live_session *session)
 {
     const struct filter *convolver = live_chain_convolver(&session->stream.chain);
@@ -275,30 +253,27 @@ static enum status report(struct live_session *session)
          100 * load->worst, (unsigned long long)load->late, (unsigned long long)load->lost);
     live_load_print(load);
     if (blocks_from_cpu(session) > 0)
-        note("blocks that the GPU was late with, and the CPU had: %llu",
+        note("blocks computed by the CPU since the GPU was late: %llu",
              (unsigned long long)blocks_from_cpu(session));
     if (session->interruptions > 0 && stream->device)
-        note("times that the device was lost and came back: %llu",
-             (unsigned long long)session->interruptions);
+        note("interruptions by a lost device: %llu", (unsigned long long)session->interruptions);
     if (stream->feedback_count > 0)
-        note("howls of feedback that were muted: %llu", (unsigned long long)stream->feedback_count);
+        note("mutes by feedback: %llu", (unsigned long long)stream->feedback_count);
     stream_session_report_end(stream);
     return STATUS_OK;
 }
 
 /* ---- while it runs ---- */
 
-static void check_recording(struct live_session *session, struct recorder *recorder,
-                            const char *path)
+static void check_recordings(struct live_session *session)
 {
-    const char *problem = recorder ? recorder_failure(recorder) : NULL;
-    if (!problem)
-        return;
-    view_message(session->stream.view, "the recording %s ended: %s", path, problem);
-    if (recorder == session->recorder)
-        session->record_ended = true;
-    else
-        session->record_dry_ended = true;
+    for (size_t i = 0; i < LIVE_RECORDINGS; i++) {
+        struct live_recording *own = &session->recordings[i];
+        const char *problem = own->recorder ? recorder_failure(own->recorder) : NULL;
+        own->ended = own->ended || problem;
+        if (problem)
+            view_message(session->stream.view, "the recording %s ended: %s", own->path, problem);
+    }
 }
 
 static void update(struct live_session *session)
@@ -310,10 +285,9 @@ static void update(struct live_session *session)
     bool switching = choices && choices_are_switching(choices);
     while (choices && choices_poll(choices, &choice, &at))
         live_log_switch(stream->log, choice, at, &stream->way);
-    stream->load.busy = switching ? "a mask was being changed" : NULL;
+    stream->load.busy = switching ? "a mask was switched" : NULL;
     stream_session_update(stream);
-    check_recording(session, session->recorder, session->options->record);
-    check_recording(session, session->recorder_dry, session->options->record_dry);
+    check_recordings(session);
 }
 
 static enum status run(struct live_session *session)
@@ -321,12 +295,15 @@ static enum status run(struct live_session *session)
     struct stream_session *stream = &session->stream;
     while (!stream_session_is_over(stream)) {
         if (!check_device(session))
-            return fail(STATUS_FAILED,
-                        "the device %s is lost; --reconnect would wait for it to come back",
+            return fail(STATUS_FAILED, "the device %s is lost; --reconnect waits until it returns",
                         stream->device_name);
         live_control_wait(session, stream->device ? TICK : AWAY_TICK);
         update(session);
-        show(session);
+        stream_session_read_meters(stream);
+        const struct live_status status = make_status(session);
+        view_show(stream->view, &status);
+        if (session->osc)
+            osc_send_meters(session->osc, &status);
     }
     return STATUS_OK;
 }
@@ -338,7 +315,7 @@ enum status live_session_run(const struct live_options *options)
     if (status == STATUS_OK) {
         status = run(&session);
         update(&session);
-        view_close(session.stream.view); /* the screen goes first */
+        view_close(session.stream.view); /* before the report is printed */
         session.stream.view = NULL;
         enum status reported = report(&session);
         status = status == STATUS_OK ? reported : status;

@@ -1,8 +1,5 @@
-/* halo live while it runs.
- *
- * live_session.c brings a stream up, shows it and brings it down; live_control.c does what keys,
- * OSC and changed files ask for.
- * Threads: the control thread.
+/* halo live while it runs: live_session.c opens, shows and closes the stream; live_control.c
+ * handles keys, OSC and changed files. Threads: the control thread.
  */
 #ifndef HALO_LIVE_SESSION_H
 #define HALO_LIVE_SESSION_H
@@ -13,37 +10,42 @@
 #include "live/recorder.h"
 #include "live/stream_session.h"
 
+enum { LIVE_RECORDINGS = 2 }; /* of the output, of the input */
+
+struct live_recording {
+    const char *path;          /* or NULL */
+    struct recorder *recorder; /* or NULL */
+    bool ended;                /* by a failure */
+};
+
 struct live_session {
     struct stream_session stream;
     const struct live_options *options;
-    struct recorder *recorder; /* or NULL, as all of these */
-    struct recorder *recorder_dry;
-    char *log_path;
+    struct live_recording recordings[LIVE_RECORDINGS];
+    char *log_path; /* these three may be NULL */
     struct osc *osc;
     struct file_watch *watch;
 
-    bool load_waits; /* for a switch to end, before a mask is read */
+    bool load_waits; /* a mask to read after the current switch */
     size_t load_choice;
-    char *load_text;   /* NULL: the choice's own */
-    bool begun;        /* the sound has */
-    bool record_ended; /* by a failure */
-    bool record_dry_ended;
-    char away[300];         /* why the device is not back, as shown last */
-    uint64_t interruptions; /* times that the device was lost */
+    char *load_text;        /* NULL: the choice's own */
+    bool begun;             /* the sound started */
+    char away[300];         /* why the device cannot be opened, as last shown */
+    uint64_t interruptions; /* losses of the device */
 };
 
 /* ---- live_session.c ---- */
 
-/* Until the user leaves or the device is lost, then the report. Errors: whatever is wrong with
- * device, chain or recordings. */
+/* Runs until the user quits or the device is lost, then reports. Errors: those of device, chain and
+ * recordings. */
 MUST_CHECK enum status live_session_run(const struct live_options *options);
 
 /* ---- live_control.c ---- */
 
-/* Do what keys, OSC and changed files ask for; waits for them for so many milliseconds. */
+/* Wait up to `milliseconds` for keys and OSC, then handle them and changed files. */
 void live_control_wait(struct live_session *session, int milliseconds);
 
-/* Masks that may change are watched from now on. */
+/* Watch the files of the masks. */
 MUST_CHECK enum status live_control_watch(struct live_session *session);
 
 #endif

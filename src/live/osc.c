@@ -17,49 +17,29 @@
 #include <unistd.h>
 
 enum {
-    PACKET_MOST = 65536, /* bytes; UDP has no longer ones */
-    WAITING_MOST = 64,   /* commands of one packet, more are refused */
+    PACKET_MOST = 65536, /* bytes, the UDP limit */
+    WAITING_MOST = 64,   /* commands of one packet; more are refused */
 };
 
 struct subscriber {
     struct sockaddr_in address;
-    double until; /* monotonic seconds; in the past: nobody */
+    double until; /* monotonic seconds; in the past: unused */
 };
 
 struct osc {
     int fd;
-    size_t packets; /* taken in this round */
+    size_t packets; /* of this round */
     uint64_t refused;
-    struct sockaddr_in sender; /* of the packet at hand */
+    struct sockaddr_in sender; /* of the current packet */
     struct subscriber subscribers[OSC_SUBSCRIBERS_MOST];
-    struct osc_command waiting[WAITING_MOST]; /* from a packet, not handed out */
+    struct osc_command waiting[WAITING_MOST]; /* from the packet, not yet returned */
     size_t waiting_first, waiting_count;
     _Alignas(8) char packet[PACKET_MOST];
 };
 
 /* ---- set up ---- */
 
-/* liblo's own servers listen on all addresses, so the socket is ours. */
-static int bound_socket(unsigned port)
-{
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_port = htons((uint16_t)port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-    };
-    const int yes = 1; /* tells of subscribers that are gone */
-    setsockopt(fd, IPPROTO_IP, IP_RECVERR, &yes, sizeof yes);
-    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    int error = errno;
-    close(fd);
-    errno = error;
-    return -1;
-}
-
+/* The socket is ours, since liblo's servers listen on all addresses. */
 enum status osc_open(unsigned port, struct osc **result)
 {
     if (port > 65535)
@@ -67,11 +47,20 @@ enum status osc_open(unsigned port, struct osc **result)
     struct osc *osc = calloc(1, sizeof *osc);
     if (!osc)
         return fail_memory("OSC control");
-    osc->fd = bound_socket(port);
-    if (osc->fd < 0) {
-        free(osc);
-        return fail(STATUS_FAILED, "cannot listen for OSC on UDP port %u: %s", port,
-                    strerror(errno));
+    osc->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    const int yes = 1; /* report subscribers that are gone */
+    if (osc->fd >= 0)
+        setsockopt(osc->fd, IPPROTO_IP, IP_RECVERR, &yes, sizeof yes);
+    if (osc->fd < 0 || bind(osc->fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        enum status status =
+            fail(STATUS_FAILED, "cannot listen for OSC on UDP port %u: %s", port, strerror(errno));
+        osc_close(osc);
+        return status;
     }
     *result = osc;
     return STATUS_OK;
@@ -81,7 +70,8 @@ void osc_close(struct osc *osc)
 {
     if (!osc)
         return;
-    close(osc->fd);
+    if (osc->fd >= 0)
+        close(osc->fd);
     free(osc);
 }
 
@@ -122,14 +112,6 @@ static struct subscriber *subscriber_at(struct osc *osc, const struct sockaddr_i
     return NULL;
 }
 
-static struct subscriber *free_place(struct osc *osc, double now)
-{
-    for (size_t i = 0; i < OSC_SUBSCRIBERS_MOST; i++)
-        if (osc->subscribers[i].until < now)
-            return &osc->subscribers[i];
-    return NULL;
-}
-
 static void forget(struct osc *osc, const struct sockaddr_in *address)
 {
     struct subscriber *subscriber = subscriber_at(osc, address);
@@ -141,15 +123,16 @@ static void subscribe(struct osc *osc, const struct sockaddr_in *address)
 {
     double now = monotonic_seconds();
     struct subscriber *subscriber = subscriber_at(osc, address);
-    if (!subscriber)
-        subscriber = free_place(osc, now);
+    for (size_t i = 0; !subscriber && i < OSC_SUBSCRIBERS_MOST; i++)
+        if (osc->subscribers[i].until < now)
+            subscriber = &osc->subscribers[i];
     if (subscriber)
         *subscriber = (struct subscriber){.address = *address, .until = now + OSC_LEASE};
     else
         osc_refuse(osc);
 }
 
-/* The kernel queues what became of packets sent: nobody listens there any more. */
+/* The kernel queues an error for each packet that nobody received. */
 static void forget_the_gone(struct osc *osc)
 {
     struct sockaddr_in address = {.sin_family = AF_UNSPEC};
@@ -170,7 +153,7 @@ static void forget_the_gone(struct osc *osc)
 
 /* ---- in ---- */
 
-static void take_message(void *context, const struct osc_message *message)
+static void handle_message(void *context, const struct osc_message *message)
 {
     struct osc *osc = context;
     struct sockaddr_in address = osc->sender;
@@ -186,19 +169,18 @@ static void take_message(void *context, const struct osc_message *message)
         osc_refuse(osc);
 }
 
-/* false: none is there. */
-static bool take_packet(struct osc *osc)
+static bool receive_packet(struct osc *osc)
 {
     socklen_t size = sizeof osc->sender;
     ssize_t got = recvfrom(osc->fd, osc->packet, sizeof osc->packet, 0,
                            (struct sockaddr *)&osc->sender, &size);
     if (got < 0)
-        return errno != EAGAIN; /* another's error: a packet sent did not arrive */
+        return errno != EAGAIN; /* else the error of a packet sent earlier */
     osc->waiting_first = osc->waiting_count = 0;
-    /* This machine's other addresses are not loopback: what they serve may be relayed. */
-    bool near = ntohl(osc->sender.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-    if (near)
-        osc_packet_read(osc->packet, (size_t)got, take_message, osc);
+    /* Packets to this machine's other addresses may come from elsewhere. */
+    bool is_local = ntohl(osc->sender.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    if (is_local)
+        osc_packet_read(osc->packet, (size_t)got, handle_message, osc);
     else
         osc_refuse(osc);
     return true;
@@ -208,7 +190,7 @@ bool osc_receive(struct osc *osc, struct osc_command *command)
 {
     forget_the_gone(osc);
     while (osc->waiting_first == osc->waiting_count) {
-        if (osc->packets == OSC_PACKETS_MOST || !take_packet(osc)) {
+        if (osc->packets == OSC_PACKETS_MOST || !receive_packet(osc)) {
             osc->packets = 0;
             return false;
         }
@@ -220,28 +202,26 @@ bool osc_receive(struct osc *osc, struct osc_command *command)
 
 /* ---- out ---- */
 
-static float db_of(double amplitude)
+static double db_of(double amplitude)
 {
-    return (float)fmax(audio_to_db(amplitude), OSC_SILENCE);
+    return fmax(audio_to_db(amplitude), OSC_SILENCE);
 }
 
 static void add_meters(lo_bundle bundle, const char *path, const struct meter_reading *readings,
                        size_t channels)
 {
     for (size_t c = 0; c < channels; c++) {
+        const struct meter_reading *reading = &readings[c];
         lo_message message = lo_message_new();
-        lo_message_add_int32(message, (int32_t)c + 1);
-        lo_message_add_float(message, db_of(readings[c].peak));
-        lo_message_add_float(message, db_of(readings[c].rms));
-        lo_message_add_float(message, db_of(readings[c].hold));
-        lo_message_add_int64(message, (int64_t)readings[c].clips);
+        lo_message_add(message, "ifffh", (int32_t)c + 1, db_of(reading->peak), db_of(reading->rms),
+                       db_of(reading->hold), (int64_t)reading->clips);
         lo_bundle_add_message(bundle, path, message);
     }
 }
 
-static float known(double value, float otherwise)
+static double known(double value, double otherwise)
 {
-    return isnan(value) ? otherwise : (float)value;
+    return isnan(value) ? otherwise : value;
 }
 
 static const char *chosen_name(const struct live_status *status)
@@ -256,18 +236,12 @@ static const char *chosen_name(const struct live_status *status)
 static void add_status(lo_bundle bundle, const struct live_status *status)
 {
     lo_message message = lo_message_new();
-    lo_message_add_int32(message, status->hidden ? -1 : (int32_t)status->chosen);
-    lo_message_add_string(message, chosen_name(status));
-    lo_message_add_float(message, (float)status->gain_db);
-    lo_message_add_int32(message, status->muted);
-    lo_message_add_int32(message, status->fed_back);
-    lo_message_add_float(message, known(status->reduction_db, 0));
-    lo_message_add_float(message, known(status->load_now, -1));
-    lo_message_add_float(message, known(status->load_p99, -1));
-    lo_message_add_float(message, known(status->load_worst, -1));
-    lo_message_add_int64(message, (int64_t)status->late);
-    lo_message_add_int64(message, (int64_t)status->lost);
-    lo_message_add_float(message, (float)status->seconds);
+    lo_message_add(message, "isfiiffffhhf", status->hidden ? -1 : (int32_t)status->chosen,
+                   chosen_name(status), status->gain_db, (int32_t)status->muted,
+                   (int32_t)status->feedback_seen, known(status->reduction_db, 0),
+                   known(status->load_now, -1), known(status->load_p99, -1),
+                   known(status->load_worst, -1), (int64_t)status->late, (int64_t)status->lost,
+                   status->seconds);
     lo_bundle_add_message(bundle, "/halo/status", message);
 }
 
@@ -278,7 +252,7 @@ static void send_to_all(struct osc *osc, const void *bytes, size_t size)
         const struct subscriber *subscriber = &osc->subscribers[i];
         if (subscriber->until < now)
             continue;
-        /* A send may report what became of an earlier one to somebody else. */
+        /* A send may report the error of an earlier one to another subscriber. */
         for (int tries = 0; tries < 2; tries++)
             if (sendto(osc->fd, bytes, size, MSG_DONTWAIT,
                        (const struct sockaddr *)&subscriber->address,

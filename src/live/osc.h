@@ -1,25 +1,25 @@
-/* Control from outside: Open Sound Control messages over UDP, from this machine only.
+/* Remote control by Open Sound Control (OSC 1.0, opensoundcontrol.org) over UDP.
  *
- * The socket is bound to 127.0.0.1, so no other machine reaches it. A number may be sent as
- * i, h, f or d, but must be whole where that is meant.
+ * The socket is bound to 127.0.0.1: no other machine reaches it. Numbers may be of type i, h, f
+ * or d; numbers of things must be whole.
  *
- *   /halo/choose NUMBER       1 and up; 0 is the dry signal
- *   /halo/choose NAME         as s
+ *   /halo/choose NUMBER       from 1; 0 is the dry signal
+ *   /halo/choose NAME         of type s
  *   /halo/dry
  *   /halo/gain DB
  *   /halo/mute 0|1            or T, F
- *   /halo/control STAGE SYMBOL VALUE    of the chain's stage (1 and up) that control, as the
- *                                       command line has it: a number, or words as s ("-6dB")
+ *   /halo/control STAGE SYMBOL VALUE    a control of the chain's stage (from 1); the value is a
+ *                                       number, or text as on the command line ("-6dB")
  *   /halo/mix STAGE VALUE     its @mix: 0 to 1
  *   /halo/bypass STAGE 0|1    its @bypass; or T, F
- *   /halo/load NUMBER PATH    replace that choice's mask by the file
- *   /halo/reload              read the mask that was chosen last again
+ *   /halo/load NUMBER PATH    replace the choice's mask with the file
+ *   /halo/reload              read the last chosen mask again
  *   /halo/quit
- *   /halo/subscribe [PORT]    send meters to that port of this machine, or to the sender's,
- *                             for OSC_LEASE seconds; renew before they end
+ *   /halo/subscribe [PORT]    send meters to that local port, or to the sender, for OSC_LEASE
+ *                             seconds; send again to renew
  *   /halo/unsubscribe [PORT]
  *
- * Subscribers get one bundle for each osc_send_meters:
+ * Each osc_send_meters sends subscribers one bundle:
  *
  *   /halo/meters/in  i channel (from 1)  f peak  f rms  f hold (dBFS)  h clipped samples
  *   /halo/meters/out the same; none while blind
@@ -27,10 +27,9 @@
  *                    f limiter dB  f load now  f p99  f worst (1: the period; -1: blind)
  *                    h late  h lost (blocks)  f seconds
  *
- * Silence is sent as OSC_SILENCE dBFS. Packets that are no OSC, messages that are unknown or
- * of other types, and packets from elsewhere are ignored and counted.
- * Threads: the control thread's. Nothing here waits.
- * Source: opensoundcontrol.org, OSC 1.0 specification.
+ * Silence is sent as OSC_SILENCE dBFS. Invalid packets, unknown messages, wrong types and packets
+ * from other machines are ignored and counted.
+ * Threads: the control thread. Nothing here waits.
  */
 #ifndef HALO_OSC_H
 #define HALO_OSC_H
@@ -44,8 +43,8 @@
 #include <stdint.h>
 
 enum {
-    OSC_TEXT_MOST = 1024,  /* bytes of a name or path, its 0 included */
-    OSC_VALUE_MOST = 128,  /* bytes of a value, likewise */
+    OSC_TEXT_MOST = 1024,  /* bytes of a name or path, with its 0 */
+    OSC_VALUE_MOST = 128,  /* bytes of a value, with its 0 */
     OSC_PACKETS_MOST = 64, /* of one round of osc_receive */
     OSC_SUBSCRIBERS_MOST = 8,
     OSC_LEASE = 10,     /* seconds */
@@ -60,45 +59,44 @@ enum osc_action {
     OSC_GAIN,         /* value, finite */
     OSC_MUTE,         /* on */
     OSC_LOAD,         /* choice, text */
-    OSC_CONTROL,      /* stage, text: its symbol, words: the value */
+    OSC_CONTROL,      /* stage, text: the symbol, value_text */
     OSC_RELOAD,
     OSC_QUIT,
 };
 
 struct osc_command {
     enum osc_action action;
-    size_t choice; /* 0: dry, not with OSC_LOAD; not checked against how many there are */
-    size_t stage;  /* from 1; not checked either */
+    size_t choice; /* from 1; 0: dry. The caller checks that choice and stage exist */
+    size_t stage;  /* from 1 */
     bool on;
     char value_text[OSC_VALUE_MOST];
     double value;             /* dB */
-    char text[OSC_TEXT_MOST]; /* never empty where it is used */
+    char text[OSC_TEXT_MOST]; /* not empty if used */
 };
 
 #ifdef HALO_WITH_OSC
 
-/* port 0: any that is free. Errors: the port is taken. */
+/* port 0: any free port. Errors: the port is in use; memory. */
 MUST_CHECK enum status osc_open(unsigned port, struct osc **osc);
 void osc_close(struct osc *osc);
 
 unsigned osc_port(const struct osc *osc);
 
-/* For poll(): call osc_receive at any event of it, POLLERR too. */
+/* For poll(): call osc_receive on any event, POLLERR too. */
 int osc_fd(const struct osc *osc);
 
-/* The next command; false ends a round: there is none, or OSC_PACKETS_MOST packets were
- * taken since the last false, so that a flood cannot hold up the caller. */
+/* The next command. False ends a round: none is left, or OSC_PACKETS_MOST packets were read, so
+ * that a flood cannot block the caller. */
 bool osc_receive(struct osc *osc, struct osc_command *command);
 
-/* Send the picture to all subscribers. Those that are gone are forgotten. */
+/* Send the status to all subscribers and forget those that are gone. */
 void osc_send_meters(struct osc *osc, const struct live_status *status);
 
-/* A choice that could not be taken (no such number or name) is the command's to say and to
- * count, so that one number tells of all that was ignored. */
+/* Count a command that the caller could not execute among those ignored. */
 void osc_refuse(struct osc *osc);
 uint64_t osc_refused(const struct osc *osc);
 
-#else /* without liblo there is never one */
+#else /* without liblo osc_open always fails */
 
 MUST_CHECK static inline enum status osc_open(unsigned port, struct osc **osc)
 {

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The arguments of a message in the order they came. */
+/* The arguments of one message. */
 struct arguments {
     int count;
     const char *types;
     lo_arg **values;
 };
 
-/* Numbers lie on borders of 4 bytes, which is why they are copied. */
+/* Copied, since arguments are aligned to 4 bytes only. */
 static bool number_at(const struct arguments *arguments, int at, double *number)
 {
     if (at >= arguments->count)
@@ -43,10 +43,11 @@ static bool number_at(const struct arguments *arguments, int at, double *number)
     }
 }
 
-static bool whole_at(const struct arguments *arguments, int at, double most, size_t *whole)
+static bool whole_at(const struct arguments *arguments, int at, double least, double most,
+                     size_t *whole)
 {
     double number;
-    if (!number_at(arguments, at, &number) || number < 0 || number > most ||
+    if (!number_at(arguments, at, &number) || number < least || number > most ||
         floor(number) != number)
         return false;
     *whole = (size_t)number;
@@ -64,60 +65,16 @@ static bool text_at(const struct arguments *arguments, int at, char *text, size_
     return true;
 }
 
-/* 0 or 1, or T, F. */
 static bool switch_at(const struct arguments *arguments, int at, bool *on)
 {
     size_t number = 0;
     char type = at < arguments->count ? arguments->types[at] : LO_NIL;
-    if (type != LO_TRUE && type != LO_FALSE && !whole_at(arguments, at, 1, &number))
+    if (type != LO_TRUE && type != LO_FALSE && !whole_at(arguments, at, 0, 1, &number))
         return false;
     *on = type == LO_TRUE || number == 1;
     return true;
 }
 
-/* ---- one function a message: false where its arguments are others ---- */
-
-enum { CHOICES_MOST = 1000000, STAGES_MOST = 1000000, PORTS_MOST = 65535 };
-
-static bool read_choose(const struct arguments *arguments, struct osc_message *message)
-{
-    message->command.action = OSC_CHOOSE;
-    if (arguments->count != 1)
-        return false;
-    if (whole_at(arguments, 0, CHOICES_MOST, &message->command.choice))
-        return true;
-    message->command.action = OSC_CHOOSE_NAMED;
-    return text_at(arguments, 0, message->command.text, OSC_TEXT_MOST);
-}
-
-static bool read_dry(const struct arguments *arguments, struct osc_message *message)
-{
-    message->command.action = OSC_CHOOSE;
-    return arguments->count == 0;
-}
-
-static bool read_gain(const struct arguments *arguments, struct osc_message *message)
-{
-    message->command.action = OSC_GAIN;
-    return arguments->count == 1 && number_at(arguments, 0, &message->command.value);
-}
-
-static bool read_mute(const struct arguments *arguments, struct osc_message *message)
-{
-    message->command.action = OSC_MUTE;
-    return arguments->count == 1 && switch_at(arguments, 0, &message->command.on);
-}
-
-/* ---- of a stage ---- */
-
-static bool read_stage(const struct arguments *arguments, int count, struct osc_command *command)
-{
-    command->action = OSC_CONTROL;
-    return arguments->count == count && whole_at(arguments, 0, STAGES_MOST, &command->stage) &&
-           command->stage > 0;
-}
-
-/* A number becomes the words for it. */
 static bool value_text_at(const struct arguments *arguments, int at, char *value_text)
 {
     double number;
@@ -127,89 +84,74 @@ static bool value_text_at(const struct arguments *arguments, int at, char *value
     return true;
 }
 
-static bool read_control(const struct arguments *arguments, struct osc_message *message)
-{
-    struct osc_command *command = &message->command;
-    return read_stage(arguments, 3, command) &&
-           text_at(arguments, 1, command->text, OSC_TEXT_MOST) &&
-           value_text_at(arguments, 2, command->value_text);
-}
+enum { CHOICES_MOST = 1000000, STAGES_MOST = 1000000, PORTS_MOST = 65535 };
 
-static bool read_mix(const struct arguments *arguments, struct osc_message *message)
-{
-    strcpy(message->command.text, "@mix");
-    return read_stage(arguments, 2, &message->command) &&
-           value_text_at(arguments, 1, message->command.value_text);
-}
-
-static bool read_bypass(const struct arguments *arguments, struct osc_message *message)
-{
-    bool on;
-    strcpy(message->command.text, "@bypass");
-    if (!read_stage(arguments, 2, &message->command) || !switch_at(arguments, 1, &on))
-        return false;
-    strcpy(message->command.value_text, on ? "on" : "off");
-    return true;
-}
-
-/* ---- of masks, and of all ---- */
-
-static bool read_load(const struct arguments *arguments, struct osc_message *message)
-{
-    message->command.action = OSC_LOAD;
-    return arguments->count == 2 &&
-           whole_at(arguments, 0, CHOICES_MOST, &message->command.choice) &&
-           message->command.choice > 0 &&
-           text_at(arguments, 1, message->command.text, OSC_TEXT_MOST);
-}
-
-static bool read_reload(const struct arguments *arguments, struct osc_message *message)
-{
-    message->command.action = OSC_RELOAD;
-    return arguments->count == 0;
-}
-
-static bool read_quit(const struct arguments *arguments, struct osc_message *message)
-{
-    message->command.action = OSC_QUIT;
-    return arguments->count == 0;
-}
-
-static bool read_port(const struct arguments *arguments, struct osc_message *message)
-{
-    size_t port = 0;
-    if (arguments->count > 1)
-        return false;
-    if (arguments->count == 1 && (!whole_at(arguments, 0, PORTS_MOST, &port) || port == 0))
-        return false;
-    message->port = (unsigned)port;
-    return true;
-}
-
+/* `arguments`, a letter each: c choice, C choice from 1, s stage from 1, t text, v value, d number,
+ * o on or off, O the same as a value, p port. `text` presets the command's. */
 static const struct {
     const char *path;
+    const char *arguments;
     enum osc_kind kind;
-    bool (*read)(const struct arguments *arguments, struct osc_message *message);
+    enum osc_action action;
+    const char *text;
 } messages[] = {
-    {"/halo/choose", OSC_COMMAND, read_choose},
-    {"/halo/dry", OSC_COMMAND, read_dry},
-    {"/halo/gain", OSC_COMMAND, read_gain},
-    {"/halo/mute", OSC_COMMAND, read_mute},
-    {"/halo/control", OSC_COMMAND, read_control},
-    {"/halo/mix", OSC_COMMAND, read_mix},
-    {"/halo/bypass", OSC_COMMAND, read_bypass},
-    {"/halo/load", OSC_COMMAND, read_load},
-    {"/halo/reload", OSC_COMMAND, read_reload},
-    {"/halo/quit", OSC_COMMAND, read_quit},
-    {"/halo/subscribe", OSC_SUBSCRIBE, read_port},
-    {"/halo/unsubscribe", OSC_UNSUBSCRIBE, read_port},
+    {"/halo/choose", "c", OSC_COMMAND, OSC_CHOOSE, ""},
+    {"/halo/choose", "t", OSC_COMMAND, OSC_CHOOSE_NAMED, ""},
+    {"/halo/dry", "", OSC_COMMAND, OSC_CHOOSE, ""},
+    {"/halo/gain", "d", OSC_COMMAND, OSC_GAIN, ""},
+    {"/halo/mute", "o", OSC_COMMAND, OSC_MUTE, ""},
+    {"/halo/control", "stv", OSC_COMMAND, OSC_CONTROL, ""},
+    {"/halo/mix", "sv", OSC_COMMAND, OSC_CONTROL, "@mix"},
+    {"/halo/bypass", "sO", OSC_COMMAND, OSC_CONTROL, "@bypass"},
+    {"/halo/load", "Ct", OSC_COMMAND, OSC_LOAD, ""},
+    {"/halo/reload", "", OSC_COMMAND, OSC_RELOAD, ""},
+    {"/halo/quit", "", OSC_COMMAND, OSC_QUIT, ""},
+    {"/halo/subscribe", "", OSC_SUBSCRIBE, 0, ""},
+    {"/halo/subscribe", "p", OSC_SUBSCRIBE, 0, ""},
+    {"/halo/unsubscribe", "", OSC_UNSUBSCRIBE, 0, ""},
+    {"/halo/unsubscribe", "p", OSC_UNSUBSCRIBE, 0, ""},
 };
+
+static bool read_argument(const struct arguments *arguments, int at, char letter,
+                          struct osc_message *message)
+{
+    struct osc_command *command = &message->command;
+    switch (letter) {
+    case 'c':
+        return whole_at(arguments, at, 0, CHOICES_MOST, &command->choice);
+    case 'C':
+        return whole_at(arguments, at, 1, CHOICES_MOST, &command->choice);
+    case 's':
+        return whole_at(arguments, at, 1, STAGES_MOST, &command->stage);
+    case 't':
+        return text_at(arguments, at, command->text, OSC_TEXT_MOST);
+    case 'v':
+        return value_text_at(arguments, at, command->value_text);
+    case 'd':
+        return number_at(arguments, at, &command->value);
+    case 'p':
+        return whole_at(arguments, at, 1, PORTS_MOST, &message->port);
+    case 'O':
+        if (!switch_at(arguments, at, &command->on))
+            return false;
+        strcpy(command->value_text, command->on ? "on" : "off");
+        return true;
+    default:
+        return switch_at(arguments, at, &command->on);
+    }
+}
 
 static struct osc_message parse(const char *path, const struct arguments *arguments)
 {
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
-        struct osc_message message = {.kind = messages[i].kind};
-        if (strcmp(path, messages[i].path) == 0 && messages[i].read(arguments, &message))
+        struct osc_message message = {.kind = messages[i].kind,
+                                      .command.action = messages[i].action};
+        const char *letters = messages[i].arguments;
+        bool fits = strcmp(path, messages[i].path) == 0 && arguments->count == (int)strlen(letters);
+        strcpy(message.command.text, messages[i].text);
+        for (int at = 0; fits && letters[at]; at++)
+            fits = read_argument(arguments, at, letters[at], &message);
+        if (fits)
             return message;
     }
     return (struct osc_message){.kind = OSC_REFUSED};
@@ -234,18 +176,18 @@ static struct osc_message read_message(void *bytes, size_t size)
 }
 
 static const char bundle_mark[8] = "#bundle";
-enum { BUNDLE_HEAD = 16 }; /* the mark and a time, which is not looked at: all is done at once */
+enum { BUNDLE_HEAD = 16 }; /* the mark and a time, which is ignored */
 
-/* OSC 1.0: each element is its size, big-endian, and a message. Bundles in bundles are
- * refused: nobody needs them here, and they would have to be bounded. */
+/* OSC 1.0: each element is its size, big-endian, and a message. Nested bundles are refused. */
 void osc_packet_read(void *packet, size_t size,
-                     void (*take)(void *context, const struct osc_message *message), void *context)
+                     void (*handle)(void *context, const struct osc_message *message),
+                     void *context)
 {
     char *bytes = packet;
     struct osc_message message = {.kind = OSC_REFUSED};
     if (size < BUNDLE_HEAD || memcmp(bytes, bundle_mark, sizeof bundle_mark) != 0) {
         message = read_message(bytes, size);
-        take(context, &message);
+        handle(context, &message);
         return;
     }
     for (size_t at = BUNDLE_HEAD; at < size;) {
@@ -260,7 +202,7 @@ void osc_packet_read(void *packet, size_t size,
         message = (struct osc_message){.kind = OSC_REFUSED};
         if (whole)
             message = read_message(bytes + at, length);
-        take(context, &message);
+        handle(context, &message);
         if (!whole)
             return;
         at += length;

@@ -1,21 +1,125 @@
-#include "base/monotonic.h"
-#include "live/player_state.h"
+#include "live/player.h"
 
+#include "base/monotonic.h"
+#include "base/ring.h"
 #include "base/thread.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-enum { LOOK_MS = 10 }; /* between looks at the empty slots */
+enum { PLAYER_SLOT = 512 /* frames */, POLL_MS = 10 };
 
 static const double RESERVE_SECONDS = 0.1;
 
-static void init_lock(struct player *player)
+/* Slots pass by number from the thread to the step, and back once played. Each has the number of
+ * its seek; the step returns those before `current` unplayed. */
+struct player_slot {
+    struct block block;
+    uint64_t seek;
+    uint64_t position; /* of its first frame */
+    uint64_t to;       /* end of the region, as known then */
+};
+
+struct player {
+    struct region *region;
+    uint64_t from, to; /* `to` as opened */
+    size_t slot_count;
+    size_t reserve; /* slots that only a seek takes */
+    struct player_slot *slots;
+    struct ring *full, *empty; /* slot numbers, size_t */
+
+    atomic_uint_fast64_t asked;   /* seeks so far; written under the lock */
+    atomic_uint_fast64_t current; /* the seek that is played */
+    atomic_uint_fast64_t position, missed;
+    atomic_bool failed;
+
+    /* The step's. */
+    struct player_slot *slot; /* current, or NULL */
+    size_t played;            /* of it */
+
+    /* The thread's. */
+    uint64_t seek;
+    uint64_t end;  /* of the region, as known */
+    uint64_t next; /* frame to read */
+
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake, filled;
+    uint64_t target; /* lock: of the requested seek */
+    bool hungry;     /* lock: player_wait waits for `filled` */
+    bool leave;      /* lock */
+
+    char failure[512]; /* written before `failed` is set */
+    bool reported;     /* the control thread's */
+};
+
+/* ---- the step: real-time ---- */
+
+static void report_position(struct player *player)
 {
-    pthread_mutex_init(&player->lock, NULL);
-    thread_condition_init(&player->wake);
-    pthread_cond_init(&player->filled, NULL);
+    const struct player_slot *slot = player->slot;
+    uint64_t at = slot->position + player->played;
+    if (at >= slot->to)
+        at = player->from + (at - player->from) % (slot->to - player->from);
+    atomic_store_explicit(&player->position, at, memory_order_relaxed);
+}
+
+static void release_slot(struct player *player)
+{
+    size_t number = (size_t)(player->slot - player->slots);
+    ring_write(player->empty, &number, 1);
+    player->slot = NULL;
+}
+
+/* Make a slot of the current seek or a later one current. False: none is ready. */
+static bool next_slot(struct player *player)
+{
+    uint64_t current = atomic_load_explicit(&player->current, memory_order_acquire);
+    for (;;) {
+        size_t number;
+        if (player->slot && player->slot->seek >= current)
+            return true;
+        if (player->slot)
+            release_slot(player);
+        if (ring_read(player->full, &number, 1) == 0)
+            return false;
+        player->slot = &player->slots[number];
+        player->played = 0;
+        if (player->slot->seek >= current)
+            report_position(player);
+    }
+}
+
+static size_t player_ready(struct player *player)
+{
+    if (!next_slot(player))
+        return 0;
+    return PLAYER_SLOT - player->played + ring_readable(player->full) * PLAYER_SLOT;
+}
+
+void player_read(struct player *player, float *const *planar, size_t frames)
+{
+    size_t channels = player->region->format.channels, done = 0;
+    while (done < frames && next_slot(player)) {
+        size_t left = PLAYER_SLOT - player->played;
+        size_t part = frames - done < left ? frames - done : left;
+        for (size_t c = 0; c < channels; c++)
+            memcpy(planar[c] + done, player->slot->block.data[c] + player->played,
+                   part * sizeof(float));
+        player->played += part;
+        done += part;
+        report_position(player);
+        if (player->played == PLAYER_SLOT)
+            release_slot(player);
+    }
+    for (size_t c = 0; c < channels && done < frames; c++)
+        memset(planar[c] + done, 0, (frames - done) * sizeof(float));
+    atomic_fetch_add_explicit(&player->missed, frames - done, memory_order_relaxed);
 }
 
 static size_t slots_for(const struct player *player, double seconds)
@@ -26,19 +130,15 @@ static size_t slots_for(const struct player *player, double seconds)
 static enum status make_slots(struct player *player, double ahead)
 {
     player->reserve = slots_for(player, RESERVE_SECONDS);
-    player->slot_count = slots_for(player, ahead) + 1 + player->reserve; /* one is at work */
+    player->slot_count = slots_for(player, ahead) + 1 + player->reserve; /* one is being played */
     player->slots = calloc(player->slot_count, sizeof *player->slots);
     if (!player->slots)
         return fail_memory("a player");
-    enum status status;
-    if ((status = ring_create(sizeof(size_t), player->slot_count, "a player", &player->full)) ||
-        (status = ring_create(sizeof(size_t), player->slot_count, "a player", &player->empty)))
-        return status;
+    TRY(ring_create(sizeof(size_t), player->slot_count, "a player", &player->full));
+    TRY(ring_create(sizeof(size_t), player->slot_count, "a player", &player->empty));
     for (size_t i = 0; i < player->slot_count; i++) {
-        status = block_init(&player->slots[i].block, player->region->format.channels, PLAYER_SLOT,
-                            "a player");
-        if (status != STATUS_OK)
-            return status;
+        TRY(block_init(&player->slots[i].block, player->region->format.channels, PLAYER_SLOT,
+                       "a player"));
         ring_write(player->empty, &i, 1);
     }
     return STATUS_OK;
@@ -46,92 +146,73 @@ static enum status make_slots(struct player *player, double ahead)
 
 /* ---- the thread: from the region into slots ---- */
 
-/* The sound has ended before the region's end: that is where it ends from now on. */
-static enum status end_early(struct player *player)
-{
-    if (player->next == player->from)
-        return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu",
-                    player->region->name, (unsigned long long)player->from);
-    player->end = player->next;
-    return STATUS_OK;
-}
-
-/* Read on, from the region's start where it has ended. */
+/* Looped. */
 static enum status read_some(struct player *player, float *const *planar, size_t frames,
                              size_t *got)
 {
-    enum status status = STATUS_OK;
     if (player->next >= player->end) {
         player->next = player->from;
-        status = region_seek(player->region, player->next);
+        TRY(region_seek(player->region, player->next));
     }
     uint64_t left = player->end - player->next;
     size_t part = frames < left ? frames : (size_t)left;
-    if (status == STATUS_OK)
-        status = region_read(player->region, planar, part, got);
-    if (status != STATUS_OK)
-        return status;
+    TRY(region_read(player->region, planar, part, got));
     player->next += *got;
-    return *got < part ? end_early(player) : STATUS_OK;
+    if (*got == part)
+        return STATUS_OK;
+    if (player->next == player->from)
+        return fail(STATUS_FAILED, "cannot play %s: it ends before frame %llu",
+                    player->region->name, (unsigned long long)player->from);
+    player->end = player->next; /* the sound is shorter than the region */
+    return STATUS_OK;
 }
 
 static enum status fill_slot(struct player *player, struct player_slot *slot)
 {
     size_t channels = player->region->format.channels, got = 0;
     float *at[channels];
-    enum status status = STATUS_OK;
     slot->seek = player->seek;
     slot->position = player->next < player->end ? player->next : player->from;
-    for (size_t done = 0; done < PLAYER_SLOT && status == STATUS_OK; done += got) {
+    for (size_t done = 0; done < PLAYER_SLOT; done += got) {
         for (size_t c = 0; c < channels; c++)
             at[c] = slot->block.data[c] + done;
         got = 0;
-        status = read_some(player, at, PLAYER_SLOT - done, &got);
+        TRY(read_some(player, at, PLAYER_SLOT - done, &got));
     }
     slot->to = player->end;
-    return status;
+    return STATUS_OK;
 }
 
-/* Fill up to `most` slots, but leave `reserve` empty; a new seek comes first. */
+/* Fill up to `most` slots and leave `reserve` empty, until a new seek. */
 static enum status fill(struct player *player, size_t most, size_t reserve)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < most && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < most; i++) {
         size_t number;
         if (atomic_load(&player->asked) != player->seek ||
             ring_readable(player->empty) <= reserve || ring_read(player->empty, &number, 1) == 0)
             break;
-        status = fill_slot(player, &player->slots[number]);
-        if (status == STATUS_OK)
-            ring_write(player->full, &number, 1);
+        TRY(fill_slot(player, &player->slots[number]));
+        ring_write(player->full, &number, 1);
     }
-    return status;
+    return STATUS_OK;
 }
 
-/* The step is still at the seek before, which the other slots belong to. */
+/* Into the reserve: the step still plays the other slots. */
 static enum status begin_seek(struct player *player, uint64_t seek, uint64_t target)
 {
     player->seek = seek;
     player->next = target < player->end ? target : player->end - 1;
-    enum status status;
-    if ((status = region_seek(player->region, player->next)) ||
-        (status = fill(player, player->reserve, 0)))
-        return status;
+    TRY(region_seek(player->region, player->next));
+    TRY(fill(player, player->reserve, 0));
     atomic_store_explicit(&player->current, seek, memory_order_release);
     return STATUS_OK;
 }
 
-static void work(struct player *player, uint64_t seek, uint64_t target)
+static enum status work(struct player *player, uint64_t seek, uint64_t target)
 {
-    enum status status = STATUS_OK;
-    if (atomic_load(&player->failed))
-        return;
     if (seek != player->seek)
-        status = begin_seek(player, seek, target);
-    if (status == STATUS_OK)
-        status = fill(player, player->slot_count, player->reserve);
-    if (status != STATUS_OK)
-        atomic_store(&player->failed, true);
+        TRY(begin_seek(player, seek, target));
+    return fill(player, player->slot_count, player->reserve);
 }
 
 static void *read_ahead(void *argument)
@@ -143,10 +224,11 @@ static void *read_ahead(void *argument)
         uint64_t seek = atomic_load(&player->asked), target = player->target;
         player->hungry = false;
         pthread_mutex_unlock(&player->lock);
-        work(player, seek, target);
+        if (!atomic_load(&player->failed) && work(player, seek, target) != STATUS_OK)
+            atomic_store(&player->failed, true);
         pthread_mutex_lock(&player->lock);
         pthread_cond_signal(&player->filled);
-        struct timespec until = monotonic_after(LOOK_MS);
+        struct timespec until = monotonic_after(POLL_MS);
         if (atomic_load(&player->asked) == seek && !player->hungry && !player->leave)
             pthread_cond_timedwait(&player->wake, &player->lock, &until);
     }
@@ -155,13 +237,6 @@ static void *read_ahead(void *argument)
 }
 
 /* ---- up and down ---- */
-
-static enum status start_thread(struct player *player)
-{
-    int error = thread_start(&player->thread, "halo player", THREAD_AS_CALLER, read_ahead, player);
-    player->has_thread = error == 0;
-    return error ? fail(STATUS_FAILED, "cannot start a thread to read ahead with") : STATUS_OK;
-}
 
 enum status player_open(struct region *region, double ahead, struct player **result)
 {
@@ -175,11 +250,17 @@ enum status player_open(struct region *region, double ahead, struct player **res
     player->to = player->end = region->to;
     atomic_init(&player->asked, 1);
     atomic_init(&player->position, region->from);
-    init_lock(player);
+    pthread_mutex_init(&player->lock, NULL);
+    thread_condition_init(&player->wake);
+    pthread_cond_init(&player->filled, NULL);
     enum status status = make_slots(player, ahead);
-    if (status != STATUS_OK || (status = start_thread(player)))
+    if (status != STATUS_OK)
         goto fail;
-    status = player_wait(player, (player->slot_count - player->reserve - 1) * PLAYER_SLOT);
+    player->has_thread =
+        thread_start(&player->thread, "halo player", THREAD_AS_CALLER, read_ahead, player) == 0;
+    status = player->has_thread
+                 ? player_wait(player, (player->slot_count - player->reserve - 1) * PLAYER_SLOT)
+                 : fail(STATUS_FAILED, "cannot start a thread to read ahead");
     if (status != STATUS_OK)
         goto fail;
     *result = player;

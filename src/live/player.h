@@ -1,15 +1,12 @@
-/* Plays a region of a sound, over and over, into a real-time step.
+/* Plays a region of a sound in a loop, for a real-time step.
  *
- * A thread of its own reads ahead; the step takes what is there. The region's last frame is
- * followed by its first one, with nothing between or blended. Frames are the region's: at its
- * rate, counted from the first of the sound.
- * A seek is made ready before it happens: the step plays on until the first tenth of a second
- * from the new place is read, then goes there with its next block, so that what was read ahead
- * delays nothing and nothing is missed. Where the step finds nothing to play it plays silence
- * and counts that.
- * Where reading fails, or the sound holds a NaN or an infinity, the player falls silent.
- * Threads: the step calls player_read (and who renders without a device player_wait, from the
- * same thread); any thread player_position and player_missed; one control thread all else.
+ * A thread reads ahead. The loop has no gap and no crossfade. Frames are the region's, counted from
+ * the start of the sound, at its rate.
+ * After a seek the step plays on until a tenth of a second from the new position was read, so that
+ * nothing is missed. Without data the step plays silence, and counts it; after a read error, a NaN
+ * or an infinity the player stays silent. Threads: the step calls player_read (and player_wait if
+ * there is no device); any thread player_position and player_missed; one control thread everything
+ * else.
  */
 #ifndef HALO_PLAYER_H
 #define HALO_PLAYER_H
@@ -22,28 +19,28 @@
 
 struct player;
 
-/* Reads `ahead` seconds ahead, and has done so on return. The region is the player's from here
- * on, to close too, also when opening fails. Errors: those of reading, memory, threads. */
+/* Returns once `ahead` seconds were read. The player owns the region, even if this fails. Errors:
+ * reading, memory, threads. */
 MUST_CHECK enum status player_open(struct region *region, double ahead, struct player **player);
 void player_close(struct player *player);
 
 /* Real-time: the next `frames` frames, any number of them. */
 void player_read(struct player *player, float *const *planar, size_t frames);
 
-/* Wait until seeks have happened and `frames` frames lie ready, `ahead` seconds at most: the
- * next player_read of as many then gives the same frames every time. Errors: reading failed. */
+/* Wait until pending seeks are done and `frames` frames (at most `ahead` seconds) are ready, which
+ * makes player_read deterministic. Errors: reading failed. */
 MUST_CHECK enum status player_wait(struct player *player, size_t frames);
 
-/* Go on from `frame`, or from the region's nearest one. */
+/* Continue at `frame`, limited to the region. */
 void player_seek(struct player *player, uint64_t frame);
 
-uint64_t player_position(const struct player *player); /* the frame played next */
-uint64_t player_missed(const struct player *player);   /* frames that were silence instead */
+uint64_t player_position(const struct player *player); /* the next frame */
+uint64_t player_missed(const struct player *player);   /* frames replaced by silence */
 
-/* What the region was when it was opened; the sound may turn out to end before its `to`. */
+/* As opened; the sound may end before `to`. */
 const struct region *player_region(const struct player *player);
 
-/* Why the player fell silent: on the first call after that, then and until that NULL. */
+/* The error that silenced the player, returned once; else NULL. */
 const char *player_failure(struct player *player);
 
 #endif

@@ -1,10 +1,14 @@
-#include "base/monotonic.h"
-#include "live/recorder_state.h"
+#include "live/recorder.h"
 
+#include "base/monotonic.h"
+#include "base/ring.h"
 #include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sndfile.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,10 +17,72 @@
 #include <unistd.h>
 
 enum {
-    GAPS = 256,    /* passed to the thread and not yet filled with silence */
-    LOOK_MS = 50,  /* between looks into the ring */
-    RENEW_MS = 500 /* between renewals of the header */
+    GAPS = 256,            /* queued */
+    POLL_MS = 50,          /* of the ring */
+    HEADER_MS = 500,       /* between updates of the header */
+    RECORDER_CHUNK = 1024, /* frames interleaved or written at once */
 };
+
+/* Frames lost before the ring's frame `at`. */
+struct gap {
+    uint64_t at, frames;
+};
+
+struct recorder {
+    char *path; /* for messages */
+    SNDFILE *file;
+    int fd; /* -1 once libsndfile owns it */
+    size_t channels;
+    uint32_t rate;
+    struct ring *ring; /* items are interleaved frames */
+    struct ring *gaps;
+    atomic_bool ended; /* by a failure */
+
+    /* The step's. */
+    float *scratch;
+    uint64_t handed; /* frames into the ring */
+    uint64_t losing; /* frames lost since, not yet queued as a gap */
+
+    /* The thread's. */
+    float *chunk;
+    struct gap gap; /* the next one, if frames > 0 */
+    uint64_t taken; /* frames out of the ring */
+    struct recording recording;
+    bool changed; /* since the last header update */
+    int64_t updated_ns;
+
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t asked, answered;
+    uint64_t flushes_asked, flushes_done; /* lock */
+    uint64_t frames_done;                 /* lock */
+    bool leave;                           /* lock */
+
+    char failure[512]; /* written before `ended` is set */
+    bool reported;     /* the control thread's */
+};
+
+/* ---- the step: real-time ---- */
+
+/* A gap is queued before the frames that follow it, so that the thread sees it first. */
+void recorder_write(struct recorder *recorder, const float *const *planar, size_t frames)
+{
+    if (atomic_load_explicit(&recorder->ended, memory_order_relaxed))
+        return;
+    const struct gap gap = {.at = recorder->handed, .frames = recorder->losing};
+    if (ring_writable(recorder->ring) < frames ||
+        (gap.frames > 0 && ring_write(recorder->gaps, &gap, 1) == 0)) {
+        recorder->losing += frames;
+        return;
+    }
+    recorder->losing = 0;
+    for (size_t at = 0; at < frames; at += RECORDER_CHUNK) {
+        size_t part = frames - at < RECORDER_CHUNK ? frames - at : RECORDER_CHUNK;
+        audio_interleave(planar, at, recorder->channels, part, recorder->scratch);
+        ring_write(recorder->ring, recorder->scratch, part);
+    }
+    recorder->handed += frames;
+}
 
 /* ---- the file ---- */
 
@@ -44,8 +110,8 @@ static enum status choose_format(const char *path, const struct stream_format *f
                                             dot, format->channels, format->rate);
     }
     return fail(STATUS_USAGE,
-                "cannot record to %s: let its name end in .wav, .w64 or .caf, which hold any "
-                "length and stay readable after a crash",
+                "cannot record to %s: use .wav, .w64 or .caf, which hold any length and stay "
+                "readable after a crash",
                 path);
 }
 
@@ -54,7 +120,7 @@ static enum status refuse(const char *path, int error)
     return fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(error));
 }
 
-/* It is looked at before it is cut off. */
+/* Checked before it is truncated. */
 static enum status open_file(const char *path, bool force, int *fd)
 {
     struct stat about;
@@ -64,7 +130,7 @@ static enum status open_file(const char *path, bool force, int *fd)
     if (*fd < 0 || fstat(*fd, &about) != 0)
         return refuse(path, errno);
     if (!S_ISREG(about.st_mode))
-        return fail(STATUS_FAILED, "cannot write %s: a recording wants a regular file", path);
+        return fail(STATUS_FAILED, "cannot write %s: a recording needs a regular file", path);
     return ftruncate(*fd, 0) == 0 ? STATUS_OK : refuse(path, errno);
 }
 
@@ -72,24 +138,17 @@ static enum status open_sound(struct recorder *recorder, SF_INFO *info)
 {
     errno = 0;
     recorder->file = sf_open_fd(recorder->fd, SFM_WRITE, info, SF_TRUE);
-    recorder->fd = -1; /* closed also where it could not be opened */
+    recorder->fd = -1; /* libsndfile closes it in any case */
     if (!recorder->file)
         return fail(STATUS_FAILED, "cannot write %s: %s", recorder->path,
                     errno ? strerror(errno) : sf_strerror(NULL));
     sf_command(recorder->file, SFC_RF64_AUTO_DOWNGRADE, NULL, SF_TRUE);
     sf_command(recorder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
-    sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0); /* readable from here on */
+    sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0); /* readable from now on */
     return STATUS_OK;
 }
 
 /* ---- the thread: from the ring to the file ---- */
-
-static enum status refuse_write(const struct recorder *recorder, int error)
-{
-    return fail(STATUS_FAILED, "cannot write %s: %s; the recording ends after %.1f s",
-                recorder->path, error ? strerror(error) : sf_strerror(recorder->file),
-                (double)recorder->recording.frames / (double)recorder->rate);
-}
 
 static enum status put(struct recorder *recorder, size_t frames)
 {
@@ -97,68 +156,60 @@ static enum status put(struct recorder *recorder, size_t frames)
     sf_count_t put = sf_writef_float(recorder->file, recorder->chunk, (sf_count_t)frames);
     recorder->recording.frames += put > 0 ? (uint64_t)put : 0;
     recorder->changed = true;
-    return put == (sf_count_t)frames ? STATUS_OK : refuse_write(recorder, errno);
+    if (put == (sf_count_t)frames)
+        return STATUS_OK;
+    return fail(STATUS_FAILED, "cannot write %s: %s; the recording ends after %.1f s",
+                recorder->path, errno ? strerror(errno) : sf_strerror(recorder->file),
+                (double)recorder->recording.frames / (double)recorder->rate);
 }
 
 static enum status put_silence(struct recorder *recorder, uint64_t frames)
 {
     memset(recorder->chunk, 0, RECORDER_CHUNK * recorder->channels * sizeof *recorder->chunk);
-    uint64_t before = recorder->recording.frames;
-    enum status status = STATUS_OK;
-    for (uint64_t done = 0; done < frames && status == STATUS_OK;) {
-        size_t part = frames - done < RECORDER_CHUNK ? (size_t)(frames - done) : RECORDER_CHUNK;
-        status = put(recorder, part);
-        done += part;
+    for (size_t part; frames > 0; frames -= part) {
+        uint64_t before = recorder->recording.frames;
+        part = frames < RECORDER_CHUNK ? (size_t)frames : RECORDER_CHUNK;
+        enum status status = put(recorder, part);
+        recorder->recording.lost += recorder->recording.frames - before;
+        TRY(status);
     }
-    recorder->recording.lost += recorder->recording.frames - before;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status empty_ring(struct recorder *recorder)
 {
-    enum status status = STATUS_OK;
     size_t left = ring_readable(recorder->ring);
-    while (status == STATUS_OK) {
+    for (;;) {
         if (recorder->gap.frames == 0)
             ring_read(recorder->gaps, &recorder->gap, 1);
-        uint64_t to_gap = recorder->gap.frames ? recorder->gap.at - recorder->taken : UINT64_MAX;
+        uint64_t frames = recorder->gap.frames;
+        uint64_t to_gap = frames ? recorder->gap.at - recorder->taken : UINT64_MAX;
         if (to_gap == 0) {
-            status = put_silence(recorder, recorder->gap.frames);
             recorder->gap.frames = 0;
+            TRY(put_silence(recorder, frames));
             continue;
         }
         size_t part = left < RECORDER_CHUNK ? left : RECORDER_CHUNK;
         part = to_gap < part ? (size_t)to_gap : part;
         part = ring_read(recorder->ring, recorder->chunk, part);
         if (part == 0)
-            break;
+            return STATUS_OK;
         recorder->taken += part;
         left -= part;
-        status = put(recorder, part);
+        TRY(put(recorder, part));
     }
-    return status;
 }
 
-static void renew_header(struct recorder *recorder, bool at_once)
+static void update_header(struct recorder *recorder, bool at_once)
 {
     int64_t now = monotonic_ns();
-    if (recorder->changed && (at_once || now - recorder->renewed_ns >= RENEW_MS * 1000000LL)) {
+    if (recorder->changed && (at_once || now - recorder->updated_ns >= HEADER_MS * 1000000LL)) {
         sf_command(recorder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
         recorder->changed = false;
-        recorder->renewed_ns = now;
+        recorder->updated_ns = now;
     }
     if (at_once)
         sf_write_sync(recorder->file);
-}
-
-static void work(struct recorder *recorder, bool flush)
-{
-    if (atomic_load(&recorder->ended))
-        return;
-    enum status status = empty_ring(recorder);
-    renew_header(recorder, flush || status != STATUS_OK);
-    if (status != STATUS_OK)
-        atomic_store(&recorder->ended, true);
 }
 
 static void *write_ring(void *argument)
@@ -170,13 +221,17 @@ static void *write_ring(void *argument)
         uint64_t asked = recorder->flushes_asked;
         bool flush = asked != recorder->flushes_done;
         pthread_mutex_unlock(&recorder->lock);
-        work(recorder, flush);
+        if (!atomic_load(&recorder->ended)) {
+            bool failed = empty_ring(recorder) != STATUS_OK;
+            update_header(recorder, flush || failed);
+            atomic_store(&recorder->ended, failed);
+        }
         pthread_mutex_lock(&recorder->lock);
         recorder->flushes_done = asked;
         recorder->frames_done = recorder->recording.frames;
         if (flush)
             pthread_cond_signal(&recorder->answered);
-        struct timespec until = monotonic_after(LOOK_MS);
+        struct timespec until = monotonic_after(POLL_MS);
         if (recorder->flushes_asked == asked && !recorder->leave)
             pthread_cond_timedwait(&recorder->asked, &recorder->lock, &until);
     }
@@ -185,13 +240,6 @@ static void *write_ring(void *argument)
 }
 
 /* ---- up and down ---- */
-
-static enum status start_thread(struct recorder *recorder)
-{
-    int error =
-        thread_start(&recorder->thread, "halo recorder", THREAD_AS_CALLER, write_ring, recorder);
-    return error ? fail(STATUS_FAILED, "cannot start a thread to record with") : STATUS_OK;
-}
 
 static void recorder_free(struct recorder *recorder)
 {
@@ -210,13 +258,6 @@ static void recorder_free(struct recorder *recorder)
     free(recorder);
 }
 
-static void init_lock(struct recorder *recorder)
-{
-    pthread_mutex_init(&recorder->lock, NULL);
-    thread_condition_init(&recorder->asked);
-    pthread_cond_init(&recorder->answered, NULL);
-}
-
 static enum status make_buffers(struct recorder *recorder, double frames)
 {
     size_t channels = recorder->channels;
@@ -224,9 +265,7 @@ static enum status make_buffers(struct recorder *recorder, double frames)
     recorder->chunk = audio_alloc(RECORDER_CHUNK * channels);
     if (!recorder->scratch || !recorder->chunk || !recorder->path)
         return fail_memory("a recording");
-    enum status status = ring_create(sizeof(struct gap), GAPS, "a recording", &recorder->gaps);
-    if (status != STATUS_OK)
-        return status;
+    TRY(ring_create(sizeof(struct gap), GAPS, "a recording", &recorder->gaps));
     return ring_create(channels * sizeof(float), (size_t)frames, "a recording", &recorder->ring);
 }
 
@@ -235,9 +274,7 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
 {
     SF_INFO info;
     bool created = false;
-    enum status status = choose_format(path, format, &info);
-    if (status != STATUS_OK)
-        return status;
+    TRY(choose_format(path, format, &info));
     struct recorder *recorder = calloc(1, sizeof *recorder);
     if (!recorder)
         return fail_memory("a recording");
@@ -245,13 +282,19 @@ enum status recorder_open(const char *path, bool force, const struct stream_form
     recorder->path = strdup(path);
     recorder->channels = format->channels;
     recorder->rate = format->rate;
-    init_lock(recorder);
-    status = make_buffers(recorder, seconds * format->rate);
+    pthread_mutex_init(&recorder->lock, NULL);
+    thread_condition_init(&recorder->asked);
+    pthread_cond_init(&recorder->answered, NULL);
+    enum status status = make_buffers(recorder, seconds * format->rate);
     if (status != STATUS_OK || (status = open_file(path, force, &recorder->fd)))
         goto fail;
     created = true;
-    if ((status = open_sound(recorder, &info)) || (status = start_thread(recorder)))
+    if ((status = open_sound(recorder, &info)))
         goto fail;
+    if (thread_start(&recorder->thread, "halo recorder", THREAD_AS_CALLER, write_ring, recorder)) {
+        status = fail(STATUS_FAILED, "cannot start a thread to record");
+        goto fail;
+    }
     *result = recorder;
     return STATUS_OK;
 fail:
@@ -280,7 +323,7 @@ const char *recorder_failure(struct recorder *recorder)
     return recorder->failure;
 }
 
-/* The rest, on the calling thread, which prints what fails here. */
+/* Write the rest, on the calling thread. */
 static enum status finish(struct recorder *recorder)
 {
     if (atomic_load(&recorder->ended))

@@ -57,16 +57,14 @@ static enum status read_stages(struct replay *replay, const json_t *line)
         const struct stage_ops *ops = option ? stage_ops_named(option) : NULL;
         char *text = spec ? keep(replay, spec) : NULL;
         if (!ops || !text)
-            return fail_log(replay, "it has a stage that is not known");
-        enum status status = stage_list_add(&replay->options.stages, ops, text, NULL);
-        if (status != STATUS_OK)
-            return status;
+            return fail_log(replay, "it has an unknown stage");
+        TRY(stage_list_add(&replay->options.stages, ops, text, NULL));
     }
     json_array_foreach(json_object_get(line, "others"), i, pair)
     {
         char *text = json_is_string(pair) ? keep(replay, json_string_value(pair)) : NULL;
         if (!text || i + 1 >= LIVE_CHOICES_MOST)
-            return fail_log(replay, "its choices are not to be read");
+            return fail_log(replay, "its choices are invalid");
         replay->others[replay->request.other_count++] = text;
     }
     return STATUS_OK;
@@ -77,7 +75,7 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
     size_t rate, version, stage;
     struct live_chain_request *request = &replay->request;
     if (!whole(line, "halo_log", 1, &version) || version != 1)
-        return fail_log(replay, "it is no log of a recording by halo");
+        return fail_log(replay, "it is not a log of a recording by halo");
     const json_t *at = json_object_get(line, "choose_at");
     stage = json_is_integer(at) && json_integer_value(at) >= 0 ? (size_t)json_integer_value(at)
                                                                : SIZE_MAX;
@@ -85,7 +83,7 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
         !whole(line, "channels", CHANNELS_MOST, &replay->format.channels) ||
         replay->format.channels == 0 || !whole(line, "block", BLOCK_MOST, &request->block) ||
         request->block == 0 || !whole(line, "room", TAPS_MOST, &request->capacity))
-        return fail_log(replay, "its first line does not say how the stream was set up");
+        return fail_log(replay, "its first line lacks the set-up of the stream");
     replay->format.rate = (uint32_t)rate;
     request->format = replay->format;
     request->stage = stage;
@@ -106,7 +104,6 @@ static enum status read_set_up(struct replay *replay, const json_t *line)
     return read_stages(replay, line);
 }
 
-/* One of the step's. */
 static bool read_live_event(const json_t *line, const char *name, struct logged *logged)
 {
     size_t stage = 0;
@@ -161,7 +158,7 @@ static enum status add_event(struct replay *replay, const json_t *line)
         return fail_memory("a log");
     replay->events = events;
     if (!read_event(line, &events[replay->event_count]))
-        return fail_log(replay, "it has an event that is not known");
+        return fail_log(replay, "it has an unknown event");
     const struct live_event *event = &events[replay->event_count++].event;
     replay->fails |= event->what == LIVE_STAGE_FAILED;
     return STATUS_OK;
@@ -173,7 +170,7 @@ static enum status read_line(struct replay *replay, const char *text, size_t len
     json_t *line = json_loadb(text, length, 0, NULL);
     enum status status = STATUS_OK;
     if (!line && number == 1)
-        status = fail_log(replay, "it is no log of a recording by halo");
+        status = fail_log(replay, "it is not a log of a recording by halo");
     else if (!line)
         status = fail(STATUS_FAILED, "cannot replay %s: line %zu is damaged", replay->path, number);
     else
@@ -182,7 +179,7 @@ static enum status read_line(struct replay *replay, const char *text, size_t len
     return status;
 }
 
-/* A crash may have cut the last line: it is left out. */
+/* A last line cut by a crash is ignored. */
 static enum status read_lines(struct replay *replay, FILE *file)
 {
     enum status status = STATUS_OK;
@@ -194,12 +191,11 @@ static enum status read_lines(struct replay *replay, FILE *file)
             status = read_line(replay, text, (size_t)length, ++number);
     free(text);
     return status == STATUS_OK && number == 0
-               ? fail_log(replay, "it is no log of a recording by halo")
+               ? fail_log(replay, "it is not a log of a recording by halo")
                : status;
 }
 
-/* By frame; equal ones stay as they were. They are few, and nearly in order: a switch is
- * logged when it is over. */
+/* By frame, stable. Insertion, since events are nearly in order: a switch is logged at its end. */
 static void sort_events(struct logged *events, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -237,7 +233,7 @@ void replay_free(struct replay *replay)
     *replay = (struct replay){0};
 }
 
-/* ---- at work: a live step that hears a file ---- */
+/* ---- the live step, on a file ---- */
 
 struct replay_state {
     struct replay *replay;
@@ -250,18 +246,12 @@ struct replay_state {
     uint64_t at;
 };
 
-static void warn_of_load(const struct replay *replay, const struct logged *logged)
-{
-    note("%s: at %.3f s mask %s was read again; its present content is taken", replay->path,
-         (double)logged->frame / (double)replay->format.rate, logged->text);
-}
-
 static bool is_of_mask(const struct logged *logged)
 {
     return logged->kind == LOGGED_SWITCH || logged->kind == LOGGED_LOAD;
 }
 
-/* The step is to have it where it had it then. sent becomes false where too many wait. */
+/* *sent: false if the queue is full. */
 static enum status send(struct replay_state *state, const struct logged *logged, bool *sent)
 {
     const struct stage_list *stages = &state->chain->stages;
@@ -274,7 +264,7 @@ static enum status send(struct replay_state *state, const struct logged *logged,
         event.port = control.port_index;
     } else if (event.what > LIVE_STAGE_CONTROL &&
                (event.stage >= stages->count || !stages->stages[event.stage].mixed)) {
-        return fail_log(state->replay, "it tells of a stage that it does not have");
+        return fail_log(state->replay, "it has an event of a missing stage");
     }
     *sent = status == STATUS_OK && live_send(state->live, &event);
     return status;
@@ -285,11 +275,13 @@ static enum status change_mask(struct replay_state *state, const struct logged *
     struct live_chain *chain = state->chain;
     enum status status = STATUS_OK;
     if (logged->choice >= chain->choice_count)
-        return fail_log(state->replay, "it chooses a mask that it does not have");
+        return fail_log(state->replay, "it chooses a missing mask");
     if (logged->kind == LOGGED_SWITCH)
         choices_ask(chain->choices, logged->choice, logged->frame, &logged->way);
     if (logged->kind == LOGGED_LOAD) {
-        warn_of_load(state->replay, logged);
+        note("%s: at %.3f s mask %s was read again; its present content is used",
+             state->replay->path, (double)logged->frame / (double)state->replay->format.rate,
+             logged->text);
         status = live_chain_load(chain, logged->choice, logged->text, NULL);
     }
     if (status == STATUS_OK)
@@ -297,8 +289,9 @@ static enum status change_mask(struct replay_state *state, const struct logged *
     return status;
 }
 
-/* What begins within the coming block. A switch waits for the one before, as it did then. */
-static enum status take_events(struct replay_state *state, uint64_t end)
+/* Events up to the end of the next block. A switch waits for the previous one, as in the recording.
+ */
+static enum status send_events(struct replay_state *state, uint64_t end)
 {
     const struct replay *replay = state->replay;
     for (; state->next < replay->event_count; state->next++) {
@@ -316,31 +309,20 @@ static enum status take_events(struct replay_state *state, uint64_t end)
     return STATUS_OK;
 }
 
-/* A plugin that failed then may do so again: it was left out, and is. */
-static enum status look_for_failure(const struct replay_state *state)
-{
-    const char *failure = state->chain->filter->failure;
-    return failure && !state->replay->fails ? fail_log(state->replay, failure) : STATUS_OK;
-}
-
 static enum status run_block(struct replay_state *state, struct source *source, struct sink *sink,
                              uint64_t *heard, bool *ended)
 {
     size_t block = state->in.frames, got = 0;
-    enum status status = source_read(source, state->in.data, block, &got);
-    if (status != STATUS_OK)
-        return status;
+    TRY(source_read(source, state->in.data, block, &got));
     block_silence(&state->in, got, block - got);
     *ended = got < block;
     if (state->chain->choices)
         (void)choices_poll(state->chain->choices, &state->choice, &state->at);
-    status = take_events(state, *heard + block);
-    if (status != STATUS_OK)
-        return status;
+    TRY(send_events(state, *heard + block));
     live_process(state->live, (const float *const *)state->in.data, state->out.data);
-    status = look_for_failure(state);
-    if (status != STATUS_OK)
-        return status;
+    const char *failure = state->chain->filter->failure;
+    if (failure && !state->replay->fails) /* a plugin that failed in the recording may fail again */
+        return fail_log(state->replay, failure);
     struct live_event taken;
     while (live_receive(state->live, &taken))
         ;

@@ -11,7 +11,7 @@
 
 enum { PERIOD_MOST = 1 << 13 }; /* frames of a block */
 
-static const double FADE_OUT_MOST = 1; /* seconds that the fade at the end may take */
+static const double FADE_OUT_MOST = 1; /* seconds, at the end */
 static const double GAIN_STEP_DB = 1, GAIN_LEAST_DB = -60, GAIN_MOST_DB = 24;
 
 /* ---- up ---- */
@@ -24,16 +24,14 @@ enum status stream_session_open_device(struct stream_session *session, uint32_t 
         request.rate = rate;
     if (outputs && !request.output_map_count)
         request.channels_out = outputs;
-    enum status status = device_open(&request, &session->device);
-    if (status != STATUS_OK)
-        return status;
+    TRY(device_open(&request, &session->device));
     device_info(session->device, &session->info);
     device_describe(&session->info, session->device_name, sizeof session->device_name);
-    return status;
+    return STATUS_OK;
 }
 
 struct live_chain_request stream_session_chain_request(const struct stream_session *session,
-                                                 size_t channels)
+                                                       size_t channels)
 {
     const struct play_options *options = session->options;
     const struct device_info *info = &session->info;
@@ -82,12 +80,10 @@ enum status stream_session_make_live(struct stream_session *session,
 {
     struct filter *filter = session->chain.filter;
     uint32_t rate = session->info.rate;
-    enum status status;
     session->way = session->options->way;
     session->way.frames = (uint64_t)(session->options->fade * (double)rate);
-    if ((status = live_create(settings, filter, recorder, recorder_dry, &session->live)) ||
-        (status = live_controls_init(&session->controls, &session->chain.stages, session->live)))
-        return status;
+    TRY(live_create(settings, filter, recorder, recorder_dry, &session->live));
+    TRY(live_controls_init(&session->controls, &session->chain.stages, session->live));
     return live_load_init(&session->load, filter->block, rate);
 }
 
@@ -108,7 +104,7 @@ bool stream_session_stop(struct stream_session *session)
     view_close(session->view);
     session->view = NULL;
     if (session->stuck)
-        note("the device's thread hangs: leaving it behind");
+        note("the device's thread hangs and is abandoned");
     return !session->stuck;
 }
 
@@ -124,16 +120,14 @@ void stream_session_free(struct stream_session *session)
 
 static void handle_event(struct stream_session *session, const struct live_event *event)
 {
-    if (event->what == LIVE_STAGE_CONTROL)
-        live_log_control(session->log, event, live_controls_symbol(&session->controls, event));
-    else
-        live_log_event(session->log, event);
+    bool is_control = event->what == LIVE_STAGE_CONTROL;
+    live_log_event(session->log, event,
+                   is_control ? live_controls_symbol(&session->controls, event) : NULL);
     if (event->what != LIVE_FEEDBACK)
         return;
-    session->muted = session->fed_back = true;
+    session->muted = session->feedback_seen = true;
     session->feedback_count++;
-    view_message(session->view,
-                 "howling feedback at %.0f Hz: muted; turn something down, then press m",
+    view_message(session->view, "feedback at %.0f Hz: muted; lower a level, then press m",
                  event->value);
 }
 
@@ -179,13 +173,13 @@ bool stream_session_is_over(struct stream_session *session)
            monotonic_seconds() > session->deadline;
 }
 
-/* ---- what can be asked for ---- */
+/* ---- changes ---- */
 
 static void send(struct stream_session *session, enum live_control what, double value)
 {
     const struct live_event event = {.what = what, .value = value};
     if (!live_send(session->live, &event))
-        view_message(session->view, "too many changes wait: one was left out");
+        view_message(session->view, "too many changes at once: one was ignored");
 }
 
 void stream_session_leave(struct stream_session *session)
@@ -202,7 +196,7 @@ void stream_session_set_dry(struct stream_session *session, bool dry)
     session->dry = dry;
 }
 
-/* In a blind test the limiter must not have anything to do, since masks would differ by that. */
+/* No amplification in a blind test: the limiter would affect masks differently. */
 void stream_session_set_gain(struct stream_session *session, double db)
 {
     double most = session->blind ? 0 : GAIN_MOST_DB;
@@ -213,7 +207,7 @@ void stream_session_set_gain(struct stream_session *session, double db)
 void stream_session_set_mute(struct stream_session *session, bool muted)
 {
     session->muted = muted;
-    session->fed_back = false;
+    session->feedback_seen = false;
     send(session, LIVE_MUTE, muted);
 }
 
@@ -228,7 +222,7 @@ bool stream_session_key(struct stream_session *session, int key)
         stream_session_leave(session);
     else if (session->blind)
         return false;
-    else if (key == ' ' || key == '0') /* 0 is dry, as the screen lists it */
+    else if (key == ' ' || key == '0') /* 0 is dry, as on the screen */
         stream_session_set_dry(session, key == '0' || !session->dry);
     else
         return live_controls_key(&session->controls, key);
@@ -315,5 +309,5 @@ void stream_session_report_end(const struct stream_session *session)
 {
     report_print_stages(&session->chain.stages);
     if (session->reduction_most > 0)
-        note("the limiter took off up to %.1f dB", session->reduction_most);
+        note("the limiter reduced up to %.1f dB", session->reduction_most);
 }

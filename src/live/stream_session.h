@@ -1,9 +1,8 @@
-/* A stream that runs: a device, a chain with masks to choose from, what steers it and what is
- * shown of it. halo live and halo listen embed one and add what only they have.
+/* A running stream: device, chain with masks to choose from, controls, log and view. halo live and
+ * halo listen embed one.
  *
- * Opened in this order: options and `blind` are set and all else is zero, open_device, make_chain,
- * level_match_outputs, make_live, then the owner's view_open and device_run. Stop, then free, after a
- * failure at any of these too.
+ * Set options and `blind` in a zeroed struct, then call open_device, make_chain, match_outputs,
+ * make_live, and the owner's view_open and device_run. Stop, then free, also after a failure.
  * Threads: the control thread.
  */
 #ifndef HALO_STREAM_SESSION_H
@@ -20,26 +19,26 @@
 
 struct stream_session {
     const struct play_options *options;
-    bool blind;            /* a blind test: the dry sound and the stages' controls are off */
+    bool blind;            /* a blind test: no dry sound, no controls */
     struct device *device; /* NULL: not open, or lost */
     struct device_info info;
     char device_name[300];
-    bool stuck; /* a step hangs in the device's thread: what it uses must stay */
+    bool stuck; /* a step hangs: what it uses must not be freed */
     struct live_chain chain;
     struct live *live;
     struct live_controls controls;
     struct live_load load;
-    struct live_log *log; /* or NULL; the owner's */
+    struct live_log *log; /* the owner's, or NULL */
     struct choices_way way;
 
     struct view *view; /* NULL: messages are notes */
-    char keys[160];    /* what they do */
+    char keys[160];    /* help line */
     double gain_db;
     bool muted;
-    bool fed_back; /* that is why it is muted */
+    bool feedback_seen; /* the reason for the mute */
     bool dry;
-    bool leaving;    /* was asked to end */
-    double deadline; /* to have faded out by; monotonic seconds, 0: not set yet */
+    bool leaving;    /* fading out */
+    double deadline; /* of the fade-out; monotonic seconds, 0: not set */
     struct meter_reading in[LIVE_CHANNELS_MOST];
     struct meter_reading out[LIVE_CHANNELS_MOST];
     double reduction_most; /* dB, by the limiter */
@@ -47,26 +46,25 @@ struct stream_session {
     uint64_t feedback_count;
 };
 
-/* ---- up and down ---- */
+/* ---- open and close ---- */
 
-/* At that rate and with so many outputs; 0: as the options have it. Errors: the device's. */
+/* rate, outputs: 0 as in the options. Errors: the device's. */
 MUST_CHECK enum status stream_session_open_device(struct stream_session *session, uint32_t rate,
                                                   size_t outputs);
 
-/* What the options and the device say of the chain, for an input of `channels`; the owner adds
- * the rest and calls live_chain_init. */
+/* From options and device, for an input of `channels`; complete it and call live_chain_init. */
 struct live_chain_request stream_session_chain_request(const struct stream_session *session,
-                                                 size_t channels);
+                                                       size_t channels);
 
-/* A device that has too few channels for the chain is opened again with more. `makers`, for
+/* If the device has too few channels for the chain, open it again with more. `makers`, for
  * the error: "the chain makes". Errors: the user's map has too few, the device's. */
 MUST_CHECK enum status stream_session_match_outputs(struct stream_session *session, uint32_t rate,
                                                     const char *makers);
 
-/* The live step's; the owner adds `guard`. */
+/* The owner adds `guard`. */
 struct live_settings stream_session_settings(const struct stream_session *session);
 
-/* The recorders may be NULL and outlive the session. Errors: memory. */
+/* The recorders may be NULL and must outlive the session. Errors: memory. */
 MUST_CHECK enum status stream_session_make_live(struct stream_session *session,
                                                 const struct live_settings *settings,
                                                 struct recorder *recorder,
@@ -74,46 +72,45 @@ MUST_CHECK enum status stream_session_make_live(struct stream_session *session,
 
 void stream_session_stop_device(struct stream_session *session);
 
-/* Stop the device and close the view. False: a step hangs, all that it uses has to be left
- * behind, and a note says so. */
+/* Stop the device and close the view. False: a step hangs (noted), and what it uses must be leaked.
+ */
 bool stream_session_stop(struct stream_session *session);
 void stream_session_free(struct stream_session *session);
 
 /* ---- while it runs ---- */
 
-/* What the step has done since: into the log and the view, and the load and facts brought up to
- * date. */
+/* Log and show the step's events; update load and device info. */
 void stream_session_update(struct stream_session *session);
 
 double stream_session_seconds(const struct stream_session *session); /* of sound so far */
 
-/* A signal asked to stop, or --seconds have passed. */
+/* A stop signal, or --seconds have passed. */
 bool stream_session_time_is_up(const struct stream_session *session);
 
-/* Time is up or stream_session_leave was called, and the sound has faded out or cannot. */
+/* Time is up or stream_session_leave was called, and the fade-out is done or impossible. */
 bool stream_session_is_over(struct stream_session *session);
 
-void stream_session_leave(struct stream_session *session); /* fade out, to end */
+void stream_session_leave(struct stream_session *session); /* start the final fade-out */
 void stream_session_set_dry(struct stream_session *session, bool dry);
-void stream_session_set_gain(struct stream_session *session, double db); /* the nearest allowed */
+void stream_session_set_gain(struct stream_session *session, double db); /* limited */
 void stream_session_set_mute(struct stream_session *session, bool muted);
 
-/* Keys that mean the same in every command. False: it is none of these. */
+/* Keys common to both commands. False: not one of these. */
 bool stream_session_key(struct stream_session *session, int key);
 
 /* ---- what is shown ---- */
 
 void stream_session_read_meters(struct stream_session *session);
 
-/* Good until the session changes; the owner adds what only it knows. */
+/* Valid until the session changes; the owner completes it. */
 struct live_status stream_session_status(struct stream_session *session, const char *command);
 
-/* The report as one JSON object on standard output; `own`, which this takes, stands before the
- * ledger. Errors: memory, writing. */
+/* Print the report as one JSON object; `own` (owned) comes before the ledger. Errors: memory,
+ * writing. */
 MUST_CHECK enum status stream_session_report_json(const struct stream_session *session,
                                                   const struct live_status *status, json_t *own);
 
-/* The last lines of the report for a person: stages and limiter. */
+/* The last lines of the text report: stages and limiter. */
 void stream_session_report_end(const struct stream_session *session);
 
 #endif

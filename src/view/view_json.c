@@ -9,10 +9,10 @@
 
 struct json_view {
     struct view view;
-    _Atomic double seconds; /* of the stream, when it was shown last */
+    _Atomic double seconds; /* of the stream, as last shown */
 };
 
-/* Infinity and NaN have no place in JSON. */
+/* JSON has no infinity and no NaN. */
 static json_t *real_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
@@ -31,14 +31,13 @@ static json_t *integer(uint64_t value)
 static json_t *meters(const struct meter_reading *readings, size_t channels)
 {
     json_t *array = json_array();
-    for (size_t c = 0; c < channels; c++) {
-        json_t *meter = json_object();
-        json_object_set_new(meter, "peak_db", real_or_null(audio_to_db(readings[c].peak)));
-        json_object_set_new(meter, "rms_db", real_or_null(audio_to_db(readings[c].rms)));
-        json_object_set_new(meter, "hold_db", real_or_null(audio_to_db(readings[c].hold)));
-        json_object_set_new(meter, "clips", integer(readings[c].clips));
-        json_array_append_new(array, meter);
-    }
+    for (size_t c = 0; c < channels; c++)
+        json_array_append_new(array,
+                              json_pack("{s:o, s:o, s:o, s:o}", "peak_db",
+                                        real_or_null(audio_to_db(readings[c].peak)), "rms_db",
+                                        real_or_null(audio_to_db(readings[c].rms)), "hold_db",
+                                        real_or_null(audio_to_db(readings[c].hold)), "clips",
+                                        integer(readings[c].clips)));
     return array;
 }
 
@@ -60,53 +59,43 @@ static json_t *control(const struct live_status_control *control)
                      control->failed);
 }
 
-static void set_stream(json_t *root, const struct live_status *status)
+static json_t *stream_fields(const struct live_status *status)
 {
-    json_object_set_new(root, "seconds", real_or_null(status->seconds));
-    json_object_set_new(root, "frames", integer(status->frames));
-    json_object_set_new(root, "rate", integer(status->rate));
-    json_object_set_new(root, "block", integer(status->block));
-    json_object_set_new(root, "device", text_or_null(status->device));
-    json_object_set_new(root, "backend", text_or_null(status->backend));
-    json_object_set_new(root, "in", meters(status->in, status->inputs));
-    json_object_set_new(root, "out",
-                        status->hidden ? json_null() : meters(status->out, status->outputs));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event", "status", "seconds",
+                     real_or_null(status->seconds), "frames", integer(status->frames), "rate",
+                     integer(status->rate), "block", integer(status->block), "device",
+                     text_or_null(status->device), "backend", text_or_null(status->backend), "in",
+                     meters(status->in, status->inputs), "out",
+                     status->hidden ? json_null() : meters(status->out, status->outputs));
 }
 
-static void set_choice(json_t *root, const struct live_status *status)
+static json_t *choice_fields(const struct live_status *status)
 {
-    json_object_set_new(root, "choices", texts(status->names, status->choices));
-    json_object_set_new(root, "hidden", json_boolean(status->hidden));
-    json_object_set_new(root, "chosen", status->hidden ? json_null() : integer(status->chosen));
-    json_object_set_new(root, "switching", json_boolean(status->switching));
-    json_object_set_new(root, "control", control(&status->control));
-    json_object_set_new(root, "gain_db", real_or_null(status->gain_db));
-    json_object_set_new(root, "muted", json_boolean(status->muted));
-    json_object_set_new(root, "howled", json_boolean(status->fed_back));
-    json_object_set_new(root, "reduction_db", real_or_null(status->reduction_db));
-    json_object_set_new(root, "ceiling_db", real_or_null(status->ceiling_db));
+    return json_pack("{s:o, s:b, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o}", "choices",
+                     texts(status->names, status->choices), "hidden", status->hidden, "chosen",
+                     status->hidden ? json_null() : integer(status->chosen), "switching",
+                     status->switching, "control", control(&status->control), "gain_db",
+                     real_or_null(status->gain_db), "muted", status->muted, "howled",
+                     status->feedback_seen, "reduction_db", real_or_null(status->reduction_db),
+                     "ceiling_db", real_or_null(status->ceiling_db));
 }
 
-static void set_health(json_t *root, const struct live_status *status)
+static json_t *health_fields(const struct live_status *status)
 {
-    json_object_set_new(root, "load_now", real_or_null(status->load_now));
-    json_object_set_new(root, "load_p99", real_or_null(status->load_p99));
-    json_object_set_new(root, "load_worst", real_or_null(status->load_worst));
-    json_object_set_new(root, "late", integer(status->late));
-    json_object_set_new(root, "lost", integer(status->lost));
-    json_object_set_new(root, "latency", integer(live_status_latency(status)));
-    json_object_set_new(root, "latency_input", integer(status->latency_input));
-    json_object_set_new(root, "latency_mask", integer(status->latency_mask));
-    json_object_set_new(root, "latency_plugins", integer(status->latency_plugins));
-    json_object_set_new(root, "latency_output", integer(status->latency_output));
-    json_object_set_new(root, "latency_adapter", integer(status->latency_adapter));
-    json_object_set_new(root, "recording", text_or_null(status->recording));
-    json_object_set_new(root, "recorded", real_or_null(status->recorded));
-    json_object_set_new(root, "osc_refused", integer(status->osc_refused));
-    json_object_set_new(root, "lines", texts(status->lines, status->line_count));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "load_now",
+        real_or_null(status->load_now), "load_p99", real_or_null(status->load_p99), "load_worst",
+        real_or_null(status->load_worst), "late", integer(status->late), "lost",
+        integer(status->lost), "latency", integer(live_status_latency(status)), "latency_input",
+        integer(status->latency_input), "latency_mask", integer(status->latency_mask),
+        "latency_plugins", integer(status->latency_plugins), "latency_output",
+        integer(status->latency_output), "latency_adapter", integer(status->latency_adapter),
+        "recording", text_or_null(status->recording), "recorded", real_or_null(status->recorded),
+        "osc_refused", integer(status->osc_refused), "lines",
+        texts(status->lines, status->line_count));
 }
 
-/* A line at a time, whichever thread prints. */
+/* One puts(), since any thread may print a message. */
 static void print_object(json_t *root)
 {
     char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -120,36 +109,22 @@ static void print_object(json_t *root)
 
 static void json_show(struct view *view, const struct live_status *status)
 {
+    json_t *root = stream_fields(status);
     atomic_store(&((struct json_view *)view)->seconds, status->seconds);
-    json_t *root = json_object();
-    json_object_set_new(root, "event", json_string("status"));
-    set_stream(root, status);
-    set_choice(root, status);
-    set_health(root, status);
+    json_object_update_new(root, choice_fields(status));
+    json_object_update_new(root, health_fields(status));
     print_object(root);
 }
 
 static void json_message(struct view *view, const char *text)
 {
-    json_t *root = json_object();
-    json_object_set_new(root, "event", json_string("message"));
-    json_object_set_new(root, "seconds",
-                        json_real(atomic_load(&((struct json_view *)view)->seconds)));
-    json_object_set_new(root, "text", json_text(text));
-    print_object(root);
-}
-
-static enum status json_open(struct view **result)
-{
-    struct json_view *view = calloc(1, sizeof *view);
-    if (!view)
-        return fail_memory("the view");
-    *result = &view->view;
-    return STATUS_OK;
+    print_object(json_pack("{s:s, s:f, s:o}", "event", "message", "seconds",
+                           atomic_load(&((struct json_view *)view)->seconds), "text",
+                           json_text(text)));
 }
 
 const struct view_kind view_json = {
-    .open = json_open,
+    .size = sizeof(struct json_view),
     .show = json_show,
     .message = json_message,
     .interval = 1,

@@ -1,25 +1,30 @@
-/* What every kind of view is made of; for the view_*.c files only. */
+/* Shared by all views; for view*.c only. */
 #ifndef HALO_VIEW_KIND_H
 #define HALO_VIEW_KIND_H
 
 #include "base/status.h"
 #include "view/live_status.h"
 #include "view/view.h"
-#include "view/view_keys.h"
 
 struct view_kind {
-    bool (*is_possible)(void); /* can the terminal carry it? NULL: any can */
-    enum status (*open)(struct view **view);
-    void (*show)(struct view *view, const struct live_status *status); /* already to be shown */
-    void (*message)(struct view *view, const char *text);              /* any thread */
-    void (*close)(struct view *view);                                  /* frees it */
-    /* NULL, as is `close` then: view_keys.h reads the keys. */
-    int (*key)(struct view *view);
-    int (*key_fd)(const struct view *view);
-    double interval; /* seconds, where none was asked for */
+    size_t size;               /* of the view, which starts with struct view; view.c allocates it */
+    double interval;           /* default, seconds */
+    bool (*is_possible)(void); /* does the terminal support it? NULL: always possible */
+    enum status (*open)(struct view *view); /* NULL: nothing to do, as with close */
+    void (*close)(struct view *view);
+    void (*show)(struct view *view, const struct live_status *status); /* after view_visible */
+    void (*message)(struct view *view, const char *text); /* any thread; NULL: a note */
+    int (*key)(struct view *view);                        /* NULL: view.c reads the keys */
 };
 
-/* Every view begins with one. */
+/* Standard input: a terminal in raw mode, or a pipe or file where each character is a key. */
+struct view_keys {
+    bool ended;
+    unsigned char bytes[64]; /* read, not yet returned */
+    size_t count;
+};
+
+/* The first member of every view. */
 struct view {
     const struct view_kind *kind;
     double interval;

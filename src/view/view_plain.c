@@ -7,22 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double ANYWAY = 10; /* seconds without news until a line all the same */
+static const double QUIET_MOST = 10; /* seconds without a line */
 
-/* What is worth a line of its own when it changes. */
-struct news {
-    size_t chosen;
-    bool switching, muted, fed_back, hidden, recording;
-    double gain_db;
-    uint64_t late, lost, clips, lines, control;
-    uint32_t rate;
-    size_t block;
-};
+enum { NEWS_LINES, NEWS = 14 }; /* values, any change of which prints a line */
 
 struct plain {
     struct view view;
-    struct news news;
-    double said; /* when a line was printed last; monotonic seconds */
+    uint64_t news[NEWS];
+    double printed; /* when the last line was; monotonic seconds */
 };
 
 static uint64_t clips_of(const struct live_status *status)
@@ -35,7 +27,7 @@ static uint64_t clips_of(const struct live_status *status)
     return clips;
 }
 
-/* FNV-1a: tells whether lines changed without keeping them. */
+/* FNV-1a: detects changed lines without keeping a copy. */
 static uint64_t hash_lines(const char *const *lines, size_t count)
 {
     uint64_t hash = 0xcbf29ce484222325;
@@ -45,33 +37,27 @@ static uint64_t hash_lines(const char *const *lines, size_t count)
     return hash;
 }
 
-static struct news news_of(const struct live_status *status)
+static void read_news(const struct live_status *status, uint64_t news[NEWS])
 {
-    return (struct news){
-        .chosen = status->chosen,
-        .switching = status->switching,
-        .muted = status->muted,
-        .fed_back = status->fed_back,
-        .hidden = status->hidden,
-        .recording = status->recording != NULL,
-        .gain_db = status->gain_db,
-        .late = status->late,
-        .lost = status->lost,
-        .clips = clips_of(status),
-        .lines = hash_lines(status->lines, status->line_count),
-        .control = hash_lines(&status->control.text, status->control.text ? 1 : 0),
-        .rate = status->rate,
-        .block = status->block,
+    uint64_t gain;
+    memcpy(&gain, &status->gain_db, sizeof gain);
+    const uint64_t values[NEWS] = {
+        [NEWS_LINES] = hash_lines(status->lines, status->line_count),
+        hash_lines(&status->control.text, status->control.text ? 1 : 0),
+        status->chosen,
+        status->switching,
+        status->muted,
+        status->feedback_seen,
+        status->hidden,
+        status->recording != NULL,
+        gain,
+        status->late,
+        status->lost,
+        clips_of(status),
+        status->rate,
+        status->block,
     };
-}
-
-static bool news_same(const struct news *a, const struct news *b)
-{
-    return a->chosen == b->chosen && a->switching == b->switching && a->muted == b->muted &&
-           a->fed_back == b->fed_back && a->hidden == b->hidden && a->recording == b->recording &&
-           a->gain_db == b->gain_db && a->late == b->late && a->lost == b->lost &&
-           a->clips == b->clips && a->lines == b->lines && a->control == b->control &&
-           a->rate == b->rate && a->block == b->block;
+    memcpy(news, values, sizeof values);
 }
 
 static double loudest_db(const struct meter_reading *readings, size_t channels)
@@ -102,8 +88,8 @@ static void print_state(const struct live_status *status)
         printf("  gain %+.1f dB", status->gain_db);
     if (status->reduction_db < -0.05)
         printf("  limiter %.1f dB", status->reduction_db);
-    if (status->fed_back)
-        printf("  HOWL: MUTED");
+    if (status->feedback_seen)
+        printf("  FEEDBACK: MUTED");
     else if (status->muted)
         printf("  MUTED");
 }
@@ -134,38 +120,22 @@ static void print_line(const struct live_status *status)
 static void plain_show(struct view *view, const struct live_status *status)
 {
     struct plain *plain = (struct plain *)view;
-    struct news news = news_of(status);
+    uint64_t news[NEWS];
     double now = monotonic_seconds();
-    bool same = news_same(&news, &plain->news);
-    if (same && !view->interval_given && now < plain->said + ANYWAY)
+    read_news(status, news);
+    bool same = memcmp(news, plain->news, sizeof news) == 0;
+    if (same && !view->interval_given && now < plain->printed + QUIET_MOST)
         return;
     print_line(status);
-    for (size_t i = 0; i < status->line_count && news.lines != plain->news.lines; i++)
+    for (size_t i = 0; i < status->line_count && news[NEWS_LINES] != plain->news[NEWS_LINES]; i++)
         puts(status->lines[i]);
     fflush(stdout);
-    plain->news = news;
-    plain->said = now;
-}
-
-static void plain_message(struct view *view, const char *text)
-{
-    (void)view;
-    note("%s", text);
-}
-
-static enum status plain_open(struct view **view)
-{
-    struct plain *plain = calloc(1, sizeof *plain);
-    if (!plain)
-        return fail_memory("the view");
-    plain->said = -ANYWAY;
-    *view = &plain->view;
-    return STATUS_OK;
+    memcpy(plain->news, news, sizeof news);
+    plain->printed = now;
 }
 
 const struct view_kind view_plain = {
-    .open = plain_open,
+    .size = sizeof(struct plain),
     .show = plain_show,
-    .message = plain_message,
     .interval = 1,
 };

@@ -14,10 +14,10 @@
 #include <wchar.h>
 
 enum {
-    ESCAPE_MS = 25, /* an Escape that no sequence follows in that time is one */
+    ESCAPE_MS = 25, /* wait for the rest of an escape sequence */
     ERROR_READS = 128,
 };
-static const double READING_TIME = 2; /* seconds until a message counts as read */
+static const double READING_TIME = 2; /* seconds on the screen after which a message was read */
 
 /* ---- messages ---- */
 
@@ -51,8 +51,8 @@ static void add_error_byte(struct screen *screen, char byte)
     screen->error_length = 0;
 }
 
-/* What libraries print, line by line; no more at a time than a pipe holds. */
-static void take_errors(struct screen *screen)
+/* Standard error, line by line; at most what a pipe holds. */
+static void read_errors(struct screen *screen)
 {
     char bytes[512];
     for (size_t i = 0; i < ERROR_READS && screen->errors >= 0; i++) {
@@ -64,7 +64,7 @@ static void take_errors(struct screen *screen)
     }
 }
 
-/* After the screen is gone: what nobody can have read on it. */
+/* Messages that were not on the screen long enough. */
 static void print_unread(const struct screen *screen)
 {
     double now = monotonic_seconds();
@@ -89,15 +89,7 @@ static bool screen_is_possible(void)
 static const char *capability(char *name)
 {
     const char *text = tigetstr(name);
-    return text && text != (char *)-1 ? text : ""; /* curses: absent or no string */
-}
-
-static void keep_terminal(void)
-{
-    char farewell[128];
-    snprintf(farewell, sizeof farewell, "%s%s%s%s", capability("sgr0"), capability("rmkx"),
-             capability("rmcup"), capability("cnorm"));
-    terminal_keep(farewell);
+    return text && text != (char *)-1 ? text : ""; /* absent, or not a string */
 }
 
 static void set_up(void)
@@ -117,39 +109,37 @@ static void screen_close(struct view *view)
 {
     struct screen *screen = (struct screen *)view;
     messages_to(NULL, NULL);
-    take_errors(screen);
+    read_errors(screen);
     endwin();
     terminal_restore();
     print_unread(screen);
     pthread_mutex_destroy(&screen->lock);
-    free(screen);
 }
 
-static enum status screen_open(struct view **view)
+static enum status screen_open(struct view *view)
 {
+    struct screen *screen = (struct screen *)view;
     if (!screen_is_possible())
         return fail(STATUS_FAILED, "cannot show a screen: standard input and output are not a "
-                                   "terminal that can, in the foreground");
-    struct screen *screen = calloc(1, sizeof *screen);
-    if (!screen)
-        return fail_memory("the screen");
+                                   "capable terminal in the foreground");
     pthread_mutex_init(&screen->lock, NULL);
     setlocale(LC_CTYPE, "");
-    keep_terminal();
+    char farewell[128];
+    snprintf(farewell, sizeof farewell, "%s%s%s%s", capability("sgr0"), capability("rmkx"),
+             capability("rmcup"), capability("cnorm"));
+    terminal_keep(farewell);
     if (!newterm(NULL, stdout, stdin)) {
         terminal_restore();
         pthread_mutex_destroy(&screen->lock);
-        free(screen);
         return fail(STATUS_FAILED, "cannot show a screen on this terminal");
     }
     set_up();
     screen->errors = terminal_take_errors();
     messages_to(add_message, screen);
-    *view = &screen->view;
     return STATUS_OK;
 }
 
-/* ncurses looks at the size only when it reads keys. */
+/* ncurses checks the size only when it reads keys. */
 static void follow_size(void)
 {
     struct winsize size;
@@ -162,7 +152,7 @@ static void follow_size(void)
 static void screen_show(struct view *view, const struct live_status *status)
 {
     struct screen *screen = (struct screen *)view;
-    take_errors(screen);
+    read_errors(screen);
     follow_size();
     screen_draw(screen, status);
 }
@@ -171,30 +161,25 @@ static void screen_show(struct view *view, const struct live_status *status)
 
 static int translate(wint_t code)
 {
-    switch (code) {
-    case KEY_LEFT:
-        return VIEW_KEY_LEFT;
-    case KEY_RIGHT:
-        return VIEW_KEY_RIGHT;
-    case KEY_UP:
-        return VIEW_KEY_UP;
-    case KEY_DOWN:
-        return VIEW_KEY_DOWN;
-    case KEY_PPAGE:
-        return VIEW_KEY_PAGE_UP;
-    case KEY_NPAGE:
-        return VIEW_KEY_PAGE_DOWN;
-    case KEY_HOME:
-        return VIEW_KEY_HOME;
-    case KEY_END:
-        return VIEW_KEY_END;
-    case KEY_BACKSPACE:
-        return VIEW_KEY_BACKSPACE;
-    case KEY_ENTER:
-        return '\n';
-    default:
-        return VIEW_KEY_NONE;
-    }
+    static const struct {
+        wint_t code;
+        int key;
+    } keys[] = {
+        {KEY_LEFT, VIEW_KEY_LEFT},
+        {KEY_RIGHT, VIEW_KEY_RIGHT},
+        {KEY_UP, VIEW_KEY_UP},
+        {KEY_DOWN, VIEW_KEY_DOWN},
+        {KEY_PPAGE, VIEW_KEY_PAGE_UP},
+        {KEY_NPAGE, VIEW_KEY_PAGE_DOWN},
+        {KEY_HOME, VIEW_KEY_HOME},
+        {KEY_END, VIEW_KEY_END},
+        {KEY_ENTER, '\n'},
+        {KEY_BACKSPACE, VIEW_KEY_BACKSPACE},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].code == code)
+            return keys[i].key;
+    return VIEW_KEY_NONE;
 }
 
 static int screen_key(struct view *view)
@@ -209,24 +194,18 @@ static int screen_key(struct view *view)
                   : character == '\r'   ? '\n'
                   : character == '\177' ? VIEW_KEY_BACKSPACE
                                         : (int)character;
-        if (key != VIEW_KEY_NONE) /* else a resize, or one that means nothing here */
+        if (key != VIEW_KEY_NONE) /* else a resize, or an unknown key */
             return key;
     }
 }
 
-static int screen_key_fd(const struct view *view)
-{
-    (void)view;
-    return STDIN_FILENO;
-}
-
 const struct view_kind view_screen = {
+    .size = sizeof(struct screen),
     .is_possible = screen_is_possible,
     .open = screen_open,
     .show = screen_show,
     .message = screen_message,
     .key = screen_key,
-    .key_fd = screen_key_fd,
     .close = screen_close,
     .interval = 0.05,
 };

@@ -1,13 +1,16 @@
-/* What stands where on the screen: rows are granted by what matters most. */
+/* The screen's layout: when rows are scarce, the most important parts get them first. */
 #include "view/view_screen.h"
+
+#include "base/monotonic.h"
 
 #include <curses.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { WIDEST = 100, NARROW = 72, CELL_LEAST = 16, KEY_ROWS_MOST = 3, CHOICE_ROWS_MOST = 10 };
 
-/* Rows of each part, from the top down; those after `latency` stand at the bottom. */
+/* Rows of each part. */
 struct layout {
     int width;
     int inputs, outputs, choices, lines, messages, keys;
@@ -25,7 +28,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Give a part up to `want` rows in all out of those left. */
+/* Raise a part to `want` rows, as far as rows are left. */
 static void grant(int *left, int *rows, int want)
 {
     int more = least(want - *rows, *left);
@@ -56,7 +59,7 @@ static void put_title(const struct layout *layout, const struct live_status *sta
     pen_print(&pen, STYLE_BAR, "%s", right);
 }
 
-/* The first `rows` channels; the last row tells of those that had no room. */
+/* If there are more channels than rows, the last row combines the rest. */
 static int put_meters(const struct layout *layout, int row, int rows, const char *name,
                       const struct meter_reading *readings, size_t channels)
 {
@@ -103,8 +106,7 @@ static size_t listed_choices(const struct live_status *status)
     return status->choices + (status->without_dry ? 0 : 1);
 }
 
-/* In one column where there are rows enough, else in several, else those around the one
- * that sounds. */
+/* In one column if they fit, else in several, scrolled to the chosen one. */
 static int put_choices(const struct layout *layout, int row, const struct live_status *status)
 {
     int listed = (int)listed_choices(status), rows = layout->choices;
@@ -134,12 +136,12 @@ static int put_choices(const struct layout *layout, int row, const struct live_s
 static void put_state(const struct layout *layout, int row, const struct live_status *status)
 {
     struct pen pen = pen_at(layout, row);
-    if (status->muted || status->fed_back)
+    if (status->muted || status->feedback_seen)
         pen.over = STYLE_ALARM;
-    if (status->fed_back)
-        pen_print(&pen, STYLE_ALARM, " HOWL: MUTED ");
+    if (status->feedback_seen)
+        pen_print(&pen, STYLE_ALARM, " FEEDBACK: MUTED ");
     else if (status->muted)
-        pen_print(&pen, STYLE_ALARM, " MUTED       ");
+        pen_print(&pen, STYLE_ALARM, " MUTED           ");
     pen_print(&pen, STYLE_PLAIN, " %-*s", SCREEN_LABEL - 1, "gain");
     pen_print(&pen, STYLE_BOLD, "%+.1f dB", status->gain_db);
     pen_print(&pen, STYLE_PLAIN, "   limiter ");
@@ -208,13 +210,77 @@ static void put_counts(const struct layout *layout, int row, const struct live_s
         pen_print(&pen, STYLE_WARN, "   OSC refused %llu", (unsigned long long)status->osc_refused);
 }
 
-/* ---- the whole ---- */
-
-/* Meters that would tell what sounds are not drawn, but missed. */
-static int output_rows(const struct live_status *status)
+/* At most `most` rows from `row`; row < 0: only count. Returns the rows used. */
+static int draw_message(const struct screen_message *message, enum screen_style style, int row,
+                        int most, int width)
 {
-    return status->hidden ? 1 : (int)status->outputs;
+    struct pen pen = {.row = row, .right = width};
+    char stamp[sizeof message->stamp + 3];
+    snprintf(stamp, sizeof stamp, " %s  ", message->stamp);
+    int margin = screen_columns(stamp), rows = 0;
+    pen_print(&pen, STYLE_DIM, "%s", stamp);
+    for (const char *text = message->text; *text && rows < most; rows++) {
+        size_t length = screen_fitting(text, width - margin);
+        pen.row = row < 0 ? -1 : row + rows;
+        pen.column = margin;
+        pen_print(&pen, style, "%.*s", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    return rows;
 }
+
+/* The newest messages, at the end of `rows` rows. */
+static void draw_messages(struct screen *screen, int row, int rows, int width)
+{
+    double now = monotonic_seconds();
+    pthread_mutex_lock(&screen->lock);
+    size_t count = screen->message_count, first = count;
+    size_t oldest = count > SCREEN_MESSAGES ? count - SCREEN_MESSAGES : 0;
+    int used = 0;
+    while (first > oldest) {
+        int more = draw_message(&screen->messages[(first - 1) % SCREEN_MESSAGES], STYLE_PLAIN, -1,
+                                rows, width);
+        if (used + more > rows)
+            break;
+        used += more;
+        first--;
+    }
+    row += rows - used;
+    for (size_t i = first; i < count; i++) {
+        struct screen_message *message = &screen->messages[i % SCREEN_MESSAGES];
+        enum screen_style style = i + 1 == count ? STYLE_BOLD : STYLE_PLAIN;
+        row += draw_message(message, style, row, rows, width);
+        if (message->drawn == 0)
+            message->drawn = now;
+    }
+    pthread_mutex_unlock(&screen->lock);
+}
+
+/* "1-9 choose  space dry": two blanks between items, the first word is the key. row < 0: only
+ * count. Returns the rows used. */
+static int draw_keys(const char *keys, int row, int width)
+{
+    int rows = 1, column = 1;
+    while (*keys) {
+        size_t length = strcspn(keys, " ");
+        const char *end = strstr(keys, "  ");
+        size_t whole = end ? (size_t)(end - keys) : strlen(keys);
+        if (column > 1 && column + (int)whole > width) {
+            rows++;
+            column = 1;
+        }
+        struct pen pen = {.row = row < 0 ? -1 : row + rows - 1, .column = column, .right = width};
+        pen_print(&pen, STYLE_BOLD, "%.*s", (int)length, keys);
+        pen_print(&pen, STYLE_PLAIN, "%.*s", (int)(whole - length), keys + length);
+        column += (int)whole + 2;
+        keys += whole;
+        keys += strspn(keys, " ");
+    }
+    return rows;
+}
+
+/* ---- the whole ---- */
 
 static struct layout plan(const struct live_status *status)
 {
@@ -222,9 +288,9 @@ static struct layout plan(const struct live_status *status)
     int fixed =
         5 + (status->control.text ? 1 : 0); /* title, state, control, load, latency, counts */
     int left = LINES - fixed;
-    int inputs = (int)status->inputs, outputs = output_rows(status);
+    int inputs = (int)status->inputs, outputs = status->hidden ? 1 : (int)status->outputs;
     int choices = (int)listed_choices(status), lines = (int)status->line_count;
-    int keys = status->keys ? screen_draw_keys(status->keys, -1, layout.width) : 0;
+    int keys = status->keys ? draw_keys(status->keys, -1, layout.width) : 0;
     grant(&left, &layout.keys, least(keys, KEY_ROWS_MOST));
     grant(&left, &layout.inputs, least(inputs, 1));
     grant(&left, &layout.outputs, least(outputs, 1));
@@ -284,9 +350,9 @@ void screen_draw(struct screen *screen, const struct live_status *status)
         struct pen pen = pen_at(&layout, row + i);
         pen_print(&pen, STYLE_PLAIN, " %s", status->lines[i]);
     }
-    screen_draw_messages(screen, bottom - layout.gap_keys - layout.messages, layout.messages,
-                         layout.width);
+    draw_messages(screen, bottom - layout.gap_keys - layout.messages, layout.messages,
+                  layout.width);
     if (layout.keys)
-        screen_draw_keys(status->keys, bottom, layout.width);
+        draw_keys(status->keys, bottom, layout.width);
     refresh();
 }

@@ -6,8 +6,8 @@
 
 enum {
     SCALE_DB = 60,     /* the bars' range below full scale */
-    STEP_DB = 12,      /* between two figures of the scale */
-    NARROW = 80,       /* columns below which a meter shows two figures, not four */
+    STEP_DB = 12,      /* between two numbers of the scale */
+    NARROW = 80,       /* columns; below, a meter shows two numbers, not four */
     FIGURES_WIDE = 29, /* columns */
     FIGURES_NARROW = 15,
     LOAD_FIGURES = 37,
@@ -23,7 +23,6 @@ static int bar_width(const struct pen *pen)
     return pen->right - SCREEN_LABEL - (is_narrow(pen) ? FIGURES_NARROW : FIGURES_WIDE);
 }
 
-/* Cells of a bar that a level fills. */
 static int cells_of(double db, int width)
 {
     if (!(db > -SCALE_DB))
@@ -125,10 +124,10 @@ void screen_draw_load(struct pen *pen, const struct live_status *status)
                                              : NULL;
         pen_print(pen, glyph ? style : STYLE_DIM, "%s", glyph ? glyph : glyphs->empty);
     }
-    pen_print(pen, STYLE_PLAIN, "  now");
-    pen_print(pen, style_of_load(status->load_now), "%4.0f %%", 100 * status->load_now);
-    pen_print(pen, STYLE_PLAIN, "  p99");
-    pen_print(pen, style_of_load(status->load_p99), "%4.0f %%", 100 * status->load_p99);
-    pen_print(pen, STYLE_PLAIN, "  worst");
-    pen_print(pen, style_of_load(status->load_worst), "%4.0f %%", 100 * status->load_worst);
+    const double loads[] = {status->load_now, status->load_p99, status->load_worst};
+    static const char *const names[] = {"now", "p99", "worst"};
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        pen_print(pen, STYLE_PLAIN, "  %s", names[i]);
+        pen_print(pen, style_of_load(loads[i]), "%4.0f %%", 100 * loads[i]);
+    }
 }

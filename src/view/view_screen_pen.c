@@ -13,33 +13,15 @@ enum { PAIR_GOOD = 1, PAIR_WARN, PAIR_BAD, PAIR_BAR, PAIR_ALARM };
 static attr_t attributes[STYLES];
 static short pairs[STYLES];
 
-static const struct screen_glyphs unicode = {
-    .full = "█",
-    .until_peak = "▒",
-    .empty = "·",
-    .hold = "┃",
-    .mark = "│",
-    .chosen = "▶",
-    .coming = "▷",
-    .more = "…",
-};
-static const struct screen_glyphs ascii = {
-    .full = "#",
-    .until_peak = "=",
-    .empty = ".",
-    .hold = "|",
-    .mark = ":",
-    .chosen = ">",
-    .coming = "~",
-    .more = "..",
-};
+static const struct screen_glyphs unicode = {"█", "▒", "·", "┃", "│", "▶", "▷", "…"};
+static const struct screen_glyphs ascii = {"#", "=", ".", "|", ":", ">", "~", ".."};
 
 const struct screen_glyphs *screen_glyphs(void)
 {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? &unicode : &ascii;
 }
 
-/* Everything reads without colours; with them it reads faster. */
+/* Colours are optional: every state is legible without them. */
 void screen_prepare_styles(void)
 {
     attributes[STYLE_DIM] = A_DIM;
@@ -62,30 +44,29 @@ void screen_prepare_styles(void)
     attributes[STYLE_BAR] = attributes[STYLE_ALARM] = A_BOLD;
 }
 
-/* Wide characters that a terminal can show, `columns` wide. */
+/* The next character and its width in columns; '?' for what cannot be shown. The bytes it takes. */
+static size_t decode(const char *text, mbstate_t *state, wchar_t *character, int *width)
+{
+    size_t length = strlen(text), used = mbrtowc(character, text, length, state);
+    bool valid = used > 0 && used <= length;
+    *width = valid ? wcwidth(*character) : -1;
+    if (*width < 0) {
+        *character = L'?';
+        *width = 1;
+    }
+    if (valid)
+        return used;
+    *state = (mbstate_t){0};
+    return 1;
+}
+
 static void to_wide(const char *text, wchar_t *wide, size_t size, int *columns)
 {
     mbstate_t state = {0};
-    size_t length = strlen(text), count = 0;
+    size_t count = 0;
     *columns = 0;
-    while (length > 0 && count + 1 < size) {
-        wchar_t character;
-        size_t used = mbrtowc(&character, text, length, &state);
-        if (used == 0 || used > length) {
-            state = (mbstate_t){0};
-            used = 1;
-            character = L'?';
-        }
-        int width = wcwidth(character);
-        if (width < 0) {
-            character = L'?';
-            width = 1;
-        }
-        wide[count++] = character;
-        *columns += width;
-        text += used;
-        length -= used;
-    }
+    for (int width; *text && count + 1 < size; *columns += width)
+        text += decode(text, &state, &wide[count++], &width);
     wide[count] = L'\0';
 }
 
@@ -100,18 +81,13 @@ int screen_columns(const char *text)
 size_t screen_fitting(const char *text, int columns)
 {
     mbstate_t state = {0};
-    size_t at = 0, blank = 0, length = strlen(text);
+    size_t at = 0, blank = 0;
     int used = 0;
-    while (at < length) {
+    while (text[at]) {
         wchar_t character;
-        size_t bytes = mbrtowc(&character, text + at, length - at, &state);
-        bool odd = bytes == 0 || bytes > length - at;
-        if (odd) {
-            state = (mbstate_t){0};
-            bytes = 1;
-        }
-        int width = odd ? 1 : wcwidth(character);
-        used += width < 0 ? 1 : width;
+        int width;
+        size_t bytes = decode(text + at, &state, &character, &width);
+        used += width;
         if (used > columns)
             return blank > 0 ? blank : at > 0 ? at : bytes;
         if (text[at] == ' ')
@@ -121,7 +97,6 @@ size_t screen_fitting(const char *text, int columns)
     return at;
 }
 
-/* How many of the characters fit. */
 static int fitting(const wchar_t *wide, int capacity, int *columns)
 {
     int count = 0;
