@@ -41,7 +41,7 @@ static enum status refuse_kernels(int argc, char **argv)
                                "built; halo --version lists what is built in");
 }
 
-static const struct command bench_kernels = {
+const struct command bench_kernels = {
     .name = "halo bench kernels",
     .summary = "times the GPU's convolution kernels beside a plain copy",
     .main = refuse_kernels,
