@@ -19,6 +19,10 @@ struct option_group {
     enum status (*parse)(void *options, const struct option_row *row, const char *value);
 };
 
+/* The groups of a command with one table of options, and a command's arguments. */
+#define OPTION_GROUP(ROWS) (const struct option_group[]){{.heading = "options", .rows = ROWS}, {0}}
+#define OPTION_ARGUMENTS(...) (const struct option_row[]){__VA_ARGS__, {0}}
+
 struct command {
     const char *name;           /* in full: "halo mask show" */
     const char *summary;        /* a line; NULL: for halo itself and not in any list */

@@ -146,7 +146,7 @@ static void stage_plugin_keep_latency(struct stage *stage)
     const struct stage_plugin *plugin = stage->data;
     stage->latency = plugin_filter_info(stage->filter).latency;
     if (stage->filter->late > 0)
-        note("%s told only now that its latency is %llu frames: from the start again with that",
+        note("%s reports a latency of %llu frames late in the file: rendering again from the start",
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
