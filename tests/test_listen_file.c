@@ -218,7 +218,7 @@ START_TEST(wrong_spec_are_refused)
         {2, "two masks", "in.wav --abx 8 --mask a.txt --or --mask a.txt --or --mask a.txt"},
         {2, "2 to 9 masks", "in.wav --blind 8 --mask a.txt"},
         {2, "--abx", "in.wav --abx 0 --mask a.txt --or --mask b.txt"},
-        {2, "one test", "in.wav --abx 3 --blind 3 --mask a.txt --or --mask b.txt"},
+        {2, "use either --abx or --blind", "in.wav --abx 3 --blind 3 --mask a.txt --or --mask b.txt"},
         {2, "reads answers from standard input", "- --abx 3 --mask a.txt --or --mask b.txt"},
         {2, "--feedback", "in.wav --mask a.txt --feedback"},
         {2, "--log", "in.wav --mask a.txt --log x.json"},
