@@ -358,7 +358,7 @@ START_TEST(tails_end_where_they_are_quiet)
     ck_assert_float_ne(out.block.data[0][N + 47999], 0);
     ck_assert_double_eq(command_number(result.out, "tail_frames"), 48000);
     ck_assert_ptr_nonnull(strstr(result.out, "\"tail_cut\": false"));
-    ck_assert_ptr_nonnull(strstr(result.err, "plugins tell no tail: 1.00 s were kept"));
+    ck_assert_ptr_nonnull(strstr(result.err, "plugins report no tail: 1.00 s were kept"));
     sound_free(&out);
 
     command_done("\"$HALO\" render in.wav -f out.wav --tail none --ladspa cmt:delay_1s");
