@@ -5,8 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* A standard descriptor that is closed would become the next file that is opened,
- * and messages would go into it. */
+/* A closed standard descriptor would be reused by the next open file, and messages written to it. */
 static void open_standard_files(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -57,6 +57,6 @@ expect_zsh() {
         rest='$1' source $folder/halo.zsh")
     [[ $offered == *"$2"* ]] || { echo "zsh, halo $1: no $2" >&2; exit 1; }
 }
-expect_zsh "render" "*--edge=[what lies beyond the sound's ends\: zero (default), replicate, reflect or wrap]:EDGE:(zero replicate reflect wrap)"
-expect_zsh "bench" 'tune\:"finds the fastest'
+expect_zsh "render" "*--edge=[samples beyond the ends of the sound\: zero (default), replicate, reflect or wrap]:EDGE:(zero replicate reflect wrap)"
+expect_zsh "bench" 'tune\:"find the fastest'
 expect_zsh "render" "*:argument:_files"

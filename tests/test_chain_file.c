@@ -128,7 +128,7 @@ START_TEST(bad_chains_are_refused)
 {
     make_sounds();
     expect_refused("", "empty");
-    expect_refused("# nothing\n", "nothing in it");
+    expect_refused("# nothing\n", "it has no content");
     expect_refused("halo-chain: 2\nstages: []\n", "version 2");
     expect_refused("stages: []\n", "halo-chain");
     expect_refused("halo-chain: 1\nstages:\n- mask: mask.txt\n  gian: 3\n", "line 3");
@@ -201,7 +201,7 @@ START_TEST(plugin_state_is_saved_beside_the_chain)
     command_done("test -d moved/chain.yml.state/2 && test ! -e moved/chain.yml.state/1");
     expect_same_files("d.wav", "e.wav");
     command_done("rm e.wav; mkdir taken.yml.state && echo mine >taken.yml.state/letter.txt");
-    command_refused(1, "no folder of states",
+    command_refused(1, "holds other files than states",
                     CONVOLVER "\"$HALO\" render in.wav e.wav -f --chain moved/chain.yml "
                               "--save-chain taken.yml",
                     HALO_LV2_BUNDLE);

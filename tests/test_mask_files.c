@@ -176,7 +176,7 @@ START_TEST(raw_on_the_command_line)
     sound_free(&out);
     sound_free(&in);
     command_refused(2, "raw= is one of", "$HALO render in.wav x.wav --mask a.raw,raw=S24_LE");
-    command_refused(2, "goes with raw=", "$HALO render in.wav x.wav --mask a.raw,channels=2");
+    command_refused(2, "needs raw=", "$HALO render in.wav x.wav --mask a.raw,channels=2");
     command_refused(1, "raw=FORMAT", "$HALO render in.wav x.wav --mask a.raw");
 }
 END_TEST

@@ -536,7 +536,7 @@ START_TEST(live_a_failing_stage_is_left_out)
     struct block out = stream_through(mix, in.data, in.frames, 2048);
     expect_same(&out, &in, DELAY, 512 + 480, 2048);
     ck_assert_ptr_null(mix->failure);
-    ck_assert_str_eq(mix->notice, "stage 3: it broke; the sound goes on without it");
+    ck_assert_str_eq(mix->notice, "stage 3: it broke; the sound continues without it");
     block_free(&out);
     filter_destroy(mix);
 

@@ -282,7 +282,7 @@ START_TEST(latency_reported_late_renders_again)
     sound_noise_file("in.wav", 1, WAVF, RATE, 2, 60000);
     struct command_result result = command_done(
         "\"$HALO\" render in.wav out.wav --ladspa mean:late-latency,at=40000,amount=480");
-    ck_assert_ptr_nonnull(strstr(result.err, "from the start again"));
+    ck_assert_ptr_nonnull(strstr(result.err, "rendering again from the start"));
     expect_same_channels("out.wav", "in.wav");
     result = command_done("\"$HALO\" render in.wav -f out.wav --normalize -6 "
                           "--ladspa mean:late-latency,at=40000,amount=480");
@@ -308,7 +308,7 @@ START_TEST(a_chain_is_saved_once)
     struct command_result result =
         command_done("\"$HALO\" render in.wav out.wav --save-chain chain.yml --gain -3 "
                      "--ladspa mean:late-latency,at=40000,amount=480");
-    ck_assert_ptr_nonnull(strstr(result.err, "from the start again"));
+    ck_assert_ptr_nonnull(strstr(result.err, "rendering again from the start"));
     command_done("\"$HALO\" render in.wav again.wav --chain chain.yml");
     expect_same_channels("out.wav", "again.wav");
     command_refused(1, "out.wav exists",
@@ -358,7 +358,7 @@ START_TEST(tails_end_when_quiet)
     ck_assert_float_ne(out.block.data[0][N + 47999], 0);
     ck_assert_double_eq(command_number(result.out, "tail_frames"), 48000);
     ck_assert_ptr_nonnull(strstr(result.out, "\"tail_cut\": false"));
-    ck_assert_ptr_nonnull(strstr(result.err, "plugins tell no tail: 1.00 s were kept"));
+    ck_assert_ptr_nonnull(strstr(result.err, "plugins report no tail: 1.00 s were kept"));
     sound_free(&out);
 
     command_done("\"$HALO\" render in.wav -f out.wav --tail none --ladspa cmt:delay_1s");
@@ -402,7 +402,7 @@ START_TEST(wrong_arguments_are_refused)
         {2, "at=12.5s:gain=-6", "--lv2 " EG_AMP ",at=3"},
         {2, "its gain=", "--gain 0,at=3s:foo=3"},
         {2, "@mix= and @bypass", "--gain 0,foo=3"},
-        {2, "does not go with --edge", "--gain 0,at=3s:gain=3 --edge wrap"},
+        {2, "cannot be used with --edge", "--gain 0,at=3s:gain=3 --edge wrap"},
         {2, "looks back", "--lv2 " EG_AMP " --edge wrap"},
         {1, "urn:halo:test:feature", "--lv2 urn:halo:test:unknown-feature"},
         {1, "urn:halo:test:null", "--lv2 urn:halo:test:null"},

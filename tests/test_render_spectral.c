@@ -217,9 +217,9 @@ START_TEST(wrong_arguments_are_refused)
         {2, "box2d:3x3,mode=add", "mode= is one of magnitude, gain"},
         {2, "box2d:3x3,edge=wrap", "edge= is one of zero, replicate, reflect"},
         {2, "box2d:3x3,mix=2", "mix= is a number from 0 to 1"},
-        {2, "box2d:3x3,preset=harmonic", "preset= has masks of its own; leave box2d:3x3 away"},
+        {2, "box2d:3x3,preset=harmonic", "preset= has its own masks; remove box2d:3x3"},
         {2, "preset=drums", "preset= is one of harmonic, percussive"},
-        {2, "preset=harmonic,mode=gain", "do not go with preset="},
+        {2, "preset=harmonic,mode=gain", "cannot be used with preset="},
         {2, "box2d:3x3 --edge reflect --tail none", "--edge does not go with --spectral"},
     };
     command_clean();

@@ -13,7 +13,7 @@
 
 enum { LINKS_MOST = 40 };
 
-/* The path that is left when links are followed, also where the last leads nowhere yet. */
+/* The path with links followed, also if the last target does not exist. */
 static char *follow_links(const char *path)
 {
     char *at = strdup(path);
@@ -101,7 +101,7 @@ enum status atomic_file_open(struct atomic_file *file, const char *path, bool fo
 
 int atomic_file_keep(struct atomic_file *file)
 {
-    /* Without force, a file that came up meanwhile is not replaced either. */
+    /* Without force, a file created meanwhile is not replaced. */
     unsigned flags = file->force ? 0 : RENAME_NOREPLACE;
     int failed = renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, flags);
     if (failed && errno == EINVAL) { /* a file system without that flag */

@@ -1,29 +1,29 @@
-/* A file that is there whole or not at all: written beside itself under a hidden
- * name, renamed when it is done. Symbolic links are followed. */
+/* A file that is complete or absent: written under a hidden name and renamed when done. Symbolic
+ * links are followed. */
 #ifndef HALO_ATOMIC_FILE_H
 #define HALO_ATOMIC_FILE_H
 
 #include "base/status.h"
 
 struct atomic_file {
-    char *path;      /* where it will be, links followed */
-    char *temporary; /* where it is until then; NULL once kept or given up */
-    bool force;      /* replace a file that stands there */
-    int fd;          /* for writing; the caller's to close */
+    char *path;      /* of the final file, links followed */
+    char *temporary; /* path until then; NULL once kept or discarded */
+    bool force;      /* replace an existing file */
+    int fd;          /* for writing; the caller closes it */
 };
 
-/* Errors: a file stands there (without `force`), or is `never` (a path, or NULL),
- * a directory, permissions. On failure the file is empty and may be discarded. */
+/* Errors: the file exists (without `force`), is the same as `never` (a path, or NULL) or a directory;
+ * permissions. On failure it may be discarded. */
 MUST_CHECK enum status atomic_file_open(struct atomic_file *file, const char *path, bool force,
                                      const char *never);
 
-/* Is the open `fd` the regular file `path` ("-": standard input)? */
+/* Whether the open `fd` is the regular file `path` ("-": standard input). */
 bool atomic_file_same(int fd, const char *path);
 
-/* Make it last. 0, or the errno of what failed. */
+/* Rename it into place. Returns 0 or an errno. */
 MUST_CHECK int atomic_file_keep(struct atomic_file *file);
 
-/* Remove it unless it was kept; frees in any case. Does not close fd. */
+/* Remove it unless it was kept, and free. Does not close fd. */
 void atomic_file_discard(struct atomic_file *file);
 
 #endif

@@ -11,9 +11,9 @@ static const struct colour viridis[COLOUR_MAP_STOPS] = {
     {0x7A, 0xD1, 0x51}, {0xA5, 0xDB, 0x36}, {0xD2, 0xE2, 0x1B}, {0xFD, 0xE7, 0x25},
 };
 
-static unsigned char between(unsigned char low, unsigned char high, double part)
+static unsigned char between(unsigned char low, unsigned char high, double share)
 {
-    return (unsigned char)lrint(low + part * (high - low));
+    return (unsigned char)lrint(low + share * (high - low));
 }
 
 struct colour colour_map_at(double share)
@@ -43,7 +43,7 @@ static int level_near(int value)
     return best;
 }
 
-static int isolated(struct colour colour, int red, int green, int blue)
+static int distance(struct colour colour, int red, int green, int blue)
 {
     int reds = colour.red - red, greens = colour.green - green, blues = colour.blue - blue;
     return reds * reds + greens * greens + blues * blues;
@@ -57,7 +57,7 @@ int colour_map_terminal(struct colour colour)
     int grey = mean < 8 ? 0 : (mean - 3) / 10;
     grey = grey < GREY_COUNT ? grey : GREY_COUNT - 1;
     int level = 8 + 10 * grey;
-    bool is_grey = isolated(colour, level, level, level) <
-                   isolated(colour, levels[red], levels[green], levels[blue]);
+    bool is_grey = distance(colour, level, level, level) <
+                   distance(colour, levels[red], levels[green], levels[blue]);
     return is_grey ? GREYS + grey : CUBE + 36 * red + 6 * green + blue;
 }

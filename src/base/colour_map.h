@@ -1,8 +1,7 @@
-/* The colours of pictures: viridis, from dark to light, which the colour-blind read too and which
- * stays in order where it is printed grey.
+/* The colours of pictures: viridis, from dark to light, readable for the colour-blind and in grey.
  *
  * S. van der Walt, N. Smith, E. Firing, "viridis", 2015 (matplotlib's colour map; CC0), at every
- * 17th of its 256 entries, straight between. Threads: any.
+ * 17th of its 256 entries, interpolated linearly. Threads: any.
  */
 #ifndef HALO_COLOUR_MAP_H
 #define HALO_COLOUR_MAP_H
@@ -13,7 +12,7 @@ struct colour {
     unsigned char red, green, blue;
 };
 
-/* `share` is 0 (dark) to 1 (light); what is beyond has the colour of the end. */
+/* `share` is 0 (dark) to 1 (light), and clamped. */
 struct colour colour_map_at(double share);
 
 /* The nearest of the 240 fixed colours of a terminal with 256: 16..255. */

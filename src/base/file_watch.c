@@ -11,15 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATIENT_LOOKS = 8 }; /* in which a file is the same, to be complete whoever has it open */
+enum { PATIENT_LOOKS = 8 }; /* without a change: complete, even if open for writing */
 static const double PERIOD = 0.25; /* seconds between looks */
 
 struct watched {
     char *path;
     size_t number;
-    struct stat known; /* when it was added or last reported; st_mode 0: it was not there */
+    struct stat known; /* when added or last reported; st_mode 0: missing */
     struct stat seen;  /* in the last look */
-    unsigned same;     /* looks since that found nothing else */
+    unsigned same;     /* looks since without a change */
     bool due;          /* to be reported */
 };
 
@@ -29,7 +29,7 @@ struct file_watch {
     double next; /* when to look again; seconds */
 };
 
-/* What is not a regular file is as good as none. */
+/* Anything but a regular file counts as missing. */
 static struct stat look_at(const char *path)
 {
     struct stat about;
@@ -50,9 +50,9 @@ static bool is_closed(const char *path)
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    fcntl(fd, F_SETSIG, SIGURG); /* ignored, should a writer come within the next line */
+    fcntl(fd, F_SETSIG, SIGURG); /* ignored, if a writer opens it before close() */
     bool closed = fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
-    close(fd); /* and the lease ends */
+    close(fd); /* also ends the lease */
     return closed;
 }
 
@@ -63,7 +63,7 @@ static void look(struct watched *file)
     file->seen = now;
     if (now.st_mode == 0) {
         if (file->same == PATIENT_LOOKS && file->known.st_mode != 0)
-            note("%s is gone; it is watched until it is back", file->path);
+            note("%s is gone; waiting for it to return", file->path);
         return;
     }
     if (file->same == 0 || is_same(&now, &file->known) ||
@@ -105,7 +105,7 @@ void file_watch_close(struct file_watch *watch)
     free(watch);
 }
 
-/* The file may come later, into a folder that is there. */
+/* The file may appear later, in an existing folder. */
 static enum status check(const char *path)
 {
     struct stat about;
@@ -126,9 +126,7 @@ static enum status check(const char *path)
 
 enum status file_watch_add(struct file_watch *watch, const char *path, size_t number)
 {
-    enum status status = check(path);
-    if (status != STATUS_OK)
-        return status;
+    TRY(check(path));
     struct watched *files = realloc(watch->files, (watch->count + 1) * sizeof *files);
     if (!files)
         return fail_memory("watching files");

@@ -10,7 +10,7 @@
 
 enum { INCH = 100 /* pixels */ };
 
-static const struct kind {
+static const struct gnuplot_kind {
     const char *suffix;
     const char *terminal;
     double unit; /* of its sizes, in pixels */
@@ -20,7 +20,7 @@ static const struct kind {
     {".pdf", "pdfcairo noenhanced font 'Sans,9' size %gin,%gin", INCH},
 };
 
-static const struct kind *kind_of(const char *file)
+static const struct gnuplot_kind *kind_of(const char *file)
 {
     size_t length = strlen(file);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -32,7 +32,7 @@ static const struct kind *kind_of(const char *file)
 enum status gnuplot_check_file(const char *file)
 {
     return kind_of(file) ? STATUS_OK
-                         : fail(STATUS_USAGE, "a plot is a .svg, .png or .pdf file, not %s", file);
+                         : fail(STATUS_USAGE, "a plot must be a .svg, .png or .pdf file, not %s", file);
 }
 
 enum status gnuplot_check_here(void)
@@ -72,7 +72,7 @@ static void send_terminal(const struct gnuplot *gnuplot, const struct gnuplot_se
                 settings->height);
         return;
     }
-    const struct kind *kind = kind_of(settings->file);
+    const struct gnuplot_kind *kind = kind_of(settings->file);
     fputs("set terminal ", gnuplot->commands);
     fprintf(gnuplot->commands, kind->terminal, settings->width / kind->unit,
             settings->height / kind->unit);
@@ -83,16 +83,11 @@ static void send_terminal(const struct gnuplot *gnuplot, const struct gnuplot_se
 
 enum status gnuplot_open(const struct gnuplot_settings *settings, struct gnuplot *gnuplot)
 {
-    enum status status = STATUS_OK;
     *gnuplot = (struct gnuplot){.name = settings->file, .file.fd = -1};
-    status = gnuplot_check_here();
-    if (status != STATUS_OK)
-        return status;
+    TRY(gnuplot_check_here());
     fflush(stdout);
     if (settings->file) {
-        status = atomic_file_open(&gnuplot->file, settings->file, settings->force, NULL);
-        if (status != STATUS_OK)
-            return status;
+        TRY(atomic_file_open(&gnuplot->file, settings->file, settings->force, NULL));
         close(gnuplot->file.fd); /* gnuplot opens it again */
     }
     gnuplot->before = signal(SIGPIPE, SIG_IGN);
@@ -103,7 +98,7 @@ enum status gnuplot_open(const struct gnuplot_settings *settings, struct gnuplot
     return STATUS_OK;
 }
 
-/* A signal from the keyboard ends gnuplot as well as us: that is no failure of its. */
+/* A signal from the keyboard also ends gnuplot, which is not an error of gnuplot. */
 static enum status end(const struct gnuplot *gnuplot, enum status status)
 {
     fputs("unset output\n", gnuplot->commands);

@@ -1,4 +1,4 @@
-/* A JSON string of bytes that need not be UTF-8, such as a file's name. */
+/* JSON strings of bytes that may not be UTF-8, such as file names, and printing JSON. */
 #ifndef HALO_JSON_TEXT_H
 #define HALO_JSON_TEXT_H
 
@@ -6,12 +6,11 @@
 
 #include <jansson.h>
 
-/* A new reference; what is not UTF-8 is written with question marks, and NULL as null. NULL:
- * memory. */
+/* A new reference; bytes that are not UTF-8 become question marks, NULL becomes null. NULL: memory. */
 json_t *json_text(const char *bytes);
 
-/* Print an object on standard output and release it; NULL: memory ran out while it was made. `what`
- * it is of, for the message. Errors: writing, memory. */
+/* Print an object (NULL: out of memory) on standard output and release it; `what` names it in the
+ * error message. Errors: writing, memory. */
 MUST_CHECK enum status json_print(json_t *object, size_t flags, const char *what);
 
 #endif

@@ -1,11 +1,10 @@
-/* A clock that only goes forward. Threads: any. Real-time, but for the sleep. */
+/* A monotonic clock. Threads: any. Real-time, except the sleep. */
 #ifndef HALO_MONOTONIC_H
 #define HALO_MONOTONIC_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC's. */
 static inline int64_t monotonic_ns(void)
 {
     struct timespec now;
@@ -23,13 +22,13 @@ static inline struct timespec monotonic_time(int64_t ns)
     return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-/* So many milliseconds from now, for waits that end by this clock. */
+/* A time in the future, for timed waits on this clock. */
 static inline struct timespec monotonic_after(long milliseconds)
 {
     return monotonic_time(monotonic_ns() + 1000000 * (int64_t)milliseconds);
 }
 
-/* Sleep until monotonic_ns() is `ns`, or a signal comes. */
+/* Sleep until monotonic_ns() is `ns` or a signal arrives. */
 static inline void monotonic_sleep_until(int64_t ns)
 {
     struct timespec time = monotonic_time(ns);

@@ -1,4 +1,4 @@
-/* Random numbers that can be repeated: splitmix64 (Steele, Lea and Flood 2014). */
+/* Reproducible random numbers: splitmix64 (Steele, Lea and Flood 2014). */
 #ifndef HALO_NOISE_H
 #define HALO_NOISE_H
 
@@ -6,7 +6,7 @@
 
 #define NOISE_STEP UINT64_C(0x9E3779B97F4A7C15)
 
-/* A good hash of a counter. */
+/* A hash of a counter. */
 static inline uint64_t noise_hash(uint64_t x)
 {
     x += NOISE_STEP;
@@ -15,7 +15,7 @@ static inline uint64_t noise_hash(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Uniform in -1..1; any state will do to begin with. */
+/* Uniform in -1..1; any initial state works. */
 static inline float noise_next(uint64_t *state)
 {
     uint64_t bits = noise_hash(*state);

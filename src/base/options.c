@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A row is named as the user writes it: --edge, but trim= of a mask. */
+/* Options are named with dashes, --edge, but not keys such as trim= of a mask. */
 static const char *dashes(const char *option)
 {
     bool is_key = option[strlen(option) - 1] == '=' && !strchr(option, ' ');
@@ -61,9 +61,7 @@ static enum status choose_list(const struct option_row *row, const char *text,
             return fail(STATUS_USAGE, "--%s takes at most %d names, not '%s'", row->name,
                         OPTIONS_LIST_MOST, text);
         snprintf(name, sizeof name, "%.*s", (int)length, at);
-        enum status status = choose(row, name, &index);
-        if (status != STATUS_OK)
-            return status;
+        TRY(choose(row, name, &index));
         list->values[list->count++] = index;
         at += length;
         if (!*at)
@@ -73,10 +71,10 @@ static enum status choose_list(const struct option_row *row, const char *text,
 
 /* ---- numbers ---- */
 
-/* A number, or a power of two such as 2^28; `end` is behind it. */
+/* A number or a power of two such as 2^28; `end` points past it. */
 static bool read_number(const char *text, char **end, size_t *value)
 {
-    if (!isdigit((unsigned char)*text)) /* strtoull takes blanks and signs */
+    if (!isdigit((unsigned char)*text)) /* strtoull accepts blanks and signs */
         return false;
     errno = 0;
     unsigned long long number = strtoull(text, end, 10);
@@ -163,7 +161,7 @@ enum status options_parse_db(const char *what, const char *text, double least, d
 
 /* ---- storing ---- */
 
-/* Of a bool, an enum, an uint32_t or a size_t. */
+/* In a bool, an enum, a uint32_t or a size_t. */
 static void store_integer(const struct option_row *row, void *field, size_t value)
 {
     if (row->size == sizeof(bool))
@@ -184,17 +182,10 @@ static enum status append(struct string_list *list, const char *value)
     return STATUS_OK;
 }
 
-static enum status store_db(const struct option_row *row, const char *value, double *db)
-{
-    char what[64];
-    snprintf(what, sizeof what, "%s%s", dashes(row->name), row->name);
-    return options_parse_db(what, value, row->least, row->most, db);
-}
-
 enum status option_store(const struct option_row *row, void *options, const char *value)
 {
     void *field = (char *)options + row->offset;
-    enum status status = STATUS_OK;
+    char what[64];
     size_t number = (size_t)row->value;
     if (row->given)
         ((bool *)options)[row->given - 1] = true;
@@ -210,26 +201,25 @@ enum status option_store(const struct option_row *row, void *options, const char
     case OPTION_SECONDS:
         return options_parse_seconds(row->name, value, row->least, row->most, field);
     case OPTION_DB:
-        return store_db(row, value, field);
+        snprintf(what, sizeof what, "%s%s", dashes(row->name), row->name);
+        return options_parse_db(what, value, row->least, row->most, field);
     case OPTION_WORD:
-        status = choose(row, value, &number);
+        TRY(choose(row, value, &number));
         *(const char **)field = value;
-        return status;
+        return STATUS_OK;
     case OPTION_STRING:
         *(const char **)field = value;
         return STATUS_OK;
     case OPTION_INTEGER:
-        status =
-            options_parse_number(row->name, value, (size_t)row->least, (size_t)row->most, &number);
+        TRY(options_parse_number(row->name, value, (size_t)row->least, (size_t)row->most, &number));
         break;
     case OPTION_CHOICE:
-        status = choose(row, value, &number);
+        TRY(choose(row, value, &number));
         number += (size_t)row->value;
         break;
     case OPTION_FLAG:
         break;
     }
-    if (status == STATUS_OK)
-        store_integer(row, field, number);
-    return status;
+    store_integer(row, field, number);
+    return STATUS_OK;
 }

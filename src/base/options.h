@@ -1,8 +1,8 @@
-/* Options as rows of a table: each says what its value may be and where it is stored. Parser,
- * --help, the completion of shells and the man page are made of the same rows (program.h).
+/* Tables of options: a row has the type of a value and the field that stores it. The parser, --help,
+ * shell completion and the man page use the same rows (program.h).
  *
  *   OPT_FLAG("json", struct settings, json, "print one JSON object")
- *   OPT_INTEGER("rate", "HZ", struct settings, rate, 1, RATE_MOST, "of the sound")
+ *   OPT_INTEGER("rate", "HZ", struct settings, rate, 1, RATE_MOST, "rate of the sound")
  *
  * Further members may follow the help: .letter = 'f', .given = OPT_GIVEN(struct settings, osc).
  */
@@ -14,30 +14,30 @@
 #include <stdint.h>
 
 enum option_kind {
-    OPTION_PARSE,    /* by the row's function, else by its group's */
+    OPTION_PARSE,    /* parsed by the row's function, else by its group's */
     OPTION_FLAG,     /* stores `value` */
-    OPTION_STRING,   /* the text itself, which the command line owns */
-    OPTION_STRINGS,  /* of arguments: all that follow, in a struct string_list */
+    OPTION_STRING,   /* the text, owned by the command line */
+    OPTION_STRINGS,  /* all further arguments, in a struct string_list */
     OPTION_INTEGER,  /* whole numbers, also 2^28, from `least` to `most` */
     OPTION_INTEGERS, /* separated by commas, in a struct number_list */
-    OPTION_CHOICE,   /* one of the names; `value` and its index */
+    OPTION_CHOICE,   /* one of the names: `value` plus its index */
     OPTION_CHOICES,  /* separated by commas, their indices in a struct number_list */
-    OPTION_WORD,     /* one of the names; the text itself */
+    OPTION_WORD,     /* one of the names: the text */
     OPTION_SECONDS,  /* with a fraction or a unit, such as 2, 0.5s or 20ms */
     OPTION_DB,       /* with "dB" or without */
 };
 
 struct option_row {
-    const char *name; /* without the dashes; of an argument, as --help calls it; NULL: the end */
+    const char *name; /* without dashes; of an argument, its name in --help; NULL: the end */
     const char *argument; /* NULL: takes no value */
     enum option_kind kind;
     size_t offset, size;                  /* of the field */
     const char *help;                     /* lines separated by \n */
     char letter;                          /* short form, or 0 */
-    bool is_file;                         /* shells complete names of files */
-    size_t given;                         /* OPT_GIVEN: a bool that becomes true; 0: none */
+    bool is_file;                         /* shells complete file names */
+    size_t given;                         /* OPT_GIVEN: a bool set if given; 0: none */
     int value;                            /* of a flag; of the first name of a choice */
-    double least, most;                   /* bounds; `least` 1: an argument that is needed */
+    double least, most;                   /* bounds; `least` 1: a required argument */
     const char *const *names;             /* NULL-terminated; or: */
     const char *(*name_at)(size_t index); /* NULL past the last */
     enum status (*parse)(void *options, const struct option_row *row, const char *value);
@@ -55,7 +55,7 @@ struct string_list {
     const char **values;
 };
 
-/* ---- rows; a field of another type does not compile ---- */
+/* ---- rows; a field of the wrong type does not compile ---- */
 
 #define OPT_SIZE(TYPE, FIELD, WANTED) _Generic(&((TYPE *)0)->FIELD, WANTED *: sizeof(WANTED))
 #define OPT_ROW(NAME, ARGUMENT, KIND, TYPE, FIELD, SIZE, ...)                                      \
@@ -79,7 +79,7 @@ struct string_list {
             __VA_ARGS__)
 #define OPT_FILE(NAME, ARGUMENT, TYPE, FIELD, ...)                                                 \
     OPT_STRING(NAME, ARGUMENT, TYPE, FIELD, __VA_ARGS__, .is_file = true)
-/* A size_t or an uint32_t. */
+/* A size_t or a uint32_t. */
 #define OPT_INTEGER(NAME, ARGUMENT, TYPE, FIELD, LEAST, MOST, ...)                                 \
     OPT_ROW(NAME, ARGUMENT, OPTION_INTEGER, TYPE, FIELD,                                           \
             _Generic(&((TYPE *)0)->FIELD, size_t *: sizeof(size_t), uint32_t *: sizeof(uint32_t)), \
@@ -105,10 +105,10 @@ struct string_list {
 #define OPT_DB(NAME, TYPE, FIELD, LEAST, MOST, ...)                                                \
     OPT_ROW(NAME, "DB", OPTION_DB, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, double), __VA_ARGS__,        \
             .least = LEAST, .most = MOST)
-/* What is real work to read. */
+/* An option with its own parser. */
 #define OPT_PARSE(NAME, ARGUMENT, PARSE, ...)                                                      \
     {.name = NAME, .argument = ARGUMENT, .parse = PARSE, .help = __VA_ARGS__}
-/* What is not an option, 1 or 0 first: whether it is needed; and all that follow. */
+/* Arguments; first 1 if required, else 0. */
 #define OPT_ARGUMENT(NAME, TYPE, FIELD, ...)                                                       \
     OPT_ROW(NAME, NULL, OPTION_STRING, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, const char *), NULL,     \
             .least = __VA_ARGS__)
@@ -116,10 +116,10 @@ struct string_list {
     OPT_ROW(NAME, NULL, OPTION_STRINGS, TYPE, FIELD, OPT_SIZE(TYPE, FIELD, struct string_list),    \
             NULL, .least = __VA_ARGS__)
 
-/* Store `value` (NULL: of a flag) in the struct that the row is of. Errors: usage, memory. */
+/* Parse `value` (NULL for a flag) and store it in `options`. Errors: usage, memory. */
 MUST_CHECK enum status option_store(const struct option_row *row, void *options, const char *value);
 
-/* The names to choose from, or NULL past the last and where there are none. */
+/* Name `index` of the choices; NULL past the last or if there are none. */
 const char *option_choice(const struct option_row *row, size_t index);
 
 /* ---- values; usage errors name the option ---- */
@@ -133,7 +133,7 @@ MUST_CHECK enum status options_parse_number(const char *option, const char *text
 
 enum { OPTIONS_DB_MOST = 300 };
 
-/* `what` stands in the message as it is: "--gain", "gain=". */
+/* `what` names the option in the message: "--gain", "gain=". */
 MUST_CHECK enum status options_parse_db(const char *what, const char *text, double least,
                                         double most, double *db);
 

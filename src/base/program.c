@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    FIRST_LONG = 0x100, /* getopt's numbers of rows, clear of characters */
+    FIRST_LONG = 0x100, /* getopt values of rows, above all characters */
     OPTIONS_MOST = 128,
     NAMES_BYTES = 256,
     HEAD_WIDTH = 28,
@@ -22,7 +22,7 @@ const char *program_short_name(const struct command *command)
 const struct option_row *program_option(const struct command *command, size_t index,
                                         const struct option_group **group)
 {
-    static const struct option_row help = {.name = "help", .letter = 'h', .help = "print this"};
+    static const struct option_row help = {.name = "help", .letter = 'h', .help = "print this help"};
     for (*group = command->groups; *group && ((*group)->rows || (*group)->make_rows); ++*group) {
         const struct option_row *row = (*group)->rows ? (*group)->rows : (*group)->make_rows();
         for (; row->name; row++)
@@ -62,7 +62,7 @@ static void print_commands(const struct command *command)
         if ((*own)->summary)
             printf("  %-12s %s\n", program_short_name(*own), (*own)->summary);
     if (!command->usage)
-        printf("\n%s WHAT --help tells more.\n", command->name);
+        printf("\n%s WHAT --help describes a command.\n", command->name);
 }
 
 static void print_help(const struct command *command)
@@ -92,7 +92,7 @@ static void print_help(const struct command *command)
 struct parser {
     const struct command *command;
     void *options;
-    const struct option_row *argument; /* the next, NULL where there are none */
+    const struct option_row *argument; /* the next one, or NULL */
     bool help;
     struct option longs[OPTIONS_MOST + 1];
     char shorts[2 * OPTIONS_MOST + 3];
@@ -102,7 +102,7 @@ static void fill_tables(struct parser *parser)
 {
     const struct option_group *group;
     const struct option_row *row;
-    char *shorts = stpcpy(parser->shorts, "-:"); /* arguments in their place; ':' without value */
+    char *shorts = stpcpy(parser->shorts, "-:"); /* arguments in order; ':' for a missing value */
     for (size_t i = 0; i < OPTIONS_MOST && (row = program_option(parser->command, i, &group));
          i++) {
         parser->longs[i] = (struct option){
@@ -214,7 +214,7 @@ static enum status parse(struct parser *parser, int argc, char **argv)
     enum status status = STATUS_OK;
     fill_tables(parser);
     opterr = 0;
-    optind = 0; /* GNU: start afresh */
+    optind = 0; /* GNU: restart */
     while (status == STATUS_OK) {
         int number = getopt_long(argc, argv, parser->shorts, parser->longs, NULL);
         if (number == -1)
@@ -227,7 +227,7 @@ static enum status parse(struct parser *parser, int argc, char **argv)
             status = parse_option(parser, number, optarg);
     }
     for (int i = optind; status == STATUS_OK && i < argc; i++)
-        status = parse_argument(parser, argv[i]); /* behind -- */
+        status = parse_argument(parser, argv[i]); /* after -- */
     return status == STATUS_OK ? check_arguments(parser) : status;
 }
 

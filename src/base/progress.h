@@ -1,4 +1,4 @@
-/* A progress bar on the terminal, and silence where there is none. */
+/* A progress bar on standard error, if that is a terminal. */
 #ifndef HALO_PROGRESS_H
 #define HALO_PROGRESS_H
 
@@ -7,12 +7,12 @@
 
 struct progress {
     bool shown;
-    uint32_t rate; /* frames a second */
-    double start;  /* seconds, as monotonic_seconds has them */
+    uint32_t rate; /* frames per second */
+    double start;  /* seconds, of monotonic_seconds() */
     double next;
 };
 
-/* Shows only where standard error is a terminal and `wanted`. */
+/* Shown only if standard error is a terminal and `wanted`. */
 void progress_begin(struct progress *progress, uint32_t rate, bool wanted);
 
 /* engine_run's callback; `context` is the struct progress. */

@@ -1,5 +1,5 @@
-/* What a real-time thread asks of the system: priority, memory that stays, no denormals; and the
- * marker of what it calls. */
+/* System services for real-time threads: priority, locked memory, no denormals; and the marker of
+ * real-time functions. */
 #ifndef HALO_REALTIME_H
 #define HALO_REALTIME_H
 
@@ -7,11 +7,11 @@
 #include <sched.h>
 #include <stdbool.h>
 
-/* Marks a function that a real-time step may call: it allocates nothing, takes no lock, opens no
- * file, prints nothing, and calls only what is marked too (tests/realtime_calls.py). */
+/* Marks a function that a real-time step may call: it does not allocate, lock, open
+ * files or print, and calls only marked functions (tests/realtime_calls.py). */
 #define HALO_REALTIME
 
-/* What audio servers take, and below the kernel's own watchdogs. */
+/* As audio servers, and below the kernel's watchdogs. */
 enum { REALTIME_PRIORITY = 60 };
 
 struct realtime_before {
@@ -19,22 +19,21 @@ struct realtime_before {
     struct sched_param parameters;
 };
 
-/* The calling thread gets SCHED_FIFO at `priority`; so do the threads that it makes, until it
- * is restored. False: not allowed, and nothing changed. */
+/* Give the calling thread, and threads it starts, SCHED_FIFO at `priority` until restored. False: not
+ * permitted, nothing changed. */
 bool realtime_raise(int priority, struct realtime_before *before);
 void realtime_restore(const struct realtime_before *before);
 
-/* One below what `thread` has, where that is a real-time priority: whose it has goes first. */
+/* Lower a real-time priority of `thread` by one. */
 void realtime_lower(pthread_t thread);
 
-/* All memory that the program has now stays in RAM. False: not allowed; errno says why. */
+/* Lock all current memory in RAM. False: not permitted; errno is set. */
 bool realtime_lock_memory(void);
 
-/* Numbers too small to hear, which slow a processor down a hundredfold, become 0 on the
- * calling thread from now on. Real-time. */
+/* Flush denormals, which slow processors down a hundredfold, to 0 on the calling thread. Real-time. */
 void realtime_flush_denormals(void);
 
-/* The same for a while, on a thread that is somebody else's. Real-time. */
+/* The same for a while, on a thread of another program. Real-time. */
 struct realtime_floats {
     unsigned long control;
 };

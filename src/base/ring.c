@@ -7,9 +7,8 @@
 
 enum { CACHE_LINE = 64 };
 
-/* Counts of items ever moved run on and wrap with size_t; their difference is what lies in
- * the ring. Each side's count has a cache line of its own, with its latest look at the other's:
- * it looks again only where that one does not suffice. */
+/* Counts of all items moved, which wrap with size_t; their difference is the content. Each side has
+ * a cache line with its count and a copy of the other count, reloaded only when needed. */
 struct ring {
     size_t item_bytes;
     size_t capacity; /* items; a power of two */
@@ -34,7 +33,7 @@ enum status ring_create(size_t item_bytes, size_t items, const char *what, struc
         ring_destroy(ring);
         return fail_memory(what);
     }
-    memset(ring->items, 0, capacity * item_bytes); /* a page's first touch is a fault */
+    memset(ring->items, 0, capacity * item_bytes); /* avoids page faults later */
     *result = ring;
     return STATUS_OK;
 }
@@ -61,7 +60,7 @@ static size_t stock(struct ring *ring, size_t read, size_t wanted)
     return ring->written_seen - read;
 }
 
-/* Items from `at` on lie in one piece to the end of the ring, and go on at its start. */
+/* Items before the wrap to the start of the ring. */
 static size_t first_piece(const struct ring *ring, size_t at, size_t count)
 {
     size_t to_end = ring->capacity - at;

@@ -1,10 +1,9 @@
-/* A queue of fixed-size items from one thread to one other, with no lock and no wait.
+/* A wait-free queue of fixed-size items from one thread to another.
  *
- * What does not fit is not written, and the count returned says so: the writer decides what
- * that means. Items come out in the order and with the bytes that they went in with; all that
- * the writer did before a write is seen by the reader after the read.
- * Threads: one writer and one reader at a time. Create and destroy while neither is at it.
- * Real-time: all calls but create and destroy; each ends after a fixed number of steps.
+ * A write stores what fits and returns the count. What the writer did before a write is visible to
+ * the reader after the read.
+ * Threads: one writer and one reader; create and destroy while neither runs.
+ * Real-time: all calls except create and destroy.
  */
 #ifndef HALO_RING_H
 #define HALO_RING_H
@@ -13,17 +12,16 @@
 
 struct ring;
 
-/* For `items` items at least: the capacity is the next power of two.
- * Errors: memory, named by `what`. */
+/* The capacity is `items` rounded up to a power of two. Errors: memory, for `what`. */
 MUST_CHECK enum status ring_create(size_t item_bytes, size_t items, const char *what,
                                    struct ring **ring);
 void ring_destroy(struct ring *ring);
 
-/* The writer's: up to `count` items go in; returns how many did. */
+/* The writer: write up to `count` items; returns the number written. */
 size_t ring_write(struct ring *ring, const void *items, size_t count);
 size_t ring_writable(struct ring *ring);
 
-/* The reader's: up to `count` items come out; returns how many did. */
+/* The reader: read up to `count` items; returns the number read. */
 size_t ring_read(struct ring *ring, void *items, size_t count);
 size_t ring_readable(struct ring *ring);
 

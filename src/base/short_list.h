@@ -1,4 +1,4 @@
-/* Names in one line of a message: some twenty, and how many more there are. */
+/* A list of up to 20 names for a message, and the number of further ones. */
 #ifndef HALO_SHORT_LIST_H
 #define HALO_SHORT_LIST_H
 
@@ -12,11 +12,11 @@ struct short_list {
     size_t count;
 };
 
-/* A name that does not fit any more is cut. */
+/* A name that does not fit is cut. */
 void short_list_add(struct short_list *list, const char *name);
 
-/* "gain, mix and 3 more", with `more` ("; halo plugins info tells all") where names are left out;
- * "none". Nothing is added after it. */
+/* "gain, mix and 3 more", followed by `more` ("; see halo plugins info") if names are left out; or
+ * "none". Add nothing afterwards. */
 const char *short_list_text(struct short_list *list, const char *more);
 
 #endif

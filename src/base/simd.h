@@ -1,6 +1,5 @@
-/* SIMD_CLONES before a static function builds it once for each vector width of the
- * processor family and picks the widest when the program starts. (Static, since
- * clang 14 gives a cloned function no name that another file could call.) */
+/* SIMD_CLONES before a static function builds it for several vector widths; the widest supported one
+ * is chosen at startup. Static, as clang 14 does not export cloned functions. */
 #ifndef HALO_SIMD_H
 #define HALO_SIMD_H
 

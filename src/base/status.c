@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { LINE_MOST = 1024 }; /* bytes of a line that is handed on */
+enum { LINE_MOST = 1024 }; /* bytes of a line passed to show_line */
 
 static _Atomic enum verbosity level = VERBOSITY_NORMAL;
 static bool transient_shown = false;
@@ -93,21 +93,19 @@ enum status fail_memory(const char *what)
 
 void note(const char *format, ...)
 {
-    if (level < VERBOSITY_NORMAL)
-        return;
     va_list arguments;
     va_start(arguments, format);
-    print_line(format, arguments);
+    if (level >= VERBOSITY_NORMAL)
+        print_line(format, arguments);
     va_end(arguments);
 }
 
 void note_detail(const char *format, ...)
 {
-    if (level < VERBOSITY_VERBOSE)
-        return;
     va_list arguments;
     va_start(arguments, format);
-    print_line(format, arguments);
+    if (level >= VERBOSITY_VERBOSE)
+        print_line(format, arguments);
     va_end(arguments);
 }
 

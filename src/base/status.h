@@ -1,8 +1,7 @@
-/* What a call came to, and the one way to tell a person about it.
+/* The result of a call, and messages.
  *
- * A function that can fail returns an enum status and hands its result out
- * through its last parameter. Whoever knows the cause prints one line with
- * fail() and everybody above only passes the status on.
+ * A function that can fail returns an enum status and its result through its last parameter. Where
+ * the cause is known, fail() prints one line; callers only return the status.
  * Threads: any, except the thread of a real-time step, which prints nothing.
  */
 #ifndef HALO_STATUS_H
@@ -24,7 +23,7 @@ enum verbosity { VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_VERBOSE };
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 
-/* Go on if `call` succeeds, else return its status. Only where nothing is left to clean up. */
+/* Return the status of `call` unless it succeeds. Only where nothing has to be cleaned up. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         const enum status tried = (call);                                                          \
@@ -35,21 +34,19 @@ enum verbosity { VERBOSITY_QUIET, VERBOSITY_NORMAL, VERBOSITY_VERBOSE };
 /* Print "halo: ..." on standard error and return `status`. */
 MUST_CHECK enum status fail(enum status status, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* What fails on this thread from now on is no more than a note: another way will be tried. */
+/* For this thread: failures are printed as notes, since another way will be tried. */
 void log_as_notes(bool are_notes);
 
-/* What fails on this thread from now on is written there instead, for another thread to
- * tell: one that works beside others must not talk over them. NULL: printed again. */
+/* For this thread: failures are written to `text`, for another thread to report. NULL: printed. */
 void log_capture(char *text, size_t size);
 
-/* What fails on this thread from now on begins with "where: ". NULL: no longer. Returns what
- * it began with before. */
+/* For this thread: failures begin with "where: ". NULL: without. Returns the previous prefix. */
 const char *log_prefix(const char *where);
 
-/* Where they go now, to put that back after keeping some for a while. */
+/* The current text of log_capture, to restore it later. */
 void log_captured(char **text, size_t *size);
 
-/* Memory ran out while making `what`; prints, returns STATUS_FAILED. */
+/* Print that memory ran out for `what`; returns STATUS_FAILED. */
 MUST_CHECK enum status fail_memory(const char *what);
 
 /* Notes go to standard error: note() unless quiet, note_detail() if verbose. */
@@ -58,12 +55,11 @@ void note_detail(const char *format, ...) PRINTF_LIKE(1, 2);
 void note_verbosity(enum verbosity verbosity);
 enum verbosity note_verbosity_now(void);
 
-/* Hand lines to show() instead of printing them, without "halo: ": while something else owns
- * the terminal. show may be called by any thread, by one at a time, and must not come back
- * here; when messages_to(NULL, NULL) returns, none is inside it any more. */
+/* Pass lines to show(), without "halo: ", instead of printing them. show may be called by any thread,
+ * one at a time, and must not print; after messages_to(NULL, NULL) returns it is not running. */
 void messages_to(void (*show)(void *context, const char *line), void *context);
 
-/* A line that stays on the terminal until the next message wipes it (progress). */
+/* A line on the terminal that the next message replaces (progress). */
 void note_transient(const char *format, ...) PRINTF_LIKE(1, 2);
 
 #endif

@@ -50,17 +50,17 @@ void stop_before_end(void (*tidy)(void))
 
 void stop_watch(void)
 {
-    /* No SA_RESTART: a read or write that waits returns, and the flag is seen. */
+    /* No SA_RESTART: a blocked read or write returns, and the flag is checked. */
     struct sigaction action = {.sa_handler = catch_signal};
     sigemptyset(&action.sa_mask);
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction before;
-        /* nohup and background shells ignore some of these on purpose. */
+        /* nohup and background shells ignore some of these. */
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
-    /* What these say, write() says too, and there it can be told. */
+    /* write() reports these as errors. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
 }

@@ -1,7 +1,7 @@
-/* Ctrl-C and its kin: a flag that long work looks at between blocks.
+/* Signals that stop the program: a flag that long work checks between blocks.
  *
- * The first SIGINT, SIGTERM or SIGHUP sets the flag. A second one ends the program
- * at once, whatever it is waiting for; the files registered with stop_remove go.
+ * The first SIGINT, SIGTERM or SIGHUP sets the flag. A second one removes the files registered with
+ * stop_remove and ends the program at once.
  */
 #ifndef HALO_STOP_H
 #define HALO_STOP_H
@@ -10,14 +10,14 @@
 
 void stop_watch(void);       /* install the handlers; SIGPIPE, SIGXFSZ become errors of write() */
 bool stop_requested(void);   /* any thread */
-void stop_raise_again(void); /* end by the signal that came, as a shell expects; may return */
+void stop_raise_again(void); /* end by the received signal, as shells expect; may return */
 
-/* A half-written file that must not be left behind; and one that is done or gone by now. The name
- * is kept, not copied, and is the same in both. Four files at a time; more are let be. */
+/* Register an incomplete file for removal, and unregister it. The name is not copied, and is the same
+ * pointer in both calls. At most four files; more are ignored. */
 void stop_remove(const char *path);
 void stop_leave(const char *path);
 
-/* Called before a second signal ends the program, in its handler; NULL: nothing is. */
+/* Called in the handler of the second signal; NULL: nothing. */
 void stop_before_end(void (*tidy)(void));
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD_MOST = 255, /* letters that count */ WITHIN_LEAST = 3 };
+enum { WORD_MOST = 255, /* letters compared */ WITHIN_LEAST = 3 };
 
 static int lower(char letter)
 {

@@ -1,4 +1,4 @@
-/* The names most like a word that is none of them, for messages. */
+/* The names most similar to a misspelt word, for messages. */
 #ifndef HALO_SUGGEST_H
 #define HALO_SUGGEST_H
 
@@ -11,19 +11,19 @@ struct suggest {
     struct near_name {
         char *name; /* a copy */
         size_t distance;
-    } best[SUGGEST]; /* the nearest first; NULL where there are fewer */
+    } best[SUGGEST]; /* the nearest first; NULL if fewer */
     char text[SUGGEST_TEXT];
 };
 
-/* `word` outlives it. */
+/* `word` must outlive it. */
 void suggest_init(struct suggest *near, const char *word);
 void suggest_free(struct suggest *near);
 
-/* One of the right names. It is like the word if it has it within, case aside and three letters
- * long or more, or differs in no more than a third of its letters (Levenshtein's distance). */
+/* Offer a valid name. It is similar if it contains the word (case-insensitive, three letters or
+ * more) or at most a third of its letters differ (Levenshtein distance). */
 void suggest_offer(struct suggest *near, const char *name);
 
-/* What to put behind a refusal: "; did you mean amp or inv?", or "". Valid until the next call. */
+/* The end of an error message: "; did you mean amp or inv?", or "". Valid until the next call. */
 const char *suggest_text(struct suggest *near);
 
 #endif

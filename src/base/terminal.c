@@ -17,8 +17,8 @@ static char farewell[256];
 static volatile sig_atomic_t is_kept = 0;
 static volatile sig_atomic_t has_keys = 0;
 
-static volatile sig_atomic_t errors_from = -1; /* the pipe's end to read */
-static volatile sig_atomic_t errors_to = -1;   /* where they were meant to go */
+static volatile sig_atomic_t errors_from = -1; /* read end of the pipe */
+static volatile sig_atomic_t errors_to = -1;   /* original standard error */
 
 bool terminal_is_ours(void)
 {
@@ -61,13 +61,11 @@ void terminal_restore(void)
     if (!is_kept)
         return;
     is_kept = has_keys = 0;
-    size_t length = 0;
-    while (farewell[length])
-        length++;
+    size_t length = strlen(farewell); /* async-signal-safe */
     if (length > 0 && write(STDOUT_FILENO, farewell, length) < 0)
-        farewell[0] = '\0'; /* a terminal that is gone needs no good-bye */
+        farewell[0] = '\0'; /* the terminal is gone */
     give_errors_back();
-    /* From the background this would stop us; the shell has set its terminal up by then. */
+    /* In the background this would stop halo, and the shell has restored the terminal. */
     if (terminal_is_ours())
         tcsetattr(STDIN_FILENO, TCSANOW, &kept);
 }
@@ -79,7 +77,7 @@ static void die_tidily(int number)
     raise(number);
 }
 
-/* A shell has its own settings while we are stopped. */
+/* The shell changes the settings while halo is stopped. */
 static void come_back(int number)
 {
     (void)number;
@@ -92,7 +90,7 @@ static void handle(int number, void (*handler)(int))
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     struct sigaction before;
     sigemptyset(&action.sa_mask);
-    /* Where another handler stands, that one restores: see stop.h. */
+    /* Another handler restores the terminal itself: see stop.h. */
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
         sigaction(number, &action, NULL);
 }

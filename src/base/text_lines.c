@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum {
-    LINE_MOST = 1 << 19, /* bytes; a row of the widest mask of two dimensions */
+    LINE_MOST = 1 << 19, /* bytes; a row of the widest two-dimensional mask */
     WORD_MOST = 63,
-    DECIMALS_SURE = 4, /* after a comma that many digits are no second number */
+    DECIMALS_SURE = 4, /* so many digits after a comma are decimals */
 };
 
 enum status text_lines_init(struct text_lines *lines, const char *file, FILE *stream)

@@ -1,7 +1,5 @@
-/* The lines of a mask that is text, one by one and never longer than a line of numbers is.
- *
- * Line ends are LF or CRLF and are taken off, as is the byte order mark of Windows editors.
- */
+/* Reads a text mask line by line, with a limit on length. Removes line ends (LF or CRLF) and the byte
+ * order mark of Windows editors. */
 #ifndef HALO_TEXT_LINES_H
 #define HALO_TEXT_LINES_H
 
@@ -20,16 +18,16 @@ struct text_lines {
 MUST_CHECK enum status text_lines_init(struct text_lines *lines, const char *file, FILE *stream);
 void text_lines_free(struct text_lines *lines);
 
-/* The next line, to be changed at will until the following call; NULL at the end.
+/* The next line, writable and valid until the next call; NULL at the end.
  * Errors: a line that is too long or holds a zero byte, reading. */
 MUST_CHECK enum status text_lines_next(struct text_lines *lines, char **line);
 
-/* fail(), with the file and the line before the words. */
+/* fail(), with the file and line number first. */
 MUST_CHECK enum status text_lines_refuse(const struct text_lines *lines, const char *format, ...)
     PRINTF_LIKE(2, 3);
 
-/* A number; a comma may stand for its point where it cannot stand between two numbers.
- * False: it is none, or not finite as a float. */
+/* A number; a decimal comma is accepted where it cannot separate two numbers.
+ * False: not a number, or not finite as a float. */
 bool text_number(const char *word, bool is_single, double *value);
 
 #endif

@@ -1,5 +1,4 @@
-/* Starts threads, all signals blocked: those are the main thread's, whose reads and writes must
- * return when one comes. */
+/* Starts threads with all signals blocked: signals interrupt the main thread. */
 #ifndef HALO_THREAD_H
 #define HALO_THREAD_H
 
@@ -9,16 +8,16 @@
 
 enum thread_priority {
     THREAD_AS_CALLER,
-    THREAD_BELOW_CALLER, /* by one, where the caller's is a real-time priority */
-    THREAD_ORDINARY,     /* no real-time priority, whatever the caller's is */
+    THREAD_BELOW_CALLER, /* by one, if the caller's is real-time */
+    THREAD_ORDINARY,     /* no real-time priority */
 };
 
-/* `name` is for debuggers and top, 15 characters at most. Returns 0, or what errno would be:
- * nothing is printed. Whoever starts a thread joins or detaches it. */
+/* `name` has at most 15 characters. Returns 0 or an errno, and prints nothing. The caller joins or
+ * detaches the thread. */
 MUST_CHECK int thread_start(pthread_t *thread, const char *name, enum thread_priority priority,
                             void *(*main)(void *argument), void *argument);
 
-/* A condition whose timed waits end by monotonic_after(). */
+/* A condition with timed waits on the monotonic clock. */
 void thread_condition_init(pthread_cond_t *condition);
 
 #endif

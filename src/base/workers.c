@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct helper {
+struct worker {
     struct workers *workers;
     size_t number;
     pthread_t thread;
@@ -15,14 +15,14 @@ struct helper {
 
 struct workers {
     size_t count;
-    size_t started; /* helper threads that run: at most count - 1 */
-    struct helper *helpers;
+    size_t started; /* threads: at most count - 1 */
+    struct worker *threads;
 
     pthread_mutex_t lock;
     pthread_cond_t begin;
     pthread_cond_t done;
-    unsigned job; /* lock: number of the job at hand */
-    size_t busy;  /* lock: helpers that have not finished it */
+    unsigned job; /* lock: number of the current job */
+    size_t busy;  /* lock: threads that have not finished it */
     bool leave;   /* lock */
 
     workers_task *task; /* written before a job begins, read while it runs */
@@ -41,10 +41,10 @@ static void take_pieces(struct workers *workers, size_t worker)
     }
 }
 
-static void *helper_main(void *argument)
+static void *worker_main(void *argument)
 {
-    struct helper *helper = argument;
-    struct workers *workers = helper->workers;
+    struct worker *own = argument;
+    struct workers *workers = own->workers;
     unsigned seen = 0;
     for (;;) {
         pthread_mutex_lock(&workers->lock);
@@ -55,7 +55,7 @@ static void *helper_main(void *argument)
         pthread_mutex_unlock(&workers->lock);
         if (leave)
             return NULL;
-        take_pieces(workers, helper->number);
+        take_pieces(workers, own->number);
         pthread_mutex_lock(&workers->lock);
         if (--workers->busy == 0)
             pthread_cond_signal(&workers->done);
@@ -68,16 +68,15 @@ static size_t processors(void)
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0)
         return 1;
-    int count = CPU_COUNT(&set);
-    return count > 0 ? (size_t)count : 1;
+    return (size_t)CPU_COUNT(&set);
 }
 
-static bool start_helpers(struct workers *workers)
+static bool start_threads(struct workers *workers)
 {
     while (workers->started < workers->count - 1) {
-        struct helper *helper = &workers->helpers[workers->started];
-        *helper = (struct helper){.workers = workers, .number = workers->started + 1};
-        if (thread_start(&helper->thread, "halo worker", THREAD_AS_CALLER, helper_main, helper) !=
+        struct worker *own = &workers->threads[workers->started];
+        *own = (struct worker){.workers = workers, .number = workers->started + 1};
+        if (thread_start(&own->thread, "halo worker", THREAD_AS_CALLER, worker_main, own) !=
             0)
             return false;
         workers->started++;
@@ -94,8 +93,8 @@ enum status workers_create(size_t count, struct workers **result)
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->begin, NULL);
     pthread_cond_init(&workers->done, NULL);
-    workers->helpers = calloc(workers->count, sizeof *workers->helpers);
-    if (!workers->helpers || !start_helpers(workers)) {
+    workers->threads = calloc(workers->count, sizeof *workers->threads);
+    if (!workers->threads || !start_threads(workers)) {
         workers_destroy(workers);
         return fail(STATUS_FAILED, "cannot start the threads; try fewer with --threads");
     }
@@ -112,11 +111,11 @@ void workers_destroy(struct workers *workers)
     pthread_cond_broadcast(&workers->begin);
     pthread_mutex_unlock(&workers->lock);
     for (size_t i = 0; i < workers->started; i++)
-        pthread_join(workers->helpers[i].thread, NULL);
+        pthread_join(workers->threads[i].thread, NULL);
     pthread_cond_destroy(&workers->done);
     pthread_cond_destroy(&workers->begin);
     pthread_mutex_destroy(&workers->lock);
-    free(workers->helpers);
+    free(workers->threads);
     free(workers);
 }
 

@@ -1,10 +1,9 @@
-/* A fixed crew of threads that share out the pieces of one job at a time.
+/* A fixed pool of threads that share the pieces of one job at a time.
  *
- * workers_run calls task(context, piece, worker) for every piece 0..pieces-1
- * and returns when all are done; `worker` is 0..workers_count-1, so that each
- * can own scratch memory. The caller works too. With one worker no thread is
- * made, no lock is taken, and the pieces run in order. When a signal has asked to
- * stop, pieces are left undone: whoever waits for a result looks at stop_requested.
+ * workers_run calls task(context, piece, worker) for every piece 0..pieces-1 and returns when all
+ * are done; `worker` is 0..workers_count-1, for scratch memory. The caller works too. With one worker
+ * there are no threads and no locks, and the pieces run in order. After a signal to stop, pieces are
+ * skipped: check stop_requested before using a result.
  * Threads: one caller at a time.
  */
 #ifndef HALO_WORKERS_H
@@ -15,7 +14,7 @@
 struct workers;
 typedef void workers_task(void *context, size_t piece, size_t worker);
 
-/* Errors: memory or threads. `count` of 0 takes one worker a processor. */
+/* Errors: memory or threads. `count` 0: one worker per processor. */
 MUST_CHECK enum status workers_create(size_t count, struct workers **workers);
 void workers_destroy(struct workers *workers);
 

@@ -13,7 +13,7 @@ enum bench_form { BENCH_TABLE, BENCH_CSV, BENCH_JSON, BENCH_NOTHING };
 
 extern const struct command bench_kernels; /* only where CUDA is built in */
 extern const struct command bench_render;  /* files, end to end */
-extern const struct command bench_stream;  /* blocks one by one, as live */
-extern const struct command bench_tune;    /* fast plans of transforms, kept */
+extern const struct command bench_stream;  /* single blocks, as live */
+extern const struct command bench_tune;    /* fastest plans of transforms */
 
 #endif

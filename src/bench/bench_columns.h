@@ -4,7 +4,7 @@
 #define HALO_BENCH_COLUMNS_H
 
 #include "base/status.h"
-#include "bench/bench_common.h"
+#include "bench/bench.h"
 
 #include <jansson.h>
 #include <stddef.h>

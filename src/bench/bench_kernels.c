@@ -18,7 +18,7 @@ enum {
 struct kernel_bench_options {
     enum bench_form form;
     const char *plot;
-    const char *read; /* a file to take the measurements from */
+    const char *read; /* a file with measurements */
     size_t dimensions;
     struct number_list taps, samples, threads, fft; /* of sound */
     struct kernel_bench_settings settings;
@@ -65,13 +65,13 @@ static enum status parse_sizes(void *options, const struct option_row *row, cons
               .most = MOST)
 
 /* Numbers, as sizes of one row. */
-static void take_lengths(const struct number_list *numbers, struct size2d_list *list)
+static void use_lengths(const struct number_list *numbers, struct size2d_list *list)
 {
     for (list->count = 0; list->count < numbers->count; list->count++)
         list->values[list->count] = (struct size2d){1, numbers->values[list->count]};
 }
 
-static enum status take_sound(struct kernel_bench_options *options)
+static enum status use_sound(struct kernel_bench_options *options)
 {
     const struct number_list *threads = &options->threads, *fft = &options->fft;
     for (size_t i = 0; i < threads->count; i++)
@@ -87,14 +87,14 @@ static enum status take_sound(struct kernel_bench_options *options)
                         "--fft takes powers of two from %d to %d, or 0 for the cheapest, not %zu",
                         FFT_FUSED_LEAST, FFT_MOST, length);
     }
-    take_lengths(&options->taps, &options->settings.masks);
-    take_lengths(&options->samples, &options->settings.sizes);
-    take_lengths(threads, &options->settings.blocks);
-    take_lengths(fft, &options->settings.transforms);
+    use_lengths(&options->taps, &options->settings.masks);
+    use_lengths(&options->samples, &options->settings.sizes);
+    use_lengths(threads, &options->settings.blocks);
+    use_lengths(fft, &options->settings.transforms);
     return STATUS_OK;
 }
 
-static enum status take_pictures(struct kernel_bench_options *options)
+static enum status use_pictures(struct kernel_bench_options *options)
 {
     struct kernel_bench_settings *settings = &options->settings;
     for (size_t i = 0; i < settings->masks.count; i++) {
@@ -118,7 +118,7 @@ static enum status take_pictures(struct kernel_bench_options *options)
                         "--blocks takes threads across and down such as 32x8, or 0 for each "
                         "kernel's own choice, not %zux%zu",
                         block.rows, block.columns);
-        /* Columns first, as CUDA has them. */
+        /* CUDA has columns first. */
         settings->blocks.values[i] = (struct size2d){.rows = block.columns, .columns = block.rows};
     }
     return STATUS_OK;
@@ -157,17 +157,17 @@ static enum status run(struct kernel_bench_options *options, const struct kernel
 
 static enum status run_1d(void *options)
 {
-    TRY(take_sound(options));
+    TRY(use_sound(options));
     return run(options, &kernel_bench_1d);
 }
 
 static enum status run_2d(void *options)
 {
-    TRY(take_pictures(options));
+    TRY(use_pictures(options));
     return run(options, &kernel_bench_2d);
 }
 
-/* It decides which options there are, so it is looked for before they are parsed. */
+/* --dim selects the table of options, so it is read before parsing. */
 static bool wants_pictures(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -194,19 +194,19 @@ static const char *const boundary_names_2d[] = {"zero", "replicate", "reflect", 
 
 static const struct option_row rows_1d[] = {
     OPT_INTEGER("dim", "N", struct kernel_bench_options, dimensions, 1, 2,
-                "2: pictures instead of sound, with options of their own,\nsee --dim 2 --help"),
+                "2: pictures instead of sound, with other options; see\n--dim 2 --help"),
     OPT_CHOICES("kernel", "LIST", struct kernel_bench_options, settings.kernels,
-                "basic, constant, tiled, cached, register, fft; all by\ndefault",
+                "basic, constant, tiled, cached, register, fft; default: all",
                 .name_at = kernel_name_1d),
     OPT_INTEGERS("taps", "LIST", struct kernel_bench_options, taps, 1, TAPS_MOST,
-                 "mask lengths; 5,17,65,257,1025,4097 by default; beyond\n"
-                 "16384, what constant memory holds, fft only"),
+                 "mask lengths; default 5,17,65,257,1025,4097; above 16384,\n"
+                 "the limit of constant memory, fft only"),
     OPT_INTEGERS("samples", "LIST", struct kernel_bench_options, samples, 1, SAMPLES_MOST,
-                 "array sizes; 2^28 by default"),
+                 "array sizes; default 2^28"),
     OPT_INTEGERS("threads", "LIST", struct kernel_bench_options, threads, 0, THREADS_MOST,
-                 "threads a block; 0, each kernel's own choice, by default"),
+                 "threads per block; default 0: chosen by each kernel"),
     OPT_INTEGERS("fft", "LIST", struct kernel_bench_options, fft, 0, FFT_MOST,
-                 "transform lengths of fft; 0, the cheapest, by default"),
+                 "transform lengths of fft; default 0: the cheapest"),
     OPT_CHOICE("boundary", "POLICY", struct kernel_bench_options, settings.boundary,
                boundary_names_1d, "zero (default) or replicate"),
     {0},
@@ -216,16 +216,16 @@ static const struct option_row rows_2d[] = {
     OPT_INTEGER("dim", "2", struct kernel_bench_options, dimensions, 2, 2,
                 "pictures instead of sound"),
     OPT_CHOICES("kernel", "LIST", struct kernel_bench_options, settings.kernels,
-                "basic, constant, tiled-in, tiled-out, cached, register;\nall by default",
+                "basic, constant, tiled-in, tiled-out, cached, register;\ndefault: all",
                 .name_at = kernel_name_2d),
     OPT_SIZES("masks", masks, 1, KERNEL_TAPS_CONSTANT,
-              "rows and columns of masks; 3x3,5x5,7x7,9x9,15x15,31x31 by\n"
-              "default"),
+              "rows and columns of masks; default\n"
+              "3x3,5x5,7x7,9x9,15x15,31x31"),
     OPT_SIZES("sizes", sizes, 1, KERNEL2D_SIDE_MOST,
-              "rows and columns of pictures; 8192x8192 by default"),
+              "rows and columns of pictures; default 8192x8192"),
     OPT_SIZES("blocks", blocks, 0, TILE2D_THREADS_MOST,
-              "threads of a block across and down, of register: threads\n"
-              "across and rows of a strip; 0, each kernel's own choice, by\ndefault"),
+              "threads of a block across and down; of register: threads\n"
+              "across and rows of a strip; default 0: chosen by each kernel"),
     OPT_CHOICES("rows", "LIST", struct kernel_bench_options, settings.pitched,
                 "pitched (default): rows padded by cudaMallocPitch, or\n"
                 "packed",
@@ -233,7 +233,7 @@ static const struct option_row rows_2d[] = {
     OPT_CHOICE("cells", "KIND", struct kernel_bench_options, settings.cells, cell_names,
                "float (default), or byte: rounded and clamped to 0..255"),
     OPT_INTEGER("channels", "N", struct kernel_bench_options, settings.channels, 1, CHANNELS_MOST,
-                "planes of a picture; 1 by default"),
+                "planes of a picture; default 1"),
     OPT_CHOICE("edge", "POLICY", struct kernel_bench_options, settings.boundary,
                boundary_names_2d, "zero (default), replicate or reflect"),
     {0},
@@ -241,10 +241,10 @@ static const struct option_row rows_2d[] = {
 
 static const struct option_row rows_of_both[] = {
     OPT_INTEGER("repeats", "N", struct kernel_bench_options, settings.repeats, 1, REPEATS_MOST,
-                "runs the median is taken of; 11 by default"),
+                "runs for the median; default 11"),
     BENCH_FORMS(struct kernel_bench_options, form),
     OPT_FILE("plot", "FILE", struct kernel_bench_options, plot,
-             "draw a .svg, .png or .pdf, through gnuplot"),
+             "draw a .svg, .png or .pdf file with gnuplot"),
     OPT_FILE("read", "FILE", struct kernel_bench_options, read,
              "plot what --csv printed on another machine"),
     {0},
@@ -255,14 +255,14 @@ static const struct option_group groups_1d[] = {
 static const struct option_group groups_2d[] = {
     {.heading = "options", .rows = rows_2d}, {.rows = rows_of_both}, {0}};
 
-#define SUMMARY "times the GPU's convolution kernels beside a plain copy"
+#define SUMMARY "time the GPU's convolution kernels against a plain copy"
 
 static const struct command command_1d = {
     .name = "halo bench kernels",
     .summary = SUMMARY,
     .usage = "usage: halo bench kernels [options]\n\n"
-             "Time the GPU's convolution kernels on random data beside a plain copy,\n"
-             "each checked against double precision first.",
+             "Time the GPU's convolution kernels on random data against a plain copy, after\n"
+             "checking each against double precision.",
     .ending = "example: halo bench kernels --kernel register,tiled --taps 5,65,257 --plot "
               "kernels.svg",
     .groups = groups_1d,
@@ -281,8 +281,8 @@ static const struct command command_1d = {
 static const struct command command_2d = {
     .name = "halo bench kernels --dim 2",
     .usage = "usage: halo bench kernels --dim 2 [options]\n\n"
-             "Time the GPU's convolution kernels of two dimensions on random pictures beside\n"
-             "a plain copy, each checked against double precision first.",
+             "Time the GPU's two-dimensional convolution kernels on random pictures against a\n"
+             "plain copy, after checking each against double precision.",
     .ending = "example: halo bench kernels --dim 2 --kernel register,tiled-out --masks 3x3,15x15",
     .groups = groups_2d,
     .size = sizeof(struct kernel_bench_options),

@@ -1,4 +1,4 @@
-/* halo bench stream: the options of the stream bench and its grid. */
+/* halo bench stream: options and grid of the stream bench. */
 #include "base/stop.h"
 #include "bench/bench.h"
 #include "bench/stream_report.h"
@@ -15,14 +15,14 @@ enum {
     THREADS_MOST = 1024,
     BLOCKS_MOST = 10000000,
     BACK_TO_BACK_BLOCKS = 100000,
-    STRETCH_SECONDS = 20, /* of a cell, where nothing else is asked for */
-    HOPELESS = 2,         /* times its length: a paced cell so slow will not catch up */
+    STRETCH_SECONDS = 20, /* of a cell, by default */
+    HOPELESS = 2,         /* times its duration: a paced cell this slow never catches up */
 };
 
 struct stream_options {
     enum bench_form form;
     enum verbosity verbosity;
-    struct number_list backends; /* indices, as convolver_backend_name has them */
+    struct number_list backends; /* indices for convolver_backend_name */
     struct number_list modes;
     struct number_list blocks;
     struct number_list channels;
@@ -30,14 +30,14 @@ struct stream_options {
     struct number_list paces;
     size_t rate;    /* Hz */
     size_t threads; /* the step's */
-    size_t count;   /* blocks a cell; 0: as the pace has it */
-    double seconds; /* at most, a cell; 0: likewise */
+    size_t count;   /* blocks per cell; 0: by the pace */
+    double seconds; /* at most, per cell; 0: by the pace */
     double warm_up; /* seconds */
 };
 
 /* ---- the grid ---- */
 
-/* A cell's number has a digit for each list. */
+/* The number of a cell has one digit per list. */
 static size_t next_digit(const struct number_list *list, size_t *number)
 {
     size_t digit = *number % list->count;
@@ -68,7 +68,7 @@ static void limit_cell(const struct stream_options *options, struct stream_cell 
         cell->seconds = paced ? HOPELESS * (double)cell->blocks * period : STRETCH_SECONDS;
 }
 
-/* False for one that repeats another: only a GPU has modes. */
+/* False for a repeated cell: only a GPU has modes. */
 static bool cell_at(const struct stream_options *options, size_t number, struct stream_cell *cell)
 {
     *cell = (struct stream_cell){
@@ -114,57 +114,54 @@ static const struct option_row rows[] = {
     OPT_CHOICES("backend", "LIST", struct stream_options, backends, "cpu (default), cuda, direct",
                 .name_at = convolver_backend_name),
     OPT_CHOICES("gpu-mode", "LIST", struct stream_options, modes,
-                "how cuda goes about it: auto (default), resident, graph",
+                "how cuda runs: auto (default), resident, graph",
                 .names = stream_mode_names),
     OPT_INTEGERS("block", "LIST", struct stream_options, blocks, 1, BLOCK_MOST,
-                 "frames a block; 64 by default"),
+                 "frames per block; default 64"),
     OPT_INTEGERS("channels", "LIST", struct stream_options, channels, 1, CHANNELS_MOST,
-                 "each with a mask of its own; 2 by default"),
+                 "channels, each with its own mask; default 2"),
     OPT_INTEGERS("taps", "LIST", struct stream_options, taps, 1, TAPS_MOST,
-                 "mask lengths; 1024 by default"),
+                 "mask lengths; default 1024"),
     OPT_INTEGER("rate", "HZ", struct stream_options, rate, RATE_LEAST, RATE_MOST,
-                "frames a second; 48000 by default"),
+                "frames per second; default 48000"),
     OPT_CHOICES("pace", "LIST", struct stream_options, paces,
-                "paced, spun, back-to-back; the first and last by default",
+                "paced, spun, back-to-back; default: paced,back-to-back",
                 .names = stream_pace_names),
     OPT_INTEGER("blocks", "N", struct stream_options, count, 1, BLOCKS_MOST,
-                "blocks to time in a cell; by default 20 seconds' worth\n"
+                "blocks to time per cell; default: 20 seconds of sound\n"
                 "paced, 100000 back to back"),
     OPT_SECONDS("seconds", "S", struct stream_options, seconds, 0.001, SECONDS_MOST,
-                "time a cell may take, however many blocks that makes; by\n"
-                "default twice its blocks' own length paced, 20 back to back"),
+                "time limit per cell; default: twice the duration of its\n"
+                "blocks paced, 20 back to back"),
     OPT_SECONDS("warm-up", "S", struct stream_options, warm_up, 0, SECONDS_MOST,
-                "seconds before, not timed; 0.5 by default"),
+                "seconds to run before timing; default 0.5"),
     OPT_INTEGER("threads", "N", struct stream_options, threads, 1, THREADS_MOST,
-                "from 2 on a helper has long partitions on the CPU; 1 by\ndefault"),
+                "threads; from 2 a worker computes long partitions on the\nCPU; default 1"),
     BENCH_FORMS(struct stream_options, form),
     OPT_VALUE("verbose", struct stream_options, verbosity, VERBOSITY_VERBOSE,
-              "say what priority and memory the system granted", .letter = 'v'),
+              "print which priority and memory the system granted", .letter = 'v'),
     {0},
 };
 
-static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
-
 const struct command bench_stream = {
     .name = "halo bench stream",
-    .summary = "times blocks that come one by one, as in live sound",
+    .summary = "time single blocks, as in live sound",
     .usage = "usage: halo bench stream [options]\n\n"
-             "Hand blocks of noise one by one to a convolver, as live sound comes, and time\n"
-             "each from handing it in to having its output: the median, the 99th, the 99.9th\n"
-             "and the 99.99th percentile and the longest, against the deadline, which is a\n"
-             "block's own length.\n"
-             "Lists, separated by commas, make a grid, a row a cell. Outputs are compared with\n"
-             "double precision; a wrong one ends the bench.",
+             "Pass blocks of noise one by one to a convolver, as in live sound, and time each\n"
+             "block: the median, the 99th, 99.9th and 99.99th percentile and the maximum,\n"
+             "compared with the deadline, which is the duration of a block. Lists separated by\n"
+             "commas make a grid, one row per cell. Outputs are compared with double precision;\n"
+             "a wrong one ends the bench.",
     .ending =
-        "paced: a block every period, as a sound card has it, with real-time priority\n"
-        "and locked memory where the system allows that. `missed` blocks took longer than\n"
-        "their period; `late` ones were not there at its end, be it for one before them.\n"
-        "spun: the same at ordinary priority, the thread never sleeping, so that no waking is\n"
-        "in the times.\n"
-        "back-to-back: each as soon as the one before is done. Only here is the processors'\n"
-        "time told (cpu s per s: of all threads, for a second of sound), since waiting spins.\n\n"
+        "paced: one block per period, as with a sound card, with real-time priority and\n"
+        "locked memory where the system allows it. `missed` blocks took longer than their\n"
+        "period; `late` ones were not complete at its end, perhaps because of an earlier one.\n"
+        "spun: the same at ordinary priority, with a thread that never sleeps, so that the\n"
+        "times exclude waking up.\n"
+        "back-to-back: each block as soon as the previous one is done. Only this pace reports\n"
+        "processor time (cpu s per s: of all threads, per second of sound), as waiting spins.\n\n"
         "example: halo bench stream --backend cpu,cuda --taps 1024,480000 --channels 2,64",
-    .groups = groups,
+    .groups = OPTION_GROUP(rows),
     .size = sizeof(struct stream_options),
     .defaults =
         &(const struct stream_options){

@@ -1,4 +1,4 @@
-/* What the stream laboratory measured, as a table, CSV or JSON. */
+/* The results of the stream bench as a table, CSV or JSON. */
 #ifndef HALO_STREAM_REPORT_H
 #define HALO_STREAM_REPORT_H
 
@@ -6,7 +6,7 @@
 #include "bench/stream_bench.h"
 
 extern const char *const stream_pace_names[]; /* by enum stream_pace; NULL ends them */
-extern const char *const stream_mode_names[]; /* by enum gpu_mode; likewise */
+extern const char *const stream_mode_names[]; /* by enum gpu_mode; NULL ends them */
 
 struct stream_report;
 

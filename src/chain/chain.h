@@ -1,4 +1,4 @@
-/* A filter made of filters, one after the other. */
+/* A filter that runs filters in series. */
 #ifndef HALO_CHAIN_H
 #define HALO_CHAIN_H
 
@@ -8,8 +8,7 @@
 /* An empty chain passes `channels` through. Errors: memory. */
 MUST_CHECK enum status chain_create(size_t channels, size_t block, struct filter **chain);
 
-/* Append `filter`, whose inputs and block fit; the chain owns it from here,
- * also when this fails. Errors: memory. */
+/* Append `filter`, whose inputs and block fit. The chain owns it, also on failure. Errors: memory. */
 MUST_CHECK enum status chain_append(struct filter *chain, struct filter *filter);
 
 #endif

@@ -11,9 +11,9 @@
 
 enum { VERSION = 1, STAGES_MOST = 256, BYTES_MOST = 1 << 20 };
 
-/* ---- the file as libcyaml sees it ---- */
+/* ---- the schema for libcyaml ---- */
 
-/* A stage as it stands in the file: one of `values` is there, by the kinds' order. */
+/* A stage in the file: one of `values` is set, in the order of the kinds. */
 struct chain_entry {
     char *values[STAGE_KINDS_MOST];
     char **options;
@@ -26,7 +26,7 @@ struct chain_document {
     unsigned stages_count;
 };
 
-/* Points into itself: it stays where it is. */
+/* Points into itself: must not move. */
 struct chain_schema {
     cyaml_schema_field_t entry_fields[STAGE_KINDS_MOST + 2];
     cyaml_schema_value_t entry;
@@ -34,7 +34,7 @@ struct chain_schema {
     cyaml_schema_value_t document;
 };
 
-/* What the library reports: the first error, and where. */
+/* The first error reported by libcyaml, and its line. */
 struct chain_error {
     char text[256];
     char line[64]; /* "line 3: " */
@@ -99,14 +99,7 @@ static cyaml_config_t config_for(struct chain_error *error)
 
 /* ---- paths ---- */
 
-static const char *path_in(const struct stage_ops *ops, const char *word, size_t index,
-                           bool *perhaps)
-{
-    *perhaps = false;
-    return ops->path_in ? ops->path_in(word, index, perhaps) : NULL;
-}
-
-/* The way from one absolute folder to another path, `../` for each folder left. */
+/* The relative path from an absolute folder to an absolute path. */
 static void relative(const char *from, const char *to, char way[static PATH_MAX])
 {
     size_t common = 0, at = 0;
@@ -126,13 +119,12 @@ static void relative(const char *from, const char *to, char way[static PATH_MAX]
     snprintf(way + used, PATH_MAX - used, "%s", to + common);
 }
 
-/* A word that counts from the working folder, as it is to be written for `folder`; to be freed.
- * NULL: memory. */
+/* A word with its path made relative to `folder`, for free(). NULL: memory. */
 static char *word_for_folder(const struct stage_ops *ops, const char *word, size_t index,
                              const char *folder)
 {
-    bool perhaps;
-    const char *path = path_in(ops, word, index, &perhaps);
+    bool perhaps = false;
+    const char *path = ops->path_in ? ops->path_in(word, index, &perhaps) : NULL;
     char there[PATH_MAX], base[PATH_MAX], way[PATH_MAX];
     if (!path || *path == '/' || (perhaps && access(path, F_OK) != 0) || !realpath(path, there) ||
         !realpath(folder, base))
@@ -142,12 +134,12 @@ static char *word_for_folder(const struct stage_ops *ops, const char *word, size
     return asprintf(&moved, "%.*s%s", (int)(path - word), word, way) < 0 ? NULL : moved;
 }
 
-/* The reverse. */
+/* A word with its path made relative to the working folder, for free(). NULL: memory. */
 static char *word_from_folder(const struct stage_ops *ops, const char *word, size_t index,
                               const char *folder)
 {
-    bool perhaps;
-    const char *path = path_in(ops, word, index, &perhaps);
+    bool perhaps = false;
+    const char *path = ops->path_in ? ops->path_in(word, index, &perhaps) : NULL;
     if (!path || *path == '/' || strcmp(folder, ".") == 0)
         return strdup(word);
     char *moved;
@@ -172,7 +164,7 @@ static enum status folder_of(const char *path, char folder[static PATH_MAX])
 
 /* ---- reading ---- */
 
-/* As on the command line: words separated by commas, their own escaped. */
+/* The spec for the command line: words separated by commas, with commas escaped. */
 static char *join_spec(const struct stage_ops *ops, const char *value,
                        const struct chain_entry *entry, const char *folder)
 {
@@ -215,7 +207,7 @@ static enum status add_entry(const struct chain_entry *entry, unsigned number, c
         value = entry->values[k];
     }
     if (!ops)
-        return fail(STATUS_FAILED, "cannot use chain %s: stage %u is of no kind (mask:, lv2:, ...)",
+        return fail(STATUS_FAILED, "cannot use chain %s: stage %u has no kind (mask:, lv2:, ...)",
                     path, number);
     char *text = join_spec(ops, value, entry, folder);
     if (!text)
@@ -235,11 +227,11 @@ static enum status check_file(const char *path)
     if (S_ISDIR(file.st_mode))
         return fail(STATUS_FAILED, "cannot open chain %s: it is a directory", path);
     if (!S_ISREG(file.st_mode))
-        return fail(STATUS_FAILED, "cannot open chain %s: it is no regular file", path);
+        return fail(STATUS_FAILED, "cannot open chain %s: not a regular file", path);
     if (file.st_size == 0)
         return fail(STATUS_FAILED, "cannot use chain %s: it is empty", path);
     if (file.st_size > BYTES_MOST)
-        return fail(STATUS_FAILED, "cannot use chain %s: it has more than %d bytes, so it is none",
+        return fail(STATUS_FAILED, "cannot use chain %s: it is larger than %d bytes",
                     path, BYTES_MOST);
     if (access(path, R_OK) != 0)
         return fail(STATUS_FAILED, "cannot open chain %s: %s", path, strerror(errno));
@@ -254,22 +246,19 @@ enum status chain_file_load(const char *path, struct stage_list *list)
     char folder[PATH_MAX];
     schema_init(&schema);
     const cyaml_config_t config = config_for(&error);
-    enum status status = check_file(path);
-    if (status == STATUS_OK)
-        status = folder_of(path, folder);
-    if (status != STATUS_OK)
-        return status;
+    enum status status = STATUS_OK;
+    TRY(check_file(path));
+    TRY(folder_of(path, folder));
     cyaml_err_t result =
         cyaml_load_file(path, &config, &schema.document, (cyaml_data_t **)&document, NULL);
     if (result != CYAML_OK)
         return fail(STATUS_FAILED, "cannot use chain %s: %s%s", path, error.line,
                     *error.text ? error.text : cyaml_strerror(result));
     if (!document)
-        return fail(STATUS_FAILED, "cannot use chain %s: there is nothing in it", path);
+        return fail(STATUS_FAILED, "cannot use chain %s: it has no content", path);
     if (document->version != VERSION)
         status = fail(STATUS_FAILED,
-                      "cannot use chain %s: it is of version %u, and this halo knows "
-                      "version %d",
+                      "cannot use chain %s: it has version %u, this halo reads version %d",
                       path, document->version, VERSION);
     for (unsigned i = 0; i < document->stages_count && status == STATUS_OK; i++)
         status = add_entry(&document->stages[i], i + 1, path, folder, list);
@@ -292,8 +281,7 @@ static void print_comment(const struct stage *stage, size_t number, FILE *stream
     fprintf(stream, "\n");
 }
 
-/* The words of a stage as they are to stand in the file; options are words from the second on. An
- * older state gives way to `state`, unless that is NULL. */
+/* The entry of a stage; `state`, unless NULL, replaces an older state. */
 static enum status make_entry(const struct stage *stage, const char *folder, const char *state,
                               struct chain_entry *entry)
 {

@@ -1,4 +1,4 @@
-/* A chain kept as text: YAML, a line or a few for each stage.
+/* A chain stored as YAML text.
  *
  *   halo-chain: 1
  *   stages:
@@ -10,9 +10,8 @@
  *     - gain=-3
  *   - gain: -1
  *
- * A stage is named by its kind, as on the command line; `options` are the words behind it, without
- * escapes for commas. Paths, which stage_ops.path_in finds, are relative to the file's folder, or
- * absolute. chain_save.h puts it in a file.
+ * The key of a stage is its option on the command line; `options` are the words that follow, with
+ * commas unescaped. Paths (stage_ops.path_in) are absolute or relative to the file's folder.
  * Threads: the control thread.
  */
 #ifndef HALO_CHAIN_FILE_H
@@ -22,11 +21,11 @@
 
 #include <stdio.h>
 
-/* Append the file's stages. Errors: no such file, what is wrong with it and on which line. */
+/* Append the file's stages. Errors: no such file, invalid content (with the line). */
 MUST_CHECK enum status chain_file_load(const char *path, struct stage_list *list);
 
-/* The stages are loaded; `path` is where the text will be. The state of stage i, from 1, is taken
- * to be in `path`.state/i. Errors: memory; those of writing are the stream's. */
+/* Print loaded stages for a file at `path`; the state of stage i, from 1, is in `path`.state/i.
+ * Errors: memory; the caller checks the stream. */
 MUST_CHECK enum status chain_file_print(const struct stage_list *list, const char *path,
                                         FILE *stream);
 

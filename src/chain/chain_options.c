@@ -22,7 +22,7 @@ static enum status parse_devices(void *options, const struct option_row *row, co
         char *end;
         unsigned long device = strtoul(at, &end, 10);
         if (end == at || *at == '-' || device >= 64 || (*end && *end != ','))
-            return fail(STATUS_USAGE, "--%s is all, or numbers of GPUs such as 0,2, not '%s'",
+            return fail(STATUS_USAGE, "--%s is all or GPU numbers such as 0,2, not '%s'",
                         row->name, value);
         *devices |= UINT64_C(1) << device;
         if (!*end)
@@ -38,38 +38,38 @@ static const char *const kernel_names[] = {"auto",   "basic",    "constant", "ti
                                            "cached", "register", "fft",      NULL};
 
 const struct option_row chain_options_rows[] = {
-    OPT_PARSE("chain", "FILE", parse_chain, "the stages that FILE lists (halo chain --help)",
+    OPT_PARSE("chain", "FILE", parse_chain, "add the stages in FILE (see halo chain --help)",
               .is_file = true),
     OPT_CHOICE("align", "ALIGN", struct chain_options, settings.align, align_names,
-               "causal (default of files), or centre: time zero at the\n"
-               "mask's middle tap, as textbook kernels index (default of\n"
-               "symmetric masks that are made: lowpass:1000)",
+               "causal (default for files), or centre: time zero at the\n"
+               "middle tap of the mask (default for symmetric masks such\n"
+               "as lowpass:1000)",
                .value = MASK_ALIGN_CAUSAL),
     OPT_WORD("backend", "NAME", struct chain_options, settings.convolver.backend,
-             "auto (default), cpu, cuda, or direct: slow, and the truth\n"
-             "the others are tested against",
+             "auto (default), cpu, cuda, or direct (slow; reference for\n"
+             "tests)",
              .name_at = convolver_choice_name),
     OPT_WORD("kernel", "NAME", struct chain_options, settings.convolver.gpu.kernel,
-             "the GPU's: auto (default), basic, constant, tiled,\n"
+             "GPU kernel: auto (default), basic, constant, tiled,\n"
              "cached, register (masks of up to 16384 taps) or fft;\n"
              "this and the next two imply --backend cuda",
              .names = kernel_names),
     OPT_CHOICE("gpu-mode", "MODE", struct chain_options, settings.convolver.gpu.mode, mode_names,
-               "auto (default): long blocks; resident or graph: block by\n"
-               "block, as a live stream would be"),
+               "auto (default): long blocks; resident or graph: short\n"
+               "blocks, as for a live stream"),
     OPT_PARSE("devices", "LIST", parse_devices,
-              "GPUs that share out the channels: 0 (default), 0,2 or all"),
+              "GPUs that share the channels: 0 (default), 0,2 or all"),
     OPT_VALUE("isolate", struct chain_options, settings.isolate, ISOLATE_ON,
-              "run plugins in processes of their own, so that one that\n"
-              "crashes or hangs takes nothing with it: default of files;\n"
-              "live it is left out then, and each comes a block later"),
+              "run plugins in separate processes, so that a crash or hang\n"
+              "does not affect halo: default for files; live, a failed\n"
+              "plugin is left out, and each plugin adds a block of delay"),
     OPT_VALUE("no-isolate", struct chain_options, settings.isolate, ISOLATE_OFF,
-              "run plugins in halo's process: default live. One that\n"
-              "crashes or hangs then ends halo: nothing can be done"),
+              "run plugins in halo's process: default live. A crash or\n"
+              "hang of a plugin then ends halo"),
     OPT_INTEGER("threads", "N", struct chain_options, threads, 1, THREADS_MOST,
-                "processors to use; all by default, two in a stream"),
+                "threads; default: one per processor, two in a stream"),
     OPT_FLAG("allow-truncated", struct chain_options, settings.allow_truncated,
-             "take a file that is shorter than its header says"),
+             "accept a file that is shorter than its header says"),
     {0},
 };
 
@@ -109,16 +109,15 @@ enum status chain_options_check(struct chain_options *options, size_t block)
     bool other = strcmp(convolver->backend, "auto") != 0 && strcmp(convolver->backend, "cuda") != 0;
     if (named && other)
         return fail(STATUS_USAGE,
-                    "--kernel, --gpu-mode and --devices are a GPU's: they do not go with "
-                    "--backend %s",
+                    "--kernel, --gpu-mode and --devices need a GPU, not --backend %s",
                     convolver->backend);
     if (gpu->mode == GPU_MODE_AUTO)
         return STATUS_OK;
     if (gpu->kernel)
-        return fail(STATUS_USAGE, "--kernel is for long blocks: it does not go with --gpu-mode "
-                                  "resident or graph, which have a kernel of their own");
+        return fail(STATUS_USAGE, "--kernel cannot be used with --gpu-mode resident or graph, which "
+                                  "have their own kernel");
     if (gpu->devices & (gpu->devices - 1))
-        return fail(STATUS_USAGE, "--gpu-mode resident and graph take one GPU; name one with "
+        return fail(STATUS_USAGE, "--gpu-mode resident and graph use one GPU; select it with "
                                   "--devices");
     if (block > GPU_LIVE_BLOCK_MOST)
         return fail(STATUS_USAGE,

@@ -35,7 +35,7 @@ static int remove_folder(const char *folder)
     return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Folders with numbers for names, as halo makes them, and nothing else. */
+/* Whether the folder holds only folders named by numbers, as halo makes them. */
 static bool holds_states(const char *folder)
 {
     DIR *listing = opendir(folder);
@@ -48,7 +48,7 @@ static bool holds_states(const char *folder)
     return only;
 }
 
-/* What stands where the states are to be may go. */
+/* An existing folder of states may be replaced. */
 static enum status check_place(const struct chain_save *save, bool needed)
 {
     struct stat stats;
@@ -59,7 +59,7 @@ static enum status check_place(const struct chain_save *save, bool needed)
                       : STATUS_OK;
     if (S_ISDIR(stats.st_mode) && holds_states(save->states))
         return STATUS_OK;
-    return fail(STATUS_FAILED, "cannot replace %s: it is no folder of states alone", save->states);
+    return fail(STATUS_FAILED, "cannot replace %s: it holds other files than states", save->states);
 }
 
 static enum status make_hidden(struct chain_save *save)
@@ -78,19 +78,16 @@ static enum status make_hidden(struct chain_save *save)
 static enum status save_states(struct chain_save *save, const struct stage_list *list)
 {
     char folder[PATH_MAX + 24];
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < list->count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < list->count; i++) {
         const struct stage *stage = &list->stages[i];
         if (!stage_describe(stage).keeps_state)
             continue;
         if (!*save->new_states)
-            status = make_hidden(save);
-        if (status != STATUS_OK)
-            return status;
+            TRY(make_hidden(save));
         snprintf(folder, sizeof folder, "%s/%zu", save->new_states, i + 1);
-        status = stage->ops->save(stage, folder);
+        TRY(stage->ops->save(stage, folder));
     }
-    return status;
+    return STATUS_OK;
 }
 
 static bool any_state(const struct stage_list *list)
@@ -124,9 +121,8 @@ enum status chain_save_create(const char *path, bool force, const struct stage_l
         return fail_memory("a chain");
     save->force = force;
     save->path = path;
-    mode_t mask = umask(0);
-    umask(mask);
-    save->mask = mask;
+    save->mask = umask(0);
+    umask(save->mask);
     size_t capacity = sizeof save->states - sizeof "..XXXXXX";
     enum status status = STATUS_OK;
     if ((size_t)snprintf(save->states, sizeof save->states, "%s.state", path) >= capacity)
@@ -150,9 +146,7 @@ fail:
 
 enum status chain_save_keep(struct chain_save *save)
 {
-    enum status status = check_place(save, *save->new_states != '\0');
-    if (status != STATUS_OK)
-        return status;
+    TRY(check_place(save, *save->new_states != '\0'));
     if (save->force && remove_folder(save->states) != 0 && errno != ENOENT)
         return fail(STATUS_FAILED, "cannot replace %s: %s", save->states, strerror(errno));
     if (*save->new_states && rename(save->new_states, save->states) != 0)

@@ -1,7 +1,7 @@
-/* A chain on its way into a file, and its plugins' states into a folder beside it, FILE.state.
+/* Saves a chain in a file, and the states of its plugins in a folder beside it, FILE.state.
  *
- * It is written when the stages are made, under hidden names, and there once it is kept: a sound
- * that fails leaves no chain, and a chain that fails leaves the old one.
+ * Both are written under hidden names and renamed by chain_save_keep: a failed render leaves no
+ * chain, and a failed save leaves the old one.
  * Threads: the control thread.
  */
 #ifndef HALO_CHAIN_SAVE_H
@@ -11,15 +11,15 @@
 
 struct chain_save;
 
-/* The stages' filters are made, and the step does not run. Errors: a file or a folder of states
- * stands there (without `force`), a folder that holds anything else, permissions. */
+/* The filters exist and the step does not run. Errors: the file or folder exists (without `force`),
+ * the folder holds other files, permissions. */
 MUST_CHECK enum status chain_save_create(const char *path, bool force,
                                          const struct stage_list *list, struct chain_save **save);
 
-/* Put it in its place. Errors: as before. */
+/* Rename it into place. Errors: as above. */
 MUST_CHECK enum status chain_save_keep(struct chain_save *save);
 
-/* What was not kept goes. */
+/* Removes what was not kept. */
 void chain_save_destroy(struct chain_save *save);
 
 #endif

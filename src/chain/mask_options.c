@@ -25,7 +25,7 @@ static enum status parse_span(void *options, const struct option_row *row, const
                     row->name, text);
     *span = (struct mask_span){strcmp(end, "ms") == 0 ? value * 1e-3 : value, seconds};
     if (value == 0 && row->least > 0)
-        return fail(STATUS_USAGE, "%s keeps a tap at least, not '%s'", row->name, text);
+        return fail(STATUS_USAGE, "%s must keep at least one tap, not '%s'", row->name, text);
     return STATUS_OK;
 }
 
@@ -91,7 +91,7 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
         return STATUS_OK;
     }
     return fail(STATUS_USAGE,
-                "unknown mask option '%s'; there are gain=DB, channel=N, trim=, length=, fade= and "
+                "unknown mask option '%s'; use gain=DB, channel=N, trim=, length=, fade= and "
                 "delay=LENGTH, phase=minimum, normalize=peak|energy|l1, invert, "
                 "order=lllrrlrr|llrrlrrl, map=auto|split|matrix, raw=FORMAT, rate=HZ, channels=N "
                 "and folder=FOLDER%s%s%s (a comma in a name is written \\,)",
@@ -99,16 +99,16 @@ enum status mask_options_parse(const char *word, const char *others, struct mask
                 others ? others : "");
 }
 
-/* ---- what they do ---- */
+/* ---- applying ---- */
 
-/* Whole frames; more than any mask has where it is beyond counting. */
+/* Whole frames, clamped to more than any mask has. */
 static size_t frames_of(struct mask_span span, uint32_t rate)
 {
     double frames = rint(span.seconds ? span.value * rate : span.value);
     return frames < 0x1p53 ? (size_t)frames : (size_t)1 << 53;
 }
 
-/* Every column becomes its taps from `from` on, `taps` of them. */
+/* Keep `taps` taps of every column, beginning at `from`. */
 static void cut(struct mask *mask, size_t from, size_t taps)
 {
     for (size_t c = 0; c < mask->columns; c++)
@@ -132,26 +132,26 @@ static enum status shape(const struct mask_options *options, uint32_t rate, stru
     size_t trim = frames_of(options->trim, rate), fade = frames_of(options->fade, rate);
     size_t length = frames_of(options->length, rate);
     if (trim >= mask->taps)
-        return fail(STATUS_USAGE, "mask %s: trim= leaves out %zu taps, but it has only %zu",
+        return fail(STATUS_USAGE, "mask %s: trim= removes %zu taps, but it has only %zu",
                     mask->name, trim, mask->taps);
     size_t taps = mask->taps - trim;
     if (options->length.value > 0 && length < taps)
         taps = length > 0 ? length : 1;
     if (fade > taps)
-        return fail(STATUS_USAGE, "mask %s: fade= is over %zu taps, but there are only %zu",
+        return fail(STATUS_USAGE, "mask %s: fade= needs %zu taps, but there are only %zu",
                     mask->name, fade, taps);
     cut(mask, trim, taps);
     fade_out(mask, fade);
     return options->minimum_phase ? mask_minimum_phase(mask) : STATUS_OK;
 }
 
-/* Time zero stays where it was: the sound comes later. */
+/* Delay the mask; time zero stays in place. */
 static enum status set_back(struct mask *mask, size_t frames)
 {
     size_t origin = mask->origin;
-    enum status status = mask_pad(mask, frames);
+    TRY(mask_pad(mask, frames));
     mask->origin = origin;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status resample(struct mask *mask, uint32_t rate)
@@ -160,11 +160,10 @@ static enum status resample(struct mask *mask, uint32_t rate)
     uint32_t old = mask->rate;
     if (old == 0 || old == rate)
         return STATUS_OK;
-    enum status status = mask_resample(mask, rate);
-    if (status == STATUS_OK)
-        note("mask %s is resampled from %u to %u Hz (%zu to %zu taps)", mask->name, old, rate, taps,
-             mask->taps);
-    return status;
+    TRY(mask_resample(mask, rate));
+    note("mask %s is resampled from %u to %u Hz (%zu to %zu taps)", mask->name, old, rate, taps,
+         mask->taps);
+    return STATUS_OK;
 }
 
 /* Sum over a column of the magnitudes, or of their squares. */
@@ -208,19 +207,13 @@ enum status mask_options_apply(const struct mask_options *options,
                                struct mask *mask)
 {
     uint32_t rate = mask->rate ? mask->rate : format->rate;
-    enum status status = STATUS_OK;
     if (options->channel)
-        status = mask_select(mask, options->channel);
-    if (status == STATUS_OK)
-        status = shape(options, rate, mask);
+        TRY(mask_select(mask, options->channel));
+    TRY(shape(options, rate, mask));
     mask_align(mask, align);
-    if (status == STATUS_OK)
-        status = set_back(mask, frames_of(options->delay, rate));
-    if (status == STATUS_OK)
-        status = resample(mask, format->rate);
-    if (status == STATUS_OK)
-        status = mask_route(mask, format->channels, options->order, options->map);
-    if (status == STATUS_OK)
-        scale(options, mask);
-    return status;
+    TRY(set_back(mask, frames_of(options->delay, rate)));
+    TRY(resample(mask, format->rate));
+    TRY(mask_route(mask, format->channels, options->order, options->map));
+    scale(options, mask);
+    return STATUS_OK;
 }

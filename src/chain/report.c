@@ -11,7 +11,7 @@ static double times_real_time(const struct report *report)
     return (double)report->totals.frames_out / report->rate / fmax(report->seconds, 1e-9);
 }
 
-/* The gain, in whole tenths of a dB, that would have kept every sample in range. */
+/* The gain in dB, to one decimal, that would have prevented clipping. */
 static double saving_gain(const struct report *report)
 {
     unsigned bits = sound_format_bits(report->sound_format);
@@ -35,8 +35,8 @@ static void print_tail(const struct report *report)
 {
     const struct engine_totals *totals = &report->totals;
     if (tail_was_unknown(report) && totals->tail > 0)
-        note("plugins tell no tail: %.2f s were kept, %s %s", (double)totals->tail / report->rate,
-             totals->tail_cut ? "and were cut off still above" : "until it stayed below",
+        note("plugins report no tail: %.2f s were kept, %s %s", (double)totals->tail / report->rate,
+             totals->tail_cut ? "cut off while still above" : "until it stayed below",
              report->tail == TAIL_FULL ? "-80 dBFS" : "the level of --tail");
 }
 
@@ -87,10 +87,10 @@ json_t *report_stages(const struct stage_list *list)
     return stages;
 }
 
-/* The masks of all stages, as if they were one; a list of the stages is under "stages". */
+/* The masks of all stages as one; "stages" lists them separately. */
 struct report_masks {
-    json_t *specs; /* NULL: there is no mask */
-    size_t taps;   /* of the mask that those in a row come to */
+    json_t *specs; /* NULL: no mask */
+    size_t taps;   /* of the masks in series */
     struct stage_info first;
     uint64_t gpu_failures;
 };

@@ -1,4 +1,4 @@
-/* What a render came to, for a person and for a script. */
+/* The report of a render, as text and as JSON. */
 #ifndef HALO_REPORT_H
 #define HALO_REPORT_H
 
@@ -22,18 +22,18 @@ struct report {
     struct engine_totals totals;
     enum tail tail;
     bool true_peak; /* totals hold one */
-    double scale;   /* what --normalize multiplied by, else 1; in totals already */
+    double scale;   /* factor of --normalize, else 1; totals include it */
     uint64_t clipped;
     size_t threads;
     double seconds; /* the run took */
 };
 
-/* What is told of a chain's stages in any report: an object each; and lines about plugins that
- * made samples that are no numbers, or were too late. */
+/* The stages in any report: a JSON array with an object each; and notes about plugins with invalid
+ * samples or late blocks. */
 json_t *report_stages(const struct stage_list *stages);
 void report_print_stages(const struct stage_list *stages);
 
-/* One line or two on standard error, as note() allows. */
+/* Print a summary with note(). */
 void report_print(const struct report *report);
 
 /* One JSON object and a newline. Errors: memory, the write. */

@@ -26,7 +26,7 @@ static struct stage_control mix_control(const struct stage *stage, enum stage_co
                                   .value = stage_mix_value(stage->mixed, kind)};
 }
 
-/* Control *index of one stage; else *index is less by what it has. */
+/* Control *index of one stage; false: *index is reduced by the number of its controls. */
 static bool control_of(const struct stage *stage, size_t *index, struct stage_control *control)
 {
     const struct plugin_info *info = stage->ops->controls ? stage->ops->controls(stage) : NULL;
@@ -74,12 +74,10 @@ enum status stage_controls_find(const struct stage_list *list, size_t index, con
                                      : "give it @mix=1 at the start");
         *control = mix_control(stage, kind);
     } else if (stage->ops->controls) {
-        enum status status = plugin_spec_port(stage->ops->controls(stage), name, &port);
-        if (status != STATUS_OK)
-            return status;
+        TRY(plugin_spec_port(stage->ops->controls(stage), name, &port));
         *control = own_control(stage, port);
     } else {
-        return fail(STATUS_USAGE, "stage %zu has no control '%s': it is no plugin", index + 1,
+        return fail(STATUS_USAGE, "stage %zu has no control '%s': it is not a plugin", index + 1,
                     name);
     }
     control->stage = index;

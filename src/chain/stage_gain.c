@@ -23,14 +23,13 @@ static enum status parse_word(struct stage *stage, const char *word)
                     "--gain has the options at=TIME:gain=DB, @mix= and @bypass, not "
                     "'%s'",
                     word);
-    enum status status = automation_parse(word, stage->rate, &point, &change);
-    if (status == STATUS_OK && strncmp(change, "gain=", 5) != 0)
-        status = fail(STATUS_USAGE, "what changes of --gain is its gain=, not '%s'", change);
-    if (status == STATUS_OK)
-        status = options_parse_db("gain=", change + 5, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db);
+    TRY(automation_parse(word, stage->rate, &point, &change));
+    if (strncmp(change, "gain=", 5) != 0)
+        return fail(STATUS_USAGE, "at= of --gain changes gain=, not '%s'", change);
+    TRY(options_parse_db("gain=", change + 5, -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db));
     point.value = (float)audio_from_db(db);
     stage->automated = true;
-    return status == STATUS_OK ? automation_add(&gain->automation, &point) : status;
+    return automation_add(&gain->automation, &point);
 }
 
 static enum status stage_gain_load(struct stage *stage, char **spec,
@@ -41,12 +40,11 @@ static enum status stage_gain_load(struct stage *stage, char **spec,
     if (!gain)
         return fail_memory("a stage");
     double db = 0;
-    enum status status = 
-        options_parse_db("--gain", spec[0], -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db);
+    TRY(options_parse_db("--gain", spec[0], -OPTIONS_DB_MOST, OPTIONS_DB_MOST, &db));
     gain->factor = audio_from_db(db);
-    for (char **word = spec + 1; *word && status == STATUS_OK; word++)
-        status = parse_word(stage, *word);
-    return status;
+    for (char **word = spec + 1; *word; word++)
+        TRY(parse_word(stage, *word));
+    return STATUS_OK;
 }
 
 static void stage_gain_destroy(void *data)
@@ -81,7 +79,7 @@ const struct stage_ops stage_gain_ops = {
     .option = "gain",
     .argument = "DB",
     .help = "amplify by DB decibels; at=12.5s:gain=-6 (a step) and\n"
-            "at=10s-12.5s:gain=-6 (a ramp) change that later",
+            "at=10s-12.5s:gain=-6 (a ramp) change it later",
     .load = stage_gain_load,
     .destroy = stage_gain_destroy,
     .create = stage_gain_create,

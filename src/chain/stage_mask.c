@@ -7,21 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words that a mask that is made does not know are the stage's. */
+/* A made mask takes its own options out of the spec first; the rest are those of the stage. */
 static enum status load_spec(char **spec, struct mask_options *options, struct mask **mask)
 {
     const struct mask_load_options *load = &options->load;
     const char *own = design_options(spec[0]);
-    enum status status = STATUS_OK;
     if (own)
-        status = design_load(spec, load->sound.rate, load, mask);
-    for (char **word = spec + 1; status == STATUS_OK && *word; word++)
-        status = mask_options_parse(*word, own, options);
-    if (status == STATUS_OK && load->raw.channels && !load->raw.format)
-        status = fail(STATUS_USAGE, "channels= goes with raw=; channel=N picks one");
-    if (status == STATUS_OK && !own)
-        status = design_load(spec, load->sound.rate, load, mask);
-    return status;
+        TRY(design_load(spec, load->sound.rate, load, mask));
+    for (char **word = spec + 1; *word; word++)
+        TRY(mask_options_parse(*word, own, options));
+    if (load->raw.channels && !load->raw.format)
+        return fail(STATUS_USAGE, "channels= needs raw=; channel=N selects one channel");
+    return own ? STATUS_OK : design_load(spec, load->sound.rate, load, mask);
 }
 
 static enum status load_mask(char **spec, const struct stream_format *format,
@@ -30,10 +27,8 @@ static enum status load_mask(char **spec, const struct stream_format *format,
     struct mask_options options = {
         .load = {.allow_truncated = settings->allow_truncated, .sound = *format},
     };
-    enum status status = load_spec(spec, &options, mask);
-    if (status == STATUS_OK)
-        status = mask_options_apply(&options, format, settings->align, *mask);
-    return status;
+    TRY(load_spec(spec, &options, mask));
+    return mask_options_apply(&options, format, settings->align, *mask);
 }
 
 static void note_mask(const struct mask *mask)
@@ -64,7 +59,7 @@ fail:
     return status;
 }
 
-/* The channels of a sound that goes with the mask as it is. */
+/* The channels of a sound that fits the mask. */
 static size_t channels_for(const struct mask *mask, const struct mask_options *options)
 {
     size_t columns = options->channel ? 1 : mask->columns;
@@ -157,11 +152,11 @@ static enum status stage_mask_create(struct stage *stage, size_t block, struct w
                 convolver_backend(*filter), convolver_algorithm(*filter), block,
                 workers_count(workers));
     if (*convolver_reason(*filter))
-        note_detail("mask %s: auto took that backend: %s", mask->name, convolver_reason(*filter));
+        note_detail("mask %s: auto chose that backend: %s", mask->name, convolver_reason(*filter));
     return STATUS_OK;
 }
 
-/* It is prepared by now, and never changed. */
+/* The convolver holds the spectra; the mask is never switched. */
 static void stage_mask_discard(struct stage *stage)
 {
     mask_discard_coefficients(stage->data);
@@ -189,7 +184,7 @@ static json_t *stage_mask_report_json(const struct stage *stage)
                      (json_int_t)convolver_failures(stage->filter));
 }
 
-/* hall.wav, invert:hall.wav, folder=FOLDER. What stands within combine: is none. */
+/* hall.wav, invert:hall.wav, folder=FOLDER. Paths within combine: are not found. */
 static const char *stage_mask_path_in(const char *word, size_t index, bool *perhaps)
 {
     (void)perhaps;
@@ -203,16 +198,16 @@ static const char *stage_mask_path_in(const char *word, size_t index, bool *perh
 const struct stage_ops stage_mask_ops = {
     .option = "mask",
     .argument = "MASK",
-    .help = "filter with an impulse response: a sound file, text with one tap\n"
-            "a line and a column a channel, or one that is made (lowpass:1000;\n"
-            "halo mask make --help has all); several masks go in a row.\n"
-            "Options follow after commas and take effect in this order:\n"
+    .help = "filter with an impulse response: a sound file, text (one tap a\n"
+            "line, one column a channel), or a made one (lowpass:1000; see\n"
+            "halo mask make --help); several masks run in series.\n"
+            "Options follow after commas and apply in this order:\n"
             "channel=N, trim=, length=, fade= (frames, or 10ms, 0.5s),\n"
             "phase=minimum, delay=, order=lllrrlrr|llrrlrrl (true\n"
             "stereo), map=auto|split|matrix, normalize=peak|energy|l1,\n"
-            "invert, gain=DB. Of samples without a header raw=FORMAT, rate=HZ\n"
-            "and channels=N tell; folder=FOLDER lets a configuration name files\n"
-            "in there",
+            "invert, gain=DB. raw=FORMAT, rate=HZ and channels=N describe a\n"
+            "file without a header; folder=FOLDER is a folder whose files a\n"
+            "configuration may name",
     .has_choices = true,
     .load = stage_mask_load,
     .destroy = stage_mask_destroy,

@@ -20,14 +20,14 @@ struct stage_mix {
     size_t smooth; /* frames */
     struct automation_cursor cursor;
     char notice[300];
-    bool absent; /* its block at hand is, by itself or since it was then */
+    bool absent; /* the current block is, or was when this was recorded */
     bool was_absent;
     _Atomic bool left_out;
     _Atomic float mix;
     _Atomic bool bypass;
 };
 
-/* ---- words ---- */
+/* ---- the spec ---- */
 
 static bool begins(const char *word, const char *with)
 {
@@ -61,7 +61,7 @@ enum status stage_mix_parse(enum stage_control_kind kind, const char *text, floa
     return STATUS_OK;
 }
 
-/* "@bypass" alone is on. */
+/* "@bypass" alone means on. */
 static enum status read_own(const char *word, size_t *target, float *value)
 {
     const char *equals = strchr(word, '=');
@@ -73,11 +73,9 @@ enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate, const cha
 {
     struct automation_point point = {0};
     bool later = automation_is_word(word);
-    enum status status = later ? automation_parse(word, rate, &point, &word) : STATUS_OK;
-    if (status == STATUS_OK)
-        status = read_own(word, &point.target, &point.value);
-    if (status != STATUS_OK)
-        return status;
+    if (later)
+        TRY(automation_parse(word, rate, &point, &word));
+    TRY(read_own(word, &point.target, &point.value));
     spec->given = true;
     if (later)
         return automation_add(&spec->automation, &point);
@@ -101,7 +99,7 @@ static void apply_points(struct stage_mix *mix)
     }
 }
 
-static void parse_targets(struct stage_mix *mix)
+static void set_target(struct stage_mix *mix)
 {
     bool dry = mix->absent || atomic_load(&mix->left_out) || atomic_load(&mix->bypass);
     ramp_set(&mix->wet, dry ? 0 : atomic_load(&mix->mix), mix->smooth);
@@ -128,11 +126,6 @@ static void blend(struct stage_mix *mix, float *const *out, size_t at, size_t fr
             wet[o][i] += dry[o][i];
 }
 
-static bool is_all_wet(const struct stage_mix *mix)
-{
-    return mix->wet.at == mix->wet.frames && mix->wet.to == 1;
-}
-
 static void report(struct stage_mix *mix)
 {
     struct filter *filter = &mix->filter, *stage = mix->stage;
@@ -145,16 +138,9 @@ static void report(struct stage_mix *mix)
         filter->failure = stage->failure;
     if (!stage->failure || !mix->settings.live || atomic_exchange(&mix->left_out, true))
         return;
-    snprintf(mix->notice, sizeof mix->notice, "stage %zu: %s; the sound goes on without it",
+    snprintf(mix->notice, sizeof mix->notice, "stage %zu: %s; the sound continues without it",
              mix->settings.number, stage->failure);
     filter->notice = mix->notice;
-}
-
-static void look_for_sound(struct stage_mix *mix, float *const *out)
-{
-    mix->absent = mix->stage->absent || mix->was_absent;
-    for (size_t c = 0; c < mix->filter.outputs && mix->was_absent; c++)
-        memset(out[c], 0, mix->filter.block * sizeof(float));
 }
 
 static void stage_mix_process(struct filter *filter, const float *const *in, float *const *out)
@@ -163,12 +149,15 @@ static void stage_mix_process(struct filter *filter, const float *const *in, flo
     history_advance(&mix->history, in);
     filter_process(mix->stage, in, out);
     report(mix);
-    look_for_sound(mix, out);
-    parse_targets(mix);
+    mix->absent = mix->stage->absent || mix->was_absent;
+    for (size_t c = 0; c < filter->outputs && mix->was_absent; c++)
+        memset(out[c], 0, filter->block * sizeof(float));
+    set_target(mix);
     for (size_t at = 0, frames; at < filter->block; at += frames) {
         apply_points(mix);
         frames = automation_advance(&mix->cursor, filter->block - at);
-        if (!is_all_wet(mix))
+        bool is_all_wet = mix->wet.at == mix->wet.frames && mix->wet.to == 1;
+        if (!is_all_wet)
             blend(mix, out, at, frames);
     }
 }

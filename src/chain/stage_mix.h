@@ -1,14 +1,13 @@
-/* What every stage can be told beside its own words: how much of it is heard.
+/* The options of every stage: how much of it is heard.
  *
- *   @mix=0..1             the stage's share; the rest is the sound that came to it, kept aligned
- *                         by the stage's latency. Each output gets the input of its number; where
- *                         there are fewer, they go round
- *   @bypass[=on|off]      as @mix=0: the stage goes on running, so that it can come back
- *   at=TIME:@mix=VALUE    later, at=TIME:@bypass=on likewise, see automation.h
+ *   @mix=0..1             the share of the stage; the rest is its input, delayed by the latency of
+ *                         the stage. Output n gets input n, modulo the number of inputs
+ *   @bypass[=on|off]      as @mix=0; the stage keeps running
+ *   at=TIME:@mix=VALUE    later; also at=TIME:@bypass=on, see automation.h
  *
- * A live stage that is not done with a block in time is as bypassed until it is again; one that
- * fails is left out for good. A change is a ramp: over the time given, or AUTOMATION_SMOOTH
- * seconds. At rest at 1 no sample of the stage changes by a bit, at 0 none of what came to it.
+ * A live stage that misses its block is bypassed until it is in time again; one that fails is left
+ * out for good. Changes are ramps over the time given, or AUTOMATION_SMOOTH seconds. At rest, a mix
+ * of 1 is bit for bit the stage, and 0 bit for bit its input.
  * Threads: stage_mix_set is for one control thread, while the step runs, or for the step itself.
  */
 #ifndef HALO_STAGE_MIX_H
@@ -17,10 +16,10 @@
 #include "sound/automation.h"
 #include "sound/filter.h"
 
-/* What can be changed of a stage: the first two by this, the last by the stage itself. */
+/* Controls of a stage: the first two of its mix, the last its own. */
 enum stage_control_kind { STAGE_CONTROL_MIX, STAGE_CONTROL_BYPASS, STAGE_CONTROL_OWN };
 
-/* All zero: nothing is asked. */
+/* All zero: no options. */
 struct stage_mix_spec {
     bool given;
     bool has_mix;
@@ -29,26 +28,26 @@ struct stage_mix_spec {
     struct automation automation; /* of enum stage_control_kind */
 };
 
-/* Whether a word is one of these. */
+/* Whether a word of a spec is one of these options. */
 bool stage_mix_is_word(const char *word);
 
-/* A value of one of them: "0.5", "on". Errors (usage): it cannot be that. */
+/* Parse a value such as "0.5" or "on". Errors (usage): invalid value. */
 MUST_CHECK enum status stage_mix_parse(enum stage_control_kind kind, const char *text,
                                        float *value);
 
-/* Errors (usage): a value that it cannot have. */
+/* Parse an option into `spec`. Errors (usage): invalid value. */
 MUST_CHECK enum status stage_mix_take(struct stage_mix_spec *spec, uint32_t rate,
                                       const char *word);
 
 struct stage_mix_settings {
     const struct stage_mix_spec *spec; /* outlive the filter */
     uint32_t rate;
-    uint64_t before; /* frames that the sound comes late to the stage: times count from there */
+    uint64_t before; /* latency of the stages before, in frames: times count from there */
     size_t number;   /* of the stage, from 1; for the notice */
-    bool live;       /* a stage that fails is left out from then on, which `notice` tells */
+    bool live;       /* leave out a stage that fails, and set `notice` */
 };
 
-/* A filter around `stage`, which it owns from here, also when this fails. Errors: memory. */
+/* Make a filter around `stage`, which it owns, also on failure. Errors: memory. */
 MUST_CHECK enum status stage_mix_create(struct filter *stage,
                                         const struct stage_mix_settings *settings,
                                         struct filter **filter);
@@ -57,12 +56,12 @@ MUST_CHECK enum status stage_mix_create(struct filter *stage,
 void stage_mix_set(struct filter *filter, enum stage_control_kind kind, float value);
 float stage_mix_value(const struct filter *filter, enum stage_control_kind kind);
 
-/* Real-time. For good, as a live stage that fails is. */
+/* Real-time. Leave the stage out for good. */
 void stage_mix_leave_out(struct filter *filter);
 bool stage_mix_is_left_out(const struct filter *filter);
 
-/* Real-time. Whether the last block was not done in time; and for replays, from the next block on:
- * take it for silence, as it was then. */
+/* Real-time. Whether the last block missed its time; and for replays: from the next block on, take
+ * the output for silence, as it was when live. */
 bool stage_mix_is_absent(const struct filter *filter);
 void stage_mix_make_absent(struct filter *filter, bool absent);
 

@@ -19,25 +19,20 @@ static enum status parse_args(struct stage *stage, char **spec,
 {
     struct stage_plugin *plugin = stage->data;
     const char *map = NULL;
-    enum status status = STATUS_OK;
-    for (char **word = spec; *word && status == STATUS_OK; word++) {
+    for (char **word = spec; *word; word++) {
         if (strncmp(*word, "@map=", 5) == 0)
             map = *word + 5;
         else if (**word == '@' && strncmp(*word, "@state=", 7) != 0)
-            status = fail(STATUS_USAGE,
-                          "a plugin's stage has the options @mix=, @bypass, @map= and @state=, not "
-                          "'%s'",
-                          *word);
+            return fail(STATUS_USAGE,
+                        "a plugin has the options @mix=, @bypass, @map= and @state=, not '%s'", *word);
         else
-            status = plugin_spec_take(&plugin->spec, plugin->info, format->rate, *word);
+            TRY(plugin_spec_take(&plugin->spec, plugin->info, format->rate, *word));
     }
     stage->automated |= plugin->spec.automation.count > 0;
-    if (status == STATUS_OK)
-        status = plugin_map_init(&plugin->map, plugin->info, format->channels, map);
-    return status;
+    return plugin_map_init(&plugin->map, plugin->info, format->channels, map);
 }
 
-/* The kind of plugin is named as the stage's option. */
+/* The option of the stage names the kind of plugin. */
 static enum status stage_plugin_load(struct stage *stage, char **spec,
                                      const struct stream_format *format)
 {
@@ -48,14 +43,13 @@ static enum status stage_plugin_load(struct stage *stage, char **spec,
     enum isolate isolate = stage->settings.isolate;
     plugin->isolated =
         isolate == ISOLATE_AUTO ? !stage->settings.convolver.live : isolate == ISOLATE_ON;
-    /* Where it may not harm halo, it may not while it is described either. */
-    enum status status = plugin->isolated && kind->describing_runs_code
-                             ? plugin_describe_isolated(kind, spec[0], &plugin->info)
-                             : kind->describe(spec[0], &plugin->info);
-    if (status == STATUS_OK)
-        status = parse_args(stage, spec + 1, format);
+    /* An isolated plugin must not crash halo while it is described, either. */
+    TRY(plugin->isolated && kind->describing_runs_code
+            ? plugin_describe_isolated(kind, spec[0], &plugin->info)
+            : kind->describe(spec[0], &plugin->info));
+    TRY(parse_args(stage, spec + 1, format));
     stage->outputs = plugin->map.outputs;
-    return status;
+    return STATUS_OK;
 }
 
 static void stage_plugin_destroy(void *data)
@@ -76,7 +70,7 @@ static void note_plugin(const struct stage *stage, const struct filter *filter)
     note_detail("%s %s: %zu instance%s, blocks of %zu frames, latency %llu frames%s",
                 stage->ops->option, plugin->info->id, stats.instances,
                 stats.instances == 1 ? "" : "s", stats.block, (unsigned long long)filter->latency,
-                stats.isolated ? ", in a process of its own" : "");
+                stats.isolated ? ", in a separate process" : "");
 }
 
 static enum status stage_plugin_create(struct stage *stage, size_t block, struct workers *workers,
@@ -99,10 +93,9 @@ static enum status stage_plugin_create(struct stage *stage, size_t block, struct
         .replayed = stage->settings.replayed,
         .delay = stage->settings.held_back ? block : 0,
     };
-    enum status status = plugin_filter_create(&settings, filter);
-    if (status == STATUS_OK)
-        note_plugin(stage, *filter);
-    return status;
+    TRY(plugin_filter_create(&settings, filter));
+    note_plugin(stage, *filter);
+    return STATUS_OK;
 }
 
 static void stage_plugin_describe(const struct stage *stage, struct stage_info *info)
@@ -121,10 +114,10 @@ static void stage_plugin_report(const struct stage *stage)
     struct plugin_filter_info stats = plugin_filter_info(stage->filter);
     const char *id = plugin->info->id;
     if (stats.bad > 0)
-        note("%s made %llu sample%s that are no numbers: they are silenced", id,
+        note("%s: %llu invalid sample%s (NaN or infinite) silenced", id,
              (unsigned long long)stats.bad, stats.bad == 1 ? "" : "s");
     if (stats.missed > 0)
-        note("%s was not done in time with %llu block%s: the dry sound was heard", id,
+        note("%s: %llu block%s late: the dry sound was heard", id,
              (unsigned long long)stats.missed, stats.missed == 1 ? "" : "s");
 }
 
@@ -146,7 +139,7 @@ static void stage_plugin_keep_latency(struct stage *stage)
     const struct stage_plugin *plugin = stage->data;
     stage->latency = plugin_filter_info(stage->filter).latency;
     if (stage->filter->late > 0)
-        note("%s told only now that its latency is %llu frames: from the start again with that",
+        note("%s reports a latency of %llu frames late in the file: rendering again from the start",
              plugin->info->id, (unsigned long long)stage->latency.most);
 }
 
@@ -199,13 +192,13 @@ static void stage_plugin_control_set(const struct stage *stage, size_t port, flo
 const struct stage_ops stage_lv2_ops = {
     .option = "lv2",
     .argument = "URI",
-    .help = "an LV2 plugin (halo plugins list has all). Options follow after\n"
+    .help = "an LV2 plugin (see halo plugins list). Options follow after\n"
             "commas: SYMBOL=VALUE of a control (-6dB, 1kHz, a label, on),\n"
             "preset=URI, param:URI=VALUE of a parameter or a path,\n"
-            "@state=FOLDER of what --save-chain kept of it,\n"
+            "@state=FOLDER saved by --save-chain,\n"
             "at=12.5s:SYMBOL=VALUE and at=10s-12.5s:SYMBOL=VALUE, a step and\n"
-            "a ramp in a file; @map=each or 1:2:0, the channels that its\n"
-            "inputs hear. For all stages: @mix=0..1 and @bypass",
+            "a ramp in a file; @map=each or 1:2:0, the channels of its\n"
+            "inputs. For all stages: @mix=0..1 and @bypass",
     PLUGIN_OPS,
 };
 

@@ -18,7 +18,7 @@ enum {
 static const char *const scale_names[] = {[SPECTRAL_LINEAR] = "linear", [SPECTRAL_DB] = "db", NULL};
 static const char *const mode_names[] = {
     [SPECTRAL_MAGNITUDE] = "magnitude", [SPECTRAL_GAIN] = "gain", NULL};
-static const char *const preset_names[] = {"harmonic", "percussive", NULL}; /* modes, too */
+static const char *const preset_names[] = {"harmonic", "percussive", NULL}; /* in the order of the modes */
 static const char *const boundary_names[] = {[CONVOLVE2D_ZERO] = "zero",
                                          [CONVOLVE2D_REPLICATE] = "replicate",
                                          [CONVOLVE2D_REFLECT] = "reflect",
@@ -86,15 +86,15 @@ static size_t or_else(size_t given, size_t usual)
     return given == SIZE_MAX ? usual : given;
 }
 
-/* A preset stands where a mask's name would, or else there is a mask. */
+/* A preset takes the place of a mask. */
 static enum status apply(const struct spectral_args *args, const char *first,
                          struct spectral_settings *settings)
 {
     bool has_preset = args->preset != SIZE_MAX;
     if (has_preset && !is_preset(first))
-        return fail(STATUS_USAGE, "preset= has masks of its own; leave %s away", first);
+        return fail(STATUS_USAGE, "preset= has its own masks; remove %s", first);
     if (has_preset && (args->scale != SIZE_MAX || args->mode != SIZE_MAX))
-        return fail(STATUS_USAGE, "scale= and mode= do not go with preset=, which has its own");
+        return fail(STATUS_USAGE, "scale= and mode= cannot be used with preset=, which has its own");
     size_t mode =
         has_preset ? SPECTRAL_HARMONIC + args->preset : or_else(args->mode, SPECTRAL_MAGNITUDE);
     size_t boundary = has_preset ? CONVOLVE2D_REFLECT : CONVOLVE2D_ZERO; /* a mean of what is there */
@@ -115,12 +115,11 @@ static enum status parse_args(struct stage *stage, char **spec)
     struct stage_spectral *spectral = stage->data;
     struct spectral_args args = {SIZE_USUAL, SIZE_MAX, SPECTRAL_HANN, SIZE_MAX,
                                  SIZE_MAX,   SIZE_MAX, SIZE_MAX};
-    enum status status = STATUS_OK;
     if (!is_preset(spec[0]))
-        status = mask2d_from_spec(spec, &spectral->mask);
-    for (char **word = spec + !is_preset(spec[0]); *word && status == STATUS_OK; word++)
-        status = parse_word(stage, *word, &args);
-    return status == STATUS_OK ? apply(&args, spec[0], &spectral->settings) : status;
+        TRY(mask2d_from_spec(spec, &spectral->mask));
+    for (char **word = spec + !is_preset(spec[0]); *word; word++)
+        TRY(parse_word(stage, *word, &args));
+    return apply(&args, spec[0], &spectral->settings);
 }
 
 /* ---- the stage ---- */
@@ -137,7 +136,7 @@ static enum status stage_spectral_load(struct stage *stage, char **spec,
     spectral->settings = (struct spectral_settings){
         .channels = format->channels,
         .frames = frames > 0 ? (uint64_t)frames : 0,
-        .end = frames > 0 ? (uint64_t)frames : 0, /* what stages before add comes to it */
+        .end = frames > 0 ? (uint64_t)frames : 0, /* plus the tail of the stages before */
         .rate = format->rate,
         .backend = is_direct ? "cpu" : convolver->backend,
         .live = convolver->live,
@@ -174,9 +173,7 @@ static enum status stage_spectral_create(struct stage *stage, size_t block, stru
     settings.begin = stage->before;
     if (settings.end > 0)
         settings.end = stage->tail_unknown ? 0 : settings.end + stage->before + stage->tail_before;
-    enum status status = spectral_create(&settings, filter);
-    if (status != STATUS_OK)
-        return status;
+    TRY(spectral_create(&settings, filter));
     if (mask)
         note_detail("spectral %s: %zu x %zu coefficients%s", mask->name, mask->rows, mask->columns,
                     mask->is_separable ? ", in two passes" : "");
@@ -210,14 +207,14 @@ static const char *stage_spectral_path_in(const char *word, size_t index, bool *
 const struct stage_ops stage_spectral_ops = {
     .option = "spectral",
     .argument = "MASK2D",
-    .help = "convolve the spectrogram with a mask of two dimensions: text, a\n"
-            "row a line (filters/*.mask2d), or one that is made\n"
-            "(gaussian2d:7x7; halo mask make --help has all), or\n"
-            "preset=harmonic or percussive: what goes on, or what strikes.\n"
+    .help = "convolve the spectrogram with a two-dimensional mask: text, one\n"
+            "row a line (filters/*.mask2d), or a made one (gaussian2d:7x7;\n"
+            "see halo mask make --help), or preset=harmonic or percussive:\n"
+            "keep sustained or percussive sound.\n"
             "Options: size=2048, hop=512, window=hann|hamming|blackman|sine|\n"
             "rectangle, scale=linear|db, mode=magnitude|gain,\n"
             "edge=zero|replicate|reflect, mix=0..1",
-    .no_boundary = "--edge does not go with --spectral, which has edge=",
+    .no_boundary = "--edge cannot be used with --spectral, which has edge=",
     .load = stage_spectral_load,
     .destroy = stage_spectral_destroy,
     .preferred_block = stage_spectral_preferred_block,
@@ -236,13 +233,11 @@ enum status stage_spectral_study(const char *text, struct mask2d **result)
     struct mask2d *mask = NULL;
     enum status status = mask2d_from_spec(spec, &mask);
     if (status == STATUS_OK && spec[1])
-        status = fail(STATUS_USAGE, "'%s' is no option of the mask %s", spec[1], spec[0]);
+        status = fail(STATUS_USAGE, "'%s' is not an option of the mask %s", spec[1], spec[0]);
     free(spec);
-    if (status != STATUS_OK)
-        goto fail;
-    *result = mask;
-    return STATUS_OK;
-fail:
-    mask2d_destroy(mask);
+    if (status == STATUS_OK)
+        *result = mask;
+    else
+        mask2d_destroy(mask);
     return status;
 }

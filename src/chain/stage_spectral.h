@@ -1,4 +1,4 @@
-/* What others than the stage read by the specs of --spectral:
+/* Masks read from the specs of --spectral without a stage:
  *
  *   --spectral gaussian2d:7x7,sigma=1.5,size=4096        --spectral edge.mask2d,mode=gain
  *   --spectral preset=harmonic
@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "mask/mask2d.h"
 
-/* A mask of two dimensions from such a spec, to look at: there may be no options but its own. */
+/* A mask from such a spec for inspection, with no options but its own. Errors: usage, the file. */
 MUST_CHECK enum status stage_spectral_study(const char *text, struct mask2d **mask);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    BLOCK_DEFAULT = 1 << 16, /* frames, where no stage prefers one */
+    BLOCK_DEFAULT = 1 << 16, /* frames, if no stage prefers one */
     BLOCK_LEAST = 1 << 10,
     BLOCK_SAMPLES_MOST = 1 << 23, /* of all channels: 32 MiB */
 };
@@ -27,7 +27,7 @@ STAGE_KINDS(DECLARE)
 #define ENTRY(name) &stage_##name##_ops,
 static const struct stage_ops *const kinds[] = {STAGE_KINDS(ENTRY)};
 enum { KINDS = sizeof kinds / sizeof *kinds };
-_Static_assert(sizeof kinds / sizeof *kinds <= STAGE_KINDS_MOST, "chain files have room for each");
+_Static_assert(sizeof kinds / sizeof *kinds <= STAGE_KINDS_MOST, "STAGE_KINDS_MOST is too small");
 
 const struct stage_ops *stage_ops_at(size_t index)
 {
@@ -121,19 +121,17 @@ void stage_list_free(struct stage_list *list)
     *list = (struct stage_list){0};
 }
 
-/* Takes out the words that every stage knows. */
+/* Removes the options that every stage has. */
 static enum status parse_mix_spec(struct stage *stage, char **spec)
 {
-    enum status status = STATUS_OK;
     char **kept = spec;
-    for (char **word = spec; *word && status == STATUS_OK; word++) {
+    for (char **word = spec; *word; word++)
         if (word > spec && stage_mix_is_word(*word))
-            status = stage_mix_take(&stage->mix, stage->rate, *word);
+            TRY(stage_mix_take(&stage->mix, stage->rate, *word));
         else
             *kept++ = *word;
-    }
     *kept = NULL;
-    return status;
+    return STATUS_OK;
 }
 
 static enum status load_stage(struct stage *stage, char **spec, const struct stream_format *format,
@@ -142,13 +140,12 @@ static enum status load_stage(struct stage *stage, char **spec, const struct str
     stage->settings = *settings;
     stage->inputs = stage->outputs = format->channels;
     stage->rate = format->rate;
-    enum status status = parse_mix_spec(stage, spec);
+    TRY(parse_mix_spec(stage, spec));
     stage->automated = stage->mix.automation.count > 0;
-    if (status == STATUS_OK)
-        status = stage->ops->load(stage, spec, format);
-    if (status == STATUS_OK && settings->streamed && stage->automated)
-        status = fail(STATUS_USAGE, "at= is for files: a stream has no beginning to count from");
-    return status;
+    TRY(stage->ops->load(stage, spec, format));
+    if (settings->streamed && stage->automated)
+        return fail(STATUS_USAGE, "at= is for files: a stream has no beginning to count from");
+    return STATUS_OK;
 }
 
 enum status stage_list_load(struct stage_list *list, const struct stage_settings *settings,
@@ -163,8 +160,7 @@ enum status stage_list_load(struct stage_list *list, const struct stage_settings
         enum status status = load_stage(stage, spec, format, settings);
         log_prefix(before);
         free(spec);
-        if (status != STATUS_OK)
-            return status;
+        TRY(status);
         format->channels = stage->outputs;
     }
     return STATUS_OK;
@@ -196,7 +192,7 @@ size_t stage_list_block(const struct stage_list *list, size_t channels, struct w
     return block > grain ? block / grain * grain : grain;
 }
 
-/* A stage with a mix is in a filter of its own; so is one of a stream that may be left out. */
+/* A stage with a mix, or one of a stream that may fail, runs within a mix filter. */
 static enum status wrap(struct stage *stage, size_t number)
 {
     struct stage_mix_settings settings = {.spec = &stage->mix,
@@ -215,12 +211,9 @@ static enum status append(struct stage *stage, size_t number, struct workers *wo
     stage->before = chain->latency;
     stage->tail_before = chain->tail;
     stage->tail_unknown = chain->tail_unknown;
-    enum status status = stage->ops->create(stage, chain->block, workers, &stage->filter);
-    if (status == STATUS_OK)
-        status = wrap(stage, number);
-    if (status == STATUS_OK)
-        status = chain_append(chain, stage->mixed ? stage->mixed : stage->filter);
-    return status;
+    TRY(stage->ops->create(stage, chain->block, workers, &stage->filter));
+    TRY(wrap(stage, number));
+    return chain_append(chain, stage->mixed ? stage->mixed : stage->filter);
 }
 
 enum status stage_list_create(struct stage_list *list, size_t channels, size_t block,

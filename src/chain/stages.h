@@ -1,4 +1,4 @@
-/* The stages of a chain: mask, gain, plugin, ... from the user's args to filters.
+/* The stages of a chain: mask, gain, plugin, ... from the command line to filters.
  *
  *   --mask hall.wav,gain=-6,channel=1        --gain -3        --lv2 URI,drive=3,@mix=0.5
  *
@@ -27,101 +27,100 @@ enum { STAGE_KINDS_MOST = 16 };
 
 enum isolate { ISOLATE_AUTO, ISOLATE_ON, ISOLATE_OFF };
 
-/* What holds for every stage of a command. */
+/* Settings of all stages of a command. */
 struct stage_settings {
     enum mask_align align;
     struct convolver_settings convolver; /* of masks; block and workers are filled in */
     bool allow_truncated;
-    bool streamed;        /* blocks are a device's periods, also where they are replayed */
-    enum isolate isolate; /* plugins in processes of their own; auto: in files */
-    bool replayed;        /* what was live once: plugins have no prelude, as then */
-    bool held_back;       /* plugins come a block late, as those in processes of their own did
-                             when this was live: in replays */
+    bool streamed;        /* blocks are the periods of a device, also in a replay */
+    enum isolate isolate; /* run plugins in separate processes; auto: for files */
+    bool replayed;        /* a replay: plugins have no prelude, as when live */
+    bool held_back;       /* a replay: plugins are a block late, as isolated ones were */
 };
 
 struct stage {
     const struct stage_ops *ops;
     void *data;   /* what ops->load made, for ops->destroy; NULL: nothing */
     char *text;   /* its spec */
-    char *origin; /* where it stands, for what is wrong with it; NULL: the command line */
+    char *origin; /* prefix of error messages; NULL: the command line */
     struct stage_settings settings;
     size_t inputs;
     size_t outputs;
     uint32_t rate;
     bool automated; /* its spec has at= */
     struct stage_mix_spec mix;
-    struct plugin_latency latency; /* known from an earlier run */
-    uint64_t before;               /* frames that the stages before make the sound late */
-    uint64_t tail_before;          /* and longer */
-    bool tail_unknown;             /* it may be longer than that */
-    struct filter *filter;         /* once created; the chain's, or in `mixed` */
-    struct filter *mixed;          /* what the chain has, where the stage has a mix; else NULL */
+    struct plugin_latency latency; /* measured in an earlier run */
+    uint64_t before;               /* frames of latency of the stages before */
+    uint64_t tail_before;          /* and of tail */
+    bool tail_unknown;             /* the tail may be longer */
+    struct filter *filter;         /* once created; owned by the chain or `mixed` */
+    struct filter *mixed;          /* the mix filter around it, or NULL */
 };
 
-/* What a loaded stage says of itself. The last three need its filter. */
+/* A description of a loaded stage. The last three members need its filter. */
 struct stage_info {
-    const char *id;   /* its plugin's; NULL: the option's name says it */
-    const char *name; /* for people; NULL: it has none */
-    size_t taps;      /* of its mask; 0: it has none */
-    double gain;      /* linear, by which it scales any sound; NAN: it does more than that */
-    bool keeps_state; /* beside its spec: ops->save */
-    bool isolated;    /* runs in a process of its own */
+    const char *id;   /* of its plugin; NULL: none */
+    const char *name; /* NULL: none */
+    size_t taps;      /* of its mask; 0: none */
+    double gain;      /* linear; NAN: the stage is more than a gain */
+    bool keeps_state; /* saved by ops->save */
+    bool isolated;    /* runs in a separate process */
     const char *backend;
     const char *algorithm;
     uint64_t gpu_failures;
 };
 
-/* A kind of stage. What may be NULL says so. */
+/* A kind of stage. Members that may be NULL say so. */
 struct stage_ops {
     const char *option;   /* "mask": the command line says --mask */
     const char *argument; /* its value, for --help */
     const char *help;     /* lines for --help */
 
-    bool has_choices;    /* live, --or names others to switch to: stage_mask.h */
-    bool may_fail;       /* in a stream it may be late or fail, and is left out then */
-    size_t grain;        /* frames: any block that this divides will do; 0: any at all */
-    const char *no_boundary; /* why --edge does not go with it; NULL: it does */
+    bool has_choices;    /* live, --or adds alternatives: stage_mask.h */
+    bool may_fail;       /* in a stream it is bypassed when late, left out when it fails */
+    size_t grain;        /* frames: divides any block; 0: no restriction */
+    const char *no_boundary; /* why --edge cannot be used with it; NULL: it can */
 
-    /* Load what `words` name, NULL-terminated, for a sound of `format`: sets data, and outputs
-     * where they are not the inputs. Errors: whatever is wrong with them. */
+    /* Load a spec, NULL-terminated, for a sound of `format`: sets data, and outputs if other than
+     * the inputs. Errors: the spec or a file is wrong. */
     enum status (*load)(struct stage *stage, char **spec, const struct stream_format *format);
-    void (*destroy)(void *data); /* half-loaded, or NULL, too. NULL: free */
-    /* Frames a file should be filtered in at a time, at most `most`. NULL: any. */
+    void (*destroy)(void *data); /* also if half-loaded or NULL. NULL: free */
+    /* Preferred block for files, in frames, at most `most`. NULL: any. */
     size_t (*preferred_block)(const struct stage *stage, struct workers *workers, size_t most);
-    /* The filter, whose latency and tail are the stage's. */
+    /* Make the filter, with the latency and tail of the stage. */
     enum status (*create)(struct stage *stage, size_t block, struct workers *workers,
                           struct filter **filter);
-    /* Free what only `create` needs: it will not be called again. NULL: nothing. */
+    /* Free what only `create` needs; it is not called again. NULL: nothing. */
     void (*discard)(struct stage *stage);
 
-    /* Fill in what it has: all is zero before, but a gain of 1. NULL: nothing. */
+    /* Fill in `info`, which is zero but for a gain of 1. NULL: nothing. */
     void (*describe)(const struct stage *stage, struct stage_info *info);
-    /* After a run: what a person should know, by note(); and an object, the caller's, whose members
-     * stand in the stage's of a report. NULL: nothing. */
+    /* After a run: print notes; and return a new JSON object, whose members are added to that of
+     * the stage. NULL: nothing. */
     void (*report)(const struct stage *stage);
     json_t *(*report_json)(const struct stage *stage);
-    /* The run is given up, since the sound came later than the filter said: keep in
-     * stage->latency what it showed for the next one. NULL: that cannot be. */
+    /* The run is repeated, as the latency was higher than the filter reported: store it in
+     * stage->latency. NULL: cannot happen. */
     void (*keep_latency)(struct stage *stage);
 
-    /* Where a path begins in word `index` of a spec; NULL: it has none. *perhaps becomes true
-     * where it is one only if there is such a file. NULL: no word names a file. */
+    /* The path in word `index` of a spec, or NULL; *perhaps becomes true if it is a path only
+     * where such a file exists. NULL: no word names a file. */
     const char *(*path_in)(const char *word, size_t index, bool *perhaps);
-    /* Write the state into a new folder; the word @state=FOLDER of a spec loads it. */
+    /* Save the state in a new folder; the option @state=FOLDER loads it. */
     enum status (*save)(const struct stage *stage, const char *folder);
 
-    /* Live controls (stage_controls.h) beside those of its mix: the control inputs among some
-     * ports, and their values by the ports' indices; control_set is real-time. NULL: none. */
+    /* Live controls (stage_controls.h) besides those of the mix: the control inputs among these
+     * ports, and their values by port index; control_set is real-time. NULL: none. */
     const struct plugin_info *(*controls)(const struct stage *stage);
     float (*control_value)(const struct stage *stage, size_t port);
     void (*control_set)(const struct stage *stage, size_t port, float value);
 };
 
-/* The kind behind an option's name, or NULL; kinds by index, NULL past the last. */
+/* A kind by its option or by index; NULL: none. */
 const struct stage_ops *stage_ops_named(const char *option);
 const struct stage_ops *stage_ops_at(size_t index);
 
-/* A spec's words, NULL-terminated, in one allocation; NULL: memory. */
+/* The words of a spec, NULL-terminated, in one allocation; NULL: memory. */
 char **spec_split(const char *text);
 
 struct stage_info stage_describe(const struct stage *stage);
@@ -136,21 +135,20 @@ MUST_CHECK enum status stage_list_add(struct stage_list *list, const struct stag
                                       const char *text, const char *origin);
 void stage_list_free(struct stage_list *list);
 
-/* Forget what was loaded and created, after the chain is gone: as stage_list_add left it, but for
- * latencies that were found out. */
+/* Free what was loaded, after the chain is destroyed; measured latencies remain. */
 void stage_list_unload(struct stage_list *list);
 
 /* Load all stages for a sound of `format`; its channels become the output's.
- * Errors: whatever a stage finds wrong. */
+ * Errors: those of the stages. */
 MUST_CHECK enum status stage_list_load(struct stage_list *list,
                                        const struct stage_settings *settings,
                                        struct stream_format *format);
 
-/* The block that suits all stages, in frames, for `most` frames of sound at a time. */
+/* The block that suits all stages, in frames, at most `most`. */
 size_t stage_list_block(const struct stage_list *list, size_t channels, struct workers *workers,
                         uint64_t most);
 
-/* The chain of all stages' filters; it owns them. */
+/* Make the chain, which owns the filters of all stages. */
 MUST_CHECK enum status stage_list_create(struct stage_list *list, size_t channels, size_t block,
                                          struct workers *workers, struct filter **chain);
 

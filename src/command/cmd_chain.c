@@ -9,14 +9,14 @@
 
 enum { RATE_MOST = 10000000, CHANNELS_MOST = 256, BLOCK = 1024 };
 
-struct settings {
+struct chain_check_settings {
     const char *file;
     size_t rate;
     size_t channels;
     bool json;
 };
 
-static void print_text(const struct settings *settings, const struct stage_list *list,
+static void print_text(const struct chain_check_settings *settings, const struct stage_list *list,
                        const struct filter *chain)
 {
     printf("%s: %zu stage%s, %zu channel%s in, %zu out, latency %llu frames at %zu Hz\n",
@@ -29,35 +29,29 @@ static void print_text(const struct settings *settings, const struct stage_list 
                list->stages[i].ops->option, list->stages[i].text);
 }
 
-static enum status print_json(const struct settings *settings, const struct stage_list *list,
-                              const struct filter *chain)
+static enum status print_json(const struct chain_check_settings *settings,
+                              const struct stage_list *list, const struct filter *chain)
 {
-    json_t *root = json_object(), *stages = json_array();
-    json_object_set_new(root, "file", json_text(settings->file));
-    json_object_set_new(root, "rate", json_integer((json_int_t)settings->rate));
-    json_object_set_new(root, "channels_in", json_integer((json_int_t)settings->channels));
-    json_object_set_new(root, "channels_out", json_integer((json_int_t)chain->outputs));
-    json_object_set_new(root, "latency", json_integer((json_int_t)chain->latency));
+    json_t *stages = json_array();
     for (size_t i = 0; i < list->count; i++) {
         const struct stage *stage = &list->stages[i];
-        json_t *object = json_object();
-        json_object_set_new(object, "kind", json_string(stage->ops->option));
-        json_object_set_new(object, "words", json_text(stage->text));
-        json_object_set_new(object, "inputs", json_integer((json_int_t)stage->inputs));
-        json_object_set_new(object, "outputs", json_integer((json_int_t)stage->outputs));
-        json_object_set_new(object, "latency", json_integer((json_int_t)stage->filter->latency));
-        json_array_append_new(stages, object);
+        json_array_append_new(
+            stages, json_pack("{s:s, s:o, s:I, s:I, s:I}", "kind", stage->ops->option, "words",
+                              json_text(stage->text), "inputs", (json_int_t)stage->inputs, "outputs",
+                              (json_int_t)stage->outputs, "latency",
+                              (json_int_t)stage->filter->latency));
     }
-    json_object_set_new(root, "stages", stages);
-    bool failed = json_dumpf(root, stdout, JSON_INDENT(2)) != 0;
-    puts("");
-    json_decref(root);
-    return failed ? fail(STATUS_FAILED, "cannot write standard output") : STATUS_OK;
+    json_t *root = json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "file", json_text(settings->file),
+                             "rate", (json_int_t)settings->rate, "channels_in",
+                             (json_int_t)settings->channels, "channels_out",
+                             (json_int_t)chain->outputs, "latency", (json_int_t)chain->latency,
+                             "stages", stages);
+    return json_print(root, 0, "the chain");
 }
 
 static enum status check(void *options)
 {
-    const struct settings *settings = options;
+    const struct chain_check_settings *settings = options;
     const struct stage_settings stage_settings = {.convolver = {.backend = "cpu"}};
     struct stream_format format = {.rate = (uint32_t)settings->rate,
                                    .channels = settings->channels};
@@ -83,32 +77,26 @@ static enum status check(void *options)
 }
 
 static const struct option_row rows[] = {
-    OPT_INTEGER("rate", "HZ", struct settings, rate, 1, RATE_MOST,
-                "of the sound that is to go through it; 48000 by default"),
-    OPT_INTEGER("channels", "N", struct settings, channels, 1, CHANNELS_MOST,
-                "of that sound; 2 by default"),
-    OPT_FLAG("json", struct settings, json, "print one JSON object"),
-    {0},
-};
-
-static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
-
-static const struct option_row arguments[] = {
-    OPT_ARGUMENT("FILE", struct settings, file, 1, .is_file = true),
+    OPT_INTEGER("rate", "HZ", struct chain_check_settings, rate, 1, RATE_MOST,
+                "rate of the sound to filter; 48000 by default"),
+    OPT_INTEGER("channels", "N", struct chain_check_settings, channels, 1, CHANNELS_MOST,
+                "channels of that sound; 2 by default"),
+    OPT_FLAG("json", struct chain_check_settings, json, "print one JSON object"),
     {0},
 };
 
 const struct command command_chain_check = {
     .name = "halo chain check",
-    .summary = "check a chain of stages that is kept in a file",
+    .summary = "check a chain of stages stored in a file",
     .usage =
         "usage: halo chain check FILE [options]\n\n"
-        "Load a chain of stages from a file, as halo render IN OUT --save-chain FILE writes it,\n"
-        "with all its masks and plugins, and say what it comes to.",
-    .arguments = arguments,
+        "Load a chain of stages from a file written by halo render IN OUT --save-chain FILE,\n"
+        "with all its masks and plugins, and print its channels and latency.",
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENT("FILE", struct chain_check_settings, file, 1, .is_file = true)),
     .ending = "example: halo chain check hall.yml --channels 1",
-    .groups = groups,
-    .defaults = &(const struct settings){.rate = 48000, .channels = 2},
-    .size = sizeof(struct settings),
+    .groups = OPTION_GROUP(rows),
+    .defaults = &(const struct chain_check_settings){.rate = 48000, .channels = 2},
+    .size = sizeof(struct chain_check_settings),
     .run = check,
 };

@@ -1,14 +1,14 @@
+#include "base/json_text.h"
 #include "command/commands.h"
 #include "live/device.h"
 
-#include <jansson.h>
 #include <stdio.h>
 
-struct settings {
+struct devices_settings {
     bool json;
 };
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void print_milliseconds(double low, double high, bool is_known)
 {
@@ -40,12 +40,12 @@ static bool has_default(const struct device_list *list)
 
 static void print_table(const struct device_list *list)
 {
-    if (list->host_count == 1) /* null's */
-        puts("This build knows no sound system (halo --version says why); install portaudio19-dev\n"
-             "and build again.");
+    if (list->host_count == 1) /* the null driver */
+        puts("This build has no sound system (see halo --version); install portaudio19-dev and\n"
+             "build again.");
     else if (!has_default(list))
-        puts("There is no sound device here. Plug one in, start a JACK server (jackd), or let\n"
-             "ALSA know one in ~/.asoundrc; in a container, pass /dev/snd on to it.");
+        puts("No sound device found. Plug one in, start a JACK server (jackd), or define one for\n"
+             "ALSA in ~/.asoundrc; in a container, pass /dev/snd through.");
     for (size_t host = 0; host < list->host_count; host++) {
         printf("%s%s\n", list->hosts[host].name,
                list->hosts[host].is_default ? " (the default host API)" : "");
@@ -58,7 +58,7 @@ static void print_table(const struct device_list *list)
     }
 }
 
-/* ---- for programs ---- */
+/* ---- JSON ---- */
 
 static json_t *latencies(size_t channels, double low, double high)
 {
@@ -66,19 +66,12 @@ static json_t *latencies(size_t channels, double low, double high)
                          : json_pack("{s:f, s:f}", "low", 1e3 * low, "high", 1e3 * high);
 }
 
-/* A name need not be UTF-8. */
-static json_t *name_of(const char *name)
-{
-    json_t *text = json_string(name);
-    return text ? text : json_string("?");
-}
-
 static json_t *row_object(const struct device_list *list, size_t index)
 {
     const struct device_row *row = &list->rows[index];
     const struct device_host *host = &list->hosts[row->host];
     return json_pack("{s:I, s:o, s:o, s:I, s:I, s:f, s:o, s:o, s:b, s:b}", "index",
-                     (json_int_t)index, "name", name_of(row->name), "host_api", name_of(host->name),
+                     (json_int_t)index, "name", json_text(row->name), "host_api", json_text(host->name),
                      "channels_in", (json_int_t)row->channels_in, "channels_out",
                      (json_int_t)row->channels_out, "rate", row->rate, "latency_in_ms",
                      latencies(row->channels_in, row->low_in, row->high_in), "latency_out_ms",
@@ -91,20 +84,18 @@ static enum status print_json(const struct device_list *list)
     json_t *hosts = json_array(), *devices = json_array();
     for (size_t i = 0; i < list->host_count; i++)
         json_array_append_new(hosts,
-                              json_pack("{s:o, s:I, s:b}", "name", name_of(list->hosts[i].name),
+                              json_pack("{s:o, s:I, s:b}", "name", json_text(list->hosts[i].name),
                                         "devices", (json_int_t)list->hosts[i].devices, "default",
                                         list->hosts[i].is_default));
     for (size_t i = 0; i < list->count; i++)
         json_array_append_new(devices, row_object(list, i));
-    json_t *root = json_pack("{s:o, s:o}", "host_apis", hosts, "devices", devices);
-    bool printed = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && puts("") >= 0;
-    json_decref(root);
-    return printed ? STATUS_OK : fail(STATUS_FAILED, "cannot print the devices as JSON");
+    return json_print(json_pack("{s:o, s:o}", "host_apis", hosts, "devices", devices), 0,
+                      "the devices");
 }
 
 static enum status list(void *options)
 {
-    const struct settings *settings = options;
+    const struct devices_settings *settings = options;
     struct device_list list;
     enum status status = device_list_init(&list);
     if (status == STATUS_OK && settings->json)
@@ -116,22 +107,20 @@ static enum status list(void *options)
 }
 
 static const struct option_row rows[] = {
-    OPT_FLAG("json", struct settings, json, "print one JSON object"),
+    OPT_FLAG("json", struct devices_settings, json, "print one JSON object"),
     {0},
 };
-
-static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
 
 const struct command command_devices = {
     .name = "halo devices",
     .summary = "list the sound devices of this machine",
     .usage = "usage: halo devices [options]\n\n"
-             "List host APIs and their sound devices: index, channels in and out, rate, and the\n"
-             "lowest and highest latency that the host suggests. A device is chosen by its index,\n"
-             "its name or a part of it. An asterisk marks what is used by default.\n"
+             "List host APIs and their sound devices: index, input and output channels, rate, and\n"
+             "the lowest and highest latency that the host suggests. Select a device by its index,\n"
+             "its name or a part of the name. An asterisk marks the defaults.\n"
              "The device null has no hardware: --device null:in=IN.wav,out=OUT.wav reads one sound\n"
              "file and writes another; see halo(1).",
-    .groups = groups,
-    .size = sizeof(struct settings),
+    .groups = OPTION_GROUP(rows),
+    .size = sizeof(struct devices_settings),
     .run = list,
 };

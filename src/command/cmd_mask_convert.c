@@ -7,12 +7,12 @@
 #include <string.h>
 #include <strings.h>
 
-struct settings {
+struct mask_convert_settings {
     const char *in, *out;
-    const char *raw, *rate, *channels, *folder; /* as the options of --mask have them */
+    const char *raw, *rate, *channels, *folder; /* options of --mask */
     struct mask_write_settings write;
-    const char *to; /* a program; NULL: by the ending of OUT */
-    size_t inputs;  /* channels of the sound; 0: by the mask */
+    const char *to; /* a program; NULL: by the suffix of OUT */
+    size_t inputs;  /* channels of the sound; 0: those of the mask */
 };
 
 static bool ends_with(const char *path, const char *ending)
@@ -21,17 +21,15 @@ static bool ends_with(const char *path, const char *ending)
     return dot && strcasecmp(dot, ending) == 0;
 }
 
-/* Sound and text hold columns; what else the mask has is said to be lost. */
-static enum status write_plain(const struct settings *settings, const struct mask *mask)
+/* Sound and text hold columns only; a note says what else is lost. */
+static enum status write_plain(const struct mask_convert_settings *settings, const struct mask *mask)
 {
     struct mask *plain;
     bool is_matrix;
-    enum status status = mask_without_paths(mask, &plain, &is_matrix);
-    if (status != STATUS_OK)
-        return status;
-    status = ends_with(settings->out, ".wav")
-                 ? mask_write_wav(plain, settings->out, &settings->write)
-                 : mask_write_text(plain, settings->out, false, &settings->write);
+    TRY(mask_without_paths(mask, &plain, &is_matrix));
+    enum status status = ends_with(settings->out, ".wav")
+                             ? mask_write_wav(plain, settings->out, &settings->write)
+                             : mask_write_text(plain, settings->out, false, &settings->write);
     if (status == STATUS_OK && is_matrix)
         note("%s: %zu columns for %zu inputs and %zu outputs; use it with map=matrix",
              settings->out, plain->columns, mask->inputs, mask->outputs);
@@ -42,7 +40,7 @@ static enum status write_plain(const struct settings *settings, const struct mas
     return status;
 }
 
-static enum status write_config(const struct settings *settings, struct mask *mask)
+static enum status write_config(const struct mask_convert_settings *settings, struct mask *mask)
 {
     bool is_for_any = mask->columns == 1 && !mask->has_own_paths && !settings->inputs;
     if (is_for_any)
@@ -56,8 +54,8 @@ static enum status write_config(const struct settings *settings, struct mask *ma
     return mask_config_write(writer, mask, settings->out, &settings->write);
 }
 
-/* IN with what the options say about it, in the words of --mask. */
-static enum status load(const struct settings *settings, struct mask **mask)
+/* IN with the options, as a spec of --mask. */
+static enum status load(const struct mask_convert_settings *settings, struct mask **mask)
 {
     const struct {
         const char *key, *value;
@@ -85,29 +83,23 @@ static enum status load(const struct settings *settings, struct mask **mask)
 
 static enum status convert(void *options)
 {
-    struct settings *settings = options;
-    struct mask *mask;
+    struct mask_convert_settings *settings = options;
+    struct mask *mask = NULL;
     char *file;
     bool is_mask = ends_with(settings->out, ".mask");
     if (!settings->to && !is_mask && !ends_with(settings->out, ".wav") &&
         !ends_with(settings->out, ".txt"))
         return fail(STATUS_USAGE,
-                    "%s must end with .wav, .txt or .mask, or --to say for which program it is",
+                    "%s must end with .wav, .txt or .mask, or --to must name a program",
                     settings->out);
-    enum status status = load(settings, &mask);
-    if (status != STATUS_OK)
-        return status;
-    status = stage_mask_file(settings->in, &file);
-    if (status != STATUS_OK) {
-        mask_destroy(mask);
-        return status;
-    }
+    TRY(stage_mask_file(settings->in, &file));
     settings->write.input = file;
-    if (settings->to)
+    enum status status = load(settings, &mask);
+    if (status == STATUS_OK && settings->to)
         status = write_config(settings, mask);
-    else if (is_mask)
+    else if (status == STATUS_OK && is_mask)
         status = mask_write_text(mask, settings->out, true, &settings->write);
-    else
+    else if (status == STATUS_OK)
         status = write_plain(settings, mask);
     mask_destroy(mask);
     free(file);
@@ -123,43 +115,36 @@ static const char *writer_name(size_t index)
 static const char *const format_names[] = {"float", "double", NULL};
 
 static const struct option_row rows[] = {
-    OPT_WORD("to", "PROGRAM", struct settings, to,
-             "OUT is a configuration of jconvolver (and fconvolver),\n"
-             "camilladsp, brutefir or eqapo; the files that it names are\n"
-             "written beside it",
+    OPT_WORD("to", "PROGRAM", struct mask_convert_settings, to,
+             "write a configuration of jconvolver (and fconvolver),\n"
+             "camilladsp, brutefir or eqapo, and its files beside it",
              .name_at = writer_name),
-    OPT_CHOICE("format", "FORMAT", struct settings, write.is_double, format_names,
-               "samples of a WAV: float (default) or double"),
-    OPT_STRING("raw", "FORMAT", struct settings, raw,
-               "IN is samples without a header: F32_LE, S16_LE, ..."),
-    OPT_STRING("rate", "HZ", struct settings, rate, "the rate of a mask that does not say it"),
-    OPT_STRING("channels", "N", struct settings, channels, "channels of --raw (default: 1)"),
-    OPT_INTEGER("inputs", "N", struct settings, inputs, 1, MASK_CHANNELS_MOST,
-                "channels of the sound that --to is for (default: 2, or as\n"
-                "many as the mask has)"),
-    OPT_FILE("folder", "FOLDER", struct settings, folder,
-             "in which a configuration may name files"),
-    OPT_FLAG("force", struct settings, write.force, "replace files that exist", .letter = 'f'),
-    {0},
-};
-
-static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
-
-static const struct option_row arguments[] = {
-    OPT_ARGUMENT("IN", struct settings, in, 1, .is_file = true),
-    OPT_ARGUMENT("OUT", struct settings, out, 1, .is_file = true),
+    OPT_CHOICE("format", "FORMAT", struct mask_convert_settings, write.is_double, format_names,
+               "sample format of a WAV: float (default) or double"),
+    OPT_STRING("raw", "FORMAT", struct mask_convert_settings, raw,
+               "IN has no header and these samples: F32_LE, S16_LE, ..."),
+    OPT_STRING("rate", "HZ", struct mask_convert_settings, rate, "rate of a mask that has none of its own"),
+    OPT_STRING("channels", "N", struct mask_convert_settings, channels, "channels of --raw (default: 1)"),
+    OPT_INTEGER("inputs", "N", struct mask_convert_settings, inputs, 1, MASK_CHANNELS_MOST,
+                "channels of the sound, for --to (default: 2, or those of\n"
+                "the mask)"),
+    OPT_FILE("folder", "FOLDER", struct mask_convert_settings, folder,
+             "folder whose files a configuration may name"),
+    OPT_FLAG("force", struct mask_convert_settings, write.force, "replace files that exist", .letter = 'f'),
     {0},
 };
 
 const struct command command_mask_convert = {
     .name = "halo mask convert",
-    .summary = "writes a mask as another kind, or for another program",
+    .summary = "convert a mask to another format or program",
     .usage =
         "usage: halo mask convert IN OUT [options]\n\n"
-        "Write a mask of any kind as another: OUT ends with .wav, .txt (text, a column a channel)\n"
-        "or .mask (text that keeps paths and time zero, too).",
-    .arguments = arguments,
-    .groups = groups,
-    .size = sizeof(struct settings),
+        "Convert a mask to another format. OUT ends with .wav, .txt (text, one column per channel)\n"
+        "or .mask (text with paths and time zero).",
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENT("IN", struct mask_convert_settings, in, 1, .is_file = true),
+                                  OPT_ARGUMENT("OUT", struct mask_convert_settings, out, 1, .is_file = true)),
+    .groups = OPTION_GROUP(rows),
+    .size = sizeof(struct mask_convert_settings),
     .run = convert,
 };

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct settings {
+struct mask_make_settings {
     const char *spec;
     const char *output;
     struct sound_format_request request;
     bool force;
 };
 
-static enum status write_mask(const struct settings *settings, const struct mask *mask)
+static enum status write_mask(const struct mask_make_settings *settings, const struct mask *mask)
 {
     const struct sound_traits traits = {.format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
     struct sink_settings sink_settings = {
@@ -31,24 +31,24 @@ static enum status write_mask(const struct settings *settings, const struct mask
     return mask_write_sound(mask, &sink_settings);
 }
 
-static void report(const struct settings *settings, const struct mask *mask)
+static void report(const struct mask_make_settings *settings, const struct mask *mask)
 {
     note("%s: %zu channel%s of %zu taps at %u Hz", settings->output, mask->columns,
          mask->columns == 1 ? "" : "s", mask->taps, mask->rate);
     if (mask->origin > 0 && mask->origin == (mask->taps - 1) / 2)
         note(
-            "time zero is at the middle tap: read from the file it delays by %zu frames, unless with "
-            "--align centre",
+            "time zero is at the middle tap: the file delays by %zu frames unless used with --align "
+            "centre",
             mask->origin);
 }
 
-static enum status make2d(const struct settings *settings)
+static enum status make2d(const struct mask_make_settings *settings)
 {
     struct mask2d *mask = NULL;
     struct text_file *file = NULL;
     const struct mask_write_settings write = {.force = settings->force};
     if (settings->request.samples)
-        return fail(STATUS_USAGE, "--format is for samples; two-dimensional masks are text");
+        return fail(STATUS_USAGE, "--format sets a sample format; two-dimensional masks are text");
     enum status status = stage_spectral_study(settings->spec, &mask);
     if (status == STATUS_OK)
         status = text_file_open(settings->output, &write, &file);
@@ -64,12 +64,12 @@ static enum status make2d(const struct settings *settings)
     return status;
 }
 
-static enum status make(const struct settings *settings)
+static enum status make(const struct mask_make_settings *settings)
 {
     struct mask *mask = NULL;
     char *file = NULL;
     enum status status = stage_mask_file(settings->spec, &file);
-    /* A name with a colon may be a kind misspelt: loading it says so. */
+    /* A name with a colon may be a misspelt kind, which loading reports. */
     if (status == STATUS_OK && file && !strchr(file, ':'))
         status = fail(STATUS_USAGE, "'%s' is not a kind of mask; halo mask make --help lists them",
                       file);
@@ -86,7 +86,7 @@ static enum status make(const struct settings *settings)
 
 static enum status run(void *options)
 {
-    const struct settings *settings = options;
+    const struct mask_make_settings *settings = options;
     if (!settings->output)
         return fail(STATUS_USAGE, "no output: -o FILE names the file to write");
     return mask2d_design_is_spec(settings->spec) ? make2d(settings) : make(settings);
@@ -94,39 +94,32 @@ static enum status run(void *options)
 
 static void print_kinds(void)
 {
-    puts("\nEvery kind takes rate=HZ: 48000 here, the sound's where a mask is used.\n");
+    puts("\nEvery kind takes rate=HZ: by default 48000 here, else the rate of the sound.\n");
     design_print_kinds(stdout);
-    puts("\nmasks of two dimensions, for --spectral and as text (NAME.mask2d); rows of time x\n"
+    puts("\ntwo-dimensional masks, for --spectral and as text (NAME.mask2d); rows of time x\n"
          "columns of frequency:");
     mask2d_design_print_kinds(stdout);
 }
 
 static const struct option_row rows[] = {
-    OPT_FILE("output", "FILE", struct settings, output,
-             "the file to write: sound, or text of a mask of two dimensions", .letter = 'o'),
-    OPT_STRING("format", "FORMAT", struct settings, request.samples,
-               "of its samples: float (default), double, pcm24, ..."),
-    OPT_FLAG("force", struct settings, force, "replace FILE if it exists", .letter = 'f'),
-    {0},
-};
-
-static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
-
-static const struct option_row arguments[] = {
-    OPT_ARGUMENT("SPEC", struct settings, spec, 1),
+    OPT_FILE("output", "FILE", struct mask_make_settings, output,
+             "file to write: sound, or text for a two-dimensional mask", .letter = 'o'),
+    OPT_STRING("format", "FORMAT", struct mask_make_settings, request.samples,
+               "sample format: float (default), double, pcm24, ..."),
+    OPT_FLAG("force", struct mask_make_settings, force, "replace FILE if it exists", .letter = 'f'),
     {0},
 };
 
 const struct command command_mask_make = {
     .name = "halo mask make",
-    .summary = "makes one from a line of words: lowpass:1000",
+    .summary = "make a mask from a spec such as lowpass:1000",
     .usage = "usage: halo mask make SPEC -o FILE [options]\n\n"
-             "Make a mask and write it. A SPEC stands wherever a mask is named, too:\n"
+             "Make a mask and write it to a file. A SPEC can also be used wherever a mask is named:\n"
              "halo render in.wav out.wav --mask lowpass:1000,gain=-3",
-    .arguments = arguments,
-    .groups = groups,
+    .arguments = OPTION_ARGUMENTS(OPT_ARGUMENT("SPEC", struct mask_make_settings, spec, 1)),
+    .groups = OPTION_GROUP(rows),
     .print_ending = print_kinds,
-    .surplus = "quote a SPEC that has blanks",
-    .size = sizeof(struct settings),
+    .surplus = "quote a SPEC that contains blanks",
+    .size = sizeof(struct mask_make_settings),
     .run = run,
 };

@@ -17,11 +17,11 @@
 static const char *const subplot_names[] = {"impulse", "step",        "magnitude", "phase",
                                           "delay",   "spectrogram", NULL};
 
-struct settings {
+struct mask_plot_settings {
     struct string_list texts; /* of --mask */
     struct mask **masks;
     struct mask_plot plot;
-    struct number_list subplots; /* none: as usual */
+    struct number_list subplots; /* none: the default */
 };
 
 static uint32_t rate_of(const struct mask *mask)
@@ -29,7 +29,7 @@ static uint32_t rate_of(const struct mask *mask)
     return mask->rate ? mask->rate : STAGE_MASK_USUAL_RATE;
 }
 
-/* The words without their folder. */
+/* A spec without the folder of its file. */
 static const char *short_name(const char *text)
 {
     const char *slash = NULL;
@@ -40,13 +40,13 @@ static const char *short_name(const char *text)
     return slash ? slash + 1 : text;
 }
 
-static enum status add_curves(struct settings *settings, const char *text, const struct mask *mask)
+static enum status add_curves(struct mask_plot_settings *settings, const char *text, const struct mask *mask)
 {
     struct mask_plot *plot = &settings->plot;
     for (size_t c = 0; c < mask->columns; c++) {
         if (plot->count == MASK_PLOT_CURVES)
             return fail(STATUS_USAGE,
-                        "that is more than %d curves; MASK,channel=N takes one channel",
+                        "at most %d curves can be plotted; MASK,channel=N selects one channel",
                         MASK_PLOT_CURVES);
         struct mask_plot_curve *curve = &plot->curves[plot->count++];
         *curve = (struct mask_plot_curve){.mask = mask, .column = c, .rate = rate_of(mask)};
@@ -58,7 +58,7 @@ static enum status add_curves(struct settings *settings, const char *text, const
     return STATUS_OK;
 }
 
-static enum status load_all(struct settings *settings)
+static enum status load_all(struct mask_plot_settings *settings)
 {
     for (size_t i = 0; i < settings->texts.count; i++) {
         TRY(stage_mask_study(settings->texts.values[i], 0, &settings->masks[i]));
@@ -67,8 +67,8 @@ static enum status load_all(struct settings *settings)
     return STATUS_OK;
 }
 
-/* The text picture of magnitudes, which needs no gnuplot. */
-static enum status print_magnitudes(const struct settings *settings)
+/* A text plot of the magnitudes, without gnuplot. */
+static enum status print_magnitudes(const struct mask_plot_settings *settings)
 {
     static const char letters[] = "ABCDEFGHI";
     size_t lines = settings->texts.count + 1;
@@ -83,10 +83,8 @@ static enum status print_magnitudes(const struct settings *settings)
     char *text;
     if (request.width < RESPONSE_PLOT_WIDTH_LEAST)
         request.width = RESPONSE_PLOT_WIDTH_LEAST;
-    enum status status = response_plot(&request, (const struct mask *const *)settings->masks, letters,
-                                       settings->texts.count, &text);
-    if (status != STATUS_OK)
-        return status;
+    TRY(response_plot(&request, (const struct mask *const *)settings->masks, letters,
+                      settings->texts.count, &text));
     fputs(text, stdout);
     free(text);
     for (size_t i = 0; i < settings->texts.count; i++)
@@ -94,8 +92,8 @@ static enum status print_magnitudes(const struct settings *settings)
     return STATUS_OK;
 }
 
-/* Whether they can be drawn over one axis by response_plot. */
-static bool are_alike(const struct settings *settings)
+/* Whether response_plot can draw them over one axis. */
+static bool are_alike(const struct mask_plot_settings *settings)
 {
     for (size_t i = 1; i < settings->texts.count; i++)
         if (rate_of(settings->masks[i]) != rate_of(settings->masks[0]))
@@ -103,7 +101,7 @@ static bool are_alike(const struct settings *settings)
     return settings->texts.count <= RESPONSE_PLOT_MASKS;
 }
 
-static enum status draw(struct settings *settings)
+static enum status draw(struct mask_plot_settings *settings)
 {
     struct mask_plot *plot = &settings->plot;
     TRY(load_all(settings));
@@ -114,7 +112,7 @@ static enum status draw(struct settings *settings)
     setlocale(LC_CTYPE, ""); /* for the terminal's characters */
     terminal_output_size(&plot->width, &plot->height);
     if (plot->subplots[MASK_SUBPLOT_SPECTROGRAM])
-        return fail(STATUS_USAGE, "a spectrogram is drawn into a file; name one: -o FILE.svg");
+        return fail(STATUS_USAGE, "a spectrogram needs a file: -o FILE.svg");
     if (plot->subplots[MASK_SUBPLOT_MAGNITUDE] && are_alike(settings)) {
         TRY(print_magnitudes(settings));
         plot->subplots[MASK_SUBPLOT_MAGNITUDE] = false;
@@ -125,9 +123,9 @@ static enum status draw(struct settings *settings)
     return STATUS_OK;
 }
 
-/* ---- of two dimensions ---- */
+/* ---- two dimensions ---- */
 
-static size_t count_2d(const struct settings *settings)
+static size_t count_2d(const struct mask_plot_settings *settings)
 {
     size_t count = 0;
     for (size_t i = 0; i < settings->texts.count; i++)
@@ -145,7 +143,7 @@ static void print_2d(const struct mask2d_plot *plot)
     }
 }
 
-static enum status draw_2d(const struct settings *settings)
+static enum status draw_2d(const struct mask_plot_settings *settings)
 {
     struct mask2d_plot plot = {.file = settings->plot.file, .force = settings->plot.force};
     struct mask2d *masks[MASK2D_PLOT_MOST] = {0};
@@ -153,7 +151,7 @@ static enum status draw_2d(const struct settings *settings)
         return fail(STATUS_USAGE, "two-dimensional masks are drawn separately, %s",
                     settings->subplots.count > 0 ? "without --what" : "without one-dimensional ones");
     if (settings->texts.count > MASK2D_PLOT_MOST)
-        return fail(STATUS_USAGE, "that is more than %d masks", MASK2D_PLOT_MOST);
+        return fail(STATUS_USAGE, "at most %d masks can be plotted", MASK2D_PLOT_MOST);
     enum status status = STATUS_OK;
     for (; plot.count < settings->texts.count && status == STATUS_OK; plot.count++) {
         status = stage_spectral_study(settings->texts.values[plot.count], &masks[plot.count]);
@@ -171,16 +169,15 @@ static enum status draw_2d(const struct settings *settings)
 
 static enum status run(void *options)
 {
-    struct settings *settings = options;
-    enum status status = settings->plot.file ? gnuplot_check_file(settings->plot.file) : STATUS_OK;
-    if (status != STATUS_OK)
-        return status;
+    struct mask_plot_settings *settings = options;
+    if (settings->plot.file)
+        TRY(gnuplot_check_file(settings->plot.file));
     settings->masks = calloc(settings->texts.count, sizeof *settings->masks);
     if (!settings->masks)
         return fail_memory("masks");
     for (size_t i = 0; i < settings->subplots.count; i++)
         settings->plot.subplots[settings->subplots.values[i]] = true;
-    status = count_2d(settings) > 0 ? draw_2d(settings) : draw(settings);
+    enum status status = count_2d(settings) > 0 ? draw_2d(settings) : draw(settings);
     for (size_t i = 0; i < settings->texts.count; i++)
         mask_destroy(settings->masks[i]);
     free(settings->masks);
@@ -188,33 +185,27 @@ static enum status run(void *options)
 }
 
 static const struct option_row rows[] = {
-    OPT_FILE("output", "FILE", struct settings, plot.file,
-             "draw a .svg, .png or .pdf; else text is printed", .letter = 'o'),
-    OPT_CHOICES("what", "LIST", struct settings, subplots,
+    OPT_FILE("output", "FILE", struct mask_plot_settings, plot.file,
+             "draw a .svg, .png or .pdf file; default: print text", .letter = 'o'),
+    OPT_CHOICES("what", "LIST", struct mask_plot_settings, subplots,
                 "impulse, step, magnitude, phase, delay (group delay), spectrogram\n"
-                "(default: those that say something in a file, magnitude in text)",
+                "(default: those that apply in a file, magnitude in text)",
                 .names = subplot_names),
-    OPT_FLAG("force", struct settings, plot.force, "replace FILE if it is there", .letter = 'f'),
-    {0},
-};
-
-static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
-
-static const struct option_row arguments[] = {
-    OPT_ARGUMENTS("MASK", struct settings, texts, 1, .is_file = true),
+    OPT_FLAG("force", struct mask_plot_settings, plot.force, "replace FILE if it exists", .letter = 'f'),
     {0},
 };
 
 const struct command command_mask_plot = {
     .name = "halo mask plot",
-    .summary = "draws masks over each other",
+    .summary = "plot masks over each other",
     .usage =
         "usage: halo mask plot MASK... [options]\n\n"
-        "Draw masks over each other, a curve for each of their channels. A mask is named as behind\n"
-        "--mask, options and all: hall.wav,channel=1,phase=minimum; or as behind --spectral, drawn\n"
-        "as a picture. Files are drawn by gnuplot.",
-    .arguments = arguments,
-    .groups = groups,
-    .size = sizeof(struct settings),
+        "Plot masks over each other, one curve per channel. MASK is a spec of --mask, such as\n"
+        "hall.wav,channel=1,phase=minimum, or of --spectral, which is drawn as a picture.\n"
+        "Files are drawn by gnuplot.",
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENTS("MASK", struct mask_plot_settings, texts, 1, .is_file = true)),
+    .groups = OPTION_GROUP(rows),
+    .size = sizeof(struct mask_plot_settings),
     .run = run,
 };

@@ -13,14 +13,13 @@
 
 enum { RATE_MOST = 10000000, CHANNELS_MOST = 256 };
 
-struct settings {
+struct mask_show_settings {
     struct string_list masks; /* of --mask */
     struct stream_format sound;
     bool json;
 };
 
-/* With the sound's channels where they go together, else as it is by itself; the doctor
- * tells. */
+/* Routed for the sound's channels where that is possible, else as it is; lint reports that. */
 static enum status study(const char *text, const struct stream_format *sound, struct mask **result)
 {
     struct mask *mask = NULL;
@@ -35,7 +34,7 @@ static enum status study(const char *text, const struct stream_format *sound, st
     return status;
 }
 
-static enum status show2d(const struct settings *settings, const char *text, json_t *masks)
+static enum status show2d(const struct mask_show_settings *settings, const char *text, json_t *masks)
 {
     struct mask2d *mask = NULL;
     enum status status = stage_spectral_study(text, &mask);
@@ -47,7 +46,7 @@ static enum status show2d(const struct settings *settings, const char *text, jso
     return status;
 }
 
-static enum status show(const struct settings *settings, const char *text, json_t *masks)
+static enum status show(const struct mask_show_settings *settings, const char *text, json_t *masks)
 {
     if (mask2d_is_named(text))
         return show2d(settings, text, masks);
@@ -72,10 +71,10 @@ static enum status show(const struct settings *settings, const char *text, json_
     return status;
 }
 
-/* One that cannot be read does not keep the others from being shown. */
+/* A mask that cannot be read does not prevent the others from being shown. */
 static enum status show_all(void *options)
 {
-    const struct settings *settings = options;
+    const struct mask_show_settings *settings = options;
     json_t *masks = json_array();
     enum status status = STATUS_OK;
     for (size_t i = 0; i < settings->masks.count; i++) {
@@ -84,11 +83,12 @@ static enum status show_all(void *options)
         enum status own = show(settings, settings->masks.values[i], masks);
         status = status == STATUS_OK ? own : status;
     }
-    enum status printed = STATUS_OK;
-    if (settings->json)
-        printed =
-            json_print(json_pack("{s:O}", "masks", masks), JSON_REAL_PRECISION(9), "the masks");
-    json_decref(masks);
+    json_t *root = json_pack("{s:o}", "masks", masks);
+    if (!settings->json) {
+        json_decref(root);
+        return status;
+    }
+    enum status printed = json_print(root, JSON_REAL_PRECISION(9), "the masks");
     return status == STATUS_OK ? printed : status;
 }
 
@@ -96,42 +96,34 @@ static enum status parse_sound(void *context, const struct option_row *row, cons
 {
     (void)row;
     struct source *source;
-    enum status status = source_open_sound(value, true, &source);
-    if (status != STATUS_OK)
-        return status;
-    ((struct settings *)context)->sound = source->format;
+    TRY(source_open_sound(value, true, &source));
+    ((struct mask_show_settings *)context)->sound = source->format;
     source_close(source);
     return STATUS_OK;
 }
 
 static const struct option_row rows[] = {
-    OPT_PARSE("for", "SOUND", parse_sound, "also say what does not go with this sound file",
+    OPT_PARSE("for", "SOUND", parse_sound, "also report what does not fit this sound file",
               .is_file = true),
-    OPT_INTEGER("rate", "HZ", struct settings, sound.rate, 1, RATE_MOST,
-                "also say what does not go with a sound of this rate"),
-    OPT_INTEGER("channels", "N", struct settings, sound.channels, 1, CHANNELS_MOST,
-                "also say what does not go with a sound of N channels"),
-    OPT_FLAG("json", struct settings, json, "print one JSON object"),
-    {0},
-};
-
-static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
-
-static const struct option_row arguments[] = {
-    OPT_ARGUMENTS("MASK", struct settings, masks, 1, .is_file = true),
+    OPT_INTEGER("rate", "HZ", struct mask_show_settings, sound.rate, 1, RATE_MOST,
+                "also report what does not fit a sound of this rate"),
+    OPT_INTEGER("channels", "N", struct mask_show_settings, sound.channels, 1, CHANNELS_MOST,
+                "also report what does not fit a sound of N channels"),
+    OPT_FLAG("json", struct mask_show_settings, json, "print one JSON object"),
     {0},
 };
 
 const struct command command_mask_show = {
     .name = "halo mask show",
-    .summary = "tells what a mask is, and what is wrong with it",
+    .summary = "describe masks and report likely problems",
     .usage =
         "usage: halo mask show MASK... [options]\n\n"
-        "Tell what masks are, and what is likely to be wrong with them, each trouble with the\n"
-        "option that mends it. A mask is named as behind --mask, options and all:\n"
-        "hall.wav,trim=10ms,gain=-6; or as behind --spectral: box2d:3x3, edge.mask2d.",
-    .arguments = arguments,
-    .groups = groups,
-    .size = sizeof(struct settings),
+        "Describe masks and report likely problems, each with the option that fixes it. MASK is\n"
+        "a spec of --mask, such as hall.wav,trim=10ms,gain=-6, or of --spectral, such as\n"
+        "box2d:3x3 or edge.mask2d.",
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENTS("MASK", struct mask_show_settings, masks, 1, .is_file = true)),
+    .groups = OPTION_GROUP(rows),
+    .size = sizeof(struct mask_show_settings),
     .run = show_all,
 };

@@ -8,22 +8,22 @@
 #include <stdio.h>
 #include <string.h>
 
-struct settings {
+struct plugins_info_settings {
     const char *id;
     bool json;
 };
 
-/* An LV2 plugin is named by a URI, and those have one of few beginnings. */
+/* An LV2 plugin is named by a URI. */
 static const struct plugin_kind *kind_of(const char *id)
 {
-    static const char *const beginnings[] = {"urn:", "tag:", "file:"};
+    static const char *const prefixes[] = {"urn:", "tag:", "file:"};
     bool is_uri = strstr(id, "://") != NULL;
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-        is_uri |= strncmp(id, beginnings[i], strlen(beginnings[i])) == 0;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        is_uri |= strncmp(id, prefixes[i], strlen(prefixes[i])) == 0;
     return plugin_kind_named(is_uri ? "lv2" : "ladspa");
 }
 
-/* Where it dies when it runs, without that. */
+/* Where running it crashes, again without running it. */
 static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBLE])
 {
     struct plugin_scanner scanner;
@@ -40,19 +40,18 @@ static enum status ask(const char *id, json_t **answer, char death[PLUGIN_TROUBL
     return status;
 }
 
-static enum status report(const struct settings *settings, const json_t *answer, const char *death)
+static enum status report(const struct plugins_info_settings *settings, const json_t *answer, const char *death)
 {
     const char *error = json_string_value(json_object_get(answer, "error"));
     if (error)
         return fail(STATUS_FAILED, "%s", error);
     struct plugin_info *info;
-    enum status status = plugin_info_of_object(json_object_get(answer, "plugin"), &info);
-    if (status != STATUS_OK)
-        return status;
+    TRY(plugin_info_of_object(json_object_get(answer, "plugin"), &info));
     const char *failure = json_string_value(json_object_get(answer, "failure"));
     const struct plugin_summary summary = {.info = info,
                                      .latency = json_object_get(answer, "latency"),
                                      .failure = death[0] ? death : failure};
+    enum status status = STATUS_OK;
     if (settings->json)
         status = json_print(plugin_summary_object(&summary), PLUGIN_INFO_DIGITS, "the plugin");
     else
@@ -63,7 +62,7 @@ static enum status report(const struct settings *settings, const json_t *answer,
 
 static enum status show(void *options)
 {
-    const struct settings *settings = options;
+    const struct plugins_info_settings *settings = options;
     json_t *answer;
     char death[PLUGIN_TROUBLE];
     stop_watch();
@@ -75,27 +74,21 @@ static enum status show(void *options)
 }
 
 static const struct option_row rows[] = {
-    OPT_FLAG("json", struct settings, json, "print one JSON object"),
-    {0},
-};
-
-static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
-
-static const struct option_row arguments[] = {
-    OPT_ARGUMENT("URI|LIBRARY:LABEL", struct settings, id, 1),
+    OPT_FLAG("json", struct plugins_info_settings, json, "print one JSON object"),
     {0},
 };
 
 const struct command command_plugins_info = {
     .name = "halo plugins info",
-    .summary = "describe a plugin, and how to use it",
+    .summary = "describe a plugin and how to use it",
     .usage =
         "usage: halo plugins info URI|LIBRARY:LABEL [options]\n\n"
         "Describe a plugin: its controls with symbols, ranges, defaults and units, and a\n"
-        "command line that uses it. Its latency is what it reports after running for a while at\n"
-        "48 kHz; it runs in a process of its own.",
-    .arguments = arguments,
-    .groups = groups,
-    .size = sizeof(struct settings),
+        "command line that uses it. The latency is measured by running the plugin at 48 kHz in\n"
+        "a separate process.",
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENT("URI|LIBRARY:LABEL", struct plugins_info_settings, id, 1)),
+    .groups = OPTION_GROUP(rows),
+    .size = sizeof(struct plugins_info_settings),
     .run = show,
 };

@@ -11,7 +11,7 @@
 
 enum { ID_WIDTH_MOST = 64 };
 
-struct settings {
+struct plugins_list_settings {
     const char *kind; /* NULL: all */
     struct string_list args;
     bool json;
@@ -22,7 +22,7 @@ static bool has(const char *text, const char *word)
     return text && strcasestr(text, word);
 }
 
-static bool is_wanted(const struct settings *settings, const struct plugin_info *info)
+static bool is_wanted(const struct plugins_list_settings *settings, const struct plugin_info *info)
 {
     for (size_t i = 0; i < settings->args.count; i++) {
         const char *word = settings->args.values[i];
@@ -33,7 +33,7 @@ static bool is_wanted(const struct settings *settings, const struct plugin_info 
     return true;
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void print_row(const struct plugin_info *info, int width)
 {
@@ -44,7 +44,7 @@ static void print_row(const struct plugin_info *info, int width)
     puts("");
 }
 
-static void print_table(const struct settings *settings, const struct plugin_scan *scan)
+static void print_table(const struct plugins_list_settings *settings, const struct plugin_scan *scan)
 {
     size_t width = 0, count = 0;
     for (size_t i = 0; i < scan->count; i++)
@@ -58,10 +58,9 @@ static void print_table(const struct settings *settings, const struct plugin_sca
         if (is_wanted(settings, scan->infos[i]))
             print_row(scan->infos[i], (int)width);
     if (scan->count == 0)
-        note("there is no plugin on this machine; packages such as x42-plugins and swh-plugins "
-             "have some");
+        note("no plugins found; packages such as x42-plugins and swh-plugins contain some");
     else if (count == 0)
-        note("none of the %zu plugins matches all these words", scan->count);
+        note("none of the %zu plugins matches", scan->count);
 }
 
 static void report_skips(const struct plugin_scan *scan)
@@ -77,7 +76,7 @@ static void report_skips(const struct plugin_scan *scan)
         note("to scan these again, remove %s", plugin_memory_place());
 }
 
-/* ---- for programs ---- */
+/* ---- JSON ---- */
 
 static json_t *row_object(const struct plugin_info *info)
 {
@@ -96,7 +95,7 @@ static json_t *skip_object(const struct plugin_skip *skip)
                      skip->is_remembered);
 }
 
-static enum status print_json(const struct settings *settings, const struct plugin_scan *scan)
+static enum status print_json(const struct plugins_list_settings *settings, const struct plugin_scan *scan)
 {
     json_t *plugins = json_array(), *skipped = json_array();
     for (size_t i = 0; i < scan->count; i++)
@@ -110,7 +109,7 @@ static enum status print_json(const struct settings *settings, const struct plug
 
 static enum status list(void *options)
 {
-    const struct settings *settings = options;
+    const struct plugins_list_settings *settings = options;
     struct plugin_scan scan;
     stop_watch();
     enum status status =
@@ -129,31 +128,24 @@ static enum status list(void *options)
 static const char *const kind_names[] = {"lv2", "ladspa", NULL};
 
 static const struct option_row rows[] = {
-    OPT_WORD("kind", "KIND", struct settings, kind, "only plugins of this kind: lv2 or ladspa",
+    OPT_WORD("kind", "KIND", struct plugins_list_settings, kind, "only plugins of this kind: lv2 or ladspa",
              .names = kind_names),
-    OPT_FLAG("json", struct settings, json, "print one JSON object"),
-    {0},
-};
-
-static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
-
-static const struct option_row arguments[] = {
-    OPT_ARGUMENTS("WORDS", struct settings, args, 0),
+    OPT_FLAG("json", struct plugins_list_settings, json, "print one JSON object"),
     {0},
 };
 
 const struct command command_plugins_list = {
     .name = "halo plugins list",
-    .summary = "lists the plugins of this machine, or those that some words tell",
+    .summary = "list the plugins of this machine",
     .usage =
         "usage: halo plugins list [WORDS] [options]\n\n"
-        "List the LV2 and LADSPA plugins of this machine: kind, what names it behind --lv2 or\n"
-        "--ladspa, channels in and out, name and maker. With words, those that have each of\n"
-        "them in their id, name, maker or category. They are looked for where LV2_PATH and\n"
-        "LADSPA_PATH tell, else where the system has them; one that crashes or hangs over it\n"
-        "is skipped, and from then on until it is upgraded.",
-    .arguments = arguments,
-    .groups = groups,
-    .size = sizeof(struct settings),
+        "List the LV2 and LADSPA plugins of this machine: kind, the value for --lv2 or\n"
+        "--ladspa, input and output channels, name and maker. With WORDS, list those whose id,\n"
+        "name, maker or category contains each word. LV2_PATH and LADSPA_PATH are searched,\n"
+        "else the system's folders. A plugin that crashes or hangs is skipped, and in later\n"
+        "scans until it is upgraded.",
+    .arguments = OPTION_ARGUMENTS(OPT_ARGUMENTS("WORDS", struct plugins_list_settings, args, 0)),
+    .groups = OPTION_GROUP(rows),
+    .size = sizeof(struct plugins_list_settings),
     .run = list,
 };

@@ -5,7 +5,7 @@
 #include "chain/chain_save.h"
 #include "chain/report.h"
 #include "command/render_options.h"
-#include "command/render_replay.h"
+#include "live/replay.h"
 #include "sound/engine.h"
 #include "sound/gain.h"
 #include "sound/port.h"
@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RUNS_MOST = 4 }; /* where a plugin tells its latency late, and later still */
+enum { RUNS_MOST = 4 }; /* where a plugin reports its latency late, and again later */
 
-struct job {
+struct render_job {
     const struct render_options *options;
     struct source *source;
     struct workers *workers;
@@ -27,7 +27,7 @@ struct job {
     int sound_format;
     struct engine_run_settings run;
     bool may_run_again;
-    struct chain_save **save; /* of all runs over this sound; what it points to may be NULL */
+    struct chain_save **save; /* shared by all runs; what it points to may be NULL */
     struct report report;
     struct progress progress;
 };
@@ -42,52 +42,45 @@ static uint64_t frames_to_come(const struct source *source, const struct stage_l
     return frames;
 }
 
-/* Everything up to the chain: what is wrong with the words or files shows here. */
-static enum status prepare(struct job *job, struct render_options *options)
+/* Opens the input and makes the chain, which reports what is wrong with specs or files. */
+static enum status prepare(struct render_job *job, struct render_options *options)
 {
-    enum status status =
-        source_open_sound(options->input, options->chain.settings.allow_truncated, &job->source);
-    if (status != STATUS_OK)
-        return status;
+    TRY(source_open_sound(options->input, options->chain.settings.allow_truncated, &job->source));
     job->format = job->source->format;
     options->chain.settings.convolver.frames = job->source->frames;
-    status = stage_list_load(&options->chain.stages, &options->chain.settings, &job->format);
-    if (status == STATUS_OK)
-        status = sound_format_choose(options->output, &options->request, &job->source->traits,
-                                     &job->format, &job->sound_format);
-    if (status == STATUS_OK)
-        status = workers_create(options->chain.threads, &job->workers);
-    if (status != STATUS_OK)
-        return status;
+    TRY(stage_list_load(&options->chain.stages, &options->chain.settings, &job->format));
+    TRY(sound_format_choose(options->output, &options->request, &job->source->traits, &job->format,
+                            &job->sound_format));
+    TRY(workers_create(options->chain.threads, &job->workers));
     size_t channels = job->source->format.channels;
     size_t block = stage_list_block(&options->chain.stages, channels, job->workers,
                                     frames_to_come(job->source, &options->chain.stages));
     if (options->block)
         block = options->block;
-    status = stage_list_create(&options->chain.stages, channels, block, job->workers, &job->chain);
-    if (status == STATUS_OK)
-        stage_list_discard(&options->chain.stages);
-    return status;
+    TRY(stage_list_create(&options->chain.stages, channels, block, job->workers, &job->chain));
+    stage_list_discard(&options->chain.stages);
+    return STATUS_OK;
 }
 
-static enum status open_sink(struct job *job)
+static enum status open_sink(const struct render_options *options, const struct source *source,
+                             const struct stream_format *format, int sound_format, int64_t frames,
+                             struct sink **sink)
 {
-    const struct render_options *options = job->options;
-    struct sink_settings settings = {
+    const struct sink_settings settings = {
         .path = options->output,
         .input = options->input,
-        .format = job->format,
-        .sound_format = job->sound_format,
-        .traits = &job->source->traits,
-        .frames = engine_frames_out(job->chain, job->source->frames, options->tail),
+        .format = *format,
+        .sound_format = sound_format,
+        .traits = &source->traits,
+        .frames = frames,
         .dither = options->dither,
         .force = options->force,
     };
-    return sink_open_sound(&settings, &job->sink);
+    return sink_open_sound(&settings, sink);
 }
 
-/* Once OUT is known to be writable, and once: a further run is over the same chain. */
-static enum status save_chain(const struct job *job)
+/* Called once OUT is known to be writable; later runs have the same chain. */
+static enum status save_chain(const struct render_job *job)
 {
     const struct render_options *options = job->options;
     if (!options->save_chain || *job->save)
@@ -96,92 +89,93 @@ static enum status save_chain(const struct job *job)
                              job->save);
 }
 
-/* The edges lie around the source, as far as the chain looks. */
-static enum status lay_boundaries(struct job *job)
+/* Extends the source on both sides, as far as the chain needs. */
+static enum status lay_boundaries(struct render_job *job)
 {
     const struct render_options *options = job->options;
     if (options->boundary == BOUNDARY_ZERO)
         return STATUS_OK;
     if (job->chain->tail_unknown)
         return fail(STATUS_USAGE,
-                    "--edge is for masks and gains: how far a plugin looks back is not "
-                    "known");
+                    "--edge is for masks and gains: how far back a plugin looks is unknown");
     for (size_t i = 0; i < options->chain.stages.count; i++) {
         const struct stage *stage = &options->chain.stages.stages[i];
         if (stage->ops->no_boundary)
             return fail(STATUS_USAGE, "%s", stage->ops->no_boundary);
         if (stage->automated)
-            return fail(STATUS_USAGE, "at= does not go with --edge");
+            return fail(STATUS_USAGE, "at= cannot be used with --edge");
     }
     job->run.lead = job->chain->tail - job->chain->latency;
     job->run.trail = job->chain->latency;
     struct source *inner = job->source;
-    job->source = NULL; /* the edge's from here, also when it fails */
+    job->source = NULL; /* the boundary owns it, also on failure */
     return source_open_boundary(inner, options->boundary, job->run.lead, job->run.trail, &job->source);
 }
 
-/* The sound would come late: a plugin told of its latency only while it ran. */
-static bool is_too_late(const struct job *job)
+/* A plugin reported more latency while it ran: the output would be late. */
+static bool is_too_late(const struct render_job *job)
 {
     return job->run.stop_late && job->chain->late > 0;
 }
 
-static enum status run_once(struct job *job)
+static enum status run_once(struct render_job *job)
 {
     return engine_run(job->chain, job->source, job->sink, &job->run, &job->report.totals);
 }
 
-/* Two passes: one to know the peak, one to scale to it. */
-static enum status run_normalized(struct job *job)
+/* Writes the spooled sound, scaled to the peak asked for. */
+static enum status write_scaled(struct render_job *job, struct source *spooled)
+{
+    unsigned bits = sound_format_bits(job->sound_format);
+    double most = bits ? 1 - ldexp(1, 1 - (int)bits) : INFINITY; /* largest integer sample */
+    double peak = job->report.totals.peak;
+    struct filter *gain;
+    struct engine_totals totals = {0};
+    const struct engine_run_settings run = {
+        .tail = TAIL_NONE,
+        .true_peak = job->run.true_peak,
+        .progress = job->run.progress,
+        .progress_context = job->run.progress_context,
+    };
+    if (peak == 0)
+        note("the sound is silent: there is nothing to normalize");
+    job->report.scale = peak > 0 ? fmin(audio_from_db(job->options->peak_db), most) / peak : 1;
+    TRY(gain_create(job->format.channels, 1 << 14, job->report.scale, &gain));
+    spooled->frames = (int64_t)job->report.totals.frames_out;
+    enum status status = engine_run(gain, spooled, job->sink, &run, &totals);
+    job->report.totals.peak = totals.peak;
+    job->report.totals.true_peak = totals.true_peak;
+    filter_destroy(gain);
+    return status;
+}
+
+/* Two passes: the first finds the peak. */
+static enum status run_normalized(struct render_job *job)
 {
     struct sink *spool = NULL;
-    struct source *again = NULL;
-    struct filter *gain = NULL;
-    struct engine_totals totals = {0};
-    unsigned bits = sound_format_bits(job->sound_format);
-    double most = bits ? 1 - ldexp(1, 1 - (int)bits) : INFINITY; /* an integer format's */
+    struct source *spooled = NULL;
     enum status status =
-        spool_open(job->sink->beside, job->source, job->format.channels, &spool, &again);
+        spool_open(job->sink->beside, job->source, job->format.channels, &spool, &spooled);
     if (status == STATUS_OK)
         status = engine_run(job->chain, job->source, spool, &job->run, &job->report.totals);
     if (status == STATUS_OK)
         status = sink_commit(spool);
-    if (is_too_late(job))
-        goto done;
-    double peak = job->report.totals.peak;
-    if (status == STATUS_OK && peak == 0)
-        note("the sound is silent: there is nothing to normalize");
-    job->report.scale = peak > 0 ? fmin(audio_from_db(job->options->peak_db), most) / peak : 1;
-    if (status == STATUS_OK)
-        status = gain_create(job->format.channels, 1 << 14, job->report.scale, &gain);
-    if (status == STATUS_OK) {
-        struct engine_run_settings second = {
-            .tail = TAIL_NONE,
-            .true_peak = job->run.true_peak,
-            .progress = job->run.progress,
-            .progress_context = job->run.progress_context,
-        };
-        again->frames = (int64_t)job->report.totals.frames_out;
-        status = engine_run(gain, again, job->sink, &second, &totals);
-        job->report.totals.peak = totals.peak;
-        job->report.totals.true_peak = totals.true_peak;
-    }
-done:
-    filter_destroy(gain);
-    source_close(again);
+    if (status == STATUS_OK && !is_too_late(job))
+        status = write_scaled(job, spooled);
+    source_close(spooled);
     sink_close(spool);
     return status;
 }
 
-/* The sound can be read again, and nothing of the output has gone out. */
-static bool can_run_again(const struct job *job)
+/* The input can be read again and no output has been written yet. */
+static bool can_run_again(const struct render_job *job)
 {
     struct stat input;
     return strcmp(job->options->input, "-") != 0 && stat(job->options->input, &input) == 0 &&
            S_ISREG(input.st_mode) && job->sink->beside;
 }
 
-static enum status work(struct job *job)
+static enum status work(struct render_job *job)
 {
     const struct render_options *options = job->options;
     job->run.tail = options->tail;
@@ -189,22 +183,21 @@ static enum status work(struct job *job)
     job->run.true_peak = options->verbosity == VERBOSITY_VERBOSE;
     job->run.progress = progress_update;
     job->run.progress_context = &job->progress;
-    enum status status = open_sink(job);
-    if (status == STATUS_OK)
-        status = lay_boundaries(job);
-    if (status == STATUS_OK)
-        status = save_chain(job);
-    job->run.stop_late = job->may_run_again && status == STATUS_OK && can_run_again(job);
+    TRY(open_sink(options, job->source, &job->format, job->sound_format,
+                  engine_frames_out(job->chain, job->source->frames, options->tail), &job->sink));
+    TRY(lay_boundaries(job));
+    TRY(save_chain(job));
+    job->run.stop_late = job->may_run_again && can_run_again(job);
     progress_begin(&job->progress, job->format.rate, options->verbosity != VERBOSITY_QUIET);
     job->report.scale = 1;
-    if (status == STATUS_OK)
-        status = (options->normalize ? run_normalized : run_once)(job);
-    if (status == STATUS_OK && !is_too_late(job) && *job->save)
-        status = chain_save_keep(*job->save);
-    if (status == STATUS_OK && !is_too_late(job))
-        status = sink_commit(job->sink);
+    TRY((options->normalize ? run_normalized : run_once)(job));
+    if (is_too_late(job))
+        return STATUS_OK;
+    if (*job->save)
+        TRY(chain_save_keep(*job->save));
+    TRY(sink_commit(job->sink));
     job->report.seconds = monotonic_seconds() - job->progress.start;
-    return status;
+    return STATUS_OK;
 }
 
 static bool to_standard_output(const struct render_options *options)
@@ -216,7 +209,7 @@ static bool to_standard_output(const struct render_options *options)
             !S_ISCHR(output.st_mode));
 }
 
-static enum status print_report(struct job *job)
+static enum status print_report(struct render_job *job)
 {
     const struct render_options *options = job->options;
     struct report *report = &job->report;
@@ -241,7 +234,7 @@ static enum status print_report(struct job *job)
 static enum status render_once(struct render_options *options, bool may_run_again,
                                struct chain_save **save, bool *again)
 {
-    struct job job = {.options = options, .may_run_again = may_run_again, .save = save};
+    struct render_job job = {.options = options, .may_run_again = may_run_again, .save = save};
     enum status status = prepare(&job, options);
     if (status == STATUS_OK)
         status = work(&job);
@@ -270,13 +263,62 @@ static enum status render_sound(struct render_options *options)
     return status;
 }
 
+/* ---- --replay LOG: a live recording rendered as it was heard ---- */
+
+struct replay_job {
+    struct replay replay;
+    struct live_chain chain;
+    struct source *source;
+    struct sink *sink;
+};
+
+static enum status check_source(const struct replay *replay, const struct source *source)
+{
+    const struct stream_format *format = &source->format;
+    if (format->rate == replay->format.rate && format->channels == replay->format.channels)
+        return STATUS_OK;
+    return fail(STATUS_FAILED,
+                "%s does not belong to %s: it has %zu channels at %u Hz, the log %zu at %u Hz",
+                source->name, replay->path, format->channels, format->rate, replay->format.channels,
+                replay->format.rate);
+}
+
+static enum status replay_sound(struct render_options *options, struct replay_job *job)
+{
+    int sound_format;
+    uint64_t frames = 0;
+    TRY(replay_load(&job->replay, options->replay, &options->chain));
+    TRY(source_open_sound(options->input, options->chain.settings.allow_truncated, &job->source));
+    TRY(check_source(&job->replay, job->source));
+    TRY(live_chain_init(&job->chain, &job->replay.request));
+    const struct stream_format format = {.rate = job->source->format.rate,
+                                         .channels = job->chain.filter->outputs};
+    TRY(sound_format_choose(options->output, &options->request, &job->source->traits, &format,
+                            &sound_format));
+    TRY(open_sink(options, job->source, &format, sound_format, job->source->frames, &job->sink));
+    TRY(replay_run(&job->replay, &job->chain, job->source, job->sink, &frames));
+    TRY(sink_commit(job->sink));
+    note("%s: %.3f s rendered as they were heard, %zu events", options->output,
+         (double)frames / (double)job->replay.format.rate, job->replay.event_count);
+    return STATUS_OK;
+}
+
+static enum status render_replay(struct render_options *options)
+{
+    struct replay_job job = {0};
+    enum status status = replay_sound(options, &job);
+    sink_close(job.sink);
+    live_chain_free(&job.chain);
+    source_close(job.source);
+    replay_free(&job.replay);
+    return status;
+}
+
 enum status render_run(void *context)
 {
     struct render_options *options = context;
-    enum status status = render_options_check(options);
-    if (status != STATUS_OK)
-        return status;
-    /* A report on standard error stands alone there. */
+    TRY(render_options_check(options));
+    /* A report on standard error is not mixed with notes. */
     bool alone = options->json && to_standard_output(options);
     note_verbosity(alone ? VERBOSITY_QUIET : options->verbosity);
     stop_watch();

@@ -16,18 +16,18 @@ enum {
     ROWS_MOST = 1024,
     COLUMNS_LEAST = 16,
     COLUMNS_MOST = 4096,
-    TEXT_COLUMNS = 2048, /* gathered in what cells there are */
+    TEXT_COLUMNS = 2048, /* reduced to the cells of the terminal */
     INNER_LEAST = 50,    /* pixels */
     SIZE_LEAST = 16,
 };
 
 static const double usual_window = 0.0427; /* seconds: 2048 frames at 44.1 and 48 kHz */
-static const double lowest = 20;           /* Hz, of a logarithmic axis */
+static const double lowest = 20;           /* Hz, on a logarithmic axis */
 
-/* Of one sound, for the JSON object. */
-struct measured {
+/* One sound, for the JSON object. */
+struct measured_sound {
     struct stream_format format;
-    uint64_t frames;  /* that the picture shows */
+    uint64_t frames;  /* shown */
     size_t size, hop; /* frames */
 };
 
@@ -35,16 +35,16 @@ struct spectrogram_job {
     const struct spectrogram_options *options;
     struct source *sources[SPECTROGRAM_FIGURE_MOST];
     struct spectrogram_figure figure;
-    struct measured measured[SPECTROGRAM_FIGURE_MOST];
+    struct measured_sound measured[SPECTROGRAM_FIGURE_MOST];
     size_t rows, columns_most;
     struct spectrogram_size whole;         /* pixels */
-    struct spectrogram_text_settings text; /* where it goes to the terminal */
+    struct spectrogram_text_settings text; /* on a terminal */
 };
 
 /* ---- the sounds ---- */
 
-/* The words without their folder; as they are where two would have the same name. */
-static void parse_names(struct spectrogram_job *job)
+/* File names without their folder; in full where two would be the same. */
+static void choose_names(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     bool differ = true;
@@ -111,7 +111,7 @@ static enum status measure_one(struct spectrogram_job *job, size_t index,
     uint64_t frames;
     TRY(sound_spectrogram_init(source, &settings, picture, &frames));
     job->figure.ends[index] = picture->from + (double)frames / source->format.rate;
-    job->measured[index] = (struct measured){
+    job->measured[index] = (struct measured_sound){
         .format = source->format, .frames = frames, .size = settings.size, .hop = settings.hop};
     if (spectrogram_find_peak(picture).power <= 0)
         note("%s is silent", source->name);
@@ -129,9 +129,9 @@ static enum status measure_all(struct spectrogram_job *job)
     return STATUS_OK;
 }
 
-/* ---- where the picture goes ---- */
+/* ---- output ---- */
 
-/* Also what a link leads to is not overwritten. */
+/* Links are followed: the input is not overwritten through one. */
 static enum status check_output(const struct spectrogram_options *options)
 {
     struct stat output, input;
@@ -187,7 +187,7 @@ static enum status lay_out_text(struct spectrogram_job *job)
     return STATUS_OK;
 }
 
-/* Gnuplot is started first, so that nobody waits for hours of sound to hear that it is missing. */
+/* Gnuplot starts first, so that a missing gnuplot is reported before hours of sound are read. */
 static enum status draw_file(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
@@ -206,7 +206,7 @@ static enum status draw_file(struct spectrogram_job *job)
     return gnuplot_close(&gnuplot, status);
 }
 
-/* ---- as JSON ---- */
+/* ---- JSON ---- */
 
 static json_t *loudest_object(const struct spectrogram *picture)
 {
@@ -218,7 +218,7 @@ static json_t *loudest_object(const struct spectrogram *picture)
 }
 
 static json_t *sound_object(const char *name, const struct spectrogram *picture,
-                            const struct measured *sound)
+                            const struct measured_sound *sound)
 {
     return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "sound", json_text(name),
                      "rate", (json_int_t)sound->format.rate, "channels",
@@ -230,7 +230,7 @@ static json_t *sound_object(const char *name, const struct spectrogram *picture,
 
 static enum status print_json(const struct spectrogram_options *options,
                               const struct spectrogram_figure *figure,
-                              const struct measured *measured)
+                              const struct measured_sound *measured)
 {
     const struct spectrogram_axis *axis = &figure->pictures[0].axis;
     json_t *sounds = json_array();
@@ -247,13 +247,13 @@ static enum status print_json(const struct spectrogram_options *options,
     return json_print(root, 0, "the spectrogram");
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static enum status draw(struct spectrogram_job *job)
 {
     const struct spectrogram_options *options = job->options;
     TRY(options->file ? check_output(options) : STATUS_OK);
-    /* JSON alone has the resolution of a file. */
+    /* JSON without a file has the resolution of a file. */
     TRY(options->file || options->json ? lay_out_file(job) : lay_out_text(job));
     TRY(open_all(job));
     TRY(options->file ? draw_file(job) : measure_all(job));
@@ -267,12 +267,10 @@ static enum status draw(struct spectrogram_job *job)
 enum status spectrogram_run(void *options)
 {
     struct spectrogram_job job = {.options = options};
-    enum status status = spectrogram_options_check(options);
-    if (status != STATUS_OK)
-        return status;
+    TRY(spectrogram_options_check(options));
     stop_watch();
-    parse_names(&job);
-    status = draw(&job);
+    choose_names(&job);
+    enum status status = draw(&job);
     spectrogram_figure_free(&job.figure);
     for (size_t i = 0; i < job.options->sounds.count; i++)
         source_close(job.sources[i]);

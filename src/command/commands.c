@@ -16,20 +16,20 @@
 
 static const struct command command_mask = {
     .name = "halo mask",
-    .summary = "look at masks, and make them",
+    .summary = "show, make, plot and convert masks",
     .commands = (const struct command *const[]){&command_mask_show, &command_mask_make,
                                                 &command_mask_plot, &command_mask_convert, NULL},
 };
 
 static const struct command command_plugins = {
     .name = "halo plugins",
-    .summary = "list audio plugins, and tell what one is",
+    .summary = "list and describe audio plugins",
     .commands = (const struct command *const[]){&command_plugins_list, &command_plugins_info, NULL},
 };
 
 static const struct command command_chain = {
     .name = "halo chain",
-    .summary = "check a chain of stages that is kept in a file",
+    .summary = "check a chain of stages stored in a file",
     .commands = (const struct command *const[]){&command_chain_check, NULL},
 };
 
@@ -37,13 +37,13 @@ static const struct command command_chain = {
 static enum status refuse_kernels(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    return fail(STATUS_FAILED, "halo bench kernels needs CUDA, which was not there when this halo was "
-                               "built; halo --version lists what is built in");
+    return fail(STATUS_FAILED, "halo bench kernels needs CUDA, which this build lacks; see halo "
+                               "--version");
 }
 
 const struct command bench_kernels = {
     .name = "halo bench kernels",
-    .summary = "times the GPU's convolution kernels beside a plain copy",
+    .summary = "time the GPU's convolution kernels against a plain copy",
     .main = refuse_kernels,
 };
 #endif
@@ -67,13 +67,13 @@ static const struct command command_plugin_scanner = {
 
 /* ---- halo itself ---- */
 
-struct settings {
+struct halo_settings {
     bool version;
 };
 
 static enum status run(void *options)
 {
-    if (!((const struct settings *)options)->version)
+    if (!((const struct halo_settings *)options)->version)
         return fail(STATUS_USAGE, "which command? halo --help lists them");
     printf("halo %s%s\n"
            "cuda: %s\n"
@@ -91,25 +91,23 @@ static enum status run(void *options)
 }
 
 static const struct option_row rows[] = {
-    OPT_FLAG("version", struct settings, version, "print the version and what is built in",
+    OPT_FLAG("version", struct halo_settings, version, "print the version and what is built in",
              .letter = 'V'),
     {0},
 };
-
-static const struct option_group groups[] = {{.heading = "options", .rows = rows}, {0}};
 
 const struct command command_halo = {
     .name = "halo",
     .usage = "usage: halo COMMAND [arguments]\n\n"
              "Convolve sound with filter masks (impulse responses).\n\n"
              "commands:",
-    .ending = "halo COMMAND --help tells about a command; man halo tells it all.",
-    .groups = groups,
+    .ending = "halo COMMAND --help describes a command; man halo is the manual.",
+    .groups = OPTION_GROUP(rows),
     .commands =
         (const struct command *const[]){
             &command_render, &command_live, &command_listen, &command_devices, &command_mask,
             &command_spectrogram, &command_plugins, &command_chain, &command_bench,
             &command_list_options, &command_plugin_instances, &command_plugin_scanner, NULL},
-    .size = sizeof(struct settings),
+    .size = sizeof(struct halo_settings),
     .run = run,
 };

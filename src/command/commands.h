@@ -1,5 +1,5 @@
-/* The commands of halo, each at the end of its file; live, listen, spectrogram and the benches
- * are declared with their options. */
+/* The commands of halo, each defined at the end of its file; live, listen, spectrogram and the
+ * benches are declared with their options. */
 #ifndef HALO_COMMANDS_H
 #define HALO_COMMANDS_H
 

@@ -1,10 +1,10 @@
-/* halo list-options: the tables of all commands as text, of which the build makes the completion
- * of shells (completions/) and the man page (docs/man_page.awk). A line each, fields separated by
- * tabs:
+/* halo list-options: the options of all commands as text, from which the build makes the shell
+ * completion (completions/) and the man page (docs/man_page.awk). One option a line, fields separated
+ * by tabs:
  *
  *   COMMAND  command|option|argument  HEADING LETTER NAME ARGUMENT VALUE CHOICES HELP
  *
- * VALUE says what may be given: file, choice (one of CHOICES), list (of them), any; "" nothing. */
+ * VALUE is file, choice (one of CHOICES), list (several of them), any, or empty for no value. */
 #include "command/commands.h"
 
 #include <string.h>
@@ -65,6 +65,6 @@ static enum status run(void *options)
 const struct command command_list_options = {
     .name = "halo list-options",
     .usage = "usage: halo list-options\n\n"
-             "List the options of all commands, for programs.",
+             "List the options of all commands in machine-readable form.",
     .run = run,
 };

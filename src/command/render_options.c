@@ -15,62 +15,54 @@ static const char *const dither_names[] = {"none", "tpdf", NULL};
 static enum status parse_tail(void *context, const struct option_row *row, const char *value)
 {
     struct render_options *options = context;
-    enum status status = STATUS_OK;
     double db = 0;
     options->tail_given = true;
-    if (strcmp(value, "full") == 0) {
-        options->tail = TAIL_FULL;
-    } else if (strcmp(value, "none") == 0) {
-        options->tail = TAIL_NONE;
-    } else if (strncmp(value, "until:", 6) == 0) {
-        status = options_parse_db("the level of --tail until:", value + 6, -OPTIONS_DB_MOST,
-                                  OPTIONS_DB_MOST, &db);
-        options->tail = TAIL_UNTIL;
-        options->until = audio_from_db(db);
-    } else {
-        status = fail(STATUS_USAGE,
-                      "--%s is full, none or until:LEVEL such as until:-80dB, "
-                      "not '%s'",
-                      row->name, value);
-    }
-    return status;
+    options->tail = strcmp(value, "none") == 0 ? TAIL_NONE : TAIL_FULL;
+    if (options->tail == TAIL_NONE || strcmp(value, "full") == 0)
+        return STATUS_OK;
+    if (strncmp(value, "until:", 6) != 0)
+        return fail(STATUS_USAGE, "--%s is full, none or until:LEVEL such as until:-80dB, not '%s'",
+                    row->name, value);
+    TRY(options_parse_db("the level of --tail until:", value + 6, -OPTIONS_DB_MOST, OPTIONS_DB_MOST,
+                         &db));
+    options->tail = TAIL_UNTIL;
+    options->until = audio_from_db(db);
+    return STATUS_OK;
 }
 
 static const struct option_row rows[] = {
     OPT_CHOICE("edge", "EDGE", struct render_options, boundary, boundary_names,
-               "what lies beyond the sound's ends: zero (default),\n"
-               "replicate, reflect or wrap; goes with --tail none"),
+               "samples beyond the ends of the sound: zero (default),\n"
+               "replicate, reflect or wrap; implies --tail none"),
     OPT_PARSE("tail", "TAIL", parse_tail,
               "full (default): frames + taps - 1; none: the input's\n"
               "frames; until:-80dB: until it stays below that level.\n"
-              "Plugins tell no tail: full is until:-80dB then, 30 s at\n"
-              "most, or until 5 s were quiet",
+              "Plugins report no tail: with them full is until:-80dB,\n"
+              "at most 30 s, or until 5 s were quiet",
               .names = tail_names),
     OPT_STRING("format", "FORMAT", struct render_options, request.samples,
-               "pcm16, pcm24, pcm32, float or double; the input's\n"
-               "otherwise"),
+               "pcm16, pcm24, pcm32, float or double; default: that of IN"),
     OPT_STRING("container", "NAME", struct render_options, request.container,
-               "wav, flac, aiff, au, caf, ...; by OUT's name otherwise"),
+               "wav, flac, aiff, au, caf, ...; default: by OUT's suffix"),
     OPT_DB("normalize", struct render_options, peak_db, -OPTIONS_DB_MOST, OPTIONS_DB_MOST,
-           "bring the peak to DB dBFS, such as -1",
+           "scale the peak to DB dBFS, such as -1",
            .given = OPT_GIVEN(struct render_options, normalize)),
     OPT_CHOICE("dither", "DITHER", struct render_options, dither, dither_names,
                "tpdf (default) or none, where bits are lost"),
     OPT_FRAMES("block", struct render_options, block, 1, BLOCK_MOST,
-               "frames filtered at a time; as suits the masks by default"),
+               "frames filtered at a time; default: chosen by the masks"),
     OPT_FILE("replay", "LOG", struct render_options, replay,
-             "IN is what halo live recorded with --record-dry: render it\n"
-             "as it was heard, by the log beside the recording"),
+             "render IN, recorded by halo live --record-dry, as it was\n"
+             "heard; LOG is the log of that recording"),
     OPT_FILE("save-chain", "FILE", struct render_options, save_chain,
-             "keep the stages and their options in FILE, as text, for\n"
-             "--chain FILE"),
+             "save the stages and their options as text for --chain FILE"),
     OPT_FLAG("force", struct render_options, force, "replace OUT (and FILE) if it exists",
              .letter = 'f'),
-    OPT_FLAG("json", struct render_options, json, "print a report for scripts on standard output"),
+    OPT_FLAG("json", struct render_options, json, "print a report as JSON on standard output"),
     OPT_VALUE("quiet", struct render_options, verbosity, VERBOSITY_QUIET, "print errors only",
               .letter = 'q'),
     OPT_VALUE("verbose", struct render_options, verbosity, VERBOSITY_VERBOSE,
-              "say more: paths, algorithm, true peak", .letter = 'v'),
+              "print more: paths, algorithm, true peak", .letter = 'v'),
     {0},
 };
 
@@ -86,34 +78,23 @@ static const struct option_group groups[] = {
     {0},
 };
 
-static const struct option_row arguments[] = {
-    OPT_ARGUMENT("IN", struct render_options, input, 1, .is_file = true),
-    OPT_ARGUMENT("OUT", struct render_options, output, 1, .is_file = true),
-    {0},
-};
-
 enum status render_options_check(struct render_options *options)
 {
     if (options->replay &&
         (options->chain.stages.count > 0 || options->save_chain || options->normalize ||
          options->tail_given || options->boundary != BOUNDARY_ZERO || options->block || options->json))
         return fail(STATUS_USAGE,
-                    "--replay goes by its log alone: no stages, --save-chain, --normalize, --tail, "
-                    "--edge, --block or --json");
+                    "--replay takes everything from its log: no stages, --save-chain, --normalize, "
+                    "--tail, --edge, --block or --json");
     if (options->boundary != BOUNDARY_ZERO) {
         if (options->tail_given && options->tail != TAIL_NONE)
-            return fail(STATUS_USAGE,
-                        "--edge %s goes with --tail none: a sound that goes on has "
-                        "no tail",
+            return fail(STATUS_USAGE, "--edge %s needs --tail none: an extended sound has no tail",
                         boundary_names[options->boundary]);
         options->tail = TAIL_NONE;
     }
-    enum status status = chain_options_check(&options->chain, options->block);
-    if (status != STATUS_OK)
-        return status;
+    TRY(chain_options_check(&options->chain, options->block));
     if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
-        return fail(STATUS_USAGE, "standard output is a terminal; send the sound to a file or a "
-                                  "pipe");
+        return fail(STATUS_USAGE, "standard output is a terminal; write to a file or a pipe");
     return STATUS_OK;
 }
 
@@ -127,9 +108,11 @@ const struct command command_render = {
     .summary = "filter a sound file",
     .usage = "usage: halo render IN OUT [stages and options]\n\n"
              "Filter a sound file. IN and OUT may be - for standard input and output.\n"
-             "OUT keeps IN's rate, sample format and tags; its name's ending is its container.",
+             "OUT keeps IN's rate, sample format and tags; its suffix selects the container.",
     .ending = "example: halo render voice.wav out.wav --mask hall.wav,gain=-6 --gain 3",
-    .arguments = arguments,
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENT("IN", struct render_options, input, 1, .is_file = true),
+                                  OPT_ARGUMENT("OUT", struct render_options, output, 1, .is_file = true)),
     .groups = groups,
     .size = sizeof(struct render_options),
     .defaults = &(const struct render_options){.chain = CHAIN_OPTIONS_DEFAULTS,

@@ -1,8 +1,7 @@
-/* The words of halo render. */
+/* The options of halo render. */
 #ifndef HALO_RENDER_OPTIONS_H
 #define HALO_RENDER_OPTIONS_H
 
-#include "base/status.h"
 #include "chain/chain_options.h"
 #include "sound/engine.h"
 #include "sound/port.h"
@@ -11,7 +10,7 @@ struct render_options {
     struct chain_options chain;
     const char *input;
     const char *output;
-    const char *save_chain; /* NULL: nowhere */
+    const char *save_chain; /* NULL: not saved */
     const char *replay;     /* a log; NULL: none */
     struct sound_format_request request;
     enum boundary boundary;
@@ -21,13 +20,13 @@ struct render_options {
     bool normalize;
     double peak_db; /* to normalize to */
     bool dither;
-    size_t block; /* frames; 0: the masks' wish */
+    size_t block; /* frames; 0: chosen by the masks */
     bool force;
     bool json;
     enum verbosity verbosity;
 };
 
-/* What goes together. Errors: usage. */
+/* Check that the options are consistent. Errors: usage. */
 MUST_CHECK enum status render_options_check(struct render_options *options);
 
 /* halo render, with a struct render_options (cmd_render.c). */

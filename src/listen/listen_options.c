@@ -1,8 +1,11 @@
-#include "listen/listen_options.h"
-
+#include "base/stop.h"
+#include "listen/listen_file.h"
+#include "listen/listen_session.h"
+#include "listen/trial_verify.h"
 #include "live/live_log.h"
 #include "signal/binomial.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SECONDS_MOST 1e9
@@ -12,40 +15,40 @@ static const char *const match_names[] = {
 
 static const struct option_row region_rows[] = {
     OPT_FLAG("live-input", struct listen_options, live_input,
-             "listen to the device's input instead of a sound"),
+             "use the device's input instead of a sound file"),
     OPT_SECONDS("from", "TIME", struct listen_options, from, 0, SECONDS_MOST,
-                "play the sound from there on, such as 12s"),
+                "start of the region to play, such as 12s"),
     OPT_SECONDS("to", "TIME", struct listen_options, to, 1e-6, SECONDS_MOST,
-                "up to there; then it begins again"),
+                "end of the region, which repeats"),
     OPT_CHOICE("match", "HOW", struct listen_options, by, match_names,
-               "make the masks equally loud: r128 (the loudness of\n"
-               "EBU R128, by default), rms or none"),
+               "how masks are made equally loud: r128 (EBU R128 loudness,\n"
+               "default), rms or none"),
     OPT_VALUE("no-align", struct listen_options, align, false,
-              "leave the masks as late as they are"),
+              "do not align the delays of the masks"),
     OPT_CHOICE("switch", "HOW", struct listen_options, play.way.shape, live_log_shapes,
-               "fade (a crossfade, by default), duck (down, then up)\n"
-               "or gap (with a silence between)"),
+               "fade (crossfade, default), duck (down, then up) or gap\n"
+               "(with silence between)"),
     {0},
 };
 
 static const struct option_row test_rows[] = {
     OPT_INTEGER("abx", "N", struct listen_options, abx, 1, BINOMIAL_TRIALS_MOST,
-                "a blind test of N trials with two masks: is X A or B?"),
+                "ABX test of N trials with two masks: is X A or B?"),
     OPT_INTEGER("blind", "N", struct listen_options, blind, 1, BINOMIAL_TRIALS_MOST,
-                "N blind trials: rate up to 9 shuffled masks, 1 to 5"),
+                "N blind trials: rate up to 9 shuffled masks from 1 to 5"),
     OPT_FLAG("feedback", struct listen_options, feedback,
-             "tell after each answer whether it was right"),
-    OPT_FILE("log", "FILE", struct listen_options, log, "write what happened in the test, as JSON"),
+             "report after each answer whether it was right"),
+    OPT_FILE("log", "FILE", struct listen_options, log, "write a log of the test as JSON"),
     OPT_FILE("verify", "LOG", struct listen_options, verify,
-             "check the log of a test, and play nothing"),
+             "check the log of a test; play nothing"),
     {0},
 };
 
 static const struct option_row file_rows[] = {
     OPT_FILE("to-file", "OUT", struct listen_options, to_file,
-             "write to a sound file and play nothing"),
+             "write to a sound file; play nothing"),
     OPT_STRING("script", "SCRIPT", struct listen_options, script,
-               "what to switch to when: \"0:A 5s:B\""),
+               "times to switch masks: \"0:A 5s:B\""),
     {0},
 };
 
@@ -59,12 +62,7 @@ static const struct option_group groups[] = {
     {0},
 };
 
-static const struct option_row arguments[] = {
-    OPT_ARGUMENT("SOUND", struct listen_options, sound, 0, .is_file = true),
-    {0},
-};
-
-/* ---- what goes together ---- */
+/* ---- checks ---- */
 
 size_t listen_options_choices(const struct listen_options *options)
 {
@@ -82,14 +80,14 @@ static size_t count_masks(const struct stage_list *stages)
 static enum status check_source(const struct listen_options *options)
 {
     if (options->live_input && options->sound)
-        return fail(STATUS_USAGE, "play %s or listen to the device's input: not both",
+        return fail(STATUS_USAGE, "use either %s or --live-input, not both",
                     options->sound);
     if (!options->live_input && !options->sound)
         return fail(STATUS_USAGE, "which sound? halo listen SOUND --mask A --or --mask B");
     if (options->live_input && (options->from > 0 || options->to > 0))
-        return fail(STATUS_USAGE, "--from and --to are of a sound, not of a device's input");
+        return fail(STATUS_USAGE, "--from and --to need a sound file, not --live-input");
     if (options->to > 0 && options->to <= options->from)
-        return fail(STATUS_USAGE, "--to %g s comes before --from %g s", options->to, options->from);
+        return fail(STATUS_USAGE, "--to %g s is not after --from %g s", options->to, options->from);
     const struct device_request *device = &options->play.device;
     if (!options->live_input && (device->channels_in || device->input_map_count))
         return fail(STATUS_USAGE, "--channels and --input-map need --live-input");
@@ -100,11 +98,11 @@ static enum status check_masks(const struct listen_options *options)
 {
     size_t choices = listen_options_choices(options);
     if (choices > LISTEN_CHOICES_MOST)
-        return fail(STATUS_USAGE, "an ear compares %d masks at most, not %zu", LISTEN_CHOICES_MOST,
+        return fail(STATUS_USAGE, "at most %d masks can be compared, not %zu", LISTEN_CHOICES_MOST,
                     choices);
     if (options->by != LEVEL_MATCH_NONE && count_masks(&options->play.chain.stages) > 1)
-        return fail(STATUS_USAGE, "loudness can be matched where one stage alone has masks; with "
-                                  "several say --match none");
+        return fail(STATUS_USAGE, "loudness can be matched for one stage of masks only; use --match "
+                                  "none");
     return STATUS_OK;
 }
 
@@ -113,7 +111,7 @@ static enum status check_test(const struct listen_options *options)
     size_t choices = listen_options_choices(options);
     bool test = listen_options_test(options);
     if (options->abx && options->blind)
-        return fail(STATUS_USAGE, "one test at a time: --abx or --blind");
+        return fail(STATUS_USAGE, "use either --abx or --blind, not both");
     if (options->abx && choices != 2)
         return fail(STATUS_USAGE, "--abx compares two masks (--mask A --or --mask B), not %zu",
                     choices);
@@ -122,27 +120,41 @@ static enum status check_test(const struct listen_options *options)
                     "--blind compares 2 to %d masks (--mask A --or --mask B), not %zu",
                     LISTEN_CHOICES_MOST, choices);
     if (test && options->sound && strcmp(options->sound, "-") == 0)
-        return fail(STATUS_USAGE, "answers come from standard input, and so cannot the sound");
+        return fail(STATUS_USAGE, "a test reads answers from standard input: the sound must be a file");
     if (options->feedback && !options->abx)
         return fail(STATUS_USAGE, "--feedback needs --abx");
     if (options->log && !test)
-        return fail(STATUS_USAGE, "--log is of a test: --abx or --blind");
+        return fail(STATUS_USAGE, "--log needs --abx or --blind");
     if (options->to_file && (test || options->live_input))
-        return fail(STATUS_USAGE, "--to-file needs no device: it takes a sound and no test");
+        return fail(STATUS_USAGE, "--to-file cannot be used with a test or --live-input");
     if (options->script && !options->to_file)
         return fail(STATUS_USAGE, "--script needs --to-file");
     return STATUS_OK;
 }
 
-enum status listen_options_check(struct listen_options *options)
+static enum status verify(const char *log)
 {
+    const char *fault = NULL;
+    TRY(trial_verify(log, &fault));
+    if (fault)
+        return fail(STATUS_FAILED, "%s was changed after the test: %s", log, fault);
+    printf("%s: the key matches the commitment, and the result follows from the answers\n", log);
+    return STATUS_OK;
+}
+
+static enum status run(void *context)
+{
+    struct listen_options *options = context;
+    if (options->verify)
+        return verify(options->verify);
     options->play.device.wants_input = options->live_input;
-    enum status status = play_options_check(&options->play);
-    if (status == STATUS_OK)
-        status = check_source(options);
-    if (status == STATUS_OK)
-        status = check_masks(options);
-    return status == STATUS_OK ? check_test(options) : status;
+    TRY(play_options_check(&options->play));
+    TRY(check_source(options));
+    TRY(check_masks(options));
+    TRY(check_test(options));
+    note_verbosity(options->play.verbosity);
+    stop_watch();
+    return options->to_file ? listen_to_file(options) : listen_session_run(options);
 }
 
 static void free_options(void *options)
@@ -152,26 +164,27 @@ static void free_options(void *options)
 
 const struct command command_listen = {
     .name = "halo listen",
-    .summary = "play a sound through masks and compare them, blind if you like",
+    .summary = "compare masks by ear, also in blind tests",
     .usage =
         "usage: halo listen SOUND [stages and options]\n"
         "       halo listen --live-input [stages and options]\n"
         "       halo listen --verify LOG\n\n"
-        "Play a sound over and over, and switch between masks that are made equally loud and\n"
-        "equally late. The first --mask is A, the one after the first --or is B, and so on.\n"
-        "Keys: 1-9 choose, space the dry signal, arrows seek (up and down 10 s), home the\n"
-        "start, [ ] gain, m mute, p a picture of the masks, c and C choose a plugin's control,\n"
-        "+ and - change it, b bypasses the plugin, q leave. In a test with --abx:\n"
-        "a b x listen, A or B says which of them X is. With --blind: a b c... listen, 1-5 rate\n"
-        "what is heard, Enter ends the trial. q ends a test before its time.",
+        "Play a sound in a loop and switch between masks, matched in loudness and delay. The\n"
+        "first --mask is A, the one after the first --or is B, and so on.\n"
+        "Keys: 1-9 select a mask, space the dry signal, arrows seek (up and down by 10 s),\n"
+        "home goes to the start, [ ] change the gain, m mutes, p plots the masks, c and C\n"
+        "select a plugin's control, + and - change it, b bypasses the plugin, q leaves.\n"
+        "With --abx: a b x play, A or B answers which one X is. With --blind: a b c... play,\n"
+        "1-5 rate the one playing, Enter ends the trial. q ends a test early.",
     .ending = "example: halo listen voice.wav --mask small-room.wav --or --mask hall.wav --abx 16",
-    .arguments = arguments,
+    .arguments =
+        OPTION_ARGUMENTS(OPT_ARGUMENT("SOUND", struct listen_options, sound, 0, .is_file = true)),
     .groups = groups,
     .surplus = "a mask is named with --mask",
     .size = sizeof(struct listen_options),
     .defaults = &(const struct listen_options){.play = PLAY_OPTIONS_DEFAULTS,
                                                .by = LEVEL_MATCH_R128,
                                                .align = true},
-    .run = listen_run,
+    .run = run,
     .free = free_options,
 };

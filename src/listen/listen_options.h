@@ -1,4 +1,4 @@
-/* The words of halo listen. */
+/* The options of halo listen. */
 #ifndef HALO_LISTEN_OPTIONS_H
 #define HALO_LISTEN_OPTIONS_H
 
@@ -14,10 +14,10 @@ struct listen_options {
     double from, to; /* seconds; `to` 0: the end */
     enum level_match_by by;
     bool align;
-    const char *to_file; /* or NULL, likewise the others */
+    const char *to_file; /* NULL: none; so are the others */
     const char *script;
     size_t abx;   /* trials; 0: no such test */
-    size_t blind; /* likewise */
+    size_t blind; /* trials; 0: no such test */
     bool feedback;
     const char *log;
     const char *verify;
@@ -25,13 +25,7 @@ struct listen_options {
 
 extern const struct command command_listen;
 
-/* What goes together. Errors: usage. */
-MUST_CHECK enum status listen_options_check(struct listen_options *options);
-
-/* halo listen, with a struct listen_options (cmd_listen.c). */
-MUST_CHECK enum status listen_run(void *options);
-
-/* What there is to choose from; without a mask 0. */
+/* The number of masks to choose from. */
 size_t listen_options_choices(const struct listen_options *options);
 
 static inline bool listen_options_test(const struct listen_options *options)

@@ -1,19 +1,20 @@
-#include "live/live_options.h"
+#include "base/stop.h"
+#include "live/live_session.h"
 
 #include <string.h>
 
 static const struct option_row rows[] = {
     OPT_FLAG("reconnect", struct live_options, reconnect,
-             "wait for a device that was lost, and go on"),
-    OPT_FLAG("mute", struct live_options, muted, "begin muted"),
+             "wait for a device that was lost and continue"),
+    OPT_FLAG("mute", struct live_options, muted, "start muted"),
     OPT_VALUE("no-howl-guard", struct live_options, guard, false,
-              "let feedback howl: for loops that are meant, test tones"),
-    OPT_FLAG("watch", struct live_options, watch, "a mask file that changes on disk fades in"),
+              "do not stop feedback: for intended loops and test tones"),
+    OPT_FLAG("watch", struct live_options, watch, "fade in a mask file when it changes on disk"),
     OPT_FILE("record", "OUT", struct live_options, record,
-             "write what is heard, with a log of switches: OUT.log"),
-    OPT_FILE("record-dry", "FILE", struct live_options, record_dry, "write what comes in"),
+             "record the output, with a log of switches in OUT.log"),
+    OPT_FILE("record-dry", "FILE", struct live_options, record_dry, "record the input"),
     OPT_INTEGER("osc", "PORT", struct live_options, osc_port, 0, 65535,
-                "be controlled from this machine, by OSC over UDP",
+                "accept OSC over UDP from this machine",
                 .given = OPT_GIVEN(struct live_options, osc)),
     {0},
 };
@@ -26,11 +27,16 @@ static const struct option_group groups[] = {
     {0},
 };
 
-enum status live_options_check(struct live_options *options)
+static enum status run(void *context)
 {
+    struct live_options *options = context;
     if (options->record && options->record_dry && strcmp(options->record, options->record_dry) == 0)
-        return fail(STATUS_USAGE, "--record and --record-dry need a file each");
-    return play_options_check(&options->play);
+        return fail(STATUS_USAGE, "--record and --record-dry need different files");
+    TRY(play_options_check(&options->play));
+    options->play.device.wants_input = true;
+    note_verbosity(options->play.verbosity);
+    stop_watch();
+    return live_session_run(options);
 }
 
 static void free_options(void *options)
@@ -40,14 +46,14 @@ static void free_options(void *options)
 
 const struct command command_live = {
     .name = "halo live",
-    .summary = "filter a microphone",
+    .summary = "filter live sound",
     .usage =
         "usage: halo live [stages and options]\n\n"
-        "Filter what a sound device records, and play it on one, with no delay added.\n"
-        "A screen shows levels and load where there is a terminal. Keys: 1-9 choose a mask,\n"
-        "space the dry signal, [ ] gain, m mute, c and C choose a plugin's control, + and -\n"
-        "change it, b bypasses the plugin, r read the mask again, w write the recording to\n"
-        "disk, q leave.\n\n"
+        "Filter the input of a sound device and play it on its output, without added delay.\n"
+        "On a terminal a screen shows levels and load. Keys: 1-9 select a mask, space the dry\n"
+        "signal, [ ] change the gain, m mutes, c and C select a plugin's control, + and -\n"
+        "change it, b bypasses the plugin, r reloads the mask, w writes the recording to disk,\n"
+        "q leaves.\n\n"
         "OSC: /halo/control STAGE SYMBOL VALUE, /halo/mix STAGE VALUE, /halo/bypass STAGE 0|1,\n"
         "/halo/choose N, /halo/dry, /halo/gain DB, /halo/mute 0|1, /halo/load N PATH,\n"
         "/halo/reload, /halo/quit, /halo/subscribe and\n"
@@ -57,6 +63,6 @@ const struct command command_live = {
     .surplus = "a mask is named with --mask",
     .size = sizeof(struct live_options),
     .defaults = &(const struct live_options){.play = PLAY_OPTIONS_DEFAULTS, .guard = true},
-    .run = live_run,
+    .run = run,
     .free = free_options,
 };

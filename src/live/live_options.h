@@ -1,4 +1,4 @@
-/* The words of halo live. */
+/* The options of halo live. */
 #ifndef HALO_LIVE_OPTIONS_H
 #define HALO_LIVE_OPTIONS_H
 
@@ -7,7 +7,7 @@
 struct live_options {
     struct play_options play;
     bool muted;
-    bool guard; /* against howls */
+    bool guard; /* against feedback */
     bool watch;
     bool reconnect;
     const char *record;
@@ -17,11 +17,5 @@ struct live_options {
 };
 
 extern const struct command command_live;
-
-/* What goes together. Errors: usage. */
-MUST_CHECK enum status live_options_check(struct live_options *options);
-
-/* halo live, with a struct live_options (cmd_live.c). */
-MUST_CHECK enum status live_run(void *options);
 
 #endif

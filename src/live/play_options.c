@@ -14,7 +14,7 @@ enum status play_options_parse_stage(void *context, const struct option_row *row
     if (options->or_waits && !ops->has_choices)
         return fail(STATUS_USAGE, "--or is followed by --mask, not by --%s", row->name);
     if (options->or_waits && options->other_count + 1 == LIVE_CHOICES_MOST)
-        return fail(STATUS_USAGE, "there may be %d masks to choose from", LIVE_CHOICES_MOST);
+        return fail(STATUS_USAGE, "there can be at most %d masks to choose from", LIVE_CHOICES_MOST);
     if (options->or_waits) {
         options->or_waits = false;
         options->others[options->other_count++] = value;
@@ -40,7 +40,6 @@ static enum status parse_or(void *context, const struct option_row *row, const c
     return STATUS_OK;
 }
 
-/* A device that does both. */
 static enum status parse_device(void *context, const struct option_row *row, const char *value)
 {
     (void)row;
@@ -52,23 +51,21 @@ static enum status parse_device(void *context, const struct option_row *row, con
 static enum status parse_latency(void *context, const struct option_row *row, const char *value)
 {
     struct device_request *device = &((struct play_options *)context)->device;
-    double seconds = 0;
-    enum status status = STATUS_OK;
+    double milliseconds;
     device->latency = DEVICE_LATENCY_SECONDS;
-    if (strcmp(value, "low") == 0)
+    if (strcmp(value, "low") == 0) {
         device->latency = DEVICE_LATENCY_LOW;
-    else if (strcmp(value, "high") == 0)
+    } else if (strcmp(value, "high") == 0) {
         device->latency = DEVICE_LATENCY_HIGH;
-    else if (value[strspn(value, "0123456789.")] == '\0') /* milliseconds, where no unit is said */
-        status = options_parse_seconds(row->name, value, 0, 1e3 * LATENCY_MOST, &seconds);
-    else if (!strchr("0123456789.", value[0]))
-        status =
-            fail(STATUS_USAGE, "--%s is low, high or milliseconds, not '%s'", row->name, value);
-    else
-        status = options_parse_seconds(row->name, value, 0, LATENCY_MOST, &device->latency_seconds);
-    if (seconds > 0)
-        device->latency_seconds = 1e-3 * seconds;
-    return status;
+    } else if (value[strspn(value, "0123456789.")] == '\0') { /* milliseconds without a unit */
+        TRY(options_parse_seconds(row->name, value, 0, 1e3 * LATENCY_MOST, &milliseconds));
+        device->latency_seconds = 1e-3 * milliseconds;
+    } else if (!strchr("0123456789.", value[0])) {
+        return fail(STATUS_USAGE, "--%s is low, high or milliseconds, not '%s'", row->name, value);
+    } else {
+        return options_parse_seconds(row->name, value, 0, LATENCY_MOST, &device->latency_seconds);
+    }
+    return STATUS_OK;
 }
 
 /* ---- rows ---- */
@@ -76,29 +73,29 @@ static enum status parse_latency(void *context, const struct option_row *row, co
 static const char *const latency_names[] = {"low", "high", NULL}; /* or a time */
 
 const struct option_row play_options_or[] = {
-    OPT_PARSE("or", NULL, parse_or, "before --mask: another choice instead of the mask before"),
+    OPT_PARSE("or", NULL, parse_or, "before --mask: an alternative to the previous mask"),
     {0},
 };
 
 const struct option_row play_options_device[] = {
     OPT_PARSE("device", "NAME", parse_device,
-              "for both directions: a name, a part of one, or an index\n"
-              "(halo devices lists them); the system's default"),
+              "for input and output: a name, a part of one, or an index\n"
+              "(see halo devices); default: the system's"),
     OPT_STRING("output", "NAME", struct play_options, device.output, "the device to play to"),
     OPT_STRING("host-api", "NAME", struct play_options, device.host_api,
-               "ALSA, JACK ...: whose devices are meant"),
+               "use the devices of ALSA, JACK, ..."),
     OPT_INTEGER("rate", "HZ", struct play_options, device.rate, RATE_LEAST, RATE_MOST,
-                "frames a second; the device's by default"),
+                "frames per second; default: the device's"),
     OPT_FRAMES("block", struct play_options, device.block, BLOCK_LEAST, BLOCK_MOST,
-               "the device's period to ask for, 32 to 4096, 64 by\n"
-               "default; it decides itself, and what came is told"),
+               "period to request from the device, 32 to 4096 (default 64);\n"
+               "the one that it uses is reported"),
     OPT_INTEGERS("output-map", "LIST", struct play_options, output_map, 1, DEVICE_CHANNELS_MOST,
                  "the device's channels to play to, such as 3,4"),
     OPT_PARSE("latency", "LATENCY", parse_latency,
-              "of the device: low (default), high or milliseconds", .names = latency_names),
+              "latency of the device: low (default), high or milliseconds", .names = latency_names),
     OPT_STRING("input", "NAME", struct play_options, device.input, "the device to record from"),
     OPT_INTEGER("channels", "N", struct play_options, device.channels_in, 1, DEVICE_CHANNELS_MOST,
-                "of the input; the device's, 2 at most, by default"),
+                "input channels; default: the device's, at most 2"),
     OPT_INTEGERS("input-map", "LIST", struct play_options, input_map, 1, DEVICE_CHANNELS_MOST,
                  "the device's channels to record from, such as 1,2"),
     {0},
@@ -106,19 +103,19 @@ const struct option_row play_options_device[] = {
 
 const struct option_row play_options_others[] = {
     OPT_SECONDS("fade", "TIME", struct play_options, fade, 0, 10,
-                "how long a switch of masks takes; 20ms by default"),
+                "duration of a switch of masks; default 20ms"),
     OPT_DB("ceiling", struct play_options, ceiling_db, -60, 0,
-           "no sample leaves louder than that; -1 by default"),
-    OPT_SECONDS("seconds", "S", struct play_options, seconds, 0.001, 1e9, "end after that time"),
+           "limit the output to that level; default -1"),
+    OPT_SECONDS("seconds", "S", struct play_options, seconds, 0.001, 1e9, "stop after that time"),
     OPT_FLAG("force", struct play_options, force, "replace files that exist", .letter = 'f'),
     OPT_FLAG("json", struct play_options, json,
-             "show the stream as JSON, a line each interval, and report so"),
+             "print JSON lines and a JSON report"),
     OPT_SECONDS("meter-interval", "S", struct play_options, interval, 0.01, 3600,
-                "seconds between lines, where no screen is"),
-    OPT_FLAG("plain", struct play_options, plain, "lines instead of a screen"),
+                "seconds between lines without a screen"),
+    OPT_FLAG("plain", struct play_options, plain, "print lines instead of a screen"),
     OPT_VALUE("quiet", struct play_options, verbosity, VERBOSITY_QUIET, "print errors only",
               .letter = 'q'),
-    OPT_VALUE("verbose", struct play_options, verbosity, VERBOSITY_VERBOSE, "say more",
+    OPT_VALUE("verbose", struct play_options, verbosity, VERBOSITY_VERBOSE, "print more",
               .letter = 'v'),
     {0},
 };

@@ -1,5 +1,5 @@
-/* The words that halo live and halo listen share: stages, masks to choose from, the device,
- * how a switch sounds, and what is shown. */
+/* The options that halo live and halo listen share: stages, masks to choose from, the device, how
+ * masks are switched, and the view. */
 #ifndef HALO_PLAY_OPTIONS_H
 #define HALO_PLAY_OPTIONS_H
 
@@ -13,16 +13,16 @@ struct play_options {
     const char *others[LIVE_CHOICES_MOST];
     size_t other_count;
     size_t choosing; /* the stage that has them; SIZE_MAX: none */
-    bool or_waits;   /* for its mask */
+    bool or_waits;   /* an --or waits for its mask */
     struct device_request device;
     struct number_list input_map, output_map; /* which `device` points to, after the check */
     struct choices_way way;                   /* without its frames */
     double fade;                              /* seconds */
     double ceiling_db;
-    double seconds; /* to run; 0: until it is stopped */
+    double seconds; /* to run; 0: until stopped */
     bool force;
     bool json;
-    double interval; /* seconds; 0: as the view likes it */
+    double interval; /* seconds; 0: chosen by the view */
     bool plain;
     enum verbosity verbosity;
 };
@@ -59,7 +59,8 @@ MUST_CHECK enum status play_options_parse_stage(void *options, const struct opti
         .rows = play_options_others, .offset = AT                                                  \
     }
 
-/* What goes together, after parsing. The struct must not be moved afterwards. Errors: usage. */
+/* Check that the options are consistent, after parsing; the struct must not move afterwards. Errors:
+ * usage. */
 MUST_CHECK enum status play_options_check(struct play_options *options);
 
 enum view_choice play_options_view(const struct play_options *options);

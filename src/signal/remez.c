@@ -168,9 +168,9 @@ static size_t thin_peaks(struct exchange *exchange, size_t count)
     return count;
 }
 
-enum progress { GOING_ON, LEVEL, STUCK };
+enum remez_progress { GOING_ON, LEVEL, STUCK };
 
-static enum progress exchange_once(struct exchange *exchange)
+static enum remez_progress exchange_once(struct exchange *exchange)
 {
     double largest = 0;
     find_weights(exchange);
@@ -193,7 +193,7 @@ static enum progress exchange_once(struct exchange *exchange)
 
 static bool exchange_run(struct exchange *exchange)
 {
-    enum progress progress = GOING_ON;
+    enum remez_progress progress = GOING_ON;
     for (int i = 0; i < EXCHANGES_MOST && progress == GOING_ON; i++)
         progress = exchange_once(exchange);
     return progress == LEVEL;
