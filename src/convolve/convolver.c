@@ -121,9 +121,7 @@ static enum status create_side(struct convolver *convolver, enum side side,
     if (!backend->create)
         return fail(STATUS_FAILED, "this build has no CUDA (halo --version says why); install the "
                                    "CUDA Toolkit and build again, or use --backend cpu");
-    enum status status = backend->create(shape, &convolver->convolution[side]);
-    if (status != STATUS_OK)
-        return status;
+    TRY(backend->create(shape, &convolver->convolution[side]));
     convolver->backend[side] = backend;
     backend->describe(convolver->convolution[side], convolver->algorithm[side],
                       sizeof convolver->algorithm[side]);
@@ -167,10 +165,7 @@ static enum status let_standby_run_along(struct convolver *convolver)
     const struct convolver_shape *shape = &convolver->shape;
     double period = 1e9 * (double)shape->block / (double)(shape->rate ? shape->rate : 48000);
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
-        enum status status =
-            block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver");
-        if (status != STATUS_OK)
-            return status;
+        TRY(block_init(&convolver->spare[v], shape->outputs, shape->block, "a convolver"));
     }
     convolver->patience = GPU_SHARE * period;
     convolver->along = is_affordable(convolver, period);
@@ -354,10 +349,7 @@ enum status convolver_switch(struct filter *filter, const struct convolver_switc
         return fail(STATUS_FAILED, "cannot change the mask: the change before is not finished");
     /* The step does not look at it, as no switch is under way. */
     if (!convolver->coming.data) {
-        enum status status =
-            block_init(&convolver->coming, filter->outputs, filter->block, "a convolver");
-        if (status != STATUS_OK)
-            return status;
+        TRY(block_init(&convolver->coming, filter->outputs, filter->block, "a convolver"));
     }
     convolver->change = *to;
     atomic_store(&convolver->switching, true);
@@ -375,7 +367,7 @@ bool convolver_switched(const struct filter *filter, uint64_t *at)
 }
 
 size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
-                      size_t most)
+                                 size_t most)
 {
     char reason[sizeof((struct convolver *)NULL)->reason];
     const struct convolver_backend *backend = choose(settings, mask, reason, sizeof reason);
@@ -383,8 +375,9 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
         return LIVE_BLOCK;
     if (backend && backend->preferred_block)
         return backend->preferred_block(mask->taps, most);
-    return partition_preferred_block(mask->taps, mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
-                          workers_count(settings->workers), most);
+    return partition_preferred_block(mask->taps,
+                                     mask->inputs > mask->outputs ? mask->inputs : mask->outputs,
+                                     workers_count(settings->workers), most);
 }
 
 /* ---- for the backends ---- */

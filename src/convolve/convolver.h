@@ -103,7 +103,7 @@ bool convolver_switched(const struct filter *convolver, uint64_t *at);
 /* Frames a file should be filtered in at a time, at most `most`. settings->block is not
  * looked at. */
 size_t convolver_preferred_block(const struct convolver_settings *settings, const struct mask *mask,
-                      size_t most);
+                                 size_t most);
 
 /* ---- what a backend provides (convolver_direct.c, convolver_cpu.c) ---- */
 

@@ -35,9 +35,9 @@ struct cpu_batch_convolution {
 
 struct cpu_batch_mask {
     struct path_table paths;
-    float *head;    /* direct form: column after column */
-    size_t partitions;   /* that are not all zero */
-    float *spectra; /* column after column, part after part */
+    float *head;       /* direct form: column after column */
+    size_t partitions; /* that are not all zero */
+    float *spectra;    /* column after column, part after part */
 };
 
 static void batch_destroy(struct convolution *base)
@@ -77,7 +77,8 @@ static enum status fill(struct cpu_batch_convolution *convolution)
     const struct partition_plan *plan = &convolution->plan;
     double floats = 2.0 * (double)plan->history_frames + 3.0 * (double)shape->block;
     floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->partitions);
-    size_t history_frames = plan->algorithm == PARTITION_DIRECT ? shape->taps - 1 : plan->history_frames;
+    size_t history_frames =
+        plan->algorithm == PARTITION_DIRECT ? shape->taps - 1 : plan->history_frames;
     enum status status;
     if ((status = check_memory(shape, floats)) ||
         (status = history_init(&convolution->history, shape->inputs, history_frames, shape->block)))
@@ -137,9 +138,11 @@ static enum status prepare_spectra(const struct cpu_batch_convolution *convoluti
     prepared->partitions = (mask->taps + partition - 1) / partition;
     prepared->spectra = audio_alloc(mask->columns * prepared->partitions * floats);
     float *samples = audio_alloc(plan->fft);
-    for (size_t i = 0; prepared->spectra && samples && i < mask->columns * prepared->partitions; i++)
-        transform_taps(convolution->fft, mask, i / prepared->partitions, i % prepared->partitions * partition,
-                       partition, samples, prepared->spectra + i * floats);
+    for (size_t i = 0; prepared->spectra && samples && i < mask->columns * prepared->partitions;
+         i++)
+        transform_taps(convolution->fft, mask, i / prepared->partitions,
+                       i % prepared->partitions * partition, partition, samples,
+                       prepared->spectra + i * floats);
     bool made = prepared->spectra && samples;
     free(samples);
     return made ? STATUS_OK : fail_memory("a mask");
@@ -198,7 +201,8 @@ static void transform_chunk(void *context, size_t piece, size_t worker)
     const struct partition_plan *plan = &convolution->plan;
     size_t input = piece / plan->chunks, chunk = piece % plan->chunks;
     size_t there = plan->history_frames + chunk_frames(convolution, chunk);
-    const float *from = history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
+    const float *from =
+        history_now(&convolution->history, input) + chunk * plan->hop - plan->history_frames;
     if (there < plan->fft || !fft_is_aligned(from)) {
         float *samples = convolution->samples[worker];
         memcpy(samples, from, there * sizeof *samples);
@@ -241,8 +245,8 @@ static void add_products(const struct cpu_batch_convolution *convolution, struct
     const float *inputs[PRODUCTS_MOST];
     for (size_t chunk = first; chunk < end; chunk++) {
         for (size_t i = 0; i < products->count; i++)
-            inputs[i] =
-                spectrum_at(convolution, products->input[i], newest + chunk - products->partition[i]);
+            inputs[i] = spectrum_at(convolution, products->input[i],
+                                    newest + chunk - products->partition[i]);
         fft_multiply_add_all(sums + (chunk - first) * convolution->floats, inputs, products->mask,
                              products->count, convolution->floats);
     }
@@ -262,8 +266,9 @@ static void add_paths(const struct cpu_batch_job *job, size_t output, size_t fir
             size_t at = products.count++;
             products.input[at] = table->paths[p].input;
             products.partition[at] = partition;
-            products.mask[at] = job->prepared->spectra +
-                                (table->paths[p].column * partitions + partition) * convolution->floats;
+            products.mask[at] =
+                job->prepared->spectra +
+                (table->paths[p].column * partitions + partition) * convolution->floats;
             if (products.count == PRODUCTS_MOST)
                 add_products(convolution, &products, first, end, sums);
         }

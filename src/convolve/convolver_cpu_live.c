@@ -248,8 +248,8 @@ static enum status prepare_segment(const struct cpu_live_convolution *convolutio
     if (!prepared->spectra[s])
         return fail_memory("a mask");
     for (size_t i = 0; i < mask->columns * partitions; i++)
-        transform_taps(segment->fft, mask, i / partitions, offset + i % partitions * size, size, samples,
-                       prepared->spectra[s] + i * floats);
+        transform_taps(segment->fft, mask, i / partitions, offset + i % partitions * size, size,
+                       samples, prepared->spectra[s] + i * floats);
     return STATUS_OK;
 }
 

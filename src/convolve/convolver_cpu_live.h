@@ -32,10 +32,10 @@ struct segment_job {
     uint64_t full;      /* the end of its partition, in frames of the stream; 0: no job yet */
     const float **ends; /* [input] where its partition ends in the history */
     size_t input;       /* to be transformed next; all of them come first */
-    size_t slot;       /* then these: whose output comes next, and within it */
+    size_t slot;        /* then these: whose output comes next, and within it */
     size_t output;
     size_t path;                      /* of the output, in the order of the slot's path table */
-    size_t partition;                      /* of the mask */
+    size_t partition;                 /* of the mask */
     const struct cpu_live_mask *only; /* one that is armed; NULL: all that are wanted */
     enum side_of_ring ring;           /* where its results go */
     bool summing;                     /* the sum holds what came of the output so far */
@@ -57,7 +57,7 @@ struct segment {
     /* Whose masks the job is for. NULL: nobody waits for it (any more). The step's to write;
      * a mask that is about to be freed leaves under the lock. */
     _Atomic(const struct cpu_live_mask *) wanted[CONVOLVER_SLOTS];
-    atomic_flag lock;             /* held by who works on the job */
+    atomic_flag lock;              /* held by who works on the job */
     atomic_uint_fast64_t deadline; /* frames; UINT64_MAX: nothing is left of the job */
 };
 
@@ -88,7 +88,7 @@ struct cpu_live_convolution {
     struct history history;
     uint64_t end; /* frames that came in, the block at hand included */
     struct segment segments[PARTITION_SEGMENTS_MOST];
-    size_t due_length;                    /* frames of an output's ring */
+    size_t due_length;                   /* frames of an output's ring */
     float **due[RINGS][CONVOLVER_SLOTS]; /* [output]; WORKERS_RING: NULL without a worker */
     struct joined joined[CONVOLVER_SLOTS];
     struct arming arming;
@@ -102,9 +102,9 @@ struct cpu_live_convolution {
 struct cpu_live_mask {
     uint64_t number; /* from 1 on, no two alike */
     struct path_table paths;
-    float *head;                             /* column after column, plan.head taps each */
-    size_t partitions[PARTITION_SEGMENTS_MOST];   /* that are not all zero */
-    float *spectra[PARTITION_SEGMENTS_MOST]; /* column after column, part after part */
+    float *head;                                /* column after column, plan.head taps each */
+    size_t partitions[PARTITION_SEGMENTS_MOST]; /* that are not all zero */
+    float *spectra[PARTITION_SEGMENTS_MOST];    /* column after column, part after part */
 };
 
 /* ---- jobs and the worker: convolver_cpu_live_job.c; real-time ---- */

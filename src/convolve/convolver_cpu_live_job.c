@@ -16,7 +16,7 @@
 
 enum {
     PARTITIONS_MOST = 4, /* of a mask, multiplied in one unit */
-    SPINS = 1 << 9, /* some 10 us: then it is longer than a look at the lock */
+    SPINS = 1 << 9,      /* some 10 us: then it is longer than a look at the lock */
     SLEEP_NS = 20000,
 };
 
@@ -67,14 +67,16 @@ static void lay_down(const struct cpu_live_convolution *convolution, const struc
 
 /* The products of some parts of a path. */
 static void add_partitions(const struct segment *segment, const struct segment_job *job,
-                      const struct cpu_live_mask *prepared, size_t s, const struct mask_path *path,
-                      size_t count)
+                           const struct cpu_live_mask *prepared, size_t s,
+                           const struct mask_path *path, size_t count)
 {
     const float *inputs[PARTITIONS_MOST], *masks[PARTITIONS_MOST];
-    const float *mask = prepared->spectra[s] + path->column * prepared->partitions[s] * segment->floats;
+    const float *mask =
+        prepared->spectra[s] + path->column * prepared->partitions[s] * segment->floats;
     size_t age = (size_t)(segment->job.full - job->full) / segment->cut.size;
     for (size_t i = 0; i < count; i++) {
-        size_t position = (segment->newest + segment->depth - age - job->partition - i) % segment->depth;
+        size_t position =
+            (segment->newest + segment->depth - age - job->partition - i) % segment->depth;
         inputs[i] = segment->spectra[path->input] + position * segment->floats;
         masks[i] = mask + (job->partition + i) * segment->floats;
     }
@@ -132,7 +134,7 @@ struct job_unit {
     double cost;                          /* ns by the model */
     const struct cpu_live_mask *prepared; /* but for a transform: the slot's */
     const struct mask_path *path;         /* of products */
-    size_t partitions;                         /* likewise: how many go together */
+    size_t partitions;                    /* likewise: how many go together */
 };
 
 static void begin_output(struct segment_job *job, size_t slot, size_t output)
@@ -146,7 +148,7 @@ static void begin_output(struct segment_job *job, size_t slot, size_t output)
 /* The mask that the job's slot waits for; slots that wait for nothing are passed over.
  * NULL: none is left. */
 static const struct cpu_live_mask *pass_to_slot(struct segment *segment, struct segment_job *job,
-                                                 size_t s)
+                                                size_t s)
 {
     size_t last = job->only ? job->slot + (job->slot < CONVOLVER_SLOTS) : CONVOLVER_SLOTS;
     for (; job->slot < last; begin_output(job, job->slot + 1, 0)) {

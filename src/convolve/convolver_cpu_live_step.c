@@ -229,7 +229,7 @@ static void take_due(struct cpu_live_convolution *convolution, size_t slot, size
 }
 
 static void run_slot(struct cpu_live_convolution *convolution, size_t v,
-                      const struct convolver_slot *slot)
+                     const struct convolver_slot *slot)
 {
     const struct cpu_live_mask *mask = (const struct cpu_live_mask *)slot->prepared;
     for (size_t o = 0; o < convolution->shape.outputs; o++) {

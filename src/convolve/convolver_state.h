@@ -24,9 +24,9 @@ struct convolver {
     size_t origin;
     const struct convolver_backend *backend[SIDES]; /* STANDBY: NULL if none is needed */
     struct convolution *convolution[SIDES];
-    struct history history;               /* for the standby: the past, in whole blocks */
-    bool along;                           /* live: the standby runs along and needs no past */
-    double patience;                      /* ns that the main side may take then */
+    struct history history;              /* for the standby: the past, in whole blocks */
+    bool along;                          /* live: the standby runs along and needs no past */
+    double patience;                     /* ns that the main side may take then */
     struct block spare[CONVOLVER_SLOTS]; /* the standby's outputs */
     _Atomic uint64_t late;
     char algorithm[SIDES][96];
@@ -37,7 +37,7 @@ struct convolver {
     /* The step's own, but that `side` is read by all. */
     _Atomic int side;
     const struct convolver_mask *current;
-    size_t slot;        /* of the current mask; a switch's new one has the other */
+    size_t slot;         /* of the current mask; a switch's new one has the other */
     uint64_t position;   /* frames that came in */
     bool entered;        /* the switch's mask is with its slot */
     bool begun;          /* and sounds */

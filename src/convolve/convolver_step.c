@@ -90,12 +90,11 @@ void convolver_finish_switch(struct convolver *convolver)
 
 /* The slots of a side, with their outputs in `out` and `coming`. */
 static void set_slots(const struct convolver *convolver, enum side side, bool entering,
-                       bool all_fresh, float *const *out, float *const *coming,
-                       struct convolver_slot slots[CONVOLVER_SLOTS])
+                      bool all_fresh, float *const *out, float *const *coming,
+                      struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     const struct convolver_backend *backend = convolver->backend[side];
-    slots[convolver->slot] =
-        (struct convolver_slot){convolver->current->of[side], all_fresh, out};
+    slots[convolver->slot] = (struct convolver_slot){convolver->current->of[side], all_fresh, out};
     slots[1 - convolver->slot] = (struct convolver_slot){0};
     if (entering)
         slots[1 - convolver->slot] = (struct convolver_slot){
@@ -147,7 +146,7 @@ static void run_both(struct convolver *convolver, const float *const *in, float 
     int64_t until = monotonic_ns() + (int64_t)convolver->patience;
     set_slots(convolver, MAIN, entering, false, out, convolver->coming.data, main_slots);
     set_slots(convolver, STANDBY, entering, false, convolver->spare[0].data,
-               convolver->spare[1].data, standby_slots);
+              convolver->spare[1].data, standby_slots);
     backend->post(convolver->convolution[MAIN], in, main_slots);
     convolver->backend[STANDBY]->step(convolver->convolution[STANDBY], in, standby_slots);
     if (backend->collect(convolver->convolution[MAIN], main_slots, until))

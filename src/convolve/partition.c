@@ -10,7 +10,7 @@ static const double FFT_COST_LARGE = 0.12; /* beyond it */
 static const double MULTIPLY_COST = 0.1;   /* a float of a spectrum, in the cache */
 static const double MULTIPLY_COST_LARGE = 0.25;
 static const double WORKER_WEIGHT = 0.3; /* of a worker's time, where the step's counts */
-static const double STEP_COST = 50;       /* a transform's fixed part */
+static const double STEP_COST = 50;      /* a transform's fixed part */
 /* More of it in the step where a worker has the long ones: after a pause code, tables and spectra
  * have left the caches, and their pages the table of those. The direct form needs little of either,
  * and with it alone the step needs no transform; without a worker it has some anyway. */
@@ -21,7 +21,7 @@ enum {
     MASK_LARGE = 1 << 18,     /* floats of spectra: more come from beyond the cache */
     FFT_MOST = 1 << 23,       /* points, where nothing shorter holds a mask */
     CHUNK_FFT_MOST = 1 << 18, /* of a mask in parts: longer ones leave the cache, and save little */
-    REQUEST_LEAST = 1 << 17,     /* frames: enough work between two reads */
+    REQUEST_LEAST = 1 << 17,  /* frames: enough work between two reads */
     REQUEST_SAMPLES_MOST =
         1 << 20, /* of all channels, for short masks: some blocks of that are in memory */
     SPARE_FLOATS = 1 << 13, /* that a mask's spectra may take beyond 9/4 of its taps */
@@ -67,7 +67,8 @@ static bool cut(size_t taps, size_t n, bool partitions, struct partition_plan *p
     if (partitions)
         history_frames = n / 2;
     if (n % PARTITION_LINE || history_frames >= n ||
-        (partitions && (n > CHUNK_FFT_MOST || history_frames >= taps || history_frames % PARTITION_LINE)))
+        (partitions &&
+         (n > CHUNK_FFT_MOST || history_frames >= taps || history_frames % PARTITION_LINE)))
         return false;
     *plan = (struct partition_plan){
         .algorithm = PARTITION_OVERLAP_SAVE,
@@ -76,7 +77,8 @@ static bool cut(size_t taps, size_t n, bool partitions, struct partition_plan *p
         .hop = n - history_frames,
         .partitions = partitions ? divide_up(taps, history_frames) : 1,
     };
-    return n * plan->partitions <= taps / 4 * 9 + SPARE_FLOATS; /* memory is bounded by the mask's */
+    return n * plan->partitions <=
+           taps / 4 * 9 + SPARE_FLOATS; /* memory is bounded by the mask's */
 }
 
 /* Goes through all cuts: powers of two and 3/4 of them, whole and in parts. */

@@ -37,12 +37,13 @@ struct partition_segment {
 
 struct partition_plan {
     enum partition_algorithm algorithm;
-    size_t head;   /* taps in the time domain */
-    size_t fft;    /* overlap-save: transform length, past + hop */
-    size_t history_frames;   /* overlap-save: taps - 1 rounded up, or hop where there are several parts */
-    size_t hop;    /* overlap-save: frames a chunk yields */
-    size_t chunks; /* overlap-save: transforms a block takes */
-    size_t partitions;  /* overlap-save: of the mask */
+    size_t head;           /* taps in the time domain */
+    size_t fft;            /* overlap-save: transform length, past + hop */
+    size_t history_frames; /* overlap-save: taps - 1 rounded up, or hop where there are several
+                              parts */
+    size_t hop;            /* overlap-save: frames a chunk yields */
+    size_t chunks;         /* overlap-save: transforms a block takes */
+    size_t partitions;     /* overlap-save: of the mask */
     size_t segment_count;
     struct partition_segment segments[PARTITION_SEGMENTS_MOST];
 };

@@ -32,9 +32,7 @@ static enum status add_convolution(struct spectral *spectral, const struct mask2
         .workers = settings->workers,
     };
     struct convolve2d *convolution;
-    enum status status = convolve2d_create(&own, mask, &convolution);
-    if (status != STATUS_OK)
-        return status;
+    TRY(convolve2d_create(&own, mask, &convolution));
     spectral->convolutions[spectral->convolution_count++] = convolution;
     if (convolution->before > spectral->before)
         spectral->before = convolution->before;
@@ -88,9 +86,7 @@ static enum status make_window(struct spectral *spectral)
 {
     const struct spectral_window_settings *window = &spectral->settings.window;
     double squares, sum = 0;
-    enum status status = spectral_window_check(window, &squares);
-    if (status != STATUS_OK)
-        return status;
+    TRY(spectral_window_check(window, &squares));
     spectral->window = calloc(window->size, sizeof *spectral->window);
     if (!spectral->window)
         return fail_memory("a window");

@@ -78,9 +78,7 @@ static enum status check_alone(const struct automation *automation,
 
 enum status automation_add(struct automation *automation, const struct automation_point *point)
 {
-    enum status status = check_alone(automation, point);
-    if (status != STATUS_OK)
-        return status;
+    TRY(check_alone(automation, point));
     struct automation_point *points =
         realloc(automation->points, (automation->count + 1) * sizeof *points);
     if (!points)

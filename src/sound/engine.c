@@ -98,14 +98,10 @@ static enum status read_block(struct engine_job *run, struct block *block)
 {
     size_t got = 0;
     if (!run->ended) {
-        enum status status = source_read(run->source, block->data, block->frames, &got);
-        if (status != STATUS_OK)
-            return status;
+        TRY(source_read(run->source, block->data, block->frames, &got));
         run->read += got;
         run->ended = got < block->frames;
-        status = check_finite(run, block, got);
-        if (status != STATUS_OK)
-            return status;
+        TRY(check_finite(run, block, got));
     }
     block_silence(block, got, block->frames - got);
     return STATUS_OK;
@@ -319,9 +315,7 @@ static enum status run_blocks(struct engine_job *run)
 {
     bool last = false;
     for (uint64_t position = run->chain->block; !last; position += run->chain->block) {
-        enum status status = run_block(run, position, &last);
-        if (status != STATUS_OK)
-            return status;
+        TRY(run_block(run, position, &last));
     }
     if (run->writer)
         io_thread_finish(run->writer);

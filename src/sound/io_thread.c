@@ -46,8 +46,8 @@ static void *io_thread_main(void *argument)
 }
 
 enum status io_thread_create(size_t slots, enum io_thread_begin begin,
-                         void (*work)(void *context, size_t slot), void *context,
-                         struct io_thread **result)
+                             void (*work)(void *context, size_t slot), void *context,
+                             struct io_thread **result)
 {
     struct io_thread *io_thread = calloc(1, sizeof *io_thread);
     if (!io_thread)
@@ -60,8 +60,8 @@ enum status io_thread_create(size_t slots, enum io_thread_begin begin,
     pthread_mutex_init(&io_thread->lock, NULL);
     pthread_cond_init(&io_thread->given_some, NULL);
     thread_condition_init(&io_thread->done_some);
-    io_thread->started =
-        thread_start(&io_thread->thread, "halo file", THREAD_AS_CALLER, io_thread_main, io_thread) == 0;
+    io_thread->started = thread_start(&io_thread->thread, "halo file", THREAD_AS_CALLER,
+                                      io_thread_main, io_thread) == 0;
     if (!io_thread->started) {
         io_thread_destroy(io_thread);
         return fail(STATUS_FAILED, "cannot start a thread to read or write with");

@@ -18,8 +18,8 @@ enum io_thread_begin { IO_THREAD_WITH_OWNER, IO_THREAD_WITH_THREAD };
 
 /* Errors: memory or threads. */
 MUST_CHECK enum status io_thread_create(size_t slots, enum io_thread_begin begin,
-                                    void (*work)(void *context, size_t slot), void *context,
-                                    struct io_thread **io_thread);
+                                        void (*work)(void *context, size_t slot), void *context,
+                                        struct io_thread **io_thread);
 
 /* Ends the thread after the slot it is at, and waits for that; what was given and not begun stays
  * undone. */

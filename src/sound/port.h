@@ -112,8 +112,9 @@ const struct block *sink_memory(const struct sink *sink); /* owned by the sink *
 /* The sound goes on beyond its ends: `before` and `after` more frames, made by
  * `edge`. Closes `inner` with itself, also when opening fails. */
 enum boundary { BOUNDARY_ZERO, BOUNDARY_REPLICATE, BOUNDARY_REFLECT, BOUNDARY_WRAP };
-MUST_CHECK enum status source_open_boundary(struct source *inner, enum boundary boundary, uint64_t before,
-                                        uint64_t after, struct source **source);
+MUST_CHECK enum status source_open_boundary(struct source *inner, enum boundary boundary,
+                                            uint64_t before, uint64_t after,
+                                            struct source **source);
 
 /* The sound at another rate, with the same frames wherever a seek begins. Closes `inner` with
  * itself, also when opening fails. Errors: memory. */

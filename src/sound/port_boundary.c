@@ -36,8 +36,8 @@ static void boundary_close(struct source *source)
     free(boundary);
 }
 
-static void fill_with(const struct boundary_source *boundary, const float *frame, float *const *planar,
-                      size_t at, size_t frames)
+static void fill_with(const struct boundary_source *boundary, const float *frame,
+                      float *const *planar, size_t at, size_t frames)
 {
     for (size_t c = 0; c < boundary->source.format.channels; c++)
         for (size_t i = 0; i < frames; i++)
@@ -67,9 +67,7 @@ static enum status hold_first(struct boundary_source *boundary)
     for (size_t c = 0; c < channels; c++)
         into[c] = &boundary->first[c];
     boundary->first_held = true;
-    enum status status = source_read(boundary->inner, into, 1, &got);
-    if (status != STATUS_OK)
-        return status;
+    TRY(source_read(boundary->inner, into, 1, &got));
     boundary->first_pending = got == 1;
     boundary->inner_position = got;
     memcpy(boundary->last, boundary->first, channels * sizeof(float));
@@ -125,7 +123,8 @@ static struct boundary_run run_at(enum boundary policy, int64_t index, int64_t l
     return (struct boundary_run){(uint64_t)(period - phase), -1, (uint64_t)(period - phase)};
 }
 
-static void reverse(const struct boundary_source *boundary, float *const *planar, size_t at, size_t frames)
+static void reverse(const struct boundary_source *boundary, float *const *planar, size_t at,
+                    size_t frames)
 {
     for (size_t c = 0; c < boundary->source.format.channels; c++)
         for (size_t i = 0; i < frames / 2; i++) {
@@ -165,12 +164,14 @@ static enum status repeat_end(struct boundary_source *boundary, float *const *pl
 {
     bool before = boundary->position < boundary->before;
     if (before && !boundary->first_held) {
-        enum status status = hold_first(boundary);
-        if (status != STATUS_OK)
-            return status;
+        TRY(hold_first(boundary));
     }
     bool silent = boundary->inner_position == 0; /* a sound of no frames */
-    fill_with(boundary, silent ? NULL : before ? boundary->first : boundary->last, planar, at, frames);
+    fill_with(boundary,
+              silent   ? NULL
+              : before ? boundary->first
+                       : boundary->last,
+              planar, at, frames);
     return STATUS_OK;
 }
 
@@ -186,7 +187,7 @@ static enum status read_beyond(struct boundary_source *boundary, float *const *p
 }
 
 static enum status boundary_read(struct source *source, float *const *planar, size_t frames,
-                             size_t *got)
+                                 size_t *got)
 {
     struct boundary_source *boundary = (struct boundary_source *)source;
     *got = 0;
@@ -198,12 +199,15 @@ static enum status boundary_read(struct source *source, float *const *planar, si
                 part = (size_t)(boundary->before - boundary->position);
             status = read_beyond(boundary, planar, *got, part);
             done = part;
-        } else if (!boundary->length_known || boundary->position < boundary->before + boundary->length) {
-            if (boundary->length_known && boundary->before + boundary->length - boundary->position < part)
+        } else if (!boundary->length_known ||
+                   boundary->position < boundary->before + boundary->length) {
+            if (boundary->length_known &&
+                boundary->before + boundary->length - boundary->position < part)
                 part = (size_t)(boundary->before + boundary->length - boundary->position);
             status = read_middle(boundary, planar, *got, part, &done);
         } else {
-            uint64_t left = boundary->before + boundary->length + boundary->after - boundary->position;
+            uint64_t left =
+                boundary->before + boundary->length + boundary->after - boundary->position;
             if (left == 0)
                 return STATUS_OK;
             if (left < part)
@@ -233,7 +237,7 @@ static enum status refuse_stream(const struct source *inner)
 }
 
 enum status source_open_boundary(struct source *inner, enum boundary policy, uint64_t before,
-                             uint64_t after, struct source **result)
+                                 uint64_t after, struct source **result)
 {
     enum status status = STATUS_OK;
     struct boundary_source *boundary = calloc(1, sizeof *boundary);

@@ -81,9 +81,7 @@ static enum status make_capacity(struct memory_sink *memory, size_t frames)
 static enum status memory_write(struct sink *sink, const float *const *planar, size_t frames)
 {
     struct memory_sink *memory = (struct memory_sink *)sink;
-    enum status status = make_capacity(memory, memory->block.frames + frames);
-    if (status != STATUS_OK)
-        return status;
+    TRY(make_capacity(memory, memory->block.frames + frames));
     for (size_t c = 0; c < memory->block.channels; c++)
         memcpy(memory->block.data[c] + memory->block.frames, planar[c], frames * sizeof(float));
     memory->block.frames += frames;

@@ -74,9 +74,7 @@ static enum status convert(struct resampled *resampled, float *const *planar, si
     for (*got = 0; *got == 0;) {
         size_t used = 0;
         if (resampled->held == 0 && !resampled->ended) {
-            enum status status = refill(resampled);
-            if (status != STATUS_OK)
-                return status;
+            TRY(refill(resampled));
         }
         bool flush = resampled->held == 0;
         for (size_t c = 0; c < channels; c++)

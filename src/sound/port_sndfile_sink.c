@@ -26,7 +26,7 @@ struct sound_sink {
     SNDFILE *file;
     int fd;                      /* -1 once libsndfile owns it */
     const char *name;            /* for messages */
-    struct atomic_file regular;     /* empty where the sink is written through */
+    struct atomic_file regular;  /* empty where the sink is written through */
     struct stream_output stream; /* instead, where the header is ours */
     struct stream_format format;
     unsigned bits; /* of an integer format, else 0 */
@@ -86,9 +86,7 @@ static enum status sound_sink_write(struct sink *sink, const float *const *plana
     struct sound_sink *sound = (struct sound_sink *)sink;
     for (size_t done = 0; done < frames;) {
         size_t part = frames - done < sound->chunk ? frames - done : sound->chunk;
-        enum status status = write_chunk(sound, planar, done, part);
-        if (status != STATUS_OK)
-            return status;
+        TRY(write_chunk(sound, planar, done, part));
         done += part;
     }
     return STATUS_OK;

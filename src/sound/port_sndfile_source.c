@@ -166,10 +166,8 @@ static enum status open_wav_stream(struct sound_source *sound, const unsigned ch
                                    SF_INFO *info)
 {
     struct wav_header header;
-    enum status status = stream_header_read_wav(sound->stream, head, sound->source.name, &header,
-                                                &sound->source.traits);
-    if (status != STATUS_OK)
-        return status;
+    TRY(stream_header_read_wav(sound->stream, head, sound->source.name, &header,
+                               &sound->source.traits));
     *info = (SF_INFO){.format = header.raw_format,
                       .channels = (int)header.stream.channels,
                       .samplerate = (int)header.stream.rate};
@@ -218,9 +216,7 @@ static enum status open_stream(struct sound_source *sound)
     stream_io_begin(sound->io, sound->stream);
     bool wav = stream_header_is_wav(head);
     if (wav) {
-        enum status status = open_wav_stream(sound, head, &info);
-        if (status != STATUS_OK)
-            return status;
+        TRY(open_wav_stream(sound, head, &info));
     } else {
         open_au_size(head);
         stream_io_unread(sound->io, head, sizeof head);

@@ -29,7 +29,8 @@ static enum status refuse_long(const struct region *region)
 /* Up to `most` frames of the source, from where it stands. */
 static enum status fill_memory(struct region *region, struct sink *memory, uint64_t most)
 {
-    uint64_t capacity = ((uint64_t)REGION_MEMORY_MIB << 20) / sizeof(float) / region->format.channels;
+    uint64_t capacity =
+        ((uint64_t)REGION_MEMORY_MIB << 20) / sizeof(float) / region->format.channels;
     struct block chunk;
     enum status status = block_init(&chunk, region->format.channels, CHUNK, "a passage");
     size_t got = 1;

@@ -38,8 +38,7 @@ struct region {
 
 /* A `to` after the end is the end, and said to be. Errors: those of source_open_sound, no frame
  * between `from` and `to` (usage), too long to be kept, a signal, memory. */
-MUST_CHECK enum status region_open(const struct region_settings *settings,
-                                    struct region **region);
+MUST_CHECK enum status region_open(const struct region_settings *settings, struct region **region);
 void region_close(struct region *region);
 
 /* The next read begins at that frame of the sound, at `from` or after. */
@@ -48,6 +47,6 @@ MUST_CHECK enum status region_seek(struct region *region, uint64_t frame);
 /* Up to `frames` frames, not beyond `to`; fewer mean that `to` is reached, or that the sound
  * ends before. Errors: those of reading, NaN or infinity in the sound. */
 MUST_CHECK enum status region_read(struct region *region, float *const *planar, size_t frames,
-                                    size_t *got);
+                                   size_t *got);
 
 #endif

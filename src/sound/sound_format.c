@@ -260,9 +260,7 @@ enum status sound_format_choose(const char *path, const struct sound_format_requ
                                 const struct stream_format *stream, int *format)
 {
     const struct container *container;
-    enum status status = choose_container(path, request, input, &container);
-    if (status != STATUS_OK)
-        return status;
+    TRY(choose_container(path, request, input, &container));
     int major = container->major;
     if (major == SF_FORMAT_WAV && (input->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_WAVEX)
         major = SF_FORMAT_WAVEX;

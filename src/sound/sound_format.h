@@ -36,7 +36,8 @@ struct sound_format_request {
  * of the input, and what the container can hold; a change of sample format
  * that nobody asked for is said. Errors (usage): unknown extension or names,
  * or the two do not go together. */
-MUST_CHECK enum status sound_format_choose(const char *path, const struct sound_format_request *request,
+MUST_CHECK enum status sound_format_choose(const char *path,
+                                           const struct sound_format_request *request,
                                            const struct sound_traits *input,
                                            const struct stream_format *stream, int *format);
 

@@ -51,9 +51,7 @@ static enum status skip_bytes(struct reader *reader, uint64_t count)
     char scrap[4096];
     while (count > 0) {
         size_t part = count < sizeof scrap ? (size_t)count : sizeof scrap;
-        enum status status = read_bytes(reader, scrap, part);
-        if (status != STATUS_OK)
-            return status;
+        TRY(read_bytes(reader, scrap, part));
         count -= part;
     }
     return STATUS_OK;
