@@ -1,9 +1,6 @@
-/* The CPU's convolver for blocks that are long against the mask: direct form, or overlap-save in
- * chunks.
- *
- * The inputs' spectra of a block's chunks, and where the mask is in parts of the chunks
- * before, lie in a ring; they serve every output and both slots of a fade.
- */
+/* The CPU's convolver for blocks that are long compared with the mask: direct form, or
+ * overlap-save in chunks. The spectra of a block's chunks, and of earlier ones if the mask is
+ * partitioned, are in a ring shared by all outputs and by both slots of a fade. */
 #include "convolve/convolver_cpu.h"
 
 #include "signal/audio.h"
@@ -13,11 +10,11 @@
 #include <string.h>
 
 enum {
-    GROUP_MOST = 8, /* chunks of an output that go through a mask's spectra together */
+    GROUP_MOST = 8, /* chunks of an output that share one pass over a mask's spectra */
     PRODUCTS_MOST = 4,
 };
 
-static const size_t CACHE_FLOATS = 1 << 18; /* of masks' spectra that an output may need at once */
+static const size_t CACHE_FLOATS = 1 << 18; /* of masks' spectra per output that stay cached */
 
 struct cpu_batch_convolution {
     struct convolver_shape shape;
@@ -25,19 +22,19 @@ struct cpu_batch_convolution {
     struct history history;
     struct fft *fft;
     size_t floats;   /* of a spectrum */
-    size_t depth;    /* spectra an input keeps */
-    size_t newest;   /* where the block's first chunk lies; the others follow */
+    size_t depth;    /* spectra per input */
+    size_t newest;   /* the block's first chunk; the others follow */
     float **spectra; /* [input] */
-    size_t group;    /* chunks that are computed together, 1 to GROUP_MOST */
+    size_t group;    /* chunks computed together, 1 to GROUP_MOST */
     float **sums;    /* [worker], `group` spectra each */
     float **samples; /* [worker] */
 };
 
 struct cpu_batch_mask {
     struct path_table paths;
-    float *head;       /* direct form: column after column */
+    float *head;       /* direct form: column by column */
     size_t partitions; /* that are not all zero */
-    float *spectra;    /* column after column, part after part */
+    float *spectra;    /* column by column, partition by partition */
 };
 
 static void batch_destroy(struct convolution *base)
@@ -59,7 +56,7 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     size_t workers = workers_count(shape->workers);
     convolution->floats = fft_spectrum_floats(plan->fft);
     convolution->depth = plan->chunks + plan->partitions - 1;
-    /* With many paths a mask's spectra come from far: once for several chunks, then. */
+    /* Spectra beyond the cache are read once for several chunks. */
     bool far = shape->inputs * plan->partitions * convolution->floats > CACHE_FLOATS;
     size_t group = far ? (plan->chunks + workers - 1) / workers : 1;
     convolution->group = group < GROUP_MOST ? group : GROUP_MOST;
@@ -71,21 +68,6 @@ static enum status init_spectra(struct cpu_batch_convolution *convolution)
     return fft_create(plan->fft, &convolution->fft);
 }
 
-static enum status fill(struct cpu_batch_convolution *convolution)
-{
-    const struct convolver_shape *shape = &convolution->shape;
-    const struct partition_plan *plan = &convolution->plan;
-    double floats = 2.0 * (double)plan->history_frames + 3.0 * (double)shape->block;
-    floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->partitions);
-    size_t history_frames =
-        plan->algorithm == PARTITION_DIRECT ? shape->taps - 1 : plan->history_frames;
-    enum status status;
-    if ((status = check_memory(shape, floats)) ||
-        (status = history_init(&convolution->history, shape->inputs, history_frames, shape->block)))
-        return status;
-    return plan->algorithm == PARTITION_OVERLAP_SAVE ? init_spectra(convolution) : STATUS_OK;
-}
-
 static enum status batch_create(const struct convolver_shape *shape, struct convolution **result)
 {
     struct cpu_batch_convolution *convolution = calloc(1, sizeof *convolution);
@@ -93,13 +75,19 @@ static enum status batch_create(const struct convolver_shape *shape, struct conv
         return fail_memory("a convolver");
     convolution->shape = *shape;
     convolution->plan = cpu_plan(shape);
-    enum status status = fill(convolution);
-    if (status != STATUS_OK) {
+    const struct partition_plan *plan = &convolution->plan;
+    double floats = 2.0 * (double)plan->history_frames + 3.0 * (double)shape->block;
+    floats += (double)plan->fft * (double)(plan->chunks + 2 * plan->partitions);
+    bool direct = plan->algorithm == PARTITION_DIRECT;
+    size_t kept = direct ? shape->taps - 1 : plan->history_frames;
+    enum status status;
+    if ((status = check_memory(shape, floats)) ||
+        (status = history_init(&convolution->history, shape->inputs, kept, shape->block)) ||
+        (plan->algorithm == PARTITION_OVERLAP_SAVE && (status = init_spectra(convolution))))
         batch_destroy((struct convolution *)convolution);
-        return status;
-    }
-    *result = (struct convolution *)convolution;
-    return STATUS_OK;
+    else
+        *result = (struct convolution *)convolution;
+    return status;
 }
 
 static void batch_reset(struct convolution *base)
@@ -160,17 +148,16 @@ static enum status batch_prepare(const struct convolution *base, const struct ma
         status = prepare_spectra(convolution, mask, prepared);
     else if (status == STATUS_OK && !(prepared->head = copy_head(mask, convolution->plan.head)))
         status = fail_memory("a mask");
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK)
         batch_release(base, (struct prepared *)prepared);
-        return status;
-    }
-    *result = (struct prepared *)prepared;
-    return STATUS_OK;
+    else
+        *result = (struct prepared *)prepared;
+    return status;
 }
 
 /* ---- the step; real-time ---- */
 
-/* Live the step does it all: waking threads takes longer than what they would do. */
+/* Live, the step works alone: waking threads would take longer than the work. */
 static void share_out(const struct cpu_batch_convolution *convolution, size_t pieces,
                       workers_task *task, void *context)
 {
@@ -194,7 +181,7 @@ static size_t chunk_frames(const struct cpu_batch_convolution *convolution, size
     return left < convolution->plan.hop ? left : convolution->plan.hop;
 }
 
-/* One input's spectrum for one chunk: the chunk's frames and the past before it. */
+/* The spectrum of one input's chunk and the history before it. */
 static void transform_chunk(void *context, size_t piece, size_t worker)
 {
     struct cpu_batch_convolution *convolution = context;
@@ -229,7 +216,7 @@ static void finish_chunk(const struct cpu_batch_job *job, size_t output, size_t 
            chunk_frames(convolution, chunk) * sizeof *samples);
 }
 
-/* Products that are added up together. */
+/* Products summed in one pass. */
 struct products {
     size_t count;
     size_t input[PRODUCTS_MOST];
@@ -237,7 +224,7 @@ struct products {
     const float *mask[PRODUCTS_MOST];
 };
 
-/* To the sums of all chunks from `first` to `end`: the masks come from far, and once. */
+/* Add to the sums of chunks [first, end), reading the masks once. */
 static void add_products(const struct cpu_batch_convolution *convolution, struct products *products,
                          size_t first, size_t end, float *sums)
 {
