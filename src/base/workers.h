@@ -5,6 +5,7 @@
  * can own scratch memory. The caller works too. With one worker no thread is
  * made, no lock is taken, and the pieces run in order. When a signal has asked to
  * stop, pieces are left undone: whoever waits for a result looks at stop_requested.
+ * NULL stands for the caller alone, which then completes all pieces.
  * Threads: one caller at a time.
  */
 #ifndef HALO_WORKERS_H

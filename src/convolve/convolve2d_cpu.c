@@ -137,10 +137,7 @@ static void cpu_process(struct convolve2d *convolve, const float *const *in, siz
     size_t bands = (rows + BAND - 1) / BAND, pieces = bands * settings->channels;
     struct rows_job job = {
         (struct convolve2d_on_cpu *)convolve, in, in_pitch, out, out_pitch, rows, bands};
-    if (settings->workers)
-        workers_run(settings->workers, pieces, process_band, &job);
-    for (size_t piece = 0; !settings->workers && piece < pieces; piece++)
-        process_band(&job, piece, 0);
+    workers_run(settings->workers, pieces, process_band, &job);
 }
 
 /* ---- set-up ---- */
@@ -167,7 +164,7 @@ static enum status cpu_create(const struct convolve2d_settings *settings, const 
     cpu->is_separable = mask->is_separable && passes < all;
     cpu->width = settings->columns + mask->columns - 1;
     cpu->pitch = (cpu->width + TILE + FLOATS - 1) / FLOATS * FLOATS;
-    cpu->workers = settings->workers ? workers_count(settings->workers) : 1;
+    cpu->workers = workers_count(settings->workers);
     cpu->taps = calloc(all > passes ? all : passes, sizeof *cpu->taps);
     cpu->scratch = calloc(cpu->workers, sizeof *cpu->scratch);
     bool complete = cpu->taps && cpu->scratch;

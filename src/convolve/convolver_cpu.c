@@ -11,7 +11,7 @@ struct partition_plan cpu_plan(const struct convolver_shape *shape)
 {
     enum partition_pace pace = PARTITION_AVERAGE;
     if (shape->live)
-        pace = workers_count(shape->workers) > 1 ? PARTITION_HELPED : PARTITION_SPREAD;
+        pace = workers_count(shape->workers) > 1 ? PARTITION_WORKER : PARTITION_SPREAD;
     return partition_plan(shape->taps, shape->block, pace);
 }
 

@@ -161,12 +161,8 @@ static enum status batch_prepare(const struct convolution *base, const struct ma
 static void share_out(const struct cpu_batch_convolution *convolution, size_t pieces,
                       workers_task *task, void *context)
 {
-    if (!convolution->shape.live) {
-        workers_run(convolution->shape.workers, pieces, task, context);
-        return;
-    }
-    for (size_t piece = 0; piece < pieces; piece++)
-        task(context, piece, 0);
+    const struct convolver_shape *shape = &convolution->shape;
+    workers_run(shape->live ? NULL : shape->workers, pieces, task, context);
 }
 
 static float *spectrum_at(const struct cpu_batch_convolution *convolution, size_t input,
@@ -289,34 +285,25 @@ static void direct_output(void *context, size_t output, size_t worker)
              convolution->plan.head, output, block, job->out[output]);
 }
 
-static void run_slot(struct cpu_batch_job *job)
-{
-    const struct cpu_batch_convolution *convolution = job->convolution;
-    const struct convolver_shape *shape = &convolution->shape;
-    size_t group = convolution->group;
-    if (convolution->plan.algorithm == PARTITION_DIRECT)
-        share_out(convolution, shape->outputs, direct_output, job);
-    else
-        share_out(convolution, shape->outputs * ((convolution->plan.chunks + group - 1) / group),
-                  overlap_save_output, job);
-}
-
 static void batch_step(struct convolution *base, const float *const *in,
                        const struct convolver_slot slots[CONVOLVER_SLOTS])
 {
     struct cpu_batch_convolution *convolution = (struct cpu_batch_convolution *)base;
     const struct convolver_shape *shape = &convolution->shape;
+    size_t chunks = convolution->plan.chunks, groups = 1;
+    bool direct = convolution->plan.algorithm == PARTITION_DIRECT;
     history_advance(&convolution->history, in);
-    if (convolution->plan.algorithm == PARTITION_OVERLAP_SAVE) {
-        convolution->newest = (convolution->newest + convolution->plan.chunks) % convolution->depth;
-        share_out(convolution, shape->inputs * convolution->plan.chunks, transform_chunk,
-                  convolution);
+    if (!direct) {
+        groups = (chunks + convolution->group - 1) / convolution->group;
+        convolution->newest = (convolution->newest + chunks) % convolution->depth;
+        share_out(convolution, shape->inputs * chunks, transform_chunk, convolution);
     }
     for (size_t v = 0; v < CONVOLVER_SLOTS; v++) {
         struct cpu_batch_job job = {convolution, (const struct cpu_batch_mask *)slots[v].prepared,
                                     slots[v].out};
         if (job.prepared)
-            run_slot(&job);
+            share_out(convolution, shape->outputs * groups,
+                      direct ? direct_output : overlap_save_output, &job);
     }
 }
 

@@ -12,7 +12,7 @@ enum {
     PRESET_ROWS_MOST = 1023,
 };
 
-/* What the presets' means go over. */
+/* Extent of the presets' means. */
 static const double PRESET_SECONDS = 0.3;
 static const double PRESET_HZ = 1600;
 
@@ -75,9 +75,8 @@ static enum status add_masks(struct spectral *spectral)
         odd(PRESET_SECONDS * settings->rate / (double)settings->window.hop, PRESET_ROWS_MOST);
     size_t columns =
         odd(PRESET_HZ * (double)settings->window.size / settings->rate, spectral->bins);
-    enum status status = add_mean(spectral, "what goes on in time", rows, 1);
-    return status == STATUS_OK ? add_mean(spectral, "what is spread in frequency", 1, columns)
-                               : status;
+    TRY(add_mean(spectral, "the mean over time", rows, 1));
+    return add_mean(spectral, "the mean over frequency", 1, columns);
 }
 
 /* ---- memory ---- */
@@ -101,14 +100,13 @@ static enum status make_window(struct spectral *spectral)
 static enum status make_transforms(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;
-    size_t workers = settings->workers ? workers_count(settings->workers) : 1;
+    size_t workers = workers_count(settings->workers);
     spectral->fft = calloc(workers, sizeof(struct fft_double *));
     if (!spectral->fft)
         return fail_memory("a Fourier transform");
-    enum status status = STATUS_OK;
-    for (; spectral->workers < workers && status == STATUS_OK; spectral->workers++)
-        status = fft_double_create(settings->window.size, &spectral->fft[spectral->workers]);
-    return status;
+    for (; spectral->workers < workers; spectral->workers++)
+        TRY(fft_double_create(settings->window.size, &spectral->fft[spectral->workers]));
+    return STATUS_OK;
 }
 
 static enum status make_blocks(struct spectral *spectral)
@@ -125,12 +123,11 @@ static enum status make_blocks(struct spectral *spectral)
                   {&spectral->spectra, (after + batch) * spectral->spectrum_pitch},
                   {&spectral->frames, batch * size},
                   {&spectral->out, settings->block + 2 * hop + size}};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks && status == STATUS_OK; i++)
-        status = block_init(blocks[i].block, channels, blocks[i].frames, what);
-    for (size_t k = 0; k < spectral->convolution_count && status == STATUS_OK; k++)
-        status = block_init(&spectral->convolved[k], channels, batch * spectral->pitch, what);
-    return status;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        TRY(block_init(blocks[i].block, channels, blocks[i].frames, what));
+    for (size_t k = 0; k < spectral->convolution_count; k++)
+        TRY(block_init(&spectral->convolved[k], channels, batch * spectral->pitch, what));
+    return STATUS_OK;
 }
 
 /* ---- the filter ---- */
@@ -173,15 +170,15 @@ static const struct filter_kind spectral_kind = {
     .destroy = spectral_destroy,
 };
 
-/* Frames that lie within [begin, end) even in part, but for those that end at or before begin. */
+/* Rows of the frames that overlap [begin, end); those that end at or before begin do not count. */
 static void find_sound(struct spectral *spectral)
 {
     const struct spectral_settings *settings = &spectral->settings;
-    uint64_t history_frames = settings->window.size - settings->window.hop;
+    uint64_t overlap = settings->window.size - settings->window.hop;
     spectral->first = (int64_t)(settings->begin / settings->window.hop);
     spectral->last = INT64_MAX;
     if (settings->end > settings->begin)
-        spectral->last = (int64_t)((settings->end - 1 + history_frames) / settings->window.hop);
+        spectral->last = (int64_t)((settings->end - 1 + overlap) / settings->window.hop);
 }
 
 static void set_sizes(struct spectral *spectral)
@@ -213,7 +210,7 @@ enum status spectral_create(const struct spectral_settings *settings, struct fil
     if ((status = add_masks(spectral)) || (status = make_transforms(spectral)) ||
         (status = make_blocks(spectral)))
         goto fail;
-    spectral->settings.mask = NULL; /* which may go now */
+    spectral->settings.mask = NULL; /* not kept */
     const struct spectral_window_settings *window = &spectral->settings.window;
     spectral->filter = (struct filter){
         .kind = &spectral_kind,

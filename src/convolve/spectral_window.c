@@ -8,7 +8,7 @@
 
 enum { HOPS_NAMED = 4 };
 
-/* Of the sum of squared windows, from sample to sample: -140 dB. */
+/* Allowed variation of the sum of squared windows: -140 dB. */
 static const double CONSTANT_WITHIN = 1e-7;
 
 const char *const spectral_shape_names[SPECTRAL_SHAPES + 1] = {
@@ -23,7 +23,7 @@ static double value_at(enum spectral_shape shape, size_t i, size_t size)
         return window_at(WINDOW_HAMMING, 0, i, size + 1);
     case SPECTRAL_BLACKMAN:
         return window_at(WINDOW_BLACKMAN, 0, i, size + 1);
-    case SPECTRAL_SINE: /* half a sample later, so that it is symmetric and nowhere 0 */
+    case SPECTRAL_SINE: /* symmetric and never 0 */
         return sin(M_PI * ((double)i + 0.5) / (double)size);
     case SPECTRAL_RECTANGLE:
         return 1;
@@ -40,7 +40,7 @@ void spectral_window_fill(const struct spectral_window_settings *settings, doubl
         window[i] = value_at(settings->shape, i, settings->size);
 }
 
-/* The mean of the sums at the samples of a hop; false: they differ. */
+/* *sum: the mean over the samples of a hop. False: it varies. */
 static bool reconstructs(const double *window, size_t size, size_t hop, double *sum)
 {
     double least = INFINITY, most = 0;
@@ -67,20 +67,20 @@ static enum status refuse(const struct spectral_window_settings *settings, const
                                        named++ ? ", " : "", hop);
     }
     return fail(STATUS_USAGE,
-                "hop=%zu does not give the sound back with window=%s, size=%zu; hops that do are "
+                "hop=%zu does not reconstruct the sound with window=%s, size=%zu; hops that do: "
                 "%s%s",
                 settings->hop, spectral_shape_names[settings->shape], settings->size, hops,
-                named == HOPS_NAMED ? " and so on" : "");
+                named == HOPS_NAMED ? ", ..." : "");
 }
 
 enum status spectral_window_check(const struct spectral_window_settings *settings, double *sum)
 {
     size_t size = settings->size;
     if (size < SPECTRAL_SIZE_LEAST || size > SPECTRAL_SIZE_MOST || size % 2)
-        return fail(STATUS_USAGE, "size= is an even number from %d to %d, not %zu",
+        return fail(STATUS_USAGE, "size= must be an even number from %d to %d, not %zu",
                     SPECTRAL_SIZE_LEAST, SPECTRAL_SIZE_MOST, size);
     if (settings->hop < 1 || settings->hop > size)
-        return fail(STATUS_USAGE, "hop= is from 1 to size=%zu, not %zu", size, settings->hop);
+        return fail(STATUS_USAGE, "hop= must be from 1 to size=%zu, not %zu", size, settings->hop);
     double *window = malloc(size * sizeof *window);
     if (!window)
         return fail_memory("a window");

@@ -1,8 +1,8 @@
-/* The windows of a short-time Fourier transform, and whether they give the sound back.
+/* The windows of a short-time Fourier transform, and whether they reconstruct the sound.
  *
- * A window is used twice, before the transform and after the transform back, so that overlapping
- * frames give the sound back where the sum of w[n - k hop]^2 over k is the same for all n.
- * Windows are periodic: of size + 1 points of a symmetric one the last is left out.
+ * A window is applied twice, before the forward and after the inverse transform. Overlap-add
+ * reconstructs the sound if the sum of w[n - k hop]^2 over k is the same for all n.
+ * Windows are periodic: the last of size + 1 points of a symmetric window is dropped.
  * Threads: any.
  */
 #ifndef HALO_SPECTRAL_WINDOW_H
@@ -33,8 +33,8 @@ struct spectral_window_settings {
 /* `size` values. */
 void spectral_window_fill(const struct spectral_window_settings *settings, double *window);
 
-/* *sum: of the squared windows that overlap at a sample. Errors: a size or hop that cannot be,
- * one that does not give the sound back (and which hops would), memory. */
+/* *sum: of the squared windows at a sample. Errors: memory; size or hop out of range; no
+ * reconstruction, listing hops that work. */
 MUST_CHECK enum status spectral_window_check(const struct spectral_window_settings *settings,
                                              double *sum);
 
