@@ -181,8 +181,6 @@ enum status fft_tune(size_t n, bool patient, bool *known)
     if (!fft)
         fft = fft_make(n, effort, false);
     if (!fft)
-        fft = fft_make(n, patient ? find_patient : find_measured);
-    if (!fft)
         return fail_memory("a Fourier transform");
     fft_destroy(fft);
     pthread_mutex_lock(&planner);
