@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, CHUNK_SAMPLES = 1 << 15 };
 
 float *audio_alloc(size_t count)
 {
@@ -86,6 +86,11 @@ size_t audio_find_nonfinite(const float *samples, size_t count)
     while (isfinite(samples[i]))
         i++;
     return i;
+}
+
+size_t audio_chunk_frames(size_t channels)
+{
+    return channels < CHUNK_SAMPLES ? CHUNK_SAMPLES / channels : 1;
 }
 
 /* Two known rows vectorise. */

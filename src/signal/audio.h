@@ -39,6 +39,9 @@ float audio_peak(const float *samples, size_t count);
 /* Index of the first NaN or infinity, or `count`. */
 size_t audio_find_nonfinite(const float *samples, size_t count);
 
+/* Frames of a buffer for interleaving that fits the cache; at least 1. */
+size_t audio_chunk_frames(size_t channels);
+
 /* Convert between interleaved frames and planar rows, from planar[c][at] on. */
 void audio_interleave(const float *const *planar, size_t at, size_t channels, size_t frames,
                       float *interleaved);
