@@ -7,7 +7,7 @@
 
 struct gain {
     struct filter filter;
-    float factor; /* at first */
+    float factor; /* initially */
     struct ramp ramp;
     struct automation_cursor cursor;
     size_t smooth; /* frames */

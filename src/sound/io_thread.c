@@ -6,11 +6,11 @@
 
 #include <stdlib.h>
 
-enum { LOOK_MS = 50 }; /* between looks at whether a signal came */
+enum { POLL_MS = 50 }; /* for signals */
 
 struct io_thread {
     size_t slots;
-    size_t lent; /* slots that were the owner's to begin with */
+    size_t lent; /* slots that the owner had initially */
     void (*work)(void *context, size_t slot);
     void *context;
     pthread_t thread;
@@ -90,7 +90,7 @@ enum status io_thread_take(struct io_thread *io_thread, size_t *slot)
 {
     pthread_mutex_lock(&io_thread->lock);
     while (io_thread->done + io_thread->lent == io_thread->taken && !stop_requested()) {
-        struct timespec until = monotonic_after(LOOK_MS);
+        struct timespec until = monotonic_after(POLL_MS);
         pthread_cond_timedwait(&io_thread->done_some, &io_thread->lock, &until);
     }
     pthread_mutex_unlock(&io_thread->lock);

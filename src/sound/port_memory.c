@@ -1,4 +1,4 @@
-/* Sound in memory as a port: for tests, and for whoever has it there already. */
+/* Sound in memory as a port. */
 #include "sound/port.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ struct memory_sink {
     size_t capacity;
 };
 
-static enum status make_capacity(struct memory_sink *memory, size_t frames)
+static enum status grow(struct memory_sink *memory, size_t frames)
 {
     if (frames <= memory->capacity)
         return STATUS_OK;
@@ -81,7 +81,7 @@ static enum status make_capacity(struct memory_sink *memory, size_t frames)
 static enum status memory_write(struct sink *sink, const float *const *planar, size_t frames)
 {
     struct memory_sink *memory = (struct memory_sink *)sink;
-    TRY(make_capacity(memory, memory->block.frames + frames));
+    TRY(grow(memory, memory->block.frames + frames));
     for (size_t c = 0; c < memory->block.channels; c++)
         memcpy(memory->block.data[c] + memory->block.frames, planar[c], frames * sizeof(float));
     memory->block.frames += frames;

@@ -33,7 +33,7 @@ static void pass_blocks(const struct reblock *reblock, const float *const *in, f
     }
 }
 
-/* A frame goes out for each that comes in: from the block before. */
+/* Store input and output the previous block, frame by frame. */
 static void exchange(struct reblock *reblock, const float *const *in, float *const *out, size_t at,
                      size_t count)
 {

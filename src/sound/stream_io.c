@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The length nobody knows: large, and far from overflow in libsndfile's sums. */
+/* Unknown length: large, but far from overflow in libsndfile. */
 #define LENGTH_UNKNOWN ((sf_count_t)1 << 60)
 
 void stream_io_begin(struct stream_io *io, FILE *stream)
@@ -52,8 +52,8 @@ static sf_count_t stream_seek(sf_count_t offset, int whence, void *user)
                                              : -1;
     if (target == io->position)
         return target;
-    /* A library that looks behind the sound would swallow it: only the head may be
-     * walked about in, and only while it is all there. */
+    /* Decoders that look beyond the sound would consume it: only the head is seekable, and only
+     * while all of it is kept. */
     if (target < 0 || target > STREAM_HEAD || io->consumed > STREAM_HEAD)
         return -1;
     if (target <= io->consumed) {
@@ -83,17 +83,10 @@ static sf_count_t stream_tell(void *user)
     return ((struct stream_io *)user)->position;
 }
 
-static sf_count_t write_nothing(const void *buffer, sf_count_t count, void *user)
-{
-    (void)buffer, (void)count, (void)user;
-    return 0;
-}
-
 SF_VIRTUAL_IO stream_io_functions = {
     .get_filelen = stream_length,
     .seek = stream_seek,
     .read = stream_read,
-    .write = write_nothing,
     .tell = stream_tell,
 };
 
@@ -125,16 +118,9 @@ static sf_count_t output_tell(void *user)
     return ((const struct stream_output *)user)->position;
 }
 
-static sf_count_t read_nothing(void *buffer, sf_count_t count, void *user)
-{
-    (void)buffer, (void)count, (void)user;
-    return 0;
-}
-
 SF_VIRTUAL_IO stream_output_functions = {
     .get_filelen = output_tell,
     .seek = output_seek,
-    .read = read_nothing,
     .write = output_write,
     .tell = output_tell,
 };
