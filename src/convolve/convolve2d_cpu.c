@@ -70,8 +70,6 @@ static void convolve_row(const float *x, size_t pitch, struct pass pass, float *
     }
 }
 
-/* ---- the step ---- */
-
 struct rows_job {
     const struct convolve2d_on_cpu *cpu;
     const float *const *in;
@@ -140,8 +138,6 @@ static void cpu_process(struct convolve2d *convolve, const float *const *in, siz
     workers_run(settings->workers, pieces, process_band, &job);
 }
 
-/* ---- set-up ---- */
-
 static void cpu_destroy(struct convolve2d *convolve)
 {
     struct convolve2d_on_cpu *cpu = (struct convolve2d_on_cpu *)convolve;
@@ -185,8 +181,4 @@ static enum status cpu_create(const struct convolve2d_settings *settings, const 
 }
 
 const struct convolve2d_kind convolve2d_cpu = {
-    .name = "cpu",
-    .create = cpu_create,
-    .destroy = cpu_destroy,
-    .process = cpu_process,
-};
+    .name = "cpu", .create = cpu_create, .destroy = cpu_destroy, .process = cpu_process};

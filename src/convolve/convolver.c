@@ -78,12 +78,10 @@ static void convolver_destroy(struct filter *filter)
     free(convolver);
 }
 
-static const struct filter_kind convolver_kind = {
-    .name = "convolver",
-    .process = convolver_process,
-    .reset = convolver_reset,
-    .destroy = convolver_destroy,
-};
+static const struct filter_kind convolver_kind = {.name = "convolver",
+                                                  .process = convolver_process,
+                                                  .reset = convolver_reset,
+                                                  .destroy = convolver_destroy};
 
 static enum status prepare(struct convolver *convolver, const struct mask *mask,
                            struct convolver_mask **result)
@@ -181,16 +179,15 @@ static enum status fill(struct convolver *convolver, const struct convolver_back
 static struct convolver_shape shape_for(const struct convolver_settings *settings,
                                         const struct mask *mask)
 {
-    return (struct convolver_shape){
-        .inputs = mask->inputs,
-        .outputs = mask->outputs,
-        .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
-        .rate = settings->rate,
-        .block = settings->block,
-        .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
-        .gpu = settings->gpu,
-        .workers = settings->workers,
-    };
+    return (struct convolver_shape){.inputs = mask->inputs,
+                                    .outputs = mask->outputs,
+                                    .taps =
+                                        settings->taps > mask->taps ? settings->taps : mask->taps,
+                                    .rate = settings->rate,
+                                    .block = settings->block,
+                                    .live = settings->live || settings->gpu.mode != GPU_MODE_AUTO,
+                                    .gpu = settings->gpu,
+                                    .workers = settings->workers};
 }
 
 /* Resolve auto, and state why. NULL for an unknown name. */
@@ -203,14 +200,12 @@ static const struct convolver_backend *choose(const struct convolver_settings *s
         return backend_named(settings->backend);
     if (gpu->kernel || gpu->mode != GPU_MODE_AUTO || gpu->devices != 0)
         return &convolver_cuda; /* options of the GPU imply it */
-    struct backend_job job = {
-        .frames = (double)settings->frames,
-        .inputs = mask->inputs,
-        .outputs = mask->outputs,
-        .paths = mask->path_count,
-        .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
-        .threads = workers_count(settings->workers),
-    };
+    struct backend_job job = {.frames = (double)settings->frames,
+                              .inputs = mask->inputs,
+                              .outputs = mask->outputs,
+                              .paths = mask->path_count,
+                              .taps = settings->taps > mask->taps ? settings->taps : mask->taps,
+                              .threads = workers_count(settings->workers)};
     double cpu = backend_cost_cpu(&job), cuda = backend_cost_gpu(&job);
     bool long_enough =
         !settings->live && settings->frames > 0 && backend_cost_clearly_gpu(cpu, cuda);
@@ -231,14 +226,12 @@ enum status convolver_create_on(const struct convolver_backend *backend,
     if (!convolver)
         return fail_memory("a convolver");
     convolver->shape = shape_for(settings, mask);
-    convolver->filter = (struct filter){
-        .kind = &convolver_kind,
-        .inputs = mask->inputs,
-        .outputs = mask->outputs,
-        .block = settings->block,
-        .latency = mask->origin,
-        .tail = convolver->shape.taps - 1,
-    };
+    convolver->filter = (struct filter){.kind = &convolver_kind,
+                                        .inputs = mask->inputs,
+                                        .outputs = mask->outputs,
+                                        .block = settings->block,
+                                        .latency = mask->origin,
+                                        .tail = convolver->shape.taps - 1};
     convolver->origin = mask->origin;
     enum status status = fill(convolver, backend, mask, settings->live && !settings->alone);
     if (status != STATUS_OK) {
@@ -378,20 +371,13 @@ enum status path_table_init(struct path_table *table, const struct mask *mask)
         path_table_free(table);
         return fail_memory("a mask");
     }
-    for (size_t p = 0; p < mask->path_count; p++)
-        table->first[mask->paths[p].output + 1]++;
-    for (size_t o = 0; o < mask->outputs; o++)
-        table->first[o + 1] += table->first[o];
-    for (size_t p = mask->path_count; p-- > 0;) {
-        /* Backwards, so that paths to one output keep their order. */
-        size_t output = mask->paths[p].output;
-        size_t position = table->first[output + 1] - 1;
-        table->paths[position] = mask->paths[p];
-        table->first[output + 1] = position;
+    size_t at = 0;
+    for (size_t o = 0; o < mask->outputs; o++) {
+        table->first[o] = at;
+        for (size_t p = 0; p < mask->path_count; p++)
+            if (mask->paths[p].output == o)
+                table->paths[at++] = mask->paths[p];
     }
-    /* Each first[o + 1] is now where its output begins: shift back. */
-    for (size_t o = 0; o < mask->outputs; o++)
-        table->first[o] = table->first[o + 1];
     table->first[mask->outputs] = mask->path_count;
     return STATUS_OK;
 }

@@ -103,10 +103,9 @@ static void batch_reset(struct convolution *base)
 static void batch_describe(const struct convolution *base, char *text, size_t size)
 {
     const struct cpu_batch_convolution *convolution = (const struct cpu_batch_convolution *)base;
-    snprintf(text, size, "%s", partition_algorithm_name(convolution->plan.algorithm));
+    bool direct = convolution->plan.algorithm == PARTITION_DIRECT;
+    snprintf(text, size, "%s", direct ? "direct" : "overlap-save");
 }
-
-/* ---- masks ---- */
 
 static void batch_release(const struct convolution *convolution, struct prepared *base)
 {
@@ -154,8 +153,6 @@ static enum status batch_prepare(const struct convolution *base, const struct ma
         *result = (struct prepared *)prepared;
     return status;
 }
-
-/* ---- the step; real-time ---- */
 
 /* Live, the step works alone: waking threads would take longer than the work. */
 static void share_out(const struct cpu_batch_convolution *convolution, size_t pieces,
@@ -307,13 +304,11 @@ static void batch_step(struct convolution *base, const float *const *in,
     }
 }
 
-const struct convolver_backend convolver_cpu_batch = {
-    .name = "cpu",
-    .create = batch_create,
-    .destroy = batch_destroy,
-    .reset = batch_reset,
-    .describe = batch_describe,
-    .prepare = batch_prepare,
-    .release = batch_release,
-    .step = batch_step,
-};
+const struct convolver_backend convolver_cpu_batch = {.name = "cpu",
+                                                      .create = batch_create,
+                                                      .destroy = batch_destroy,
+                                                      .reset = batch_reset,
+                                                      .describe = batch_describe,
+                                                      .prepare = batch_prepare,
+                                                      .release = batch_release,
+                                                      .step = batch_step};

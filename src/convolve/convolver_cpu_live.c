@@ -194,8 +194,6 @@ static void live_describe(const struct convolution *base, char *text, size_t siz
         snprintf(text + used, size - used, ", with a worker");
 }
 
-/* ---- masks ---- */
-
 static void mask_free(struct cpu_live_mask *prepared)
 {
     if (!prepared)
@@ -272,14 +270,12 @@ fail:
     return status;
 }
 
-const struct convolver_backend convolver_cpu_live = {
-    .name = "cpu",
-    .create = live_create,
-    .destroy = live_destroy,
-    .reset = live_reset,
-    .describe = live_describe,
-    .prepare = live_prepare,
-    .release = live_release,
-    .arm = cpu_live_arm,
-    .step = cpu_live_step,
-};
+const struct convolver_backend convolver_cpu_live = {.name = "cpu",
+                                                     .create = live_create,
+                                                     .destroy = live_destroy,
+                                                     .reset = live_reset,
+                                                     .describe = live_describe,
+                                                     .prepare = live_prepare,
+                                                     .release = live_release,
+                                                     .arm = cpu_live_arm,
+                                                     .step = cpu_live_step};

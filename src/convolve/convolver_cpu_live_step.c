@@ -170,8 +170,6 @@ bool cpu_live_arm(struct convolution *base, size_t slot, const struct prepared *
     return ready;
 }
 
-/* ---- the step ---- */
-
 /* Do this block's share of a job: of a worker's, whatever is left in the last block. */
 static void run_share(struct cpu_live_convolution *convolution, size_t s)
 {
@@ -203,8 +201,6 @@ static void run_jobs(struct cpu_live_convolution *convolution)
         run_share(convolution, s);
     }
 }
-
-/* ---- outputs ---- */
 
 /* Take what is due to an output in this block from both rings and clear it there. `out` is NULL
  * for a mask that is not active yet. */

@@ -125,13 +125,11 @@ static void direct_step(struct convolution *base, const float *const *in,
     }
 }
 
-const struct convolver_backend convolver_direct = {
-    .name = "direct",
-    .create = direct_create,
-    .destroy = direct_destroy,
-    .reset = direct_reset,
-    .describe = direct_describe,
-    .prepare = direct_prepare,
-    .release = direct_release,
-    .step = direct_step,
-};
+const struct convolver_backend convolver_direct = {.name = "direct",
+                                                   .create = direct_create,
+                                                   .destroy = direct_destroy,
+                                                   .reset = direct_reset,
+                                                   .describe = direct_describe,
+                                                   .prepare = direct_prepare,
+                                                   .release = direct_release,
+                                                   .step = direct_step};

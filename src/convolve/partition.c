@@ -47,8 +47,6 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* ---- overlap-save ---- */
-
 /* The cost of one chunk. */
 static double chunk_cost(const struct partition_plan *plan)
 {
@@ -67,13 +65,11 @@ static bool cut(size_t taps, size_t n, bool partitions, struct partition_plan *p
         (partitions &&
          (n > CHUNK_FFT_MOST || history_frames >= taps || history_frames % PARTITION_LINE)))
         return false;
-    *plan = (struct partition_plan){
-        .algorithm = PARTITION_OVERLAP_SAVE,
-        .fft = n,
-        .history_frames = history_frames,
-        .hop = n - history_frames,
-        .partitions = partitions ? divide_up(taps, history_frames) : 1,
-    };
+    *plan = (struct partition_plan){.algorithm = PARTITION_OVERLAP_SAVE,
+                                    .fft = n,
+                                    .history_frames = history_frames,
+                                    .hop = n - history_frames,
+                                    .partitions = partitions ? divide_up(taps, history_frames) : 1};
     return n * plan->partitions <=
            taps / 4 * 9 + SPARE_FLOATS; /* memory is bounded by the mask's */
 }
@@ -117,8 +113,6 @@ static void plan_overlap_save(size_t taps, size_t block, enum partition_pace pac
             break;
     }
 }
-
-/* ---- growing partitions ---- */
 
 bool partition_is_helped(size_t size, size_t block)
 {
@@ -184,8 +178,6 @@ static void plan_segments(size_t taps, size_t block, enum partition_pace pace, d
             }
 }
 
-/* ---- the choice ---- */
-
 struct partition_plan partition_plan(size_t taps, size_t block, enum partition_pace pace)
 {
     struct partition_plan best = {.algorithm = PARTITION_DIRECT, .head = taps};
@@ -214,14 +206,4 @@ size_t partition_preferred_block(size_t taps, size_t channels, size_t threads, s
     chunks = divide_up(chunks, threads) * threads;
     size_t fit = most / hop > 0 ? most / hop : 1;
     return hop * (chunks < fit ? chunks : fit);
-}
-
-const char *partition_algorithm_name(enum partition_algorithm algorithm)
-{
-    static const char *const names[] = {
-        [PARTITION_DIRECT] = "direct",
-        [PARTITION_OVERLAP_SAVE] = "overlap-save",
-        [PARTITION_PARTITIONED] = "partitioned",
-    };
-    return names[algorithm];
 }

@@ -67,6 +67,4 @@ size_t partition_preferred_block(size_t taps, size_t channels, size_t threads, s
 double partition_fft_cost(size_t n);
 double partition_multiply_cost(size_t n);
 
-const char *partition_algorithm_name(enum partition_algorithm algorithm);
-
 #endif

@@ -3,8 +3,8 @@
  * Short-time Fourier transform: frames of `size` samples, `hop` apart, windowed before the forward
  * and after the inverse transform, with overlap-add. J. B. Allen and L. R. Rabiner, "A unified
  * approach to short-time Fourier analysis and synthesis", 1977; D. W. Griffin and J. S. Lim,
- * "Signal estimation from modified short-time Fourier transform", 1984. The sum of the squared
- * windows must be constant (spectral_window.h): then an unmodified sound is reproduced.
+ * "Signal estimation from modified short-time Fourier transform", 1984. The sum of w[n - k hop]^2
+ * over k must not depend on n: then an unmodified sound is reproduced. Windows are periodic.
  *
  * Row r of the picture is the frame whose last sample is (r + 1) hop - 1: the first one contains
  * silence, from before the sound, in all but its last hop. Columns are bins 0 to size/2.
@@ -34,9 +34,28 @@
 #include "base/status.h"
 #include "base/workers.h"
 #include "convolve/convolve2d.h"
-#include "convolve/spectral_window.h"
 #include "mask/mask2d.h"
 #include "sound/filter.h"
+
+enum { SPECTRAL_SIZE_LEAST = 16, SPECTRAL_SIZE_MOST = 1 << 16 };
+
+enum spectral_shape {
+    SPECTRAL_HANN,
+    SPECTRAL_HAMMING,
+    SPECTRAL_BLACKMAN,
+    SPECTRAL_SINE,
+    SPECTRAL_RECTANGLE,
+    SPECTRAL_SHAPES
+};
+
+/* For options_choose; ends with NULL. */
+extern const char *const spectral_shape_names[SPECTRAL_SHAPES + 1];
+
+struct spectral_window_settings {
+    enum spectral_shape shape;
+    size_t size; /* samples, even */
+    size_t hop;
+};
 
 enum spectral_scale { SPECTRAL_LINEAR, SPECTRAL_DB };
 enum spectral_mode { SPECTRAL_MAGNITUDE, SPECTRAL_GAIN, SPECTRAL_HARMONIC, SPECTRAL_PERCUSSIVE };
@@ -57,6 +76,11 @@ struct spectral_settings {
     bool live;
     struct workers *workers; /* not owned; unused if live */
 };
+
+/* *sum: the mean of the squared windows' sum. Errors: memory; size or hop out of range; no
+ * reconstruction, listing hops that work. */
+MUST_CHECK enum status spectral_window_check(const struct spectral_window_settings *settings,
+                                             double *sum);
 
 /* Latency is size - gcd(hop, block) + hop floor(rows/2) frames.
  * Errors: memory, a window without perfect reconstruction, the backend's. */

@@ -9,8 +9,6 @@ static const double SILENCE = 1e-30; /* full scales: below it a bin has no phase
 static const double FLOOR_DB = -120;
 static const double GAIN_MOST = 1e30; /* avoids NaN */
 
-/* ---- gains of the bins ---- */
-
 /* magnitude: in full scales. */
 static float spectral_cell(enum spectral_scale scale, double magnitude)
 {
@@ -74,8 +72,6 @@ static void spectral_gains(const struct spectral *spectral, const float *cells,
     }
 }
 
-/* ---- the step ---- */
-
 struct spectral_job {
     struct spectral *spectral;
     size_t rows; /* per channel */
@@ -90,8 +86,6 @@ static float *spectrum_of(const struct spectral *spectral, size_t channel, size_
 {
     return spectral->spectra.data[channel] + index * spectral->spectrum_pitch;
 }
-
-/* ---- frames -> rows ---- */
 
 static void analyse(void *context, size_t piece, size_t worker)
 {
@@ -117,8 +111,6 @@ static void analyse(void *context, size_t piece, size_t worker)
         cells[b] = spectral_cell(spectral->settings.scale, sounds ? magnitude : 0);
     }
 }
-
-/* ---- rows before the first and after the last ---- */
 
 static void copy_row(const struct spectral *spectral, size_t from, size_t to)
 {
@@ -169,8 +161,6 @@ static void convolve(struct spectral *spectral, size_t rows)
     }
 }
 
-/* ---- rows -> frames ---- */
-
 static void synthesise(void *context, size_t piece, size_t worker)
 {
     const struct spectral_job *job = context;
@@ -206,8 +196,6 @@ static void overlap(struct spectral *spectral, size_t rows)
         }
     spectral->out_count += rows * hop;
 }
-
-/* ---- the step ---- */
 
 static void forget(float *data, size_t gone, size_t kept)
 {

@@ -138,8 +138,6 @@ void audio_deinterleave(const float *interleaved, size_t channels, size_t frames
             planar[c][at + i] = interleaved[i * channels + c];
 }
 
-/* ---- integers ---- */
-
 enum { LEAST_LOSSLESS_BITS = 32 }; /* no dither from here on */
 
 /* The sum of two uniform variables: triangular in -1..1. */
@@ -171,8 +169,6 @@ uint64_t quantise_interleave(const float *const *planar, size_t at, size_t chann
     }
     return clipped;
 }
-
-/* ---- numbers ---- */
 
 uint64_t audio_common_divisor(uint64_t a, uint64_t b)
 {

@@ -37,8 +37,6 @@ size_t fft_spectrum_floats(size_t n)
     return (floats + FLOATS_PER_LINE - 1) / FLOATS_PER_LINE * FLOATS_PER_LINE;
 }
 
-/* ---- wisdom ---- */
-
 static const char wisdom_file[] = "fft-wisdom";
 
 /* Once. FFTW rejects wisdom from another version or processor. */
@@ -64,8 +62,6 @@ static bool write_wisdom(const char *path)
     (void)fftwf_import_wisdom_from_filename(path);
     return cache_file_replace(path, export_wisdom, NULL);
 }
-
-/* ---- plans ---- */
 
 /* Overwrites both arrays. */
 static bool plan(struct fft *fft, enum fft_direction direction, float *samples, float *spectrum,
@@ -161,8 +157,6 @@ void fft_destroy(struct fft *fft)
     free(fft);
 }
 
-/* ---- tuning ---- */
-
 const char *fft_wisdom_file(void)
 {
     static char path[CACHE_FILE_PATH];
@@ -188,8 +182,6 @@ enum status fft_tune(size_t n, bool patient, bool *known)
     pthread_mutex_unlock(&planner);
     return kept ? STATUS_OK : fail(STATUS_FAILED, "cannot write %s: %s", path, strerror(errno));
 }
-
-/* ---- transforms ---- */
 
 size_t fft_length(const struct fft *fft)
 {

@@ -89,8 +89,6 @@ double loudness_rms(const struct loudness *meter)
     return samples > 0 ? 10 * log10(meter->energy / samples) : -INFINITY;
 }
 
-/* ---- true peak: one state per channel, since a state has 64 channels at most ---- */
-
 struct true_peak {
     size_t channels;
     ebur128_state *channel[];

@@ -132,13 +132,6 @@ static void hold_peak(const struct meter *meter, struct channel_meter *channel, 
     channel->held = peak > channel->held ? peak : channel->held;
 }
 
-static void add(_Atomic uint64_t *count, uint64_t more)
-{
-    if (more)
-        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + more,
-                              memory_order_relaxed);
-}
-
 static void publish(const struct meter *meter, struct channel_meter *channel,
                     const struct survey *survey, size_t frames)
 {
@@ -150,8 +143,8 @@ static void publish(const struct meter *meter, struct channel_meter *channel,
     raise_peak(&channel->peak, survey->peak);
     atomic_store_explicit(&channel->rms, (float)sqrt(channel->square), memory_order_relaxed);
     atomic_store_explicit(&channel->hold, channel->held, memory_order_relaxed);
-    add(&channel->clips, survey->clips);
-    add(&channel->bad, survey->bad);
+    atomic_fetch_add(&channel->clips, survey->clips);
+    atomic_fetch_add(&channel->bad, survey->bad);
 }
 
 void meter_process(struct meter *meter, const float *const *planar, size_t frames)
@@ -179,7 +172,6 @@ void meter_read(struct meter *meter, struct meter_reading *readings)
             .rms = atomic_load_explicit(&channel->rms, memory_order_relaxed),
             .hold = atomic_load_explicit(&channel->hold, memory_order_relaxed),
             .clips = atomic_load_explicit(&channel->clips, memory_order_relaxed),
-            .bad = atomic_load_explicit(&channel->bad, memory_order_relaxed),
-        };
+            .bad = atomic_load_explicit(&channel->bad, memory_order_relaxed)};
     }
 }

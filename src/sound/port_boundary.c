@@ -204,10 +204,8 @@ static enum status boundary_read(struct source *source, float *const *planar, si
     return STATUS_OK;
 }
 
-static const struct source_kind boundary_source_kind = {
-    .read = boundary_read,
-    .close = boundary_close,
-};
+static const struct source_kind boundary_source_kind = {.read = boundary_read,
+                                                        .close = boundary_close};
 
 enum status source_open_boundary(struct source *inner, enum boundary policy, uint64_t before,
                                  uint64_t after, struct source **result)

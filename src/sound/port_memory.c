@@ -35,23 +35,18 @@ static void memory_source_close(struct source *source)
 }
 
 static const struct source_kind memory_source_kind = {
-    .read = memory_read,
-    .seek = memory_seek,
-    .close = memory_source_close,
-};
+    .read = memory_read, .seek = memory_seek, .close = memory_source_close};
 
 enum status source_open_memory(const struct block *block, uint32_t rate, struct source **result)
 {
     struct memory_source *memory = calloc(1, sizeof *memory);
     if (!memory)
         return fail_memory("reading");
-    memory->source = (struct source){
-        .kind = &memory_source_kind,
-        .name = "memory",
-        .format = {.rate = rate, .channels = block->channels},
-        .frames = (int64_t)block->frames,
-        .seekable = true,
-    };
+    memory->source = (struct source){.kind = &memory_source_kind,
+                                     .name = "memory",
+                                     .format = {.rate = rate, .channels = block->channels},
+                                     .frames = (int64_t)block->frames,
+                                     .seekable = true};
     memory->block = block;
     *result = &memory->source;
     return STATUS_OK;
@@ -101,10 +96,7 @@ static void memory_sink_close(struct sink *sink)
 }
 
 static const struct sink_kind memory_sink_kind = {
-    .write = memory_write,
-    .commit = memory_commit,
-    .close = memory_sink_close,
-};
+    .write = memory_write, .commit = memory_commit, .close = memory_sink_close};
 
 enum status sink_open_memory(size_t channels, struct sink **result)
 {

@@ -126,10 +126,7 @@ static enum status resampled_seek(struct source *source, uint64_t frame)
 }
 
 static const struct source_kind resampled_kind = {
-    .read = resampled_read,
-    .seek = resampled_seek,
-    .close = resampled_close,
-};
+    .read = resampled_read, .seek = resampled_seek, .close = resampled_close};
 
 enum status source_open_resampled(struct source *inner, uint32_t rate, struct source **result)
 {
@@ -142,22 +139,20 @@ enum status source_open_resampled(struct source *inner, uint32_t rate, struct so
     resampled->inner = inner;
     resampled->up = rate / divisor;
     resampled->down = inner->format.rate / divisor;
-    resampled->source = (struct source){
-        .kind = &resampled_kind,
-        .name = inner->name,
-        .format = {.rate = rate, .channels = inner->format.channels},
-        .frames = FRAMES_UNKNOWN,
-        .seekable = inner->seekable,
-        .waits = inner->waits,
-    };
+    resampled->source =
+        (struct source){.kind = &resampled_kind,
+                        .name = inner->name,
+                        .format = {.rate = rate, .channels = inner->format.channels},
+                        .frames = FRAMES_UNKNOWN,
+                        .seekable = inner->seekable,
+                        .waits = inner->waits};
     if (inner->frames != FRAMES_UNKNOWN) /* to the nearest frame, as the library ends */
         resampled->source.frames =
             (int64_t)(((uint64_t)inner->frames * resampled->up + resampled->down / 2) /
                       resampled->down);
-    enum status status = block_init(&resampled->chunk, inner->format.channels, CHUNK, "resampling");
-    if (status == STATUS_OK)
-        status = restart(resampled);
-    if (status != STATUS_OK) {
+    enum status status;
+    if ((status = block_init(&resampled->chunk, inner->format.channels, CHUNK, "resampling")) ||
+        (status = restart(resampled))) {
         resampled_close(&resampled->source);
         return status;
     }

@@ -6,7 +6,6 @@
 #include "base/stop.h"
 #include "sound/port.h"
 #include "sound/stream_header.h"
-#include "sound/stream_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +17,12 @@
 
 /* A WAV that may become larger is written as RF64; leaves space for headers and tags. */
 #define WAV_BYTES_MOST (UINT32_MAX - (UINT32_C(1) << 20))
+
+/* A virtual file of libsndfile that does not seek. */
+struct stream_output {
+    int fd; /* not owned */
+    int64_t position;
+};
 
 struct sound_sink {
     struct sink sink;
@@ -47,6 +52,37 @@ static void sound_sink_close(struct sink *sink)
     free(sound->interleaved);
     free(sound);
 }
+
+static sf_count_t output_write(const void *buffer, sf_count_t count, void *user)
+{
+    struct stream_output *output = user;
+    sf_count_t done = 0;
+    while (done < count) {
+        ssize_t part = write(output->fd, (const char *)buffer + done, (size_t)(count - done));
+        if (part < 0 && errno == EINTR && !stop_requested())
+            continue;
+        if (part <= 0)
+            break;
+        done += part;
+    }
+    output->position += done;
+    return done;
+}
+
+static sf_count_t output_seek(sf_count_t offset, int whence, void *user)
+{
+    const struct stream_output *output = user;
+    sf_count_t target = whence == SEEK_SET ? offset : output->position + offset;
+    return target == output->position ? target : -1;
+}
+
+static sf_count_t output_tell(void *user)
+{
+    return ((const struct stream_output *)user)->position;
+}
+
+static SF_VIRTUAL_IO stream_output_functions = {
+    .get_filelen = output_tell, .seek = output_seek, .write = output_write, .tell = output_tell};
 
 static enum status refuse_write(const struct sound_sink *sound, int error)
 {
@@ -133,10 +169,7 @@ static enum status sound_sink_commit(struct sink *sink)
 }
 
 static const struct sink_kind sound_sink_kind = {
-    .write = sound_sink_write,
-    .commit = sound_sink_commit,
-    .close = sound_sink_close,
-};
+    .write = sound_sink_write, .commit = sound_sink_commit, .close = sound_sink_close};
 
 /* Open the destination; *stream: it does not seek. */
 static enum status open_output(struct sound_sink *sound, const struct sink_settings *settings,

@@ -2,7 +2,6 @@
 #include "base/stop.h"
 #include "sound/port.h"
 #include "sound/stream_header.h"
-#include "sound/stream_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,10 +103,7 @@ static enum status sound_source_seek(struct source *source, uint64_t frame)
 }
 
 static const struct source_kind sound_source_kind = {
-    .read = sound_source_read,
-    .seek = sound_source_seek,
-    .close = sound_source_close,
-};
+    .read = sound_source_read, .seek = sound_source_seek, .close = sound_source_close};
 
 /* libsndfile reports some errors only as "System error", others as a sentence. */
 static enum status refuse_sound(const struct sound_source *sound)

@@ -76,10 +76,7 @@ static void spool_sink_close(struct sink *sink)
 }
 
 static const struct sink_kind spool_sink_kind = {
-    .write = spool_write,
-    .commit = spool_commit,
-    .close = spool_sink_close,
-};
+    .write = spool_write, .commit = spool_commit, .close = spool_sink_close};
 
 static enum status spool_read(struct source *source, float *const *planar, size_t frames,
                               size_t *got)
@@ -114,10 +111,7 @@ static void spool_source_close(struct source *source)
 }
 
 static const struct source_kind spool_source_kind = {
-    .read = spool_read,
-    .seek = spool_seek,
-    .close = spool_source_close,
-};
+    .read = spool_read, .seek = spool_seek, .close = spool_source_close};
 
 /* An unlinked file in the folder of `beside`, which has space for OUT. */
 static FILE *open_nameless(const char *beside)
@@ -161,13 +155,11 @@ enum status spool_open(const char *beside, const struct source *like, size_t cha
     }
     spool->users = 2;
     spool->sink.kind = &spool_sink_kind;
-    spool->source = (struct source){
-        .kind = &spool_source_kind,
-        .name = like->name,
-        .format = {.rate = like->format.rate, .channels = channels},
-        .frames = FRAMES_UNKNOWN,
-        .seekable = true,
-    };
+    spool->source = (struct source){.kind = &spool_source_kind,
+                                    .name = like->name,
+                                    .format = {.rate = like->format.rate, .channels = channels},
+                                    .frames = FRAMES_UNKNOWN,
+                                    .seekable = true};
     *sink = &spool->sink;
     *source = &spool->source;
     return STATUS_OK;

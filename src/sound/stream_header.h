@@ -50,4 +50,20 @@ enum sound_claim {
  * libsndfile does not report truncation. Keeps the file's position. */
 enum sound_claim sound_claim_read(int fd, uint64_t *end);
 
+/* A stream that does not seek, as a virtual file of libsndfile. The first bytes are kept and
+ * seekable, for parsing headers. Positions count from stream_io_begin. */
+enum { STREAM_HEAD = 1 << 16 };
+
+struct stream_io {
+    FILE *stream; /* not owned */
+    int64_t position;
+    int64_t consumed; /* bytes read from the stream */
+    unsigned char head[STREAM_HEAD];
+};
+
+void stream_io_begin(struct stream_io *io, FILE *stream);
+/* Bytes that the caller has read before; they are read again first. */
+void stream_io_unread(struct stream_io *io, const void *bytes, size_t count);
+extern SF_VIRTUAL_IO stream_io_functions; /* user data: struct stream_io */
+
 #endif
