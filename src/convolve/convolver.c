@@ -361,8 +361,6 @@ size_t convolver_preferred_block(const struct convolver_settings *settings, cons
                                      workers_count(settings->workers), most);
 }
 
-/* ---- for backends ---- */
-
 enum status path_table_init(struct path_table *table, const struct mask *mask)
 {
     table->first = calloc(mask->outputs + 1, sizeof *table->first);

@@ -84,8 +84,6 @@ static void add_partitions(const struct segment *segment, const struct segment_j
     fft_multiply_add_all(job->sum, inputs, masks, count, segment->floats);
 }
 
-/* ---- jobs ---- */
-
 static double job_cost(const struct cpu_live_convolution *convolution, size_t s)
 {
     const struct segment *segment = &convolution->segments[s];
@@ -253,8 +251,6 @@ bool job_run_armed(const struct cpu_live_convolution *convolution, size_t s,
     return true;
 }
 
-/* ---- locks ---- */
-
 static void pause_briefly(void)
 {
 #if defined(__x86_64__)
@@ -284,8 +280,6 @@ void job_release(struct segment *segment)
 {
     atomic_flag_clear_explicit(&segment->lock, memory_order_release);
 }
-
-/* ---- the thread ---- */
 
 enum {
     EARLIER = 64, /* fraction of a period by which each poll is earlier than the last */

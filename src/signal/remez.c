@@ -22,8 +22,6 @@ struct exchange {
     double delta;
 };
 
-/* ---- the grid ---- */
-
 /* Grid points per term: between them the error is about 1 / density^2 larger. */
 static double density(const struct exchange *exchange)
 {
@@ -56,8 +54,6 @@ static void fill_grid(struct exchange *exchange, const struct remez_band *bands,
         }
     }
 }
-
-/* ---- interpolation ---- */
 
 /* Differences are doubled: the interval -1..1 has capacity 1/2, so that long products neither
  * vanish nor overflow. */
