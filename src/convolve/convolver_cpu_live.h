@@ -10,7 +10,7 @@
  *
  * In each block the step does its share of each job. If there is a second thread, a worker does
  * the jobs of partitions of two blocks and more, the most urgent first, and the step only what is
- * unfinished one block before it is due. Whoever holds a segment's lock works on its job; between
+ * unfinished one block before it is due. The holder of a segment's lock works on its job; between
  * units the lock is free. The worker has its own rings of results.
  *
  * Before a mask becomes active it is armed: the rings of its slot are cleared, it joins the jobs

@@ -1,6 +1,6 @@
 /* Ports: sources and sinks of blocks of planar float32. A source decides rate and channels; a sink
  * is opened for them. Ports may wait, allocate and fail: not real-time.
- * Ownership: whoever opened a port closes it.
+ * Ownership: the opener of a port closes it.
  */
 #ifndef HALO_PORT_H
 #define HALO_PORT_H
